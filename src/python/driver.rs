@@ -1,4 +1,4 @@
-//! A running interpreter with the driver, `driver/*.py`, inside.
+//! A running Python interpreter with the driver (`driver/*.py`) inside.
 
 mod work;
 
@@ -24,23 +24,22 @@ use crate::limits::{
 };
 use crate::sandbox::{Place, RawString};
 
-/// What says that an interpreter is there, and reads the source then, with builtins that no cell
-/// can change.
+/// First script of the interpreter. Reports that the interpreter is up, then reads the driver's
+/// source, with builtins that no cell can change.
 const BEGIN: &str = include_str!("driver/door.py");
-/// One text, in this order: what it stands on, what it runs.
+/// Source of the driver, one text: definitions first, then the code that uses them.
 const SOURCE: &str = concat!(
     include_str!("driver/ground.py"),
     include_str!("driver/libraries.py"),
     include_str!("driver/session.py")
 );
-/// What it answers, which it reads when it is asked.
+/// Source for requests beside a cell (completion, inspection). Read at the first request.
 const QUESTIONS: &str = include_str!("driver/questions.py");
-/// How it comes to a session, for one that waits for one.
+/// Source that hands a spare interpreter over to a session.
 const ADOPTION: &str = include_str!("driver/adoption.py");
-/// Looks the interpreter up in PATH, as execve(2) does not.
+/// Shell command that looks the interpreter up in PATH, as execve(2) does not.
 const SHELL: [&str; 3] = ["/bin/sh", "-c", "exec \"$0\" \"$@\""];
-/// The same for one that waits for a session, which has to know in which PATH it was looked up, and
-/// what pyenv was told.
+/// As [`SHELL`], for a spare interpreter. It reports the PATH of its lookup and pyenv's variables.
 const SHELL_OF_SPARE: [&str; 3] = [
     "/bin/sh",
     "-c",
@@ -49,34 +48,34 @@ const SHELL_OF_SPARE: [&str; 3] = [
 
 #[derive(Debug)]
 pub struct Interpreter<'a> {
-    /// The session's name, for what is said about it.
+    /// Session name, for messages.
     pub session: &'a str,
-    /// The name or path of the interpreter.
+    /// Name or path of the interpreter.
     pub python: &'a str,
     pub dir: Place,
-    /// Variables beside, or instead of, those that commands have.
+    /// Variables that extend or override those of commands.
     pub environment: &'a [(OsString, OsString)],
-    /// It is ended when nobody has used it for so long.
+    /// Idle time after which the interpreter is ended.
     pub idle: Duration,
 }
 
-/// What became of an interpreter that was to be a session's.
+/// Result of handing a spare interpreter to a session.
 #[derive(Debug)]
 pub enum Adoption {
     Done(Driver),
-    /// It might not be what one would be that started now, and is ended.
+    /// The interpreter may differ from one started now, and is ended.
     Refused,
-    /// Nor can one ever be: what is called `python3` is not an interpreter, but decides which one
-    /// to start.
+    /// No spare interpreter can be adopted: `python3` is a wrapper that decides which interpreter
+    /// starts.
     Never,
 }
 
-/// A running interpreter. Dropping it ends it.
+/// A running interpreter. Ended on drop.
 pub struct Driver {
     session: String,
     ready: Ready,
     line: Arc<Line>,
-    /// How long it had run and what processor time it had used when a session took it over.
+    /// Run time and processor time before a session took the interpreter over.
     before: Option<(Duration, Duration)>,
 }
 
@@ -102,7 +101,7 @@ impl Interpreter<'_> {
 }
 
 impl Driver {
-    /// Starts one, and returns when it takes requests.
+    /// Starts an interpreter and returns when it takes requests.
     pub fn start(
         launcher: &Launcher,
         interpreter: &Interpreter<'_>,
@@ -127,8 +126,8 @@ impl Driver {
         let text = driver.line.lock().late.take();
         let said = last_line(&text);
         Err(match exit {
-            // sh(1): it was not found, or cannot be executed. A manager of versions says so too,
-            // and adds what helps a person.
+            // sh(1): not found, or not executable. A version manager exits so too, with helpful
+            // text.
             Some(Exit::Code(126 | 127)) => PythonError::NoInterpreter {
                 python,
                 said: first_line(&text),
@@ -149,16 +148,15 @@ impl Driver {
         })
     }
 
-    /// Has one started that is for whoever takes it ([`Driver::adopted`]), and does not wait for
-    /// it.
+    /// Starts a spare interpreter for [`Driver::adopted`], without waiting for it.
     pub fn begin(
         launcher: &Launcher,
         interpreter: &Interpreter<'_>,
         running: &Slots,
     ) -> Result<Self, PythonError> {
-        // It compares that with what files say of their last change. They have it from this clock,
-        // which stands still between two ticks (CLOCK_REALTIME_COARSE, clock_gettime(2)); by
-        // another one a later change could seem to be the earlier one.
+        // The interpreter compares this time with the modification times of files. These come from
+        // the coarse clock (CLOCK_REALTIME_COARSE, clock_gettime(2)), which stands still between
+        // two ticks. With another clock a later change could seem earlier.
         let now = Duration::try_from(clock_gettime(ClockId::RealtimeCoarse))
             .unwrap_or_default()
             .as_nanos()
@@ -184,8 +182,8 @@ impl Driver {
         })
     }
 
-    /// Waits until it takes requests; the error is how it ended instead. `None` if it has done
-    /// neither within this time, or the call was cancelled.
+    /// Waits until the interpreter takes requests; the error is its end instead. Returns `None`
+    /// after the timeout or if the call was cancelled.
     fn await_ready(
         &mut self,
         within_ms: u64,
@@ -202,8 +200,7 @@ impl Driver {
         Ok(ready.map(|ready| ready.map(|ready| self.ready = ready)))
     }
 
-    /// The same interpreter for a session, which it belongs to from now on, if it is what one would
-    /// be that started now.
+    /// Hands a spare interpreter to a session, if it equals one that would be started now.
     pub fn adopted(self, interpreter: &Interpreter<'_>, cancel: &CancelToken) -> Adoption {
         self.adopt(interpreter, cancel).unwrap_or(Adoption::Refused)
     }
@@ -224,7 +221,7 @@ impl Driver {
         let (dev, ino) = (interpreter.dir.dev, interpreter.dir.ino);
         let begun = Instant::now();
         self.await_ready(PYTHON_SPARE_MS, cancel).ok()??.ok()?;
-        // One that was only just started has to read its driver first.
+        // A freshly started interpreter has to read its driver first.
         let timeout = Duration::from_millis(PYTHON_SPARE_MS).saturating_sub(begun.elapsed());
         let adopt = |id| {
             Request::Adopt {
@@ -244,7 +241,7 @@ impl Driver {
         Some(Adoption::Done(self))
     }
 
-    /// Waits until `find` has found something, `until` has come or the call is cancelled (`None`).
+    /// Waits until `find` returns a value. Returns `None` at `until` or if the call was cancelled.
     fn wait<T>(
         &self,
         until: Option<Instant>,
@@ -275,7 +272,7 @@ impl Driver {
         found
     }
 
-    /// Asks something that is answered beside the cell that runs.
+    /// Sends a request that is answered while a cell runs, and waits for the reply.
     fn ask<T: DeserializeOwned>(
         &self,
         request: impl Fn(u64) -> Result<Vec<u8>, serde_json::Error>,
@@ -354,7 +351,7 @@ fn first_line(text: &str) -> String {
         .to_owned()
 }
 
-/// That of a traceback says what it is about.
+/// Returns the last line. In a traceback that is the error.
 fn last_line(text: &str) -> String {
     text.trim_end()
         .lines()

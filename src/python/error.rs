@@ -1,4 +1,4 @@
-//! Why Python sessions could not do what was asked of them.
+//! Errors of Python sessions.
 
 use std::borrow::Cow;
 
@@ -9,34 +9,34 @@ use crate::limits::{
 };
 use crate::policy::PolicyError;
 
-/// Why Python sessions could not do what was asked of them.
+/// Errors of Python sessions.
 #[derive(Debug, thiserror::Error)]
 pub enum PythonError {
-    /// There is no session of this name.
+    /// No session has this name.
     #[error("session `{}` not found: {known}", named(.name))]
     Unknown {
-        /// As it was asked for.
+        /// The name as requested.
         name: String,
-        /// Those that there are, in words.
+        /// List of the existing sessions, in words.
         known: String,
     },
-    /// There is one already.
+    /// A session of this name exists already.
     #[error("session `{name}` exists already")]
     Exists { name: String },
-    /// No session can have such a name.
+    /// Invalid session name.
     #[error(
         "`session_id` `{name}` is no name: 1 to {MAX_SESSION_NAME_CHARS} characters without control characters are allowed"
     )]
     BadName {
-        /// As it was given.
+        /// The name as given.
         name: String,
     },
-    /// As many sessions are there as may be.
+    /// The maximum number of sessions exists.
     #[error("all {most} places for Python sessions are taken (--max-python-sessions): {names}")]
     TooMany {
-        /// How many may be there.
+        /// The maximum number of sessions.
         most: usize,
-        /// Those that are, the one that was used longest ago first.
+        /// Names of the sessions, least recently used first.
         names: String,
     },
     /// The code is too long.
@@ -44,53 +44,53 @@ pub enum PythonError {
     TooLong {
         /// Its length in bytes.
         bytes: usize,
-        /// It was to be completed or inspected, not run.
+        /// `true` if the code was to be completed or inspected, not run.
         asked: bool,
     },
-    /// Sessions are not to be had at all.
+    /// The server offers no sessions.
     #[error("Python sessions are refused: {reason}")]
     Refused { reason: String },
-    /// There is no such interpreter.
+    /// The interpreter was not found, or cannot be executed.
     #[error("no Python interpreter: `{}` cannot be run{}", named(.python), with(.said))]
     NoInterpreter {
-        /// What was looked for.
+        /// Name or path of the interpreter.
         python: String,
-        /// What was said about it.
+        /// Message of the shell or of the version manager.
         said: String,
     },
-    /// The interpreter ended, or said nothing, before it took requests.
+    /// The interpreter ended or timed out before it took requests.
     #[error("the Python interpreter `{}` does not start: {reason}{}", named(.python), with(.said))]
     NotStarted {
         python: String,
         reason: String,
         said: String,
     },
-    /// A cell runs, and no more waiting.
+    /// A cell is running, and the timeout for waiting has passed.
     #[error(
         "session `{session}` is busy: its cell has been running for {seconds:.1} s, and did not end within the timeout"
     )]
     Busy {
         session: String,
-        /// How long its cell has run.
+        /// Run time of the cell so far.
         seconds: f64,
     },
-    /// A cell lets nothing else run, or the answer takes too long.
+    /// A cell blocks the interpreter, or the reply takes too long.
     #[error(
         "session `{session}` does not answer; its cell may be inside a single call that lets nothing else run"
     )]
     Silent { session: String },
-    /// The question cannot be answered.
+    /// The interpreter cannot reply to the request.
     #[error("session `{session}` cannot answer: {}", named(.reason))]
     Unanswered { session: String, reason: String },
     /// The session has no process to ask.
     #[error("the process of session `{session}` has ended ({})", how(*.exit))]
     Over { session: String, exit: Exit },
-    /// A path that may not be used.
+    /// The policy denies a path.
     #[error(transparent)]
     Policy(#[from] PolicyError),
     #[error(transparent)]
     Fs(#[from] FsError),
-    /// A process that could not be started or followed.
+    /// A process could not be started or followed.
     #[error(transparent)]
     Exec(#[from] ExecError),
     /// The call was cancelled.
@@ -99,7 +99,7 @@ pub enum PythonError {
 }
 
 impl PythonError {
-    /// What to do next, if there is something the caller can do.
+    /// Returns the next step, if the caller can do something.
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         Some(match self {
             Self::Unknown { .. } => "create_session makes one; without `session_id` the active session is used".into(),
@@ -132,7 +132,7 @@ impl PythonError {
     }
 }
 
-/// How a process ended, in words.
+/// Describes the end of a process in words.
 pub(super) fn how(exit: Exit) -> String {
     match exit {
         Exit::Code(code) => format!("exit code {code}"),
@@ -148,8 +148,8 @@ fn with(said: &str) -> String {
     }
 }
 
-/// A text that a caller or a program has given, as an error repeats it: whole, or its beginning and
-/// how long it is.
+/// Returns a text from a caller or a program as an error message repeats it: whole, or its
+/// beginning and its length.
 pub fn named(text: &str) -> Cow<'_, str> {
     let end = text
         .char_indices()

@@ -1,4 +1,4 @@
-//! How the process of a session is, from numbers of the kernel that it cannot hide.
+//! Health of a session's process, from kernel counters that the process cannot fake.
 
 use std::time::Duration;
 
@@ -6,18 +6,18 @@ use super::kernel::Kernel;
 use crate::exec::{Exit, ProgramStatus};
 use crate::limits::MIN_CPU_SAMPLE_MS;
 
-/// Whether there is a process.
+/// State of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
     Healthy,
-    /// It has ended, or was never started.
+    /// The process has ended, or was never started.
     Dead,
-    /// The interpreter has ended, and something that it started has not.
+    /// The interpreter has ended, but a process that it started has not.
     Zombie,
 }
 
 impl Condition {
-    /// The word for it.
+    /// Returns the state as a word.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Healthy => "healthy",
@@ -27,24 +27,24 @@ impl Condition {
     }
 }
 
-/// How the process of a session is.
+/// Health of a session's process.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Health {
-    /// Whether there is one.
+    /// State of the process.
     pub condition: Condition,
-    /// Its number, as cells see it.
+    /// Process ID, as cells see it.
     pub pid: Option<u32>,
-    /// Its numbers, while it runs.
+    /// Kernel counters, while the process runs.
     pub status: Option<ProgramStatus>,
-    /// Processor time since the last look, or since the start, in percent of one processor.
+    /// Processor time since the last sample, or since the start, in percent of one processor.
     pub cpu_percent: Option<f64>,
-    /// How long the cell that runs has run.
+    /// Run time of the current cell.
     pub busy_for: Option<Duration>,
     pub exit: Option<Exit>,
 }
 
 impl Health {
-    /// Of a session without a process.
+    /// Health of a session without a process.
     pub(super) fn dead(exit: Option<Exit>) -> Self {
         let (condition, pid, status, cpu_percent, busy_for) =
             (Condition::Dead, None, None, None, None);
@@ -58,7 +58,7 @@ impl Health {
         }
     }
 
-    /// Of one with a process, of which these are the numbers.
+    /// Health of a running process, from these counters.
     pub(super) fn of(kernel: &dyn Kernel, status: ProgramStatus, samples: &mut Samples) -> Self {
         let condition = if status.state == 'Z' {
             Condition::Zombie
@@ -76,7 +76,7 @@ impl Health {
     }
 }
 
-/// When the processor time was looked at: one look says nothing.
+/// Last sample of the processor time: a rate needs two samples.
 #[derive(Debug, Default)]
 pub(super) struct Samples {
     /// Time since the start, and processor time.
@@ -85,8 +85,8 @@ pub(super) struct Samples {
 }
 
 impl Samples {
-    /// Processor time since the look before, in percent of the time that has passed. Right after a
-    /// look it is what that look has found: the kernel counts in steps of 10 ms.
+    /// Returns the processor time since the last sample, in percent of the time that has passed.
+    /// Repeats the last value right after a sample: the kernel counts in steps of 10 ms.
     fn percent(&mut self, at: Duration, cpu: Duration) -> f64 {
         let passed = at.saturating_sub(self.last.0);
         if passed >= Duration::from_millis(MIN_CPU_SAMPLE_MS) {

@@ -1,4 +1,4 @@
-//! What a session uses of its server: launcher, places for programs that stay, policy, writer.
+//! Server resources that a session uses: launcher, slots for resident programs, policy, writer.
 
 use crate::exec::{Launcher, Slots};
 use crate::fs::CallWriter;

@@ -1,4 +1,4 @@
-//! What one running interpreter can do, whichever it is.
+//! Interface of a running interpreter.
 
 use std::fmt::Debug;
 use std::time::{Duration, Instant};
@@ -10,91 +10,91 @@ use crate::cancel::CancelToken;
 use crate::exec::{Exit, ProgramStatus};
 use crate::sandbox::{Changed, Denied};
 
-/// What a cell is held to.
+/// Limits of a cell.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// Time until it is interrupted.
+    /// Time until the cell is interrupted.
     pub timeout: Duration,
-    /// Time from then until everything of the session is killed.
+    /// Time from the interrupt until all processes of the session are killed.
     pub grace: Duration,
-    /// Bytes shown of each of its two streams.
+    /// Maximum bytes shown of each of the two output streams.
     pub output_cap_bytes: usize,
 }
 
-/// What a cell came to, however it ended.
+/// Result of a cell.
 #[derive(Debug, Default)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "four things that may be true of an end, several at once"
 )]
 pub struct Cell {
-    /// What it changed in the allowed directories, as far as that is noted.
+    /// Changes that the cell made in the allowed directories, as far as the journal has them.
     pub changed: Option<Changed>,
-    /// Refusals of the walls, each once.
+    /// Refusals of the sandbox, each once.
     pub denied: Vec<Denied>,
-    /// Its number in the life of the interpreter, from 1; 0 if it did not come to an end.
+    /// Number of the cell in the life of the interpreter, from 1; 0 if the cell did not end.
     pub number: u64,
     pub stdout: Captured,
     pub stderr: Captured,
-    /// What it showed, in order; the result is last.
+    /// Displayed values, in order; the result is last.
     pub shown: Vec<Shown>,
-    /// Values that were shown beyond what is kept.
+    /// Number of displayed values beyond the limit.
     pub unshown: u64,
     pub error: Option<Raised>,
-    /// How long it ran.
+    /// Run time of the cell.
     pub elapsed: Duration,
-    /// What was written before it by what earlier cells had left running, or by their threads
-    /// meanwhile, and what the interpreter had to put right before it began.
+    /// Output of earlier cells' threads and child processes before this cell. Includes repairs that
+    /// the interpreter made before the cell began.
     pub late: String,
-    /// The time limit passed.
+    /// The timeout passed.
     pub timed_out: bool,
     /// The call was cancelled.
     pub cancelled: bool,
-    /// Whether any of it has run.
+    /// `true` if any part of the cell has run.
     pub has_begun: bool,
-    /// How the interpreter ended, if it did so before the cell.
+    /// Exit of the interpreter, if it ended before the cell did.
     pub ended: Option<Exit>,
-    /// It was ended because the cell did not heed an interrupt.
+    /// The interpreter was killed because the cell ignored an interrupt.
     pub killed: bool,
 }
 
-/// How far a cell is.
+/// Progress of a running cell.
 #[derive(Clone, Copy, Debug)]
 pub struct News<'a> {
     pub elapsed: Duration,
-    /// What it wrote to both streams so far, in bytes.
+    /// Bytes written to both streams so far.
     pub bytes: u64,
-    /// What it wrote since the last news, or the end of that.
+    /// End of the output since the last report.
     pub text: &'a str,
 }
 
-/// A place in a text about which something is asked.
+/// A position in a text, for completion or inspection.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
     pub code: &'a str,
-    /// The cursor, a count of code points.
+    /// Cursor position in code points.
     pub cursor: u64,
 }
 
-/// The answer to a sign of life.
+/// Reply to a ping.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pong {
-    /// How long the answer took.
+    /// Time until the reply.
     pub elapsed: Duration,
-    /// What the interpreter has computed: 42.
+    /// Value that the interpreter computed: 42.
     pub value: i64,
 }
 
-/// One running interpreter. Dropping it ends it.
+/// A running interpreter. Ended on drop.
 pub trait Kernel: Debug + Send + Sync {
-    /// What it said of itself at its start.
+    /// Returns the interpreter's data from its start.
     fn ready(&self) -> &Ready;
 
-    /// Runs one cell to its end. Only one at a time; whoever calls sees to that.
+    /// Runs one cell to its end. The caller makes sure that only one runs at a time.
     ///
-    /// At the time limit, and when the call is cancelled, the cell is interrupted, and once more if
-    /// it still runs after half of the grace; if it does not heed that within the grace, everything
-    /// of the interpreter is killed. It is never run again.
+    /// At the timeout, and when the call is cancelled, the cell is interrupted. If it still runs
+    /// after half of the grace time, it is interrupted again. If it ignores both within the grace
+    /// time, all processes of the interpreter are killed. A cell is never run again.
     fn execute(
         &self,
         code: &str,
@@ -103,18 +103,18 @@ pub trait Kernel: Debug + Send + Sync {
         on_news: &mut dyn FnMut(News<'_>),
     ) -> Result<Cell, PythonError>;
 
-    /// Interrupts the cell that runs, if it did so already when this was asked for; whether one
-    /// did. A cell that came later is another one's.
+    /// Interrupts the running cell, if it already ran at the time `asked`: a later cell belongs to
+    /// another call. Returns true if a cell was interrupted.
     fn interrupt(&self, asked: Instant) -> Result<bool, PythonError>;
 
-    /// What could stand at a place. Answered while a cell runs, too.
+    /// Returns completions at a cursor. Works while a cell runs.
     fn complete(
         &self,
         question: Question<'_>,
         cancel: &CancelToken,
     ) -> Result<Completion, PythonError>;
 
-    /// What stands at a place; at level 1 with its source. Answered while a cell runs, too.
+    /// Describes the name at a cursor; at level 1 with its source. Works while a cell runs.
     fn inspect(
         &self,
         question: Question<'_>,
@@ -122,30 +122,30 @@ pub trait Kernel: Debug + Send + Sync {
         cancel: &CancelToken,
     ) -> Result<Inspection, PythonError>;
 
-    /// The names that cells have made. Answered while a cell runs, too.
+    /// Returns the names that cells have defined. Works while a cell runs.
     fn variables(&self, cancel: &CancelToken) -> Result<Vec<Variable>, PythonError>;
 
-    /// Has modules be found in one more directory.
+    /// Adds a directory to the module search path.
     fn add_packages(&self, directory: &str, cancel: &CancelToken) -> Result<(), PythonError>;
 
-    /// A sign of life; `None` if there is none in time, because a cell lets nothing else run.
+    /// Pings the interpreter. Returns `None` at the timeout: a cell blocks the interpreter.
     fn ping(&self, timeout: Duration, cancel: &CancelToken) -> Result<Option<Pong>, PythonError>;
 
-    /// How its process is. Does not depend on what it is busy with.
+    /// Returns the state of the process. Works while a cell runs.
     fn status(&self) -> Result<ProgramStatus, PythonError>;
 
-    /// How long the cell that runs has run.
+    /// Returns the run time of the current cell.
     fn busy_for(&self) -> Option<Duration>;
 
-    /// How it ended, if it has.
+    /// Returns the exit of the interpreter, if it has ended.
     fn ended(&self) -> Option<Exit>;
 
-    /// What it wrote since the last cell, which is told once.
+    /// Takes the output since the last cell. Each byte is returned once.
     fn take_late(&self) -> String;
 
-    /// Whether it was ended because nobody used it.
+    /// Returns true if the interpreter was ended because it was idle.
     fn has_expired(&self) -> bool;
 
-    /// Ends everything of it, and waits for that.
+    /// Kills all processes of the interpreter and waits for their end.
     fn kill(&self);
 }

@@ -1,11 +1,11 @@
-//! Python sessions: interpreters that stay, each behind the walls of a command, with state from one
-//! cell to the next.
+//! Python sessions: resident interpreters, each in the sandbox of a command, that keep state
+//! between cells.
 //!
-//! The driver (`driver/*.py`) is the inside of a session, and `protocol` the lines that are spoken
-//! with it. A [`Kernel`](kernel::Kernel) is one running interpreter; [`Driver`](driver::Driver) is
-//! the one there is, and `pump` the thread that takes in what comes from it at any time, so that
-//! nothing of it ever waits for a call. A [`Session`] has a name and settings and starts a kernel
-//! when it needs one; [`Sessions`] is the table of them.
+//! The driver (`driver/*.py`) runs inside the interpreter, and `protocol` has the messages to and
+//! from it. A [`Kernel`](kernel::Kernel) is one running interpreter, and [`Driver`](driver::Driver)
+//! is its only implementation. `pump` is the thread that reads its output at any time, so that the
+//! interpreter never waits for a call. A [`Session`] has a name and settings, and starts a kernel
+//! on demand. [`Sessions`] is the table of sessions.
 
 mod driver;
 mod error;

@@ -1,5 +1,4 @@
-//! What a cell writes: the beginning and the end for the reply, and all of it for a file, up to a
-//! limit.
+//! Output of a cell: beginning and end for the reply, and up to a limit all bytes for a file.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -7,35 +6,34 @@ use std::fmt::Write as _;
 use crate::limits::{MAX_PYTHON_FOLDED_BYTES, MAX_PYTHON_LATE_BYTES, MAX_PYTHON_LOG_BYTES};
 use crate::text::fold::fold;
 
-/// One stream while it is written.
+/// Capture of one output stream.
 #[derive(Debug)]
 pub(super) struct Capture {
-    /// The first bytes.
+    /// The first bytes of the stream.
     log: Vec<u8>,
-    /// The last of those that have no place there.
+    /// The last bytes that do not fit into `log`.
     tail: VecDeque<u8>,
     total: u64,
     cap: usize,
 }
 
-/// One stream of a cell that is over.
+/// Output of one stream after the end of its cell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Captured {
-    /// What is shown of it, with what is no UTF-8 replaced: all, or beginning and end with a line
-    /// between that says how much is left out.
+    /// Text for the reply, with invalid UTF-8 replaced. Holds the whole output, or beginning and
+    /// end with a line between them that counts the omitted bytes.
     pub text: String,
-    /// What was written, in bytes.
+    /// Total bytes written.
     pub total_bytes: u64,
-    /// The first bytes as they came, at most [`MAX_PYTHON_LOG_BYTES`]; `None` if all are shown as
-    /// they came.
+    /// The first bytes, unchanged, at most [`MAX_PYTHON_LOG_BYTES`]; `None` if `text` shows all
+    /// bytes unchanged.
     pub log: Option<Vec<u8>>,
-    /// Where in `text`, in bytes, the line ends that says what is left out, before its bracket; 0
-    /// if all is shown.
+    /// Byte offset in `text` of the closing bracket of the omission line; 0 if nothing is omitted.
     mark: usize,
 }
 
 impl Captured {
-    /// Says where all of it, or its beginning, is to be found.
+    /// Adds the path of the file with the output, or with its beginning, to the omission line.
     pub(super) fn name_file(&mut self, path: &str) {
         if self.mark > 0 {
             self.text
@@ -44,8 +42,8 @@ impl Captured {
     }
 }
 
-/// A text of at most `cap` bytes: all of it, or beginning and end with a line between that says how
-/// much is left out.
+/// Shortens a text to `cap` bytes: beginning and end, with a line between them that counts the
+/// omitted bytes.
 pub fn beginning_and_end(text: String, cap: usize) -> String {
     if text.len() <= cap {
         return text;
@@ -56,7 +54,7 @@ pub fn beginning_and_end(text: String, cap: usize) -> String {
 }
 
 impl Capture {
-    /// Shows at most `cap` bytes.
+    /// Creates a capture that shows at most `cap` bytes.
     pub(super) fn new(cap: usize) -> Self {
         Self {
             log: Vec::new(),
@@ -66,12 +64,12 @@ impl Capture {
         }
     }
 
-    /// What was written so far, in bytes.
+    /// Returns the total bytes written so far.
     pub(super) fn total(&self) -> u64 {
         self.total
     }
 
-    /// Takes in what comes next.
+    /// Appends bytes.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         let (first, rest) = bytes.split_at(bytes.len().min(MAX_PYTHON_LOG_BYTES - self.log.len()));
@@ -82,7 +80,7 @@ impl Capture {
         self.tail.drain(..over);
     }
 
-    /// Leaves it as if nothing had been written.
+    /// Returns the output and resets the capture.
     pub(super) fn finish(&mut self) -> Captured {
         let Self {
             log,
@@ -142,8 +140,9 @@ impl Capture {
     }
 }
 
-/// What a terminal would show at the end, if lines were written over with carriage returns and it
-/// is much shorter. What merely counts stays as it is elsewhere: it may be what was asked for.
+/// Returns the final terminal contents if lines were overwritten with carriage returns, and only if
+/// these are much shorter. Plain counting output stays as it is, because it may be the purpose of
+/// the cell.
 fn without_overwritten(log: &[u8], total: u64) -> Option<Vec<u8>> {
     let is_over = |at: usize| log.get(at + 1).is_some_and(|next| *next != b'\n');
     let is_meant = log.len() as u64 == total && log.len() <= MAX_PYTHON_FOLDED_BYTES;
@@ -152,7 +151,7 @@ fn without_overwritten(log: &[u8], total: u64) -> Option<Vec<u8>> {
     (folded.len() < log.len()).then_some(folded)
 }
 
-/// Without the beginning of a line or of a character at the end, if a line ends anywhere near.
+/// Cuts an incomplete line at the end, or else an incomplete character.
 fn whole_lines(bytes: &[u8]) -> &[u8] {
     let from = bytes.len() / 2;
     if let Some(end) = memchr::memrchr(b'\n', &bytes[from..]) {
@@ -166,7 +165,7 @@ fn whole_lines(bytes: &[u8]) -> &[u8] {
     }
 }
 
-/// Without the end of a line or of a character at the beginning, if a line begins anywhere near.
+/// Cuts an incomplete line at the beginning, or else an incomplete character.
 fn from_line(bytes: &[u8]) -> &[u8] {
     match memchr::memchr(b'\n', &bytes[..bytes.len() / 2]) {
         Some(end) => &bytes[end + 1..],
@@ -180,7 +179,7 @@ fn from_line(bytes: &[u8]) -> &[u8] {
     }
 }
 
-/// What was written when no cell ran, or by a thread of an earlier one: the last of it.
+/// Output between cells, or of an earlier cell's thread. Keeps the last bytes.
 #[derive(Debug, Default)]
 pub(super) struct Late {
     bytes: VecDeque<u8>,
@@ -188,7 +187,7 @@ pub(super) struct Late {
 }
 
 impl Late {
-    /// Takes in what comes next.
+    /// Appends bytes.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         let kept = &bytes[bytes.len().saturating_sub(MAX_PYTHON_LATE_BYTES)..];
         self.bytes.extend(kept);
@@ -197,7 +196,7 @@ impl Late {
         self.left_out += (over + bytes.len() - kept.len()) as u64;
     }
 
-    /// What there is, which is told once.
+    /// Takes the buffered output. Each byte is returned once.
     pub(super) fn take(&mut self) -> String {
         let Self { bytes, left_out } = std::mem::take(self);
         let bytes: Vec<u8> = bytes.into();
@@ -283,7 +282,7 @@ mod tests {
         let mark =
             "[... of 1117 bytes without what was written over; all of it: outputs/x.txt ...]";
         assert_eq!(shown.text, format!("100% of it\ndone\n{mark}\n"));
-        // What counts is what was asked for.
+        // Output that only counts up may be the purpose of the cell.
         let counted = (0..100)
             .map(|number| format!("{number}\r\n"))
             .collect::<Vec<_>>()

@@ -1,5 +1,5 @@
-//! Installing packages: into an environment of the session's own, outside the allowed directories.
-//! Pure, but for the shell that runs what is written here.
+//! Package installation into an environment of the session, outside the allowed directories. This
+//! module only writes the shell script and reads its output.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -7,19 +7,19 @@ use std::path::Path;
 
 use crate::limits::MAX_INSTALL_SAID_BYTES;
 
-/// What the last line begins with, before the directory that modules were put into.
+/// Prefix of the last output line, before the directory of the modules.
 const FOUND: &str = "replay-packages ";
-/// How the script ends when no environment can be made, and when there is no pip.
+/// Exit code of the script if no environment can be made.
 pub const NO_ENVIRONMENT: i32 = 90;
-/// See [`NO_ENVIRONMENT`].
+/// Exit code of the script if pip is missing.
 pub const NO_PIP: i32 = 91;
-/// How the script ends when something would have to be fetched, and there is no network.
+/// Exit code of the script if a download is needed and there is no network.
 pub const NOT_THERE: i32 = 92;
-/// How the script ends when all is there already.
+/// Exit code of the script if all packages are installed already.
 pub const ALL_THERE: i32 = 93;
 
-/// Says which of the named packages are there, and ends with 1 when one is not, or not in the
-/// version that is wanted. Of extras it cannot tell.
+/// Reports which of the named packages are installed. Exits with 1 if one is missing or has another
+/// version than requested. Cannot check extras.
 const LOOK: &str = r#"
 import re, sys
 from importlib.metadata import version
@@ -39,9 +39,9 @@ for wanted in sys.argv[1:]:
     print(name, there, "is there already")
 "#;
 
-/// The script that makes the environment, if it is not there yet, and installs into it. With
-/// `offline` nothing is looked for on a network. The packages are names or absolute paths, as pip
-/// takes them. Names that are there already cost nothing.
+/// Returns the script that makes the environment, if missing, and installs into it. With `offline`
+/// it uses no network. Packages are names or absolute paths, as for pip. Installed names are
+/// skipped.
 pub fn script(python: &str, environment: &Path, packages: &[String], offline: bool) -> String {
     let (python, environment) = (quoted(python), quoted(&environment.display().to_string()));
     let names: String = packages
@@ -89,7 +89,7 @@ pub fn script(python: &str, environment: &Path, packages: &[String], offline: bo
     script
 }
 
-/// The directory that modules were put into, and the output without the line that said so.
+/// Returns the directory of the modules, and the output without the line that named it.
 pub fn found(output: &str) -> (Option<&str>, &str) {
     let trimmed = output.trim_end();
     let (before, last) = trimmed.rsplit_once('\n').unwrap_or(("", trimmed));
@@ -99,14 +99,14 @@ pub fn found(output: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// What builds a source tree and is not there, as pip told it: without a network nothing is fetched
-/// for that. `None` if pip failed for another reason.
+/// Returns the build tool that pip misses for a source tree: without a network it cannot be
+/// downloaded. Returns `None` if pip failed for another reason.
 pub fn missing_builder(said: &str) -> Option<&str> {
     // Before version 70.1 setuptools makes wheels only where `wheel` is installed.
     if said.contains("invalid command 'bdist_wheel'") {
         return Some("wheel");
     }
-    // pip._vendor.pyproject_hooks says the first in new versions; the trace of the hook's process
+    // New versions of pip._vendor.pyproject_hooks print the first text; the hook's traceback has
     // the second.
     let after = |words: &str| said.rsplit_once(words).map(|(_, rest)| rest);
     let name = match after("Cannot import '") {
@@ -120,8 +120,8 @@ pub fn missing_builder(said: &str) -> Option<&str> {
     is_name(package).then_some(package)
 }
 
-/// What pip said, if that is more than [`MAX_INSTALL_SAID_BYTES`]: its errors, and as many of the
-/// last lines as there is room for.
+/// Shortens pip's output to [`MAX_INSTALL_SAID_BYTES`]: its errors, and as many of the last lines
+/// as fit.
 pub fn shortened(said: &str) -> Cow<'_, str> {
     if said.len() <= MAX_INSTALL_SAID_BYTES {
         return Cow::Borrowed(said);
@@ -134,7 +134,7 @@ pub fn shortened(said: &str) -> Cow<'_, str> {
     let errors = (0..lines.len())
         .filter(|at| is_error(lines[*at]))
         .map(|at| (at, MAX_INSTALL_SAID_BYTES / 2));
-    // Errors leave room for what the last lines say.
+    // Errors leave room for the last lines.
     for (at, reserve) in errors.chain((0..lines.len()).rev().map(|at| (at, 0))) {
         if kept[at] {
             continue;
@@ -162,10 +162,10 @@ pub fn shortened(said: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// The longest line of what pip said, where not all of it is told.
+/// Longest line of shortened pip output.
 const LONGEST_LINE_BYTES: usize = 400;
 
-/// Whether a package is a path, and not a name to be looked for: pip takes both.
+/// Returns true if a package is a path, not a name: pip takes both.
 pub fn is_path(package: &str) -> bool {
     let is_archive = [".whl", ".tar.gz", ".zip"]
         .iter()
@@ -174,8 +174,8 @@ pub fn is_path(package: &str) -> bool {
         || !package.contains([':', '@']) && (is_archive || package.contains('/'))
 }
 
-/// Whether a package, as it was asked for, has a module of this name by its own name; a wheel by
-/// that of its file.
+/// Returns true if a requested package has a module of this name. Compares names alone; a wheel has
+/// the name of its file.
 pub(super) fn names_module(package: &str, module: &str) -> bool {
     let file = if is_path(package) {
         package.rsplit('/').next().unwrap_or(package)
@@ -195,7 +195,7 @@ pub(super) fn names_module(package: &str, module: &str) -> bool {
     plain(own) == plain(module)
 }
 
-/// A word of a shell that means this text (sh(1), single quotes).
+/// Quotes a text as one shell word (sh(1), single quotes).
 pub fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }

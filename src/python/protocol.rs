@@ -1,7 +1,7 @@
-//! The lines that are spoken with the driver: JSON, one object each. Pure.
+//! Messages to and from the driver: one JSON object a line. This module does no I/O.
 //!
-//! Whoever runs cells can reach the socket and say anything there, so a line that is none of these
-//! is no fault of ours and means nothing; only one that has no end is refused.
+//! Cells can write any bytes to the socket. An unknown line is therefore ignored, and only an
+//! endless line is refused.
 
 use std::collections::BTreeMap;
 
@@ -9,28 +9,28 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::MAX_PYTHON_EVENT_BYTES;
 
-/// What is asked of a session.
+/// Request to a session.
 #[derive(Debug, Serialize)]
 #[serde(tag = "op", rename_all = "lowercase")]
 pub(super) enum Request<'a> {
-    /// Run a cell. Hears of it by [`Event::Begun`] and the events after it.
+    /// Run a cell. The replies are [`Event::Begun`] and the events after it.
     Exec { id: u64, code: &'a str },
-    /// What could stand at the cursor, a count of code points.
+    /// Return completions at the cursor, which counts code points.
     Complete { id: u64, code: &'a str, cursor: u64 },
-    /// What stands at the cursor.
+    /// Describe the name at the cursor.
     Inspect {
         id: u64,
         code: &'a str,
         cursor: u64,
         detail: u8,
     },
-    /// The names that cells have made.
+    /// List the names that cells have defined.
     Variables { id: u64 },
-    /// A sign of life.
+    /// Ping.
     Ping { id: u64 },
-    /// Find modules in one more directory.
+    /// Add a directory to the module search path.
     Packages { id: u64, directory: &'a str },
-    /// Be the interpreter of a session in this directory, which has these `st_dev` and `st_ino`
+    /// Become the interpreter of a session in this directory, given its `st_dev` and `st_ino`
     /// (stat(2)).
     Adopt {
         id: u64,
@@ -41,7 +41,7 @@ pub(super) enum Request<'a> {
 }
 
 impl Request<'_> {
-    /// The line, with its end.
+    /// Returns the request as a line with its newline.
     pub(super) fn line(&self) -> serde_json::Result<Vec<u8>> {
         let mut line = serde_json::to_vec(self)?;
         line.push(b'\n');
@@ -49,15 +49,15 @@ impl Request<'_> {
     }
 }
 
-/// What a session says of itself when it is there.
+/// First message of a session: version and paths of its interpreter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Ready {
-    /// Such as `3.11.2`.
+    /// Python version, such as `3.11.2`.
     pub version: String,
     pub executable: String,
-    /// Where its packages are.
+    /// Directory of the installed packages (`sys.prefix`).
     pub prefix: String,
-    /// Its process number, as it sees it itself.
+    /// Process ID inside the session's PID namespace.
     pub pid: u32,
 }
 
@@ -66,56 +66,55 @@ pub struct Ready {
 pub struct Raised {
     pub name: String,
     pub value: String,
-    /// As Python prints it, without the frames of the driver.
+    /// Traceback as Python prints it, without the frames of the driver.
     pub traceback: String,
 }
 
-/// A value that a cell showed.
+/// A value that a cell displayed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shown {
-    /// It is the value of the cell's last expression.
+    /// `true` if this is the value of the cell's last expression.
     pub is_result: bool,
-    /// Its forms by media type; pictures are base64.
+    /// Representations by media type; pictures are base64.
     pub data: BTreeMap<String, String>,
-    /// Where its pictures were kept, below the directory of the session.
+    /// Paths of saved pictures below the session's directory.
     pub files: Vec<String>,
 }
 
-/// What could stand at the cursor.
+/// Completions at a cursor.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Completion {
-    /// Whole words, sorted as the completer has them.
+    /// Whole words, in the completer's order.
     pub matches: Vec<String>,
-    /// Where the word begins that they replace, in code points.
+    /// Start of the word that they replace, in code points.
     pub cursor_start: u64,
     pub cursor_end: u64,
 }
 
-/// What stands at the cursor.
+/// Description of the name at a cursor.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Inspection {
-    /// Whether there is such a thing.
+    /// `true` if the name exists.
     pub found: bool,
-    /// About it, by media type.
+    /// Description by media type.
     pub data: BTreeMap<String, String>,
 }
 
-/// A name that cells have made.
+/// A variable that cells have defined.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Variable {
-    /// As it is spelt.
     pub name: String,
-    /// The class of its value.
+    /// Class of the value.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The beginning of its `repr`.
+    /// Beginning of the value's `repr`.
     pub value: String,
-    /// Its shape or length, if it has one.
+    /// Shape or length of the value, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<String>,
 }
 
-/// The end of a cell.
+/// End of a cell.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub(super) struct Done {
     pub(super) id: u64,
@@ -125,15 +124,15 @@ pub(super) struct Done {
     pub(super) seconds: f64,
 }
 
-/// What a session says.
+/// Message from a session.
 #[derive(Debug, PartialEq)]
 pub(super) enum Event {
     Ready(Ready),
-    /// From here on an interrupt is meant for this cell.
+    /// The cell has begun: from here on an interrupt is meant for it.
     Begun {
         id: u64,
     },
-    /// A cell shows something.
+    /// The cell displays a value.
     Shown {
         id: u64,
         shown: Shown,
@@ -142,9 +141,9 @@ pub(super) enum Event {
     Late {
         text: String,
     },
-    /// A cell is over; what it wrote is in the pipes.
+    /// The cell has ended; its output is in the pipes.
     Done(Done),
-    /// The answer to a question, by its id.
+    /// Reply to a request, by its id.
     Reply {
         id: u64,
         line: Vec<u8>,
@@ -152,7 +151,7 @@ pub(super) enum Event {
 }
 
 impl Event {
-    /// What a line says; `None` for one that says nothing.
+    /// Parses a line. Returns `None` for an unknown message.
     pub(super) fn read(line: &[u8]) -> Option<Self> {
         #[derive(Deserialize)]
         struct Head<'a> {
@@ -200,18 +199,18 @@ impl Event {
     }
 }
 
-/// Cuts a stream into lines.
+/// Splits a byte stream into lines.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     rest: Vec<u8>,
 }
 
-/// A line without an end.
+/// Error: a line longer than the limit.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Endless;
 
 impl Lines {
-    /// Takes bytes in, and gives each whole line, without its end, to `each`.
+    /// Takes bytes in and calls `each` for every complete line, without its newline.
     pub(super) fn push(
         &mut self,
         mut bytes: &[u8],
@@ -229,7 +228,7 @@ impl Lines {
         }
         self.rest.extend_from_slice(bytes);
         if self.rest.is_empty() {
-            // What a picture has needed is not held on to.
+            // Release the memory of a large picture.
             self.rest.shrink_to(64 * 1024);
         }
         if self.rest.len() > MAX_PYTHON_EVENT_BYTES {

@@ -1,5 +1,5 @@
-//! The thread beside a running interpreter: it takes in everything that comes from there, so that
-//! nothing there waits for a call, and tells the calls that wait.
+//! Thread that reads all output of a running interpreter and wakes the waiting calls. The
+//! interpreter therefore never waits for a call.
 
 use std::collections::HashMap;
 use std::os::fd::AsFd;
@@ -19,61 +19,62 @@ use crate::limits::{
     PYTHON_PROGRESS_BYTES, PYTHON_STATUS_MS,
 };
 
-/// Reads of one descriptor before the others have their turn.
+/// Maximum reads of one file descriptor before the others are read.
 const READS_AT_ONCE: usize = 8;
 
-/// A running interpreter as the pump and the calls share it.
+/// State of a running interpreter that the pump and the calls share.
 #[derive(Debug)]
 pub(super) struct Line {
     pub(super) resident: Resident,
     shared: Mutex<Shared>,
     bell: Bell,
     last_id: AtomicU64,
-    /// Held while a cell is interrupted, and while one begins: an interrupt is for the cell that it
-    /// was meant for. Whether one may still be on its way.
+    /// Locked while a cell begins or is interrupted, so that an interrupt reaches its own cell.
+    /// `true` if a signal may still be on its way.
     interrupting: Mutex<bool>,
-    /// Nobody uses it any more.
+    /// The owner has dropped the interpreter.
     pub(super) is_dropped: AtomicBool,
     idle: Duration,
 }
 
-/// What has come, and who waits.
+/// Received data, and the waiting calls.
 #[derive(Debug)]
 pub(super) struct Shared {
     lines: Lines,
-    /// What could not be sent yet.
+    /// Bytes that the socket has not accepted yet.
     unsent: Vec<u8>,
     pub(super) ready: Option<Ready>,
     pub(super) cell: Option<Running>,
     pub(super) late: Late,
-    /// Questions that wait, and their answers as they are on the wire.
+    /// Pending requests, and their raw replies.
     pub(super) replies: HashMap<u64, Option<Vec<u8>>>,
     watchers: Vec<Arc<Bell>>,
     pub(super) ended: Option<Exit>,
     pub(super) has_expired: bool,
     last_used: Instant,
-    /// Its standard output and error are at their end.
+    /// End of file was read on standard output and standard error.
     closed: [bool; 2],
-    /// Its channel is, since this moment: it is about to end, or is of no use any more.
+    /// Time of the end of file on the channel. The interpreter is about to end, or is of no more
+    /// use.
     hung_up: Option<Instant>,
-    /// It was told to end.
+    /// The interpreter was told to end.
     is_ending: bool,
 }
 
-/// The cell that runs.
+/// The running cell.
 #[derive(Debug)]
 pub(super) struct Running {
     pub(super) id: u64,
     pub(super) sent: Instant,
     pub(super) has_begun: bool,
-    /// Somebody waits for its beginning.
+    /// A call waits for the beginning of the cell.
     pub(super) wants_begin: bool,
     pub(super) streams: [Capture; 2],
     pub(super) shown: Vec<Shown>,
     shown_bytes: usize,
     pub(super) unshown: u64,
     pub(super) done: Option<Done>,
-    /// The end of what nobody was told of yet.
+    /// End of the output that was not reported yet.
     pub(super) recent: Vec<u8>,
 }
 
@@ -108,7 +109,7 @@ impl Running {
             .chain(&shown.files)
             .map(String::len)
             .sum();
-        // The driver sends nothing of what is too many.
+        // The driver sends no data for values beyond the limit.
         let is_sent = !(shown.data.is_empty() && shown.files.is_empty());
         if is_sent
             && self.shown.len() < MAX_PYTHON_SHOWN
@@ -123,7 +124,7 @@ impl Running {
 }
 
 impl Line {
-    /// With nothing taken in yet; nobody uses it for `idle`, and it is ended.
+    /// Creates the state for an interpreter. The interpreter is ended after `idle` without use.
     pub(super) fn new(resident: Resident, idle: Duration) -> std::io::Result<Self> {
         let shared = Shared {
             lines: Lines::default(),
@@ -154,16 +155,16 @@ impl Line {
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Shared> {
-        // What is under the lock is whole at any point.
+        // A panic leaves the state consistent at any point.
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A number for a request.
+    /// Returns a new request id.
     pub(super) fn next_id(&self) -> u64 {
         self.last_id.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Sends a line, or leaves the rest of it to the pump.
+    /// Sends a line. The pump sends what the socket does not accept at once.
     pub(super) fn send(&self, shared: &mut Shared, line: &[u8]) {
         shared.last_used = Instant::now();
         let sent = if shared.unsent.is_empty() {
@@ -177,9 +178,9 @@ impl Line {
         }
     }
 
-    /// Interrupts this cell, if it has begun and is not over; whether it was so. When this returns
-    /// the signal was sent, or the next cell waits until it is known to be, so that none is on its
-    /// way to that one.
+    /// Interrupts this cell, if it has begun and not ended. Returns true if it did. Afterwards the
+    /// signal is sent, or the next cell waits for a confirmation, so that no signal reaches the
+    /// next cell.
     pub(super) fn interrupt(&self, id: u64) -> Result<bool, ExecError> {
         let mut is_sent = self
             .interrupting
@@ -201,7 +202,7 @@ impl Line {
         }
     }
 
-    /// Waits until no interrupt is on its way, and holds up others as long as the guard lives.
+    /// Waits until no interrupt is on its way, and blocks new ones while the guard lives.
     pub(super) fn alone(&self) -> Result<MutexGuard<'_, bool>, ExecError> {
         let mut is_sent = self
             .interrupting
@@ -211,8 +212,8 @@ impl Line {
         Ok(is_sent)
     }
 
-    /// Its supervisor does one thing after the other: it has sent the signal when it answers what
-    /// it was asked next.
+    /// Confirms that the signal was sent. The supervisor works in sequence: a reply to the next
+    /// request means that the signal is out.
     fn confirm(&self, is_sent: &mut bool, within_ms: u64) -> Result<(), ExecError> {
         if *is_sent {
             match self.resident.status(Duration::from_millis(within_ms)) {
@@ -223,7 +224,7 @@ impl Line {
         Ok(())
     }
 
-    /// Bytes that wait to be sent.
+    /// Returns the number of unsent bytes.
     pub(super) fn unsent(shared: &Shared) -> usize {
         shared.unsent.len()
     }
@@ -239,21 +240,21 @@ impl Line {
                 Ok(count) => sent += count,
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => break,
-                // It is gone, which the pump will hear.
+                // The peer is gone, which the pump will notice.
                 Err(_) => return bytes.len(),
             }
         }
         sent
     }
 
-    /// Takes in what was written before a cell begins: none of it is the cell's.
+    /// Reads the output from before a cell begins, which does not belong to the cell.
     pub(super) fn drain_late(&self, shared: &mut Shared) {
         for stream in [0, 1] {
             self.read_waiting(shared, stream);
         }
     }
 
-    /// Has a bell be rung at any news.
+    /// Registers a bell that rings at any news.
     pub(super) fn watch(&self, bell: &Arc<Bell>) {
         self.lock().watchers.push(Arc::clone(bell));
     }
@@ -264,20 +265,20 @@ impl Line {
             .retain(|watcher| !Arc::ptr_eq(watcher, bell));
     }
 
-    /// Nobody uses it any more: it ends, and the pump with it.
+    /// Marks the interpreter as unused: it ends, and the pump with it.
     pub(super) fn leave(&self) {
         self.is_dropped.store(true, Ordering::SeqCst);
         self.resident.kill();
         self.bell.ring();
     }
 
-    /// Until the interpreter has ended.
+    /// Pumps until the interpreter has ended.
     pub(super) fn pump(&self) {
         let mut buffer = vec![0; PIPE_READ_BYTES];
         loop {
             let until = self.lock().due(self.idle);
             let Some([supervisor, channel, stdout, stderr]) = self.wait(until) else {
-                // Without `poll` nothing of it could be heard.
+                // Without `poll` its output cannot be read.
                 self.resident.kill();
                 self.settle(Exit::Signal(9));
                 return;
@@ -312,21 +313,21 @@ impl Line {
         }
     }
 
-    /// The end: what still lies in the pipes is taken in first.
+    /// Handles the end of the interpreter, after reading the rest of the pipes.
     fn settle(&self, exit: Exit) {
         let mut buffer = vec![0; PIPE_READ_BYTES];
         let mut shared = self.lock();
         for stream in [0, 1] {
             self.read_waiting(&mut shared, stream);
         }
-        // A pipe's worth, which is all that can be there.
+        // One pipe's capacity, which is the most that can be left.
         self.hear(&mut shared, &mut buffer, usize::MAX);
         shared.ended = Some(exit);
         shared.watchers.iter().for_each(|watcher| watcher.ring());
     }
 
-    /// Which of supervisor, channel, standard output and error have news; `None` if that cannot be
-    /// said.
+    /// Waits for news. Returns the ready state of supervisor, channel, standard output and standard
+    /// error; `None` if `poll` fails.
     fn wait(&self, until: Option<Instant>) -> Option<[bool; 4]> {
         let (has_unsent, [no_stdout, no_stderr], no_channel) = {
             let shared = self.lock();
@@ -341,7 +342,7 @@ impl Line {
         } else {
             PollFlags::IN
         };
-        // One that is closed says so at once each time, so another one stands in for it.
+        // A closed descriptor is always ready, so another one stands in for it.
         let channel = if no_channel {
             self.bell.as_fd()
         } else {
@@ -388,7 +389,7 @@ impl Line {
         ])
     }
 
-    /// Reads one of the two output streams, at most so many times.
+    /// Reads one of the two output streams, at most `most` times.
     fn read_some(&self, shared: &mut Shared, stream: usize, buffer: &mut [u8], most: usize) {
         let fd = if stream == 0 {
             self.resident.stdout()
@@ -408,7 +409,7 @@ impl Line {
         }
     }
 
-    /// Reads what one of the streams holds at this moment, and not what comes meanwhile.
+    /// Reads the bytes that a stream holds now, and no later ones.
     fn read_waiting(&self, shared: &mut Shared, stream: usize) {
         let fd = if stream == 0 {
             self.resident.stdout()
@@ -431,7 +432,7 @@ impl Line {
         }
     }
 
-    /// Reads the channel, at most so many times.
+    /// Reads the channel, at most `most` times.
     fn hear(&self, shared: &mut Shared, buffer: &mut [u8], most: usize) {
         for _ in 0..most {
             match read(self.resident.channel(), &mut *buffer) {
@@ -461,12 +462,12 @@ impl Line {
     fn take(&self, shared: &mut Shared, event: Event) {
         match event {
             Event::Ready(ready) => {
-                // Said once; whatever says it again is a cell.
+                // Sent once; a repetition comes from a cell.
                 shared.ready.get_or_insert(ready);
             }
             Event::Late { text } => return shared.late.push(text.as_bytes()),
             Event::Reply { id, line } => {
-                // An answer that nobody waits for any more.
+                // No call waits for this reply any more.
                 let Some(reply) = shared.replies.get_mut(&id) else {
                     return;
                 };
@@ -491,7 +492,7 @@ impl Line {
                 if shared.cell_of(done.id).is_none() {
                     return;
                 }
-                // Everything that the cell wrote is in the pipes by now.
+                // All output of the cell is in the pipes by now.
                 for stream in [0, 1] {
                     self.read_waiting(shared, stream);
                 }
@@ -506,7 +507,7 @@ impl Line {
 }
 
 impl Shared {
-    /// When it has to end, if nothing happens: nobody uses it, or it has hung up.
+    /// Returns the deadline of an interpreter that is idle or has hung up.
     fn due(&self, idle: Duration) -> Option<Instant> {
         if self.is_ending {
             return None;
@@ -522,7 +523,7 @@ impl Shared {
         }
     }
 
-    /// The cell that runs, if it is this one and not over.
+    /// Returns the running cell, if it has this id and has not ended.
     pub(super) fn cell_of(&mut self, id: u64) -> Option<&mut Running> {
         self.cell
             .as_mut()

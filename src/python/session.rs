@@ -1,4 +1,4 @@
-//! One session: a name, settings, and an interpreter that is started when it is needed.
+//! A session: a name, settings, and an interpreter that is started on demand.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -25,21 +25,21 @@ use crate::text::escape::show_path;
 /// See signal(7).
 const SIGKILL: i32 = 9;
 
-/// What a session is made of.
+/// Settings of a session.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     pub description: Option<String>,
-    /// The interpreter's name or path.
+    /// Name or path of the interpreter.
     pub python: String,
     pub directory: PathBuf,
-    /// Variables beside, or instead of, those that commands have.
+    /// Variables that extend or override those of commands.
     pub environment: Vec<(OsString, OsString)>,
 }
 
 #[derive(Debug)]
 pub struct Session {
     name: String,
-    /// No other session of this server ever has the same.
+    /// Number of the session, never reused by this server.
     number: u64,
     settings: Settings,
     created: SystemTime,
@@ -47,7 +47,7 @@ pub struct Session {
     turn: Turn,
     lookout: Lookout,
     spare: Arc<Spare>,
-    /// Held while the interpreter starts or ends, so that there is never more than one.
+    /// Locked while the interpreter starts or ends, so that there is never more than one.
     starting: Mutex<()>,
     state: Mutex<State>,
 }
@@ -55,39 +55,39 @@ pub struct Session {
 #[derive(Debug)]
 struct State {
     kernel: Option<Arc<dyn Kernel>>,
-    /// Why the state of cells before is gone, until somebody was told.
+    /// Reason for lost variables of earlier cells, until it is reported.
     lost: Option<String>,
-    /// What the last interpreter wrote when no cell ran, until somebody was told.
+    /// Output of the last interpreter between cells, until it is reported.
     late: String,
-    /// How the last interpreter ended.
+    /// Exit of the last interpreter.
     exit: Option<Exit>,
     was_started: bool,
     last_activity: SystemTime,
-    /// The environment that packages were installed into.
+    /// Environment of the installed packages.
     packages: Option<PathBuf>,
-    /// What was installed there, as it was asked for.
+    /// Installed packages, as requested.
     installed: Vec<String>,
     samples: Samples,
     is_deleted: bool,
 }
 
-/// A cell that has run, and what came of it outside the interpreter.
+/// Result of a cell, and its effects outside the interpreter.
 #[derive(Debug)]
 pub struct Ran {
     pub cell: Cell,
-    /// Files below the session's directory.
+    /// Changed files below the session's directory.
     pub changes: Changes,
-    /// Whole outputs that were kept in files, below the session's directory.
+    /// Files with whole outputs, as paths below the session's directory.
     pub logs: Vec<String>,
-    /// Why the variables of cells before this one, or this one's own, are gone.
+    /// Reason for lost variables of earlier cells, or of this one.
     pub lost: Option<String>,
-    /// What else there is to say.
+    /// Further notes for the reply.
     pub notes: Vec<String>,
 }
 
 impl Session {
-    /// A session without an interpreter, which is the spare one if that will do. It ends one that
-    /// nobody uses for `idle`.
+    /// Creates a session without an interpreter. The first start uses the spare interpreter if it
+    /// fits. An interpreter is ended after `idle` without use.
     pub(super) fn new(
         name: String,
         number: u64,
@@ -132,27 +132,26 @@ impl Session {
         &self.name
     }
 
-    /// What no other session of this server has.
+    /// Returns the session's number, never reused by this server.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// What it is made of.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// When it was made.
+    /// Returns the creation time.
     pub fn created(&self) -> SystemTime {
         self.created
     }
 
-    /// When it was last used.
+    /// Returns the time of the last use.
     pub fn last_activity(&self) -> SystemTime {
         self.lock().last_activity
     }
 
-    /// Its working directory, checked now.
+    /// Returns the working directory, checked by the policy now.
     pub fn directory(&self, policy: &Policy) -> Result<Checked<Read>, PythonError> {
         let directory = policy.read(&self.settings.directory)?;
         if directory.kind() != Kind::Directory {
@@ -164,7 +163,8 @@ impl Session {
         Ok(directory)
     }
 
-    /// The interpreter's name or path: that of its packages, if there are some.
+    /// Returns the interpreter's name or path, which is that of the package environment if there is
+    /// one.
     pub fn python(&self) -> String {
         let packages = self.lock().packages.clone();
         packages.map_or_else(
@@ -173,14 +173,14 @@ impl Session {
         )
     }
 
-    /// These packages were installed into this environment, which the next start uses.
+    /// Records packages and their environment, which the next start uses.
     pub fn use_packages(&self, directory: &Path, installed: Vec<String>) {
         let mut state = self.lock();
         state.packages = Some(directory.to_owned());
         state.installed.extend(installed);
     }
 
-    /// Whether a package was installed for it that has this module by its name.
+    /// Returns true if an installed package has a module of this name.
     pub fn has_module(&self, module: &str) -> bool {
         self.lock()
             .installed
@@ -188,7 +188,7 @@ impl Session {
             .any(|package| names_module(package, module))
     }
 
-    /// One word on how it is: `not_started`, `idle`, `busy` or `dead`.
+    /// Returns the state in one word: `not_started`, `idle`, `busy` or `dead`.
     pub fn word(&self) -> &'static str {
         let state = self.lock();
         match &state.kernel {
@@ -200,12 +200,12 @@ impl Session {
         }
     }
 
-    /// Whether an interpreter runs.
+    /// Returns true if an interpreter runs.
     pub(super) fn is_alive(&self) -> bool {
         self.live().is_some()
     }
 
-    /// The interpreter that runs, if one does.
+    /// Returns the running interpreter.
     pub fn live(&self) -> Option<Arc<dyn Kernel>> {
         self.lock()
             .kernel
@@ -213,7 +213,7 @@ impl Session {
             .filter(|kernel| kernel.ended().is_none())
     }
 
-    /// The interpreter; started if there is none.
+    /// Returns the interpreter; starts one if there is none.
     pub fn kernel(
         &self,
         host: &Host<'_>,
@@ -261,7 +261,7 @@ impl Session {
         Ok(kernel)
     }
 
-    /// Runs a cell. Waits for those before it first, as long as it may run itself.
+    /// Runs a cell. Waits for earlier cells first, at most for the cell's own timeout.
     pub fn run(
         &self,
         host: &Host<'_>,
@@ -294,7 +294,7 @@ impl Session {
         if let Some(exit) = unbegun
             && self.lock().bury(&kernel, exit)
         {
-            // It was about to end by itself when it was given the cell, of which nothing has run.
+            // The interpreter was about to end when it got the cell, of which no part has run.
             self.lock().late.push_str(&cell.late);
             kernel = self.kernel(host, cancel)?;
             cell = kernel.execute(code, bounds, cancel, on_news)?;
@@ -339,7 +339,7 @@ impl Session {
         })
     }
 
-    /// Does something that is no cell, and looks what files that makes and changes.
+    /// Runs an action that is not a cell, and collects the files that it makes and changes.
     pub fn with_changes<T>(
         &self,
         policy: &Policy,
@@ -352,8 +352,8 @@ impl Session {
         Ok((done, self.lookout.changes_since(before, &directory, cancel)))
     }
 
-    /// Whether a file that the interpreter says it has kept is there: cells can say anything in its
-    /// place.
+    /// Returns true if a saved output exists. Cells can send any path, so the name alone is no
+    /// proof.
     fn has_output(&self, policy: &Policy, file: &str) -> bool {
         file.strip_prefix("outputs/")
             .is_some_and(|name| !name.contains('/'))
@@ -362,7 +362,7 @@ impl Session {
                 .is_ok_and(|found| found.kind() == Kind::File)
     }
 
-    /// Puts outputs that are not shown whole into files.
+    /// Writes outputs that are not shown whole into files.
     fn keep_logs(&self, host: &Host<'_>, cell: &mut Cell, notes: &mut Vec<String>) -> Vec<String> {
         let since = SystemTime::now()
             .duration_since(SystemTime::UNIX_EPOCH)
@@ -408,7 +408,7 @@ impl Session {
         kept
     }
 
-    /// Ends the interpreter and starts another one. A cell that runs is ended with it.
+    /// Restarts the interpreter. A running cell ends with it.
     pub fn restart(
         &self,
         host: &Host<'_>,
@@ -420,13 +420,14 @@ impl Session {
         Ok(kernel)
     }
 
-    /// Interrupts the cell that ran when this was asked for, if it still does; whether one did.
+    /// Interrupts the cell that already ran at the time `asked`. Returns true if one was
+    /// interrupted.
     pub fn interrupt(&self, asked: Instant) -> Result<bool, PythonError> {
         self.live()
             .map_or(Ok(false), |kernel| kernel.interrupt(asked))
     }
 
-    /// How its process is.
+    /// Returns the health of the process.
     pub fn health(&self) -> Result<Health, PythonError> {
         let (kernel, exit) = {
             let state = self.lock();
@@ -445,12 +446,12 @@ impl Session {
         }
     }
 
-    /// Whether its interpreter was started once.
+    /// Returns true if an interpreter was ever started.
     pub fn was_started(&self) -> bool {
         self.lock().was_started
     }
 
-    /// Ends the interpreter, which is asked for: nobody needs to be told.
+    /// Ends the interpreter on request, so that the next cell reports no loss.
     fn end(&self) {
         let kernel = {
             let mut state = self.lock();
@@ -464,21 +465,21 @@ impl Session {
         }
     }
 
-    /// The same for good.
+    /// Ends the interpreter for good.
     pub(super) fn delete(&self) {
         self.lock().is_deleted = true;
         self.end();
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // What is under the lock is whole at any point.
+        // A panic leaves the state consistent at any point.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl State {
-    /// The interpreter has ended, and whoever runs the next cell is told.
-    /// Not so if somebody has ended it on purpose; whether it is so.
+    /// Records that the interpreter has ended, and the reason for the next cell's caller. Returns
+    /// false if it was ended on purpose.
     fn bury(&mut self, kernel: &Arc<dyn Kernel>, exit: Exit) -> bool {
         if !self.forget(kernel, exit) {
             return false;
@@ -493,8 +494,7 @@ impl State {
         true
     }
 
-    /// The interpreter has ended, unless another one has taken its place since.
-    /// Whether that is so.
+    /// Drops an ended interpreter. Returns false if another one has replaced it since.
     fn forget(&mut self, kernel: &Arc<dyn Kernel>, exit: Exit) -> bool {
         let is_own = self
             .kernel
@@ -508,8 +508,8 @@ impl State {
     }
 }
 
-/// A path below a session's directory as the file tools take it: as it is where relative paths
-/// begin, else absolute.
+/// Returns a path below a session's directory as the file tools take it: relative where relative
+/// paths begin, else absolute.
 pub fn shown_path(policy: &Policy, directory: &Path, rel: &[u8]) -> PathBuf {
     let rel = Path::new(std::ffi::OsStr::from_bytes(rel));
     if policy

@@ -1,4 +1,4 @@
-//! The sessions of a server, by name.
+//! Table of the server's Python sessions, by name.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,10 +12,10 @@ use crate::limits::{
     DEFAULT_PYTHON, MAX_SESSION_NAME_CHARS, MAX_SESSIONS_TOLD, MAX_STORED_SESSIONS,
 };
 
-/// The session that is always there.
+/// Name of the session that always exists.
 pub const DEFAULT_SESSION: &str = "default";
 
-/// The sessions of a server. Dropping it ends them.
+/// Sessions of a server. Ended on drop.
 #[derive(Debug)]
 pub struct Sessions {
     most: usize,
@@ -28,15 +28,15 @@ pub struct Sessions {
 #[derive(Debug, Default)]
 struct Table {
     last_number: u64,
-    /// In the order in which they were made.
+    /// Sessions in the order of their creation.
     all: Vec<Arc<Session>>,
-    /// The name of the one that is meant when none is named.
+    /// Name of the default for calls without a session name.
     active: String,
 }
 
 impl Sessions {
-    /// At most `most` with an interpreter at a time; one that nobody uses for `idle` is ended. The
-    /// default one runs in `directory`.
+    /// Creates the table with at most `most` running interpreters. An interpreter is ended after
+    /// `idle` without use. The default session runs in `directory`.
     pub fn new(most: usize, idle: Duration, directory: PathBuf) -> Self {
         let table = Table {
             active: DEFAULT_SESSION.to_owned(),
@@ -54,7 +54,7 @@ impl Sessions {
         sessions
     }
 
-    /// The same, with interpreters that are started when they are needed.
+    /// Disables the spare interpreter, so that interpreters are started on demand.
     #[must_use]
     pub fn without_spare(self) -> Self {
         self.spare.forbid();
@@ -84,14 +84,14 @@ impl Sessions {
         session
     }
 
-    /// Somebody has come who may make sessions: from now on [`Sessions::prepare`] has one
-    /// interpreter more be there than sessions use.
+    /// Enables the spare interpreter when a client arrives that may make sessions. From now on
+    /// [`Sessions::prepare`] keeps one interpreter more than sessions use.
     pub fn expect_use(&self, host: &Host<'_>) {
         self.spare.want();
         self.prepare(host);
     }
 
-    /// Begins to start the interpreter for the next session, where one is expected and may be made.
+    /// Begins to start the spare interpreter, if one is enabled and there is room.
     pub fn prepare(&self, host: &Host<'_>) {
         let alive = self
             .list()
@@ -102,20 +102,20 @@ impl Sessions {
         self.spare.prepare(host, alive < self.most);
     }
 
-    /// Where sessions run that are not told where.
+    /// Returns the default working directory of sessions.
     pub fn default_directory(&self) -> PathBuf {
         self.directory.clone()
     }
 
-    /// The session of this name, or the active one.
+    /// Returns the session of this name, or the active one.
     pub fn find(&self, name: Option<&str>) -> Result<Arc<Session>, PythonError> {
         let table = self.lock();
         let name = name.unwrap_or(&table.active);
         table.find(name).ok_or_else(|| table.unknown(name))
     }
 
-    /// The same, for somebody who is about to start its interpreter: refused when as many run as
-    /// may.
+    /// As [`Sessions::find`], before a start of the interpreter. Fails if the maximum number of
+    /// interpreters runs.
     pub fn find_to_start(&self, name: Option<&str>) -> Result<Arc<Session>, PythonError> {
         let session = self.find(name)?;
         if !session.is_alive() {
@@ -124,8 +124,8 @@ impl Sessions {
         Ok(session)
     }
 
-    /// Refuses when as many interpreters run as may: each holds variables that somebody may still
-    /// want.
+    /// Fails if the maximum number of interpreters runs: each holds variables that may still be
+    /// needed.
     fn make_room(&self) -> Result<(), PythonError> {
         let mut alive: Vec<Arc<Session>> = self
             .lock()
@@ -145,7 +145,7 @@ impl Sessions {
         })
     }
 
-    /// Makes a session; its interpreter is started when it is needed.
+    /// Creates a session. Its interpreter is started on demand.
     pub fn create(&self, name: &str, settings: Settings) -> Result<Arc<Session>, PythonError> {
         let chars = name.chars().count();
         if !(1..=MAX_SESSION_NAME_CHARS).contains(&chars) || name.chars().any(char::is_control) {
@@ -164,7 +164,7 @@ impl Sessions {
         if table.find(name).is_some() {
             return Err(exists());
         }
-        // Those without an interpreter cost only their names.
+        // Sessions without an interpreter cost only their names.
         if table.all.len() >= MAX_STORED_SESSIONS {
             let names = table
                 .all
@@ -181,7 +181,7 @@ impl Sessions {
         Ok(self.add(&mut table, name.to_owned(), settings))
     }
 
-    /// Has this one be meant when none is named. Returns the name of the one before.
+    /// Makes a session active. Returns the name of the previous active one.
     pub fn switch(&self, name: &str) -> Result<String, PythonError> {
         let mut table = self.lock();
         if table.find(name).is_none() {
@@ -190,14 +190,14 @@ impl Sessions {
         Ok(std::mem::replace(&mut table.active, name.to_owned()))
     }
 
-    /// All of them, in the order in which they were made, and the name of the active one.
+    /// Returns all sessions in the order of their creation, and the name of the active one.
     pub fn list(&self) -> (Vec<Arc<Session>>, String) {
         let table = self.lock();
         (table.all.clone(), table.active.clone())
     }
 
-    /// Ends a session and forgets it; the default one is then there again, empty. Returns the name
-    /// of the active one.
+    /// Ends and removes a session; the default one is recreated empty. Returns the name of the
+    /// active one.
     pub fn delete(&self, name: &str) -> Result<String, PythonError> {
         let (session, active) = {
             let mut table = self.lock();
@@ -213,13 +213,12 @@ impl Sessions {
             }
             (session, table.active.clone())
         };
-        // Which may take a while.
+        // This may take a while.
         session.delete();
         Ok(active)
     }
 
-    /// Ends all of them and the interpreter that waits, and forgets them: what is there then is as
-    /// it was at the start.
+    /// Ends and removes all sessions and the spare interpreter, as at the start of the server.
     pub fn clear(&self) {
         let all = {
             let mut table = self.lock();
@@ -235,7 +234,7 @@ impl Sessions {
     }
 
     fn lock(&self) -> MutexGuard<'_, Table> {
-        // The table is whole at any point.
+        // A panic leaves the table consistent at any point.
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,5 +1,4 @@
-//! Which files a cell has made or changed: the files below the session's directory before it and
-//! after it.
+//! Files that a cell has made or changed: compares the session's directory before and after it.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -14,7 +13,7 @@ use crate::limits::{
 };
 use crate::policy::{Checked, Kind, Read};
 
-/// Directories whose files are no business of a cell's reader, by name.
+/// Names of directories whose files are not reported.
 const SKIPPED: [&[u8]; 6] = [
     b".git",
     b"node_modules",
@@ -24,29 +23,29 @@ const SKIPPED: [&[u8]; 6] = [
     b"__pycache__",
 ];
 
-/// What a file is known by: inode number, size in bytes, and when it was changed.
+/// Identity of a file version: inode number, size in bytes, and time of the last change.
 type Mark = (u64, u64, (i64, u32));
 
-/// The regular files below a directory.
+/// Regular files below a directory.
 #[derive(Debug, Default)]
 pub(super) struct Snapshot {
     files: HashMap<Box<[u8]>, Mark>,
-    /// There are more than are looked at, or looking took too long.
+    /// `true` if there were too many files, or the walk took too long.
     is_partial: bool,
 }
 
-/// What has changed between two snapshots: paths below the directory, sorted, as bytes.
+/// Changes between two snapshots: paths below the directory, sorted, as bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// Files that were not there before.
+    /// New files.
     pub new: Vec<Box<[u8]>>,
     pub modified: Vec<Box<[u8]>>,
-    /// Why not everything is told.
+    /// Reason for an incomplete list.
     pub partial: Option<&'static str>,
 }
 
 impl Snapshot {
-    /// Looks at the files now, for so long as may be, or until the call is cancelled.
+    /// Takes a snapshot, until the time limit or until the call is cancelled.
     pub(super) fn take(dir: &Checked<Read>, cancel: &CancelToken) -> Result<Self, FsError> {
         let deadline = Instant::now().checked_add(Duration::from_millis(SNAPSHOT_MS));
         Self::within(
@@ -84,7 +83,7 @@ impl Snapshot {
         Ok(snapshot)
     }
 
-    /// One that says nothing.
+    /// Returns a snapshot without information.
     pub(super) fn partial() -> Self {
         Self {
             is_partial: true,
@@ -92,7 +91,7 @@ impl Snapshot {
         }
     }
 
-    /// What has changed from this one to a later one.
+    /// Returns the changes from this snapshot to a later one.
     pub(super) fn until(&self, later: &Self) -> Changes {
         if self.is_partial || later.is_partial {
             return Changes {
@@ -119,16 +118,16 @@ impl Snapshot {
     }
 }
 
-/// Looks at the files of one session.
+/// Takes the snapshots of one session.
 #[derive(Debug, Default)]
 pub(super) struct Lookout {
-    /// They were too many; not before this moment is that tried again.
+    /// Time of the next try, after a snapshot with too many files.
     next: Mutex<Option<Instant>>,
 }
 
 impl Lookout {
-    /// Looks at the files, unless that took too long a moment ago: cells that run one after the
-    /// other shall not wait for it each.
+    /// Takes a snapshot, unless the last one took too long a moment ago: a row of cells must not
+    /// wait each time.
     pub(super) fn look(
         &self,
         dir: &Checked<Read>,
@@ -145,7 +144,7 @@ impl Lookout {
         Ok(snapshot)
     }
 
-    /// What has changed since.
+    /// Returns the changes since a snapshot.
     pub(super) fn changes_since(
         &self,
         before: Result<Snapshot, FsError>,
@@ -188,7 +187,7 @@ impl Visitor for Looker<'_> {
         !SKIPPED.contains(&name)
     }
 
-    // Directories are asked about too: a tree of nothing but directories is no shorter.
+    // Directories count too: a tree of directories alone takes as long.
     fn visit(&self, (): &mut (), out: &mut Self::Out, found: &WalkEntry<'_>, (): &()) {
         if self.stop.is_cancelled() {
             return;

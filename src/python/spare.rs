@@ -1,9 +1,9 @@
-//! A started interpreter that belongs to nobody yet, so that a session need not wait for one.
+//! Spare interpreter: started in advance, so that a session need not wait for a start.
 //!
-//! It runs in the walls that every session's interpreter runs in, with what commands have in their
-//! environment, and nothing of a session ever reaches it before it is one. Whoever takes it asks it
-//! first whether an interpreter that started now would be the same: it looks at what its own start
-//! stood on (`driver/adoption.py`), and one that is not sure is ended.
+//! It runs in the same sandbox as every session's interpreter, with the environment of commands. It
+//! holds no data of a session before its adoption. Before adoption it is asked if an interpreter
+//! started now would be the same. It compares the files and variables of its own start
+//! (`driver/adoption.py`), and is ended if it is not sure.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,21 +17,21 @@ use crate::cancel::CancelToken;
 use crate::exec::place_of;
 use crate::limits::DEFAULT_PYTHON;
 
-/// The place for one.
+/// Slot for one spare interpreter.
 #[derive(Debug)]
 pub(super) struct Spare {
     directory: PathBuf,
-    /// It is ended when nobody has taken it for so long.
+    /// Idle time after which the spare interpreter is ended.
     idle: Duration,
-    /// The operator wants none, or nobody could take one.
+    /// The operator disabled it, or no session could adopt it.
     is_forbidden: AtomicBool,
-    /// Somebody is there that may make sessions.
+    /// A client that may make sessions is connected.
     is_wanted: AtomicBool,
     kept: Mutex<Option<Driver>>,
 }
 
 impl Spare {
-    /// None yet, and none as long as nobody wants one.
+    /// Creates an empty slot. It stays empty until [`Spare::want`].
     pub(super) fn new(directory: PathBuf, idle: Duration) -> Self {
         let (is_forbidden, is_wanted) = (AtomicBool::new(false), AtomicBool::new(false));
         Self {
@@ -43,18 +43,18 @@ impl Spare {
         }
     }
 
-    /// There is never to be one.
+    /// Disables the spare interpreter for good.
     pub(super) fn forbid(&self) {
         self.is_forbidden.store(true, Ordering::Relaxed);
     }
 
-    /// From now on there is to be one.
+    /// Enables the spare interpreter.
     pub(super) fn want(&self) {
         self.is_wanted.store(true, Ordering::Relaxed);
     }
 
-    /// Begins to start one, if one is wanted, there is none, and there is room for one more
-    /// session. Does not wait for it; one that cannot be started is one that is not there.
+    /// Begins to start a spare interpreter, if it is enabled, missing, and one more session has
+    /// room. Does not wait for the start. A failed start leaves the slot empty.
     pub(super) fn prepare(&self, host: &Host<'_>, has_room: bool) {
         if self.is_forbidden.load(Ordering::Relaxed) || !self.is_wanted.load(Ordering::Relaxed) {
             return;
@@ -67,7 +67,7 @@ impl Spare {
         }
     }
 
-    /// Ends the one that there is. Another one is there once somebody is expected again.
+    /// Ends the spare interpreter. The next [`Spare::want`] enables it again.
     pub(super) fn clear(&self) {
         self.is_wanted.store(false, Ordering::Relaxed);
         *self.lock() = None;
@@ -85,7 +85,8 @@ impl Spare {
         Driver::begin(host.launcher, &interpreter, host.residents).ok()
     }
 
-    /// The one that there is, as the interpreter that is asked for; `None` if it cannot be that.
+    /// Takes the spare interpreter for a session; `None` if it does not match the requested
+    /// interpreter.
     pub(super) fn take(&self, wanted: &Interpreter<'_>, cancel: &CancelToken) -> Option<Driver> {
         if wanted.python != DEFAULT_PYTHON || !wanted.environment.is_empty() {
             return None;
@@ -102,7 +103,7 @@ impl Spare {
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Driver>> {
-        // There is one or there is none.
+        // A panic leaves the slot consistent.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! Whose turn it is: cells of one session run one after the other, in the order in which they came.
+//! Queue of a session: cells run one after the other, in the order of their arrival.
 
 use std::collections::VecDeque;
 use std::os::fd::AsFd;
@@ -9,23 +9,23 @@ use super::error::PythonError;
 use crate::cancel::CancelToken;
 use crate::exec::{Bell, ExecError, readable};
 
-/// The line in front of one session.
+/// Queue of one session.
 #[derive(Debug, Default)]
 pub(super) struct Turn(Mutex<Line>);
 
 #[derive(Debug, Default)]
 struct Line {
     is_taken: bool,
-    /// Who waits. Whoever is taken out has been given the turn.
+    /// Waiting calls. A call that is taken out of the queue has the turn.
     waiting: VecDeque<Arc<Bell>>,
 }
 
-/// The turn. Dropping it gives it on.
+/// Guard of the turn. Drop passes the turn to the next waiter.
 #[derive(Debug)]
 pub(super) struct Held<'a>(&'a Turn);
 
 impl Turn {
-    /// Waits for the turn. `None` when `until` comes before.
+    /// Waits for the turn. Returns `None` if `until` comes first.
     pub(super) fn enter(
         &self,
         until: Instant,
@@ -46,12 +46,12 @@ impl Turn {
         let before = line.waiting.len();
         line.waiting.retain(|waiting| !Arc::ptr_eq(waiting, &bell));
         let held = (line.waiting.len() == before).then(|| Held(self));
-        // What is given back is given on, which takes the lock.
+        // Drop of the guard takes the lock.
         drop(line);
         waited.map(|()| held)
     }
 
-    /// Returns when the bell was rung, or `until` has come.
+    /// Waits until the bell rings or `until` has come.
     fn wait(bell: &Bell, until: Instant, cancel: &CancelToken) -> Result<(), PythonError> {
         let wake = cancel
             .wake_fd()
@@ -68,7 +68,7 @@ impl Turn {
     }
 
     fn lock(&self) -> MutexGuard<'_, Line> {
-        // The line is whole at any point.
+        // A panic leaves the queue consistent at any point.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

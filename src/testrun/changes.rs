@@ -1,26 +1,26 @@
-//! What git says has changed, and which tests that affects where the runner itself cannot say it.
+//! Changed files, as git reports them, and the tests they affect for runners that cannot find out
+//! themselves.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::project::files::NamedPath;
 
-/// The line for a shell that says the repository's directory and what differs from the last commit,
-/// untracked files too.
+/// Shell command that prints the repository's directory, and the files that differ from the last
+/// commit, untracked ones too.
 pub const GIT: &str = "git rev-parse --show-toplevel && exec git -c core.quotePath=false -c core.fsmonitor=false status \
     --porcelain=v1 -z --untracked-files=all";
 
 /// Files that differ from the last commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GitChanges {
-    /// Those that are there.
+    /// Files that exist.
     pub files: Vec<PathBuf>,
-    /// Those that are gone.
+    /// Deleted files.
     pub gone: Vec<PathBuf>,
 }
 
-/// Files that differ from the last commit, from what [`GIT`] wrote; `None` if that is not
-/// understood.
+/// Parses the output of [`GIT`]; returns `None` if it is malformed.
 pub fn changed(written: &str) -> Option<GitChanges> {
     let (top, entries) = written.split_once('\n')?;
     let mut found = GitChanges::default();
@@ -28,7 +28,7 @@ pub fn changed(written: &str) -> Option<GitChanges> {
     while let Some(entry) = entries.next() {
         let (state, path) = (entry.get(..2)?, entry.get(3..)?);
         if state.contains(['R', 'C']) {
-            // Its old name follows (git-status(1)).
+            // The old name follows (git-status(1)).
             let old = entries.next().filter(|_| state.contains('R'));
             found.gone.extend(old.map(|old| Path::new(top).join(old)));
         }
@@ -42,21 +42,21 @@ pub fn changed(written: &str) -> Option<GitChanges> {
     Some(found)
 }
 
-/// Tests that changed files affect.
+/// Tests affected by changed files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Affected {
     pub targets: BTreeSet<NamedPath>,
-    /// Globs below the project's directory for tests that are named after a changed file, each with
-    /// that file.
+    /// Globs below the project's directory for tests named after a changed file, each with that
+    /// file.
     pub globs: Vec<(String, PathBuf)>,
-    /// Whether the targets are whole packages.
+    /// `true` if the targets are whole packages.
     pub by_package: bool,
-    /// Files of the project that say nothing of which tests they affect.
+    /// Files of the project with unknown effect on the tests.
     pub unknown: Vec<PathBuf>,
 }
 
 impl GitChanges {
-    /// Files of the project, those that are gone first, and whether they are there.
+    /// Returns the changed files of the project, deleted ones first, each with `true` if it exists.
     pub fn of<'a>(&'a self, project: &'a Path) -> impl Iterator<Item = (&'a PathBuf, bool)> {
         let all = self
             .gone
@@ -66,7 +66,7 @@ impl GitChanges {
         all.filter(move |(file, _)| file.starts_with(project))
     }
 
-    /// The packages of the files that `is_source` takes for part of one.
+    /// Returns the packages of the files for which `is_source` returns true.
     pub fn packages(&self, project: &Path, is_source: impl Fn(&Path) -> bool) -> Affected {
         let mut affected = Affected {
             by_package: true,

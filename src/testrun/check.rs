@@ -1,4 +1,4 @@
-//! Checks the types of a project behind the walls, and reads what the checker says.
+//! Type checks of a project in the sandbox: runs the checker and reads its output.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -25,20 +25,20 @@ use crate::cancel::Bound;
 use crate::exec::{Log, Outcome, Stage};
 use crate::limits::{MAX_SILENCED_FILES, MAX_TEST_READ_SECS};
 
-/// What a call asks for.
+/// Arguments of a type check.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CheckRequest<'a> {
-    /// The directory; the usual one if it is left out.
+    /// Working directory; `None` for the default.
     pub cwd: Option<&'a str>,
-    /// The checker, if it is named.
+    /// Requested checker, if any.
     pub checker: Option<&'static dyn Checker>,
     /// Files, directories and globs; empty for all.
     pub files: &'a [String],
-    /// When the check is ended.
+    /// Time limit of the check.
     pub timeout: Duration,
 }
 
-/// Checks types. `on_progress` is told the time since the beginning.
+/// Checks types. Calls `on_progress` with the elapsed time.
 pub fn check(
     context: &RunContext<'_>,
     request: &CheckRequest<'_>,
@@ -145,7 +145,7 @@ pub fn check(
     Ok(ran)
 }
 
-/// A check that has ended.
+/// A finished check.
 struct EndedCheck<'a> {
     wanted: &'a CheckWanted<'a>,
     outcome: &'a Outcome,
@@ -154,8 +154,9 @@ struct EndedCheck<'a> {
     log: Arc<Log>,
 }
 
-/// Files that were named of which the checker tells no errors, because they or its configuration
-/// say so; `notes` say why. Of those that a glob matched only the notes tell.
+/// Returns the requested files whose errors the checker suppresses, because of a comment in them or
+/// its configuration. Adds the reasons to `notes`. Files matched by a glob appear in the notes
+/// alone.
 fn silenced(
     checker: &dyn Checker,
     wanted: &CheckWanted<'_>,
@@ -211,7 +212,7 @@ fn silenced(
     named
 }
 
-/// The beginning of a text of the project.
+/// Returns the beginning of a text from the project.
 fn beginning(text: &str) -> &str {
     const TOLD_BYTES: usize = 200;
     &text[..text.floor_char_boundary(TOLD_BYTES)]
@@ -275,7 +276,7 @@ fn choose(
     Ok((best.what, best.dir.clone(), best.notes(&found, "checker")))
 }
 
-/// Why a checker was taken that nothing of the project names.
+/// Returns a note with the reason for a checker that the project does not name.
 fn only(checker: &dyn Checker) -> String {
     format!(
         "{}: nothing says how types are checked, and it is the only checker that is installed here",
@@ -283,8 +284,9 @@ fn only(checker: &dyn Checker) -> String {
     )
 }
 
-/// The checker of the nearest directory from `from` upwards in which one for Python is installed,
-/// and that directory. None if it has several, or they are not for these files.
+/// Returns the only Python checker installed in a directory, and the directory. Takes the nearest
+/// directory from `from` upwards that has one. Returns `None` if it has several, or if they do not
+/// suit these files.
 fn only_checker(
     disk: AllowedDisk<'_>,
     from: &Path,
@@ -329,7 +331,7 @@ fn told(
         .any(|diagnostic| diagnostic.file.is_some());
     let missing = is_absent(checker.name(), outcome) && !is_placed;
     if missing {
-        // The words of the shell or of Python about it.
+        // stderr of the shell or of Python has the reason.
         results.diagnostics.clear();
     }
     let ending = ProcessEnding::of(outcome, took, missing);
@@ -359,7 +361,7 @@ fn told(
     }
 }
 
-/// Whether what a path below the project names was asked for.
+/// Returns true if the check includes a path below the project.
 fn holds(wanted: &CheckWanted<'_>, file: &str) -> bool {
     let file = wanted.dir().join(file);
     let is_of = |target: &NamedPath| {
@@ -384,7 +386,7 @@ fn scope(wanted: &CheckWanted<'_>) -> Scope {
     }
 }
 
-/// What was asked for and is not among the files that were looked at; empty if those are not known.
+/// Returns the requested targets that were not checked; empty if the checked files are unknown.
 fn not_checked(
     checker: &dyn Checker,
     wanted: &CheckWanted<'_>,

@@ -1,5 +1,5 @@
-//! What a checker of types is to everything above it: how it is run, what is read of it, and which
-//! files it is silent on.
+//! Interface of a type checker: its command line, its output, and the files whose errors it
+//! suppresses.
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Debug};
@@ -20,19 +20,19 @@ use crate::policy::{Checked, Read};
 
 /// A checker of types.
 pub trait Checker: ProjectTool {
-    /// The arguments for a project.
+    /// Returns the arguments for a project.
     fn arguments(&self, wanted: &CheckWanted<'_>) -> Result<Vec<String>, TestrunError>;
 
-    /// Changes a command that a version of the program refused in these words; `false` if it is as
-    /// it should be.
+    /// Adapts a command that a version of the program refused with this stderr. Returns false if no
+    /// change is needed.
     fn adapt(&self, _argv: &mut [String], _stderr: &str) -> bool {
         false
     }
 
-    /// Reads what a check left, until work has to be over.
+    /// Parses the output of a check within a time limit.
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults;
 
-    /// The same, with the end of what was written besides.
+    /// As [`Self::parse`], with the end of the remaining output.
     fn read(&self, sources: Sources<'_>, bound: Bound<'_>) -> CheckResults {
         CheckResults {
             remarks: results::remarks(&sources),
@@ -40,8 +40,8 @@ pub trait Checker: ProjectTool {
         }
     }
 
-    /// The files that were looked at, absolute, where the output does not name them; `None` if that
-    /// cannot be known.
+    /// Returns the absolute paths of the checked files, where the output does not name them; `None`
+    /// if unknown.
     fn looked_at(
         &self,
         _wanted: &CheckWanted<'_>,
@@ -52,10 +52,10 @@ pub trait Checker: ProjectTool {
         Ok(None)
     }
 
-    /// Whether something that was named has to be among those.
+    /// Returns true if the checked files must include this target.
     fn is_source(&self, target: &NamedPath) -> bool;
 
-    /// The configuration that may silence files, and its name.
+    /// Returns the name and the text of the configuration that may suppress errors of files.
     fn configuration(
         &self,
         _text: &dyn Fn(&str) -> Option<String>,
@@ -63,20 +63,20 @@ pub trait Checker: ProjectTool {
         None
     }
 
-    /// What has it tell no errors of a file that it reads, in words that go on from "it is not
-    /// checked:"; `None` if nothing does.
+    /// Returns the reason if the checker suppresses all errors of a file; `None` if it does not.
+    /// The words continue "it is not checked:".
     fn silenced(&self, _source: CheckSource<'_>, _configuration: &str) -> Option<String> {
         None
     }
 
-    /// What its configuration leaves out of directories, as it stands there.
+    /// Returns the exclusions in the configuration, verbatim.
     fn excluded(&self, _configuration: &str) -> Option<String> {
         None
     }
 }
 
 impl dyn Checker {
-    /// Its name as a reply has it.
+    /// Returns the checker's name as replies have it.
     pub fn id(&self) -> CheckerName {
         CheckerName(self.name())
     }
@@ -94,19 +94,19 @@ impl Debug for dyn Checker {
     }
 }
 
-/// What a command line is made of.
+/// Inputs of a checker's command line.
 pub struct CheckWanted<'a> {
-    /// What checks stand on.
+    /// Server context of the check.
     pub context: &'a RunContext<'a>,
     pub project: &'a Checked<Read>,
-    /// What was asked for; empty for all.
+    /// Requested targets; empty for all.
     pub targets: &'a [NamedPath],
-    /// The command's path of a directory of its own.
+    /// Path of the command's private directory, as the command sees it.
     pub place: &'a str,
 }
 
 impl CheckWanted<'_> {
-    /// The text of a file of the project.
+    /// Returns the text of a file of the project.
     pub fn text(&self, name: &str) -> Option<String> {
         self.context.disk().text(&self.dir().join(name))
     }
@@ -115,7 +115,7 @@ impl CheckWanted<'_> {
         self.project.shown()
     }
 
-    /// Files and directories as arguments.
+    /// Returns files and directories as arguments.
     pub fn paths(&self) -> impl Iterator<Item = String> {
         self.targets
             .iter()
@@ -123,13 +123,13 @@ impl CheckWanted<'_> {
     }
 }
 
-/// A file that was asked for.
+/// A requested file.
 #[derive(Clone, Copy)]
 pub struct CheckSource<'a> {
-    /// Its path below the project's directory, with slashes.
+    /// Path below the project's directory, with slashes.
     pub path: &'a str,
-    /// What is in it.
+    /// Contents of the file.
     pub text: &'a str,
-    /// Whether a directory below the project's, named likewise, is a package of Python.
+    /// Returns true for a directory (path below the project's) that is a Python package.
     pub is_package: &'a dyn Fn(&str) -> bool,
 }

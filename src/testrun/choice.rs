@@ -1,4 +1,4 @@
-//! Which runner a run is by, where nobody says it.
+//! Choice of the runner, if the call names none.
 
 use std::path::{Path, PathBuf};
 
@@ -10,19 +10,19 @@ use super::runner::Runner;
 use super::subprojects;
 use crate::text::escape::show_path;
 
-/// A runner that was chosen, and why.
+/// The chosen runner, and the reasons.
 #[derive(Clone, Debug)]
 pub struct RunnerChoice {
     pub runner: &'static dyn Runner,
     pub dir: PathBuf,
-    /// What speaks for it, and what else there is.
+    /// Reasons for the runner, and the alternatives.
     pub notes: Vec<String>,
-    /// What is left out of the run, and was not asked to be.
+    /// Tests that the run omits although the call did not ask for that.
     pub left_out: Vec<String>,
 }
 
-/// The runner for `cwd`, which is told or the usual one: the one that is asked for, else the best
-/// of those for the files that are named.
+/// Chooses the runner for `cwd`, which is given or the default. Takes the requested one, or the
+/// best one for the named files.
 pub fn choose(
     context: &RunContext<'_>,
     cwd: &Path,
@@ -47,7 +47,7 @@ pub fn choose(
     }
     let suits = |found: &DetectedTool<dyn Runner>| files.iter().all(|file| found.what.suits(file));
     if !found.iter().any(suits) && !files.is_empty() {
-        // The directory that was told has none for them: those around the files.
+        // The given directory has no runner for these files: look around the files.
         found = detection::around(&disk, &files::start(disk, cwd, false, files));
     }
     let Some(at) = found.iter().position(suits) else {
@@ -79,7 +79,7 @@ pub fn choose(
     })
 }
 
-/// Where a runner begins. Tests that nothing names a project for are run from `cwd`, from where
+/// Returns the directory in which a runner starts. Tests without a project start in `cwd`, where
 /// Python finds their modules.
 fn home(found: DetectedTool<dyn Runner>, cwd: &Path) -> PathBuf {
     if found.is_habit() && found.dir.starts_with(cwd) {
@@ -89,7 +89,7 @@ fn home(found: DetectedTool<dyn Runner>, cwd: &Path) -> PathBuf {
     }
 }
 
-/// The error for files that no one project has, each of which has one.
+/// Returns the error for files that belong to several projects.
 fn several(context: &RunContext<'_>, cwd: &Path, files: &[String]) -> Result<(), TestrunError> {
     const NAMED: usize = 3;
     let mut groups: Vec<(DetectedTool<dyn Runner>, Vec<&str>)> = Vec::new();

@@ -1,4 +1,4 @@
-//! The command line of a runner: what it is made of, and how a shell is told it.
+//! Command line of a runner: its inputs, and its form for a shell.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -8,29 +8,29 @@ use super::project::script::TestScript;
 use super::selection::{FailedTest, TestSelection};
 use crate::limits::MAX_RERUN_TESTS;
 
-/// What reporters write to, and where Vitest, pytest, Jest and nextest leave their report.
+/// Name of the report: reporters write to it, and Vitest, pytest, Jest and nextest create it.
 pub const REPORT: &str = "report";
-/// The variable that tells a bundled reporter where to write.
+/// Variable with the output path for a bundled reporter.
 pub const REPORT_VARIABLE: &str = "REPLAY_TEST_REPORT";
 
-/// What a command line is made of.
+/// Inputs of a runner's command line.
 #[derive(Clone, Copy)]
 pub struct WantedRun<'a> {
-    /// The words that it begins with.
+    /// First words of the command.
     pub program: &'a [String],
-    /// The directory that it begins in.
+    /// Working directory of the command.
     pub project: &'a Path,
     pub tree: &'a dyn ProjectTree,
-    /// The command's path of the directory that it shares with the server.
+    /// Path of the directory shared with the server, as the command sees it.
     pub place: &'a str,
-    /// The command's TMPDIR, where caches are kept.
+    /// TMPDIR of the command, which holds caches.
     pub tmp: &'a str,
     pub selection: &'a TestSelection,
-    /// Whether these are whole packages of what has changed.
+    /// `true` if the targets are whole packages with changes.
     pub by_package: bool,
-    /// What names of tests must match, in the runner's own words.
+    /// Filter for test names, in the runner's own syntax.
     pub filter: Option<&'a str>,
-    /// What the project's test script says.
+    /// Settings from the project's test script.
     pub script: &'a TestScript,
 }
 
@@ -41,18 +41,18 @@ pub struct RunPlan {
     pub argv: Vec<String>,
     /// Variables that the project's test script sets.
     pub of_script: Vec<(String, String)>,
-    /// Variables that it gets.
+    /// Variables from the runner.
     pub environment: Vec<(&'static str, String)>,
-    /// Directories that Python looks for modules in first.
+    /// Directories that come first in Python's module search path.
     pub python_path: Option<String>,
-    /// Files that are put into the place.
+    /// Files to write into the shared directory.
     pub files: Vec<(&'static str, String)>,
-    /// Whether there will be a report in the place, and not on stdout.
+    /// `true` if the runner writes its report into the shared directory, not to stdout.
     pub reports: bool,
 }
 
 impl RunPlan {
-    /// The program, with what the test script sets.
+    /// Creates a plan with the program and the variables of the test script.
     pub fn of(wanted: &WantedRun<'_>) -> Self {
         let of_script = wanted.script.environment.clone();
         Self {
@@ -63,7 +63,7 @@ impl RunPlan {
         }
     }
 
-    /// Puts a bundled reporter into the place, and tells it where to write.
+    /// Adds a bundled reporter to the shared directory, and the variable with its output path.
     pub fn report_by(&mut self, wanted: &WantedRun<'_>, (file, text): (&'static str, &str)) {
         self.files.push((file, text.to_owned()));
         self.environment
@@ -75,20 +75,21 @@ impl RunPlan {
     }
 }
 
-/// How a runner takes files and directories.
+/// Style of files and directories on a runner's command line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum PathStyle {
     Exact,
-    /// As parts of paths: a directory needs its slash, and the project itself is not named.
+    /// Substrings of paths: a directory needs its slash, and the project itself is omitted.
     Patterns,
 }
 
-/// Whether failed tests are told by name: not if a whole file failed, nor if they are too many.
+/// Returns true if failed tests are named one by one: not if a whole file failed, nor if there are
+/// too many.
 pub fn by_name(failed: &[FailedTest]) -> bool {
     failed.len() <= MAX_RERUN_TESTS && failed.iter().all(|test| !test.names.is_empty())
 }
 
-/// Files and directories as arguments, below the project's directory where they are.
+/// Returns files and directories as arguments, relative to the project's directory where possible.
 pub fn paths(wanted: &WantedRun<'_>, style: PathStyle) -> Vec<String> {
     match wanted.selection {
         TestSelection::All | TestSelection::Changed => Vec::new(),
@@ -116,7 +117,7 @@ pub fn paths(wanted: &WantedRun<'_>, style: PathStyle) -> Vec<String> {
     }
 }
 
-/// An argument that is not taken for an option.
+/// Returns a path in a form that is not parsed as an option.
 pub fn safe(path: String) -> String {
     if path.starts_with('-') {
         format!("./{path}")
@@ -125,7 +126,7 @@ pub fn safe(path: String) -> String {
     }
 }
 
-/// The regular expression of JavaScript or Go that matches a text itself.
+/// Escapes a text for a regular expression of JavaScript or Go.
 pub fn escape_regex(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for next in text.chars() {
@@ -137,11 +138,11 @@ pub fn escape_regex(text: &str) -> String {
     escaped
 }
 
-/// The line for `/bin/sh` that a command is.
+/// Returns the command as a line for `/bin/sh`.
 pub fn line(plan: &RunPlan) -> String {
     // Writing to a String cannot fail.
     let mut line = "exec env".to_owned();
-    // What the script sets comes before the others, which nothing replaces.
+    // Variables of the script come first, so that others override them.
     let of_script = plan
         .of_script
         .iter()
@@ -161,7 +162,7 @@ pub fn line(plan: &RunPlan) -> String {
     line + " " + &words(&plan.argv)
 }
 
-/// The words of a command, for people and as a shell reads them.
+/// Returns the words of a command, quoted for a shell and for people.
 pub fn words(argv: &[String]) -> String {
     argv.iter()
         .map(|word| quoted(word))
@@ -169,7 +170,7 @@ pub fn words(argv: &[String]) -> String {
         .join(" ")
 }
 
-/// A word as a shell reads it.
+/// Quotes a word for a shell.
 pub fn quoted(word: &str) -> String {
     let plain = |next: char| next.is_ascii_alphanumeric() || "-_./=:,+@%".contains(next);
     if !word.is_empty() && word.chars().all(plain) {

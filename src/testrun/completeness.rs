@@ -1,5 +1,5 @@
-//! What was asked for by name and did not run: a runner whose configuration leaves a file out says
-//! nothing of it.
+//! Requested tests that did not run: a runner does not report files that its configuration
+//! excludes.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -12,11 +12,11 @@ use super::runner::Runner;
 use super::selection::{FailedTest, TestSelection};
 use crate::limits::MAX_KEPT_TESTS;
 
-/// Files, directories and tests that were named and of which nothing ran, in the order of what was
-/// asked.
+/// Returns the requested files, directories and tests that did not run, in the order of the
+/// request.
 ///
-/// A file whose tests were all left out by a filter or by themselves did run, as far as the runner
-/// says so. Files that a glob matched count if their name is one of a test. Empty if more tests ran
+/// A file whose tests were all deselected or skipped did run, if the runner reports them. Files
+/// matched by a glob count if they are named like tests. Returns an empty list if more tests ran
 /// than are kept by name.
 pub fn missed(
     runner: &dyn Runner,
@@ -47,7 +47,7 @@ pub fn missed(
     }
 }
 
-/// Of tests that were to run again, those that did not.
+/// Returns the tests that were to run again and did not.
 fn again(runner: &dyn Runner, failed: &[FailedTest], results: &TestResults) -> Vec<String> {
     let ran: HashSet<&str> = results
         .tests

@@ -1,4 +1,4 @@
-//! What a run is held against, to see what of that which was named did not run.
+//! Evidence that named tests ran: the request and facts from the disk.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
@@ -7,33 +7,33 @@ use super::project::disk::ProjectTree;
 use super::project::files::NamedPath;
 use super::reports::results::TestResults;
 
-/// What was asked for, and what of the disk has to be known.
+/// The request, and the needed facts from the disk.
 pub struct Evidence<'a> {
-    /// Whether names had to match something besides.
+    /// `true` if test names had to match a filter too.
     pub is_filtered: bool,
-    /// The directory that the run began in, absolute.
+    /// Working directory of the run, absolute.
     pub project: &'a Path,
-    /// What is known of it.
+    /// Facts about the project.
     pub facts: &'a ProjectFacts,
-    /// The true path of a file that may be a link.
+    /// Resolves a path that may be a symlink.
     pub true_path: &'a dyn Fn(&Path) -> Option<PathBuf>,
     pub tree: &'a dyn ProjectTree,
-    /// Whether whole packages were asked for.
+    /// `true` if whole packages were requested.
     pub by_package: bool,
 }
 
-/// What of a project has to be known to read the results of its tests.
+/// Facts about a project that are needed to read its results.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProjectFacts {
-    /// For Go, the import path of the package in the project's directory; empty if it is not known.
+    /// Go only: import path of the package in the project's directory; empty if unknown.
     pub go_package: String,
-    /// For Cargo, names and source files of the test targets with `harness = false`; for nextest
+    /// Cargo only: names and source files of the test targets with `harness = false`; for nextest
     /// their names alone.
     pub own_harness: Vec<String>,
 }
 
-/// Of files and directories that were named, those that the runner did not take up, or of which
-/// `is_part` does not hold.
+/// Returns the named files and directories that the runner did not collect, or for which `is_part`
+/// returns false.
 pub fn not_taken_up<'t>(
     evidence: &Evidence<'_>,
     targets: &[&'t NamedPath],
@@ -67,7 +67,7 @@ pub fn not_taken_up<'t>(
         .collect()
 }
 
-/// A path of a report, without `..`.
+/// Returns a path of a report as an absolute one without `..`.
 pub fn absolute(root: &Path, file: &str) -> PathBuf {
     let mut path = PathBuf::new();
     for part in root.join(file).components() {

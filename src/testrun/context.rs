@@ -1,4 +1,4 @@
-//! What runs and checks stand on: the allowed directories, and the door to processes.
+//! Server context of runs and checks: the allowed directories, and the execution of commands.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -23,32 +23,32 @@ use crate::sandbox::{Scratch, SharedDirectory};
 use crate::search;
 use crate::search::memory::Memory;
 
-/// What the server has for all runs, and the call that one is for.
+/// Server state for all runs, and the current call.
 #[derive(Clone, Copy)]
 pub struct RunContext<'a> {
-    /// What the call changes.
+    /// Changes made by the call.
     pub changes: &'a Changes<'a>,
     pub policy: &'a Policy,
-    /// Who pays for memory.
+    /// Account that the memory is charged to.
     pub account: &'a Account,
     pub memory: &'a Memory,
     pub launcher: &'a Launcher,
-    /// The places for commands.
+    /// Slots for running commands.
     pub running: &'a Slots,
-    /// Where commands have their private files.
+    /// Private files of commands.
     pub scratch: &'a Scratch,
-    /// The commands' path of their TMPDIR.
+    /// TMPDIR, as commands see it.
     pub tmp: &'a Path,
-    /// Commands reach no other machine.
+    /// Commands have no network.
     pub offline: bool,
     pub logs: &'a Logs,
-    /// Failures of runs before.
+    /// Failures of earlier runs.
     pub history: &'a History,
     pub cancel: &'a CancelToken,
 }
 
 impl<'a> RunContext<'a> {
-    /// The disk as detection sees it.
+    /// Returns the disk as detection reads it.
     pub fn disk(&self) -> AllowedDisk<'a> {
         AllowedDisk(self.policy)
     }
@@ -70,14 +70,15 @@ impl<'a> RunContext<'a> {
         }
     }
 
-    /// A directory that is shared with a command, and the command's path of it.
+    /// Creates a directory shared with a command, and returns it with its path as the command sees
+    /// it.
     pub fn lend(&self) -> Result<(SharedDirectory, String), TestrunError> {
         let lent = self.scratch.lend("run").map_err(TestrunError::Place)?;
         let place = self.tmp.join(lent.name()).to_string_lossy().into_owned();
         Ok((lent, place))
     }
 
-    /// Runs a line of a shell in a directory. `on_progress` is told how long it runs.
+    /// Runs a shell command in a directory. Calls `on_progress` with the elapsed time.
     pub fn shell(
         &self,
         dir: &Checked<Read>,
@@ -88,7 +89,7 @@ impl<'a> RunContext<'a> {
         self.shell_until(dir, line, timeout, None, on_progress)
     }
 
-    /// The same; `on_progress` may set `over`, to have it ended as if its time were up.
+    /// As [`Self::shell`]; `on_progress` may set `over` to end the command as at a timeout.
     pub fn shell_until(
         &self,
         dir: &Checked<Read>,
@@ -132,7 +133,7 @@ impl<'a> RunContext<'a> {
         }
     }
 
-    /// Whether commands find a program.
+    /// Returns true if commands find a program.
     pub fn is_installed(&self, dir: &Checked<Read>, program: &str) -> Result<bool, TestrunError> {
         let timeout = Duration::from_secs(DEFAULT_COMMAND_TIMEOUT_SECS);
         let outcome = self.shell(
@@ -144,8 +145,8 @@ impl<'a> RunContext<'a> {
         Ok(outcome.exit == Exit::Code(0))
     }
 
-    /// How a package of Python is installed where the interpreter that was run looks for it; `argv`
-    /// is what was run.
+    /// Returns the way to install a Python package for the interpreter in use; `argv` is the
+    /// command that ran.
     pub fn how_to_install(&self, argv: &[String], package: &str) -> String {
         let command = match argv
             .iter()
@@ -157,7 +158,7 @@ impl<'a> RunContext<'a> {
         self.install_hint(&command, ", or as the project says")
     }
 
-    /// The next step for who lacks a program that this command installs. `others` stands behind the
+    /// Returns the next step if this command installs a missing program. `others` follows the
     /// command.
     pub fn install_hint(&self, command: &str, others: &str) -> String {
         let who = if self.offline {
@@ -168,19 +169,19 @@ impl<'a> RunContext<'a> {
         format!("install it with `{command}`{others}{who}")
     }
 
-    /// The next step where commands find no such program.
+    /// Returns the next step if commands do not find a program.
     pub fn not_found_hint(program: &str) -> String {
         format!("commands find no `{program}`; the operator can show it to them with --system")
     }
 
-    /// The directory that a call names, or the usual one.
+    /// Returns the requested directory, or the default one.
     pub fn directory(&self, named: Option<&str>) -> Result<Checked<Read>, TestrunError> {
         self.disk()
             .directory(&named.map_or_else(|| self.usual_dir(), PathBuf::from))
     }
 
-    /// The first writable allowed directory, else the first: where relative paths and commands
-    /// begin.
+    /// Returns the default directory for commands and relative paths: the first writable allowed
+    /// directory, else the first.
     fn usual_dir(&self) -> PathBuf {
         let writable = self.policy.roots().iter().find(|root| root.writable());
         let root = writable.or_else(|| self.policy.project());

@@ -1,10 +1,10 @@
-//! Which runners and which checkers a project has, by the files that lie in it.
+//! Detection of a project's runners and checkers, by its files.
 //!
-//! Every directory from the one asked for up to the allowed one is looked at. What names a tool
-//! (its configuration, a dependency, the test script) is worth more than what only suggests one; a
-//! project's directory is the nearest one that says more than its directories below. The nearest
-//! project is the first choice; in one place the one that the test script names, then what is
-//! named, then the order of the table.
+//! It looks at every directory from the requested one up to the allowed one. A sign that names a
+//! tool (its configuration, a dependency, the test script) outweighs one that only suggests it. The
+//! project's directory is the nearest one with a stronger sign than its subdirectories. The nearest
+//! project comes first. Within one directory the order is: the runner of the test script, named
+//! tools, the order of the table.
 
 use std::path::{Path, PathBuf};
 
@@ -18,23 +18,24 @@ use crate::text::escape::show_path;
 pub struct DetectedTool<T: ?Sized + 'static> {
     pub what: &'static T,
     pub dir: PathBuf,
-    /// What speaks for it, such as `vitest in package.json`.
+    /// Reason for the tool, such as `vitest in package.json`.
     pub why: String,
-    /// How much that is worth.
+    /// Weight of this reason.
     weight: SignWeight,
-    /// Levels between the directory asked for and the nearest place that speaks for it.
+    /// Levels between the requested directory and the nearest sign.
     distance: usize,
 }
 
 impl<T: ?Sized> DetectedTool<T> {
-    /// Whether nothing names it: there are only files as it has them.
+    /// Returns true if no file names the tool: there are only files that match its naming habits.
     pub fn is_habit(&self) -> bool {
         self.weight == SignWeight::Habit
     }
 }
 
 impl<T: ToolKind + ?Sized> DetectedTool<T> {
-    /// What speaks for it, and what else there is in `found`; `parameter` is what names a tool.
+    /// Returns notes on the reason, and on the alternatives in `found`; `parameter` is the argument
+    /// that names a tool.
     pub fn notes(&self, found: &[Self], parameter: &str) -> Vec<String> {
         let others = found
             .iter()
@@ -60,7 +61,7 @@ impl<T: ToolKind + ?Sized> DetectedTool<T> {
     }
 }
 
-/// The tools of the project around `cwd`, the best first. None is named twice.
+/// Returns the tools of the project around `cwd`, the best first, each once.
 pub fn around<T: ToolKind + ?Sized>(tree: &dyn ProjectTree, cwd: &Path) -> Vec<DetectedTool<T>> {
     let mut found: Vec<DetectedTool<T>> = Vec::new();
     for (distance, dir) in cwd.ancestors().enumerate() {
@@ -105,8 +106,8 @@ pub fn around<T: ToolKind + ?Sized>(tree: &dyn ProjectTree, cwd: &Path) -> Vec<D
     found
 }
 
-/// Projects below `cwd` with their tools, each by its path from there. Of what lies directly below
-/// first, then what lies in directories there that are no projects themselves.
+/// Returns the projects below `cwd` with their tools, each by its relative path. Direct
+/// subdirectories come first, then subdirectories of those that are not projects themselves.
 pub fn below<T: ToolKind + ?Sized>(
     tree: &dyn ProjectTree,
     cwd: &Path,
@@ -138,8 +139,8 @@ pub fn below<T: ToolKind + ?Sized>(
     found
 }
 
-/// Whether a directory is a project of its own that has a tool: files as the tool has them are not
-/// enough.
+/// Returns true if a directory is a project that names this tool: files that match its naming
+/// habits are not enough.
 pub fn is_project<T: ProjectTool + ?Sized>(tree: &dyn ProjectTree, dir: &Path, tool: &T) -> bool {
     ProjectLevel::at(tree, dir).is_some_and(|level| {
         tool.sign(&level)
@@ -204,7 +205,7 @@ mod tests {
                 "vitest in /w: vitest is a dependency in package.json"
             ]
         );
-        // What names pytest is worth more than a conftest.py below it.
+        // A sign that names pytest outweighs a conftest.py below it.
         assert_eq!(
             said(&files, "/w/tools/tests"),
             [

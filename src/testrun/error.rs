@@ -1,4 +1,4 @@
-//! Why tests were not run, or types not checked.
+//! Errors of test runs and type checks.
 
 use std::borrow::Cow;
 use std::io;
@@ -10,65 +10,65 @@ use crate::policy::PolicyError;
 use crate::search::SearchError;
 use crate::text::escape::show_path;
 
-/// Why tests were not run, or types not checked.
+/// Errors of test runs and type checks.
 #[derive(Debug, thiserror::Error)]
 pub enum TestrunError {
-    /// A path that may not be used.
+    /// The policy denies a path.
     #[error(transparent)]
     Policy(#[from] PolicyError),
     #[error(transparent)]
     Fs(#[from] FsError),
-    /// The program did not run.
+    /// The program could not be run.
     #[error(transparent)]
     Exec(#[from] ExecError),
-    /// Globs that could not be expanded.
+    /// A glob could not be expanded.
     #[error(transparent)]
     Search(#[from] SearchError),
-    /// Something else than a directory.
+    /// The path is not a directory.
     #[error("`{}` is not a directory", show_path(.path))]
     NoDirectory {
-        /// As it was asked for.
+        /// The path as requested.
         path: PathBuf,
     },
-    /// Commands are not run at all.
+    /// The server runs no commands.
     #[error("commands are refused: {reason}")]
     Refused { reason: String },
-    /// Nothing says how the project's tests are run, or its types checked.
+    /// The project has no known runner, or no known checker.
     #[error("nothing in `{}` or above it says how {what}", show_path(.dir))]
     Nothing {
-        /// The directory that was asked for.
+        /// The requested directory.
         dir: PathBuf,
-        /// Such as `its tests are run`.
+        /// The missing fact, such as `its tests are run`.
         what: &'static str,
-        /// Projects in directories below it, and what runs there, in words.
+        /// Projects in directories below it and their tools, in words.
         below: Option<String>,
-        /// The parameter that names a tool, with the names that there are.
+        /// The parameter that names a tool, with its possible values.
         named: String,
-        /// The test script of `package.json`, if it calls a runner that is not known.
+        /// The test script of `package.json`, if it calls an unknown runner.
         script: Option<String>,
     },
-    /// Arguments that do not go together, or that a runner has no way to obey.
+    /// Arguments that exclude each other, or that a runner does not support.
     #[error("{message}")]
     Arguments {
-        /// What was got, and what is allowed.
+        /// The given and the allowed values.
         message: String,
     },
-    /// A file that does not exist, or a glob that matches none.
+    /// A file does not exist, or a glob has no match.
     #[error("no file matches `{what}` in `{}`", show_path(.dir))]
     NoMatch {
-        /// As it was asked for.
+        /// The path or glob as requested.
         what: String,
-        /// Where it was looked for.
+        /// The directory of the search.
         dir: PathBuf,
-        /// A file that may be meant, from there on.
+        /// A file with a similar name, as a path below that directory.
         near: Option<String>,
     },
-    /// The place for what runner and server exchange.
+    /// The directory that runner and server share could not be used.
     #[error("a place for the runner's report cannot be made: {0}")]
     Place(#[source] io::Error),
 }
 
-/// How runners are told to write JUnit XML, by a word of the test script: node:test, Mocha.
+/// Options for JUnit XML, by a word of the test script: node:test, Mocha.
 const JUNIT_OPTIONS: [(&str, &str); 2] = [
     (
         "--test",
@@ -81,14 +81,14 @@ const JUNIT_OPTIONS: [(&str, &str); 2] = [
 ];
 
 impl TestrunError {
-    /// Arguments that cannot be obeyed.
+    /// Creates an error for arguments.
     pub fn arguments(message: impl Into<String>) -> Self {
         Self::Arguments {
             message: message.into(),
         }
     }
 
-    /// What to do next, if there is something the caller can do.
+    /// Returns the next step, if the caller can do something.
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         match self {
             Self::Policy(error) => error.hint(),

@@ -1,4 +1,4 @@
-//! What there is to say of a run beside its report.
+//! Hints on a run, beyond its report.
 
 use super::context::RunContext;
 use super::model::{State, TestReport, TestStatus};
@@ -8,7 +8,7 @@ use super::selection::TestSelection;
 use super::subprojects::who_has;
 use crate::limits::TESTS_LINGER_SECS;
 
-/// The next step, where the report alone does not tell it.
+/// Returns the next step, if the report alone does not show it.
 pub fn hint(
     context: &RunContext<'_>,
     report: &TestReport,
@@ -20,7 +20,7 @@ pub fn hint(
     let seconds = request.timeout.as_secs();
     Some(match report.status {
         TestStatus::MissingTool => {
-            // What lies in a project may lie in another.
+            // Another project may have the missing files.
             let elsewhere =
                 runner.lies_in_projects().then(|| who_has(context, report.runner.cwd.as_ref(), runner)).flatten();
             elsewhere.unwrap_or_else(|| runner.how_to_get(context, &report.runner.command))

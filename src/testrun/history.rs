@@ -1,4 +1,4 @@
-//! The runs before: the tests that failed last. In memory, bounded, gone with the server.
+//! History of runs: the last failures. Bounded and in memory, lost when the server ends.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -15,24 +15,24 @@ pub struct History(Mutex<HistoryState>);
 
 #[derive(Debug, Default)]
 struct HistoryState {
-    /// The oldest first.
+    /// Oldest first.
     runs: VecDeque<RunRemainder>,
 }
 
-/// What the runs of a project left.
+/// Remaining failures of a project.
 #[derive(Debug)]
 struct RunRemainder {
     project: PathBuf,
     runner: RunnerName,
-    /// What failed and has not passed since.
+    /// Tests that failed and have not passed since.
     failed: Arc<[FailedTest]>,
-    /// What a run did not come to, and none since.
+    /// Tests that an interrupted run did not reach, nor any run since.
     cut: Option<Interruption>,
 }
 
 impl History {
     fn lock(&self) -> MutexGuard<'_, HistoryState> {
-        // What is under the lock is whole at any point.
+        // A panic leaves the state consistent at any point.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -40,8 +40,8 @@ impl History {
         self.lock().runs.clear();
     }
 
-    /// Remembers what failed in a project and has not passed since (nothing, if all has), and what
-    /// no run has come to.
+    /// Records a project's failures that have not passed since (none if all passed), and the tests
+    /// that no run has reached.
     pub fn remember(
         &self,
         project: &Path,
@@ -64,8 +64,8 @@ impl History {
         }
     }
 
-    /// Where something failed that has not passed since, or was not come to, and by which runner:
-    /// the last of the runs by `runner`, or by any.
+    /// Returns the project and runner of the last run with remaining failures or unreached tests.
+    /// With `runner`, only its runs count.
     pub fn last_failed(&self, runner: Option<RunnerName>) -> Option<(PathBuf, RunnerName)> {
         let inner = self.lock();
         let is_left = |left: &&RunRemainder| {
@@ -80,12 +80,12 @@ impl History {
             .map(|left| (left.project.clone(), left.runner))
     }
 
-    /// What failed in a project and has not passed since; `None` if nothing was run there.
+    /// Returns a project's failures that have not passed since; `None` if there was no run.
     pub fn failed(&self, project: &Path, runner: RunnerName) -> Option<Arc<[FailedTest]>> {
         self.left(project, runner, |known| Arc::clone(&known.failed))
     }
 
-    /// What no run of a project has come to, if one was cut short.
+    /// Returns the tests of a project that no run has reached, if one was interrupted.
     pub fn cut(&self, project: &Path, runner: RunnerName) -> Option<Interruption> {
         self.left(project, runner, |known| known.cut.clone())
             .flatten()

@@ -1,5 +1,4 @@
-//! Files of tests that the project's configuration does not take for such: a runner says nothing of
-//! them.
+//! Test files that the project's configuration does not match: a runner does not report them.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -16,21 +15,21 @@ use super::runner::Runner;
 use super::selection::TestSelection;
 use crate::limits::{MAX_KEPT_TESTS, MAX_NAMED_UNTAKEN};
 
-/// A run, as far as it matters here.
+/// A finished run, as far as this module needs it.
 pub struct FinishedRun<'a> {
     pub runner: &'a dyn Runner,
-    /// Which tests were asked for.
+    /// Requested tests.
     pub selection: &'a TestSelection,
-    /// Whether names had to match something besides.
+    /// `true` if test names had to match a filter too.
     pub is_filtered: bool,
     pub status: TestStatus,
-    /// What was asked for by name and did not run.
+    /// Requested targets that did not run.
     pub missed: &'a [String],
     pub root: &'a Path,
 }
 
-/// One sentence on what was named, or else on what has a name of a test, and is none to the
-/// configuration.
+/// Returns a note on named files that the configuration does not match. Without these, the note is
+/// on other files that are named like tests.
 pub fn told(
     context: &RunContext<'_>,
     run: &FinishedRun<'_>,
@@ -48,8 +47,8 @@ pub fn told(
     let is_known = !results.takes.is_empty();
     let names = run.runner.language().and_then(Language::test_files)?;
     let (what, files) = match run.selection {
-        // What takes parts of files takes whatever is named. Where Jest finds nothing, its reporter
-        // is not asked.
+        // Runners that match parts of paths accept any named file. If Jest finds no file, it does
+        // not call its reporter.
         TestSelection::Targets(_)
             if !run.runner.takes_parts() && (is_known || run.status == TestStatus::NoTests) =>
         {
@@ -71,7 +70,7 @@ pub fn told(
     ))
 }
 
-/// Whether each file had its turn.
+/// Returns true if every file had its turn.
 fn is_through(status: TestStatus, results: &TestResults) -> bool {
     let is_known = results.files.len() < MAX_KEPT_TESTS
         && results.unreached.is_empty()
@@ -83,7 +82,7 @@ fn is_through(status: TestStatus, results: &TestResults) -> bool {
         )
 }
 
-/// Files with names of tests that the runner did not take up, and of which nothing else was said.
+/// Returns files named like tests that the runner did not collect, and that no other note names.
 fn unseen(
     context: &RunContext<'_>,
     run: &FinishedRun<'_>,
@@ -103,7 +102,7 @@ fn unseen(
                 .iter()
                 .any(|told| told.ends_with('/') && name.starts_with(told.as_str()))
     };
-    // One without a test in it is a helper.
+    // A file without a test is a helper.
     let has_tests = |file: &Path| {
         names.marker.is_empty()
             || context

@@ -1,22 +1,21 @@
-//! Runs that ended before all of their tests had begun. Which tests those were is as a rule told by
-//! nobody, and a later run of what failed must not be taken for one of everything.
+//! Runs that ended before all of their tests had begun. Runners rarely report which tests these
+//! were. A later run of the failed tests must not count as a complete one.
 
 use super::model::{State, TestStatus};
 use super::reports::results::TestResults;
 use super::selection::TestSelection;
 
-/// What a run did not come to the end of.
+/// An interrupted run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interruption {
-    /// How it ended, such as `timed out`.
+    /// Kind of interruption, such as `timed out`.
     pub how: &'static str,
-    /// What it was asked for: the tests, and what their names had to match. None if that was
-    /// several things.
+    /// Requested tests and name filter; `None` for a mix of several requests.
     pub asked: Option<(TestSelection, Option<String>)>,
 }
 
 impl Interruption {
-    /// What of this did not run, for people.
+    /// Describes the unreached tests for people.
     pub fn told(&self) -> String {
         format!(
             "tests that an earlier run did not come to, since it {}",
@@ -25,8 +24,8 @@ impl Interruption {
     }
 }
 
-/// How a run was cut short; none if everything that it was asked for had its turn, or nothing had.
-/// In a shared process the tests behind one that it dies in are not even known.
+/// Returns the kind of interruption; `None` if all requested tests had their turn, or none had. If
+/// a shared process dies in a test, the later tests are not even known.
 pub fn how(is_shared: bool, results: &TestResults, status: TestStatus) -> Option<&'static str> {
     match status {
         TestStatus::TimedOut if !results.ended => return Some("timed out"),
@@ -49,7 +48,7 @@ pub fn how(is_shared: bool, results: &TestResults, status: TestStatus) -> Option
         .then_some("stopped early")
 }
 
-/// What is cut off after a run of these tests that was cut short as `how` says; `known` was before.
+/// Returns the interruption after a run of these tests; `how` is its kind, `known` the earlier one.
 pub fn after(
     known: Option<Interruption>,
     how: Option<&'static str>,
@@ -59,7 +58,7 @@ pub fn after(
     let asked = (selection.clone(), filter.map(str::to_owned));
     let is_all = asked == (TestSelection::All, None);
     match (known, how) {
-        // What failed stays on the list until it passes.
+        // Failed tests stay on the list until they pass.
         (known, _) if matches!(selection, TestSelection::Failed(_)) => known,
         (Some(known), Some(how)) if known.asked.as_ref() != Some(&asked) && !is_all => {
             Some(Interruption { how, asked: None })
@@ -141,7 +140,7 @@ mod tests {
         );
         assert_eq!(after(both.clone(), None, &part("/b"), None), both);
         assert_eq!(after(both, None, &TestSelection::All, None), None);
-        // A run of what failed that is cut short keeps its list.
+        // An interrupted run of failed tests keeps their list.
         assert_eq!(
             after(
                 None,

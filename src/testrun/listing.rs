@@ -1,6 +1,6 @@
-//! A list in a sentence.
+//! Lists in sentences.
 
-/// The first of some names, at most so many, and how many more there are; `None` if there is none.
+/// Joins the first `most` names and the number of the others; `None` if there are none.
 pub fn listed(mut names: Vec<String>, most: usize) -> Option<String> {
     let more = names.len().saturating_sub(most);
     names.truncate(most);

@@ -1,12 +1,16 @@
-//! Test runs and type checks: which runner a project has, how it is run, and what it says, as one
+//! Test runs and type checks: finds a project's runner, runs it, and reports its results in one
 //! shape.
 //!
-//! From the bottom: `model` (what a reply holds), `project` (the disk), `selection`, `command`,
-//! `context` (the door to processes) and `reports` (what reading takes); `families` what runners of
-//! one language share; `runner` and `checker` say what one is, `runners` and `checkers` hold one
-//! file for each, written with `prelude`; `detection`, `choice`, `scope`, `rerun`, `completeness`
-//! and `verdict` know them by these traits alone; `run` and `check` are on top, and `text` tells
-//! the model.
+//! From the bottom:
+//!
+//! - `model` (the shape of a reply), `project` (the disk), `selection`, `command`, `context`
+//!   (command execution) and `reports` (parsing).
+//! - `families`: shared code of runners for one language.
+//! - `runner` and `checker`: the traits. `runners` and `checkers` hold one implementation a file,
+//!   written with `prelude`.
+//! - `detection`, `choice`, `scope`, `rerun`, `completeness` and `verdict` know implementations by
+//!   these traits alone.
+//! - `run` and `check` are on top, and `text` formats reports for the model.
 
 mod by_language;
 mod changes;

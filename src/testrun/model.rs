@@ -1,8 +1,8 @@
-//! What a test run or a type check came to: one shape for every runner and every checker.
+//! Results of a test run or a type check: one shape for every runner and every checker.
 //!
-//! Lines and columns count from 1 everywhere, columns in what the tool counts them in (mostly
-//! UTF-16 units or characters). Paths are relative to the directory that the run began in where
-//! they lie below it. Texts hold no terminal escapes and are cut at the limits of `limits`.
+//! Lines and columns count from 1 everywhere. Columns have the unit of the tool (mostly UTF-16
+//! units or characters). Paths below the run's working directory are relative. Texts hold no
+//! terminal escapes and are cut at the limits of `limits`.
 
 mod diagnostics;
 mod tool_info;
@@ -79,7 +79,7 @@ pub enum State {
 }
 
 impl State {
-    /// Whether the test is one of the failures.
+    /// Returns true if the test counts as a failure.
     pub fn is_failure(self) -> bool {
         matches!(
             self,
@@ -87,7 +87,7 @@ impl State {
         )
     }
 
-    /// Whether the test ran to an end.
+    /// Returns true if the test ran to an end.
     pub fn ran(self) -> bool {
         self == Self::Passed || self.is_failure()
     }
@@ -197,7 +197,7 @@ impl Summary {
         self.flaky += u64::from(flaky);
     }
 
-    /// How many tests ran to an end.
+    /// Returns the number of tests that ran to an end.
     pub fn ran(&self) -> u64 {
         self.passed + self.failed + self.errored
     }
@@ -244,7 +244,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// A test of which no more is known.
+    /// Creates a test without further details.
     pub fn new(id: impl Into<String>, name: impl Into<String>, state: State) -> Self {
         Self {
             id: id.into(),
@@ -262,7 +262,7 @@ impl Case {
         }
     }
 
-    /// Whether it passed only when it was tried again.
+    /// Returns true if the test passed only in a retry.
     pub fn is_flaky(&self) -> bool {
         self.state == State::Passed && self.retries > 0
     }
@@ -392,7 +392,7 @@ pub struct Truncated {
 }
 
 impl Truncated {
-    /// Whether nothing was.
+    /// Returns true if the report is complete.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }

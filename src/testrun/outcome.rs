@@ -1,4 +1,4 @@
-//! What came of a run or a check, and how its process ended.
+//! Outcome of a run or a check, and the end of its process.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,35 +7,36 @@ use nix::sys::signal::Signal;
 
 use crate::exec::{Denied, Exit, Log, Outcome};
 
-/// What came of a run of tests or a check of types.
+/// Outcome of a test run or a type check.
 #[derive(Debug)]
 pub struct RunOutcome<R> {
     pub report: R,
-    /// What was chosen and why, and what else there is to say.
+    /// Chosen tool with the reasons, and further notes.
     pub notes: Vec<String>,
-    /// What the walls refused.
+    /// Refusals of the sandbox.
     pub denied: Vec<Denied>,
     pub log: Option<Arc<Log>>,
 }
 
-/// How the process ended.
+/// End of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProcessEnding {
     pub exit_code: Option<i32>,
-    /// The signal that ended it.
+    /// Signal that ended the process.
     pub signal: Option<i32>,
-    /// It was ended because its time was up.
+    /// The process was ended because its time was up.
     pub timed_out: bool,
-    /// That was before the time limit: its tests had ended, and it had not.
+    /// The process was ended before the time limit, because it went on after its tests had ended.
     pub lingered: bool,
-    /// It was never started: there is no such program.
+    /// The process never started: there is no such program.
     pub missing: bool,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     pub duration_ms: u64,
 }
 
 impl ProcessEnding {
-    /// How a process ended after this time; `missing` says that there was no such program.
+    /// Describes the end of a process after `took`; `missing` is `true` if the program does not
+    /// exist.
     pub fn of(outcome: &Outcome, took: Duration, missing: bool) -> Self {
         let (exit_code, signal) = match outcome.exit {
             Exit::Code(code) => (Some(code), None),
@@ -51,7 +52,7 @@ impl ProcessEnding {
         }
     }
 
-    /// `exit code 3`, `SIGSEGV (signal 11)`.
+    /// Returns `exit code 3` or `SIGSEGV (signal 11)`.
     pub fn words(&self) -> String {
         match (self.exit_code, self.signal) {
             (_, Some(signal)) => {

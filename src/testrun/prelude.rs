@@ -1,4 +1,4 @@
-//! What a runner or a checker is written with.
+//! Common imports of runners and checkers.
 
 pub use std::collections::{BTreeSet, HashMap, HashSet};
 pub use std::path::Path;

@@ -1,4 +1,4 @@
-//! Which tests have failed and not passed since, as the runner can be asked for them again.
+//! Tests that have failed and not passed since, in the form in which a runner can run them again.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,9 +8,9 @@ use super::runner::Runner;
 use super::selection::FailedTest;
 use crate::limits::MAX_KEPT_FAILURES;
 
-/// What is on the list after a run: what failed in it, and of `known`, the list before, what did
-/// not pass in it. A run of all tests (`is_all`) takes from it what is no longer among them. At
-/// most [`MAX_KEPT_FAILURES`] and what failed now.
+/// Returns the list of failed tests after a run: its failures, and those of `known` (the list
+/// before) that did not pass in it. A run of all tests (`is_all`) removes tests that no longer
+/// exist. The list holds at most [`MAX_KEPT_FAILURES`] tests and the new failures.
 pub fn left(
     runner: &dyn Runner,
     known: &[FailedTest],
@@ -47,7 +47,7 @@ pub fn left(
             .filter(|_| !test.names.is_empty());
         match state {
             _ if test.names.is_empty() => !is_whole && !is_loaded(runner, &files, test, results),
-            // Left out on purpose, since everything was asked for.
+            // Skipped on purpose, since all tests were requested.
             Some(state) => *state != State::Passed && !is_whole,
             None => !is_whole || unloaded.contains(test.file.as_str()),
         }
@@ -61,7 +61,7 @@ pub fn left(
         .collect()
 }
 
-/// Whether a file that had failed as such was loaded in this run.
+/// Returns true if this run loaded a file that had failed to load.
 fn is_loaded(
     runner: &dyn Runner,
     files: &HashSet<&str>,
@@ -75,7 +75,7 @@ fn is_loaded(
     }
 }
 
-/// What failed in a run.
+/// Returns the failures of a run.
 fn failed(runner: &dyn Runner, results: &TestResults) -> Vec<FailedTest> {
     let of_files = results
         .file_errors
@@ -174,7 +174,7 @@ mod tests {
             ),
             [file, node("a.py::y[::]")]
         );
-        // Of a file that is not loaded now nothing is known.
+        // The state of a file that is not loaded now is unknown.
         let again = of(&known, &ran(&[], &["a.py"]), true);
         assert_eq!(
             again

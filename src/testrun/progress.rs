@@ -1,19 +1,18 @@
-//! How far a run is, from a report that grows.
+//! Progress of a run, from a growing report.
 
 use super::runner::{Runner, TestCount};
 use crate::limits::MAX_TEST_LINE_BYTES;
 
-/// Counts tests that have ended. Fed with the report file, or with stdout where that is the report.
+/// Counter of finished tests. Reads the report file, or stdout if the report is there.
 #[derive(Debug)]
 pub struct RunProgress {
     runner: &'static dyn Runner,
-    /// The line that has no end yet.
+    /// Last line, still without its newline.
     rest: Vec<u8>,
     counted: TestCount,
 }
 
 impl RunProgress {
-    /// Nothing was seen yet.
     pub fn new(runner: &'static dyn Runner) -> Self {
         Self {
             runner,
@@ -22,7 +21,7 @@ impl RunProgress {
         }
     }
 
-    /// What has been written since.
+    /// Counts the tests in newly written bytes.
     pub fn feed(&mut self, mut bytes: &[u8]) {
         while let Some(end) = memchr::memchr(b'\n', bytes) {
             if self.rest.is_empty() {
@@ -39,17 +38,17 @@ impl RunProgress {
         }
     }
 
-    /// Whether all tests have ended, as far as the runner says it.
+    /// Returns true if all tests have ended, as far as the runner reports it.
     pub fn has_ended(&self) -> bool {
         self.counted.has_ended
     }
 
-    /// Tests that have ended.
+    /// Returns the number of finished tests.
     pub fn done(&self) -> u64 {
         self.counted.done
     }
 
-    /// Tests that are known, if the runner says it; it may grow while files are loaded.
+    /// Returns the number of known tests, if the runner reports it; it may grow while files load.
     pub fn total(&self) -> Option<u64> {
         let TestCount { done, total, .. } = self.counted;
         (total > 0).then_some(total.max(done))

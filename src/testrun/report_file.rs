@@ -1,4 +1,4 @@
-//! The report that a run left, as bytes.
+//! Report of a run, as bytes.
 
 use super::command::{REPORT, RunPlan};
 use super::context::RunContext;
@@ -7,8 +7,8 @@ use crate::limits::MAX_TEST_REPORT_BYTES;
 use crate::policy::{Checked, Kind, PolicyError, Read};
 use crate::sandbox::SharedDirectory;
 
-/// What the runner left to be read, and what is wrong with it. A report that is as it was before
-/// the run (`stale`) is none.
+/// Reads the report of the runner. Returns the bytes, and a description of the problem if there is
+/// one. An unchanged report from before the run (`stale`) does not count.
 pub fn report_of(
     context: &RunContext<'_>,
     named: Option<&str>,
@@ -52,7 +52,7 @@ pub fn report_of(
     }
 }
 
-/// Which version of a report there is.
+/// Returns the current version of a report.
 pub fn version_of(
     context: &RunContext<'_>,
     project: &Checked<Read>,

@@ -1,30 +1,30 @@
-//! What a call of a test run asks for.
+//! Arguments of a test run.
 
 use std::time::Duration;
 
 use super::runner::Runner;
 
-/// What a call asks for.
+/// Arguments of a test run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RunRequest<'a> {
-    /// The directory; the usual one if it is left out.
+    /// Working directory; `None` for the default.
     pub cwd: Option<&'a str>,
-    /// The runner, if it is named.
+    /// Requested runner, if any.
     pub runner: Option<&'static dyn Runner>,
     /// Files, directories and globs; empty for all.
     pub files: &'a [String],
-    /// What names must match.
+    /// Filter for test names.
     pub filter: Option<&'a str>,
-    /// Only what has changed affects.
+    /// Run only tests that changes affect.
     pub changed: bool,
-    /// Only what failed in the run before.
+    /// Run only the failures of the previous run.
     pub rerun_failed: bool,
-    /// A command that writes JUnit XML.
+    /// Command that writes JUnit XML.
     pub command: Option<&'a str>,
-    /// Where it writes that, from the directory on.
+    /// Path of its report, relative to the directory.
     pub report: Option<&'a str>,
-    /// Whether every test is listed.
+    /// `true` if every test is listed.
     pub all: bool,
-    /// When the run is ended.
+    /// Time limit of the run.
     pub timeout: Duration,
 }

@@ -1,4 +1,4 @@
-//! Runs the tests of a project behind the walls, and reads what became of them.
+//! Test runs in the sandbox: runs the runner and reads its results.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -32,7 +32,7 @@ use crate::limits::{MAX_TEST_READ_SECS, TESTS_LINGER_SECS, TESTS_PROGRESS_BYTES}
 use crate::policy::{Checked, PolicyError, Read};
 use crate::text::escape::show_path;
 
-/// Runs tests. `on_progress` is told the time since the beginning and how far the run is.
+/// Runs tests. Calls `on_progress` with the elapsed time and the progress of the run.
 pub fn run(
     context: &RunContext<'_>,
     request: &RunRequest<'_>,
@@ -42,7 +42,7 @@ pub fn run(
     let cwd = context.directory(request.cwd)?;
     check_given(context, request, &cwd)?;
     let known = again_where(context, request);
-    // What is run again is run by what ran it.
+    // Failed tests run again with the runner that ran them.
     let exactly = request.runner.is_some() || known.is_some();
     let mut choice = match known {
         Some(known) => known,
@@ -147,7 +147,7 @@ pub fn run(
     if context.cancel.is_cancelled() {
         return Err(ExecError::Cancelled.into());
     }
-    // Where the report is on stdout, what is not there may have failed.
+    // If the report is on stdout, truncated output may hide failures.
     let is_cut = !plan.reports && outcome.stdout.truncated;
     let cut = is_cut.then(|| {
         format!(
@@ -189,20 +189,20 @@ pub fn run(
     Ok(told(context, request, choice, results, ended))
 }
 
-/// A run that has ended.
+/// A finished run.
 struct EndedRun<'a> {
     selection: &'a TestSelection,
     facts: &'a ProjectFacts,
     info: ToolInfo<RunnerName>,
     outcome: &'a Outcome,
     took: Duration,
-    /// The server ended it when its tests had ended.
+    /// `true` if the server ended it after its tests had ended.
     over: bool,
     log: Arc<Log>,
 }
 
-/// Where tests are run again that failed, if nobody says where: in the project of the last run that
-/// left some, which need not be the usual one.
+/// Returns the project for a rerun of failed tests without a directory: that of the last run with
+/// failures, which need not be the default one.
 fn again_where(context: &RunContext<'_>, request: &RunRequest<'_>) -> Option<RunnerChoice> {
     if !request.rerun_failed || request.cwd.is_some() || !request.files.is_empty() {
         return None;
@@ -291,7 +291,7 @@ fn told(
     missed.extend(cut_before.clone());
     let status = verdict::of_tests(runner, &results, missed.len(), ending);
     let cut = match status {
-        // Nothing had its turn.
+        // No test had its turn.
         TestStatus::BuildError => cut,
         _ => interruption::after(
             cut,
@@ -313,7 +313,7 @@ fn told(
     let scope = scope_of(selection, request, root);
     let mut report =
         verdict::test_report(runner, info, scope, results, missed, ending, request.all);
-    // What a run did not come to is still as it was.
+    // Unreached tests are still unreached.
     if !matches!(
         report.status,
         TestStatus::MissingTool | TestStatus::ConfigError | TestStatus::NoTests
@@ -344,7 +344,7 @@ fn told(
     }
 }
 
-/// What was asked for, as a reply has it.
+/// Returns the requested scope as a reply has it.
 fn scope_of(selection: &TestSelection, request: &RunRequest<'_>, root: &Path) -> Scope {
     let mut files = match selection {
         TestSelection::Targets(targets) => {
@@ -379,7 +379,7 @@ fn check_given(
     request: &RunRequest<'_>,
     cwd: &Checked<Read>,
 ) -> Result<(), TestrunError> {
-    // Before anything runs: where it may not be read, nothing would be known afterwards.
+    // Check before the run: an unreadable report would make the run useless.
     if let Some(report) = request.report
         && let Err(error @ PolicyError::Denied { .. }) =
             context.policy.look(cwd.shown().join(report))
@@ -436,7 +436,7 @@ fn nothing(
     ran
 }
 
-/// A run that there was none of.
+/// Returns the outcome for a request without tests to run.
 fn empty(
     choice: &RunnerChoice,
     project: &Checked<Read>,

@@ -1,8 +1,7 @@
-//! What a runner of tests is to everything above it: what it can be asked for, how it is run, and
-//! what is read of it.
+//! Interface of a test runner: its capabilities, its command line, and its results.
 //!
-//! The methods without a body are what every runner has to say; the others say how most of them
-//! are, or those of one language.
+//! Every runner implements the methods without a body. The other methods have the behaviour of most
+//! runners, or of the runners of one language.
 
 use std::fmt::{self, Debug};
 use std::path::Path;
@@ -25,14 +24,15 @@ use super::tool::ProjectTool;
 use crate::cancel::Bound;
 use crate::policy::{Checked, Read};
 
-/// A runner of tests.
+/// A test runner.
 pub trait Runner: ProjectTool {
-    /// What is found where this runner is used, if that is another one.
+    /// Returns the name of the detected tool, if this runner is used in place of another one.
     fn found_as(&self) -> &'static str {
         self.name()
     }
 
-    /// The runner that takes its place in a project, and why, unless it is asked for by name.
+    /// Returns the runner that replaces this one in a project, and the reason. Not used for a
+    /// runner that is requested by name.
     fn substitute(
         &self,
         _context: &RunContext<'_>,
@@ -41,47 +41,49 @@ pub trait Runner: ProjectTool {
         Ok(None)
     }
 
-    /// Whether the call brings the command and the report, so that the runner chooses nothing
-    /// itself.
+    /// Returns true if the call gives the command and the report, so that the runner chooses
+    /// nothing itself.
     fn is_given(&self) -> bool {
         false
     }
 
-    /// Whether it is a part of each project, so that another project may have it where one has not.
+    /// Returns true if each project has its own installation, so that another project may have the
+    /// runner where this one has not.
     fn lies_in_projects(&self) -> bool {
         false
     }
 
-    /// Whether files can be named with a test in them (`::`).
+    /// Returns true if a file argument may name a test in it (`::`).
     fn takes_parts(&self) -> bool {
         false
     }
 
-    /// Whether all tests of a project are meant wherever in it the call begins.
+    /// Returns true if a run without files covers the whole project, in whatever subdirectory it
+    /// starts.
     fn takes_whole_projects(&self) -> bool {
         matches!(self.language(), Some(Language::Rust) | None)
     }
 
-    /// Why it cannot take a filter.
+    /// Returns the reason why the runner cannot use a filter.
     fn refuse_filter(&self, filter: &str) -> Option<String> {
         (self.language() == Some(Language::Rust))
             .then(|| cargo::refuse_filter(filter))
             .flatten()
     }
 
-    /// All tests of a project, and what is left out of them.
+    /// Returns the selection of all tests in a project, and a note on omissions.
     fn whole(&self, _context: &RunContext<'_>, _project: &Path) -> (TestSelection, Option<String>) {
         (TestSelection::All, None)
     }
 
-    /// Which tests changes affect; `None` if the runner finds that itself.
+    /// Returns the tests that changes affect; `None` if the runner finds them itself.
     fn affected(&self, project: &Path, changes: &GitChanges) -> Option<Affected> {
         let compiled = self.language().filter(|_| self.is_compiled())?;
         Some(changes.packages(project, |file| compiled.is_source(file)))
     }
 
-    /// What the project's test script says of how its tests are run, notes on what of it is done,
-    /// and what is left out.
+    /// Returns the settings of the project's test script, notes on the applied ones, and the
+    /// omissions.
     fn script(
         &self,
         context: &RunContext<'_>,
@@ -95,10 +97,10 @@ pub trait Runner: ProjectTool {
         }
     }
 
-    /// The command for what is wanted.
+    /// Returns the command for a run.
     fn plan(&self, wanted: &WantedRun<'_>) -> Result<RunPlan, TestrunError>;
 
-    /// What of a project has to be known to read its results.
+    /// Returns the facts about a project that are needed to read its results.
     fn facts(
         &self,
         _context: &RunContext<'_>,
@@ -108,7 +110,7 @@ pub trait Runner: ProjectTool {
         ProjectFacts::default()
     }
 
-    /// Counts what a line of the growing report tells.
+    /// Counts the tests in a line of the growing report.
     fn count(&self, line: &[u8], counted: &mut TestCount) {
         if let Ok(event) = serde_json::from_slice::<ReporterEvent>(line) {
             counted.has_ended |= event.ev == "end";
@@ -116,14 +118,14 @@ pub trait Runner: ProjectTool {
         }
     }
 
-    /// The same, where the report is that of a bundled reporter.
+    /// As [`Self::count`], for the report of a bundled reporter.
     fn count_event(&self, _event: &ReporterEvent, _counted: &mut TestCount) {}
 
-    /// Reads what a run left, until work has to be over.
+    /// Parses the output of a run within a time limit.
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> TestResults;
 
-    /// Whether a bundled reporter writes before anything else, and names the files that it takes
-    /// up.
+    /// Returns true for a bundled reporter: it writes its first event before all else, and names
+    /// the files that it collects.
     fn has_reporter(&self) -> bool {
         matches!(
             self.language(),
@@ -131,36 +133,36 @@ pub trait Runner: ProjectTool {
         )
     }
 
-    /// Whether nothing runs before all of it is compiled.
+    /// Returns true if no test runs before everything is compiled.
     fn is_compiled(&self) -> bool {
         matches!(self.language(), Some(Language::Rust | Language::Go))
     }
 
-    /// Whether one process runs many tests, so that those behind one that it dies in are not even
+    /// Returns true if one process runs many tests. If it dies in one, the later ones are not even
     /// known.
     fn is_shared(&self) -> bool {
         false
     }
 
-    /// Whether a run ended well of which nothing is told: no test, no failure, no error.
+    /// Returns true if a run with no test, no failure and no error ended well.
     fn found_none(&self, _results: &TestResults, exit_code: Option<i32>) -> bool {
         exit_code == Some(0)
     }
 
-    /// The file, or the package, in the id of a test.
+    /// Returns the file or package in the id of a test.
     fn file_of<'a>(&self, id: &'a str) -> &'a str {
         let file = id.split(" > ").next().unwrap_or(id);
-        // Of a workspace: `|project| file`.
+        // In a workspace: `|project| file`.
         file.strip_prefix('|')
             .and_then(|rest| rest.split_once("| "))
             .map_or(file, |(_, file)| file)
     }
 
-    /// A test that failed, as it is asked for again.
+    /// Returns a failed test in the form for a rerun.
     fn failed(&self, case: &Case) -> FailedTest {
         let id = case.id.clone();
         if self.is_compiled() {
-            // The package, or the program of the tests, is the first of the suites.
+            // The first suite is the package or the test program.
             let names = case
                 .suite
                 .iter()
@@ -185,13 +187,14 @@ pub trait Runner: ProjectTool {
         }
     }
 
-    /// A test that began and never ended, the same; `None` if it cannot be asked for.
+    /// As [`Self::failed`], for a test that began and never ended; `None` if it cannot be run by
+    /// name.
     fn unfinished(&self, id: &str) -> Option<FailedTest> {
         self.has_reporter()
             .then(|| FailedTest::of_file(self.file_of(id)))
     }
 
-    /// Of what was named, what did not run.
+    /// Returns the named targets that did not run.
     fn missed<'t>(
         &self,
         evidence: &Evidence<'_>,
@@ -205,13 +208,12 @@ pub trait Runner: ProjectTool {
         }
     }
 
-    /// Ids of tests that the run did not come to, and never told of: those behind one that their
-    /// process died in.
+    /// Returns the ids of unreported tests after one in which their process died.
     fn behind(&self, _evidence: &Evidence<'_>, _results: &TestResults) -> Vec<String> {
         Vec::new()
     }
 
-    /// What has tests and is switched off by the project's manifest, where that is what leaves out
+    /// Returns the targets whose tests the project's manifest disables, if that explains missing
     /// tests.
     fn switched_off(
         &self,
@@ -222,18 +224,18 @@ pub trait Runner: ProjectTool {
         (self.language() == Some(Language::Rust)).then(|| cargo::switched_off(context, root, which))
     }
 
-    /// What to say of a run beside its report.
+    /// Returns a note on a run beyond its report.
     fn note(&self, _which: &TestSelection, _results: &TestResults, _root: &Path) -> Option<String> {
         None
     }
 
-    /// What the operator runs so that commands, which have no network, see packages that a build
-    /// lacks.
+    /// Returns the command with which the operator downloads packages that a build lacks: commands
+    /// have no network.
     fn download(&self, _context: &RunContext<'_>) -> Option<&'static str> {
         None
     }
 
-    /// The next step where the report has one to tell that only this runner knows.
+    /// Returns the next step, if the report implies one that only this runner knows.
     fn hint(
         &self,
         _context: &RunContext<'_>,
@@ -245,12 +247,12 @@ pub trait Runner: ProjectTool {
 }
 
 impl dyn Runner {
-    /// Its name as a reply has it.
+    /// Returns the runner's name as replies have it.
     pub fn id(&self) -> RunnerName {
         RunnerName(self.name())
     }
 
-    /// Reads what a run left with the end of what was written besides.
+    /// As [`Runner::parse`], with the end of the remaining output.
     pub fn read(&self, sources: Sources<'_>, bound: Bound<'_>) -> TestResults {
         TestResults {
             remarks: results::remarks(&sources),
@@ -273,23 +275,23 @@ impl Debug for dyn Runner {
     }
 }
 
-/// How many tests have ended, and how many are known.
+/// Numbers of finished and known tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TestCount {
-    /// Those that have ended.
+    /// Number of finished tests.
     pub done: u64,
-    /// Those that are known; may grow while files are loaded.
+    /// Number of known tests; may grow while files load.
     pub total: u64,
-    /// The reporter has said that all have.
+    /// `true` if the reporter has reported the end of all tests.
     pub has_ended: bool,
 }
 
-/// A line of a bundled reporter, as far as it is counted.
+/// A line of a bundled reporter, with the fields needed for counting.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub struct ReporterEvent {
     pub ev: String,
     pub tests: u64,
-    /// The phase of a test.
+    /// Phase of a test.
     pub when: String,
 }

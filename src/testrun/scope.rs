@@ -1,4 +1,4 @@
-//! Which tests a call means, once its runner is known.
+//! Selection of tests from the arguments of a call, for a known runner.
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,10 +15,11 @@ use crate::exec::Exit;
 use crate::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, MAX_LEFT_OUT, MAX_TEST_FILES};
 use crate::policy::{Checked, Read};
 
-/// What a call means; `Err` is the note that says why there is nothing to run.
+/// Selected tests of a call; `Err` is the note with the reason for an empty run.
 pub type MeantTests = Result<TestSelection, String>;
 
-/// Which tests the arguments mean. Adds to the notes what is not plain from them.
+/// Returns the tests that the arguments select. Adds notes on choices that the arguments do not
+/// show.
 pub fn scope(
     context: &RunContext<'_>,
     chosen: &mut RunnerChoice,
@@ -104,7 +105,7 @@ pub fn scope(
     Ok(Ok(whole(context, chosen, project)))
 }
 
-/// All tests of a project.
+/// Returns the selection of all tests in a project.
 fn whole(
     context: &RunContext<'_>,
     chosen: &mut RunnerChoice,
@@ -115,10 +116,10 @@ fn whole(
     selection
 }
 
-/// Files that a note names.
+/// Maximum files named in a note.
 const NAMED: usize = 5;
 
-/// `1 changed file`.
+/// Returns `1 changed file` or `2 changed files`.
 fn changed_files(count: usize) -> String {
     format!("{count} changed file{}", if count == 1 { "" } else { "s" })
 }

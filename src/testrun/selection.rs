@@ -1,31 +1,31 @@
-//! Which tests a run is of.
+//! Selection of the tests for a run.
 
 use super::project::files::NamedPath;
 
-/// A test that failed, as the runner can be told to run it again.
+/// A failed test, with the names that a runner needs to run it again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedTest {
-    /// As the report names it; empty if the file itself failed.
+    /// Id in the report; empty if the file itself failed.
     pub id: String,
-    /// Its file, or Go's package.
+    /// File of the test, or its Go package.
     pub file: String,
-    /// The suites around it and its own name; empty if the file itself failed.
+    /// Suites around the test and its own name; empty if the file itself failed.
     pub names: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TestSelection {
-    /// All of the project.
+    /// All tests of the project.
     All,
-    /// Those of files and directories.
+    /// Tests in files and directories.
     Targets(Vec<NamedPath>),
-    /// Those that the runner itself finds to be affected by what has changed since the last commit.
+    /// Tests that the runner itself finds to be affected by changes since the last commit.
     Changed,
     Failed(Vec<FailedTest>),
 }
 
 impl FailedTest {
-    /// A file that failed as such.
+    /// Creates the entry for a file that failed as a whole.
     pub fn of_file(file: &str) -> Self {
         Self {
             id: String::new(),

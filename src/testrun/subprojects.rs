@@ -1,5 +1,4 @@
-//! Projects below the directory that was told, which is none itself or lacks a program: what to
-//! give as `cwd` instead.
+//! Projects below a directory that is no project itself or lacks a program: suggestions for `cwd`.
 
 use std::path::Path;
 
@@ -10,8 +9,8 @@ use super::tool::ToolKind;
 use crate::limits::MAX_NAMED_PROJECTS;
 use crate::text::escape::show_path;
 
-/// The projects below `cwd`: first those that have the files that were named, then those whose
-/// runner or checker is for such files, then the others. `None` if there is none.
+/// Lists the projects below `cwd`. Those with the named files come first, then those whose tool
+/// suits such files, then the others. Returns `None` if there are none.
 pub fn projects<T: ToolKind + ?Sized>(
     context: &RunContext<'_>,
     cwd: &Path,
@@ -45,8 +44,8 @@ pub fn projects<T: ToolKind + ?Sized>(
     listed(named, MAX_NAMED_PROJECTS)
 }
 
-/// The next step where a tool is missing that projects below have: those in which it is installed,
-/// else those that use it. None if there are none.
+/// Returns the next step if projects below have a missing tool. Names those in which it is
+/// installed, else those that use it. Returns `None` if there are none.
 pub fn who_has<T: ToolKind + ?Sized>(
     context: &RunContext<'_>,
     cwd: &Path,
@@ -64,7 +63,7 @@ pub fn who_has<T: ToolKind + ?Sized>(
         .filter(|dir| tool.is_in(disk, &cwd.join(dir)))
         .cloned()
         .collect();
-    // Mere tests lack the same as the project that they are of.
+    // Directories with only test files miss the same tool as their project.
     users.retain(|dir| detection::is_project(&disk, &cwd.join(dir), tool));
     let what = if owners.is_empty() {
         "use it"
@@ -86,7 +85,7 @@ pub fn who_has<T: ToolKind + ?Sized>(
     })
 }
 
-/// A directory as `cwd` takes it: from the first allowed directory on, or absolute.
+/// Returns a directory as `cwd` takes it: relative to the first allowed directory, or absolute.
 fn shown(context: &RunContext<'_>, dir: &Path) -> String {
     let below = context
         .policy

@@ -1,5 +1,5 @@
-//! Golden tests: what runners and checkers really wrote (`testdata/testrun`, one name with the
-//! endings `report`, `stdout`, `stderr` and `exit`), read, judged and told.
+//! Golden tests: recorded output of runners and checkers, parsed, judged and formatted. Samples are
+//! in `testdata/testrun`, one name with the endings `report`, `stdout`, `stderr` and `exit`.
 #![expect(clippy::disallowed_methods, reason = "tests read their data")]
 
 use std::fmt::Write as _;
@@ -80,7 +80,7 @@ impl Sample {
     }
 }
 
-/// Where the samples of a runner lie: `cargo` and `go` are names of checkers, too.
+/// Returns the sample directory of a runner: `cargo` and `go` are names of checkers, too.
 fn home(runner: &dyn Runner) -> &'static str {
     if runner.name() == "cargo" {
         "cargo_test"
@@ -89,7 +89,7 @@ fn home(runner: &dyn Runner) -> &'static str {
     }
 }
 
-/// The same for a checker.
+/// Returns the sample directory of a checker.
 fn check_home(checker: &dyn Checker) -> &'static str {
     match checker.name() {
         "cargo" => "cargo_check",
@@ -98,8 +98,9 @@ fn check_home(checker: &dyn Checker) -> &'static str {
     }
 }
 
-/// Snapshots of the text of each sample, and of the whole of the first; each with its status and
-/// counts: passed, failed, errored, skipped, todo or expected to fail, flaky, not run.
+/// Compares snapshots: the text of each sample, and the whole report of the first one. Also
+/// compares status and counts: passed, failed, errored, skipped, todo or expected to fail, flaky,
+/// not run.
 fn runs(runner: &'static dyn Runner, expected: &[(&str, (TestStatus, [u64; 7]))]) {
     let mut told = String::new();
     for (index, (name, expected)) in expected.iter().enumerate() {
@@ -152,7 +153,7 @@ fn vitest() {
         ("hang_3", (TimedOut, [2, 0, 0, 0, 0, 0, 2])),
         ("hang_5", (TimedOut, [2, 0, 0, 0, 0, 0, 2])),
         ("config_5", (ConfigError, none)),
-        // The tear-down of a global set-up throws, or exits, and Vitest exits with 0.
+        // The tear-down of a global set-up throws or exits, and Vitest exits with 0.
         ("throws_4", (Failed, [1, 0, 0, 0, 0, 0, 0])),
         ("quits_5", (Failed, [1, 0, 0, 0, 0, 0, 0])),
     ];
@@ -163,9 +164,9 @@ fn vitest() {
 fn pytest() {
     let xdist = (Failed, [3, 5, 2, 1, 1, 0, 0]);
     let expected = [
-        // pytest's own words: 7 failed (one of them a subtest), 4 passed and 1 xpassed, of which
-        // one had a failed subtest and one a failed tear-down, 2 errors beside those of the two
-        // files.
+        // pytest's own counts are 7 failed, 4 passed and 1 xpassed. One of the failures is a
+        // subtest. One of the passed tests had a failed subtest, another one a failed tear-down.
+        // There are 2 errors beside those of the two files.
         ("mixed_9", (Failed, [3, 7, 2, 1, 1, 0, 0])),
         ("mixed_6", (Failed, [3, 7, 2, 1, 1, 0, 0])),
         ("xdist_9", xdist),
@@ -178,13 +179,13 @@ fn pytest() {
         ("none_9", (NoTests, [0; 7])),
         ("nofile_9", (ConfigError, [0; 7])),
         ("badarg_9", (ConfigError, [0; 7])),
-        // A test of which a subtest failed is one failure.
+        // A test with a failed subtest is one failure.
         ("subtests_9", (Failed, [2, 2, 0, 1, 1, 0, 0])),
         ("deselected_9", (Passed, [1, 0, 0, 0, 0, 0, 0])),
         ("exit0_9", (Crashed, [0; 7])),
         ("narrowed_9", (Passed, [1, 0, 0, 0, 0, 0, 0])),
         ("narrowed_x_9", (Passed, [1, 0, 0, 0, 0, 0, 0])),
-        // Nothing but its set-up was looked at.
+        // Only its set-up was planned.
         ("setup_plan_9", (NoTests, [0, 0, 0, 0, 0, 0, 1])),
     ];
     let narrowed = ["narrowed_9", "narrowed_x_9"].map(|name| {
@@ -206,7 +207,7 @@ fn pytest() {
 
 #[test]
 fn jest() {
-    // Jest's own words: 5 failed, 1 pending, 1 todo, 5 passed.
+    // Jest's own counts: 5 failed, 1 pending, 1 todo, 5 passed.
     let expected = [
         ("mixed", (Failed, [5, 5, 0, 1, 1, 1, 0])),
         ("no_match", (NoTests, [0; 7])),
@@ -215,7 +216,7 @@ fn jest() {
         ("setup", (Crashed, [0; 7])),
         ("global", (Crashed, [0; 7])),
         ("teardown", (Failed, [1, 0, 0, 0, 0, 0, 0])),
-        // The next file was on its way, and ended after the end.
+        // The next file was running, and ended after the end event.
         ("bail", (Failed, [1, 1, 0, 0, 0, 0, 0])),
         ("after", (Failed, [1, 0, 0, 0, 0, 0, 0])),
         ("hang", (TimedOut, [1, 0, 0, 0, 0, 0, 1])),
@@ -297,7 +298,7 @@ fn a_suite_that_counts_more_failures_than_it_holds_has_failed() {
             )
         )
     );
-    // Subtests of pytest have no case of their own; what is left out may have none.
+    // pytest's subtests have no case of their own; omitted tests need none.
     let left_out = format!(
         "<testsuites><testsuite tests='2' skipped='1' failures='0'>{one}</testsuite></testsuites>"
     );
@@ -357,7 +358,7 @@ fn what_a_case_says_of_itself_is_believed() {
             .map(|test| test.state)
             .collect::<Vec<_>>()
     };
-    // GoogleTest, disabled and left out by itself.
+    // GoogleTest: a disabled test, and a test that skipped itself.
     let google = [
         "status='run' result='completed'",
         "status='notrun' result='suppressed'",
@@ -442,7 +443,7 @@ fn cargo_test() {
         own(vec!["tests/own.rs".to_owned()]),
         (vec!["own (tests/own.rs)".to_owned()], vec![])
     );
-    // Which of them it was is not told.
+    // The report does not name the program.
     let (known, silent) = own(vec![]);
     assert_eq!(
         (

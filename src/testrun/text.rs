@@ -1,5 +1,5 @@
-//! Reports as text for the model: counts, then what failed, then the rest by name. Every line costs
-//! tokens, so nothing is told twice and no empty line is told at all.
+//! Reports as text for the model: counts, then failures, then the other tests by name. Every line
+//! costs tokens, so there are no repetitions and no empty lines.
 
 use std::fmt::Write as _;
 
@@ -52,7 +52,7 @@ pub fn tests(report: &TestReport) -> String {
     text
 }
 
-/// `FAILED: 3 passed, 1 failed, 2 skipped (vitest 5.1.1, 0.82 s)`.
+/// Writes `FAILED: 3 passed, 1 failed, 2 skipped (vitest 5.1.1, 0.82 s)`.
 fn heading(text: &mut String, report: &TestReport) {
     let summary = &report.summary;
     let status = match report.status {
@@ -110,7 +110,7 @@ fn heading(text: &mut String, report: &TestReport) {
     );
 }
 
-/// The same and how many others there are like it.
+/// Groups equal items: each first item with the others like it.
 fn grouped<T>(all: &[T], is_same: impl Fn(&T, &T) -> bool) -> Vec<(&T, Vec<&T>)> {
     let mut groups: Vec<(&T, Vec<&T>)> = Vec::new();
     for one in all {
@@ -122,7 +122,7 @@ fn grouped<T>(all: &[T], is_same: impl Fn(&T, &T) -> bool) -> Vec<(&T, Vec<&T>)>
     groups
 }
 
-/// Files that could not be loaded; a message that several have is told once.
+/// Writes the files that could not be loaded; a shared message appears once.
 fn file_errors(text: &mut String, errors: &[FileError]) {
     let place = |error: &FileError| place(Some(&error.file), error.line, error.column);
     for (first, others) in grouped(errors, |one, other| {
@@ -142,8 +142,8 @@ fn file_errors(text: &mut String, errors: &[FileError]) {
     }
 }
 
-/// What of a message is the same wherever it is raised: the lines that pytest marks, where there
-/// are such. Around them stands the source, which differs.
+/// Returns the lines of a message that do not depend on the place: those that pytest marks, if any.
+/// The lines around them are source code, which differs.
 fn gist(message: &str) -> Vec<&str> {
     let marked: Vec<&str> = message
         .lines()
@@ -156,7 +156,7 @@ fn gist(message: &str) -> Vec<&str> {
     }
 }
 
-/// Failures, each with what it says; those that say the same stand together, and it is told once.
+/// Writes the failures; those with equal messages form a group with one text.
 fn failures(text: &mut String, cases: &[Case]) {
     for (first, others) in grouped(cases, says_the_same) {
         failure(text, first);
@@ -207,7 +207,7 @@ fn failed_name(text: &mut String, case: &Case) {
         .filter(|time| *time > 0)
         .map(|time| format!(" ({})", duration(time)))
         .unwrap_or_default();
-    // An id that begins with the file needs its line alone.
+    // If the id begins with the file, write the line alone.
     let place = match (&case.file, case.line) {
         (Some(file), Some(line)) if case.id.starts_with(file.as_str()) => format!(" (line {line})"),
         (Some(file), line) if !case.id.contains(file.as_str()) => {
@@ -220,7 +220,7 @@ fn failed_name(text: &mut String, case: &Case) {
 
 fn error(text: &mut String, error: &TestError) {
     let message = match error.class.as_deref() {
-        // The class that every failed assertion has says nothing more.
+        // Every failed assertion has this class, so omit it.
         Some(class)
             if !matches!(class, "Error" | "AssertionError")
                 && !error.message.starts_with(class) =>
@@ -237,7 +237,7 @@ fn error(text: &mut String, error: &TestError) {
             .is_some_and(|value| (assertion || value.len() > 3) && error.message.contains(value))
     };
     match (&error.diff, &error.expected, &error.actual) {
-        // The message has both already.
+        // The message contains both already.
         (_, expected, actual) if is_told(expected) && is_told(actual) => {}
         (Some(diff), expected, actual) => {
             let is_short =
@@ -271,14 +271,14 @@ fn frames(text: &mut String, stack: &[Frame]) {
     }
 }
 
-/// Names of tests that are no failures, if they were asked for; the slow ones with their times.
+/// Writes the names of requested tests that are no failures; the slow ones with their times.
 fn others(text: &mut String, report: &TestReport) {
     let tests = report.tests.as_deref().unwrap_or_default();
     let mut told: Vec<_> = tests
         .iter()
         .filter(|test| !test.state.is_failure())
         .collect();
-    // What did not run is more of a surprise than what passed.
+    // Tests that did not run are more of a surprise than passed ones.
     told.sort_by_key(|test| test.state == State::Passed);
     for test in told {
         let word = if test.state == State::Passed {
@@ -352,7 +352,7 @@ pub fn diagnostics(report: &Diagnostics) -> String {
     text
 }
 
-/// `src/a.ts:3:7 error TS2322: message`.
+/// Writes `src/a.ts:3:7 error TS2322: message`.
 fn diagnostic(text: &mut String, diagnostic: &Diagnostic) {
     if diagnostic.file.is_some() {
         let _ = write!(
@@ -387,7 +387,7 @@ fn diagnostic(text: &mut String, diagnostic: &Diagnostic) {
     }
     for related in &diagnostic.related {
         let place = match (&related.file, related.line) {
-            // What is in the same file needs its line alone.
+            // For a place in the same file, write the line alone.
             (Some(file), Some(line)) if diagnostic.file.as_ref() == Some(file) => {
                 format!("line {line}: ")
             }
@@ -402,7 +402,7 @@ fn diagnostic(text: &mut String, diagnostic: &Diagnostic) {
     }
 }
 
-/// The word that a value is in the structured reply.
+/// Returns the name of a value in the structured reply.
 fn on_wire(value: impl Serialize) -> String {
     serde_json::to_value(value)
         .ok()

@@ -1,5 +1,4 @@
-//! What runners of tests and checkers of types have in common: how they are found, and which
-//! program they are.
+//! Common interface of test runners and type checkers: detection, and the program.
 
 use std::fmt::Debug;
 use std::path::Path;
@@ -13,23 +12,23 @@ use super::project::{node, python};
 use crate::exec::{Exit, Outcome};
 use crate::policy::{Checked, Read};
 
-/// What of a tool is data.
+/// Static data of a tool.
 pub struct About {
-    /// As it is asked for, and as it is called in replies.
+    /// Name in requests and replies.
     pub name: &'static str,
-    /// For people, with the versions that are understood.
+    /// Name for people, with the supported versions.
     pub title: &'static str,
-    /// The language of its projects; `None` if any.
+    /// Language of its projects; `None` for any.
     pub language: Option<Language>,
     pub origin: Origin,
 }
 
-/// Where the program of a tool comes from.
+/// Source of a tool's program.
 #[derive(Clone, Copy)]
 pub enum Origin {
-    /// Commands find it by this name.
+    /// A program in PATH.
     Path(&'static str),
-    /// A package in `node_modules`, and the program of it.
+    /// A package in `node_modules`, and its program.
     Node(&'static str, &'static str),
     /// A module of the project's Python.
     Python(&'static str),
@@ -39,12 +38,12 @@ pub enum Origin {
 pub trait ProjectTool: Sync {
     fn about(&self) -> &'static About;
 
-    /// What a directory says for it.
+    /// Returns the sign of the tool in a directory.
     fn sign(&self, _level: &ProjectLevel<'_>) -> Sign {
         None
     }
 
-    /// Its program, for a project.
+    /// Returns the tool's program for a project.
     fn program(&self, context: &RunContext<'_>, project: &Checked<Read>) -> ToolProgram {
         let (disk, dir) = (context.disk(), project.shown());
         match self.about().origin {
@@ -54,7 +53,7 @@ pub trait ProjectTool: Sync {
         }
     }
 
-    /// Whether it is installed in a directory itself.
+    /// Returns true if the tool is installed in the directory itself.
     fn is_in(&self, disk: AllowedDisk<'_>, dir: &Path) -> bool {
         match self.about().origin {
             Origin::Path(_) => false,
@@ -63,7 +62,7 @@ pub trait ProjectTool: Sync {
         }
     }
 
-    /// The next step where its program was not found; `argv` is what was run.
+    /// Returns the next step if the program was not found; `argv` is the command that ran.
     fn how_to_get(&self, context: &RunContext<'_>, argv: &[String]) -> String {
         match self.about().origin {
             Origin::Path(program) => RunContext::not_found_hint(program),
@@ -84,7 +83,7 @@ pub trait ProjectTool: Sync {
         self.about().language
     }
 
-    /// Whether it is for files of this name; `true` for names that say nothing.
+    /// Returns true if the tool suits a file name; also for names of unknown language.
     fn suits(&self, file: &str) -> bool {
         match (self.language(), Language::of(file)) {
             (Some(own), Some(language)) => own == language,
@@ -93,14 +92,14 @@ pub trait ProjectTool: Sync {
     }
 }
 
-/// All tools of one kind: `dyn Runner`, or `dyn Checker`.
+/// A kind of tool: `dyn Runner`, or `dyn Checker`.
 pub trait ToolKind: ProjectTool + Debug + 'static {
-    /// All there are. Of two that a project has for equal reasons the first is taken.
+    /// Returns all tools. If a project has two for equal reasons, the first one is used.
     fn all() -> &'static [&'static Self];
 }
 
-/// Whether the program was not there: the shell found none (127, sh(1)), or Python has no such
-/// module.
+/// Returns true if the program was missing: the shell found none (127, sh(1)), or Python has no
+/// such module.
 pub fn is_absent(name: &str, outcome: &Outcome) -> bool {
     match outcome.exit {
         Exit::Code(127) => true,

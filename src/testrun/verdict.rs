@@ -1,6 +1,6 @@
-//! How a run or a check ended, decided from all that is known: no single source is to be believed.
-//! A runner may exit with 0 and have run nothing, report no failure and exit with 1, or die
-//! half-way through a report without one.
+//! Verdict on a run or a check, from all evidence: no single source is reliable. A runner may exit
+//! with 0 after running no test, or exit with 1 without reporting a failure. It may also die
+//! half-way through a report without a failure.
 
 use super::model::{
     Case, CheckStatus, CheckerName, DiagnosticSummary, Diagnostics, DiagnosticsKind, RunError,
@@ -15,10 +15,10 @@ use crate::limits::{
     MAX_TOLD_LINES,
 };
 
-/// Exit status of a build that failed (cargo(1)).
+/// Exit code of a failed build (cargo(1)).
 const CARGO_FAILED: i32 = 101;
 
-/// The verdict on a test run; `missed` is how much of what was asked for by name did not run.
+/// Returns the verdict on a test run; `missed` is the number of named targets that did not run.
 pub fn of_tests(
     runner: &dyn Runner,
     results: &TestResults,
@@ -40,21 +40,20 @@ pub fn of_tests(
     if results.begun && !results.ended || ending.signal.is_some() {
         return TestStatus::Crashed;
     }
-    // A bundled reporter writes before anything else: what ended with success before that never
-    // came to its tests.
+    // A bundled reporter writes its first event before any test: a success without one ran no
+    // tests.
     if runner.has_reporter() && !results.begun && ending.exit_code == Some(0) {
         return TestStatus::Crashed;
     }
-    // One that fails says so by its exit.
+    // A failing runner reports it by its exit code.
     let is_cut_short = results.is_cut_short && ending.exit_code == Some(0);
     let is_open = !results.unfinished.is_empty() || !results.silent.is_empty() || is_cut_short;
     if !failed && !faults && (is_open || summary.ran() > 0 && summary.not_run > 0) {
-        // Somebody ended it in the middle and said that all is well, as `pytest.exit` can.
+        // The run was stopped in the middle with a success code, as `pytest.exit` can.
         return TestStatus::Crashed;
     }
     if summary.ran() > 0 {
-        // Exit 0 beside a failure, and a failure that nothing but the exit code tells of, both
-        // count.
+        // A reported failure counts despite exit code 0, and so does a mere failing exit code.
         let passed = !failed
             && !faults
             && !results.build_failed
@@ -70,11 +69,11 @@ pub fn of_tests(
     if !results.file_errors.is_empty() || failed || is_told {
         return TestStatus::Failed;
     }
-    // A process that died while a file ran: nothing tells of its tests.
+    // The process died while a file ran, so there is no report of its tests.
     if !results.run_errors.is_empty() && !results.unfinished.is_empty() && summary.not_run > 0 {
         return TestStatus::Crashed;
     }
-    // What goes wrong before any test, and in no file, is the environment: a plugin, a missing
+    // An error before any test and outside all files is one of the environment: a plugin, a missing
     // dependency.
     if !results.run_errors.is_empty() {
         return TestStatus::ConfigError;
@@ -86,7 +85,7 @@ pub fn of_tests(
     }
 }
 
-/// The verdict on a type check. `errors` are those in what was asked for.
+/// Returns the verdict on a type check; `errors` counts those in the requested targets.
 pub fn of_check(
     checked: &CheckResults,
     errors: u64,
@@ -105,7 +104,8 @@ pub fn of_check(
         .filter(|diagnostic| diagnostic.severity == Severity::Error)
         .peekable();
     let is_any = found.peek().is_some();
-    // A source has a place; configuration files and the command line are no sources.
+    // Errors in sources have a place. Those in configuration files and on the command line do not
+    // count as such.
     let of_sources = found.any(|diagnostic| {
         let config = [".json", ".toml", ".ini", ".cfg"];
         diagnostic
@@ -124,9 +124,9 @@ pub fn of_check(
         (0, 0) if checked.files_checked == Some(0) => CheckStatus::ConfigError,
         (0, 0) if ending.exit_code == Some(0) => clean,
         (0, 0) if checked.diagnostics.is_empty() => CheckStatus::ConfigError,
-        // All were looked at, and errors elsewhere are no concern of the caller.
+        // All targets were checked, and errors elsewhere do not concern the caller.
         (0, _) if matches!(ending.exit_code, Some(0..=2)) => clean,
-        // A compiler that stops at its first broken file has not seen the others.
+        // A compiler that stops at its first broken file has not checked the others.
         (0, _) if ending.exit_code == Some(CARGO_FAILED) && !checked.is_apart => {
             CheckStatus::Errors
         }
@@ -136,8 +136,8 @@ pub fn of_check(
     }
 }
 
-/// The whole of a test run. `missed` is what was asked for by name and did not run; `listed` asks
-/// for the name of every test.
+/// Builds the report of a test run. `missed` are the named targets that did not run; `listed`
+/// requests the name of every test.
 pub fn test_report(
     runner: &dyn Runner,
     info: ToolInfo<RunnerName>,
@@ -151,7 +151,7 @@ pub fn test_report(
     missed.append(&mut results.unreached);
     let status = of_tests(runner, &results, missed.len(), ending);
     let not_run = match status {
-        // Nothing ran at all.
+        // No test ran at all.
         TestStatus::NoTests
         | TestStatus::BuildError
         | TestStatus::ConfigError
@@ -200,7 +200,7 @@ pub fn test_report(
         MAX_TOLD_FAILURES
     };
     report.truncated.failures += cut(&mut report.failures, most);
-    // Where a test stops the clock, or moves it, runners measure nonsense.
+    // If a test stops or moves the clock, runners measure wrong times.
     let is_possible = |time: &u64| *time <= ending.duration_ms.saturating_mul(2);
     report.slowest.retain(|slow| is_possible(&slow.duration_ms));
     for case in &mut report.failures {
@@ -215,7 +215,7 @@ pub fn test_report(
     }
     match &mut report.tests {
         Some(tests) => report.truncated.others += cut(tests, MAX_LISTED_TESTS),
-        // Names that nobody asked for are not missed.
+        // Do not count unrequested names as omitted.
         None => report.truncated.others = 0,
     }
     report.truncated.others += cut(&mut report.not_run, MAX_RUN_FAULTS);
@@ -244,7 +244,7 @@ pub fn test_report(
         _ => true,
     };
     if needs_words && !explained && !results.remarks.trim().is_empty() {
-        // What a process that died wrote last need not be why.
+        // The last output of a killed process need not be the reason.
         let class = (status == TestStatus::Crashed)
             .then(|| format!("the runner ended with {}; its last output", ending.words()));
         report.run_errors.push(RunError {
@@ -256,7 +256,8 @@ pub fn test_report(
     report
 }
 
-/// Whether the runner says so: the server asks all of a run to end when its time is up.
+/// Returns true if the test was only ended at the timeout: the server then asks all processes of a
+/// run to end.
 fn was_asked_to_end(case: &Case) -> bool {
     case.state == State::Crashed
         && case
@@ -265,8 +266,8 @@ fn was_asked_to_end(case: &Case) -> bool {
             .any(|error| error.message.contains("(SIGTERM)"))
 }
 
-/// The same with no more of each failure than its text tells; says in `truncated` how many bytes
-/// that leaves out.
+/// Shortens the failures to the details in their text; adds the number of omitted bytes to
+/// `truncated`.
 pub fn shortened(mut report: TestReport) -> TestReport {
     let mut left_out = 0;
     let mut cut = |text: &mut String| {
@@ -304,7 +305,7 @@ pub fn shortened(mut report: TestReport) -> TestReport {
     report
 }
 
-/// The next step, where one can be told from the report alone.
+/// Returns the next step, if the report alone implies one.
 fn hint(
     report: &TestReport,
     deselected: u64,
@@ -366,7 +367,7 @@ fn hint(
     Some(text)
 }
 
-/// The whole of a type check; `in_scope` says whether a file was asked for.
+/// Builds the report of a type check; `in_scope` returns true for requested files.
 pub fn diagnostics(
     tool: ToolInfo<CheckerName>,
     scope: Scope,
@@ -447,7 +448,7 @@ pub fn diagnostics(
     }
 }
 
-/// Cuts a list; returns how many were cut.
+/// Cuts a list; returns the number of items cut.
 fn cut<T>(list: &mut Vec<T>, max: usize) -> u64 {
     let more = list.len().saturating_sub(max);
     list.truncate(max);
@@ -590,7 +591,7 @@ mod tests {
     fn only_tests_that_ran_and_a_runner_that_agrees_pass() {
         let of = |results: &TestResults, code| of_tests(&Vitest, results, 0, exit(code));
         assert_eq!(of(&results(passed(1)), 0), TestStatus::Passed);
-        // Thresholds of coverage.
+        // Coverage thresholds.
         assert_eq!(of(&results(passed(1)), 1), TestStatus::Failed);
         let skipped = Summary {
             total: 2,
@@ -605,7 +606,7 @@ mod tests {
             ..Summary::default()
         };
         assert_eq!(of(&results(failed), 0), TestStatus::Failed);
-        // Ended in the middle, with 0.
+        // Stopped in the middle, with 0.
         let stopped = Summary {
             total: 3,
             passed: 1,
@@ -618,7 +619,7 @@ mod tests {
             ..results(passed(1))
         };
         assert_eq!(of(&open, 0), TestStatus::Crashed);
-        // An unhandled rejection, even where the runner exits with 0.
+        // An unhandled rejection, even if the runner exits with 0.
         let leaked = TestResults {
             run_errors: vec![RunError::default()],
             ..results(passed(1))
@@ -762,7 +763,7 @@ mod tests {
             ..results(passed(1))
         };
         assert_eq!(of_tests(&Go, &silent, 0, exit(0)), TestStatus::Crashed);
-        // What a report counts, beside what it holds.
+        // Counts in the report beyond its cases.
         let counted = TestResults {
             passed: Some(false),
             run_errors: vec![RunError::default()],
@@ -805,7 +806,7 @@ mod tests {
             status(vec![at(Some("b.ts"))], 2),
             (CheckStatus::Clean, 0, 1)
         );
-        // cargo, which has not seen what comes behind a broken file; a checker that died.
+        // cargo, which has not checked the rest after a broken file; a checker that died.
         assert_eq!(
             status(vec![at(Some("b.ts"))], 101),
             (CheckStatus::Errors, 0, 1)

@@ -1,4 +1,4 @@
-//! What an interpreter does for a session: cells one after the other, and answers beside them.
+//! Requests to an interpreter: cells one after the other, and replies beside them.
 
 use std::time::{Duration, Instant};
 
@@ -17,16 +17,15 @@ use crate::python::output::Capture;
 use crate::python::protocol::{Completion, Inspection, Ready, Request, Variable};
 use crate::python::pump::{Running as RunningCell, Shared};
 
-/// How far the end of a cell is that was not left to itself.
+/// State of ending a cell early.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
     Running,
-    /// It is to be interrupted as soon as it has begun.
+    /// The interrupt is sent as soon as the cell has begun.
     Wanted,
     Interrupted,
-    /// And once more: an interrupt that comes between the interpreter's look for one and a call
-    /// that waits in the kernel is seen only when that call is over, and a second one ends the
-    /// call.
+    /// The interrupt was sent twice. The first one is noticed late if it arrives between the
+    /// interpreter's check for signals and a blocking call. The second one ends that call.
     Repeated,
     Killed,
 }
@@ -60,12 +59,12 @@ impl Kernel for Driver {
         let mut cell = Cell::default();
         let work = self.line.resident.work();
         let account = Duration::from_millis(PYTHON_STATUS_MS);
-        // What it has open is kept before it goes on.
+        // End the journal entry of the time between cells before this cell starts.
         let between = self
             .line
             .resident
             .end_entry(&exec::title(TOOL, code), account)?;
-        // What came between two cells may be the work of others.
+        // Changes between two cells may be the work of other processes.
         let earlier = self.line.resident.take_denied();
         let is_own = |denied: &Denied| !matches!(denied, Denied::Network | Denied::Protected(_));
         cell.denied = earlier.into_iter().filter(is_own).collect();
@@ -87,10 +86,10 @@ impl Kernel for Driver {
             begun.checked_add(bounds.timeout),
             begun + progress,
         );
-        // When what is interrupted has to be over.
+        // Deadline of the interrupted cell.
         let mut last = None;
         loop {
-            // After an interrupt nobody wants to hear of the cancellation again.
+            // After an interrupt the cancellation is handled; do not report it again.
             let cancelled = (step == Step::Running).then_some(cancel);
             let until = due.map_or(next_news, |due| due.min(next_news));
             let wants_begin = step == Step::Wanted;
@@ -103,7 +102,7 @@ impl Kernel for Driver {
                 });
                 (is_over || wants_begin && has_begun).then_some(is_over)
             });
-            // A cell that cannot be followed is not left alone.
+            // A cell that cannot be followed must not run on unwatched.
             let found = found.inspect_err(|_| self.line.resident.kill())?;
             if found == Some(true) {
                 break;
@@ -143,7 +142,7 @@ impl Kernel for Driver {
                     .as_ref()
                     .is_some_and(|cell| cell.has_begun)
             {
-                // It fails when the interpreter has ended, which is heard next.
+                // Fails if the interpreter has ended, which the next wait reports.
                 let _ = self.line.interrupt(id);
                 let half = last.map(|last: Instant| now + last.saturating_duration_since(now) / 2);
                 (step, due) = (Step::Interrupted, half);
@@ -173,13 +172,13 @@ impl Kernel for Driver {
             .map(|between| between.settled)
             .filter(|settled| !settled.is_nothing())
         {
-            // Nobody was told of it yet.
+            // Not reported to a caller yet.
             let changed = cell.changed.get_or_insert_default();
             changed.settled = std::mem::take(&mut changed.settled).after(settled);
         }
         let mut denied = self.line.resident.take_denied();
         if !work.is_alone() {
-            // Which of them has looked for a network the kernel does not tell.
+            // The kernel does not tell which of them looked for a network.
             denied.retain(|denied| *denied != Denied::Network);
         }
         denied.extend(self.line.resident.blocked());
@@ -201,8 +200,8 @@ impl Kernel for Driver {
         cell.elapsed = begun.elapsed();
         if let Some(done) = ran.done {
             (cell.number, cell.error) = (done.number, done.error);
-            // The cell ended before its interpreter did. That its interpreter was killed is so,
-            // whatever a cell says.
+            // The cell ended before its interpreter did. A kill of the interpreter is a fact,
+            // whatever a cell sends.
             cell.ended = None;
         }
         Ok(cell)
@@ -219,7 +218,7 @@ impl Kernel for Driver {
         let Some(id) = ran(&self.line.lock()) else {
             return Ok(false);
         };
-        // Before the cell has begun an interrupt would mean nothing.
+        // Before the cell has begun an interrupt would have no effect.
         let until = Instant::now() + Duration::from_millis(PYTHON_PING_MS);
         let runs = self.wait(Some(until), None, |shared| {
             let has_ended = shared.ended.is_some();
@@ -311,7 +310,7 @@ impl Kernel for Driver {
             .resident
             .status(Duration::from_millis(PYTHON_STATUS_MS))?;
         if let Some((waited, used)) = self.before {
-            // What was before is nothing of the session's.
+            // Time before the adoption is not part of the session.
             status.uptime = status.uptime.saturating_sub(waited);
             status.cpu = status.cpu.saturating_sub(used);
         }
@@ -328,7 +327,7 @@ impl Kernel for Driver {
     }
 
     fn ended(&self) -> Option<Exit> {
-        // What the pump has not heard of yet is known to the socket.
+        // The socket knows of data that the pump has not read yet.
         self.line
             .lock()
             .ended
@@ -346,12 +345,12 @@ impl Kernel for Driver {
     fn kill(&self) {
         self.line.resident.kill();
         let until = Instant::now() + Duration::from_millis(KILL_WAIT_MS);
-        // Without a bell there is no waiting; it is told to end in any case.
+        // Without a bell there is no waiting; the interpreter is told to end in any case.
         let _ = self.wait(Some(until), None, |shared| shared.ended.map(drop));
     }
 }
 
-/// What entries of the journal are called.
+/// Tool names in journal entries.
 const TOOL: &str = "run_python_code";
 pub(super) const BETWEEN_CELLS: &str = "a Python session between its cells";
 

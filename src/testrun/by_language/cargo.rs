@@ -1,4 +1,4 @@
-//! What cargo test and cargo-nextest have in common.
+//! Shared code of cargo test and cargo-nextest.
 
 use std::path::{Path, PathBuf};
 
@@ -13,10 +13,10 @@ use crate::testrun::project::files::{NamedPath, matching, written};
 use crate::testrun::reports::results::TestResults;
 use crate::testrun::selection::{FailedTest, TestSelection};
 
-/// The name of what Cargo itself runs.
+/// Name of the checker that Cargo itself runs.
 pub const NAME: &str = "cargo";
 
-/// The parts of a workspace that are asked for; empty for all.
+/// Returns the requested parts of a workspace; empty for all.
 pub fn parts(wanted: &WantedRun<'_>) -> Result<Vec<CargoPart>, TestrunError> {
     match wanted.selection {
         TestSelection::Targets(targets) => {
@@ -26,8 +26,7 @@ pub fn parts(wanted: &WantedRun<'_>) -> Result<Vec<CargoPart>, TestrunError> {
     }
 }
 
-/// Says which packages, targets and names of tests are meant; returns the filters, which stand at
-/// the end.
+/// Adds the packages, targets and test names to the command; returns the filters, which come last.
 pub fn select(plan: &mut RunPlan, wanted: &WantedRun<'_>) -> Result<Vec<String>, TestrunError> {
     plan.add(["--no-fail-fast", "--color=never"]);
     let parts = parts(wanted)?;
@@ -54,7 +53,8 @@ pub fn select(plan: &mut RunPlan, wanted: &WantedRun<'_>) -> Result<Vec<String>,
         CargoTargets::Module(module) => Some(module.clone()),
         _ => None,
     });
-    // Targets and filters are both obeyed, so that they cannot say "this file or that module".
+    // Cargo applies targets and filters together, so they cannot express "this file or that
+    // module".
     if !all && !tests.is_empty() {
         let modules = modules.count();
         plan.argv.extend(tests);
@@ -67,7 +67,7 @@ pub fn select(plan: &mut RunPlan, wanted: &WantedRun<'_>) -> Result<Vec<String>,
     Ok(filters)
 }
 
-/// Hands filters to the test programs.
+/// Passes filters to the test programs.
 pub fn add_filters(plan: &mut RunPlan, filters: Vec<String>) {
     if !filters.is_empty() {
         plan.add(["--"]);
@@ -75,7 +75,7 @@ pub fn add_filters(plan: &mut RunPlan, filters: Vec<String>) {
     }
 }
 
-/// The paths of tests that failed. One that begins so would be an option of libtest.
+/// Returns the paths of failed tests. libtest would parse a leading dash as an option.
 pub fn paths(failed: &[FailedTest]) -> impl Iterator<Item = String> {
     failed
         .iter()
@@ -83,7 +83,7 @@ pub fn paths(failed: &[FailedTest]) -> impl Iterator<Item = String> {
         .filter(|name| !name.starts_with('-'))
 }
 
-/// Why a filter is none.
+/// Returns the reason why a filter is invalid.
 pub fn refuse_filter(filter: &str) -> Option<String> {
     filter.starts_with('-').then(|| {
         format!(
@@ -92,7 +92,7 @@ pub fn refuse_filter(filter: &str) -> Option<String> {
     })
 }
 
-/// The manifests of a project: `all` of those that lie in it or, unless it is a workspace, its own.
+/// Returns the manifests of a project: all of them with `all` or for a workspace, else its own.
 fn manifests(context: &RunContext<'_>, project: &Checked<Read>, all: bool) -> Vec<PathBuf> {
     let all = all || cargo::is_workspace(&context.disk(), project.shown());
     let found = if all {
@@ -103,7 +103,7 @@ fn manifests(context: &RunContext<'_>, project: &Checked<Read>, all: bool) -> Ve
     found.unwrap_or_else(|| vec![project.shown().join("Cargo.toml")])
 }
 
-/// Their texts.
+/// Returns the texts of these manifests.
 pub fn manifest_texts(context: &RunContext<'_>, project: &Checked<Read>, all: bool) -> Vec<String> {
     manifests(context, project, all)
         .iter()
@@ -111,7 +111,7 @@ pub fn manifest_texts(context: &RunContext<'_>, project: &Checked<Read>, all: bo
         .collect()
 }
 
-/// What to say of programs that tell of no tests.
+/// Returns the note on programs that report no tests.
 pub fn own_harness_note(what: &str, results: &TestResults) -> Option<String> {
     let programs = results.own_harness.join(", ");
     (!programs.is_empty()).then(|| {
@@ -119,8 +119,8 @@ pub fn own_harness_note(what: &str, results: &TestResults) -> Option<String> {
     })
 }
 
-/// What was named and did not run. Where there is a filter Cargo says nothing of what that leaves
-/// out.
+/// Returns the named targets that did not run. With a filter, Cargo does not report deselected
+/// tests.
 pub fn missed<'t>(
     evidence: &Evidence<'_>,
     targets: &[&'t NamedPath],
@@ -142,7 +142,7 @@ fn has_run(
     results: &TestResults,
     is_nextest: bool,
 ) -> bool {
-    // No tests to Cargo, whose whole package is tested then.
+    // Cargo finds no tests there, and then tests the whole package.
     let of_dir = target
         .path
         .parent()
@@ -173,8 +173,8 @@ fn has_run(
     what == CargoTargets::All || results.tests.iter().any(|test| is_of(&test.id))
 }
 
-/// What has tests and is switched off, each with the key that does it: of all, or of what was
-/// named. A library that is named is tested all the same.
+/// Returns targets that have tests but are disabled, each with the key that does it. Looks at all
+/// targets, or at the named ones. A named library is tested regardless.
 pub fn switched_off(
     context: &RunContext<'_>,
     root: &Path,
@@ -204,7 +204,7 @@ pub fn switched_off(
     .collect()
 }
 
-/// Whether there are examples in the documentation of a library that are run as tests.
+/// Returns true if the documentation of a library has examples that run as tests.
 pub fn has_doc_tests(context: &RunContext<'_>, root: &Path) -> bool {
     let Ok(project) = context.disk().directory(root) else {
         return false;
@@ -232,7 +232,7 @@ pub fn has_doc_tests(context: &RunContext<'_>, root: &Path) -> bool {
     })
 }
 
-/// Whether comments of documentation have a block of Rust that is run:
+/// Returns true if doc comments hold a Rust block that runs:
 /// <https://doc.rust-lang.org/rustdoc/write-documentation/documentation-tests.html>.
 fn has_example(text: &str) -> bool {
     let comments = text.lines().map(str::trim_start);
@@ -242,7 +242,7 @@ fn has_example(text: &str) -> bool {
             .or_else(|| line.strip_prefix("//!"))?;
         comment.trim_start().strip_prefix("```")
     });
-    // Every second one ends a block.
+    // Every second fence ends a block.
     let mut infos = fences.step_by(2).filter_map(|info| info.split(',').next());
     infos.any(|word| {
         matches!(
@@ -252,7 +252,7 @@ fn has_example(text: &str) -> bool {
     })
 }
 
-/// What a package has and does not test: its own paths, and why.
+/// Returns the untested targets of a package: its paths, each with the reason.
 fn of_package(context: &RunContext<'_>, dir: &Path) -> Vec<(PathBuf, &'static str)> {
     let manifest = context
         .disk()
@@ -309,7 +309,7 @@ fn has_tests(context: &RunContext<'_>, dir: &Path, glob: &str) -> bool {
     files.iter().any(|file| is_tested(context, file))
 }
 
-/// Whether there is a test in a file.
+/// Returns true if a file holds a test.
 fn is_tested(context: &RunContext<'_>, file: &Path) -> bool {
     context
         .disk()

@@ -1,4 +1,4 @@
-//! What Vitest and Jest have in common.
+//! Shared code of Vitest and Jest.
 
 use std::path::Path;
 
@@ -12,8 +12,8 @@ use crate::testrun::project::script::{self, TestScript};
 use crate::testrun::selection::{FailedTest, TestSelection};
 use crate::text::escape::show;
 
-/// The program, as the test script has it. Options of the run stand behind those of the script: of
-/// two the last one counts, and what takes several values does not take the names of tests.
+/// Returns a plan with the options of the test script. Options of the run follow them: the last of
+/// two wins. Test names cannot be taken as values of a variadic option then.
 pub fn program(wanted: &WantedRun<'_>, subcommand: Option<&str>) -> RunPlan {
     let mut plan = RunPlan::of(wanted);
     let at = usize::from(plan.argv.first().is_some_and(|word| word == "node"));
@@ -26,8 +26,8 @@ pub fn program(wanted: &WantedRun<'_>, subcommand: Option<&str>) -> RunPlan {
     plan
 }
 
-/// What selects changed tests (`changed`), and the names of tests: one regular expression over
-/// suites and name.
+/// Adds the selection: `changed` for changed tests, or one regular expression over suites and test
+/// names.
 pub fn select(plan: &mut RunPlan, wanted: &WantedRun<'_>, changed: &str) {
     if *wanted.selection == TestSelection::Changed {
         plan.add([changed]);
@@ -37,8 +37,8 @@ pub fn select(plan: &mut RunPlan, wanted: &WantedRun<'_>, changed: &str) {
     } else if let TestSelection::Failed(failed) = wanted.selection
         && by_name(failed)
     {
-        // Between suites and name Vitest 5 has ` > `, the others a blank; Vitest 3 has one before
-        // the first, too.
+        // Vitest 5 puts ` > ` between suites and name, the others a blank; Vitest 3 also has a
+        // leading blank.
         let name = |test: &FailedTest| {
             let names: Vec<String> = test.names.iter().map(|name| escape_regex(name)).collect();
             names.join("(?: >)? ")
@@ -49,8 +49,8 @@ pub fn select(plan: &mut RunPlan, wanted: &WantedRun<'_>, changed: &str) {
     }
 }
 
-/// What the test script of a project says of how its tests are run by this runner, and a note on
-/// what of it is done; or what is left out.
+/// Returns the settings of the project's test script for this runner, and a note on the applied
+/// ones. Returns the omissions too.
 pub fn script(
     context: &RunContext<'_>,
     project: &Path,
@@ -89,7 +89,7 @@ pub fn script(
     (script, note.into_iter().collect(), left_out)
 }
 
-/// The beginning of words of a project.
+/// Returns the beginning of words from a project.
 fn shown(words: &str) -> String {
     show(&words.as_bytes()[..words.floor_char_boundary(MAX_TEST_NAME_BYTES)]).into_owned()
 }

@@ -1,4 +1,4 @@
-//! What the runners of one language have in common: Cargo and nextest, Vitest and Jest.
+//! Shared code of runners for one language: Cargo and nextest, Vitest and Jest.
 
 pub mod cargo;
 pub mod javascript;

@@ -5,7 +5,7 @@ use crate::limits::{MAX_KEPT_TESTS, MAX_RELATED, MAX_TEST_TEXT_BYTES};
 use crate::testrun::prelude::*;
 use crate::testrun::project::cargo;
 
-/// Kinds of targets that nothing else is made of, and that `cargo check` leaves out by itself.
+/// Kinds of targets that no other target depends on. `cargo check` omits them by default.
 const ENDS: [&str; 3] = ["bench", "example", "test"];
 
 pub struct CargoCheck;
@@ -48,11 +48,11 @@ impl Checker for CargoCheck {
         Ok(words)
     }
 
-    /// Reads stdout; errors of Cargo itself from stderr.
+    /// Parses stdout, and Cargo's own errors from stderr.
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults {
         let mut found = Findings::new(sources.root);
         let mut crates = HashSet::new();
-        // Errors of what others are made of, and the rest.
+        // Errors in targets that others depend on, and in the rest.
         let mut errors = [false; 2];
         for event in lines::events::<CargoEvent>(sources.stdout, bound) {
             match (event.reason.as_str(), event.message, event.target) {
@@ -77,7 +77,7 @@ impl Checker for CargoCheck {
     }
 
     fn is_source(&self, target: &NamedPath) -> bool {
-        // A build script's sources are named elsewhere.
+        // Sources of a build script have another dep-info file.
         let is_rust = target
             .path
             .extension()
@@ -85,8 +85,8 @@ impl Checker for CargoCheck {
         !target.is_dir && is_rust && !target.path.ends_with("build.rs")
     }
 
-    /// Each artifact has a file beside it that names its sources (dep-info), of what was compiled
-    /// before, too.
+    /// Reads the dep-info file beside each artifact, which names its sources. Artifacts of an
+    /// earlier build count too.
     fn looked_at(
         &self,
         wanted: &CheckWanted<'_>,
@@ -104,10 +104,10 @@ impl Checker for CargoCheck {
             let names =
                 artifact.with_file_name(format!("{}.d", stem.strip_prefix("lib").unwrap_or(stem)));
             let text = wanted.context.disk().text(&names).unwrap_or_default();
-            // `src/lib.rs:`, of each file, so that one may be gone
+            // Each source also has a line `src/lib.rs:`, so that one may be deleted
             // (rustc_interface::passes::write_out_deps).
             let own = text.lines().filter_map(|line| line.strip_suffix(".rs:"));
-            // Paths begin at the workspace, which may lie above.
+            // Paths start at the workspace, which may be a parent directory.
             files.extend(own.flat_map(|file| {
                 let file = format!("{}.rs", file.replace("\\ ", " "));
                 wanted
@@ -173,15 +173,15 @@ struct CargoSpan {
     suggested_replacement: Option<String>,
 }
 
-/// The files that were made of sources which are no dependency from elsewhere, absolute, one for
-/// each crate.
+/// Returns the absolute paths of artifacts, one for each crate, without those of external
+/// dependencies.
 pub fn artifacts(stdout: &[u8], bound: Bound<'_>) -> Vec<String> {
     let own = |event: &CargoEvent| {
         let source = event
             .target
             .as_ref()
             .map_or("", |target| target.src_path.as_str());
-        // Where Cargo keeps what it has fetched.
+        // Cargo's directory of downloaded packages.
         event.reason == "compiler-artifact"
             && !["/registry/src/", "/git/checkouts/"]
                 .iter()
@@ -233,7 +233,7 @@ fn add(found: &mut Findings<'_>, message: CargoMessage) {
                 message: span.label.clone()?,
             })
         });
-    // That a lint is on, and where its page is, helps nobody to fix it.
+    // Notes that name the active lint or its web page do not help to fix the error.
     let helps = |child: &&CargoNote| {
         !child.message.starts_with("`#[")
             && !child.message.starts_with("for further information visit ")
@@ -245,7 +245,7 @@ fn add(found: &mut Findings<'_>, message: CargoMessage) {
     found.add(diagnostic);
 }
 
-/// A note or help: with its place, and with what to write there.
+/// Converts a note or help, with its place and the suggested replacement.
 fn child(child: &CargoNote) -> Related {
     let span = child.spans.first();
     let replacement = span
@@ -260,7 +260,8 @@ fn child(child: &CargoNote) -> Related {
     }
 }
 
-/// Cargo's own errors: a block from `error: ` to the next empty line that is no cause.
+/// Adds Cargo's own errors: each a block from `error: ` to the next empty line that does not
+/// precede a cause.
 fn cargo_errors(found: &mut Findings<'_>, stderr: &[u8], bound: Bound<'_>) {
     let mut text = String::new();
     for line in lines::lines(stderr, bound) {

@@ -28,7 +28,7 @@ impl Checker for GoVet {
             .collect())
     }
 
-    /// Reads what was found by the text of stderr or the JSON of stdout.
+    /// Parses the text of stderr or the JSON of stdout.
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults {
         let mut found = Findings::new(sources.root);
         for line in lines::lines(sources.stderr, bound) {
@@ -82,7 +82,7 @@ impl Checker for GoVet {
                 .is_some_and(|extension| extension == "go")
     }
 
-    /// A build constraint leaves out files of a package without a word.
+    /// Lists the files of the packages: a build constraint excludes files silently.
     fn looked_at(
         &self,
         wanted: &CheckWanted<'_>,
@@ -93,7 +93,7 @@ impl Checker for GoVet {
         if outcome.timed_out || wanted.targets.iter().all(|target| target.is_dir) {
             return Ok(None);
         }
-        // Those that cannot be parsed are among them:
+        // Files with syntax errors are included:
         // https://pkg.go.dev/cmd/go#hdr-List_packages_or_modules
         let lists = ["GoFiles", "CgoFiles", "TestGoFiles", "XTestGoFiles"];
         let format = lists
@@ -129,7 +129,7 @@ struct GoFinding {
     message: String,
 }
 
-/// The packages that are checked.
+/// Returns the packages to check.
 fn packages(wanted: &CheckWanted<'_>) -> Vec<String> {
     let packages = go::packages(wanted.dir(), wanted.targets);
     if packages.is_empty() {

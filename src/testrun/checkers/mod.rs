@@ -1,4 +1,4 @@
-//! The checkers of types, a file each. A new one is its file and a place in [`CHECKERS`].
+//! Type checkers, one file each. A new one needs its file and an entry in [`CHECKERS`].
 
 mod cargo_check;
 mod go_vet;
@@ -18,7 +18,7 @@ use super::checker::Checker;
 use super::model::CheckerName;
 use super::tool::{ProjectTool, ToolKind};
 
-/// All of them. Of two that a project has for equal reasons the first is taken.
+/// All checkers. If a project has two for equal reasons, the first one is used.
 pub static CHECKERS: [&dyn Checker; 5] = [
     &tsc::Tsc,
     &cargo_check::CargoCheck,

@@ -1,4 +1,4 @@
-//! mypy, by `--output json` (columns count from 0) or by its text, with or without columns and
+//! mypy: parses `--output json` (columns count from 0) or its text, with or without columns and
 //! ends.
 
 mod configuration;
@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 use crate::limits::{MAX_TEST_NAME_BYTES, MAX_TEST_TEXT_BYTES, MAX_TOLD_LINES};
 use crate::testrun::prelude::*;
 
-/// How much of a hash is the name of a project's cache, in bytes.
+/// Bytes of the hash in the name of a project's cache.
 const CACHE_NAME_BYTES: usize = 8;
 
 const OUTPUT: &str = "--output=json";
@@ -45,7 +45,7 @@ impl ProjectTool for Mypy {
 impl Checker for Mypy {
     fn arguments(&self, wanted: &CheckWanted<'_>) -> Result<Vec<String>, TestrunError> {
         let cache = cache_name(wanted.dir(), wanted.project.id());
-        // Without a traceback nothing says why mypy itself failed.
+        // Only a traceback has the reason for an internal error of mypy.
         let mut words = [OUTPUT, "--no-color-output", "--show-traceback"]
             .map(str::to_owned)
             .to_vec();
@@ -67,7 +67,7 @@ impl Checker for Mypy {
         Ok(words)
     }
 
-    /// Reads stdout, and stderr for its own errors.
+    /// Parses stdout, and mypy's own errors from stderr.
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults {
         let mut found = Findings::new(sources.root);
         let mut crash = None;
@@ -82,7 +82,7 @@ impl Checker for Mypy {
                     Some(diagnostic) if diagnostic.message.starts_with(CRASH) => {
                         crash = Some(diagnostic)
                     }
-                    // What it advises to who has a terminal.
+                    // Advice for users with a terminal.
                     Some(diagnostic)
                         if crash.is_none() || diagnostic.severity != Severity::Note =>
                     {
@@ -146,13 +146,12 @@ struct MypyFinding {
     severity: String,
 }
 
-/// How the message begins that mypy itself failed (`mypy.errors.report_internal_error`).
+/// Prefix of the message for an internal error of mypy (`mypy.errors.report_internal_error`).
 const CRASH: &str = "INTERNAL ERROR";
 
-/// The end of what mypy wrote besides diagnostics where it failed itself: the traceback, and what
-/// stands on stderr.
+/// Returns the end of mypy's other output after an internal error: the traceback and stderr.
 fn last_words(sources: &Sources<'_>, bound: Bound<'_>) -> Vec<String> {
-    // What it says of itself, in the same words each time.
+    // Fixed texts of mypy for every internal error.
     const USUAL: [&str; 4] = [
         "https://",
         "Please report a bug",
@@ -186,7 +185,7 @@ fn last_words(sources: &Sources<'_>, bound: Bound<'_>) -> Vec<String> {
     last.into()
 }
 
-/// A note tells more of the error in the same line.
+/// Adds a diagnostic, or appends a note to the error on the same line.
 fn add(found: &mut Findings<'_>, diagnostic: Diagnostic) {
     if diagnostic.severity == Severity::Note
         && let Some(file) = &diagnostic.file
@@ -238,8 +237,8 @@ fn severity(word: &str) -> Option<Severity> {
     }
 }
 
-/// `file:line:column:end_line:end_column: error: message  [code]`; all numbers but the line may be
-/// missing, and the line too for what concerns the whole file.
+/// Parses `file:line:column:end_line:end_column: error: message  [code]`. All numbers but the line
+/// are optional, and so is the line for errors of the whole file.
 fn of_text(found: &mut Findings<'_>, line: &str) -> Option<Diagnostic> {
     if let Some(files) = checked_files(line) {
         found.checked.files_checked = Some(files);
@@ -253,7 +252,7 @@ fn of_text(found: &mut Findings<'_>, line: &str) -> Option<Diagnostic> {
         .or_else(|| word(": note: "))
         .or_else(|| word(": warning: "));
     let Some((place, word, message)) = parts else {
-        // `mypy: error: ...` and `usage: ...` of its command line.
+        // `mypy: error: ...` and `usage: ...`, from its command-line parser.
         let message = line
             .strip_prefix("mypy: error: ")
             .or_else(|| line.strip_prefix("error: "));
@@ -280,7 +279,7 @@ fn of_text(found: &mut Findings<'_>, line: &str) -> Option<Diagnostic> {
     diagnostic.line = numbers.first().copied();
     diagnostic.column = numbers.get(1).copied();
     diagnostic.end_line = numbers.get(2).copied();
-    // mypy's end is the last column that belongs to it.
+    // mypy's end column is inclusive.
     diagnostic.end_column = numbers.get(3).and_then(|column| column.checked_add(1));
     if let Some((message, code)) = message
         .rsplit_once("  [")
@@ -302,10 +301,10 @@ fn checked_files(line: &str) -> Option<u64> {
     rest.split(' ').next()?.parse().ok()
 }
 
-/// The name of a project's own cache, from its true path and the numbers of its directory. mypy
-/// takes an entry for that of a file by the file's path below the project, its size and its time in
-/// whole seconds (`mypy.build.validate_meta`): those of two projects, or of two that were in one
-/// place one after the other, can be the same.
+/// Returns the name of a project's own cache, from the true path, device and inode of its
+/// directory. mypy finds a cache entry by path below the project, size and modification time in
+/// seconds (`mypy.build.validate_meta`). These can be equal in two projects, or in two that had the
+/// same path one after the other.
 fn cache_name(dir: &Path, (device, inode): (u64, u64)) -> String {
     let mut hash = Sha256::new();
     hash.update(device.to_le_bytes());

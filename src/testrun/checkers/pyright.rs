@@ -1,4 +1,4 @@
-//! Pyright, and basedpyright, by `--outputjson`: lines and characters count from 0.
+//! Pyright and basedpyright: parses `--outputjson`, whose lines and characters count from 0.
 
 mod exclusions;
 
@@ -56,7 +56,7 @@ impl Checker for Pyright {
         Ok(words)
     }
 
-    /// Reads stdout; without a document there, stderr says why.
+    /// Parses stdout. If it holds no document, the reason is on stderr.
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults {
         let mut found = Findings::new(sources.root);
         let (mut version, mut files) = (None, None);

@@ -1,4 +1,4 @@
-//! Files of which a checker tells no errors, and what each checker is told.
+//! Tests of the checkers: suppressed files and command lines.
 
 use pretty_assertions::assert_eq;
 
@@ -49,7 +49,7 @@ fn javascript_and_declarations_are_checked_if_the_configuration_says_so() {
         !says("a.js", "x", &with("\"checkJs\": true"))
             && !says("a.mjs", "// @ts-check\nx", &with(""))
     );
-    // Somewhere else it may say so.
+    // A configuration that cannot be read may enable it.
     assert!(!says("a.js", "x", "{\"extends\": \"./b.json\"}") && !says("a.js", "x", "not json"));
     assert!(
         says("a.d.ts", "x", &with("\"skipLibCheck\": true"))

@@ -1,6 +1,6 @@
-//! `tsc --pretty false` of TypeScript 5 to 7, and what speaks like it: `path(line,column): error
-//! TS2322: message`, with further lines of the message indented; without a place for what concerns
-//! the whole project.
+//! `tsc --pretty false` of TypeScript 5 to 7 and compatible programs. Parses `path(line,column):
+//! error TS2322: message`, with indented continuation lines. Errors of the whole project have no
+//! place.
 
 use crate::limits::MAX_TEST_TEXT_BYTES;
 use crate::testrun::prelude::*;
@@ -24,7 +24,7 @@ impl ProjectTool for Tsc {
     }
 
     fn program(&self, context: &RunContext<'_>, project: &Checked<Read>) -> ToolProgram {
-        // What knows the single-file components too, if the project has it.
+        // vue-tsc also checks single-file components, if the project has it.
         match node::find(context.disk(), project.shown(), "vue-tsc", "vue-tsc") {
             Some((argv, version)) => ToolProgram::Found(argv, version),
             None => node::program(context.disk(), project.shown(), "typescript", "tsc"),
@@ -37,10 +37,11 @@ impl Checker for Tsc {
         let mut words: Vec<String> = Vec::new();
         let mut add = |more: &[&str]| words.extend(more.iter().map(|word| (*word).to_owned()));
         if has_references(&wanted.text("tsconfig.json").unwrap_or_default()) {
-            // Without it a project of references alone is never looked at, and there is no error.
+            // Without this, tsc checks no files in a project of references alone, and reports no
+            // error.
             add(&["-b", "--force", "--noEmit"]);
         } else {
-            // What an incremental check leaves stays out of the project.
+            // Keep the incremental build info out of the project.
             add(&["-p", ".", "--noEmit", "--incremental", "--tsBuildInfoFile"]);
             add(&[&format!("{}/tsbuildinfo", wanted.place)]);
         }
@@ -48,7 +49,7 @@ impl Checker for Tsc {
         Ok(words)
     }
 
-    /// Reads stdout; with `--listFiles` or `--listFilesOnly` also how many files there are.
+    /// Parses stdout; `--listFiles` or `--listFilesOnly` also give the number of files.
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults {
         let mut found = Findings::new(sources.root);
         let mut last: Option<Diagnostic> = None;
@@ -79,7 +80,7 @@ impl Checker for Tsc {
     }
 
     fn is_source(&self, target: &NamedPath) -> bool {
-        // What a glob matched need not be a source.
+        // Files matched by a glob need not be sources.
         const TYPED: [&str; 5] = ["ts", "tsx", "mts", "cts", "vue"];
         let extension = target
             .path
@@ -134,7 +135,7 @@ fn diagnostic(line: &str) -> Option<Diagnostic> {
     Some(diagnostic)
 }
 
-/// `error TS2322: message`, taken apart.
+/// Splits `error TS2322: message`.
 fn head(text: &str) -> Option<(Severity, &str, &str)> {
     let (word, rest) = text.split_once(' ')?;
     let severity = match word {
@@ -149,7 +150,8 @@ fn head(text: &str) -> Option<(Severity, &str, &str)> {
         .then_some((severity, code, message))
 }
 
-/// What tsc says, and the files that it looked at: `--listFiles` names them, one a line, absolute.
+/// Splits stdout into messages and the checked files: `--listFiles` prints their absolute paths,
+/// one a line.
 fn split(stdout: &[u8]) -> (Vec<u8>, BTreeSet<String>) {
     let (mut said, mut files) = (Vec::new(), BTreeSet::new());
     for line in stdout.split_inclusive(|byte| *byte == b'\n') {
@@ -167,7 +169,7 @@ fn split(stdout: &[u8]) -> (Vec<u8>, BTreeSet<String>) {
     (said, files)
 }
 
-/// Whether a `tsconfig.json` refers to other projects.
+/// Returns true if a `tsconfig.json` refers to other projects.
 fn has_references(tsconfig: &str) -> bool {
     let config: Value = serde_json::from_str(&node::without_comments(tsconfig)).unwrap_or_default();
     config["references"]
@@ -186,7 +188,7 @@ fn silenced(source: CheckSource<'_>, config: &str) -> Option<String> {
     if ends(&[".d.ts", ".d.mts", ".d.cts"]) && option("skipLibCheck") == Some(true) {
         return Some("`skipLibCheck` of tsconfig.json leaves out files of declarations".to_owned());
     }
-    // What it extends, and what it refers to, may say otherwise.
+    // Extended or referenced configurations may override it.
     let is_whole =
         config.is_object() && config.get("extends").is_none() && config.get("references").is_none();
     if ends(&[".js", ".jsx", ".mjs", ".cjs"])
@@ -201,7 +203,7 @@ fn silenced(source: CheckSource<'_>, config: &str) -> Option<String> {
     None
 }
 
-/// `@ts-check` (true) or `@ts-nocheck` in the comments before all code; the last one counts.
+/// Returns the last `@ts-check` (true) or `@ts-nocheck` in the comments before all code.
 fn directive(text: &str) -> Option<bool> {
     let mut rest = text.trim_start_matches('\u{feff}');
     if rest.starts_with("#!") {

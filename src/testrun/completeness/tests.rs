@@ -1,4 +1,4 @@
-//! What was asked for and did not run, by runner.
+//! Requested tests that did not run, for each runner.
 
 use pretty_assertions::assert_eq;
 

@@ -134,7 +134,7 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// One of which no more is known.
+    /// Creates a diagnostic without further details.
     pub fn new(severity: Severity, message: impl Into<String>) -> Self {
         Self {
             file: None,

@@ -1,4 +1,4 @@
-//! What a test run and a type check both tell: what ran, and what was asked for.
+//! Common parts of a test run and a type check: the tool and the scope.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! Packages of Cargo: what their manifests say, and which of them a file is of.
+//! Cargo packages: their manifests, and the package of a file.
 
 use std::path::{Path, PathBuf};
 
@@ -13,17 +13,18 @@ pub struct CargoPart {
     pub what: CargoTargets,
 }
 
-/// What of a package is tested.
+/// Tested targets of a package.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CargoTargets {
     All,
     /// An integration test (`tests/NAME.rs`).
     Test(String),
-    /// Tests whose path holds this, such as `text::glob`.
+    /// Tests whose path contains this text, such as `text::glob`.
     Module(String),
 }
 
-/// The packages of a Cargo workspace that these files and directories are of, and what of them.
+/// Returns the packages of a Cargo workspace to which these files and directories belong, and their
+/// targets.
 pub fn cargo_parts(
     tree: &dyn ProjectTree,
     targets: &[NamedPath],
@@ -38,7 +39,7 @@ pub fn cargo_parts(
     Ok(parts)
 }
 
-/// Which package a file or directory belongs to, and what of it it is.
+/// Returns the package and the targets of a file or directory.
 pub fn cargo_part(
     tree: &dyn ProjectTree,
     target: &NamedPath,
@@ -71,7 +72,7 @@ pub fn cargo_part(
     Ok(CargoPart { package, what })
 }
 
-/// What part of a package a file is, `below` being its path below the package's directory.
+/// Returns the targets of a file; `below` is its path below the package's directory.
 pub fn cargo_targets(below: &str) -> CargoTargets {
     let source = below.strip_suffix(".rs");
     if let Some(test) = below.strip_prefix("tests/") {
@@ -88,8 +89,7 @@ pub fn cargo_targets(below: &str) -> CargoTargets {
     }
 }
 
-/// The name of the package whose manifest is the nearest one above a file, and the manifest's
-/// directory.
+/// Returns the package name of the nearest manifest above a file, and the manifest's directory.
 fn package(tree: &dyn ProjectTree, file: &Path) -> Option<(String, PathBuf)> {
     for dir in file.ancestors().skip(1) {
         tree.names(dir)?;
@@ -102,7 +102,7 @@ fn package(tree: &dyn ProjectTree, file: &Path) -> Option<(String, PathBuf)> {
     None
 }
 
-/// `name` of the table `[package]`.
+/// Returns `name` of the table `[package]`.
 fn package_name(manifest: &str) -> Option<String> {
     let mut lines = manifest
         .lines()
@@ -120,14 +120,14 @@ fn package_name(manifest: &str) -> Option<String> {
     Some(value.trim_matches(['"', '\'']).to_owned()).filter(|name| !name.is_empty())
 }
 
-/// Whether a directory has the manifest of a workspace.
+/// Returns true if a directory has the manifest of a workspace.
 pub fn is_workspace(tree: &dyn ProjectTree, dir: &Path) -> bool {
     tree.text(&dir.join("Cargo.toml"))
         .is_some_and(|text| text.lines().any(|line| line.trim() == "[workspace]"))
 }
 
-/// The targets of a manifest of Cargo that have `harness = false`: of each its name and its source
-/// file, as far as they are told. `tables` are the kinds of targets, such as `[[test]]`.
+/// Returns the targets in a Cargo manifest with `harness = false`: the name and the source file of
+/// each, if given. `tables` are the kinds of targets, such as `[[test]]`.
 pub fn own_harness(manifest: &str, tables: &[&str]) -> Vec<Vec<String>> {
     tables_of(manifest, tables)
         .into_iter()
@@ -136,16 +136,16 @@ pub fn own_harness(manifest: &str, tables: &[&str]) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// A table of a manifest of Cargo.
+/// A table of a Cargo manifest.
 #[derive(Default)]
 pub struct ManifestTable<'a> {
-    /// Its name and its source file, as far as they are told.
+    /// Name and source file, if given.
     pub named: Vec<String>,
-    /// The keys that are `false`.
+    /// Keys whose value is `false`.
     pub off: Vec<&'a str>,
 }
 
-/// The tables of these kinds, such as `[[test]]`, in order.
+/// Returns the tables of these kinds, such as `[[test]]`, in order.
 pub fn tables_of<'a>(manifest: &'a str, tables: &[&str]) -> Vec<ManifestTable<'a>> {
     let mut found: Vec<ManifestTable<'a>> = Vec::new();
     let mut is_target = false;

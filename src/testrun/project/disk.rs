@@ -1,4 +1,4 @@
-//! The allowed directories as runs and checks see them.
+//! Access to the allowed directories for runs and checks.
 
 use std::path::{Path, PathBuf};
 
@@ -8,16 +8,16 @@ use crate::limits::MAX_PROJECT_FILE_BYTES;
 use crate::policy::{Checked, Kind, Policy, PolicyError, Read};
 use crate::testrun::error::TestrunError;
 
-/// Directories and small files that are looked at.
+/// Read access to directories and small files.
 pub trait ProjectTree {
-    /// The names in a directory; `None` where there is none, or it is not allowed.
+    /// Returns the names in a directory; `None` if it does not exist or is not allowed.
     fn names(&self, dir: &Path) -> Option<Vec<String>>;
-    /// The text of a small file; `None` where there is none.
+    /// Returns the text of a small file; `None` if it does not exist.
     fn text(&self, file: &Path) -> Option<String>;
 }
 
-/// The allowed directories on the disk: what is looked for may well lie outside, which nobody has
-/// asked for.
+/// The allowed directories on the disk. A search may leave them, which is no denied request of the
+/// caller.
 #[derive(Clone, Copy, Debug)]
 pub struct AllowedDisk<'a>(pub &'a Policy);
 
@@ -44,13 +44,13 @@ impl ProjectTree for AllowedDisk<'_> {
 }
 
 impl AllowedDisk<'_> {
-    /// An allowed directory that was asked for, by its true path, without links: that is how
-    /// programs see it, and how they name what is in it.
+    /// Returns a requested allowed directory by its true path, without symlinks: programs see it
+    /// so, and name its files so.
     pub fn directory(self, path: &Path) -> Result<Checked<Read>, TestrunError> {
         self.true_directory(self.0.read(path)?)
     }
 
-    /// The same for one that is only looked for.
+    /// As [`Self::directory`], for a directory that is only searched.
     pub fn directory_above(self, path: &Path) -> Option<PathBuf> {
         let dir = self.true_directory(self.0.probe(path).ok()?).ok()?;
         Some(dir.shown().to_path_buf())
@@ -70,13 +70,13 @@ impl AllowedDisk<'_> {
         }
     }
 
-    /// The directory and those around it that are allowed, the nearest first.
+    /// Returns the directory and its allowed ancestors, the nearest first.
     pub fn upwards(self, from: &Path) -> impl Iterator<Item = &Path> {
         from.ancestors()
             .take_while(move |dir| self.0.probe(dir).is_ok())
     }
 
-    /// The true path of a file; `None` where there is none.
+    /// Returns the true path of a file; `None` if it does not exist.
     pub fn true_path(self, file: &Path) -> Option<String> {
         let file = self
             .0
@@ -93,7 +93,7 @@ pub mod tests {
 
     use super::*;
 
-    /// Files by their paths; `/w` is the allowed directory.
+    /// Test files by their paths; `/w` is the allowed directory.
     pub struct TreeFiles(BTreeMap<PathBuf, &'static str>);
 
     impl ProjectTree for TreeFiles {

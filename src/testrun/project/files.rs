@@ -1,4 +1,4 @@
-//! Files as an agent names them: paths, directories, globs, and names that lie somewhere below.
+//! File arguments of an agent: paths, directories, globs, and names at any depth.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -12,21 +12,21 @@ use crate::testrun::error::TestrunError;
 use crate::text::glob::{escape, is_glob};
 use crate::text::nearest::nearest;
 
-/// A file or directory that is meant.
+/// A requested file or directory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NamedPath {
-    /// Absolute.
+    /// Absolute path.
     pub path: PathBuf,
-    /// Whether it is a directory.
+    /// `true` for a directory.
     pub is_dir: bool,
-    /// What of the file is meant, such as `::test_name` (pytest); empty for all.
+    /// Requested part of the file, such as `::test_name` (pytest); empty for the whole file.
     pub part: String,
-    /// Whether a glob matched it, so that it need not be a test at all.
+    /// `true` if a glob matched the file, which then need not be a test at all.
     pub is_matched: bool,
 }
 
 impl NamedPath {
-    /// All of a file or directory.
+    /// Creates a target for a whole file or directory.
     pub fn whole(path: PathBuf, is_dir: bool) -> Self {
         Self {
             path,
@@ -36,7 +36,7 @@ impl NamedPath {
         }
     }
 
-    /// Its path below a directory, or the whole path if it lies elsewhere.
+    /// Returns the path below a directory, or the whole path if it is elsewhere.
     pub fn below(&self, dir: &Path) -> String {
         let below = self.path.strip_prefix(dir).unwrap_or(&self.path);
         let text = if below.as_os_str().is_empty() {
@@ -48,8 +48,8 @@ impl NamedPath {
     }
 }
 
-/// Where a project is looked for: the nearest directory that holds all of `given`; `cwd` where that
-/// is told, or where there is none.
+/// Returns the directory in which the search for a project starts: the nearest one that holds all
+/// of `given`. Returns `cwd` if that is given, or if there is none.
 pub fn start(disk: AllowedDisk<'_>, cwd: &Path, is_told: bool, given: &[String]) -> PathBuf {
     if is_told {
         return cwd.to_path_buf();
@@ -69,7 +69,7 @@ pub fn start(disk: AllowedDisk<'_>, cwd: &Path, is_told: bool, given: &[String])
         .unwrap_or_else(|| cwd.to_path_buf())
 }
 
-/// The nearest directory to what a caller named that is there, and allowed.
+/// Returns the nearest allowed directory that exists on the way to a named path.
 pub fn holder(disk: AllowedDisk<'_>, cwd: &Path, given: &str) -> Option<PathBuf> {
     let path = given.split("::").next().unwrap_or(given);
     cwd.join(path)
@@ -77,13 +77,13 @@ pub fn holder(disk: AllowedDisk<'_>, cwd: &Path, given: &str) -> Option<PathBuf>
         .find_map(|dir| disk.directory_above(dir))
 }
 
-/// Not the project's own files, or none that a person wrote.
+/// Directories of dependencies and generated files.
 const LEFT_OUT: [&str; 4] = ["node_modules", ".git", "target", "__pycache__"];
 
 const ENVIRONMENTS: [&str; 5] = [".venv", "venv", "site-packages", ".tox", ".nox"];
 
-/// The files that `given` stands for, each once and in order: relative to the first of `bases` in
-/// which there are any. A path that is nowhere is looked for at any depth below them.
+/// Returns the files that `given` names, each once and in order. They are relative to the first of
+/// `bases` that has any. A path that does not exist is searched at any depth below them.
 pub fn targets(
     call: Call<'_>,
     bases: &[&Checked<Read>],
@@ -172,8 +172,8 @@ fn one(
     })
 }
 
-/// The file below a directory whose name is nearest to that of a path that leads nowhere, by its
-/// path from there: one with another ending or none told, else one with the same ending.
+/// Suggests a file for a path that does not exist: the file below a directory with the nearest
+/// name. Prefers another extension, then the same extension.
 fn near(call: Call<'_>, base: &Checked<Read>, path: &str) -> Option<String> {
     let name = path.trim_end_matches('/').rsplit('/').next()?;
     let (stem, same) = match name.rsplit_once('.') {
@@ -208,7 +208,7 @@ fn near(call: Call<'_>, base: &Checked<Read>, path: &str) -> Option<String> {
     None
 }
 
-/// The glob for a path at any depth.
+/// Returns the glob for a path at any depth.
 fn anywhere(path: &str) -> String {
     format!(
         "**/{}",
@@ -216,7 +216,7 @@ fn anywhere(path: &str) -> String {
     )
 }
 
-/// The files below a directory that a glob matches.
+/// Returns the files below a directory that a glob matches.
 pub fn matching(
     call: Call<'_>,
     base: &Checked<Read>,
@@ -225,9 +225,8 @@ pub fn matching(
     found(call, base, &[glob], &LEFT_OUT, false)
 }
 
-/// Files that somebody may have written and whose names one of these globs matches: none of an
-/// environment, and none that git is to ignore, or that lies in a directory of one of the names in
-/// `made`.
+/// Returns files whose names match one of these globs. Excludes environments, files ignored by git,
+/// and directories with a name in `made`.
 pub fn written(
     call: Call<'_>,
     base: &Checked<Read>,

@@ -1,11 +1,11 @@
-//! Modules and packages of Go.
+//! Go modules and packages.
 
 use std::path::Path;
 
 use super::disk::ProjectTree;
 use super::files::NamedPath;
 
-/// The packages that files and directories are of, as the commands of Go take them.
+/// Returns the packages of files and directories, as arguments for Go commands.
 pub fn packages(dir: &Path, targets: &[NamedPath]) -> Vec<String> {
     let package = |target: &NamedPath| {
         let of = if target.is_dir {
@@ -31,7 +31,7 @@ pub fn packages(dir: &Path, targets: &[NamedPath]) -> Vec<String> {
     packages
 }
 
-/// The import path of the package in a module's directory; empty if it is not known.
+/// Returns the import path of the package in a module's directory; empty if unknown.
 pub fn import_path(tree: &dyn ProjectTree, dir: &Path) -> String {
     let text = tree.text(&dir.join("go.mod")).unwrap_or_default();
     let module = text
@@ -44,7 +44,8 @@ pub fn import_path(tree: &dyn ProjectTree, dir: &Path) -> String {
         .to_owned()
 }
 
-/// The directories that a `go.work` uses, without `./` (<https://go.dev/ref/mod#go-work-file-use>).
+/// Returns the directories that a `go.work` uses, without `./`
+/// (<https://go.dev/ref/mod#go-work-file-use>).
 pub fn modules(work: &str) -> Vec<String> {
     let mut is_block = false;
     let mut found = Vec::new();

@@ -1,11 +1,11 @@
-//! Languages, by the names of files.
+//! Programming languages, by file name.
 
 use std::path::Path;
 
-/// What the files of a project are written in.
+/// Programming language of a project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
-    /// JavaScript, TypeScript and what compiles to them.
+    /// JavaScript, TypeScript and languages that compile to JavaScript.
     JavaScript,
     Python,
     Rust,
@@ -22,7 +22,7 @@ impl Language {
         }
     }
 
-    /// The language of a file of this name; `None` for names that say nothing.
+    /// Returns the language of a file name; `None` if the name does not tell it.
     pub fn of(file: &str) -> Option<Self> {
         let (_, extension) = file.rsplit_once('.')?;
         Some(match extension {
@@ -36,13 +36,13 @@ impl Language {
         })
     }
 
-    /// Whether a file is part of a package.
+    /// Returns true if a file is a source of a package.
     pub fn is_source(self, file: &Path) -> bool {
         file.to_str().and_then(Self::of) == Some(self)
             || self == Self::Rust && file.ends_with("Cargo.toml")
     }
 
-    /// Whether a file's name says that it is one of tests.
+    /// Returns true if a file is named like a test.
     pub fn is_test_name(self, file: &Path) -> bool {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         match self {
@@ -50,7 +50,7 @@ impl Language {
             Self::Python => name
                 .strip_suffix(".py")
                 .is_some_and(|stem| stem.starts_with("test_") || stem.ends_with("_test")),
-            // A program of tests of its own.
+            // An integration test.
             Self::Rust => file
                 .parent()
                 .and_then(Path::file_name)
@@ -59,7 +59,7 @@ impl Language {
         }
     }
 
-    /// What files of tests are called, where a runner tells which it took up.
+    /// Returns the naming of test files, for runners that report the collected files.
     pub fn test_files(self) -> Option<TestFiles> {
         match self {
             Self::JavaScript => Some(TestFiles {
@@ -77,13 +77,13 @@ impl Language {
     }
 }
 
-/// What files of tests are called.
+/// Naming of test files.
 #[derive(Clone, Copy, Debug)]
 pub struct TestFiles {
-    /// Globs of their names.
+    /// Globs of the file names.
     pub globs: &'static [&'static str],
-    /// Directories in which they are copies.
+    /// Directories that hold only copies.
     pub copies: &'static [&'static str],
-    /// What a file of tests holds; others of these names are helpers.
+    /// Text in every test file; files of these names without it are helpers.
     pub marker: &'static str,
 }

@@ -1,6 +1,6 @@
-//! A project on the disk: the files that are meant, what a directory says of its project, and what
-//! projects of each language have: `disk` (the allowed directories), `files`, `language`, `signs`,
-//! `node`, `python`, `cargo`, `go`, `script`, `program`, `programs`.
+//! A project on the disk: requested files, signs of its tools, and the specifics of each language.
+//! The modules are `disk` (the allowed directories), `files`, `language`, `signs`, `node`,
+//! `python`, `cargo`, `go`, `script`, `program` and `programs`.
 
 pub mod cargo;
 pub mod disk;

@@ -1,4 +1,4 @@
-//! Projects of Node.js: what `package.json` says, and the programs in `node_modules`.
+//! Node.js projects: `package.json`, and the programs in `node_modules`.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use super::language::Language;
 use super::program::{Missing, ToolProgram};
 use super::signs::{LEVELS_BELOW, LOOKED_AT, ProjectLevel, Sign, SignWeight, open_below};
 
-/// What `package.json` says of a package that is also a program.
+/// Returns the sign in `package.json` for a package that is also a program.
 pub fn in_package(level: &ProjectLevel<'_>, name: &str) -> Sign {
     let package = level.package();
     let script = |text: &str| {
@@ -47,8 +47,8 @@ pub fn in_package(level: &ProjectLevel<'_>, name: &str) -> Sign {
     })
 }
 
-/// A package that is installed here as a program, and that a test imports: nothing else need say
-/// that it is used.
+/// Returns the sign of a package that is installed here as a program and imported by a test. This
+/// needs no further evidence.
 pub fn imported(level: &ProjectLevel<'_>, package: &str) -> Sign {
     let installed = level.tree.names(&level.dir.join("node_modules/.bin"))?;
     let is_test = |name: &str| {
@@ -74,7 +74,7 @@ pub fn imported(level: &ProjectLevel<'_>, package: &str) -> Sign {
     ))
 }
 
-/// The test script of the nearest `package.json`, if it has one that says something.
+/// Returns the test script of the nearest `package.json`, unless it is a placeholder.
 pub fn test_script(tree: &dyn ProjectTree, cwd: &Path) -> Option<String> {
     let levels = cwd.ancestors().map_while(|dir| ProjectLevel::at(tree, dir));
     let script = levels
@@ -84,17 +84,17 @@ pub fn test_script(tree: &dyn ProjectTree, cwd: &Path) -> Option<String> {
                 .as_str()
                 .map(str::to_owned)
         })?;
-    // What `npm init` writes is no script.
+    // The script that `npm init` writes is a placeholder.
     let is_shown = script.len() <= LONGEST_SCRIPT && !script.contains(char::is_control);
     (is_shown && !script.contains("no test specified")).then_some(script)
 }
 
-/// The longest script that is told, in bytes.
+/// Longest script in a message, in bytes.
 const LONGEST_SCRIPT: usize = 200;
 
-/// A program of a package in the nearest `node_modules`: by the package's own word, since what lies
-/// in `.bin` may be a script of a shell. The arguments that begin its command, and the package's
-/// version.
+/// Finds a program of a package in the nearest `node_modules`. Reads the package's own manifest,
+/// since the file in `.bin` may be a shell script. Returns the first words of its command, and the
+/// package's version.
 pub fn find(
     disk: AllowedDisk<'_>,
     from: &Path,
@@ -133,14 +133,14 @@ pub fn find(
     None
 }
 
-/// The nearest directory of such programs.
+/// Returns the nearest directory of Node programs.
 pub fn programs(disk: AllowedDisk<'_>, from: &Path) -> Option<PathBuf> {
     disk.upwards(from)
         .map(|dir| dir.join("node_modules/.bin"))
         .find(|dir| disk.directory_above(dir).is_some())
 }
 
-/// The same, or how to get it.
+/// As [`find`], or the way to install the program.
 pub fn program(disk: AllowedDisk<'_>, from: &Path, package: &str, program: &str) -> ToolProgram {
     match find(disk, from, package, program) {
         Some((argv, version)) => ToolProgram::Found(argv, version),
@@ -148,7 +148,7 @@ pub fn program(disk: AllowedDisk<'_>, from: &Path, package: &str, program: &str)
     }
 }
 
-/// How a package of Node is installed, by the lock file that lies nearest.
+/// Returns the way to install a Node package, by the nearest lock file.
 fn missing(disk: AllowedDisk<'_>, from: &Path, package: &str) -> Missing {
     const LOCKS: [(&str, &str, &str); 5] = [
         ("pnpm-lock.yaml", "pnpm install", "pnpm add -D"),
@@ -185,7 +185,7 @@ fn missing(disk: AllowedDisk<'_>, from: &Path, package: &str) -> Missing {
     }
 }
 
-/// JSON as `tsconfig.json` may have it (comments, commas before a closing bracket) as JSON.
+/// Converts JSON with comments and trailing commas, as in `tsconfig.json`, to plain JSON.
 pub fn without_comments(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text.trim_start_matches('\u{feff}');
@@ -218,7 +218,7 @@ pub fn without_comments(text: &str) -> String {
     plain
 }
 
-/// The length of a string of JSON with its quotes.
+/// Returns the length of a JSON string with its quotes.
 fn string_length(text: &str) -> usize {
     let mut escaped = false;
     for (index, byte) in text.bytes().enumerate().skip(1) {

@@ -1,25 +1,25 @@
-//! A program of a project, or how to get it.
+//! A program of a project, or the way to install it.
 
-/// A program, or how to get it.
+/// A program, or the way to install it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolProgram {
-    /// The words that its command begins with, and its version if it is known.
+    /// First words of the command, and the version if known.
     Found(Vec<String>, Option<String>),
-    /// It is not installed.
+    /// The program is not installed.
     Missing(Missing),
 }
 
-/// A program that is not there.
+/// A missing program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
-    /// What was looked for, and where.
+    /// Name of the program, and the places of the search.
     pub what: String,
-    /// How to get it.
+    /// The way to install it.
     pub install: String,
 }
 
 impl ToolProgram {
-    /// One that commands find by its name.
+    /// Creates a program that commands find in PATH.
     pub fn on_path(name: &str) -> Self {
         Self::Found(vec![name.to_owned()], None)
     }

@@ -1,4 +1,4 @@
-//! Programs that a project has for itself.
+//! PATH with the programs of a project itself.
 
 use std::env;
 use std::ffi::OsString;
@@ -9,8 +9,8 @@ use super::{node, python};
 use crate::exec::Launcher;
 use crate::policy::Policy;
 
-/// PATH of a command that begins in this directory, with the nearest `node_modules/.bin` and
-/// virtual environment first; `None` where there are none, or their place cannot stand in a PATH.
+/// Returns PATH for a command in this directory, with the nearest `node_modules/.bin` and virtual
+/// environment first. Returns `None` if there are none, or if their paths cannot stand in a PATH.
 pub fn path(policy: &Policy, launcher: &Launcher, dir: &Path) -> Option<OsString> {
     let disk = AllowedDisk(policy);
     let python = python::interpreter(disk, dir);

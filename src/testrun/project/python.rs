@@ -1,4 +1,4 @@
-//! Projects of Python: their signs, and virtual environments.
+//! Python projects: their signs, and virtual environments.
 
 use std::path::Path;
 
@@ -6,13 +6,13 @@ use super::disk::{AllowedDisk, ProjectTree};
 use super::language::Language;
 use super::signs::{LOOKED_AT, ProjectLevel, Sign, SignWeight};
 
-/// Where a project has its virtual environment.
+/// Directories of virtual environments.
 const VENVS: [&str; 3] = [".venv", "venv", "env"];
 
-/// Where Python has its tests.
+/// Directories of tests.
 const TEST_DIRS: [&str; 2] = ["tests", "test"];
 
-/// Whether the directory is that of a Python project.
+/// Returns true if the directory is a Python project.
 pub fn is_project(level: &ProjectLevel<'_>) -> bool {
     [
         "pyproject.toml",
@@ -25,7 +25,7 @@ pub fn is_project(level: &ProjectLevel<'_>) -> bool {
     .any(|name| level.has(name))
 }
 
-/// Files and directories of tests, as pytest finds them without being told.
+/// Returns the sign of test files and directories with pytest's default names.
 pub fn habits(level: &ProjectLevel<'_>) -> Sign {
     let is_test =
         |name: &String| Language::Python.is_test_name(name.as_ref()) || name == "conftest.py";
@@ -53,7 +53,7 @@ pub fn habits(level: &ProjectLevel<'_>) -> Sign {
     if !is_project(level) {
         return None;
     }
-    // Tests that lie in the package itself, as those of NumPy.
+    // Tests inside the package itself, as in NumPy.
     let packages = level
         .names
         .iter()
@@ -65,12 +65,12 @@ pub fn habits(level: &ProjectLevel<'_>) -> Sign {
         .map(|dir| (SignWeight::Named, format!("{dir}/ holds tests of Python")))
 }
 
-/// The Python of the nearest virtual environment; `None` where there is none.
+/// Returns the Python of the nearest virtual environment; `None` if there is none.
 pub fn interpreter(disk: AllowedDisk<'_>, from: &Path) -> Option<String> {
     for dir in disk.upwards(from) {
         for venv in VENVS {
             let bin = dir.join(venv).join("bin");
-            // It is a link, as a rule to outside: only its name is looked at.
+            // It is a symlink, usually to outside: only its name is checked.
             if disk
                 .names(&bin)
                 .is_some_and(|names| names.iter().any(|name| name == "python"))
@@ -82,7 +82,7 @@ pub fn interpreter(disk: AllowedDisk<'_>, from: &Path) -> Option<String> {
     None
 }
 
-/// Whether a program is installed in the virtual environment of a directory itself.
+/// Returns true if a program is installed in a directory's own virtual environment.
 pub fn is_installed(disk: AllowedDisk<'_>, dir: &Path, program: &str) -> bool {
     let names = |venv: &str| disk.names(&dir.join(venv).join("bin")).unwrap_or_default();
     VENVS
@@ -90,7 +90,7 @@ pub fn is_installed(disk: AllowedDisk<'_>, dir: &Path, program: &str) -> bool {
         .any(|venv| names(venv).iter().any(|name| name == program))
 }
 
-/// The words that a module is run with.
+/// Returns the command that runs a module.
 pub fn module(disk: AllowedDisk<'_>, from: &Path, module: &str) -> Vec<String> {
     let python = interpreter(disk, from);
     [python.as_deref().unwrap_or("python3"), "-m", module]
@@ -98,7 +98,7 @@ pub fn module(disk: AllowedDisk<'_>, from: &Path, module: &str) -> Vec<String> {
         .to_vec()
 }
 
-/// A comment `# type: ignore` in a line before all code, which is for the whole file.
+/// Returns a comment `# type: ignore` before all code, which applies to the whole file.
 pub fn top_ignore(text: &str) -> Option<String> {
     let mut top = text.trim_start_matches('\u{feff}').lines().map(str::trim);
     let comment = top
@@ -110,7 +110,7 @@ pub fn top_ignore(text: &str) -> Option<String> {
             .trim_start()
             .strip_prefix("type:")
             .map(|rest| rest.trim_start().strip_prefix("ignore"));
-        // With names of errors it is for its own line alone.
+        // With error codes it applies to its own line alone.
         matches!(rest, Some(Some(rest)) if rest.is_empty() || rest.starts_with([' ', '\t', '#']))
     };
     comments

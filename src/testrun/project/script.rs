@@ -1,21 +1,19 @@
-//! What a project's test script says beside the runner: the environment and the options that its
-//! tests are meant for.
+//! Test script of a Node project: the environment and the options that it sets for its runner.
 
 /// A test script of `package.json`, as far as it is a plain command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TestScript {
-    /// Variables that it sets.
+    /// Variables of the script.
     pub environment: Vec<(String, String)>,
     /// Options of Node.
     pub node: Vec<String>,
-    /// Options of the runner, and what else it is given.
+    /// Options and other arguments of the runner.
     pub options: Vec<String>,
-    /// What of the script is not done.
+    /// Parts of the script that are not applied.
     pub unheeded: Option<String>,
 }
 
-/// What a run says itself: it has its own reporter, writes nothing else, has no coverage, and goes
-/// to its end once.
+/// Options that a run sets itself: reporter, no other output, no coverage, a single complete pass.
 const OF_A_RUN: [&str; 16] = [
     "-b",
     "-w",
@@ -34,20 +32,19 @@ const OF_A_RUN: [&str; 16] = [
     "--watchAll",
     "--watchman",
 ];
-/// Of these, those that may have a value behind them.
+/// Options in [`OF_A_RUN`] that may take a value in the next word.
 const WITH_A_VALUE: [&str; 4] = ["--bail", "--outputFile", "--reporter", "--reporters"];
-/// How options of Node begin that keep a program from beginning or from ending.
+/// Prefixes of Node options that keep a program from starting or from ending.
 const WAITS: [&str; 2] = ["--inspect", "--watch"];
 
 const VITEST: &str = "vitest";
-/// Vitest's words for a run of tests, which may stand behind options
-/// (<https://vitest.dev/guide/cli>).
+/// Vitest subcommands that run tests, which may follow options (<https://vitest.dev/guide/cli>).
 const RUNS_TESTS: [&str; 3] = ["run", "watch", "dev"];
-/// Its words for something else.
+/// Vitest subcommands for other work.
 const OTHER_WORK: [&str; 4] = ["bench", "init", "list", "related"];
 
-/// What a script says for a runner of Node: of commands that follow each other, the one that runs
-/// it.
+/// Parses a script for a runner of Node. In a sequence of commands, takes the one that calls the
+/// runner.
 pub fn read(script: &str, runner: &str) -> TestScript {
     let parts: Vec<&str> = script.split("&&").map(str::trim).collect();
     let found: Vec<Option<TestScript>> = parts.iter().map(|part| plain(part, runner)).collect();
@@ -91,7 +88,7 @@ fn plain(script: &str, runner: &str) -> Option<TestScript> {
         return None;
     }
     while let Some(word) = words.next() {
-        // What follows is no option, and options of the run stand behind it.
+        // Words after `--` are not options, and options of the run would follow them.
         if word == "--" || runner == VITEST && OTHER_WORK.contains(&&*word) {
             return None;
         }
@@ -114,8 +111,8 @@ fn plain(script: &str, runner: &str) -> Option<TestScript> {
     Some(found)
 }
 
-/// What may stand before the program: an assignment, or what only takes assignments or finds the
-/// program.
+/// Returns true for a word that may precede the program: an assignment, or a wrapper that sets
+/// variables or finds the program.
 fn is_start(word: &str) -> bool {
     let is_name = |name: &str| {
         name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
@@ -127,7 +124,7 @@ fn is_start(word: &str) -> bool {
         || word.split_once('=').is_some_and(|(name, _)| is_name(name))
 }
 
-/// The words of one plain command; none if a shell would do more with it than to take away quotes.
+/// Returns the words of one plain command; `None` if a shell would do more than remove quotes.
 fn words(script: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

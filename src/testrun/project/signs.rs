@@ -1,4 +1,4 @@
-//! What a directory says of how its project is tested and checked.
+//! Signs of a project's tools in a directory.
 
 use std::cell::OnceCell;
 use std::path::Path;
@@ -7,39 +7,39 @@ use serde_json::Value;
 
 use super::disk::ProjectTree;
 
-/// Names of one directory that are looked into.
+/// Maximum names of one directory that are examined.
 pub const LOOKED_AT: usize = 200;
 
-/// How far below projects are looked for.
+/// Depth of the search for projects below a directory.
 pub const LEVELS_BELOW: usize = 2;
 
-/// Not looked into for projects.
+/// Directories that are not searched for projects.
 const CLOSED: [&str; 3] = ["node_modules", "target", "venv"];
 
-/// How much a sign is worth.
+/// Weight of a sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SignWeight {
-    /// A habit, such as a directory of tests.
+    /// A naming habit, such as a directory of tests.
     Habit,
-    /// It is named: by a configuration, a dependency, a manifest.
+    /// The tool is named by a configuration, a dependency or a manifest.
     Named,
-    /// The project's own test script calls it.
+    /// The project's own test script calls the tool.
     Script,
 }
 
-/// A sign, and what it is in words, such as `vitest is a dependency in package.json`.
+/// A sign and its description, such as `vitest is a dependency in package.json`.
 pub type Sign = Option<(SignWeight, String)>;
 
 pub struct ProjectLevel<'a> {
     pub tree: &'a dyn ProjectTree,
     pub dir: &'a Path,
-    /// What is in it.
+    /// Names in the directory.
     pub names: Vec<String>,
     package: OnceCell<Value>,
 }
 
 impl<'a> ProjectLevel<'a> {
-    /// A directory; `None` where there is none, or it is not allowed.
+    /// Opens a directory; returns `None` if it does not exist or is not allowed.
     pub fn at(tree: &'a dyn ProjectTree, dir: &'a Path) -> Option<Self> {
         Some(Self {
             tree,
@@ -49,7 +49,7 @@ impl<'a> ProjectLevel<'a> {
         })
     }
 
-    /// Whether a name is there.
+    /// Returns true if the directory has this name.
     pub fn has(&self, name: &str) -> bool {
         self.names.iter().any(|known| known == name)
     }
@@ -58,7 +58,7 @@ impl<'a> ProjectLevel<'a> {
         self.names.iter().find(|name| name.starts_with(start))
     }
 
-    /// The text of a file; empty if there is none.
+    /// Returns the text of a file; empty if it does not exist.
     pub fn text(&self, name: &str) -> String {
         if self.has(name) {
             self.tree.text(&self.dir.join(name)).unwrap_or_default()
@@ -67,24 +67,24 @@ impl<'a> ProjectLevel<'a> {
         }
     }
 
-    /// Its `package.json`.
+    /// Returns the parsed `package.json`.
     pub fn package(&self) -> &Value {
         self.package
             .get_or_init(|| serde_json::from_str(&self.text("package.json")).unwrap_or_default())
     }
 
-    /// A file that is there.
+    /// Returns the sign of an existing file.
     pub fn named(&self, name: &str) -> Sign {
         self.has(name).then(|| (SignWeight::Named, name.to_owned()))
     }
 
-    /// A configuration whose name begins so.
+    /// Returns the sign of a configuration file with this name prefix.
     pub fn configured(&self, start: &str) -> Sign {
         self.starting(start)
             .map(|name| (SignWeight::Named, name.clone()))
     }
 
-    /// A section of a file.
+    /// Returns the sign of a section in a file.
     pub fn section(&self, file: &str, section: &str) -> Sign {
         let text = self.text(file);
         let found = text
@@ -99,7 +99,7 @@ impl<'a> ProjectLevel<'a> {
     }
 }
 
-/// The one that is worth more; the second only if it is.
+/// Returns the stronger sign, the first one if both are equal.
 pub fn stronger(first: Sign, second: Sign) -> Sign {
     match (&first, &second) {
         (Some((one, _)), Some((other, _))) if other > one => second,
@@ -108,8 +108,7 @@ pub fn stronger(first: Sign, second: Sign) -> Sign {
     }
 }
 
-/// What lies in a directory and so many levels below it, by its path from there, but for what is
-/// not looked into.
+/// Returns the searchable names in a directory and `levels` levels below it, as relative paths.
 pub fn open_below(tree: &dyn ProjectTree, dir: &Path, levels: usize) -> Vec<String> {
     let mut found = inside("", tree.names(dir).unwrap_or_default());
     let (mut from, mut looks) = (0, LOOKED_AT);
@@ -127,7 +126,7 @@ pub fn open_below(tree: &dyn ProjectTree, dir: &Path, levels: usize) -> Vec<Stri
     found
 }
 
-/// The names of a directory that are looked into, each with the directory before it.
+/// Returns the searchable names of a directory, each prefixed with `dir`.
 pub fn inside(dir: &str, names: Vec<String>) -> Vec<String> {
     let is_open = |name: &String| !name.starts_with('.') && !CLOSED.contains(&name.as_str());
     let names = names.into_iter().filter(is_open);

@@ -1,5 +1,4 @@
-//! Gathers what a parser finds, within the limits: however much a report holds, what is kept of it
-//! is bounded.
+//! Collector of parsed test results. Its limits bound the memory for a report of any size.
 
 use super::results::TestResults;
 use super::{stack, visible_text};
@@ -12,7 +11,7 @@ use crate::testrun::model::{
     Case, FileError, Frame, Listed, Phase, RunError, Slow, State, TestError,
 };
 
-/// What a test says once the room for all is used up, in bytes.
+/// Maximum bytes of a test's message after the total limit is reached.
 const LAST_WORDS_BYTES: usize = 160;
 
 pub struct ResultCollector<'a> {
@@ -22,7 +21,7 @@ pub struct ResultCollector<'a> {
 }
 
 impl<'a> ResultCollector<'a> {
-    /// For a run that began in `root`.
+    /// Creates a collector for a run in `root`.
     pub fn new(root: &'a str) -> Self {
         Self {
             results: TestResults::default(),
@@ -31,25 +30,25 @@ impl<'a> ResultCollector<'a> {
         }
     }
 
-    /// The directory that the run began in.
+    /// Returns the working directory of the run.
     pub fn root(&self) -> &'a str {
         self.root
     }
 
-    /// A path as it is told.
+    /// Returns a path in its reported form.
     pub fn path(&mut self, path: &str) -> String {
         let path = stack::relative(path, self.root);
         self.name(path)
     }
 
-    /// A name or an id.
+    /// Cleans and shortens a name or an id.
     pub fn name(&mut self, name: &str) -> String {
         let (name, cut) = visible_text::name(name, MAX_TEST_NAME_BYTES);
         self.results.truncated.bytes += cut;
         name
     }
 
-    /// The runner has taken up a file, by its path as it says it.
+    /// Records a file that the runner has collected, by the runner's own path.
     pub fn seen(&mut self, file: &str) {
         let file = stack::relative(file, self.root);
         if !self.results.files.contains(file)
@@ -68,7 +67,7 @@ impl<'a> ResultCollector<'a> {
             .collect()
     }
 
-    /// A message or a value.
+    /// Cleans and shortens a message or a value.
     pub fn text(&mut self, text: &str) -> String {
         let (text, cut) =
             visible_text::head(&stack::without_root(text, self.root), MAX_TEST_TEXT_BYTES);
@@ -76,14 +75,14 @@ impl<'a> ResultCollector<'a> {
         text
     }
 
-    /// The output of a test; none if there is nothing to see in it.
+    /// Cleans and shortens the output of a test; returns `None` if no visible text is left.
     pub fn output(&mut self, text: &str) -> Option<String> {
         let (text, cut) = visible_text::tail(text, MAX_TEST_OUTPUT_BYTES);
         self.results.truncated.bytes += cut;
         (!text.trim().is_empty()).then_some(text)
     }
 
-    /// A stack, in the order in which it is told.
+    /// Orders and shortens a stack.
     pub fn stack(&mut self, frames: Vec<Frame>) -> Vec<Frame> {
         let mut frames = stack::ordered(frames);
         for frame in &mut frames {
@@ -93,7 +92,7 @@ impl<'a> ResultCollector<'a> {
         frames
     }
 
-    /// One more test; its texts have been through the functions above.
+    /// Adds a test, whose texts have been through the functions above.
     pub fn add(&mut self, mut case: Case) {
         let results = &mut self.results;
         results.summary.count(case.state, case.is_flaky());
@@ -138,19 +137,19 @@ impl<'a> ResultCollector<'a> {
         self.results.failures.push(case);
     }
 
-    /// Tests that are known and were never reached.
+    /// Counts known tests that were never reached.
     pub fn not_run(&mut self, count: u64) {
         self.results.summary.not_run += count;
         self.results.summary.total += count;
     }
 
-    /// Tests of which no more is known than that they were left out.
+    /// Counts skipped tests without further details.
     pub fn skipped(&mut self, count: u64) {
         self.results.summary.skipped += count;
         self.results.summary.total += count;
     }
 
-    /// A file that could not be loaded, compiled or set up.
+    /// Adds a file that could not be loaded, compiled or set up.
     pub fn file_error(
         &mut self,
         file: &str,
@@ -175,7 +174,7 @@ impl<'a> ResultCollector<'a> {
         }
     }
 
-    /// Something that went wrong outside every test and file.
+    /// Adds an error outside every test and file.
     pub fn run_error(&mut self, class: Option<&str>, message: &str, frames: Vec<Frame>) {
         if self.results.run_errors.len() >= MAX_RUN_FAULTS {
             self.results.truncated.others += 1;
@@ -189,7 +188,7 @@ impl<'a> ResultCollector<'a> {
         self.results.run_errors.push(error);
     }
 
-    /// What keeps the process from ending when the tests have ended.
+    /// Records the reason why the process goes on after the end of its tests.
     pub fn held(&mut self, message: &str, frames: Vec<Frame>) {
         let error = RunError {
             class: Some("held on".to_owned()),
@@ -199,7 +198,7 @@ impl<'a> ResultCollector<'a> {
         self.results.held.push(error);
     }
 
-    /// A program that ended with success and told of no test.
+    /// Records a program that ended with success and reported no test.
     pub fn silent(&mut self, program: &str) {
         if self.results.silent.len() < MAX_RUN_FAULTS {
             let program = self.name(program);
@@ -209,7 +208,7 @@ impl<'a> ResultCollector<'a> {
         }
     }
 
-    /// A program with a harness of its own, which told of no test.
+    /// Records a program with its own harness, which reported no test.
     pub fn own_harness(&mut self, program: &str) {
         if self.results.own_harness.len() < MAX_RUN_FAULTS {
             let program = self.name(program);
@@ -217,8 +216,8 @@ impl<'a> ResultCollector<'a> {
         }
     }
 
-    /// What the project's own configuration leaves out: a sentence that ends with what does it, or
-    /// with what it is.
+    /// Adds a sentence on tests that the project's own configuration omits. The sentence ends with
+    /// the responsible settings, or with the omitted files.
     pub fn left_out(&mut self, lead: &str, what: &[String]) {
         let told: Vec<String> = what
             .iter()
@@ -232,7 +231,7 @@ impl<'a> ResultCollector<'a> {
         }
     }
 
-    /// What the project's configuration takes for files of tests.
+    /// Records the project's patterns for test files.
     pub fn takes(&mut self, what: &[String]) {
         self.results.takes = what
             .iter()
@@ -241,7 +240,7 @@ impl<'a> ResultCollector<'a> {
             .collect();
     }
 
-    /// A file that was to run and never began.
+    /// Records a file that was to run and never began.
     pub fn unreached(&mut self, file: &str) {
         if self.results.unreached.len() < MAX_KEPT_TESTS {
             let file = self.path(file);
@@ -251,7 +250,7 @@ impl<'a> ResultCollector<'a> {
         }
     }
 
-    /// A test, or a file, that began and never ended.
+    /// Records a test or file that began and never ended.
     pub fn unfinished(&mut self, id: &str) {
         if self.results.unfinished.len() < MAX_RUN_FAULTS {
             let id = self.name(id);
@@ -261,7 +260,7 @@ impl<'a> ResultCollector<'a> {
         }
     }
 
-    /// An error that is a message alone.
+    /// Creates an error with only a message.
     pub fn error(&mut self, class: Option<&str>, message: &str) -> TestError {
         TestError {
             class: class.map(|class| self.name(class)),
@@ -306,18 +305,18 @@ fn shorten(case: &mut Case) {
     }
 }
 
-/// Seconds as a runner writes them, in whole milliseconds.
+/// Converts a runner's seconds to whole milliseconds.
 pub fn millis(seconds: f64) -> Option<u64> {
     milliseconds(seconds * 1000.0)
 }
 
-/// Milliseconds as a runner writes them; none for what is no time.
+/// Rounds a runner's milliseconds; returns `None` for an invalid time.
 #[expect(clippy::cast_sign_loss, reason = "negative numbers are left out")]
 pub fn milliseconds(value: f64) -> Option<u64> {
     (value.is_finite() && (0.0..1e15).contains(&value)).then(|| value.round() as u64)
 }
 
-/// An id out of what stands around a test and its name.
+/// Joins suites and a test name to an id.
 pub fn joined<'s>(parts: impl IntoIterator<Item = &'s str>) -> String {
     parts
         .into_iter()
@@ -326,7 +325,7 @@ pub fn joined<'s>(parts: impl IntoIterator<Item = &'s str>) -> String {
         .join(" > ")
 }
 
-/// The worse of two states of one test.
+/// Returns the worse of two states of one test.
 pub fn worse(one: State, other: State) -> State {
     if one.is_failure() { one } else { other }
 }

@@ -1,4 +1,4 @@
-//! Gathers diagnostics, within the limits.
+//! Collector of diagnostics, within the limits.
 
 use super::results::CheckResults;
 use super::{stack, visible_text};
@@ -11,7 +11,7 @@ pub struct Findings<'a> {
 }
 
 impl<'a> Findings<'a> {
-    /// For a check that began in `root`.
+    /// Creates a collector for a check in `root`.
     pub fn new(root: &'a str) -> Self {
         Self {
             checked: CheckResults::default(),
@@ -19,7 +19,7 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// One more, with its texts as the checker wrote them.
+    /// Adds a diagnostic with the checker's own texts.
     pub fn add(&mut self, mut diagnostic: Diagnostic) {
         if self.checked.diagnostics.len() >= MAX_KEPT_DIAGNOSTICS {
             match diagnostic.severity {
@@ -43,14 +43,14 @@ impl<'a> Findings<'a> {
                 .map(|file| stack::relative(&file, self.root).to_owned());
             (related.message, _) = visible_text::head(&related.message, MAX_TEST_TEXT_BYTES);
         }
-        // The same file may be compiled more than once, as a library and as its own tests.
+        // The same file may be compiled twice, as a library and as its own tests.
         let recent = self.checked.diagnostics.iter().rev().take(256);
         if !recent.into_iter().any(|other| *other == diagnostic) {
             self.checked.diagnostics.push(diagnostic);
         }
     }
 
-    /// What belongs to the last one; false if it is of another line.
+    /// Attaches a text to the last diagnostic. Returns false if that has another line.
     pub fn relate(&mut self, file: &str, line: Option<u32>, related: Related) -> bool {
         let file = self.path(file);
         let Some(last) = self.checked.diagnostics.last_mut() else {

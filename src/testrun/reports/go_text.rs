@@ -1,6 +1,6 @@
-//! Lines of the Go compiler, and of `go vet`.
+//! Messages of the Go compiler and of `go vet`.
 
-/// `vet: ./path.go:3:2: message`, taken apart.
+/// Splits `vet: ./path.go:3:2: message`.
 pub fn line(line: &str) -> Option<(&str, u32, Option<u32>, &str)> {
     let line = line.strip_prefix("vet: ").unwrap_or(line);
     let at = line.find(".go:")? + ".go".len();

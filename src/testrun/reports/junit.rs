@@ -1,6 +1,6 @@
-//! `JUnit` XML, as loosely as its writers take it: only what all of them write is relied upon.
-//! There is no standard; the elements are those of the Ant task and of Maven Surefire's schema
-//! (`flakyFailure`, `rerunFailure`).
+//! `JUnit` XML, parsed leniently: only features that all writers share are required. There is no
+//! standard; the elements are those of the Ant task and of Maven Surefire's schema (`flakyFailure`,
+//! `rerunFailure`).
 
 use quick_xml::Reader;
 use quick_xml::escape::{resolve_predefined_entity, unescape};
@@ -14,23 +14,23 @@ use crate::cancel::Bound;
 use crate::limits::{MAX_TEST_ERRORS, MAX_TEST_OUTPUT_BYTES, MAX_TEST_SUITES};
 use crate::testrun::model::{Case, State};
 
-/// What is kept of one text before it is read, in bytes.
+/// Maximum bytes buffered of one text.
 const MAX_RAW_BYTES: usize = 32 * MAX_TEST_OUTPUT_BYTES;
-/// What pytest calls its suite, unless it is told otherwise (`junit_suite_name`).
+/// Default name of pytest's suite (`junit_suite_name`).
 const PYTEST_SUITE: &str = "pytest";
-/// Events between two looks at the time.
+/// Events between two checks of the time limit.
 const EVENTS_A_LOOK: usize = 256;
 
 /// A failure, an error or a skip.
 #[derive(Default)]
 pub struct JunitFault {
-    /// Whether it is an error, or a failure.
+    /// `true` for an error, `false` for a failure.
     pub is_error: bool,
     /// The attribute `type`.
     pub kind: String,
     /// The attribute `message`.
     pub message: String,
-    /// What stands in the element.
+    /// Text of the element.
     pub text: String,
 }
 
@@ -39,12 +39,12 @@ pub struct JunitFault {
 pub struct JunitCase {
     pub name: String,
     pub class: String,
-    /// The attribute of the case, or of the suite around it.
+    /// Attribute of the case, or of the suite around it.
     pub file: String,
     pub line: Option<u32>,
-    /// In seconds.
+    /// Duration in seconds.
     pub time: Option<f64>,
-    /// The suite around it.
+    /// Name of the suite around it.
     pub suite: String,
     pub faults: Vec<JunitFault>,
     /// Its `skipped`.
@@ -55,11 +55,11 @@ pub struct JunitCase {
     pub err: KeptOutput,
     /// Attempts before the last one.
     pub attempts: u64,
-    /// What its attributes say became of it, where they say that it did not pass.
+    /// State in the attributes of the case, if that is not a pass.
     pub said: Option<State>,
 }
 
-/// What texts belong to.
+/// Owner of a text in the document.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TextOwner {
     Nothing,
@@ -79,7 +79,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
         |told| wrong.push(told),
     );
     (collector.results.begun, collector.results.ended) = (begun, ended);
-    // What a suite says of itself is believed, where it is worse than what it holds.
+    // Counters of a suite are believed if they are worse than its cases.
     for Wrong { class, message } in wrong {
         collector.results.passed = Some(false);
         collector.run_error(Some(class), &message, Vec::new());
@@ -87,13 +87,13 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     collector.results
 }
 
-/// What a suite says of itself that its test cases do not.
+/// A failure that a suite reports, and its test cases do not.
 struct Wrong {
     class: &'static str,
     message: String,
 }
 
-/// What a suite counts in its attributes, and what it holds.
+/// Counters in the attributes of a suite, and counts of its contents.
 #[derive(Default)]
 struct Suite {
     name: String,
@@ -112,7 +112,7 @@ impl Suite {
         };
         let left_out = number(b"skipped").saturating_add(number(b"disabled"));
         let said = [
-            // Some count what was left out, and do not hold it.
+            // Some writers count omitted tests without writing their cases.
             number(b"tests").saturating_sub(left_out),
             number(b"failures").saturating_add(number(b"errors")),
         ];
@@ -130,7 +130,7 @@ impl Suite {
         self.held[1] += element.faults.len() as u64;
     }
 
-    /// How the two disagree. pytest counts subtests, which have no case.
+    /// Compares attributes and contents of the suite. pytest counts subtests, which have no case.
     fn wrong(&self) -> Option<Wrong> {
         let [tests, failures] = self.said;
         let [cases, faults] = self.held;
@@ -149,7 +149,7 @@ impl Suite {
         })
     }
 
-    /// A failure or an error outside every test case, such as that of a set-up.
+    /// Returns a failure or an error outside every test case, such as in a set-up.
     fn fault(&self, tag: &BytesStart<'_>) -> Wrong {
         let what = String::from_utf8_lossy(tag.local_name().as_ref()).into_owned();
         let words = [attribute(tag, b"type"), attribute(tag, b"message")].join(" ");
@@ -165,12 +165,13 @@ impl Suite {
     }
 }
 
-/// Hands over each test case. Returns whether the document has begun, and whether it has its end.
+/// Calls `each` for every test case. Returns true if the document has begun, and true if it is
+/// complete.
 pub fn cases(bytes: &[u8], bound: Bound<'_>, each: impl FnMut(JunitCase)) -> (bool, bool) {
     read(bytes, bound, each, |_| {})
 }
 
-/// As [`cases`]; `wrong` gets what suites say of themselves that is worse than what they hold.
+/// As [`cases`]; also calls `wrong` for each failure that only a suite reports.
 fn read(
     bytes: &[u8],
     bound: Bound<'_>,
@@ -197,7 +198,7 @@ fn read(
     let mut begun = false;
     let mut open: Option<JunitCase> = None;
     let mut target = TextOwner::Nothing;
-    // How deep in an earlier attempt: what it wrote is not the test's.
+    // Nesting depth inside earlier attempts: their output is not the test's.
     let mut attempt = 0_u32;
     for index in 0_usize.. {
         if index.is_multiple_of(EVENTS_A_LOOK) && bound.is_over() {
@@ -289,7 +290,7 @@ fn read(
             },
             Event::Text(text) => append(open.as_mut(), target, &String::from_utf8_lossy(&text)),
             Event::CData(text) => append(open.as_mut(), target, &String::from_utf8_lossy(&text)),
-            // Only what XML itself declares: an entity of the document's own is never looked up.
+            // Only XML's predefined entities: entities of the document are never expanded.
             Event::GeneralRef(name) => {
                 if let Ok(Some(character)) = name.resolve_char_ref() {
                     append(open.as_mut(), target, character.encode_utf8(&mut [0; 4]));
@@ -334,9 +335,8 @@ fn element(tag: &BytesStart<'_>, suite: String, file: String) -> JunitCase {
     }
 }
 
-/// What an attribute says became of a test, if that is not that it passed. The words are those of
-/// `GoogleTest` (`status="notrun" result="suppressed"`), `CTest`, behave and `NUnit`; others say
-/// nothing.
+/// Parses the state in an attribute, if that is not a pass. Knows the words of `GoogleTest`
+/// (`status="notrun" result="suppressed"`), `CTest`, behave and `NUnit`.
 fn said_state(word: &str) -> Option<State> {
     let word: String = word
         .chars()
@@ -355,7 +355,7 @@ fn said_state(word: &str) -> Option<State> {
     }
 }
 
-/// An element in a test case begins; returns what its text is.
+/// Handles the start of an element in a test case; returns the owner of its text.
 fn begin(element: &mut JunitCase, tag: &BytesStart<'_>, name: &[u8], is_empty: bool) -> TextOwner {
     let fault = |is_error| JunitFault {
         is_error,
@@ -425,7 +425,7 @@ fn add(collector: &mut ResultCollector<'_>, element: JunitCase) {
     } else {
         element.class.trim()
     };
-    // Some write the same into both.
+    // Some writers put the same text into both.
     let around = if around == name { "" } else { around };
     let mut case = Case::new(
         collector.name(&joined([around, name])),
@@ -442,7 +442,8 @@ fn add(collector: &mut ResultCollector<'_>, element: JunitCase) {
     if state.is_failure() {
         for fault in &element.faults {
             let (text, frames) = stack::of_v8(&fault.text);
-            // Some write the whole message into the element, and its first line into the attribute.
+            // Some writers put the whole message into the element, and its first line into the
+            // attribute.
             let own = text
                 .trim()
                 .strip_prefix(fault.kind.as_str())

@@ -1,16 +1,16 @@
-//! What a test wrote, as far as it is kept.
+//! Bounded output of a test.
 
 use crate::limits::MAX_TEST_OUTPUT_BYTES;
 
-/// What is kept of each end of one output before it is read, in bytes.
+/// Maximum bytes buffered of each end of one output.
 const MAX_END_BYTES: usize = 16 * MAX_TEST_OUTPUT_BYTES;
 
-/// The beginning and the end of an output, however long it is.
+/// Beginning and end of an output of any length.
 #[derive(Default)]
 pub struct KeptOutput {
     head: String,
     tail: String,
-    /// Bytes that are still taken; none if what comes later takes the place of what came before.
+    /// Remaining bytes to accept; `None` if new bytes displace old ones.
     room: Option<usize>,
 }
 
@@ -32,18 +32,18 @@ impl KeptOutput {
         }
     }
 
-    /// Of what comes from now on the beginning matters.
+    /// Switches to keeping the beginning of the following output.
     pub fn keep_what_follows(&mut self) {
         self.settle();
         self.room = Some(MAX_END_BYTES);
     }
 
-    /// In bytes.
+    /// Returns the length in bytes.
     pub fn len(&self) -> usize {
         self.head.len() + self.tail.len()
     }
 
-    /// As one text; where something is missing, a line ends.
+    /// Returns the output as one text; an omission ends at a line break.
     pub fn text(mut self) -> String {
         self.head.push_str(&self.tail);
         self.head
@@ -52,7 +52,7 @@ impl KeptOutput {
     fn settle(&mut self) {
         let from = self.tail.len().saturating_sub(MAX_END_BYTES);
         let from = self.tail.ceil_char_boundary(from);
-        // By whole lines, where they are not too long for that.
+        // Cut at a line break, unless the line is too long.
         let from = if from == 0 {
             0
         } else {

@@ -1,4 +1,4 @@
-//! Reports that are lines of JSON, and documents of JSON whose end may be missing.
+//! Reports in JSON lines, and JSON documents that may be truncated.
 
 use std::fmt;
 
@@ -10,10 +10,10 @@ use serde_json::value::RawValue;
 use crate::cancel::Bound;
 use crate::limits::MAX_TEST_LINE_BYTES;
 
-/// Lines read between two looks at the time.
+/// Lines between two checks of the time limit.
 const LINES_A_LOOK: usize = 64;
 
-/// The lines of a text, without too long ones and only until work has to be over.
+/// Returns the lines of a text until the time limit, without overlong ones.
 pub fn lines_with_empty<'a>(bytes: &'a [u8], bound: Bound<'a>) -> impl Iterator<Item = &'a [u8]> {
     bytes
         .split(|byte| *byte == b'\n')
@@ -23,12 +23,12 @@ pub fn lines_with_empty<'a>(bytes: &'a [u8], bound: Bound<'a>) -> impl Iterator<
         .filter(|line| line.len() <= MAX_TEST_LINE_BYTES)
 }
 
-/// As [`lines_with_empty`], without empty ones.
+/// As [`lines_with_empty`], without empty lines.
 pub fn lines<'a>(bytes: &'a [u8], bound: Bound<'a>) -> impl Iterator<Item = &'a [u8]> {
     lines_with_empty(bytes, bound).filter(|line| !line.is_empty())
 }
 
-/// The lines that are JSON of this type; whatever else a program put between them is left out.
+/// Parses the lines that are JSON of this type, and skips other output.
 pub fn events<'a, T: DeserializeOwned>(
     bytes: &'a [u8],
     bound: Bound<'a>,
@@ -38,11 +38,11 @@ pub fn events<'a, T: DeserializeOwned>(
         .filter_map(|line| serde_json::from_slice(line).ok())
 }
 
-/// Reads a JSON object with a long array: `each` gets its elements, `other` the other members as
+/// Parses a JSON object with a long array: `each` gets its elements, `other` the other members as
 /// JSON text.
 ///
-/// Elements are handed over as they are read, so those before a missing end, or before one that is
-/// no `T`, are not lost. Returns whether the document has its end.
+/// Elements are handed over one by one. Those before a truncation, or before an element that is no
+/// `T`, are not lost. Returns true if the document is complete.
 pub fn document<T: DeserializeOwned>(
     bytes: &[u8],
     array: &str,
@@ -125,7 +125,7 @@ impl<'de, T: DeserializeOwned, E: FnMut(T)> Visitor<'de> for Elements<'_, T, E> 
         let mut index = 0_usize;
         while let Some(element) = seq.next_element::<&'de RawValue>()? {
             if index.is_multiple_of(LINES_A_LOOK) && self.bound.is_over() {
-                // The rest is passed over.
+                // Skip the rest.
                 while seq.next_element::<IgnoredAny>()?.is_some() {}
                 return Err(serde::de::Error::custom("out of time"));
             }

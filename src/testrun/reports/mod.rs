@@ -1,5 +1,4 @@
-//! What reading a report takes, whoever wrote it. Bytes in, values out: no disk, no process, no
-//! clock.
+//! Shared parts of the report parsers. Bytes in, values out: no disk, no process, no clock.
 
 pub mod collector;
 pub mod findings;

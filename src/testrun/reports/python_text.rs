@@ -1,9 +1,9 @@
-//! What Python itself writes: tracebacks, and the last words of a process that dies
-//! (`faulthandler`).
+//! Output of Python itself: tracebacks, and fatal errors (`faulthandler`).
 
 use crate::testrun::model::Frame;
 
-/// The error of the last traceback in a text: its first line, and its frames, the innermost first.
+/// Returns the error of the last traceback in a text: its first line, and its frames, the innermost
+/// first.
 pub fn traceback(text: &str) -> Option<(&str, Vec<Frame>)> {
     let (_, last) = text.rsplit_once("Traceback (most recent call last):\n")?;
     let error = last
@@ -18,7 +18,7 @@ pub fn traceback(text: &str) -> Option<(&str, Vec<Frame>)> {
     Some((error, frames))
 }
 
-/// Why a process died, and where its thread was that did, the innermost frame first.
+/// Returns the reason of a fatal error, and the frames of the failing thread, the innermost first.
 pub fn fatal_error(text: &str) -> Option<(&str, Vec<Frame>)> {
     let (_, said) = text.rsplit_once("Fatal Python error: ")?;
     let (_, stack) = said.split_once("\nCurrent thread ").unwrap_or_default();
@@ -28,15 +28,16 @@ pub fn fatal_error(text: &str) -> Option<(&str, Vec<Frame>)> {
     ))
 }
 
-/// Where processes were that were asked to end, the innermost frame first (`faulthandler.register`
-/// of one thread).
+/// Returns the stacks of processes that were asked to end, the innermost frame first
+/// (`faulthandler.register` of one thread).
 pub fn ended_at(text: &str) -> impl Iterator<Item = Vec<Frame>> {
     text.split("Stack (most recent call first):\n")
         .skip(1)
         .map(|stack| stack.lines().map_while(frame).collect())
 }
 
-/// `File "a.py", line 3, in f` of a traceback, `File "a.py", line 3 in f` of `faulthandler`.
+/// Parses `File "a.py", line 3, in f` of a traceback, or `File "a.py", line 3 in f` of
+/// `faulthandler`.
 pub fn frame(line: &str) -> Option<Frame> {
     let (file, rest) = line
         .trim_start()

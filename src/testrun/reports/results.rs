@@ -1,4 +1,4 @@
-//! What a run or a check left to be read, and what was read of it.
+//! Raw output of a run or a check, and its parsed results.
 
 use std::collections::BTreeSet;
 
@@ -8,114 +8,111 @@ use crate::testrun::model::{
     Case, Diagnostic, FileError, Listed, RunError, Slow, Summary, Truncated,
 };
 
-/// What a run left to read. Each may be empty and may end anywhere: the run may have been ended.
+/// Raw output of a run. Each part may be empty or truncated, because the run may have been ended.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sources<'a> {
-    /// The report file: JSON lines of the bundled reporters, `JUnit` XML. Empty for runners that
-    /// report on stdout.
+    /// Report file: JSON lines of a bundled reporter, or `JUnit` XML. Empty for runners that report
+    /// on stdout.
     pub report: &'a [u8],
-    /// What the runner wrote to stdout.
     pub stdout: &'a [u8],
-    /// What the runner wrote to stderr.
     pub stderr: &'a [u8],
-    /// The directory that the run began in, absolute and without a slash at the end; paths below it
-    /// become relative.
+    /// Working directory of the run, absolute, without a trailing slash; paths below it become
+    /// relative.
     pub root: &'a str,
-    /// For Go, the import path of the package in `root`; empty if it is not known.
+    /// Go only: import path of the package in `root`; empty if unknown.
     pub go_package: &'a str,
-    /// For Cargo, names and source files of the test targets with `harness = false`; for nextest
+    /// Cargo only: names and source files of the test targets with `harness = false`; for nextest
     /// their names alone.
     pub own_harness: &'a [String],
 }
 
-/// What was read of a test run.
+/// Parsed results of a test run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "things that may be true of a report, several at once"
 )]
 pub struct TestResults {
-    /// The runner's version, if it was told.
+    /// Version of the runner, if reported.
     pub version: Option<String>,
-    /// How many tests there were.
+    /// Numbers of tests by state.
     pub summary: Summary,
-    /// Tests that failed, in the order of the report.
+    /// Failed tests, in the order of the report.
     pub failures: Vec<Case>,
     pub tests: Vec<Listed>,
-    /// The tests that took longest, the longest first.
+    /// The slowest tests, the slowest first.
     pub slowest: Vec<Slow>,
     /// Files that could not be loaded, compiled or set up.
     pub file_errors: Vec<FileError>,
-    /// What went wrong outside every test and file.
+    /// Errors outside every test and file.
     pub run_errors: Vec<RunError>,
-    /// What keeps the process from ending when the tests have ended, as far as the runner says it.
+    /// Reasons why the process goes on after the end of its tests, if the runner reports them.
     pub held: Vec<RunError>,
     /// Tests, or files, that began and never ended.
     pub unfinished: Vec<String>,
-    /// Files that the runner knew of and never began, where it says so.
+    /// Known files that never began, if the runner reports them.
     pub unreached: Vec<String>,
-    /// Files that the runner took up, as paths below `root` where they lie there, for runners that
-    /// know files.
+    /// Files that the runner collected, relative to `root` where possible. Only for runners that
+    /// report files.
     pub files: BTreeSet<String>,
-    /// Programs or packages that should have told of their tests, ended, and did not.
+    /// Programs or packages that ended without the expected report of their tests.
     pub silent: Vec<String>,
-    /// Programs with a harness of their own (`harness = false`), which told of no test.
+    /// Programs with a harness of their own (`harness = false`) that reported no test.
     pub own_harness: Vec<String>,
-    /// Tests that a filter left out before the run, where the runner says it; not in the summary.
+    /// Tests deselected by a filter before the run, if the runner reports them; not in the summary.
     pub deselected: u64,
-    /// Snapshots that were written since there was none to compare with.
+    /// Snapshots written because there was none to compare with.
     pub snapshots: u64,
-    /// What the project's own configuration leaves out, a sentence each.
+    /// Tests that the project's own configuration omits, a sentence each.
     pub left_out: Vec<String>,
-    /// What the project's configuration takes for files of tests, where the runner says it: an
+    /// Patterns of the project's configuration for test files, if the runner reports them: an
     /// option with a value each.
     pub takes: Vec<String>,
-    /// Files, and directories with a slash, that `left_out` tells of in other words.
+    /// Files, and directories with a slash, that `left_out` covers in other words.
     pub told: BTreeSet<String>,
-    /// What the limits left out.
+    /// Numbers of results omitted by the limits.
     pub truncated: Truncated,
-    /// Whether anything of a report was there: if not, the runner never got as far as running
-    /// tests.
+    /// `true` if the report has any content: if not, the runner never got as far as running tests.
     pub begun: bool,
-    /// Whether the report has its end.
+    /// `true` if the report is complete.
     pub ended: bool,
-    /// Whether the runner's process ended after that and before the runner was through, if it says
-    /// so much.
+    /// `true` if the runner's process ended after the report's end but before the runner finished,
+    /// if it reports that.
     pub is_cut_short: bool,
-    /// What the runner itself says of the whole: whether it passed.
+    /// Overall result by the runner itself: `true` if it passed.
     pub passed: Option<bool>,
-    /// Whether something could not be built.
+    /// `true` if a build failed.
     pub build_failed: bool,
-    /// The end of what the runner wrote besides, for runs that no report explains.
+    /// End of the runner's other output, for runs that the report does not explain.
     pub remarks: String,
 }
 
-/// What was read of a type check.
+/// Parsed results of a type check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckResults {
-    /// The checker's version, if it was told.
+    /// Version of the checker, if reported.
     pub version: Option<String>,
     /// In the checker's order.
     pub diagnostics: Vec<Diagnostic>,
-    /// Diagnostics beyond the limit: errors, then warnings.
+    /// Numbers of diagnostics beyond the limit: errors, then warnings.
     pub beyond: [u64; 2],
-    /// Files that were looked at, if the checker says it.
+    /// Number of checked files, if the checker reports it.
     pub files_checked: Option<u64>,
-    /// Those files, absolute, where the checker names them.
+    /// Absolute paths of the checked files, if the checker names them.
     pub listed: Option<BTreeSet<String>>,
-    /// What was asked for and is not among them; empty if that is not known.
+    /// Requested targets that were not checked; empty if unknown.
     pub not_checked: Vec<String>,
-    /// What was asked for, was looked at, and has its errors untold.
+    /// Requested targets that were checked with their errors suppressed.
     pub silenced: Vec<String>,
-    /// Whether nothing else is made of what has errors, so that all else was checked.
+    /// `true` if no other target depends on those with errors, so that all others were checked.
     pub is_apart: bool,
-    /// Whether the checker itself failed, so that there may be more than it tells.
+    /// `true` if the checker itself failed, so that there may be more errors than reported.
     pub broke: bool,
-    /// The end of what the checker wrote, for checks that no diagnostic explains.
+    /// End of the checker's output, for checks that no diagnostic explains.
     pub remarks: String,
 }
 
-/// The end of what was written besides a report: of stderr, or else of stdout.
+/// Returns the end of the output besides a report: of stderr, or else of stdout.
 pub fn remarks(sources: &Sources<'_>) -> String {
     let tail = |bytes: &[u8]| {
         let from = bytes.len().saturating_sub(MAX_TEST_TEXT_BYTES * 8);
@@ -123,7 +120,7 @@ pub fn remarks(sources: &Sources<'_>) -> String {
             &String::from_utf8_lossy(&bytes[from..]),
             MAX_TEST_TEXT_BYTES * 8,
         );
-        // Rulers, and frames of the runner's own code, say nothing; events are no words.
+        // Rulers and frames of the runner's own code have no information; JSON events are not text.
         let is_frame = |line: &str| {
             line.trim_start()
                 .strip_prefix("at ")

@@ -1,10 +1,10 @@
-//! Texts of Rust programs: panics, and errors of the compiler.
+//! Output of Rust programs: panics, and compiler errors.
 
 use super::collector::ResultCollector;
 use super::stack::place_of;
 use crate::testrun::model::{Frame, Phase, TestError};
 
-/// What a failed test wrote, taken apart: what went wrong, and what was written before.
+/// Splits the output of a failed test into the error and the text before it.
 ///
 /// The text of a panic is that of the default hook in `library/std/src/panicking.rs`, before and
 /// since Rust 1.73.
@@ -27,7 +27,7 @@ pub fn failure<'t>(collector: &mut ResultCollector<'_>, text: &'t str) -> (TestE
     };
     let (place, message) = match place.strip_suffix(':') {
         Some(place) => (place, message.to_owned()),
-        // Before Rust 1.73 the message stood before the place.
+        // Before Rust 1.73 the message came before the place.
         None => match place.rsplit_once("', ") {
             Some((first, place)) => (
                 place,
@@ -52,7 +52,7 @@ pub fn failure<'t>(collector: &mut ResultCollector<'_>, text: &'t str) -> (TestE
     (error, &text[..start])
 }
 
-/// A test that returned an error, or did not panic as it should have.
+/// Parses a test that returned an error, or that did not panic as expected.
 fn without_panic<'t>(collector: &mut ResultCollector<'_>, text: &'t str) -> (TestError, &'t str) {
     if let Some(at) = text.find("note: test did not panic as expected") {
         let line = text[at..].lines().next().unwrap_or_default();
@@ -72,7 +72,7 @@ fn without_panic<'t>(collector: &mut ResultCollector<'_>, text: &'t str) -> (Tes
     }
 }
 
-/// The message of `assert_eq!` with its two values.
+/// Parses the message of `assert_eq!` with its two values.
 fn compared(collector: &mut ResultCollector<'_>, message: &str) -> TestError {
     let parts = message.split_once("\n  left: ").and_then(|(first, rest)| {
         let (left, right) = rest.split_once("\n right: ")?;
@@ -82,7 +82,7 @@ fn compared(collector: &mut ResultCollector<'_>, message: &str) -> TestError {
         return collector.error(None, message);
     };
     let mut error = collector.error(None, first);
-    // The order is nobody's convention: both are told under the names of the message.
+    // There is no convention for the order: both values appear under the names in the message.
     error.actual = Some(collector.text(left));
     error.expected = Some(collector.text(right));
     error
@@ -100,8 +100,7 @@ fn frame(collector: &mut ResultCollector<'_>, place: &str) -> Vec<Frame> {
     }])
 }
 
-/// The errors of the compiler in what Cargo wrote to stderr. Returns whether something could not be
-/// built.
+/// Adds the compiler errors in Cargo's stderr. Returns true if a build failed.
 pub fn compile_errors(collector: &mut ResultCollector<'_>, text: &str) -> bool {
     let mut failed = false;
     let mut lines = text.lines().peekable();
@@ -115,7 +114,7 @@ pub fn compile_errors(collector: &mut ResultCollector<'_>, text: &str) -> bool {
             failed = true;
             continue;
         }
-        // The place follows at once; Cargo's own errors have none.
+        // The place is on the next line; Cargo's own errors have none.
         let Some(place) = lines
             .peek()
             .and_then(|next| next.trim_start().strip_prefix("--> "))

@@ -1,11 +1,11 @@
-//! Stacks and places: as V8 writes them, and which frames are worth telling.
+//! Stack frames and source positions: V8's format, and the order of the frames.
 
 use std::borrow::Cow;
 
 use crate::limits::{MAX_LIBRARY_FRAMES, MAX_TEST_FRAMES};
 use crate::testrun::model::Frame;
 
-/// Folders of code that is not the project's own.
+/// Path parts of code outside the project.
 const LIBRARIES: [&str; 13] = [
     "/node_modules/",
     "node_modules/",
@@ -22,7 +22,7 @@ const LIBRARIES: [&str; 13] = [
     "/pkg/mod/",
 ];
 
-/// The path below `root`, if it is there; a `file://` URL as the path that it names.
+/// Returns the path relative to `root` where possible; a `file://` URL becomes a path first.
 pub fn relative<'a>(path: &'a str, root: &str) -> &'a str {
     let path = path.strip_prefix("file://").unwrap_or(path);
     let below = if root.is_empty() {
@@ -34,7 +34,7 @@ pub fn relative<'a>(path: &'a str, root: &str) -> &'a str {
     below.unwrap_or_else(|| path.strip_prefix("./").unwrap_or(path))
 }
 
-/// The text with paths below `root` as relative ones.
+/// Returns the text with paths below `root` made relative.
 pub fn without_root<'a>(text: &'a str, root: &str) -> Cow<'a, str> {
     if root.is_empty() || !text.contains(root) {
         return Cow::Borrowed(text);
@@ -43,7 +43,7 @@ pub fn without_root<'a>(text: &'a str, root: &str) -> Cow<'a, str> {
     let mut rest = text;
     while let Some(at) = rest.find(root) {
         let (before, after) = (&rest[..at], &rest[at + root.len()..]);
-        // The end of a longer path is another one.
+        // Not a match if `root` is only the end of a longer path.
         let begins = !out.is_empty() && before.is_empty()
             || before.ends_with(|next: char| next.is_alphanumeric() || "/._-".contains(next));
         let before = before
@@ -63,7 +63,7 @@ pub fn without_root<'a>(text: &'a str, root: &str) -> Cow<'a, str> {
     Cow::Owned(out)
 }
 
-/// Whether a frame is of a library or of the runtime.
+/// Returns true if a frame belongs to a library or to the runtime.
 pub fn is_library(file: &str) -> bool {
     LIBRARIES.iter().any(|part| {
         if part.starts_with('/') {
@@ -74,8 +74,8 @@ pub fn is_library(file: &str) -> bool {
     })
 }
 
-/// The place to mend of an error of `file`: `own`, unless the error came up in another file of the
-/// project, whose place then ends the message.
+/// Returns the line and column to fix for an error of `file`. This is `own`, unless the error comes
+/// from another file of the project: then the message ends with that place.
 pub fn to_mend(
     own: Option<(u32, Option<u32>)>,
     frames: &[Frame],
@@ -104,7 +104,7 @@ pub fn to_mend(
     }
 }
 
-/// How many frames are told: those of the project; where there is none, the first.
+/// Returns the number of frames to report: those of the project, or else the first one.
 pub fn told_frames(stack: &[Frame]) -> usize {
     stack
         .iter()
@@ -113,7 +113,7 @@ pub fn told_frames(stack: &[Frame]) -> usize {
         .max(1)
 }
 
-/// The frames of the project first, then the first of the libraries'.
+/// Returns the frames of the project first, then the first ones of libraries.
 pub fn ordered(frames: Vec<Frame>) -> Vec<Frame> {
     let (mut theirs, mut own): (Vec<_>, Vec<_>) = frames
         .into_iter()
@@ -129,7 +129,7 @@ pub fn ordered(frames: Vec<Frame>) -> Vec<Frame> {
     own
 }
 
-/// A text of V8's `Error.stack`: the message, then the frames
+/// Splits V8's `Error.stack` into the message and the frames
 /// (<https://v8.dev/docs/stack-trace-api>).
 pub fn of_v8(text: &str) -> (&str, Vec<Frame>) {
     let is_frame = |line: &str| {
@@ -154,7 +154,7 @@ pub fn of_v8(text: &str) -> (&str, Vec<Frame>) {
     (text[..end].trim_end(), frames)
 }
 
-/// What follows `at `: `name (file:line:column)` or `file:line:column`.
+/// Parses the text after `at `: `name (file:line:column)` or `file:line:column`.
 fn v8_frame(text: &str) -> Option<Frame> {
     let text = text.strip_prefix("async ").unwrap_or(text);
     let (function, place) = match text
@@ -178,15 +178,14 @@ fn v8_frame(text: &str) -> Option<Frame> {
     })
 }
 
-/// `file:line:column` taken apart.
+/// Splits `file:line:column`.
 pub fn place_of(text: &str) -> Option<(&str, u32, u32)> {
     let (rest, column) = text.rsplit_once(':')?;
     let (file, line) = rest.rsplit_once(':')?;
     Some((file, line.parse().ok()?, column.parse().ok()?))
 }
 
-/// Where a text names a line of `file`: `file:line:column`, `file:line` or Python's `file", line
-/// 3`.
+/// Finds a line of `file` in a text: `file:line:column`, `file:line` or Python's `file", line 3`.
 pub fn place_in(text: &str, file: &str) -> Option<(u32, Option<u32>)> {
     if file.is_empty() {
         return None;

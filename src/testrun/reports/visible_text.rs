@@ -1,9 +1,9 @@
-//! Texts of programs made fit to be told: no terminal escapes, no controls, no more than so many
-//! bytes.
+//! Cleanup of program output: removes terminal escapes and control characters, and limits the
+//! length.
 
-/// The text without ANSI escape sequences (ECMA-48), without carriage returns before a line feed
-/// and without controls but line feed and tab; cut after `max` bytes, with `…` where it was. Also
-/// returns how many bytes were cut.
+/// Removes ANSI escape sequences (ECMA-48), control characters other than line feed and tab, and
+/// carriage returns before a line feed. Cuts after `max` bytes, with `…` at the cut. Also returns
+/// the number of bytes cut.
 pub fn head(text: &str, max: usize) -> (String, u64) {
     let mut out = String::new();
     let mut rest = VisibleChars(text);
@@ -20,9 +20,9 @@ pub fn head(text: &str, max: usize) -> (String, u64) {
     (out, 0)
 }
 
-/// As [`head`], but what is kept is the end.
+/// As [`head`], but keeps the end.
 pub fn tail(text: &str, max: usize) -> (String, u64) {
-    // Escapes are looked for in the end alone: the work is bound by what is kept.
+    // Escapes are searched in the end alone: the kept length bounds the work.
     let mut from = text.len().saturating_sub(max.saturating_mul(2));
     while !text.is_char_boundary(from) {
         from += 1;
@@ -41,7 +41,7 @@ pub fn tail(text: &str, max: usize) -> (String, u64) {
     }
 }
 
-/// A name or an id: one line.
+/// Cleans a name or an id into one line.
 pub fn name(text: &str, max: usize) -> (String, u64) {
     let (name, cut) = head(text, max);
     if name.contains(['\n', '\t']) {
@@ -51,7 +51,7 @@ pub fn name(text: &str, max: usize) -> (String, u64) {
     }
 }
 
-/// The characters of a text that are to be seen.
+/// Iterator over the visible characters of a text.
 struct VisibleChars<'a>(&'a str);
 
 impl Iterator for VisibleChars<'_> {
@@ -84,7 +84,7 @@ impl VisibleChars<'_> {
                     .strip_prefix(|next: char| matches!(next, '@'..='~'))
                     .unwrap_or(rest);
             }
-            // OSC and its like: up to BEL or ST.
+            // OSC and similar strings: up to BEL or ST.
             Some(']' | 'P' | '_' | '^' | 'X') => {
                 let rest = chars.as_str();
                 self.0 = match rest.find(['\u{7}', '\u{1b}']) {

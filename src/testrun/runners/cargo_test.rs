@@ -1,4 +1,4 @@
-//! `cargo test`, by its text.
+//! `cargo test`: parses its text output.
 
 mod report;
 
@@ -65,7 +65,8 @@ impl Runner for CargoTest {
         Ok(plan)
     }
 
-    /// Cargo tells which programs it runs: all that have a harness of their own are asked for.
+    /// Cargo names the programs that it runs, so all targets with a harness of their own are
+    /// listed.
     fn facts(
         &self,
         context: &RunContext<'_>,

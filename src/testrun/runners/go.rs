@@ -8,7 +8,7 @@ use crate::limits::{MAX_LEFT_OUT, MAX_RUN_FAULTS, MAX_TEST_FILES};
 use crate::sandbox::toolchains::GO_MODULES;
 use crate::testrun::prelude::*;
 
-/// The tests of Go.
+/// `go test`.
 pub struct Go;
 
 impl ProjectTool for Go {
@@ -27,8 +27,8 @@ impl ProjectTool for Go {
 }
 
 impl Runner for Go {
-    /// Of a workspace (`go.work`) without a module of its own these are its modules, since `./...`
-    /// names nothing there; beside a module they are left out.
+    /// Selects the modules of a workspace (`go.work`) without a module at its root, since `./...`
+    /// matches nothing there. If the root is a module, the others are omitted.
     fn whole(&self, context: &RunContext<'_>, project: &Path) -> (TestSelection, Option<String>) {
         let text = |name: &str| context.disk().text(&project.join(name));
         let modules = text("go.work")
@@ -138,8 +138,8 @@ impl Runner for Go {
             .copied()
             .filter(|target| !has_run(evidence, target, results, &packages))
             .collect();
-        // Of each by itself Go says nothing where there is a filter; that no test of all of them
-        // ran is known.
+        // With a filter Go does not report each package; it is only known if no test of any package
+        // ran.
         if evidence.is_filtered && missed.len() < targets.len() {
             Vec::new()
         } else {
@@ -154,8 +154,8 @@ impl Runner for Go {
             .map(|_| "go mod download")
     }
 
-    /// By what the files of the package declare. Those with a build constraint may be no part of
-    /// it.
+    /// Finds them by the declarations in the package's files. Files with a build constraint may not
+    /// belong to the package.
     fn behind(&self, evidence: &Evidence<'_>, results: &TestResults) -> Vec<String> {
         let dead = results
             .failures
@@ -197,7 +197,7 @@ impl Runner for Go {
     }
 }
 
-/// Where a package of the project is.
+/// Returns the directory of a package in the project.
 fn dir_of(evidence: &Evidence<'_>, package: &str) -> Option<PathBuf> {
     let below = package
         .strip_prefix(&*evidence.facts.go_package)
@@ -240,8 +240,8 @@ fn has_run(
     if !packages.contains(package.as_str()) {
         return false;
     }
-    // A file of a package that others of it ran of: one that a build constraint leaves out has none
-    // of its tests among them.
+    // Other files of the package ran. If a build constraint excludes this one, none of its tests is
+    // in the report.
     let text = evidence.tree.text(&target.path).unwrap_or_default();
     let names: HashSet<&str> = declared(&text).collect();
     let of_test = |id: &str| {
@@ -251,7 +251,7 @@ fn has_run(
     names.is_empty() || results.tests.iter().any(|test| of_test(&test.id))
 }
 
-/// Tests that a Go file declares: `func TestName(t *testing.T)`, and the same of fuzz targets.
+/// Returns the tests that a Go file declares: `func TestName(t *testing.T)`, and fuzz targets.
 fn declared(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter_map(|line| {
         let name = line.strip_prefix("func ")?.split('(').next()?;

@@ -1,4 +1,4 @@
-//! Jest, through the bundled reporter (`jest/reporter.cjs`).
+//! Jest, with the bundled reporter (`jest/reporter.cjs`).
 
 mod report;
 
@@ -51,7 +51,7 @@ impl Runner for Jest {
             _ => true,
         };
         if only_files && !paths.is_empty() {
-            // Else they would be patterns.
+            // Otherwise they would be patterns.
             plan.argv.push("--runTestsByPath".to_owned());
             plan.argv.extend(paths);
         } else {
@@ -65,7 +65,7 @@ impl Runner for Jest {
         report::parse(sources, bound)
     }
 
-    /// A filter that matches nothing exits with 1.
+    /// If a filter matches no test, Jest exits with 1.
     fn found_none(&self, results: &TestResults, exit_code: Option<i32>) -> bool {
         let is_told = results.begun || results.remarks.contains("No tests found");
         exit_code == Some(0) || exit_code == Some(1) && is_told

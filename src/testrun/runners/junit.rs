@@ -1,4 +1,4 @@
-//! Any program that writes `JUnit` XML: the call brings the command and names the report.
+//! Any program that writes `JUnit` XML: the call gives the command and the path of the report.
 
 use crate::testrun::prelude::*;
 
@@ -29,7 +29,7 @@ impl Runner for Junit {
         junit::parse(sources, bound)
     }
 
-    /// One that was to write a report and wrote none has not.
+    /// A command that should have written a report and wrote none did not end well.
     fn found_none(&self, results: &TestResults, exit_code: Option<i32>) -> bool {
         exit_code == Some(0) && results.begun
     }

@@ -1,4 +1,4 @@
-//! The runners of tests, a file each. A new one is its file and a place in [`RUNNERS`].
+//! Test runners, one file each. A new one needs its file and an entry in [`RUNNERS`].
 
 mod cargo_test;
 mod go;
@@ -23,7 +23,7 @@ use super::model::RunnerName;
 use super::runner::Runner;
 use super::tool::{ProjectTool, ToolKind};
 
-/// All of them. Of two that a project has for equal reasons the first is taken.
+/// All runners. If a project has two for equal reasons, the first one is used.
 pub static RUNNERS: [&dyn Runner; 7] = [
     &vitest::Vitest,
     &jest::Jest,
@@ -40,7 +40,7 @@ impl ToolKind for dyn Runner {
     }
 }
 
-/// The runner of this name.
+/// Returns the runner of this name.
 pub fn named(name: RunnerName) -> Option<&'static dyn Runner> {
     RUNNERS.into_iter().find(|runner| runner.id() == name)
 }

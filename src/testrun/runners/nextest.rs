@@ -1,4 +1,4 @@
-//! `cargo nextest`, by its `JUnit` XML.
+//! `cargo nextest`, with its `JUnit` XML.
 
 mod report;
 
@@ -43,7 +43,7 @@ impl Runner for Nextest {
     fn plan(&self, wanted: &WantedRun<'_>) -> Result<RunPlan, TestrunError> {
         let mut plan = RunPlan::of(wanted);
         let path = format!("{}/{REPORT}", wanted.place);
-        // What passed shows there whether its process came to the end of the test.
+        // The output of passed tests shows if their processes reached the end of the test.
         let text =
             format!("[profile.replay.junit]\npath = {path:?}\nstore-success-output = true\n");
         plan.files.push((CONFIG, text));
@@ -67,7 +67,7 @@ impl Runner for Nextest {
         Ok(plan)
     }
 
-    /// The names of the targets that nextest would run.
+    /// Returns the names of the targets that nextest would run.
     fn facts(
         &self,
         context: &RunContext<'_>,
@@ -100,7 +100,7 @@ impl Runner for Nextest {
         }
     }
 
-    /// A filter that matches nothing exits with 4.
+    /// If a filter matches no test, nextest exits with 4.
     fn found_none(&self, _: &TestResults, exit_code: Option<i32>) -> bool {
         matches!(exit_code, Some(0 | 4))
     }

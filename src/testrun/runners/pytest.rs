@@ -1,4 +1,4 @@
-//! pytest 6 and newer, through the bundled plugin (`pytest/replay_pytest.py`).
+//! pytest 6 and newer, with the bundled plugin (`pytest/replay_pytest.py`).
 
 mod hints;
 mod report;
@@ -41,7 +41,7 @@ impl Runner for Pytest {
         true
     }
 
-    /// By name and place.
+    /// Finds them by name and directory.
     fn affected(&self, project: &Path, changes: &GitChanges) -> Option<Affected> {
         let mut affected = Affected::default();
         for (file, is_there) in changes.of(project) {
@@ -66,13 +66,13 @@ impl Runner for Pytest {
     fn plan(&self, wanted: &WantedRun<'_>) -> Result<RunPlan, TestrunError> {
         let mut plan = RunPlan::of(wanted);
         plan.report_by(wanted, PLUGIN);
-        // Compiled files and the plugin's cache stay out of the project.
+        // Keep compiled files and the plugin's cache out of the project.
         plan.environment.push((
             "PYTHONPYCACHEPREFIX",
             format!("{}/python-cache", wanted.tmp),
         ));
-        // Many images set it. Empty it means nothing, and the next run finds what this one has
-        // compiled.
+        // Many images set this variable. An empty value disables it, so that the next run finds
+        // this run's compiled files.
         plan.environment
             .push(("PYTHONDONTWRITEBYTECODE", String::new()));
         plan.python_path = Some(wanted.place.to_owned());
@@ -85,7 +85,7 @@ impl Runner for Pytest {
         ]);
         plan.argv
             .push(format!("cache_dir={}/pytest-cache", wanted.place));
-        // Node ids are told from there, and asked for from there.
+        // Node ids are relative to it, in reports and in requests.
         plan.argv
             .push(format!("--rootdir={}", wanted.project.display()));
         if let Some(filter) = wanted.filter {
@@ -94,7 +94,7 @@ impl Runner for Pytest {
         if let TestSelection::Failed(failed) = wanted.selection
             && failed.len() <= MAX_RERUN_TESTS
         {
-            // Of a file that did not load there is no name, and the file is asked for.
+            // For a file that did not load, request the whole file.
             let id = |test: &FailedTest| {
                 safe([&[test.file.clone()][..], &test.names].concat().join("::"))
             };
@@ -107,7 +107,7 @@ impl Runner for Pytest {
 
     fn count_event(&self, event: &ReporterEvent, counted: &mut TestCount) {
         match event.ev.as_str() {
-            // Every worker of xdist tells the same number.
+            // Every worker of xdist reports the same number.
             "collected" => counted.total = counted.total.max(event.tests),
             "phase" if event.when == "teardown" => counted.done += 1,
             _ => {}
@@ -118,7 +118,7 @@ impl Runner for Pytest {
         report::parse(sources, bound)
     }
 
-    /// A filter that matches nothing exits with 5.
+    /// If a filter matches no test, pytest exits with 5.
     fn found_none(&self, _: &TestResults, exit_code: Option<i32>) -> bool {
         matches!(exit_code, Some(0 | 5))
     }
@@ -127,8 +127,7 @@ impl Runner for Pytest {
         id.split("::").next().unwrap_or(id)
     }
 
-    /// By the node id: an inherited test is declared in another file than the one that it is run
-    /// by.
+    /// Uses the node id: an inherited test runs in another file than the one that declares it.
     fn failed(&self, case: &Case) -> FailedTest {
         of_node(&case.id)
     }
@@ -143,7 +142,7 @@ impl Runner for Pytest {
         targets: &[&'t NamedPath],
         results: &TestResults,
     ) -> Vec<&'t NamedPath> {
-        // What a filter left out of a file is not told by name.
+        // pytest does not name the tests of a file that a filter deselects.
         not_taken_up(evidence, targets, results, |target| {
             target.part.is_empty()
                 || evidence.is_filtered
@@ -156,7 +155,7 @@ impl Runner for Pytest {
     }
 }
 
-/// A test of pytest by its node id.
+/// Returns a failed test by its node id.
 fn of_node(id: &str) -> FailedTest {
     let mut parts = id.split("::").map(str::to_owned);
     let file = parts.next().unwrap_or_default();
@@ -167,7 +166,7 @@ fn of_node(id: &str) -> FailedTest {
     }
 }
 
-/// Whether a test of pytest ran that a node id names: a test, one of its parameters, or one of a
+/// Returns true if a test with this node id ran: the test, one of its parameters, or one of a
 /// class.
 fn has_run(id: &str, results: &TestResults) -> bool {
     let is_of = |test: &str| {
@@ -178,13 +177,13 @@ fn has_run(id: &str, results: &TestResults) -> bool {
         || results.unfinished.iter().any(|test| is_of(test))
 }
 
-/// The glob for tests of pytest that are named after a source file; none if it is no such file.
+/// Returns the glob for tests named after a source file; `None` for other files.
 fn named_after(file: &Path) -> Option<String> {
     let name = file.file_name()?.to_str()?;
     let stem = name
         .strip_suffix(".py")
         .filter(|_| !Language::Python.is_test_name(file) && name != "conftest.py")?;
-    // A package is tested under its own name.
+    // Tests of a package have the name of the package.
     let package = || {
         file.parent()
             .and_then(Path::file_name)

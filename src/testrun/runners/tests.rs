@@ -1,4 +1,4 @@
-//! What each runner is told.
+//! Tests of the runners' command lines.
 
 use std::path::{Path, PathBuf};
 
@@ -101,7 +101,7 @@ fn vitest_gets_its_reporter_and_no_coverage() {
         vitest(&again, None),
         format!("{START} --testNamePattern=^ ?(?:sum(?: >)? adds \\(1\\+1\\)|x)$ a.ts")
     );
-    // A file that did not load has no names to ask for.
+    // A file that did not load has no test names.
     let whole = TestSelection::Failed(vec![failed("a.ts", &["x"]), failed("-b.ts", &[])]);
     assert_eq!(vitest(&whole, None), format!("{START} ./-b.ts a.ts"));
 }
@@ -189,7 +189,7 @@ fn a_file_of_rust_is_a_target_or_a_module() {
         "x test --no-fail-fast --color=never --package=a --test=it --lib --bins"
     );
     let again = TestSelection::Failed(vec![failed("a", &["m", "t"]), failed("a", &["u"])]);
-    // No name of a test is an option.
+    // A test name is never parsed as an option.
     let option = TestSelection::Failed(vec![failed("a", &["--list"]), failed("a", &["u"])]);
     assert_eq!(
         argv(&CargoTest, &option, None),

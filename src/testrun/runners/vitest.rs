@@ -1,4 +1,4 @@
-//! Vitest 3 to 5, through the bundled reporter (`vitest/reporter.mjs`).
+//! Vitest 3 to 5, with the bundled reporter (`vitest/reporter.mjs`).
 
 mod report;
 
@@ -37,11 +37,12 @@ impl Runner for Vitest {
         plan.report_by(wanted, REPORTER);
         plan.argv.extend([
             format!("--reporter={}/{}", wanted.place, REPORTER.0),
-            // For the log, and last: one that fails keeps those behind it from hearing of the end.
+            // For the log. It comes last: a failing reporter keeps later ones from getting the end
+            // event.
             "--reporter=default".to_owned(),
             "--includeTaskLocation".to_owned(),
-            // A run of some tests would fail by the thresholds for all of them, and would replace
-            // the project's report.
+            // A partial run would miss the thresholds for all tests, and would overwrite the
+            // project's report.
             "--coverage.enabled=false".to_owned(),
         ]);
         javascript::select(&mut plan, wanted, "--changed");
@@ -61,7 +62,7 @@ impl Runner for Vitest {
         report::parse(sources, bound)
     }
 
-    /// A filter that matches nothing exits with 1.
+    /// If a filter matches no test, Vitest exits with 1.
     fn found_none(&self, results: &TestResults, exit_code: Option<i32>) -> bool {
         exit_code == Some(0)
             || exit_code == Some(1) && results.begun && results.unreached.is_empty()

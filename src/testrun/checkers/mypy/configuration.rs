@@ -1,5 +1,4 @@
-//! Files of which mypy tells no errors although it reads them, because they, or its configuration,
-//! say so.
+//! Files whose errors mypy suppresses, because of a comment in them or its configuration.
 //!
 //! Sources: <https://mypy.readthedocs.io/en/stable/inline_config.html>,
 //! <https://mypy.readthedocs.io/en/stable/config_file.html>.
@@ -7,11 +6,10 @@
 use crate::testrun::checker::CheckSource;
 use crate::testrun::project::python::top_ignore;
 
-/// Where mypy looks for its configuration, in this order; the first that says something to mypy is
-/// the one.
+/// Configuration files in mypy's order. The first one with a section for mypy is used.
 pub const FILES: [&str; 4] = ["mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg"];
 
-/// What has mypy tell no errors of a file; `None` if nothing does.
+/// Returns the reason if mypy suppresses all errors of a file.
 pub fn silenced(source: CheckSource<'_>, config: &str) -> Option<String> {
     mypy_comment(source.text)
         .or_else(|| top_ignore(source.text))
@@ -23,7 +21,7 @@ pub fn silenced(source: CheckSource<'_>, config: &str) -> Option<String> {
         })
 }
 
-/// A comment `# mypy: ignore-errors`, which may stand in any line.
+/// Finds a comment `# mypy: ignore-errors`, which may stand in any line.
 fn mypy_comment(text: &str) -> Option<String> {
     let is_silent = |option: &str| {
         let (name, value) = option.split_once('=').unwrap_or((option, "true"));
@@ -37,7 +35,7 @@ fn mypy_comment(text: &str) -> Option<String> {
         .then(|| "it says `# mypy: ignore-errors`".to_owned())
 }
 
-/// The first configuration that says something to mypy: its name and its text.
+/// Returns the name and the text of the first configuration with a section for mypy.
 pub fn find(text: &dyn Fn(&str) -> Option<String>) -> Option<(&'static str, String)> {
     FILES.iter().find_map(|name| {
         let text = text(name)?;
@@ -48,7 +46,7 @@ pub fn find(text: &dyn Fn(&str) -> Option<String>) -> Option<(&'static str, Stri
     })
 }
 
-/// What the configuration leaves out of directories (`exclude`), as it stands there, in one line.
+/// Returns the excluded paths (`exclude`), verbatim, in one line.
 pub fn excluded(config: &str) -> Option<String> {
     let global = sections(config)
         .into_iter()
@@ -56,7 +54,7 @@ pub fn excluded(config: &str) -> Option<String> {
     Some(global.exclude.join(" "))
 }
 
-/// The section of a configuration that has mypy tell nothing of a file.
+/// Returns the section of a configuration that suppresses the errors of a file.
 fn section(source: CheckSource<'_>, config: &str) -> Option<String> {
     let modules = modules(source);
     let sections = sections(config);
@@ -70,8 +68,8 @@ fn section(source: CheckSource<'_>, config: &str) -> Option<String> {
             .filter(|section| section.ignores.is_some())
             .find(|section| section.modules.iter().any(is_meant))
     };
-    // What is said of a module counts for more than what is said of many, and that for more than
-    // what is said of all.
+    // A section for one module takes precedence over patterns, and patterns over the global
+    // section.
     let global = || sections.iter().find(|section| section.is_global);
     let section = matching(true).or_else(|| matching(false)).or_else(global)?;
     let words = if section.is_global {
@@ -82,8 +80,8 @@ fn section(source: CheckSource<'_>, config: &str) -> Option<String> {
     (section.ignores == Some(true)).then(|| format!("`{words}`"))
 }
 
-/// What the module of a file may be called: mypy says it by the packages above, or by where it was
-/// told to begin.
+/// Returns the possible names of a file's module: the name depends on the packages above, or on
+/// mypy's search path.
 fn modules(source: CheckSource<'_>) -> Vec<String> {
     let path = source.path.trim_start_matches("./");
     let Some((stem, _)) = path.rsplit_once('.') else {
@@ -106,7 +104,7 @@ fn modules(source: CheckSource<'_>) -> Vec<String> {
     found
 }
 
-/// Whether a pattern of mypy matches a module: a star stands for any number of components.
+/// Returns true if a mypy pattern matches a module: a star stands for any number of components.
 fn is_match(pattern: &str, module: &str) -> bool {
     fn of(pattern: &[&str], module: &[&str]) -> bool {
         match (pattern.split_first(), module.split_first()) {
@@ -122,14 +120,14 @@ fn is_match(pattern: &str, module: &str) -> bool {
     pattern.iter().filter(|part| **part == "*").count() <= MOST_STARS && of(&pattern, &module)
 }
 
-/// Stars of a pattern: each multiplies the ways to match.
+/// Maximum stars in a pattern: each one multiplies the ways to match.
 const MOST_STARS: usize = 4;
 
 /// A section of mypy's configuration.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Section {
     is_global: bool,
-    /// Patterns of the modules that it is about.
+    /// Patterns of the modules that the section applies to.
     modules: Vec<String>,
     /// `ignore_errors`.
     ignores: Option<bool>,
@@ -137,7 +135,7 @@ struct Section {
     exclude: Vec<String>,
 }
 
-/// The sections for mypy of a file in the form of INI or TOML.
+/// Parses the sections for mypy in an INI or TOML file.
 fn sections(text: &str) -> Vec<Section> {
     let mut found: Vec<Section> = Vec::new();
     let (mut is_own, mut key) = (false, String::new());
@@ -165,7 +163,7 @@ fn sections(text: &str) -> Vec<Section> {
         else {
             continue;
         };
-        // A value may go on in the lines below, further in (INI) or between brackets (TOML).
+        // A value may continue in the lines below, indented (INI) or in brackets (TOML).
         let pair = plain.split_once('=').filter(|(name, _)| {
             name.trim()
                 .bytes()
@@ -190,7 +188,7 @@ fn sections(text: &str) -> Vec<Section> {
     found
 }
 
-/// Lines of a value that are told.
+/// Maximum reported lines of a value.
 const MOST_LINES: usize = 20;
 
 fn patterns(list: &str) -> Vec<String> {
@@ -201,7 +199,7 @@ fn patterns(list: &str) -> Vec<String> {
     parts.filter(|part| !part.is_empty()).collect()
 }
 
-/// What INI and TOML take for true.
+/// Returns true if INI or TOML read a value as true.
 fn is_true(value: &str) -> bool {
     let value = value
         .split('#')

@@ -1,7 +1,7 @@
-//! What pyright's configuration has it tell nothing of, although it is named on the command line:
-//! `exclude` leaves a file out, `ignore` suppresses what is found in it.
+//! Files that pyright's configuration excludes although they are named on the command line.
+//! `exclude` omits a file, `ignore` suppresses its diagnostics.
 //!
-//! Source: <https://microsoft.github.io/pyright/#/configuration>. Named files stand in the place of
+//! Source: <https://microsoft.github.io/pyright/#/configuration>. Files on the command line replace
 //! `include` alone.
 
 use serde_json::Value;
@@ -9,11 +9,11 @@ use serde_json::Value;
 use crate::testrun::project::node::without_comments;
 use crate::text::glob::GlobMatcher;
 
-/// What is excluded where the configuration does not say `exclude`.
+/// Default of `exclude`.
 const USUAL: [&str; 3] = ["**/node_modules", "**/__pycache__", "**/.*"];
 
-/// Why pyright tells nothing of a file, by the text of its configuration; `path` is the file's
-/// below the directory of that.
+/// Returns the reason if pyright's configuration excludes a file. `path` is relative to the
+/// directory of the configuration.
 pub fn left_out(path: &str, config: &str) -> Option<String> {
     ["exclude", "ignore"].into_iter().find_map(|key| {
         let listed = listed(config, key);
@@ -30,7 +30,7 @@ pub fn left_out(path: &str, config: &str) -> Option<String> {
     })
 }
 
-/// Whether a path is what a specification names, or lies below that.
+/// Returns true if a path is at or below the path of a specification.
 fn is_of(spec: &str, path: &str) -> bool {
     let spec = spec.trim_start_matches("./").trim_end_matches('/');
     if spec.is_empty() || spec == "." {
@@ -40,7 +40,7 @@ fn is_of(spec: &str, path: &str) -> bool {
     GlobMatcher::new(&specs, false).is_ok_and(|globs| globs.is_match(path.as_bytes()))
 }
 
-/// A list of the configuration, which is JSON with comments or the table `tool.pyright` of a
+/// Returns a list of the configuration: JSON with comments, or the table `tool.pyright` of
 /// `pyproject.toml`.
 fn listed(config: &str, key: &str) -> Option<Vec<String>> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
@@ -63,7 +63,7 @@ fn listed(config: &str, key: &str) -> Option<Vec<String>> {
     let value = table[at..].join("\n");
     let (_, value) = value.split_once('[')?;
     let (value, _) = value.split_once(']')?;
-    // What stands between quotes; there are no escapes in globs.
+    // The text between quotes; globs have no escapes.
     let quoted = value.split(['"', '\'']).skip(1).step_by(2);
     Some(quoted.map(str::to_owned).collect())
 }

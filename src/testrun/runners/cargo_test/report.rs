@@ -1,20 +1,20 @@
-//! `cargo test`: the text of libtest on stdout, with Cargo's own lines on stderr. The JSON of
-//! libtest needs a nightly toolchain; its text is what everybody reads
+//! Parser for `cargo test`: libtest's text on stdout, and Cargo's own lines on stderr. libtest's
+//! JSON needs a nightly toolchain, so this parses its text
 //! (`library/test/src/formatters/pretty.rs`).
 
 use crate::limits::MAX_KEPT_TESTS;
 use crate::testrun::prelude::*;
 
-/// The tests of one program: from `running 3 tests` to `test result:`.
+/// Tests of one program: from `running 3 tests` to `test result:`.
 #[derive(Default)]
 struct TestBlock {
     announced: u64,
     tests: Vec<(String, State)>,
-    /// Beyond those that are kept.
+    /// Number of tests beyond the limit.
     more: u64,
-    /// The test whose line has no end yet.
+    /// The test whose line is still incomplete.
     begun: Option<String>,
-    /// The tests that failed, with what they wrote.
+    /// Output of the failed tests by name.
     sections: HashMap<String, KeptOutput>,
     ended: bool,
 }
@@ -27,7 +27,7 @@ impl TestBlock {
         self.tests.push((name, state));
     }
 
-    /// Whether its tests are of documentation: `src/lib.rs - add (line 5)`.
+    /// Returns true if its tests are documentation examples: `src/lib.rs - add (line 5)`.
     fn is_doc(&self) -> bool {
         self.tests
             .first()
@@ -42,7 +42,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     let blocks = blocks(sources.stdout, bound);
     let programs = programs(&stderr);
     collector.results.begun = !blocks.is_empty();
-    // Every program that Cargo started has told how it ended, and so has Cargo.
+    // All programs that Cargo started have reported their end, and so has Cargo.
     collector.results.ended = !blocks.is_empty() && blocks.iter().all(|block| block.ended);
     let told = ToldPrograms::of(&programs, &blocks, sources.own_harness);
     let mut at = 0;
@@ -97,7 +97,7 @@ fn blocks(stdout: &[u8], bound: Bound<'_>) -> Vec<TestBlock> {
         } else if let Some(rest) = line.strip_prefix("test ") {
             test_line(block, rest);
         } else if let Some(state) = block.begun.as_ref().and(state(&line)) {
-            // What the test wrote without capture stands between.
+            // Uncaptured output of the test stands in between.
             if let Some(name) = block.begun.take() {
                 block.end(name, state);
             }
@@ -106,7 +106,7 @@ fn blocks(stdout: &[u8], bound: Bound<'_>) -> Vec<TestBlock> {
     blocks
 }
 
-/// `3 tests`, which is all of the line.
+/// Parses `3 tests`, which must be the whole rest of the line.
 fn announced(rest: &str) -> Option<u64> {
     rest.strip_suffix(" tests")
         .or_else(|| rest.strip_suffix(" test"))?
@@ -121,7 +121,7 @@ fn test_line(block: &mut TestBlock, rest: &str) {
     else {
         return;
     };
-    // How the test has to end is no part of its name.
+    // The expected outcome is not part of the name.
     let marks = [" - should panic", " - compile fail", " - compile"];
     let name = marks
         .iter()
@@ -146,18 +146,18 @@ fn state(said: &str) -> Option<State> {
     }
 }
 
-/// A program that Cargo started: what it says of it, and whether it is documentation.
+/// Returns the programs that Cargo started: the name of each, and `true` for documentation.
 fn programs(stderr: &str) -> Vec<(String, bool)> {
     let name = |line: &str| {
         let line = line.trim_start();
-        // With `term.verbose` whole commands are told so, those of the compiler too.
+        // With `term.verbose` the lines hold whole commands, also those of the compiler.
         if let Some(rest) = line
             .strip_prefix("Running ")
             .filter(|rest| !rest.starts_with('`'))
         {
             let (source, binary) = rest.split_once(" (").unwrap_or((rest, ""));
             let source = source.strip_prefix("unittests ").unwrap_or(source);
-            // The binary is the crate's name and a hash.
+            // The binary's name is the crate's name and a hash.
             let binary = binary
                 .trim_end_matches(')')
                 .rsplit('/')
@@ -183,17 +183,17 @@ fn programs(stderr: &str) -> Vec<(String, bool)> {
         .collect()
 }
 
-/// Which programs have told of their tests.
+/// Test programs, by presence of a report.
 struct ToldPrograms {
-    /// Those of the blocks, in order; none if that is not known.
+    /// Programs of the blocks, in order; empty if unknown.
     programs: Vec<(String, bool)>,
-    /// Those that have told nothing, and whether they have a harness of their own.
+    /// Programs without a report, each with `true` if it has a harness of its own.
     silent: Vec<(String, bool)>,
 }
 
 impl ToldPrograms {
-    /// Each program of libtest tells at least one block, if only `running 0 tests`; one with
-    /// another harness may.
+    /// Matches programs and blocks. A program of libtest prints at least one block, if only
+    /// `running 0 tests`. A program with another harness need not.
     fn of(programs: &[(String, bool)], blocks: &[TestBlock], own_harness: &[String]) -> Self {
         let own = |name: &str| {
             let (binary, source) = name.split_once(" (").unwrap_or((name, ""));
@@ -203,8 +203,7 @@ impl ToldPrograms {
         };
         let docs = programs.iter().filter(|(_, is_doc)| *is_doc).count();
         let of_docs = blocks.iter().filter(|block| block.is_doc()).count();
-        // Documentation without examples tells of no tests, and cannot be told from a program
-        // without any.
+        // Documentation without examples prints no tests. It looks like a program without any.
         let told = blocks
             .len()
             .saturating_sub(of_docs)
@@ -257,8 +256,8 @@ impl ToldPrograms {
     }
 }
 
-/// Cargo tells programs on one stream, and they tell their tests on the other, both in order; the
-/// tests of a crate's documentation may be several programs.
+/// Returns the program of the next block. Cargo names programs on stderr, and they report on
+/// stdout, both in the same order. The documentation of a crate may be several programs.
 fn next_program<'a>(
     programs: &'a [(String, bool)],
     at: &mut usize,
@@ -301,10 +300,10 @@ fn add(collector: &mut ResultCollector<'_>, block: TestBlock, program: Option<&s
             let text = sections.remove(&full).unwrap_or_default().text();
             let (mut error, out) = rust_text::failure(collector, &text);
             if is_doc {
-                // The place is in a file that the compiler made for it.
+                // The place is in a file generated by the compiler.
                 error.stack.clear();
             } else {
-                // Both streams of a test are captured into one.
+                // libtest captures both streams of a test into one.
                 case.stdout = collector.output(out);
             }
             case.errors.push(error);
@@ -325,7 +324,7 @@ fn add(collector: &mut ResultCollector<'_>, block: TestBlock, program: Option<&s
     }
 }
 
-/// `src/lib.rs - add (line 5)`.
+/// Parses `src/lib.rs - add (line 5)`.
 fn doc_place(name: &str) -> Option<(&str, u32)> {
     let (file, rest) = name.split_once(" - ")?;
     let line = rest[rest.rfind("(line ")? + "(line ".len()..]
@@ -334,7 +333,8 @@ fn doc_place(name: &str) -> Option<(&str, u32)> {
     Some((file, line.parse().ok()?))
 }
 
-/// A program that died: `process didn't exit successfully: ... (signal: 6, SIGABRT: ...)`.
+/// Adds the error of a killed program: `process didn't exit successfully: ... (signal: 6, SIGABRT:
+/// ...)`.
 fn died(
     collector: &mut ResultCollector<'_>,
     stderr: &str,

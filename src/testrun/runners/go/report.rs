@@ -1,12 +1,12 @@
-//! `go test -json`: the events of `go doc test2json`, and what the compiler says of packages that
-//! cannot be built.
+//! Parser for `go test -json`: the events of `go doc test2json`, and compiler errors of packages
+//! that cannot be built.
 
 use crate::limits::{MAX_KEPT_TESTS, MAX_TEST_ERRORS, MAX_TEST_FRAMES, MAX_TEST_SUITES};
 use crate::testrun::prelude::*;
 
-/// What is kept of the output of all tests that have not ended yet, in bytes.
+/// Maximum bytes buffered of the output of all unfinished tests.
 const MAX_OPEN_BYTES: usize = 32 * 1024 * 1024;
-/// How a test ends, as the test program says it and as the events do.
+/// Ends of a test: the text of the test program, and the action of the event.
 const ENDS: [(&str, &str); 3] = [
     ("--- PASS: ", "pass"),
     ("--- FAIL: ", "fail"),
@@ -43,16 +43,17 @@ impl GoEvent {
 struct GoTest {
     order: usize,
     output: KeptOutput,
-    /// Its end, told behind an output that has no newline: test2json before Go 1.20 takes that for
-    /// output.
+    /// End of the test, found after output without a newline: test2json before Go 1.20 reports it
+    /// as output.
     said: Option<&'static str>,
-    /// Whether tests ran inside of it: it is a suite then.
+    /// `true` if it has subtests: it is a suite then.
     is_suite: bool,
-    /// What follows it is the word on its package: the test program ended in it.
+    /// `true` if the result of the package follows directly: the test program ended inside the
+    /// test.
     is_cut: bool,
 }
 
-/// A test with all that is kept of its output.
+/// A finished test with its buffered output.
 struct EndedTest {
     order: usize,
     output: String,
@@ -75,21 +76,21 @@ struct GoPackage {
     output: KeptOutput,
     failures: u64,
     ended: bool,
-    /// The test program has said that it is done: an exit of its own before that is none.
+    /// `true` if the test program has reported its end. An `os.Exit` before that is no end.
     done: bool,
 }
 
 struct GoReader<'a> {
     collector: ResultCollector<'a>,
     go_package: &'a str,
-    /// By package and test.
+    /// Unfinished tests by package and name.
     open: HashMap<(String, String), GoTest>,
     packages: HashMap<String, GoPackage>,
     begun: usize,
     bytes: usize,
 }
 
-/// Reads stdout, and stderr for older compilers.
+/// Parses stdout, and for older compilers stderr.
 pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     let mut reader = GoReader {
         collector: ResultCollector::new(sources.root),
@@ -174,7 +175,7 @@ impl GoReader<'_> {
                 let Some(package) = self.packages.get(&event.package) else {
                     return;
                 };
-                // Nothing else would say why: it died before or between its tests.
+                // The output has the only reason: the program died before or between its tests.
                 if package.failures == 0 && event.failed_build.is_none() {
                     let (message, frames) = of_panic(&output);
                     let place = frames
@@ -199,7 +200,7 @@ impl GoReader<'_> {
         }
     }
 
-    /// Tests of a package that has failed before they ended: the process died in one of them.
+    /// Handles the unfinished tests of a failed package: the process died in one of them.
     fn left_open(&mut self, event: &GoEvent, output: &str) {
         let left = self
             .open
@@ -215,7 +216,7 @@ impl GoReader<'_> {
                 continue;
             }
             if is_told && !is_panic(&open.output) {
-                // It waited for its turn, or ran beside the one that failed.
+                // The test was waiting for its turn, or ran in parallel to the failed one.
                 self.collector.not_run(1);
                 continue;
             }
@@ -228,7 +229,7 @@ impl GoReader<'_> {
         }
     }
 
-    /// Tests whose end is told in their output alone.
+    /// Finishes the tests whose end is in their output alone.
     fn end_as_said(&mut self, package: &str) {
         let said = self
             .open
@@ -249,8 +250,8 @@ impl GoReader<'_> {
                 if self.open.len() >= MAX_KEPT_TESTS {
                     return;
                 }
-                // A subtest's name is that of the test around it, a slash and its own, which may
-                // have slashes too.
+                // A subtest is named after its parent, a slash and its own name, which may contain
+                // slashes too.
                 let mut around = event.test.as_str();
                 for _ in 0..MAX_TEST_SUITES {
                     let Some((parent, _)) = around.rsplit_once('/') else {
@@ -280,8 +281,7 @@ impl GoReader<'_> {
                 };
                 let words = event.output.trim_start();
                 let is_frame = words.starts_with("=== ") || words.starts_with("--- ");
-                // test2json before Go 1.20 takes what is said of the package for the test's, and
-                // its end for the test's end.
+                // test2json before Go 1.20 attributes the package's output and end to the test.
                 let of_package = event
                     .output
                     .strip_prefix("ok  \t")
@@ -351,8 +351,8 @@ impl GoReader<'_> {
         self.collector.add(case);
     }
 
-    /// The errors in a test's output, and the rest of it. `t.Error` writes `    file.go:12:
-    /// message`, further lines with four more spaces.
+    /// Splits a test's output into errors and other lines. `t.Error` writes `    file.go:12:
+    /// message`, and indents further lines by four more spaces.
     fn errors(&mut self, package: &str, output: &str) -> (Vec<TestError>, String) {
         if is_panic(output) {
             let at = output.find("panic: ").unwrap_or_default();
@@ -392,7 +392,7 @@ impl GoReader<'_> {
             }
         }
         let dir = self.dir(package);
-        // `t.Log` writes the same: what the test fails by comes last.
+        // `t.Log` writes the same format: the cause of the failure comes last.
         found.drain(..found.len().saturating_sub(MAX_TEST_ERRORS));
         let mut errors: Vec<_> = found
             .into_iter()
@@ -410,7 +410,7 @@ impl GoReader<'_> {
         (errors, rest)
     }
 
-    /// Where a package is, if the package of the root is known.
+    /// Returns the directory of a package, if the package of the root is known.
     fn dir(&self, package: &str) -> String {
         let below = (!self.go_package.is_empty())
             .then(|| package.strip_prefix(self.go_package))
@@ -422,7 +422,7 @@ impl GoReader<'_> {
         }
     }
 
-    /// A line of the compiler, or of `go vet`, which runs before the tests.
+    /// Adds an error of the compiler, or of `go vet`, which runs before the tests.
     fn compiler(&mut self, line: &str) {
         if let Some((file, number, column, message)) = go_text::line(line) {
             self.collector.results.build_failed = true;
@@ -452,7 +452,7 @@ impl GoReader<'_> {
                 self.collector.unfinished(&name);
             }
         }
-        // Packages are tested beside each other, and end in any order.
+        // Packages are tested in parallel and end in any order.
         let results = &mut self.collector.results;
         results
             .failures
@@ -464,12 +464,12 @@ impl GoReader<'_> {
     }
 }
 
-/// The package in the id of a test.
+/// Returns the package in the id of a test.
 fn package_of(id: &str) -> &str {
     id.split_once(" > ").map_or(id, |(package, _)| package)
 }
 
-/// Adds to an output. Of a panic the beginning matters.
+/// Appends to an output. For a panic the beginning matters.
 fn push(output: &mut KeptOutput, text: &str) {
     if text.starts_with("panic: ") || text.starts_with("fatal error: ") {
         output.keep_what_follows();
@@ -484,10 +484,10 @@ fn is_panic(output: &str) -> bool {
         && output.contains("\ngoroutine ")
 }
 
-/// The words of a panic and its frames: `\t/dir/file.go:12 +0x1d`.
+/// Splits a panic into its message and frames: `\t/dir/file.go:12 +0x1d`.
 fn of_panic(output: &str) -> (&str, Vec<Frame>) {
     let (message, stack) = output.split_once("\ngoroutine ").unwrap_or((output, ""));
-    // Of all goroutines: the one that a test hangs in is not the one that ends it.
+    // Use all goroutines: a timeout panics in another goroutine than the hanging test's.
     let mut function = None;
     let mut frames = Vec::new();
     for line in stack.lines().skip(1) {
@@ -511,7 +511,7 @@ fn of_panic(output: &str) -> (&str, Vec<Frame>) {
             break;
         }
     }
-    // Go's own code stands beside what runs the tests, wherever it is installed.
+    // Go's own code surrounds the test, in any installation directory.
     let ends = ["/testing/testing.go", "/runtime/panic.go"];
     let own = frames
         .iter()
@@ -524,7 +524,7 @@ fn of_panic(output: &str) -> (&str, Vec<Frame>) {
     (message.trim(), frames)
 }
 
-/// `    file.go:12: message`.
+/// Parses `    file.go:12: message`.
 fn said_at(line: &str) -> Option<(Frame, &str)> {
     let line = line.trim_start();
     let (place, message) = line
@@ -575,7 +575,7 @@ mod tests {
             ("pass", "TestA", ""),
         ];
         assert_eq!(of(&cut), (0, vec!["x > TestA".to_owned()], false));
-        // One that only writes so.
+        // A test that only prints the same text.
         let whole = [
             ("run", "TestA", ""),
             ("output", "TestA", "ok  \tx\t0.012s\n"),
@@ -585,7 +585,7 @@ mod tests {
             ("pass", "", ""),
         ];
         assert_eq!(of(&whole), (1, vec![], true));
-        // What it writes has no newline, with Go 1.19.
+        // Its output has no newline, with Go 1.19.
         let joined = [
             ("run", "TestA", ""),
             ("output", "TestA", "no newline--- PASS: TestA (0.00s)\n"),

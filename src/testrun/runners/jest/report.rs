@@ -1,4 +1,4 @@
-//! Jest, through the bundled reporter (`reporter.cjs`), which says what its events are.
+//! Parser for Jest's events, which the bundled reporter (`reporter.cjs`) documents.
 
 use crate::limits::MAX_KEPT_TESTS;
 use crate::testrun::prelude::*;
@@ -48,9 +48,9 @@ struct JestValues {
 struct JestFile {
     order: usize,
     file: String,
-    /// Tests that have ended, for the case that the file does not.
+    /// Finished tests, for a file that never ends.
     ended: Vec<JestTest>,
-    /// Ids of tests that have begun, and no more, in order.
+    /// Ids of running tests, with their order.
     running: HashMap<String, usize>,
 }
 
@@ -90,7 +90,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
                     .filter(|open| open.ended.len() < MAX_KEPT_TESTS);
                 if let (Some(open), Some(test)) = (known, event.test) {
                     open.running.remove(&id(&key, &test.suite, &test.name));
-                    // One that is tried again is told each time.
+                    // Each attempt of a retried test is reported.
                     open.ended
                         .retain(|other| (&other.suite, &other.name) != (&test.suite, &test.name));
                     open.ended.push(test);
@@ -134,7 +134,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
         let message = format!("only {ended} of {planned} files came to their end");
         collector.run_error(None, &message, Vec::new());
     } else if collector.results.ended && ended + (open.len() as u64) < planned {
-        // Jest does not say which: `bail`.
+        // Jest does not name them: `bail`.
         let left = planned - ended - open.len() as u64;
         collector.unreached(&format!(
             "{left} of {planned} files, at which Jest did not arrive (`bail`)"
@@ -159,8 +159,8 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     collector.results
 }
 
-/// What Jest says of its configuration where it finds no file, as `testMatch: **/*.js - 0 matches`:
-/// its reporters are not asked then (`getNoTestsFoundMessage` of jest-core).
+/// Returns Jest's message on its configuration if it found no file, such as `testMatch: **/*.js - 0
+/// matches`. Reporters are not called then (`getNoTestsFoundMessage` of jest-core).
 fn said_of_files(sources: &Sources<'_>) -> Vec<String> {
     let text = String::from_utf8_lossy(sources.stdout);
     let told = text.lines().filter_map(|line| {
@@ -173,7 +173,7 @@ fn said_of_files(sources: &Sources<'_>) -> Vec<String> {
     told.collect()
 }
 
-/// A file, once for each project.
+/// Returns the key of a file, different for each project.
 fn key(collector: &ResultCollector<'_>, event: &JestEvent) -> String {
     let file = stack::relative(&event.file, collector.root());
     match event.project.as_deref() {
@@ -232,8 +232,8 @@ fn add(collector: &mut ResultCollector<'_>, key: &str, file: &str, test: &JestTe
     collector.add(case);
 }
 
-/// An error, what it comes from, and the members of an `AggregateError`, as Jest 30 writes one
-/// behind the other.
+/// Returns an error, its causes, and the members of an `AggregateError`, which Jest 30 writes in a
+/// row.
 fn errors(
     collector: &mut ResultCollector<'_>,
     text: &str,
@@ -261,7 +261,7 @@ fn errors(
             ));
         }
         match found.last_mut() {
-            // One that wraps another says the same, and not where.
+            // A wrapping error repeats the message without the place.
             Some(last) if last.message == error.message => last.stack = error.stack,
             _ => found.push(error),
         }
@@ -272,7 +272,7 @@ fn errors(
     }
 }
 
-/// The text is a stack; values stand beside it.
+/// Parses an error. The text is a stack; values have fields of their own.
 fn error(
     collector: &mut ResultCollector<'_>,
     text: &str,
@@ -283,7 +283,7 @@ fn error(
     let (expected, actual) = values
         .map(|values| (values.expected.as_deref(), values.actual.as_deref()))
         .unwrap_or_default();
-    // Values that are told apart from the message need not stand in it, nor does the difference.
+    // The message need not repeat the values and the diff, which have fields of their own.
     let (message, diff) = match (
         message.split_once("\n\n- Expected"),
         message.split_once("\n\nExpected:"),
@@ -300,7 +300,7 @@ fn error(
     error
 }
 
-/// `TypeError: message` taken apart.
+/// Splits `TypeError: message`.
 fn classified(text: &str) -> (Option<&str>, &str) {
     let class = text.split_once(": ").filter(|(class, _)| {
         class
@@ -311,8 +311,7 @@ fn classified(text: &str) -> (Option<&str>, &str) {
     class.map_or((None, text), |(class, message)| (Some(class), message))
 }
 
-/// A file that did not run: its message is a block with a bullet, the code around the place, and a
-/// stack.
+/// Adds a file that did not run: its message has a bullet, a code excerpt, and a stack.
 fn file_error(collector: &mut ResultCollector<'_>, file: &JestEvent) {
     let (text, _) = visible_text::head(&file.message, crate::limits::MAX_TEST_TEXT_BYTES * 4);
     let body = text
@@ -332,7 +331,7 @@ fn file_error(collector: &mut ResultCollector<'_>, file: &JestEvent) {
             .trim()
             .to_owned()
     };
-    // Files that cannot be parsed get a page of advice first.
+    // For files with syntax errors Jest writes a page of advice first.
     let message = match body.split_once("\n    Details:\n") {
         Some((head, details)) => {
             let first = head.trim().lines().next().unwrap_or_default();
@@ -358,8 +357,8 @@ fn file_error(collector: &mut ResultCollector<'_>, file: &JestEvent) {
     collector.file_error(&file.file, phase, &message, line, column.flatten());
 }
 
-/// The place that Babel names: `SyntaxError: /p/a.js: Unexpected token (1:26)`, whose columns count
-/// from 0.
+/// Parses Babel's place: `SyntaxError: /p/a.js: Unexpected token (1:26)`, whose columns count from
+/// 0.
 fn babel(text: &str) -> Option<Frame> {
     let line = text
         .lines()

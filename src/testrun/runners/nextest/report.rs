@@ -1,14 +1,13 @@
-//! `cargo nextest`, by the `JUnit` XML of a profile of its own; what the XML leaves out stands on
-//! stderr.
+//! Parser for `cargo nextest`: the `JUnit` XML of a profile of its own, and stderr for the rest.
 //!
-//! The XML is written when the run ends, and says nothing of ignored tests. Of a run that was ended
-//! before, the lines on stderr tell what became of each test
+//! nextest writes the XML at the end of the run, without ignored tests. If the run was ended
+//! before, the lines on stderr have the result of each test
 //! (<https://nexte.st/docs/machine-readable/junit/>). A program with a harness of its own need not
 //! name its tests (<https://nexte.st/docs/design/custom-test-harnesses/>).
 
 use crate::testrun::prelude::*;
 
-/// Reads the XML, and stderr for what is not in it.
+/// Parses the XML, and stderr for the rest.
 pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     let mut collector = ResultCollector::new(sources.root);
     let (begun, ended) = junit::cases(sources.report, bound, |element| {
@@ -19,7 +18,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     collector.results.build_failed = rust_text::compile_errors(&mut collector, &stderr);
     let mut slow: Vec<String> = Vec::new();
     let mut expected = None;
-    // What failed is told once more after the summary.
+    // Failures are repeated after the summary.
     let mut summed_up = false;
     for line in lines::lines(sources.stderr, bound) {
         let line = String::from_utf8_lossy(line);
@@ -73,7 +72,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             collector.unfinished(id);
         }
     }
-    // A program that nextest asked for its tests, and that named none, was not run.
+    // A program that listed no tests for nextest was not run.
     for name in sources.own_harness {
         let is_of = |id: &str| {
             let program = id.split(' ').next().unwrap_or_default();
@@ -86,10 +85,10 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     collector.results
 }
 
-/// `PASS [   0.007s] ( 1/11) demo-core tests::adds`, taken apart.
+/// Splits `PASS [   0.007s] ( 1/11) demo-core tests::adds`.
 fn status_line(line: &str) -> Option<(&str, Option<f64>, String)> {
     let (word, rest) = line.split_once(" [")?;
-    // `TRY 2 FAIL`, of a test that is tried again.
+    // `TRY 2 FAIL`, of a retried test.
     let word = word
         .strip_prefix("TRY ")
         .and_then(|rest| rest.split_once(' '))
@@ -114,8 +113,7 @@ fn status_line(line: &str) -> Option<(&str, Option<f64>, String)> {
 
 fn add(collector: &mut ResultCollector<'_>, element: junit::JunitCase) {
     let (out, err) = (element.out.text(), element.err.text());
-    // The class is the binary's id; together with the name it is what nextest itself calls the
-    // test.
+    // The class is the binary's id; with the name it is nextest's own name of the test.
     let fault = element.faults.first();
     let state = match fault {
         Some(fault) if fault.kind == "test timeout" => State::TimedOut,
@@ -176,13 +174,13 @@ fn add(collector: &mut ResultCollector<'_>, element: junit::JunitCase) {
     collector.add(case);
 }
 
-/// Whether libtest has announced a test, and never told how it ended: the test has ended the
+/// Returns true if libtest announced a test and never reported its end: the test has ended the
 /// process.
 fn is_cut_off(out: &str) -> bool {
     out.trim_start().starts_with("running 1 test\n") && !out.contains("\ntest result: ")
 }
 
-/// What libtest says of the failure in a test's stdout, and what the test itself wrote.
+/// Splits a test's stdout into libtest's report of the failure and the test's own output.
 fn own_output(out: &str) -> (&str, &str) {
     let text = out.trim_start_matches('\n');
     let text = text.strip_prefix("running 1 test\n").unwrap_or(text);

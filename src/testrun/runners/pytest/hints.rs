@@ -1,5 +1,5 @@
-//! What a run of pytest lacked, as far as its own words tell it: a plugin, or the project on
-//! Python's path.
+//! Missing parts of a pytest run, according to its messages: a plugin, or the project on Python's
+//! path.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::testrun::model::{TestReport, TestStatus};
 use crate::testrun::project::disk::ProjectTree as _;
 use crate::text::escape::{show, show_path};
 
-/// Options that plugins bring, by how they begin.
+/// Options of plugins, by prefix.
 const PLUGINS: [(&str, &str); 8] = [
     ("--cov", "pytest-cov"),
     ("--no-cov", "pytest-cov"),
@@ -20,10 +20,10 @@ const PLUGINS: [(&str, &str); 8] = [
     ("--reruns", "pytest-rerunfailures"),
 ];
 
-/// How pytest begins what it says of an option that nobody has declared (`argparse`).
+/// Prefix of pytest's message for an undeclared option (`argparse`).
 const UNKNOWN: &str = "unrecognized arguments: ";
 
-/// The next step for who lacks something; none if that is not known.
+/// Returns the next step if a plugin or module is missing; `None` if it is unknown.
 pub fn hint(context: &RunContext<'_>, report: &TestReport) -> Option<String> {
     if report.status == TestStatus::ConfigError {
         let said = report
@@ -57,7 +57,7 @@ fn plugin_hint(context: &RunContext<'_>, report: &TestReport, options: &str) -> 
     }
 }
 
-/// The plugin that brings the first of these options that one is known for.
+/// Returns the plugin of the first of these options that has a known one.
 fn plugin_of(options: &str) -> Option<&'static str> {
     options.split_whitespace().find_map(|word| {
         let is_short = word.starts_with("-n") && !word.starts_with("--");
@@ -68,7 +68,7 @@ fn plugin_of(options: &str) -> Option<&'static str> {
     })
 }
 
-/// Of a module that is not found and lies in the project all the same.
+/// Returns the hint for a missing module that is a part of the project.
 fn module_hint(context: &RunContext<'_>, report: &TestReport) -> Option<String> {
     let of_files = report.file_errors.iter().map(|error| &error.message);
     let of_tests = report
@@ -109,7 +109,8 @@ fn module_hint(context: &RunContext<'_>, report: &TestReport) -> Option<String> 
     ))
 }
 
-/// The whole package that an import did not find. A module that a package lacks is none.
+/// Returns the whole package that an import did not find. A missing submodule of a package does not
+/// count.
 fn missing_module(message: &str) -> Option<&str> {
     let (_, rest) = message.split_once("No module named '")?;
     let name = rest.split('\'').next()?;

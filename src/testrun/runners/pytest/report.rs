@@ -1,5 +1,4 @@
-//! pytest from 6 on, through the bundled plugin (`replay_pytest.py`), which says what its events
-//! are.
+//! Parser for pytest's events, which the bundled plugin (`replay_pytest.py`) documents.
 
 use crate::limits::{MAX_KEPT_TESTS, MAX_TEST_ERRORS, MAX_TEST_FRAMES};
 use crate::testrun::prelude::*;
@@ -37,15 +36,15 @@ struct PytestEvent {
     count: u64,
 }
 
-/// What the project's own configuration leaves out.
+/// Tests that the project's own configuration omits.
 #[derive(Default)]
 struct PytestLeftOut {
     options: Vec<String>,
-    /// The call has a filter of its own, which leaves tests out as well.
+    /// `true` if the call has a filter of its own, which deselects tests as well.
     is_asked: bool,
-    /// Tests that were taken from the list without a word.
+    /// Number of tests removed from the list without a report.
     dropped: u64,
-    /// Files and directories that were not looked into, and how many there are.
+    /// Files and directories that were not collected, and their number.
     ignored: Vec<String>,
     count: u64,
 }
@@ -72,7 +71,7 @@ struct PytestTest {
     seconds: f64,
     reruns: u64,
     rerun: bool,
-    /// The test itself was called, or left itself out.
+    /// `true` if the test itself was called, or skipped itself.
     is_called: bool,
 }
 
@@ -113,7 +112,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             "options" => {
                 (reader.left_out.is_asked, reader.left_out.options) = (event.asked, event.options)
             }
-            // Every worker of xdist tells it.
+            // Every worker of xdist reports it.
             "collect_error" if broken.len() < MAX_KEPT_TESTS && broken.insert(event.id.clone()) => {
                 reader.collect_error(&event);
             }
@@ -144,7 +143,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
         }
     }
     let stderr = String::from_utf8_lossy(sources.stderr);
-    // Of one whose tests had ended `held` tells more.
+    // After the end of the tests `held` has more details.
     let ended_at = python_text::ended_at(&stderr).filter(|_| !reader.collector.results.ended);
     for frames in ended_at
         .filter(|frames| frames.iter().any(|frame| !stack::is_library(&frame.file)))
@@ -168,9 +167,9 @@ struct PytestReader<'a> {
     begun: usize,
     collected: u64,
     left_out: PytestLeftOut,
-    /// Files of tests that were deselected.
+    /// Test files with deselected tests.
     emptied: HashSet<String>,
-    /// Files that left themselves out.
+    /// Files that skipped themselves.
     modules: HashSet<String>,
 }
 
@@ -210,7 +209,7 @@ impl PytestReader<'_> {
         let case = &mut running.case;
         match (event.outcome.as_str(), event.when.as_str()) {
             ("rerun", _) => running.rerun = true,
-            // A worker of xdist died; nothing more will be told of the test.
+            // A worker of xdist died; no more events of the test will come.
             ("failed", "???") => {
                 case.state = State::Crashed;
                 case.errors.extend(
@@ -275,7 +274,7 @@ impl PytestReader<'_> {
 
     fn end(&mut self, mut running: PytestTest) {
         if running.case.state == State::Passed && !running.is_called {
-            // `--setup-plan` tells only of set-up and tear-down.
+            // `--setup-plan` reports set-up and tear-down alone.
             running.case.state = State::NotRun;
         }
         running.case.duration_ms = millis(running.seconds);
@@ -290,7 +289,7 @@ impl PytestReader<'_> {
         let place = stack::place_in(&event.message, &absolute)
             .or_else(|| stack::place_in(&event.message, file))
             .or_else(|| Some((event.line?, None)));
-        // What it imports may be what is broken.
+        // The cause may be in an imported file.
         let frame = |line: &str| {
             let (file, line) = line.split_once(": in ")?.0.rsplit_once(':')?;
             Some(Frame {
@@ -306,7 +305,7 @@ impl PytestReader<'_> {
             .lines()
             .take_while(|line| !line.starts_with("E "));
         let mut frames: Vec<Frame> = traced.filter_map(frame).collect();
-        // A file that cannot be parsed is no frame: its place stands in the error.
+        // A file with a syntax error has no frame: its place is in the error.
         frames.extend(message.lines().next().and_then(python_text::frame));
         frames.reverse();
         let (line, column) = stack::to_mend(place, &frames, file, &mut message).unzip();
@@ -314,7 +313,7 @@ impl PytestReader<'_> {
             .file_error(file, Phase::Collect, &message, line, column.flatten());
     }
 
-    /// What a thread or a finalizer raised: the error that the runner takes for a warning.
+    /// Adds an exception of a thread or a finalizer, which pytest reports as a warning.
     fn leak(&mut self, event: &PytestEvent) {
         let class = event.class.as_deref().unwrap_or_default();
         let class = class
@@ -332,8 +331,8 @@ impl PytestReader<'_> {
             .run_error(Some(class), &message, frames.unwrap_or_default());
     }
 
-    /// A file that left itself out before its tests were known: one test that was skipped, as
-    /// pytest itself counts it.
+    /// Adds a file that skipped itself before its tests were known: one skipped test, as pytest
+    /// counts it.
     fn module_skipped(&mut self, event: &PytestEvent) {
         let Some(file) = event.file.as_deref() else {
             return;
@@ -363,8 +362,8 @@ impl PytestReader<'_> {
             .map(|path| self.collector.path(path));
         let told = told.collect();
         self.collector.results.told = told;
-        // Whoever asked for a filter knows that it leaves out tests. What the project leaves out
-        // did not run.
+        // A caller with a filter expects deselected tests. Tests that the project deselects did not
+        // run.
         if is_asked {
             for file in std::mem::take(&mut self.emptied) {
                 self.collector.seen(&file);
@@ -408,7 +407,7 @@ impl PytestReader<'_> {
     }
 }
 
-/// `1 test was`, `2 tests were`.
+/// Returns `1 test was` or `2 tests were`.
 fn tests_were(count: u64) -> String {
     if count == 1 {
         "1 test was".to_owned()
@@ -417,7 +416,7 @@ fn tests_were(count: u64) -> String {
     }
 }
 
-/// The file, the classes and the name in a node id; parameters may hold anything.
+/// Splits a node id into file, classes and name; parameters may contain any characters.
 fn taken_apart(id: &str) -> (&str, Vec<&str>, &str) {
     let (path, parameters) = id.split_at(id.find('[').unwrap_or(id.len()));
     let mut parts = path.split("::");
@@ -434,7 +433,7 @@ fn error(collector: &mut ResultCollector<'_>, event: &PytestEvent) -> Option<Tes
         Some(subtest) => format!("[{subtest}] {}", failure.message),
         None => failure.message.clone(),
     };
-    // The class stands in front of most messages.
+    // Most messages start with the class.
     let class = event.class.as_deref();
     let text = class
         .and_then(|class| message.strip_prefix(class)?.strip_prefix(": "))
@@ -467,7 +466,7 @@ fn frames(stack: &[PytestPlace]) -> Vec<Frame> {
     stack.iter().take(MAX_TEST_FRAMES * 4).map(frame).collect()
 }
 
-/// What pytest marks as the error in a traceback (`E   `), or all of it.
+/// Returns the lines that pytest marks as the error in a traceback (`E   `), or the whole text.
 fn last_error(message: &str) -> String {
     let marked: Vec<_> = message
         .lines()

@@ -1,4 +1,4 @@
-//! Vitest 3 to 5, through the bundled reporter (`reporter.mjs`), which says what its events are.
+//! Parser for Vitest's events, which the bundled reporter (`reporter.mjs`) documents.
 
 use crate::limits::{MAX_KEPT_TESTS, MAX_TEST_FRAMES};
 use crate::testrun::prelude::*;
@@ -76,7 +76,7 @@ struct VitestFile {
     order: usize,
     collected: u64,
     seen: u64,
-    /// Ids of tests that have begun, and no more, in order.
+    /// Ids of running tests, with their order.
     running: HashMap<String, usize>,
 }
 
@@ -84,7 +84,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     let mut collector = ResultCollector::new(sources.root);
     let mut files: HashMap<String, VitestFile> = HashMap::new();
     let (mut begun, mut closes) = (0, false);
-    // Those of which nothing has been heard yet.
+    // Files without an event so far.
     let mut planned: BTreeSet<String> = BTreeSet::new();
     for event in lines::events::<VitestEvent>(sources.report, bound) {
         if matches!(
@@ -134,7 +134,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
                 add(&mut collector, &event);
             }
             "file_end" => {
-                // Where tests were found, the file could be loaded.
+                // If tests were found, the file was loaded.
                 let loaded = files
                     .remove(&key(&event))
                     .is_some_and(|open| open.collected > 0);
@@ -148,7 +148,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
                 collector.results.ended = true;
                 collector.results.snapshots = event.snapshots;
                 collector.results.passed = Some(event.reason.as_deref() == Some("passed"));
-                // What `bail` keeps from beginning is not to blame for the end.
+                // Files that `bail` keeps from starting did not cause the end.
                 let is_stopped = event.reason.as_deref() == Some("interrupted");
                 for file in &event.open {
                     if is_stopped {
@@ -203,7 +203,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             collector.unfinished(id);
         }
     }
-    // A global set-up that fails ends the run before the first file begins.
+    // If a global set-up fails, the run ends before the first file begins.
     let is_stopped = collector.results.files.is_empty() && collector.results.passed == Some(false);
     if !collector.results.ended || is_stopped {
         for file in &planned {
@@ -213,7 +213,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     collector.results
 }
 
-/// A file, once for each project.
+/// Returns the key of a file, different for each project.
 fn key(event: &VitestEvent) -> String {
     of_project(event.project.as_deref(), &event.file)
 }
@@ -305,7 +305,7 @@ fn frames(failure: &VitestFailure) -> Vec<Frame> {
         .collect()
 }
 
-/// The message with its cause.
+/// Returns the message with its cause.
 fn message(failure: &VitestFailure) -> String {
     match failure.cause.as_deref().filter(|cause| !cause.is_empty()) {
         Some(cause) => format!("{}\ncaused by: {cause}", failure.message),
@@ -314,14 +314,14 @@ fn message(failure: &VitestFailure) -> String {
 }
 
 fn error(collector: &mut ResultCollector<'_>, failure: &VitestFailure) -> TestError {
-    // What it comes from is told by itself.
+    // A related error is reported separately.
     let text = if failure.related.is_empty() {
         message(failure)
     } else {
         failure.message.clone()
     };
     let mut error = collector.error(failure.name.as_deref(), &text);
-    // Both are told for errors without values too, as texts of `undefined`.
+    // Errors without values have both fields too, as the text `undefined`.
     if failure.diff.is_some() {
         error.expected = failure.expected.as_deref().map(|text| collector.text(text));
         error.actual = failure.actual.as_deref().map(|text| collector.text(text));
@@ -464,7 +464,7 @@ mod tests {
                 vec![text("bad.test.ts")]
             )
         );
-        // What a run that has ended did not begin is told by its end.
+        // The end event accounts for files that never began.
         let end = serde_json::json!({"ev": "end", "reason": "passed", "open": [], "errors": []});
         assert_eq!(of(&[&events[..4], &[end]].concat()), (vec![], vec![]));
     }
