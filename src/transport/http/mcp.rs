@@ -459,7 +459,7 @@ fn finish(
 }
 
 /// Returns the session id of a request without a body.
-fn named<'a>(headers: &'a HeaderMap, tenant: &Tenant) -> Result<&'a str, Box<Reply>> {
+fn session_id<'a>(headers: &'a HeaderMap, tenant: &Tenant) -> Result<&'a str, Box<Reply>> {
     let is_stateless = mirrored(headers)
         .version
         .and_then(Revision::parse)
