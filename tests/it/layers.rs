@@ -329,6 +329,38 @@ fn circles(mut arrows: BTreeMap<String, BTreeSet<String>>) -> BTreeMap<String, B
     }
 }
 
+/// The picture in ARCHITECTURE.md: a row for each layer, with thousands of lines.
+fn picture() -> String {
+    let mut lines: BTreeMap<String, usize> = BTreeMap::new();
+    for source in sources() {
+        *lines.entry(source.module().to_owned()).or_default() += source.text.lines().count();
+    }
+    let room = |name: &&str| {
+        let thousands = (lines[*name] + 500) / 1000;
+        if thousands == 0 {
+            (*name).to_owned()
+        } else {
+            format!("{name} {thousands}")
+        }
+    };
+    let row = |names: &&[&str]| names.iter().map(room).collect::<Vec<_>>().join("   ");
+    LAYERS.iter().map(row).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn architecture_shows_the_layers() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("ARCHITECTURE.md");
+    let text = fs::read_to_string(&path).unwrap();
+    let (before, rest) = text.split_once("```text\n").unwrap();
+    let (shown, after) = rest.split_once("```").unwrap();
+    let picture = format!("{}\n", picture());
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        fs::write(&path, format!("{before}```text\n{picture}```{after}")).unwrap();
+    } else {
+        assert_eq!(shown, picture, "UPDATE_EXPECT=1 draws it anew");
+    }
+}
+
 fn layer(module: &str) -> Option<usize> {
     LAYERS.iter().position(|names| names.contains(&module))
 }
@@ -382,13 +414,112 @@ fn inside_a_room_imports_go_one_way() {
 }
 
 #[test]
-fn a_file_has_at_most_600_lines() {
+fn file_has_at_most_1000_lines() {
     let long: Vec<_> = sources()
         .iter()
         .filter(|source| !source.is_test() && source.text.lines().count() > MAX_LINES)
         .map(|source| format!("src/{}: {} lines", source.name, source.text.lines().count()))
         .collect();
     assert_eq!(long, Vec::<String>::new());
+}
+
+/// Words with which a header or a doc comment would be a riddle: it begins with the noun or the verb.
+const OPENERS: [&str; 17] = [
+    "What", "Who", "Whom", "Whose", "Whether", "Where", "When", "How", "Why", "That", "Which",
+    "As", "Those", "Nothing", "Nobody", "Whoever", "Whatever",
+];
+
+/// Words of which no test's name tells what they stand for.
+const PRONOUNS: [&str; 10] = [
+    "what", "who", "whom", "whose", "where", "which", "nobody", "nothing", "whoever", "whatever",
+];
+
+/// Participles and pronouns: as the whole name of a type they name nothing.
+const NO_TYPES: [&str; 24] = [
+    "Kept", "Held", "Seen", "Asked", "Named", "Found", "Shown", "Told", "Said", "With", "What",
+    "Meant", "Given", "Taken", "Made", "Left", "Known", "Gone", "Done", "Settled", "Undone",
+    "Lost", "Wanted", "Coming",
+];
+
+/// Longest name of a test, in bytes.
+const MAX_TEST_NAME: usize = 60;
+
+/// Faults of one file's words, each with its line.
+fn unplain(text: &str) -> Vec<String> {
+    let first = |text: &str| {
+        let end = text.find(|next: char| !next.is_alphanumeric());
+        text[..end.unwrap_or(text.len())].to_owned()
+    };
+    let mut faults = Vec::new();
+    let (mut is_inside, mut is_test) = (false, false);
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim_start();
+        let comment = line.strip_prefix("//! ").or(line.strip_prefix("/// "));
+        let opener = comment.map(first).filter(|_| !is_inside);
+        is_inside = line.starts_with("//!") || line.starts_with("///");
+        if opener.is_some_and(|word| OPENERS.contains(&word.as_str())) {
+            faults.push(format!("{}: {line}", index + 1));
+        }
+        is_test |= line.starts_with("#[test]");
+        if let Some((_, rest)) = line.split_once("fn ").filter(|_| is_test) {
+            let name = rest.split(['(', '<']).next().unwrap_or_default();
+            let has_pronoun = name.split('_').any(|word| PRONOUNS.contains(&word));
+            if has_pronoun || name.starts_with("it_") || name.len() > MAX_TEST_NAME {
+                faults.push(format!("{}: fn {name}", index + 1));
+            }
+            is_test = false;
+        }
+        let kinds = ["struct ", "enum ", "trait ", "type "];
+        let item = line
+            .trim_start_matches("pub ")
+            .trim_start_matches("pub(super) ")
+            .trim_start_matches("pub(crate) ");
+        let name = kinds
+            .iter()
+            .find_map(|kind| item.strip_prefix(kind))
+            .map(first);
+        if name.is_some_and(|name| NO_TYPES.contains(&name.as_str())) {
+            faults.push(format!("{}: {line}", index + 1));
+        }
+    }
+    faults
+}
+
+#[test]
+fn comments_tests_and_types_have_plain_words() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let files =
+        ["src", "tests", "benches", "fuzz/fuzz_targets"].map(|dir| WalkDir::new(root.join(dir)));
+    let mut faults = Vec::new();
+    for file in files.into_iter().flatten().map(Result::unwrap) {
+        if file
+            .path()
+            .extension()
+            .is_some_and(|extension| extension == "rs")
+        {
+            let name = file.path().strip_prefix(root).unwrap().display();
+            let text = fs::read_to_string(file.path()).unwrap();
+            faults.extend(
+                unplain(&text)
+                    .into_iter()
+                    .map(|fault| format!("{name}:{fault}")),
+            );
+        }
+    }
+    assert_eq!(faults.len(), 0, "{}", faults.join("\n"));
+}
+
+#[test]
+fn unplain_words_are_found() {
+    let text = "//! What it is.\n/// Returns true.\n/// Whether it is.\n\n/// Whether not.\n\
+                pub struct Kept;\nstruct KeptFile;\n#[test]\nfn who_is_there() {}\nfn what() {}\n";
+    let faults = [
+        "1: //! What it is.",
+        "5: /// Whether not.",
+        "6: pub struct Kept;",
+        "9: fn who_is_there",
+    ];
+    assert_eq!(unplain(text), faults);
 }
 
 #[test]
