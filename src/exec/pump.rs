@@ -1,4 +1,4 @@
-//! The thread of one background command: carries its output away and follows it to its end.
+//! Thread of one background command: reads its output and follows it to its end.
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -12,19 +12,19 @@ use super::capture::without_partial_character;
 use super::course::Course;
 use crate::sandbox::Event;
 
-/// What the thread holds. Dropping it, also while a panic unwinds, ends the command and says so.
+/// State of the thread. Dropping it, also in a panic, ends the command and reports that.
 pub(super) struct Pump {
     pub(super) background: Arc<Background>,
     pub(super) course: Course,
-    /// Half a character at the end of each stream: the other stream shall not come between its
-    /// halves.
+    /// Incomplete character at the end of each stream, held back so that the other stream cannot
+    /// split it.
     pub(super) partial: [Vec<u8>; 2],
-    /// Hears of its end.
+    /// Callback for the end of the command.
     pub(super) listener: Arc<Listener>,
 }
 
 impl Pump {
-    /// Follows the command until it has ended and all its output is taken.
+    /// Follows the command until it has ended and all its output is read.
     pub(super) fn run(mut self) {
         let state = self
             .follow()
