@@ -1,5 +1,4 @@
-//! Undoing entries: what is asked for, what stands against it, and what it came to. An undo is an
-//! entry of its own.
+//! Undo of entries: options, conflicts and result. An undo is an entry of its own.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::File;
@@ -9,7 +8,7 @@ use rustix::fs::{AtFlags, unlinkat};
 
 use super::bytes::Bytes;
 use super::conflict::{Check, Conflict, Part, select};
-use super::entry::{Change, Entry, Kept, Place};
+use super::entry::{Change, Entry, Place, StoredFile};
 use super::error::JournalError;
 use super::keeping::Keeping;
 use super::log::{Event, Kind};
@@ -18,68 +17,67 @@ use super::object::{self, Id, Stat};
 use super::passes::Undo;
 use super::same::{Same, Selected};
 use super::store::Store;
-use super::survey::{Look, Survey};
+use super::survey::{Survey, SurveyGoal};
 use super::units::{Custody, Places, Search, Units};
 use crate::limits::JOURNAL_DEPTH;
 
-/// How to undo.
+/// Options of an undo.
 #[derive(Clone, Copy, Default)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is set by itself, and named where it is set"
 )]
 pub struct Options<'a> {
-    /// Only what is at or below these places, before or after; everything, if there are none.
+    /// Only changes at or below these places, before or after; everything, if empty.
     pub paths: &'a [Place],
-    /// Of that, nothing at or below these.
+    /// Exceptions: places whose content is left alone.
     pub except: &'a [Place],
-    /// Says what would be done, and does nothing.
+    /// Only reports the changes, without making them.
     pub dry_run: bool,
-    /// In spite of conflicts. What others have made is taken away, and kept in the entry of the
-    /// undo. For people only.
+    /// Ignores conflicts. Objects of others are moved into the entry of the undo. For people only.
     pub force: bool,
-    /// Does not ask the changer: the operator keeps these paths as they are (--freeze-sinks).
+    /// Skips the changer: the operator freezes these paths (--freeze-sinks).
     pub freezes: bool,
-    /// Undoes single files of units. Set for undos of the server itself.
+    /// Undoes single files of units. Set for undos by the server itself.
     pub splits_units: bool,
-    /// Places that are not to be named besides those that are undone.
+    /// Further places that must not be named.
     pub hides: Option<&'a dyn Fn(&Place) -> bool>,
-    /// Asked all the time, whether it is still wanted. What is not is taken back.
+    /// Polled during the undo; if it returns false, the undo is rolled back.
     pub wanted: Option<&'a dyn Fn() -> bool>,
-    /// Memory that it reads with.
+    /// Policy for the memory of entries.
     pub memory: Memory,
 }
 
-/// What undoing came to.
+/// Result of an undo.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// What is undone, or would be.
+    /// Changes that were undone, or would be.
     pub undone: Vec<(Place, Change)>,
-    /// If there are any, nothing was done, unless it was forced.
+    /// Conflicts. If there are any, nothing was undone, unless forced.
     pub conflicts: Vec<Conflict>,
-    /// The entry of the undo, if there is one.
+    /// Number of the undo's entry, if there is one.
     pub number: Option<u64>,
-    /// Files and new directories beside what is undone that others changed or made since. They
+    /// Files and new directories beside the undone ones that others changed or made since. They
     /// stay.
     pub others: Vec<Place>,
-    /// Repositories of which objects that the calls made stay, until `git gc` removes them.
+    /// Repositories that keep objects made by the calls, until `git gc` removes them.
     pub objects: Vec<Place>,
 }
 
 impl Store {
-    /// Undoes these entries as one, under the title of the call that asks for it.
+    /// Undoes these entries as one, under the title of the requesting call.
     pub fn undo(
         &self,
         numbers: &[u64],
         title: &str,
         options: Options<'_>,
     ) -> Result<Outcome, JournalError> {
-        // Nobody else waits for this memory: the lock comes after it.
+        // Reserved before the lock is taken, so that no other process waits for this memory.
         let _working = self.memory_of_undo(numbers, options.memory)?;
         self.undo_locked(&self.lock()?, numbers, title, options, true)
     }
 
-    /// `takes_back`: what fails half-way is undone again.
+    /// Undoes the entries under the lock. With `takes_back`, a failed undo is rolled back.
     #[expect(
         clippy::too_many_lines,
         reason = "one step after the other, each with what the ones before found"
@@ -92,7 +90,7 @@ impl Store {
         options: Options<'_>,
         takes_back: bool,
     ) -> Result<Outcome, JournalError> {
-        // What is taken back is taken back whole.
+        // A rollback itself is never cancelled.
         let goes_on = || options.wanted.is_none_or(|wanted| wanted()) || !takes_back;
         let mut entries = BTreeMap::new();
         for number in numbers {
@@ -201,7 +199,7 @@ impl Store {
         if options.dry_run || !outcome.conflicts.is_empty() && !can_be_forced {
             return Ok(outcome);
         }
-        // The last part makes an undo of the whole.
+        // The last part completes an undo of the whole.
         let [all, _] = select(&entry, places, &units, &[], &[]);
         let is_whole = all
             .iter()
@@ -212,7 +210,7 @@ impl Store {
             Kind::PartialUndo
         };
         let mut recorder = self.begin_as(lock, title, numbers.to_vec(), kind)?;
-        // Nothing is taken away that is not kept.
+        // Nothing is removed without being saved.
         recorder.keeping = Keeping {
             most_bytes: u64::MAX,
             ..Keeping::default()
@@ -287,7 +285,7 @@ impl Store {
         Ok(outcome)
     }
 
-    /// The entries that are newer.
+    /// Returns the newer entries.
     pub(super) fn later(
         &self,
         oldest: u64,
@@ -306,7 +304,7 @@ impl Store {
         Ok(later)
     }
 
-    /// The passes go no deeper.
+    /// Fails for directories that are too deep for the passes.
     fn reaches<'p>(&self, mut dirs: impl Iterator<Item = &'p Place>) -> Result<(), JournalError> {
         let deep = dirs.find(|place| place.depth() > JOURNAL_DEPTH);
         deep.map_or(Ok(()), |place| {
@@ -316,7 +314,7 @@ impl Store {
         })
     }
 
-    /// What is there now. A directory that stands where one was left that is gone stands for it.
+    /// Surveys the current state. A new directory at the place of a removed one stands for it.
     fn survey(
         &self,
         entry: &Entry,
@@ -324,8 +322,14 @@ impl Store {
         wanted: &dyn Fn() -> bool,
     ) -> Result<Survey, JournalError> {
         loop {
-            let survey = Survey::of(&self.roots, entry, &|id| same.first(id), Look::All, wanted)?;
-            // Behind each there may be more.
+            let survey = Survey::of(
+                &self.roots,
+                entry,
+                &|id| same.first(id),
+                SurveyGoal::All,
+                wanted,
+            )?;
+            // Each match may reveal further ones.
             let is_gone = |(_, gone): &&(Id, Id)| !survey.dirs.contains_key(gone);
             let Some((there, gone)) = survey.stand_ins.iter().find(is_gone) else {
                 return Ok(survey);
@@ -334,12 +338,12 @@ impl Store {
         }
     }
 
-    /// Objects of which only the store's link is known any more, as they are.
+    /// Returns the current state of objects of which only a link in the store is known.
     fn kept_now(
         &self,
         entry: &Entry,
         survey: &Survey,
-        later: &HashMap<Id, Vec<Kept>>,
+        later: &HashMap<Id, Vec<StoredFile>>,
         same: &Same,
         wanted: &dyn Fn() -> bool,
     ) -> Result<HashMap<Id, Stat>, JournalError> {
@@ -390,7 +394,7 @@ impl Store {
         part.changes(&self.root_ids)
     }
 
-    /// Lets go of links to what is in the tree again.
+    /// Removes links to objects that exist in the tree again.
     fn let_go(&self, entry: &Entry, back: &HashSet<Id>) -> Result<(), JournalError> {
         let olds = back
             .iter()
@@ -408,10 +412,10 @@ impl Store {
     }
 }
 
-/// Returns the links of later entries, and the copies of undos. A copy of another entry is of
-/// another version.
-fn kept_by_later(later: &[Arc<Entry>], first: impl Fn(Id) -> Id) -> HashMap<Id, Vec<Kept>> {
-    let mut by_object: HashMap<Id, Vec<Kept>> = HashMap::new();
+/// Returns the links saved by later entries, and the copies saved by undos. Copies of other entries
+/// hold other versions.
+fn kept_by_later(later: &[Arc<Entry>], first: impl Fn(Id) -> Id) -> HashMap<Id, Vec<StoredFile>> {
+    let mut by_object: HashMap<Id, Vec<StoredFile>> = HashMap::new();
     for entry in later {
         for old in entry.olds.values().filter(|old| !old.kept.is_empty()) {
             let kept = old
@@ -427,7 +431,8 @@ fn kept_by_later(later: &[Arc<Entry>], first: impl Fn(Id) -> Id) -> HashMap<Id, 
     by_object
 }
 
-/// Which objects are again what they were, so that older entries can be undone, too.
+/// Returns events that declare restored objects equal to their old versions, so that older entries
+/// can be undone, too.
 fn events_of_same(
     entry: &Entry,
     selected: &Selected,
@@ -453,7 +458,7 @@ fn events_of_same(
     let olds = entry.olds.values().map(|old| {
         let is_content =
             undone.contains(&old.stat.id) || old.after.is_none_or(|after| !after.content);
-        // What undoing did not touch is as the entry left it.
+        // Objects that the undo did not touch are as the entry left them.
         (old.stat, old.after.map(|after| after.stat), is_content)
     });
     let news = entry.news.values().map(|new| (*new, None, true));
@@ -473,7 +478,7 @@ fn events_of_same(
     events
 }
 
-/// By name, the first of these entries that changed it: its number, and its start.
+/// Returns the first of these entries that changed each name: its number and start.
 fn first_changes(entries: &[Entry]) -> HashMap<(Id, Bytes), (u64, i64)> {
     let mut firsts = HashMap::new();
     for entry in entries {
@@ -489,7 +494,7 @@ fn first_changes(entries: &[Entry]) -> HashMap<(Id, Bytes), (u64, i64)> {
     firsts
 }
 
-/// What stood under the selected names, and does not now.
+/// Returns the objects that had selected names and do not have them now.
 fn elsewhere(entry: &Entry, survey: &Survey, selected: &Selected) -> HashSet<Id> {
     let wanted = selected.iter().filter_map(|(dir, name)| {
         let now = survey.names.get(&(*dir, name.clone())).copied().flatten();
@@ -500,7 +505,7 @@ fn elsewhere(entry: &Entry, survey: &Survey, selected: &Selected) -> HashSet<Id>
     wanted.collect()
 }
 
-/// Returns what others changed or made since, in the directories of what is undone.
+/// Returns files that others changed or made since, in the directories of the undone ones.
 fn others_since(
     entry: &Entry,
     survey: &Survey,
@@ -526,7 +531,7 @@ fn others_since(
     others.filter(|place| !hides(place)).collect()
 }
 
-/// What stood under the selected names.
+/// Returns the objects that had the selected names.
 fn restored(entry: &Entry, selected: &Selected) -> HashSet<Id> {
     selected
         .iter()
@@ -534,8 +539,8 @@ fn restored(entry: &Entry, selected: &Selected) -> HashSet<Id> {
         .collect()
 }
 
-/// Entries later than the oldest that is undone, that are not undone with it, and whose changes
-/// still stand.
+/// Returns entries that are later than the oldest undone one, are not undone with it, and are still
+/// in effect.
 fn others<'e>(
     later: &'e [Arc<Entry>],
     numbers: &[u64],

@@ -1,4 +1,4 @@
-//! Work of others that an open entry destroys.
+//! Files of others that an open entry destroys.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use super::super::{Change, Recorder, Writing};
 use super::entries::{call, edit, place, some, tell, texts, undo};
 use super::property::World;
 
-/// Replaces a file, as editors do.
+/// Replaces a file like editors do.
 fn replace(world: &World, path: &str, text: &str) {
     let temp = world.roots[0].join("temp");
     fs::write(&temp, text).unwrap();
@@ -137,7 +137,7 @@ fn overwritten_part_of_appended_file_comes_back() {
 }
 
 #[test]
-fn overwritten_part_of_large_appended_file_is_told_as_lost() {
+fn overwritten_part_of_large_appended_file_is_lost() {
     let world = World::new();
     let store = world.store();
     let path = world.roots[0].join("a");
@@ -156,7 +156,7 @@ fn overwritten_part_of_large_appended_file_is_told_as_lost() {
         drop(file);
         let entry = store.end(recorder).unwrap();
         assert_eq!(store.changes(&entry), [(place("a"), Change::Edited)]);
-        // A filesystem that shares blocks keeps it all the same.
+        // A filesystem that shares blocks saves it all the same.
         let told = undo(&store, &[entry.number]);
         assert_eq!(told.conflicts.is_empty(), store.not_kept(&entry).is_empty());
         if told.conflicts.is_empty() {
