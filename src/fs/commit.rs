@@ -1,8 +1,8 @@
-//! Gives replacements that lie ready their names: all of them, or none.
+//! Gives prepared replacements their names: all of them, or none.
 //!
-//! Other servers are kept away by a lock on the directory. Other programs know no lock: one may
-//! give the name to a file of its own, or write to the old file. So the names are exchanged, and
-//! what came out is looked at. If it is not what was expected, it gets its name back.
+//! A lock on the directory keeps other servers out. Other programs do not use it: one may rename
+//! its own file to the name, or write to the old file. So the names are exchanged, and the old file
+//! is examined. If it is not the expected one, it gets its name back.
 
 use std::ffi::OsString;
 use std::os::fd::{AsFd, OwnedFd};
@@ -29,12 +29,12 @@ use super::original::{Original, Stamp, copy, digest};
 use super::read::reader_of;
 use super::temp::{Privacy, Temp};
 
-/// A replacement that lies ready under a temporary name. Dropping it leaves everything as it was.
+/// A replacement under a temporary name. Dropping it leaves everything unchanged.
 #[derive(Debug)]
 #[must_use = "nothing is replaced until it is committed"]
 pub struct Prepared<'a> {
     pub(super) changes: &'a Changes<'a>,
-    /// The true path.
+    /// Real path of the target.
     pub(super) place: PathBuf,
     pub(super) temp: Temp,
     pub(super) name: OsString,
@@ -44,19 +44,19 @@ pub struct Prepared<'a> {
     pub(super) rules: Arc<Rules>,
 }
 
-/// The time of the last change of a replacement.
+/// Policy on the mtime of a replacement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dating {
-    /// Later than that of the file that it replaces: who goes by it sees the change.
+    /// Later than the mtime of the old file, so that tools that compare times see the change.
     Later,
-    /// What it was set to.
+    /// The time that was set before.
     Kept,
 }
 
-/// Replaces all these files or none. Fails with `Changed`, and changes nothing, if one is not what
-/// it was.
+/// Replaces all these files or none. Fails with `Changed`, without changes, if one is not the
+/// expected version.
 ///
-/// `held` are locks on all their directories; without it they are locked here.
+/// `held` are locks on all their directories; if `None`, they are locked here.
 pub fn commit_all(prepared: Vec<Prepared<'_>>, held: Option<&DirLocks>) -> Result<(), FsError> {
     let mut prepared = prepared;
     for one in &mut prepared {
@@ -70,7 +70,7 @@ pub fn commit_all(prepared: Vec<Prepared<'_>>, held: Option<&DirLocks>) -> Resul
                 .map(|one| (one.temp.dir().as_ref(), one.shown.as_path())),
         )?),
     };
-    // All before the first change: of a file with two names among them the change of one shows at
+    // All before the first change: with two links to the same file, a change of one is visible at
     // the other.
     for one in &prepared {
         one.look()?;
@@ -92,7 +92,7 @@ pub fn commit_all(prepared: Vec<Prepared<'_>>, held: Option<&DirLocks>) -> Resul
         outcome = Err(one.prepared.changed());
     }
     let Err(mut failure) = outcome else {
-        // The old files go without it.
+        // The old files are removed without the lock.
         drop(own);
         done.into_iter().for_each(Committed::finish);
         return Ok(());
@@ -114,7 +114,7 @@ pub fn commit_all(prepared: Vec<Prepared<'_>>, held: Option<&DirLocks>) -> Resul
 }
 
 impl<'a> Prepared<'a> {
-    /// Gives the file its name, whatever is there: one rename.
+    /// Gives the file its name with a single rename, replacing any existing file.
     pub(super) fn overwrite(self, held: Option<&DirLocks>, dating: Dating) -> Result<(), FsError> {
         let dir = Arc::clone(self.temp.dir());
         let _own = self.lock_if_readable(held)?;
@@ -124,7 +124,7 @@ impl<'a> Prepared<'a> {
             self.temp.date_after(Some(&there), &self.shown)?;
         }
         self.loses()?;
-        // What was there stays at hand until it is known where the directory lies.
+        // The old file is kept until the final place of the directory is known.
         if let Some(old) = &self.old {
             let _ = flock(&old.file, FlockOperation::NonBlockingLockExclusive);
         }
@@ -139,17 +139,17 @@ impl<'a> Prepared<'a> {
                         own.give_back(true)?;
                         return Err(own.failed(Errno::ISDIR));
                     }
-                    return Ok(own.committed(Undo::Exchange));
+                    return Ok(own.committed(RevertMethod::Exchange));
                 }
                 Err(Errno::NOENT) if renamed(RenameFlags::NOREPLACE).is_ok() => {
-                    return Ok(own.committed(Undo::Remove));
+                    return Ok(own.committed(RevertMethod::Remove));
                 }
                 Err(_) => {}
             }
             let undo = if own.old.is_some() {
-                Undo::Rewrite
+                RevertMethod::Rewrite
             } else {
-                Undo::Remove
+                RevertMethod::Remove
             };
             renameat(&dir, own.temp.name(), &dir, &own.name).map_err(|errno| own.failed(errno))?;
             own.temp.disarm();
@@ -158,8 +158,8 @@ impl<'a> Prepared<'a> {
         .map(Committed::finish)
     }
 
-    /// Gives the name. Takes it back if the directory was moved meanwhile to where the name is
-    /// refused.
+    /// Gives the file its name. Reverts that if the directory was moved meanwhile to a place where
+    /// the name is refused.
     fn given(
         self,
         commit: impl FnOnce(Self) -> Result<Committed<'a>, FsError>,
@@ -179,7 +179,7 @@ impl<'a> Prepared<'a> {
         give(may, || commit(self), Committed::withdraw)
     }
 
-    /// Gives the file its name if nothing has that.
+    /// Gives the file its name if that is unused.
     pub(super) fn create(self, held: Option<&DirLocks>) -> Result<(), FsError> {
         let _own = self.lock_if_readable(held)?;
         self.temp.date_after(None, &self.shown)?;
@@ -194,7 +194,7 @@ impl<'a> Prepared<'a> {
         }
     }
 
-    /// While the old file is looked at and replaced nobody begins to write to it.
+    /// Prevents new writers of the old file while it is examined and replaced.
     pub(super) fn keep_writers_out(&mut self) -> Result<(), FsError> {
         let (Some(old), Some(expected)) = (&mut self.old, &self.expected) else {
             return Ok(());
@@ -208,8 +208,8 @@ impl<'a> Prepared<'a> {
         }
     }
 
-    /// Whether the name still stands for what is to be replaced; then the replacement is made later
-    /// than that.
+    /// Fails unless the name still belongs to the expected version; then dates the replacement
+    /// later than that.
     fn look(&self) -> Result<(), FsError> {
         if self.old.is_none() {
             return Ok(());
@@ -225,8 +225,7 @@ impl<'a> Prepared<'a> {
         self.temp.date_after(Some(&there), &self.shown)
     }
 
-    /// Replaces the file and keeps the old one under the temporary name as long as the result
-    /// lives.
+    /// Replaces the file. The old one keeps the temporary name as long as the result lives.
     pub(super) fn commit(self) -> Result<Committed<'a>, FsError> {
         self.given(Self::exchange)
     }
@@ -241,15 +240,14 @@ impl<'a> Prepared<'a> {
                 &self.name,
                 RenameFlags::NOREPLACE,
             ) {
-                Ok(()) => Ok(self.committed(Undo::Remove)),
+                Ok(()) => Ok(self.committed(RevertMethod::Remove)),
                 Err(Errno::EXIST) => Err(self.changed()),
-                Err(Errno::INVAL | Errno::NOSYS) => self.rename_over(Undo::Remove),
+                Err(Errno::INVAL | Errno::NOSYS) => self.rename_over(RevertMethod::Remove),
                 Err(errno) => Err(self.failed(errno)),
             };
         };
         self.loses()?;
-        // For the time that the old file bears a temporary name: no sweep may take it for left
-        // over.
+        // Locked while the old file has a temporary name, so that no sweep removes it.
         let _ = flock(&old.file, FlockOperation::NonBlockingLockExclusive);
         match renameat_with(
             &dir,
@@ -260,9 +258,9 @@ impl<'a> Prepared<'a> {
         ) {
             Ok(()) => {}
             Err(Errno::NOENT) => return Err(self.changed()),
-            // Filesystems without exchange, NFS for one: the old bytes stay reachable by the open
-            // handle.
-            Err(Errno::INVAL | Errno::NOSYS) => return self.rename_over(Undo::Rewrite),
+            // Filesystems without exchange, such as NFS: the old content is still accessible
+            // through the descriptor.
+            Err(Errno::INVAL | Errno::NOSYS) => return self.rename_over(RevertMethod::Rewrite),
             Err(errno) => return Err(self.failed(errno)),
         }
         if let Some(expected) = &self.expected {
@@ -272,17 +270,17 @@ impl<'a> Prepared<'a> {
                 return Err(self.changed());
             }
         }
-        Ok(self.committed(Undo::Exchange))
+        Ok(self.committed(RevertMethod::Exchange))
     }
 
-    /// Gives the name back to what bears the temporary name. Whether this file has left the name:
-    /// others may have put there something newer than both, and then that has it.
+    /// Gives the name back to the file with the temporary name. Returns true if the replacement
+    /// lost the name; a newer file of another program may have it instead.
     ///
-    /// One exchange does it if it brings this file out again. If it brings out another, that is
-    /// newer than what has the name now, and the two are exchanged; so on, until what comes out is
-    /// what was put in the time before.
+    /// Usually one exchange suffices, which returns the replacement. If it returns another file,
+    /// that is newer than the file that just got the name, so the two are exchanged again. This
+    /// repeats until an exchange returns the file put in before.
     ///
-    /// A name that nothing has any more is given again only if it `may_be_new`.
+    /// An unused name is only taken again if `may_be_new`.
     pub(super) fn give_back(&mut self, may_be_new: bool) -> Result<bool, FsError> {
         let dir = Arc::clone(self.temp.dir());
         let id = |stat: Stat| -> Id { (stat.st_dev, stat.st_ino) };
@@ -295,7 +293,7 @@ impl<'a> Prepared<'a> {
             match exchanged(&self.temp, RenameFlags::EXCHANGE) {
                 Ok(()) if put_in.is_ok() && out(&self.temp) == put_in => return Ok(put_in == own),
                 Ok(()) => put_in = putting,
-                // Nothing has the name any more.
+                // The name is unused now.
                 Err(Errno::NOENT) if may_be_new => {
                     match exchanged(&self.temp, RenameFlags::NOREPLACE) {
                         Ok(()) => {
@@ -316,14 +314,14 @@ impl<'a> Prepared<'a> {
         })
     }
 
-    /// Whatever has the name is kept.
+    /// Records the loss of the file that now has the name.
     fn loses(&self) -> Result<(), FsError> {
         self.changes
             .makes_way(self.temp.dir().as_fd(), &self.place)
             .map_err(FsError::of_journal(&self.shown))
     }
 
-    fn rename_over(mut self, undo: Undo) -> Result<Committed<'a>, FsError> {
+    fn rename_over(mut self, undo: RevertMethod) -> Result<Committed<'a>, FsError> {
         let there = self.there();
         let is_expected = match (&self.expected, &self.old) {
             (Some(expected), _) => there.is_some_and(|there| expected.is_content_of(&there)),
@@ -344,8 +342,8 @@ impl<'a> Prepared<'a> {
         Ok(self.committed(undo))
     }
 
-    fn committed(mut self, undo: Undo) -> Committed<'a> {
-        if undo == Undo::Remove {
+    fn committed(mut self, undo: RevertMethod) -> Committed<'a> {
+        if undo == RevertMethod::Remove {
             self.temp.disarm();
         }
         Committed {
@@ -354,7 +352,7 @@ impl<'a> Prepared<'a> {
         }
     }
 
-    /// What has the name now.
+    /// Returns the metadata of the file that now has the name.
     fn there(&self) -> Option<Stat> {
         statat(self.temp.dir(), &self.name, AtFlags::SYMLINK_NOFOLLOW).ok()
     }
@@ -371,26 +369,27 @@ impl<'a> Prepared<'a> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Undo {
+enum RevertMethod {
     /// The file is new: remove it.
     Remove,
-    /// The old file bears the temporary name: give it its name back.
+    /// The old file has the temporary name: give it its name back.
     Exchange,
-    /// The old file has no name any more: write its bytes again.
+    /// The old file has no name: write its content again.
     Rewrite,
 }
 
-/// A replacement that can still be taken back; dropping it lets go of the old file.
+/// A replacement that can still be reverted; dropping it releases the old file.
 #[derive(Debug)]
 pub(super) struct Committed<'a> {
     prepared: Prepared<'a>,
-    undo: Undo,
+    undo: RevertMethod,
 }
 
 impl Committed<'_> {
-    /// Whether a program waits to write to the old file: what it writes would be lost with it.
+    /// Returns true if a program waits to write to the old file: its changes would be lost with the
+    /// file.
     pub(super) fn is_wanted(&self) -> bool {
-        self.undo == Undo::Exchange
+        self.undo == RevertMethod::Exchange
             && self
                 .prepared
                 .old
@@ -398,10 +397,10 @@ impl Committed<'_> {
                 .is_some_and(|old| old.leased && !is_lease_undisturbed(old.file.as_fd()))
     }
 
-    /// Takes the name from a file that may not have it. If another program moved that file aside,
-    /// the old file stays without the name.
+    /// Removes the name from a file that must not have it. If another program moved that file
+    /// aside, the name stays unused.
     fn withdraw(mut self) -> Result<(), FsError> {
-        let taken = if self.undo == Undo::Exchange {
+        let taken = if self.undo == RevertMethod::Exchange {
             self.prepared.give_back(false)
         } else {
             self.take_back()
@@ -409,20 +408,20 @@ impl Committed<'_> {
         taken.map(drop)
     }
 
-    /// Lets go of the old file for good.
+    /// Removes the old file for good.
     fn finish(mut self) {
         let Some(old) = self.prepared.old.take() else {
             return;
         };
-        // First its name.
+        // The name first.
         drop(self);
         closer::close(old.file);
     }
 
-    /// Puts the old file back, under its own identity where the filesystem can exchange names.
-    /// `false` if another program has put something else there meanwhile, which stays.
+    /// Restores the old file, with its inode if the filesystem can exchange names. Returns `false`
+    /// if another program has put a different file there meanwhile, which stays.
     pub(super) fn take_back(mut self) -> Result<bool, FsError> {
-        if self.undo == Undo::Exchange {
+        if self.undo == RevertMethod::Exchange {
             return self.prepared.give_back(true);
         }
         let Prepared {
@@ -441,7 +440,7 @@ impl Committed<'_> {
         {
             return Ok(false);
         }
-        match old.as_ref().filter(|_| self.undo == Undo::Rewrite) {
+        match old.as_ref().filter(|_| self.undo == RevertMethod::Rewrite) {
             Some(old) => rewrite(temp.dir(), name, old, shown)?,
             None => unlinkat(temp.dir(), name, AtFlags::empty()).map_err(failed)?,
         }

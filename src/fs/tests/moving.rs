@@ -5,14 +5,14 @@ use crate::policy::{Access, Grant, Policy};
 
 fn go(tree: &Fixture, from: &str, to: &str) -> Result<(), FsError> {
     move_no_clobber(
-        &UNTOLD,
+        &UNRECORDED,
         &entry(tree, from),
         &tree.policy.destination(tree.at(to)).unwrap(),
     )
 }
 
 #[test]
-fn moving_never_overwrites_and_moves_links_as_links() {
+fn move_never_overwrites_existing_file() {
     let tree = Fixture::new();
     let before = outside(&tree);
     tree.link("A/ln", "$O/secret");
@@ -67,7 +67,7 @@ fn moving_never_overwrites_and_moves_links_as_links() {
 }
 
 #[test]
-fn no_protected_path_comes_into_being_by_a_move() {
+fn move_cannot_create_protected_path() {
     let tree = Fixture::new();
     for dir in ["A/sub/hooks", "A/plain"] {
         std::fs::create_dir(tree.at(dir)).unwrap();
@@ -91,17 +91,16 @@ fn no_protected_path_comes_into_being_by_a_move() {
     );
 }
 
-/// What was opened before its directory became the parent of a protected path must not be carried
-/// out any more.
+/// Checks operations that were opened before their directory became the parent of a protected path.
 #[test]
-fn no_protected_path_comes_into_being_around_a_move() {
+fn write_after_parent_move_cannot_create_protected_path() {
     let tree = Fixture::new();
     std::fs::create_dir(tree.at("A/d")).unwrap();
     let writer = Writer::default();
     let [early, late, other] =
         ["A/d/hooks/pre-commit", "A/d/hooks", "A/d/fine"].map(|path| write(&tree, path));
     let prepared = writer
-        .telling(&UNTOLD)
+        .telling(&UNRECORDED)
         .prepare(&late, [&b"evil"[..]], None)
         .unwrap();
     let made = tree.policy.create_dir(tree.at("A/d/hooks/x")).unwrap();
@@ -110,34 +109,34 @@ fn no_protected_path_comes_into_being_around_a_move() {
     go(&tree, "A/d", "A/.claude").unwrap();
     assert!(matches!(
         writer
-            .telling(&UNTOLD)
+            .telling(&UNRECORDED)
             .replace(&early, [&b"evil"[..]], None),
         Err(FsError::Protected { .. })
     ));
     assert!(matches!(prepared.commit(), Err(FsError::Protected { .. })));
     assert!(matches!(
-        create_dir(&UNTOLD, &made),
+        create_dir(&UNRECORDED, &made),
         Err(FsError::Protected { .. })
     ));
     assert!(matches!(
-        move_no_clobber(&UNTOLD, &entry(&tree, "A/f"), &destination),
+        move_no_clobber(&UNRECORDED, &entry(&tree, "A/f"), &destination),
         Err(FsError::Protected { .. })
     ));
     assert!(matches!(
-        move_no_clobber(&UNTOLD, &entry(&tree, "A/sub"), &again),
+        move_no_clobber(&UNRECORDED, &entry(&tree, "A/sub"), &again),
         Err(FsError::AlreadyExists { .. })
     ));
     assert_eq!(names(&tree, "A/.claude"), [""; 0]);
-    // What no rule knows is made where it was asked for, by handle.
+    // A path without a rule is created by descriptor in the requested directory.
     writer
-        .telling(&UNTOLD)
+        .telling(&UNRECORDED)
         .replace(&other, [&b"fine"[..]], None)
         .unwrap();
     assert_eq!(names(&tree, "A/.claude"), ["fine"]);
 }
 
 #[test]
-fn a_file_moves_to_another_filesystem_with_what_it_has() {
+fn move_to_other_filesystem_keeps_attributes() {
     let tree = Fixture::new();
     let Ok(elsewhere) = tempfile::tempdir_in("/dev/shm") else {
         eprintln!("skipped: no second filesystem");
@@ -158,7 +157,7 @@ fn a_file_moves_to_another_filesystem_with_what_it_has() {
     tree.link("A/ln", "somewhere");
     let go = |from: &str, to: &str| {
         move_no_clobber(
-            &UNTOLD,
+            &UNRECORDED,
             &policy.entry(tree.at(from)).unwrap(),
             &policy.destination(other.join(to)).unwrap(),
         )
