@@ -1,4 +1,4 @@
-//! A Jupyter notebook as its cells: nbformat 4 (`nbformat/v4/nbformat.v4.schema.json`).
+//! Jupyter notebook, cell by cell: nbformat 4 (`nbformat/v4/nbformat.v4.schema.json`).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,7 +9,7 @@ use super::kind::{Size, picture_size};
 use super::parts::{Pages, Parts};
 use crate::text::escape::show;
 
-/// Number, kind, source and outputs of each cell.
+/// Returns number, type, source and outputs of each cell.
 pub fn text(bytes: &[u8], pages: Option<Pages>) -> Result<String, Fault> {
     let notebook: Value =
         serde_json::from_slice(bytes).map_err(|error| Fault::broken("its JSON", &error))?;
@@ -59,7 +59,8 @@ fn output(parts: &mut Parts, output: &Value) -> Result<(), Fault> {
     }
 }
 
-/// One thing in several forms: its plain text if it has one, and each picture by its name.
+/// Writes an output with several representations: its plain text if available, and a description of
+/// each picture.
 fn data(parts: &mut Parts, data: &Map<String, Value>) -> Result<(), Fault> {
     for (media_type, value) in data {
         let (value, shown) = (joined(value), show(media_type.as_bytes()));
@@ -83,7 +84,7 @@ fn data(parts: &mut Parts, data: &Map<String, Value>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A text, which may be written as a list of its lines; lines of a traceback have no ends.
+/// Joins a text, which may be a list of lines; lines of a traceback have no line ends.
 fn joined(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -108,7 +109,7 @@ fn add(parts: &mut Parts, text: &str) -> Result<(), Fault> {
     }
 }
 
-/// Without the control sequences of terminals (ECMA-48, 5.4).
+/// Removes terminal control sequences (ECMA-48, 5.4).
 fn without_colours(text: &str) -> String {
     let mut pieces = text.split("\x1b[");
     let mut plain = pieces.next().unwrap_or_default().to_owned();

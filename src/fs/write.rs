@@ -12,7 +12,7 @@ use super::attributes;
 use super::commit::{Dating, Prepared, commit_all};
 use super::dirs::make_below;
 use super::error::FsError;
-use super::locks::{DirLocks, Named, Locks, PathLock};
+use super::locks::{DirLocks, Locks, Named, PathLock};
 use super::original::{Stamp, open_original};
 use super::sweep::Sweeper;
 use super::temp::{Privacy, Temp};

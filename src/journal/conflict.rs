@@ -26,7 +26,7 @@ pub(super) struct Check<'a> {
     pub(super) kept: &'a HashMap<Id, Stat>,
     pub(super) same: &'a Same,
     pub(super) selected: &'a Selected,
-    /// Places of directories at the begin and at the end of the entry.
+    /// Places of directories at the start and at the end of the entry.
     pub(super) before: &'a HashMap<Id, Place>,
     pub(super) after: &'a HashMap<Id, Place>,
     /// Later entries that are not undone with this one.

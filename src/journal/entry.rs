@@ -1,4 +1,4 @@
-//! Entry: the objects and names that a call found at its begin and left at its end.
+//! Entry: the objects and names that a call found at its start and left at its end.
 //!
 //! An entry is a graph, not a list of paths: a name in a directory (by its identity) leads to an
 //! object. The path of a directory follows from the names that lead to it, so a move of a directory
@@ -322,7 +322,7 @@ impl Entry {
     }
 
     /// Returns the places of the directories with recorded names, derived from the names that lead
-    /// to them. `side` selects the begin or the end of the entry.
+    /// to them. `side` selects the start or the end of the entry.
     pub(super) fn places(
         &self,
         roots: &[Id],

@@ -87,7 +87,7 @@ impl Store {
         Ok(standing)
     }
 
-    /// Returns title and begin of an entry; `None` if it never began, or was removed.
+    /// Returns title and start of an entry; `None` if it never began, or was removed.
     pub fn title(&self, number: u64) -> Result<Option<(String, SystemTime)>, JournalError> {
         Ok(self
             .head(number)?

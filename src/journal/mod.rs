@@ -7,7 +7,7 @@
 //!
 //! Records refer to objects (device, inode number, birth time) and names in directories, never to
 //! paths. So renames of directories cost nothing, and an undo compares two graphs: the names at the
-//! begin of the entry and the names now. First, everything under a changed name is moved into the
+//! start of the entry and the names now. First, everything under a changed name is moved into the
 //! store, from the leaves to the roots. Then the original objects are restored, from the roots to
 //! the leaves; contents, metadata and times follow on the way up. The undo itself is recorded, so
 //! it is an entry that can be undone, also after an interruption.

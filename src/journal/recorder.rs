@@ -144,8 +144,8 @@ impl Recorder {
             .is_some_and(|is_noted| !is_noted || is_awaited())
     }
 
-    /// Returns true if [`Self::loses`], or a rename between such directories, has nothing to record
-    /// in this one: it is new, and no old object went into a new directory.
+    /// Returns true if [`Self::loses`] has nothing to record in this directory, nor has a rename
+    /// between such directories. It is new, and no old object went into a new directory.
     pub fn knows_loss(&self, dir: Id) -> bool {
         self.known.get(&dir) == Some(&false) && !self.entry.is_deep
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::bytes::Bytes;
-use super::entry::Name;
+use super::entry::NameRecord;
 
 /// Suffixes of the files that belong to an `SQLite` database (<https://sqlite.org/tempfiles.html>).
 pub(super) const SQLITE_LOGS: [&[u8]; 3] = [b"-wal", b"-shm", b"-journal"];
@@ -58,7 +58,7 @@ pub(super) fn sqlite_base(name: &[u8]) -> Option<&[u8]> {
         .filter(|base| !base.is_empty())
 }
 
-/// Returns the used names of a directory at the begin or at the end of an entry.
+/// Returns the used names of a directory at the start or at the end of an entry.
 pub(super) fn noted_names(names: &BTreeMap<Bytes, NameRecord>) -> impl Iterator<Item = &[u8]> {
     names
         .iter()
