@@ -32,7 +32,7 @@ pub fn text(bytes: &[u8], pages: Option<Pages>) -> Result<String, Fault> {
             .map(|count| format!(", run as [{count}]"))
             .unwrap_or_default();
         parts.begin(&format!("cell {number} of {}: {kind}{count}", cells.len()))?;
-        add(&mut parts, &joined(&cell["source"]))?;
+        add(&mut parts, &join_text(&cell["source"]))?;
         for output in cell["outputs"].as_array().into_iter().flatten() {
             parts.begin(&format!("output of cell {number}"))?;
             self::output(&mut parts, output)?;
@@ -43,14 +43,14 @@ pub fn text(bytes: &[u8], pages: Option<Pages>) -> Result<String, Fault> {
 
 fn output(parts: &mut Parts, output: &Value) -> Result<(), Fault> {
     match output["output_type"].as_str() {
-        Some("stream") => add(parts, &joined(&output["text"])),
-        Some("error") => match joined(&output["traceback"]) {
+        Some("stream") => add(parts, &join_text(&output["text"])),
+        Some("error") => match join_text(&output["traceback"]) {
             none if none.is_empty() => add(
                 parts,
                 &format!(
                     "{}: {}",
-                    joined(&output["ename"]),
-                    joined(&output["evalue"])
+                    join_text(&output["ename"]),
+                    join_text(&output["evalue"])
                 ),
             ),
             traceback => add(parts, &traceback),
@@ -63,7 +63,7 @@ fn output(parts: &mut Parts, output: &Value) -> Result<(), Fault> {
 /// each picture.
 fn data(parts: &mut Parts, data: &Map<String, Value>) -> Result<(), Fault> {
     for (media_type, value) in data {
-        let (value, shown) = (joined(value), show(media_type.as_bytes()));
+        let (value, shown) = (join_text(value), show(media_type.as_bytes()));
         if media_type == "text/plain" {
             add(parts, &value)?;
         } else if media_type.starts_with("image/") {
@@ -85,7 +85,7 @@ fn data(parts: &mut Parts, data: &Map<String, Value>) -> Result<(), Fault> {
 }
 
 /// Joins a text, which may be a list of lines; lines of a traceback have no line ends.
-fn joined(value: &Value) -> String {
+fn join_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Array(lines) => {

@@ -101,7 +101,7 @@ pub fn shown(
         height: image.height(),
     };
     let region = match region {
-        Some(region) => inside(region, original)?,
+        Some(region) => clip_region(region, original)?,
         None => [0, 0, original.width, original.height],
     };
     let [x, y, width, height] = region;
@@ -120,7 +120,7 @@ pub fn shown(
         {
             image = image.resize_exact(size.width, size.height, FilterType::Triangle);
         }
-        let (form, encoded) = encoded(&image, is_photo).map_err(broken)?;
+        let (form, encoded) = encode(&image, is_photo).map_err(broken)?;
         if encoded.len() <= MAX_PICTURE_BYTES {
             let is_animated = is_animated(bytes, format);
             return Ok((
@@ -139,7 +139,7 @@ pub fn shown(
 }
 
 /// Returns the part of a region that lies in the picture.
-fn inside([x, y, width, height]: Region, of: Size) -> Result<Region, Fault> {
+fn clip_region([x, y, width, height]: Region, of: Size) -> Result<Region, Fault> {
     let part = [
         x,
         y,
@@ -160,7 +160,7 @@ fn inside([x, y, width, height]: Region, of: Size) -> Result<Region, Fault> {
 
 /// Encodes a picture: as lossless PNG, or as JPEG without transparency if it is a photo or the PNG
 /// would be too large.
-fn encoded(image: &DynamicImage, is_photo: bool) -> Result<(Form, Vec<u8>), ImageError> {
+fn encode(image: &DynamicImage, is_photo: bool) -> Result<(Form, Vec<u8>), ImageError> {
     let mut bytes = Vec::new();
     let has_alpha = image.color().has_alpha();
     if !is_photo {

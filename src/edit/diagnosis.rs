@@ -3,7 +3,7 @@
 //! Rare parts of the old text lead to a few candidates, which are compared line by line. Time is
 //! limited, also for files of many megabytes. Nothing found here is ever applied.
 
-use super::error::{Cause, Character, Difference};
+use super::error::{Cause, CharacterDifference, Difference};
 use super::request::Edit;
 use super::{blocks, literal};
 use crate::cancel::Bound;
@@ -36,7 +36,7 @@ const MARGIN_BYTES: usize = 64;
 
 /// Returns the reason why the old text of `edit` is not in `text`.
 pub(super) fn diagnose(text: &str, edit: &Edit, until: Instant) -> Cause {
-    if let Some(line) = present(text, edit, until) {
+    if let Some(line) = new_text_line(text, edit, until) {
         return Cause::AlreadyApplied { line };
     }
     let search = Search {
@@ -58,14 +58,16 @@ pub(super) fn diagnose(text: &str, edit: &Edit, until: Instant) -> Cause {
         }
     }
     match best {
-        Some((score, candidate)) if score >= search.enough() => search.describe(&candidate, None),
+        Some((score, candidate)) if score >= search.min_score() => {
+            search.describe(&candidate, None)
+        }
         _ if search.is_late() => Cause::OutOfTime,
         _ => Cause::Nothing,
     }
 }
 
 /// Returns the line of the new text, unless that is too short or part of the old text.
-fn present(text: &str, edit: &Edit, until: Instant) -> Option<usize> {
+fn new_text_line(text: &str, edit: &Edit, until: Instant) -> Option<usize> {
     let new = edit.new_text.as_str();
     if new.trim().len() < MIN_PRESENT_BYTES || edit.old_text.contains(new) {
         return None;
@@ -126,11 +128,11 @@ impl Search<'_> {
     }
 
     /// Returns the position of the first differing character after `start`.
-    fn character(&self, start: usize, divergence: Divergence) -> Character {
+    fn character(&self, start: usize, divergence: Divergence) -> CharacterDifference {
         let at = start + divergence.at;
         let line_start = lines::line_start(self.text.as_bytes(), at);
         let line = lines::line_at(self.text.as_bytes(), at);
-        Character {
+        CharacterDifference {
             line,
             column: self.text[line_start..at].chars().count() + 1,
             divergence,
@@ -138,7 +140,7 @@ impl Search<'_> {
     }
 
     /// Returns the first deceptive character of a block, line by line without indent.
-    fn deceptive(&self, candidate: &Candidate) -> Option<Character> {
+    fn deceptive(&self, candidate: &Candidate) -> Option<CharacterDifference> {
         let mut at = candidate.start;
         for (line, old) in self
             .block(candidate)
@@ -314,7 +316,7 @@ impl Search<'_> {
     }
 
     /// Returns the score above which a block is worth showing: a third of the maximum.
-    fn enough(&self) -> u64 {
+    fn min_score(&self) -> u64 {
         let own = self
             .old_lines()
             .iter()
@@ -323,7 +325,7 @@ impl Search<'_> {
         own.div_ceil(3).max(1)
     }
 
-    fn describe(&self, candidate: &Candidate, character: Option<Character>) -> Cause {
+    fn describe(&self, candidate: &Candidate, character: Option<CharacterDifference>) -> Cause {
         let block = self.block(candidate);
         let first = lines::line_at(self.text.as_bytes(), candidate.start);
         let last = first + block.trim_end_matches('\n').matches('\n').count();

@@ -35,7 +35,7 @@ pub enum Cause {
     Differs {
         difference: Difference,
         /// First deceptive character, if there is one.
-        character: Option<Character>,
+        character: Option<CharacterDifference>,
         /// First line of the block, from 1.
         first: usize,
         /// Last line of the block.
@@ -60,7 +60,7 @@ pub enum Cause {
 
 /// A differing character of the file, with the old text's character.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Character {
+pub struct CharacterDifference {
     /// Line, from 1.
     pub line: usize,
     /// Column, from 1, in characters.
@@ -98,7 +98,7 @@ pub enum EditErrorKind {
         is_regex: bool,
     },
     /// A literal text that must be unique has several matches.
-    #[error("oldText is not unique: found {count} {} ({})", noun(*.kind), listed(.lines, *.count))]
+    #[error("oldText is not unique: found {count} {} ({})", noun(*.kind), format_lines(.lines, *.count))]
     NotUnique {
         /// Kind of the matches.
         kind: MatchKind,
@@ -153,7 +153,7 @@ fn noun(kind: MatchKind) -> &'static str {
     }
 }
 
-fn listed(lines: &[usize], count: usize) -> String {
+fn format_lines(lines: &[usize], count: usize) -> String {
     let mut distinct = lines.to_vec();
     distinct.dedup();
     let word = if distinct.len() == 1 && count == lines.len() {
@@ -258,7 +258,7 @@ impl fmt::Display for Cause {
                     Difference::Several => "only whitespace, case or punctuation differ",
                 };
                 write!(f, "{what} at {}", span(*first, *last))?;
-                let Some(Character {
+                let Some(CharacterDifference {
                     line,
                     column,
                     divergence,

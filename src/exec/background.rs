@@ -33,7 +33,7 @@ impl fmt::Debug for Listener {
 
 impl Listener {
     /// Reports the end of a command.
-    pub(super) fn tell(&self, command: &Background) {
+    pub(super) fn notify(&self, command: &Background) {
         if let Some(listener) = self.0.get() {
             listener(command);
         }

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use super::background::{Background, Listener, Shared, State, lock};
-use super::course::Course;
+use super::course::RunningCommand;
 use super::job::Countdown;
 use super::poll::Bell;
 use super::pump::Pump;
@@ -83,7 +83,7 @@ impl BackgroundCommands {
         let request = command.request(true, true)?;
         let place = self.place()?;
         let (job, input, output) = begin(launcher, &request, cancel)?;
-        let course = Course::new(
+        let course = RunningCommand::new(
             job,
             Streams::new([Some(output), None]),
             Countdown::new(timeout, grace),
@@ -189,7 +189,7 @@ impl BackgroundPlace<'_> {
     pub(super) fn fill(
         self,
         command: &Command<'_>,
-        course: Course,
+        course: RunningCommand,
         input: Option<OwnedFd>,
         started: Instant,
         partial: [Vec<u8>; 2],

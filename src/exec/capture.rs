@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::kept::Kept;
+use super::kept::CapturedLog;
 use super::ring::{OutputFiles, Ring};
 use crate::limits::MAX_OUTPUT_END_BYTES;
 use crate::text::fold::fold;
@@ -177,7 +177,7 @@ impl Captured {
     }
 
     /// Returns the whole output, as far as memory and file hold it.
-    pub fn log(&self) -> Kept {
+    pub fn log(&self) -> CapturedLog {
         let Some(file) = &self.file else {
             let bytes = if self.truncated {
                 self.ends().concat()
@@ -193,7 +193,7 @@ impl Captured {
                 ([&self.bytes[..head], between.as_bytes()].concat(), from)
             }
         };
-        Kept {
+        CapturedLog {
             bytes,
             file: Some((Arc::clone(file), from)),
         }

@@ -13,7 +13,7 @@ use super::{ExecError, Job, News};
 use crate::sandbox::Event;
 
 /// A running command. Its follower can hand it over to another thread at any time.
-pub(super) struct Course {
+pub(super) struct RunningCommand {
     pub(super) job: Job,
     pub(super) streams: Streams,
     pub(super) countdown: Countdown,
@@ -29,7 +29,7 @@ pub(super) struct WaitResult {
     pub(super) said: Option<(Event, Option<OwnedFd>)>,
 }
 
-impl Course {
+impl RunningCommand {
     pub(super) fn new(job: Job, streams: Streams, countdown: Countdown) -> Self {
         Self {
             job,

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::Signal;
 
 use super::capture::Capture;
-use super::course::Course;
+use super::course::RunningCommand;
 use super::gatekeeper::Guarded;
 use super::interception::{Interception, Listening, in_memory};
 use super::job::Countdown;
@@ -213,13 +213,13 @@ impl Foreground<'_> {
         passed: Option<[BorrowedFd<'_>; 3]>,
         with: Option<InterceptionSetup<'a>>,
         on_progress: &mut dyn FnMut(Duration, Stage),
-    ) -> Result<Attended<'a>, ExecError> {
+    ) -> Result<ForegroundRun<'a>, ExecError> {
         let begun = Instant::now();
-        let mut pace = Pace { begun, next: begun };
+        let mut pace = ProgressTimer { begun, next: begun };
         let slot = self
             .running
             .enter(self.cancel, begun.checked_add(self.timeout), &mut || {
-                pace.tell(Stage::Waiting, on_progress)
+                pace.report(Stage::Waiting, on_progress)
             })?;
         let started = Instant::now();
         pace.next = started + PROGRESS;
@@ -254,12 +254,12 @@ impl Foreground<'_> {
         // The supervisor shall hold the only copy of its end.
         drop((channel, bundle));
         slot.attach(&job)?;
-        Ok(Attended {
+        Ok(ForegroundRun {
             cancel: self.cancel,
             wake: self.cancel.wake_fd().map_err(ExecError::follow)?,
             // Connections made until then are recorded.
             is_ended_gently: listening.is_some(),
-            course: Course::new(
+            course: RunningCommand::new(
                 job,
                 Streams::new(open),
                 Countdown::new(Some(self.timeout), self.grace),
@@ -296,8 +296,8 @@ pub struct HandedOver {
 }
 
 /// A command that its call waits for.
-struct Attended<'a> {
-    course: Course,
+struct ForegroundRun<'a> {
+    course: RunningCommand,
     captured: [Capture<'a>; 2],
     over: Option<&'a Cell<bool>>,
     cancel: &'a CancelToken,
@@ -306,7 +306,7 @@ struct Attended<'a> {
     /// `true` if cancelling means SIGTERM first.
     is_ended_gently: bool,
     started: Instant,
-    pace: Pace,
+    pace: ProgressTimer,
     /// Set until the first message of the supervisor.
     listening: Option<(Listening, &'a mut OnStart<'a>)>,
     signals: Option<BorrowedFd<'a>>,
@@ -316,7 +316,7 @@ struct Attended<'a> {
     _slot: Slot,
 }
 
-impl Attended<'_> {
+impl ForegroundRun<'_> {
     /// Waits for the end of the command; `None` when its time limit has passed.
     fn attend(
         &mut self,
@@ -338,7 +338,7 @@ impl Attended<'_> {
                 return Ok(None);
             }
             let bytes = self.captured.iter().map(Capture::total_bytes).sum();
-            let next = self.pace.tell(Stage::Running { bytes }, on_progress);
+            let next = self.pace.report(Stage::Running { bytes }, on_progress);
             let wake = (!self.cancelled).then_some(self.wake);
             let heard = self
                 .listening
@@ -413,7 +413,7 @@ impl Attended<'_> {
             .course
             .streams
             .terminal_input(command.terminal.is_some())?;
-        let course = Course {
+        let course = RunningCommand {
             countdown: self.course.countdown.unlimited(),
             ..self.course
         };
@@ -446,14 +446,14 @@ fn note_denied(denied: &Denied) {
 const PROGRESS: Duration = Duration::from_millis(COMMAND_PROGRESS_MS);
 
 /// Limits the rate of progress reports.
-struct Pace {
+struct ProgressTimer {
     begun: Instant,
     next: Instant,
 }
 
-impl Pace {
+impl ProgressTimer {
     /// Reports progress if due, and returns the time of the next report.
-    fn tell(&mut self, stage: Stage, on_progress: &mut dyn FnMut(Duration, Stage)) -> Instant {
+    fn report(&mut self, stage: Stage, on_progress: &mut dyn FnMut(Duration, Stage)) -> Instant {
         let now = Instant::now();
         if now >= self.next {
             on_progress(now - self.begun, stage);

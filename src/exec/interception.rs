@@ -188,7 +188,7 @@ impl Interception {
         }
         let flow = heard.flows.remove(&mark);
         drop(heard);
-        self.shared.ask();
+        self.shared.run_callbacks();
         flow
     }
 
@@ -197,7 +197,7 @@ impl Interception {
     /// destination, and nothing waits. It runs on threads of this program and must return soon.
     pub fn on_flow(&self, told: impl Fn(Flow, Option<OwnedFd>) + Send + Sync + 'static) {
         let _ = self.shared.on_flow.set(Box::new(told));
-        self.shared.ask();
+        self.shared.run_callbacks();
     }
 
     /// Sets the callback for connections that were given up because the caller is gone or has
@@ -211,7 +211,7 @@ impl Interception {
     /// program and must return soon.
     pub fn on_arrival(&self, told: impl Fn(OwnedFd) + Send + Sync + 'static) {
         let _ = self.shared.on_arrival.set(Box::new(told));
-        self.shared.ask();
+        self.shared.run_callbacks();
     }
 
     /// Sets the callback for datagram destinations. It runs before the first datagram to each,
@@ -219,13 +219,13 @@ impl Interception {
     /// return soon.
     pub fn on_datagrams(&self, told: impl Fn(Datagrams) + Send + Sync + 'static) {
         let _ = self.shared.on_datagrams.set(Box::new(told));
-        self.shared.ask();
+        self.shared.run_callbacks();
     }
 
     /// Allows or blocks datagrams to the destination of this token.
     pub fn decide_datagrams(&self, token: u64, may_send: bool) -> io::Result<()> {
         self.shared
-            .say(&Wanted::DecideDatagrams { token, may_send })
+            .send(&Wanted::DecideDatagrams { token, may_send })
     }
 
     /// Allows the connection with this mark, or fails it with this errno. No effect if the
@@ -235,7 +235,7 @@ impl Interception {
         if errno.is_some() {
             self.shared.lock().flows.remove(&mark);
         }
-        self.shared.say(&Wanted::Decide { mark, errno })
+        self.shared.send(&Wanted::Decide { mark, errno })
     }
 
     /// Dials a TCP connection from the command's network. `done` receives it, possibly still in
@@ -254,7 +254,7 @@ impl Interception {
         let sent = if is_over {
             Err(io::ErrorKind::NotConnected.into())
         } else {
-            self.shared.say(&Wanted::Dial { token, to })
+            self.shared.send(&Wanted::Dial { token, to })
         };
         if let Err(error) = sent {
             // Unless it was notified of the end meanwhile.
@@ -272,7 +272,7 @@ impl Interception {
         self.shared.hear(&mut heard);
         let is_over = heard.is_over;
         drop(heard);
-        self.shared.ask();
+        self.shared.run_callbacks();
         !is_over
     }
 
@@ -298,7 +298,7 @@ impl Drop for Interception {
 
 impl Shared {
     /// Sends a message; waits for buffer space if there is none.
-    fn say(&self, wanted: &Wanted) -> io::Result<()> {
+    fn send(&self, wanted: &Wanted) -> io::Result<()> {
         loop {
             match send_packet(&self.channel, wanted, &[]) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
@@ -321,7 +321,7 @@ impl Shared {
 
     /// Calls the callbacks for all queued results. The lock is not held, because a callback may
     /// answer at once.
-    fn ask(&self) {
+    fn run_callbacks(&self) {
         let untold = std::mem::take(&mut self.lock().untold);
         for (done, dialed) in untold {
             done(dialed);
@@ -335,7 +335,7 @@ impl Shared {
             match self.on_datagrams.get() {
                 Some(on_datagrams) => on_datagrams(told),
                 // Without a callback there is no route.
-                None => drop(self.say(&Wanted::DecideDatagrams {
+                None => drop(self.send(&Wanted::DecideDatagrams {
                     token: told.token,
                     may_send: false,
                 })),
@@ -361,7 +361,7 @@ impl Shared {
     fn hear(&self, heard: &mut InterceptionState) {
         while !heard.is_over {
             match receive_packet::<Told>(&self.channel) {
-                Ok(Some((told, sockets))) => heard.take(&told, sockets),
+                Ok(Some((told, sockets))) => heard.apply(&told, sockets),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Ok(None) | Err(_) => heard.end(),
             }
@@ -378,7 +378,7 @@ impl InterceptionState {
             .extend(waiting.map(|done| (done, Err(io::ErrorKind::NotConnected.into()))));
     }
 
-    fn take(&mut self, told: &Told, mut sockets: Vec<OwnedFd>) {
+    fn apply(&mut self, told: &Told, mut sockets: Vec<OwnedFd>) {
         match *told {
             Told::Ready { .. } => {}
             Told::Flow(flow) => {

@@ -22,14 +22,14 @@ use crate::sandbox::{Denied, Event};
 pub(super) struct Control(Arc<OwnedFd>);
 
 impl Control {
-    fn say(&self, words: &[u8]) -> Result<(), Errno> {
+    fn send(&self, words: &[u8]) -> Result<(), Errno> {
         send(&*self.0, words, SendFlags::NOSIGNAL | SendFlags::DONTWAIT).map(drop)
     }
 
     /// Sends SIGKILL to all processes of the command.
     pub(super) fn kill(&self) {
         // Sending fails only if the supervisor is gone, and its command with it.
-        let _ = self.say(&[KILL]);
+        let _ = self.send(&[KILL]);
     }
 }
 
@@ -76,27 +76,27 @@ impl Job {
     /// SIGQUIT.
     pub fn terminate(&self, signal: Signal) {
         // Errors are ignored, as in `Control::kill`.
-        let _ = self.control.say(&[TERMINATE, signal as u8]);
+        let _ = self.control.send(&[TERMINATE, signal as u8]);
     }
 
     /// Sends SIGINT to all processes of the command, which may survive it. Fails if the supervisor
     /// is gone.
     pub fn interrupt(&self) -> Result<(), ExecError> {
-        self.control.say(&[INTERRUPT]).map_err(ExecError::follow)
+        self.control.send(&[INTERRUPT]).map_err(ExecError::follow)
     }
 
     /// Requests the status of the program, under this number. Fails if the supervisor is gone.
-    pub(super) fn ask(&self, number: u64) -> Result<(), ExecError> {
+    pub(super) fn request_status(&self, number: u64) -> Result<(), ExecError> {
         let mut words = [STATUS; 9];
         words[1..].copy_from_slice(&number.to_le_bytes());
-        self.control.say(&words).map_err(ExecError::follow)
+        self.control.send(&words).map_err(ExecError::follow)
     }
 
     /// Requests the changes so far, under this number. Later changes belong to an entry with the
     /// title `next`.
-    pub(super) fn ask_for_account(&self, number: u64, next: &str) -> Result<(), ExecError> {
+    pub(super) fn request_changes(&self, number: u64, next: &str) -> Result<(), ExecError> {
         let words = [&[ACCOUNT][..], &number.to_le_bytes(), next.as_bytes()].concat();
-        self.control.say(&words).map_err(ExecError::follow)
+        self.control.send(&words).map_err(ExecError::follow)
     }
 
     /// Sends SIGKILL to all processes of the command.

@@ -9,18 +9,18 @@ use crate::limits::LOG_PART_BYTES;
 
 /// Captured output: these bytes, followed by those of the file from a position on.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct CapturedLog {
     pub(super) bytes: Vec<u8>,
     pub(super) file: Option<(Arc<Ring>, u64)>,
 }
 
-impl From<Vec<u8>> for Kept {
+impl From<Vec<u8>> for CapturedLog {
     fn from(bytes: Vec<u8>) -> Self {
         Self { bytes, file: None }
     }
 }
 
-impl Kept {
+impl CapturedLog {
     /// Returns the length in bytes.
     pub fn len(&self) -> usize {
         self.bytes.len()

@@ -119,7 +119,7 @@ impl Launcher {
     /// Its environment is empty. Its three streams are its socket, `/dev/null` and the server's
     /// standard error.
     pub fn begin(program: &Path) -> Result<Self, LaunchError> {
-        let (here, there) = pair(SocketType::STREAM).map_err(LaunchError::Start)?;
+        let (here, there) = socket_pair(SocketType::STREAM).map_err(LaunchError::Start)?;
         // Opened for reading and writing, because it becomes the standard input of commands.
         let null = File::options()
             .read(true)
@@ -233,9 +233,9 @@ impl Launcher {
             set_socket_timeout(socket, side, limit)
                 .map_err(|errno| LaunchError::Start(errno.into()))?;
         }
-        send(socket, plan, &[]).map_err(broken)?;
+        send(socket, plan, &[]).map_err(launch_error)?;
         meanwhile(socket.as_fd());
-        match receive::<Hello>(socket).map_err(broken)? {
+        match receive::<Hello>(socket).map_err(launch_error)? {
             Some((
                 Hello::Ready {
                     home,
@@ -280,7 +280,7 @@ impl Launcher {
     /// Starts a command. `streams` are its standard input (if the request has one), output and
     /// error; none for a terminal. The command may not have begun when this returns.
     pub fn spawn(&self, request: &Request, streams: &[BorrowedFd<'_>]) -> Result<Job, ExecError> {
-        let (here, there) = pair(SocketType::SEQPACKET).map_err(ExecError::Follow)?;
+        let (here, there) = socket_pair(SocketType::SEQPACKET).map_err(ExecError::Follow)?;
         rustix::io::ioctl_fionbio(&here, true).map_err(ExecError::follow)?;
         let others = self.works.mark();
         // A command whose connections are recorded or stubbed already has a guard.
@@ -314,7 +314,7 @@ impl Launcher {
             .map(|repositories| repositories.found());
         let mut socket = lock(&self.socket);
         let Some(open) = &*socket else {
-            return Err(self.lost());
+            return Err(self.lost_launcher_error());
         };
         let first = found.filter(|_| !self.has_told.load(Ordering::Relaxed));
         let guard = first.map(guard).unwrap_or_default();
@@ -340,7 +340,7 @@ impl Launcher {
             // A partial frame may have been sent, so the launcher could not parse later ones.
             *socket = None;
             tracing::error!("the launcher of commands has ended: {error}");
-            return Err(self.lost());
+            return Err(self.lost_launcher_error());
         }
         self.has_told.store(true, Ordering::Relaxed);
         let guarded =
@@ -350,7 +350,7 @@ impl Launcher {
 
     /// Returns the error for a lost launcher. Has the journal set aside what the last commands
     /// created at protected paths, since the launcher cannot.
-    fn lost(&self) -> ExecError {
+    fn lost_launcher_error(&self) -> ExecError {
         if let Some(Err(error)) = self
             .journal
             .as_ref()
@@ -422,7 +422,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn pair(kind: SocketType) -> io::Result<(OwnedFd, OwnedFd)> {
+fn socket_pair(kind: SocketType) -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(socketpair(
         AddressFamily::UNIX,
         kind,
@@ -431,7 +431,7 @@ fn pair(kind: SocketType) -> io::Result<(OwnedFd, OwnedFd)> {
     )?)
 }
 
-fn broken(error: io::Error) -> LaunchError {
+fn launch_error(error: io::Error) -> LaunchError {
     match error.kind() {
         io::ErrorKind::WouldBlock => LaunchError::Silent,
         io::ErrorKind::UnexpectedEof

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Captured;
-use super::kept::Kept;
+use super::kept::CapturedLog;
 use crate::limits::{MAX_LOG_BYTES, MAX_LOGS, MAX_LOGS_BYTES};
 
 /// Prefix of the URIs of logs.
@@ -18,7 +18,7 @@ pub struct Log {
     pub uri: String,
     /// File name of the log.
     pub name: String,
-    pub kept: Kept,
+    pub kept: CapturedLog,
 }
 
 /// The logs of a server.
@@ -44,7 +44,7 @@ impl Logs {
     }
 
     /// Adds the output of a tool's program; the oldest logs are removed to make room.
-    pub fn keep(&self, tool: &str, kept: Kept) -> Arc<Log> {
+    pub fn keep(&self, tool: &str, kept: CapturedLog) -> Arc<Log> {
         let mut inner = self.lock();
         inner.last_id += 1;
         let name = format!("{tool}-{}.log", inner.last_id);

@@ -9,13 +9,13 @@ use nix::sys::signal::Signal;
 use super::ExecError;
 use super::background::{Background, Ending, Listener, State};
 use super::capture::without_partial_character;
-use super::course::Course;
+use super::course::RunningCommand;
 use crate::sandbox::Event;
 
 /// State of the thread. Dropping it, also in a panic, ends the command and reports that.
 pub(super) struct Pump {
     pub(super) background: Arc<Background>,
-    pub(super) course: Course,
+    pub(super) course: RunningCommand,
     /// Incomplete character at the end of each stream, held back so that the other stream cannot
     /// split it.
     pub(super) partial: [Vec<u8>; 2],
@@ -91,6 +91,6 @@ impl Drop for Pump {
         self.background.settle(State::Lost(
             "the server has a fault here; its log says more".to_owned(),
         ));
-        self.listener.tell(&self.background);
+        self.listener.notify(&self.background);
     }
 }

@@ -100,7 +100,7 @@ pub fn read_apart(
     };
     let (here, mut running) = start().map_err(ReaderError::Start)?;
     let mut said = Vec::new();
-    hear(&here, &mut said, answer_bytes, cancel)?;
+    receive_answer(&here, &mut said, answer_bytes, cancel)?;
     // The reader cannot close its streams, so this is its end.
     let status = running.0.wait().map_err(ReaderError::Start)?;
     match said.first().filter(|_| status.success()) {
@@ -110,7 +110,7 @@ pub fn read_apart(
         }
         Some(&UNWALLED) => Err(ReaderError::Unwalled(printable_line(&said))),
         Some(&FAILED) => Err(ReaderError::Failed(printable_line(&said))),
-        _ => Err(ended(status)),
+        _ => Err(exit_error(status)),
     }
 }
 
@@ -123,7 +123,7 @@ fn printable_line(said: &[u8]) -> String {
         .collect()
 }
 
-fn hear(
+fn receive_answer(
     here: &OwnedFd,
     said: &mut Vec<u8>,
     most: usize,
@@ -154,7 +154,7 @@ fn hear(
     }
 }
 
-fn ended(status: ExitStatus) -> ReaderError {
+fn exit_error(status: ExitStatus) -> ReaderError {
     match status.signal() {
         Some(libc::SIGXCPU) => ReaderError::TooSlow,
         Some(libc::SIGSYS) => ReaderError::Failed(
@@ -194,7 +194,7 @@ pub fn serve_reader(
     set_hook(Box::new(|_| {}));
     let said = match enclose(parent, memory, READER_CPU_SECS) {
         Err(fault) => [&[UNWALLED], fault.to_string().as_bytes()].concat(),
-        Ok(()) => match content(most)
+        Ok(()) => match read_input(most)
             .map(|content| catch_unwind(AssertUnwindSafe(|| answer(question, content))))
         {
             Ok(Ok(answer)) => [&[ANSWER], &answer[..]].concat(),
@@ -202,7 +202,7 @@ pub fn serve_reader(
             Err(errno) => [&[FAILED], errno.to_string().as_bytes()].concat(),
         },
     };
-    if say(&said).is_ok() {
+    if write_answer(&said).is_ok() {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
@@ -210,7 +210,7 @@ pub fn serve_reader(
 }
 
 /// Reads the file, up to the maximum size.
-fn content(most: usize) -> Result<Vec<u8>, Errno> {
+fn read_input(most: usize) -> Result<Vec<u8>, Errno> {
     let mut content = Vec::with_capacity(64 * 1024);
     loop {
         content.reserve(64 * 1024);
@@ -224,7 +224,7 @@ fn content(most: usize) -> Result<Vec<u8>, Errno> {
     }
 }
 
-fn say(mut said: &[u8]) -> Result<(), Errno> {
+fn write_answer(mut said: &[u8]) -> Result<(), Errno> {
     while !said.is_empty() {
         match rustix::io::write(rustix::stdio::stdout(), said) {
             Ok(length) => said = &said[length..],

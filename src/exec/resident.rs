@@ -217,7 +217,7 @@ impl Resident {
         let until = Instant::now().checked_add(timeout);
         let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
         self.job
-            .ask(number)
+            .request_status(number)
             .or_else(|error| self.send_error(error))?;
         let vitals = self.watch(until, None, |heard| match &heard.vitals {
             Some((answered, vitals)) if *answered >= number => Some(vitals.clone()),
@@ -250,7 +250,7 @@ impl Resident {
     /// If its supervisor was killed, the program was killed as well, and this returns SIGKILL.
     pub fn ended(&self) -> Option<Exit> {
         let mut heard = self.lock();
-        self.hear(&mut heard);
+        self.process_messages(&mut heard);
         heard.over.as_ref().map(|over| over.exit)
     }
 
@@ -285,7 +285,7 @@ impl Resident {
     /// title `next`, which begins before this returns.
     pub fn end_entry(&self, next: &str, timeout: Duration) -> Result<Option<Changed>, ExecError> {
         let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
-        let _ = self.job.ask_for_account(number, next);
+        let _ = self.job.request_changes(number, next);
         let account = self.watch(
             Instant::now().checked_add(timeout),
             None,
@@ -327,7 +327,7 @@ impl Resident {
             bell.hush();
             {
                 let mut heard = self.lock();
-                self.hear(&mut heard);
+                self.process_messages(&mut heard);
                 if let Some(found) = find(&heard) {
                     break Ok(Some(found));
                 }
@@ -349,7 +349,7 @@ impl Resident {
     }
 
     /// Processes the pending messages of the supervisor.
-    fn hear(&self, heard: &mut SupervisorState) {
+    fn process_messages(&self, heard: &mut SupervisorState) {
         while heard.over.is_none() {
             let over = match self.job.next_event() {
                 Ok(News::Nothing) => return,

@@ -46,11 +46,11 @@ pub struct Prepared<'a> {
 
 /// Policy on the mtime of a replacement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Dating {
+pub(super) enum MtimePolicy {
     /// Later than the mtime of the old file, so that tools that compare times see the change.
     Later,
     /// The time that was set before.
-    Kept,
+    AsSet,
 }
 
 /// Replaces all these files or none. Fails with `Changed`, without changes, if one is not the
@@ -73,7 +73,7 @@ pub fn commit_all(prepared: Vec<Prepared<'_>>, held: Option<&DirLocks>) -> Resul
     // All before the first change: with two links to the same file, a change of one is visible at
     // the other.
     for one in &prepared {
-        one.look()?;
+        one.check_version()?;
     }
     let mut done = Vec::with_capacity(prepared.len());
     let mut outcome = Ok(());
@@ -89,7 +89,7 @@ pub fn commit_all(prepared: Vec<Prepared<'_>>, held: Option<&DirLocks>) -> Resul
     if outcome.is_ok()
         && let Some(one) = done.iter().find(|one| one.is_wanted())
     {
-        outcome = Err(one.prepared.changed());
+        outcome = Err(one.prepared.changed_error());
     }
     let Err(mut failure) = outcome else {
         // The old files are removed without the lock.
@@ -115,20 +115,24 @@ pub fn commit_all(prepared: Vec<Prepared<'_>>, held: Option<&DirLocks>) -> Resul
 
 impl<'a> Prepared<'a> {
     /// Gives the file its name with a single rename, replacing any existing file.
-    pub(super) fn overwrite(self, held: Option<&DirLocks>, dating: Dating) -> Result<(), FsError> {
+    pub(super) fn overwrite(
+        self,
+        held: Option<&DirLocks>,
+        dating: MtimePolicy,
+    ) -> Result<(), FsError> {
         let dir = Arc::clone(self.temp.dir());
         let _own = self.lock_if_readable(held)?;
-        if dating == Dating::Later
-            && let Some(there) = self.there()
+        if dating == MtimePolicy::Later
+            && let Some(there) = self.current_stat()
         {
             self.temp.date_after(Some(&there), &self.shown)?;
         }
-        self.loses()?;
+        self.record_loss()?;
         // The old file is kept until the final place of the directory is known.
         if let Some(old) = &self.old {
             let _ = flock(&old.file, FlockOperation::NonBlockingLockExclusive);
         }
-        self.given(|mut own| {
+        self.give_name(|mut own| {
             let renamed = |how| renameat_with(&dir, own.temp.name(), &dir, &own.name, how);
             match renamed(RenameFlags::EXCHANGE) {
                 Ok(()) => {
@@ -160,7 +164,7 @@ impl<'a> Prepared<'a> {
 
     /// Gives the file its name. Reverts that if the directory was moved meanwhile to a place where
     /// the name is refused.
-    fn given(
+    fn give_name(
         self,
         commit: impl FnOnce(Self) -> Result<Committed<'a>, FsError>,
     ) -> Result<Committed<'a>, FsError> {
@@ -202,7 +206,7 @@ impl<'a> Prepared<'a> {
         old.leased = keep_writers_out(&old.file, &self.shown)?;
         match expected.content {
             Some(content) if digest(&mut reader_of(old.file.as_fd()), &self.shown)? != content => {
-                Err(self.changed())
+                Err(self.changed_error())
             }
             _ => Ok(()),
         }
@@ -210,24 +214,24 @@ impl<'a> Prepared<'a> {
 
     /// Fails unless the name still belongs to the expected version; then dates the replacement
     /// later than that.
-    fn look(&self) -> Result<(), FsError> {
+    fn check_version(&self) -> Result<(), FsError> {
         if self.old.is_none() {
             return Ok(());
         }
-        let there = self.there().ok_or_else(|| self.changed())?;
+        let there = self.current_stat().ok_or_else(|| self.changed_error())?;
         if self
             .expected
             .as_ref()
             .is_some_and(|expected| !expected.is(&there))
         {
-            return Err(self.changed());
+            return Err(self.changed_error());
         }
         self.temp.date_after(Some(&there), &self.shown)
     }
 
     /// Replaces the file. The old one keeps the temporary name as long as the result lives.
     pub(super) fn commit(self) -> Result<Committed<'a>, FsError> {
-        self.given(Self::exchange)
+        self.give_name(Self::exchange)
     }
 
     fn exchange(mut self) -> Result<Committed<'a>, FsError> {
@@ -241,12 +245,12 @@ impl<'a> Prepared<'a> {
                 RenameFlags::NOREPLACE,
             ) {
                 Ok(()) => Ok(self.committed(RevertMethod::Remove)),
-                Err(Errno::EXIST) => Err(self.changed()),
+                Err(Errno::EXIST) => Err(self.changed_error()),
                 Err(Errno::INVAL | Errno::NOSYS) => self.rename_over(RevertMethod::Remove),
                 Err(errno) => Err(self.failed(errno)),
             };
         };
-        self.loses()?;
+        self.record_loss()?;
         // Locked while the old file has a temporary name, so that no sweep removes it.
         let _ = flock(&old.file, FlockOperation::NonBlockingLockExclusive);
         match renameat_with(
@@ -257,7 +261,7 @@ impl<'a> Prepared<'a> {
             RenameFlags::EXCHANGE,
         ) {
             Ok(()) => {}
-            Err(Errno::NOENT) => return Err(self.changed()),
+            Err(Errno::NOENT) => return Err(self.changed_error()),
             // Filesystems without exchange, such as NFS: the old content is still accessible
             // through the descriptor.
             Err(Errno::INVAL | Errno::NOSYS) => return self.rename_over(RevertMethod::Rewrite),
@@ -267,7 +271,7 @@ impl<'a> Prepared<'a> {
             let swapped = statat(&dir, self.temp.name(), AtFlags::SYMLINK_NOFOLLOW);
             if !swapped.is_ok_and(|stat| expected.is_content_of(&stat)) {
                 self.give_back(true)?;
-                return Err(self.changed());
+                return Err(self.changed_error());
             }
         }
         Ok(self.committed(RevertMethod::Exchange))
@@ -315,21 +319,21 @@ impl<'a> Prepared<'a> {
     }
 
     /// Records the loss of the file that now has the name.
-    fn loses(&self) -> Result<(), FsError> {
+    fn record_loss(&self) -> Result<(), FsError> {
         self.changes
             .makes_way(self.temp.dir().as_fd(), &self.place)
             .map_err(FsError::of_journal(&self.shown))
     }
 
     fn rename_over(mut self, undo: RevertMethod) -> Result<Committed<'a>, FsError> {
-        let there = self.there();
+        let there = self.current_stat();
         let is_expected = match (&self.expected, &self.old) {
             (Some(expected), _) => there.is_some_and(|there| expected.is_content_of(&there)),
             (None, Some(_)) => true,
             (None, None) => there.is_none(),
         };
         if !is_expected {
-            return Err(self.changed());
+            return Err(self.changed_error());
         }
         renameat(
             self.temp.dir(),
@@ -353,11 +357,11 @@ impl<'a> Prepared<'a> {
     }
 
     /// Returns the metadata of the file that now has the name.
-    fn there(&self) -> Option<Stat> {
+    fn current_stat(&self) -> Option<Stat> {
         statat(self.temp.dir(), &self.name, AtFlags::SYMLINK_NOFOLLOW).ok()
     }
 
-    fn changed(&self) -> FsError {
+    fn changed_error(&self) -> FsError {
         FsError::Changed {
             path: self.shown.clone(),
         }
@@ -435,7 +439,7 @@ impl Committed<'_> {
         let ours = fstat(temp.file()).map_err(failed)?;
         if self
             .prepared
-            .there()
+            .current_stat()
             .is_none_or(|there| (ours.st_dev, ours.st_ino) != (there.st_dev, there.st_ino))
         {
             return Ok(false);

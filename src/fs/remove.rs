@@ -131,7 +131,7 @@ impl Removal<'_> {
                     self.removed.directories += 1;
                     return Ok(());
                 }
-                Err(errno) => self.again(errno)?,
+                Err(errno) => self.retry(errno)?,
             }
         }
     }
@@ -165,14 +165,14 @@ impl Removal<'_> {
                     }
                     Err(Errno::NOENT) => Ok(()),
                     Err(errno) => {
-                        self.again(errno)?;
+                        self.retry(errno)?;
                         self.enter(descent, &name)
                     }
                 };
             }
         };
         let dir = descent.dir().map_err(|errno| self.failed(errno))?;
-        self.loses(dir, &name)?;
+        self.record_loss(dir, &name)?;
         self.guard(dir, &name)?;
         if kind != Kind::Directory {
             let dir = descent.dir().map_err(|errno| self.failed(errno))?;
@@ -216,7 +216,7 @@ impl Removal<'_> {
     }
 
     /// Records the loss, before the entry or its content is removed.
-    fn loses(&self, dir: &OwnedFd, name: &OsStr) -> Result<(), FsError> {
+    fn record_loss(&self, dir: &OwnedFd, name: &OsStr) -> Result<(), FsError> {
         let place = self.entry.place().join(&self.below).join(name);
         self.changes
             .loses(dir.as_fd(), &place)
@@ -258,7 +258,7 @@ impl Removal<'_> {
     }
 
     /// Fails unless an emptied directory, which has new entries, may be emptied once more.
-    fn again(&mut self, errno: Errno) -> Result<(), FsError> {
+    fn retry(&mut self, errno: Errno) -> Result<(), FsError> {
         self.retries += 1;
         if matches!(errno, Errno::NOTEMPTY | Errno::EXIST) && self.retries <= REMOVE_RETRIES {
             return Ok(());

@@ -73,7 +73,7 @@ pub fn tree(start: &Checked<Read>, options: &TreeOptions<'_>) -> Result<Tree, Fs
         max_depth,
     };
     let mut start_is_readable = true;
-    walk(start, &walk_options, &lister, |stretch: Stretch| {
+    walk(start, &walk_options, &lister, |stretch: TreeChunk| {
         if stretch.unreadable {
             // The content of a directory follows it directly, so it is the last entry.
             match tree.entries.last_mut() {
@@ -103,7 +103,7 @@ pub fn tree(start: &Checked<Read>, options: &TreeOptions<'_>) -> Result<Tree, Fs
 }
 
 #[derive(Default)]
-struct Stretch {
+struct TreeChunk {
     entries: Vec<TreeEntry>,
     /// `true` if the directory of these entries could not be read.
     unreadable: bool,
@@ -124,7 +124,7 @@ impl Lister<'_> {
 
 impl Visitor for Lister<'_> {
     type Local = ();
-    type Out = Stretch;
+    type Out = TreeChunk;
     type Notes = ();
 
     fn local(&self) {}
@@ -133,7 +133,7 @@ impl Visitor for Lister<'_> {
         !self.is_closed(rel) && (self.keep)(rel, Kind::Directory)
     }
 
-    fn visit(&self, (): &mut (), out: &mut Stretch, found: &WalkEntry<'_>, (): &()) {
+    fn visit(&self, (): &mut (), out: &mut TreeChunk, found: &WalkEntry<'_>, (): &()) {
         let kind = found.kind();
         if !(self.keep)(found.rel(), kind) {
             return;
@@ -149,11 +149,11 @@ impl Visitor for Lister<'_> {
         });
     }
 
-    fn unreadable(&self, out: &mut Stretch, _: &[u8]) {
+    fn unreadable(&self, out: &mut TreeChunk, _: &[u8]) {
         out.unreadable = true;
     }
 
-    fn weight(out: &Stretch) -> usize {
+    fn weight(out: &TreeChunk) -> usize {
         out.entries.len() * size_of::<TreeEntry>() + usize::from(out.unreadable)
     }
 }

@@ -220,7 +220,7 @@ pub fn walk<V: Visitor>(
         .clamp(1, MAX_WALK_THREADS);
     let mut own = ThreadState::new(visitor);
     // Most walks end before another thread would have started.
-    if walker.alone(&line, &mut own) && threads > 1 {
+    if walker.work_alone(&line, &mut own) && threads > 1 {
         std::thread::scope(|scope| {
             let run = || {
                 let mut own = ThreadState::new(visitor);
@@ -291,7 +291,7 @@ struct Walker<'a, V> {
 
 impl<V: Visitor> Walker<'_, V> {
     /// Works alone until there is work for others; returns true if there is.
-    fn alone<F>(
+    fn work_alone<F>(
         &self,
         line: &Line<RemainingWork<V::Notes>, V::Out, F>,
         own: &mut ThreadState<V::Local>,
@@ -300,7 +300,7 @@ impl<V: Visitor> Walker<'_, V> {
         F: FnMut(V::Out) -> ControlFlow<()>,
     {
         while let Some(taken) = line.take() {
-            let done = self.one(line, taken.task, own);
+            let done = self.run_task(line, taken.task, own);
             if line.give(taken.turn, done) {
                 return true;
             }
@@ -317,12 +317,12 @@ impl<V: Visitor> Walker<'_, V> {
     {
         let mut taken = line.take();
         while let Some(now) = taken {
-            let done = self.one(line, now.task, own);
+            let done = self.run_task(line, now.task, own);
             taken = line.exchange(now.turn, done);
         }
     }
 
-    fn one<F>(
+    fn run_task<F>(
         &self,
         line: &Line<RemainingWork<V::Notes>, V::Out, F>,
         task: Task<V::Notes>,

@@ -9,7 +9,7 @@ use crate::journal::Changes;
 use crate::policy::{Checked, Write};
 
 use super::attributes;
-use super::commit::{Dating, Prepared, commit_all};
+use super::commit::{MtimePolicy, Prepared, commit_all};
 use super::dirs::make_below;
 use super::error::FsError;
 use super::locks::{DirLocks, Locks, Named, PathLock};
@@ -118,7 +118,7 @@ impl<'w> CallWriter<'w> {
         } else if prepared.expected.is_some() {
             commit_all(vec![prepared], held)?;
         } else {
-            prepared.overwrite(held, Dating::Later)?;
+            prepared.overwrite(held, MtimePolicy::Later)?;
         }
         Ok(is_new)
     }
@@ -148,7 +148,7 @@ impl<'w> CallWriter<'w> {
             return prepared.create(None);
         };
         prepared.temp.set_modified(&old.stat, target.shown())?;
-        prepared.overwrite(None, Dating::Kept)
+        prepared.overwrite(None, MtimePolicy::AsSet)
     }
 
     /// Prepares one of several changes: everything that can fail for lack of space or permission

@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use super::bytes::Bytes;
 use super::error::JournalError;
 use super::object::{self, Id, Stat, open_dir, stat_of, with_access};
-use super::passes::{Staged, Undo};
+use super::passes::{StagedName, Undo};
 use super::recorder::At;
 use crate::limits::JOURNAL_DEPTH;
 
@@ -31,11 +31,11 @@ impl Undo<'_> {
     }
 
     /// Returns a temporary name: in a directory that stays, or in the object's own.
-    fn next_stage(&mut self, at: At<'_>) -> Result<Staged, JournalError> {
+    fn next_stage(&mut self, at: At<'_>) -> Result<StagedName, JournalError> {
         let (file, _) = self.recorder.next_file();
         let name = Bytes(format!("{PREFIX}-{}-{file}", self.recorder.number()).into_bytes());
-        let stage = self.stage.as_ref().map_or(at, Staged::at);
-        Staged::of(stage, name).map_err(self.failed(at, "duplicating a handle"))
+        let stage = self.stage.as_ref().map_or(at, StagedName::at);
+        StagedName::of(stage, name).map_err(self.failed(at, "duplicating a handle"))
     }
 
     pub(super) fn take_apart(&mut self, at: At<'_>, stat: &Stat) -> Result<(), JournalError> {

@@ -17,7 +17,7 @@ use super::outside::Outside;
 use super::reading::EndedEntry;
 use super::recorder::{At, Recorder};
 use super::settled::Settled;
-use super::sinks::FoundOutside;
+use super::sinks::SinkChanges;
 use super::store::Store;
 use super::undo::Options;
 use crate::limits::{UNDO_SWEEP_SECS, UNDO_SWEEP_SHARE};
@@ -189,7 +189,7 @@ impl Journal {
     }
 
     fn settle_changes(&self, number: u64, changes: &[(Place, Change)]) -> Settled {
-        let FoundOutside { all, by } = match self.store.outside(number, changes) {
+        let SinkChanges { all, by } = match self.store.outside(number, changes) {
             Ok(found) => found,
             Err(error) => {
                 return Settled {
@@ -351,23 +351,23 @@ impl<'a> Changes<'a> {
     /// Records a new name, like [`Recorder::gains`]; `place` is the real path of the name in the
     /// directory.
     pub fn gains(&self, dir: BorrowedFd<'_>, place: &Path) -> Result<(), JournalError> {
-        self.note(&[(dir, place)], |recorder, at| recorder.gains(at[0]))
+        self.record(&[(dir, place)], |recorder, at| recorder.gains(at[0]))
     }
 
     /// Records a deletion, like [`Recorder::loses`].
     pub fn loses(&self, dir: BorrowedFd<'_>, place: &Path) -> Result<(), JournalError> {
-        self.frozen(|store| Some(store.outside_if_moved(&store.place(place)?, None)))?;
+        self.check_sinks(|store| Some(store.outside_if_moved(&store.place(place)?, None)))?;
         self.makes_way(dir, place)
     }
 
     /// Records that another object replaces the one under this name.
     pub fn makes_way(&self, dir: BorrowedFd<'_>, place: &Path) -> Result<(), JournalError> {
-        self.note(&[(dir, place)], |recorder, at| recorder.makes_way(at[0]))
+        self.record(&[(dir, place)], |recorder, at| recorder.makes_way(at[0]))
     }
 
     /// Fails if sinks are frozen and this file, put under the name, would change one.
     pub fn puts(&self, file: BorrowedFd<'_>, place: &Path) -> Result<(), JournalError> {
-        self.frozen(|store| Some(store.outside_if_put(file, &store.place(place)?)))
+        self.check_sinks(|store| Some(store.outside_if_put(file, &store.place(place)?)))
     }
 
     /// Records a rename to an unused name, like [`Recorder::renames`].
@@ -376,15 +376,15 @@ impl<'a> Changes<'a> {
         from: (BorrowedFd<'_>, &Path),
         to: (BorrowedFd<'_>, &Path),
     ) -> Result<(), JournalError> {
-        self.frozen(|store| {
+        self.check_sinks(|store| {
             Some(store.outside_if_moved(&store.place(from.1)?, store.place(to.1).as_ref()))
         })?;
-        self.note(&[from, to], |recorder, at| {
+        self.record(&[from, to], |recorder, at| {
             recorder.renames(at[0], at[1], false)
         })
     }
 
-    fn frozen(
+    fn check_sinks(
         &self,
         look: impl FnOnce(&Store) -> Option<Result<Vec<Outside>, JournalError>>,
     ) -> Result<(), JournalError> {
@@ -400,7 +400,7 @@ impl<'a> Changes<'a> {
         }
     }
 
-    fn note(
+    fn record(
         &self,
         spots: &[(BorrowedFd<'_>, &Path)],
         tell: impl FnOnce(&mut Recorder, &[At<'_>]) -> Result<(), JournalError>,
@@ -426,7 +426,7 @@ impl<'a> Changes<'a> {
                 .as_ref()
                 .is_some_and(|skips| skips(root, path))
             {
-                self.noted().skipped = true;
+                self.state().skipped = true;
                 return Ok(());
             }
             ats.push(At {
@@ -437,7 +437,7 @@ impl<'a> Changes<'a> {
                 seen: None,
             });
         }
-        let mut noted = self.noted();
+        let mut noted = self.state();
         let number = noted.by_commands.number;
         if noted.recorder.is_none() && noted.lost.is_some() {
             return Ok(());
@@ -465,7 +465,7 @@ impl<'a> Changes<'a> {
         }
     }
 
-    fn noted(&self) -> MutexGuard<'_, ChangeState> {
+    fn state(&self) -> MutexGuard<'_, ChangeState> {
         self.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -477,7 +477,7 @@ impl<'a> Changes<'a> {
     /// Lends the entry to a command of the call until [`Self::come_back`]. Returns its number, if
     /// it has begun.
     pub fn lend(&self) -> Option<u64> {
-        let mut noted = self.noted();
+        let mut noted = self.state();
         if let (Some(recorder), Some(journal)) = (noted.recorder.take(), self.journal) {
             match journal.store.end_if_changed(recorder) {
                 Ok(entry) => noted.by_commands.number = entry.map(|entry| entry.number),
@@ -489,7 +489,7 @@ impl<'a> Changes<'a> {
 
     /// Takes the entry back from a command; `None` if no change remains.
     pub fn come_back(&self, number: Option<u64>, fault: Option<String>, settled: Settled) {
-        let mut noted = self.noted();
+        let mut noted = self.state();
         let before = std::mem::take(&mut noted.by_commands);
         let is_same = before.number == number;
         noted.by_commands = ByCommands {
@@ -504,12 +504,12 @@ impl<'a> Changes<'a> {
     }
 
     pub fn by_commands(&self) -> ByCommands {
-        self.noted().by_commands.clone()
+        self.state().by_commands.clone()
     }
 
     /// Sets an entry that the call made by itself, like an undo does.
     pub fn made(&self, entry: Ended) {
-        self.noted().elsewhere = Some(entry);
+        self.state().elsewhere = Some(entry);
     }
 
     /// Ends the entry. An entry without changes is dropped.
@@ -520,7 +520,7 @@ impl<'a> Changes<'a> {
             skipped,
             by_commands,
             elsewhere,
-        } = std::mem::take(&mut *self.noted());
+        } = std::mem::take(&mut *self.state());
         let Some(journal) = self.journal else {
             return Ended::default();
         };
@@ -606,7 +606,7 @@ impl<'a> Changes<'a> {
 /// Also ends the entry after a panic.
 impl Drop for Changes<'_> {
     fn drop(&mut self) {
-        if self.noted().recorder.is_some() {
+        if self.state().recorder.is_some() {
             self.end();
         }
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use super::bytes::Bytes;
 use super::entry::{Entry, NameRecord, Place};
 use super::object::{Id, Stat};
-use super::same::{Same, Selected};
+use super::same::{Equivalences, SelectedNames};
 use super::survey::Survey;
 use super::units::{Obstacles, Places, Units};
 
@@ -24,8 +24,8 @@ pub(super) struct Check<'a> {
     pub(super) survey: &'a Survey,
     /// Current status of recorded objects that exist only in the store.
     pub(super) kept: &'a HashMap<Id, Stat>,
-    pub(super) same: &'a Same,
-    pub(super) selected: &'a Selected,
+    pub(super) same: &'a Equivalences,
+    pub(super) selected: &'a SelectedNames,
     /// Places of directories at the start and at the end of the entry.
     pub(super) before: &'a HashMap<Id, Place>,
     pub(super) after: &'a HashMap<Id, Place>,
@@ -324,7 +324,7 @@ pub(super) fn select(
     units: &Units,
     paths: &[Place],
     except: &[Place],
-) -> [Selected; 2] {
+) -> [SelectedNames; 2] {
     let changed: BTreeMap<(Id, &Bytes), _> = entry
         .all_names()
         .filter(|(dir, name, noted)| {
@@ -391,7 +391,7 @@ pub(super) fn select(
             break;
         }
     }
-    let selected: Selected = selected
+    let selected: SelectedNames = selected
         .into_iter()
         .map(|(dir, name)| (dir, name.clone()))
         .collect();

@@ -21,7 +21,7 @@ use super::error::JournalError;
 use super::log::Content;
 use super::object::{self, Id, Stat, open_dir, stat_of, with_access};
 use super::recorder::{At, Recorder, Writing};
-use super::same::{Same, Selected};
+use super::same::{Equivalences, SelectedNames};
 use super::store::{Changer, Misplaced, Store};
 use super::survey::Survey;
 use crate::limits::JOURNAL_DEPTH;
@@ -33,11 +33,11 @@ pub(super) struct Undo<'a> {
     pub(super) changer: Option<&'a dyn Changer>,
     pub(super) entry: &'a Entry,
     pub(super) survey: &'a Survey,
-    pub(super) selected: &'a Selected,
+    pub(super) selected: &'a SelectedNames,
     /// `true` if everything is selected, not only a part.
     pub(super) all: bool,
     pub(super) recorder: Recorder,
-    pub(super) same: Same,
+    pub(super) same: Equivalences,
     /// `true` while inside a new directory that is removed.
     pub(super) is_leaving: bool,
     /// Objects that had a selected name and do not have it now.
@@ -47,11 +47,11 @@ pub(super) struct Undo<'a> {
     /// Objects that were moved or linked into the store, with the file number of this undo.
     pub(super) away: HashMap<Id, u32>,
     /// Objects staged outside of the store, because the store lies on another filesystem.
-    pub(super) staged: HashMap<Id, Vec<Staged>>,
+    pub(super) staged: HashMap<Id, Vec<StagedName>>,
     /// A directory that stays, on the current filesystem.
-    pub(super) stage: Option<Staged>,
+    pub(super) stage: Option<StagedName>,
     /// First name of each object restored as a copy: its other names are linked to it.
-    pub(super) placed: HashMap<Id, Staged>,
+    pub(super) placed: HashMap<Id, StagedName>,
     /// Objects that have their name again.
     pub(super) back: HashSet<Id>,
     /// Recreated objects: original identity to new identity.
@@ -62,14 +62,14 @@ pub(super) struct Undo<'a> {
 
 /// A name in a directory, stored for later.
 #[derive(Debug)]
-pub(super) struct Staged {
+pub(super) struct StagedName {
     pub(super) dir: OwnedFd,
     pub(super) root: usize,
     pub(super) path: PathBuf,
     pub(super) name: Bytes,
 }
 
-impl Staged {
+impl StagedName {
     pub(super) fn of(at: At<'_>, name: Bytes) -> Result<Self, Errno> {
         let dir = object::handle(at.dir, OsStr::new(""))?.ok_or(Errno::NOENT)?;
         Ok(Self {
@@ -170,7 +170,7 @@ impl Undo<'_> {
 
     /// Enters a directory: along recorded names, or, with `through`, along all names if the entry
     /// made it.
-    fn into(
+    fn enter(
         &mut self,
         here: CurrentDir<'_>,
         name: &Bytes,
@@ -200,7 +200,7 @@ impl Undo<'_> {
         for name in with_access(below.dir, || object::names(below.dir)).map_err(failed)? {
             let name = Bytes::of(&name);
             if let Some(stat) = self.stat(below.at(&name))? {
-                self.into(below, &name, &stat, through, noted, new)?;
+                self.enter(below, &name, &stat, through, noted, new)?;
                 new(self, below, &name, &stat)?;
             }
         }
@@ -216,10 +216,10 @@ impl Undo<'_> {
             };
             let leaves =
                 self.selected.contains(&(id, name.clone())) && noted.before != Some(stat.id);
-            self.stay(here, here.at(name))?;
+            self.remember_stage_dir(here, here.at(name))?;
             let outer = self.is_leaving;
             self.is_leaving |= leaves && self.entry.is_new(stat.id);
-            self.into(
+            self.enter(
                 here,
                 name,
                 &stat,
@@ -228,14 +228,14 @@ impl Undo<'_> {
                 Self::take_out,
             )?;
             self.is_leaving = outer;
-            self.stay(here, here.at(name))?;
+            self.remember_stage_dir(here, here.at(name))?;
             if leaves {
                 self.take(here.at(name), &stat)?;
             } else if self.wanted.contains(&stat.id)
                 && !stat.is_dir()
                 && !self.away.contains_key(&stat.id)
             {
-                self.hold(here.at(name), &stat)?;
+                self.keep_reachable(here.at(name), &stat)?;
             } else if stat.links > 1 {
                 // An object that another name moves away is found by this record.
                 self.recorder.gains(here.at(name))?;
@@ -245,9 +245,9 @@ impl Undo<'_> {
     }
 
     /// Remembers a directory that stays as a place for staging.
-    fn stay(&mut self, here: CurrentDir<'_>, at: At<'_>) -> Result<(), JournalError> {
+    fn remember_stage_dir(&mut self, here: CurrentDir<'_>, at: At<'_>) -> Result<(), JournalError> {
         if !self.is_leaving && self.is_apart(at) {
-            let stage = Staged::of(here.itself(), Bytes(Vec::new()));
+            let stage = StagedName::of(here.itself(), Bytes(Vec::new()));
             self.stage = Some(stage.map_err(self.failed(here.itself(), "duplicating its handle"))?);
         }
         Ok(())
@@ -286,7 +286,7 @@ impl Undo<'_> {
             }
             let Some(stat) = self.stat(at)? else { continue };
             let is_back = is_selected && noted.before == Some(stat.id) && self.back.insert(stat.id);
-            self.into(
+            self.enter(
                 here,
                 name,
                 &stat,
@@ -365,7 +365,7 @@ impl Undo<'_> {
     }
 
     /// Fails if the changer refuses a step at the directory's current place.
-    fn may(
+    fn check_place(
         &self,
         at: At<'_>,
         ask: impl FnOnce(&dyn Changer) -> Result<(), Misplaced>,
@@ -381,7 +381,7 @@ impl Undo<'_> {
     }
 
     fn may_change(&self, at: At<'_>) -> Result<(), JournalError> {
-        self.may(at, |changer| changer.may_change(at.dir, at.name))
+        self.check_place(at, |changer| changer.may_change(at.dir, at.name))
     }
 
     /// Fails if the object at `from` may not have this name.
@@ -391,7 +391,7 @@ impl Undo<'_> {
         from: (BorrowedFd<'_>, &OsStr),
         is_dir: bool,
     ) -> Result<(), JournalError> {
-        self.may(at, |changer| {
+        self.check_place(at, |changer| {
             changer.may_bear(at.dir, at.name, is_dir.then_some(from))
         })
     }
@@ -443,7 +443,7 @@ impl Undo<'_> {
     }
 
     /// Makes sure that an object that stays can get another name.
-    fn hold(&mut self, at: At<'_>, stat: &Stat) -> Result<(), JournalError> {
+    fn keep_reachable(&mut self, at: At<'_>, stat: &Stat) -> Result<(), JournalError> {
         if self.is_apart(at) {
             return self.hold_apart(at, stat);
         }
@@ -459,7 +459,7 @@ impl Undo<'_> {
     /// Gives an object its name back. Removes it again if the directory was moved meanwhile to a
     /// place where the name is refused.
     fn put(&mut self, at: At<'_>, id: Id) -> Result<(), JournalError> {
-        self.give(at, id)?;
+        self.restore_object(at, id)?;
         let Some(stat) = object::stat(at.dir, at.name).map_err(self.failed(at, "looking at it"))?
         else {
             return Ok(());
@@ -471,7 +471,7 @@ impl Undo<'_> {
         may
     }
 
-    fn give(&mut self, at: At<'_>, id: Id) -> Result<(), JournalError> {
+    fn restore_object(&mut self, at: At<'_>, id: Id) -> Result<(), JournalError> {
         let entry = self.entry;
         let Some(old) = entry.olds.get(&id) else {
             return Err(self.failed(at, "putting it back")(Errno::NOENT));
@@ -582,7 +582,7 @@ impl Undo<'_> {
                     .get(&id)
                     .is_some_and(|old| old.stat.links > 1)
             {
-                let placed = Staged::of(at, Bytes::of(at.name))
+                let placed = StagedName::of(at, Bytes::of(at.name))
                     .map_err(self.failed(at, "duplicating a handle"))?;
                 self.placed.insert(id, placed);
             }

@@ -198,7 +198,7 @@ impl Recorder {
             return Ok(());
         }
         self.recording(&ChangedObject::At(at), |own| match own.name(at)? {
-            Some(stat) => own.keep(at, &stat),
+            Some(stat) => own.save(at, &stat),
             None => Ok(()),
         })
     }
@@ -216,16 +216,16 @@ impl Recorder {
             let source = if from_skipped { None } else { own.name(from)? };
             let target = if to_skipped { None } else { own.name(to)? };
             match source {
-                Some(stat) if to_skipped => own.leaves(from, &stat)?,
-                Some(stat) => own.moves(from, &stat, to)?,
+                Some(stat) if to_skipped => own.record_exit(from, &stat)?,
+                Some(stat) => own.record_move(from, &stat, to)?,
                 None if from_skipped && !to_skipped => own.expect_at(to)?,
                 None => {}
             }
             match target {
-                Some(stat) if exchanges && from_skipped => own.leaves(to, &stat),
-                Some(stat) if exchanges => own.moves(to, &stat, from),
+                Some(stat) if exchanges && from_skipped => own.record_exit(to, &stat),
+                Some(stat) if exchanges => own.record_move(to, &stat, from),
                 // For two links to the same object, rename(2) does nothing.
-                Some(stat) => own.keep(to, &stat),
+                Some(stat) => own.save(to, &stat),
                 None => Ok(()),
             }
         })
@@ -245,7 +245,7 @@ impl Recorder {
                     .is_some_and(|stat| !own.entry.is_new(stat.id))
                 && !to_skipped
             {
-                own.goes_deep(to)?;
+                own.enters_new_dir(to)?;
             }
             Ok(())
         })
@@ -259,7 +259,7 @@ impl Recorder {
         }
         self.recording(&ChangedObject::At(at), |own| {
             let found = if at.name.is_empty() {
-                own.directory(at).map(|_| own.look(at))??
+                own.directory(at).map(|_| own.lookup(at))??
             } else {
                 own.name(at)?
             };
@@ -345,7 +345,7 @@ impl Recorder {
                 // One more link changes the ctime.
                 own.note_object(stat);
             }
-            own.goes_deep(at).map(drop)
+            own.enters_new_dir(at).map(drop)
         })
     }
 
@@ -408,7 +408,7 @@ impl Recorder {
     /// Records the object under a name. Returns the current one.
     fn name(&mut self, at: At<'_>) -> Result<Option<Stat>, JournalError> {
         let (dir, is_noted) = self.directory(at)?;
-        let found = self.look(at)?;
+        let found = self.lookup(at)?;
         let old = found.filter(|stat| !self.is_own(dir, at.name, stat.id));
         if is_noted
             && (!self.is_noted(dir, at.name)
@@ -491,7 +491,7 @@ impl Recorder {
     }
 
     /// Returns the object that now has the name.
-    fn look(&self, at: At<'_>) -> Result<Option<Stat>, JournalError> {
+    fn lookup(&self, at: At<'_>) -> Result<Option<Stat>, JournalError> {
         let looked = at
             .seen
             .map_or_else(|| stat(at.dir, at.name), |(_, found)| Ok(found));
@@ -591,26 +591,26 @@ impl Recorder {
     }
 
     /// Records a move. A move to where names are not recorded would lose track of the object.
-    fn moves(&mut self, from: At<'_>, stat: &Stat, to: At<'_>) -> Result<(), JournalError> {
-        if self.entry.is_new(stat.id) || !self.goes_deep(to)? {
+    fn record_move(&mut self, from: At<'_>, stat: &Stat, to: At<'_>) -> Result<(), JournalError> {
+        if self.entry.is_new(stat.id) || !self.enters_new_dir(to)? {
             return Ok(());
         }
-        self.keep(from, stat)
+        self.save(from, stat)
     }
 
     /// Records a move to an excluded name.
-    fn leaves(&mut self, from: At<'_>, stat: &Stat) -> Result<(), JournalError> {
+    fn record_exit(&mut self, from: At<'_>, stat: &Stat) -> Result<(), JournalError> {
         if stat.is_dir() && !self.entry.is_new(stat.id) {
             self.note(Event::Content {
                 id: stat.id,
                 content: Content::NotKept,
             });
         }
-        self.keep(from, stat)
+        self.save(from, stat)
     }
 
     /// Records that an old object gets this place; returns true if names are not recorded there.
-    fn goes_deep(&mut self, to: At<'_>) -> Result<bool, JournalError> {
+    fn enters_new_dir(&mut self, to: At<'_>) -> Result<bool, JournalError> {
         let is_noted = self.directory(to)?.1;
         if !is_noted && !self.entry.is_deep {
             self.note(Event::Deep);
@@ -619,7 +619,7 @@ impl Recorder {
     }
 
     /// Saves an object that may lose its last name.
-    fn keep(&mut self, at: At<'_>, stat: &Stat) -> Result<(), JournalError> {
+    fn save(&mut self, at: At<'_>, stat: &Stat) -> Result<(), JournalError> {
         if self
             .entry
             .olds
@@ -658,13 +658,13 @@ impl Recorder {
                     });
                 }
             }
-            Err(errno) => return self.lost(&object, id, "keeping a link to it", errno),
+            Err(errno) => return self.handle_unsaved(&object, id, "keeping a link to it", errno),
         }
         Ok(())
     }
 
     /// Handles data that the store cannot save.
-    fn lost(
+    fn handle_unsaved(
         &mut self,
         object: &ChangedObject<'_>,
         id: Id,
@@ -695,7 +695,7 @@ impl Recorder {
         let copied = self.try_to_copy(object, id, name, self.keeping.most_bytes);
         match copied {
             Ok(true) => return Ok(true),
-            Err(errno) => self.lost(object, id, "keeping a copy of it", errno)?,
+            Err(errno) => self.handle_unsaved(object, id, "keeping a copy of it", errno)?,
             Ok(false) => self.note(Event::Content {
                 id,
                 content: Content::NotKept,

@@ -11,14 +11,14 @@ use super::object::{Id, Stat};
 /// Objects that newer entries declare equal. An undo recreated one, or an entry touched one (with a
 /// link in the store) and left it unchanged. To the entry itself the two are different.
 #[derive(Debug, Default)]
-pub(super) struct Same {
+pub(super) struct Equivalences {
     ids: HashMap<Id, Id>,
     versions: HashMap<Version, Version>,
     /// Time spans of undos.
     spans: Vec<(i64, i64)>,
 }
 
-impl Same {
+impl Equivalences {
     pub(super) fn of(later: &[impl Borrow<Entry>]) -> Self {
         let later = later.iter().map(Borrow::borrow);
         let undos = later.clone().filter(|entry| !entry.undoes.is_empty());
@@ -96,4 +96,4 @@ impl Same {
 }
 
 /// Names selected for undo.
-pub(super) type Selected = BTreeSet<(Id, Bytes)>;
+pub(super) type SelectedNames = BTreeSet<(Id, Bytes)>;

@@ -36,7 +36,7 @@ use crate::sinks::{
 /// Sinks that were found, and the changes that caused them: undoing these changes restores the
 /// sinks.
 #[derive(Debug, Default)]
-pub struct FoundOutside {
+pub struct SinkChanges {
     pub all: Vec<Outside>,
     pub by: BTreeSet<Place>,
 }
@@ -70,9 +70,9 @@ impl Store {
         &self,
         number: u64,
         changes: &[(Place, Change)],
-    ) -> Result<FoundOutside, JournalError> {
+    ) -> Result<SinkChanges, JournalError> {
         if changes.is_empty() {
-            return Ok(FoundOutside::default());
+            return Ok(SinkChanges::default());
         }
         let moved = changes.iter().filter_map(|(to, change)| match change {
             Change::Renamed { from } => Some((to, from)),
@@ -88,7 +88,7 @@ impl Store {
             .linked(&self.root_ids)
         {
             if let Some((sink, _)) = look.line(&place, false) {
-                look.has_more_names(id, &place, sink);
+                look.remember_link(id, &place, sink);
                 look.linked.entry(id.1).or_default().push((id, place, sink));
             }
         }
@@ -110,7 +110,7 @@ impl Store {
         to: Option<&Place>,
     ) -> Result<Vec<Outside>, JournalError> {
         let mut look = SinkSearch::new(self, None, from);
-        look.moves(from, to)?;
+        look.check_move(from, to)?;
         Ok(look.found().all)
     }
 
@@ -184,19 +184,19 @@ impl<'a> SinkSearch<'a> {
         }
     }
 
-    fn found(self) -> FoundOutside {
+    fn found(self) -> SinkChanges {
         let all = self.found.into_iter().map(|(path, what)| Outside {
             path,
             what: what.into_iter().collect(),
         });
-        FoundOutside {
+        SinkChanges {
             all: all.collect(),
             by: self.because,
         }
     }
 
     /// Remembers a sink with several names: later calls may change it by a name that is no sink.
-    fn has_more_names(&self, id: Id, place: &Place, sink: &'static Sink) {
+    fn remember_link(&self, id: Id, place: &Place, sink: &'static Sink) {
         let mut linked = self.store.linked();
         if linked.len() < MAX_SINK_NAMES {
             linked.insert(id, (place.clone(), sink));
@@ -239,7 +239,7 @@ impl<'a> SinkSearch<'a> {
                 self.edit(place, stat);
             }
         }
-        self.spot(place, now.as_ref())
+        self.check_place(place, now.as_ref())
     }
 
     /// Reports a sink whose other name was made by an earlier call.
@@ -274,7 +274,7 @@ impl<'a> SinkSearch<'a> {
     ) -> Result<(), JournalError> {
         let failed = || failed(self.store, place);
         // The same for each file in it; after a move, the old name counts too.
-        let is_moved = self.old(place).is_some();
+        let is_moved = self.old_place(place).is_some();
         let in_hooks = !is_moved
             && self
                 .hook(&place.join(&Bytes(b"x".to_vec())), false)
@@ -308,15 +308,19 @@ impl<'a> SinkSearch<'a> {
                 if let Some((stat, _)) = &found {
                     self.link(stat);
                 }
-                self.spot(&inner, found.as_ref())?;
+                self.check_place(&inner, found.as_ref())?;
             }
         }
         Ok(())
     }
 
     /// Examines a non-directory at a place, and its previous version.
-    fn spot(&mut self, place: &Place, now: Option<&(Stat, OwnedFd)>) -> Result<(), JournalError> {
-        let old = self.old(place);
+    fn check_place(
+        &mut self,
+        place: &Place,
+        now: Option<&(Stat, OwnedFd)>,
+    ) -> Result<(), JournalError> {
+        let old = self.old_place(place);
         let is_link = now.is_none_or(|(stat, _)| stat.is_link());
         let line = self.line(place, is_link);
         let old_line = match &old {
@@ -376,7 +380,7 @@ impl<'a> SinkSearch<'a> {
                     .kept_links(stat.id)
                     .map_err(failed(self.store, place))?
         {
-            self.has_more_names(stat.id, place, sink);
+            self.remember_link(stat.id, place, sink);
             self.find(place, hard_linked(sink));
         }
         Ok(())
@@ -391,7 +395,7 @@ impl<'a> SinkSearch<'a> {
     }
 
     /// Returns the old place of an object that was moved, itself or with a directory above it.
-    fn old(&self, place: &Place) -> Option<Place> {
+    fn old_place(&self, place: &Place) -> Option<Place> {
         let above = self.moved.iter().filter(|(to, _)| place.is_at_or_below(to));
         let (to, from) = above.max_by_key(|(to, _)| to.path.0.len())?;
         let rest = place.path.0.get(to.path.0.len() + 1..);
@@ -528,18 +532,18 @@ impl<'a> SinkSearch<'a> {
     }
 
     /// Finds the sinks that a planned move would change.
-    fn moves(&mut self, from: &Place, to: Option<&Place>) -> Result<(), JournalError> {
+    fn check_move(&mut self, from: &Place, to: Option<&Place>) -> Result<(), JournalError> {
         let Some(handle) = self.open(from).map_err(failed(self.store, from))? else {
             return Ok(());
         };
         let stat = stat_of(&handle).map_err(failed(self.store, from))?;
         if stat.is_dir() {
-            return self.moves_all(handle.as_fd(), (from, to), 0);
+            return self.check_dir_move(handle.as_fd(), (from, to), 0);
         }
-        self.moves_one(&stat, &handle, (from, to), from.depth())
+        self.check_file_move(&stat, &handle, (from, to), from.depth())
     }
 
-    fn moves_all(
+    fn check_dir_move(
         &mut self,
         dir: BorrowedFd<'_>,
         (from, to): (&Place, Option<&Place>),
@@ -559,16 +563,16 @@ impl<'a> SinkSearch<'a> {
             };
             let stat = stat_of(&handle).map_err(failed(self.store, &inner))?;
             if stat.is_dir() {
-                self.moves_all(handle.as_fd(), (&inner, inner_to.as_ref()), depth + 1)?;
+                self.check_dir_move(handle.as_fd(), (&inner, inner_to.as_ref()), depth + 1)?;
             } else {
-                self.moves_one(&stat, &handle, (&inner, inner_to.as_ref()), top)?;
+                self.check_file_move(&stat, &handle, (&inner, inner_to.as_ref()), top)?;
             }
         }
         Ok(())
     }
 
     /// `top` is the number of path components of the moved object.
-    fn moves_one(
+    fn check_file_move(
         &mut self,
         stat: &Stat,
         handle: &OwnedFd,

@@ -33,7 +33,7 @@ use super::memory::{Memory, Readings};
 use super::object::{self, Id, open_dir, stat, stat_of};
 use super::recorder::Recorder;
 use super::root::Root;
-use super::same::Same;
+use super::same::Equivalences;
 use super::survey::{Survey, SurveyGoal};
 use crate::budget::Account;
 use crate::limits::JOURNAL_DEPTH;
@@ -284,7 +284,7 @@ impl Store {
     pub(super) fn whole(&self, earlier: Option<Entry>, last: Entry) -> Entry {
         match earlier {
             Some(earlier) => earlier.join(last, &self.root_ids, |one, other| {
-                Same::default().is(one, other)
+                Equivalences::default().is(one, other)
             }),
             None => last,
         }

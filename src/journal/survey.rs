@@ -91,8 +91,8 @@ impl Survey {
             };
             let looked = object::stat_of(&root.handle).and_then(|mut stat| {
                 stat.id = first(stat.id);
-                walk.object(root.handle.as_fd(), OsStr::new(""), stat)?;
-                walk.dir(root.handle.as_fd(), stat.id, &place, 0)
+                walk.collect_object(root.handle.as_fd(), OsStr::new(""), stat)?;
+                walk.examine_dir(root.handle.as_fd(), stat.id, &place, 0)
             });
             looked.map_err(JournalError::io(format!(
                 "{}: looking through it",
@@ -153,7 +153,7 @@ impl SurveyWalk<'_> {
     }
 
     /// Examines a directory with recorded names.
-    fn dir(
+    fn examine_dir(
         &mut self,
         dir: BorrowedFd<'_>,
         id: Id,
@@ -175,8 +175,8 @@ impl SurveyWalk<'_> {
                 self.survey
                     .stand_ins
                     .extend(left.filter(|_| !is_known).map(|left| (stat.id, left)));
-                *stat = self.object(dir, name.name(), *stat)?;
-                self.below(
+                *stat = self.collect_object(dir, name.name(), *stat)?;
+                self.examine_content(
                     dir,
                     name,
                     stat,
@@ -188,20 +188,25 @@ impl SurveyWalk<'_> {
                     .before
                     .filter(|before| self.is_remade(*before, stat));
                 if let Some(before) = before {
-                    self.remade(dir, name, before, &place.join(name), depth)?;
+                    self.collect_recreated(dir, name, before, &place.join(name), depth)?;
                 }
             }
             self.survey.names.insert((id, name.clone()), found);
         }
         if matches!(self.look, SurveyGoal::All) {
-            self.beside(dir, id, place)
+            self.examine_siblings(dir, id, place)
         } else {
             Ok(())
         }
     }
 
     /// Examines the names in a directory that the entry did not change.
-    fn beside(&mut self, dir: BorrowedFd<'_>, id: Id, place: &Place) -> Result<(), Errno> {
+    fn examine_siblings(
+        &mut self,
+        dir: BorrowedFd<'_>,
+        id: Id,
+        place: &Place,
+    ) -> Result<(), Errno> {
         let Some(noted) = self.entry.names.get(&id) else {
             return Ok(());
         };
@@ -237,7 +242,7 @@ impl SurveyWalk<'_> {
         Ok(())
     }
 
-    fn below(
+    fn examine_content(
         &mut self,
         dir: BorrowedFd<'_>,
         name: &Bytes,
@@ -259,7 +264,7 @@ impl SurveyWalk<'_> {
             return Ok(());
         }
         if is_noted {
-            return self.dir(inner.as_fd(), stat.id, place, depth + 1);
+            return self.examine_dir(inner.as_fd(), stat.id, place, depth + 1);
         }
         for name in object::with_access(inner.as_fd(), || object::names(&inner))? {
             let name = Bytes::of(&name);
@@ -269,10 +274,10 @@ impl SurveyWalk<'_> {
             let place = place.join(&name);
             self.survey.inner.push((place.clone(), stat, key.clone()));
             if self.entry.olds.contains_key(&stat.id) {
-                self.object(inner.as_fd(), name.name(), stat)?;
+                self.collect_object(inner.as_fd(), name.name(), stat)?;
                 self.survey.inside.insert(stat.id, place.clone());
             }
-            self.below(inner.as_fd(), &name, &stat, &place, key, depth + 1)?;
+            self.examine_content(inner.as_fd(), &name, &stat, &place, key, depth + 1)?;
         }
         Ok(())
     }
@@ -292,7 +297,7 @@ impl SurveyWalk<'_> {
 
     /// Collects new objects in a directory that replaced another one, whose names were all recorded
     /// when it was emptied.
-    fn remade(
+    fn collect_recreated(
         &mut self,
         dir: BorrowedFd<'_>,
         name: &Bytes,
@@ -323,14 +328,19 @@ impl SurveyWalk<'_> {
                 .get(&before)
                 .and_then(|names| names.get(&name)?.before);
             if let Some(before) = before.filter(|before| self.is_remade(*before, &stat)) {
-                self.remade(inner.as_fd(), &name, before, &place, depth + 1)?;
+                self.collect_recreated(inner.as_fd(), &name, before, &place, depth + 1)?;
             }
         }
         Ok(())
     }
 
     /// Collects an object and returns its state.
-    fn object(&mut self, dir: BorrowedFd<'_>, name: &OsStr, mut stat: Stat) -> Result<Stat, Errno> {
+    fn collect_object(
+        &mut self,
+        dir: BorrowedFd<'_>,
+        name: &OsStr,
+        mut stat: Stat,
+    ) -> Result<Stat, Errno> {
         if let Some(known) = self.survey.objects.get(&stat.id) {
             return Ok(*known);
         }

@@ -15,10 +15,10 @@ use super::log::{Event, Kind};
 use super::memory::Memory;
 use super::object::{self, Id, Stat};
 use super::passes::Undo;
-use super::same::{Same, Selected};
+use super::same::{Equivalences, SelectedNames};
 use super::store::Store;
 use super::survey::{Survey, SurveyGoal};
-use super::units::{Custody, Places, Search, Units};
+use super::units::{KnownStates, Places, Search, Units};
 use crate::limits::JOURNAL_DEPTH;
 
 /// Options of an undo.
@@ -104,7 +104,7 @@ impl Store {
             return Ok(Outcome::default());
         };
         let later = self.later(oldest, Memory::Counted, &goes_on)?;
-        let mut same = Same::of(&later);
+        let mut same = Equivalences::of(&later);
         let first = |id: Id| same.first(id);
         let entries: Vec<Entry> = entries
             .into_values()
@@ -141,15 +141,15 @@ impl Store {
         let dirs = selected
             .iter()
             .flat_map(|(dir, _)| before.get(dir).into_iter().chain(after.get(dir)));
-        self.reaches(dirs)?;
-        let others = others(&later, numbers, oldest, &self.undone()?);
+        self.check_depth(dirs)?;
+        let others = other_entries(&later, numbers, oldest, &self.undone()?);
         let others: Vec<Entry> = others
             .into_iter()
             .cloned()
             .map(|entry| entry.with_ids(first))
             .collect();
-        let later_kept = kept_by_later(&later, first);
-        let kept = self.kept_now(&entry, &survey, &later_kept, &same, &goes_on)?;
+        let later_kept = stored_by_later(&later, first);
+        let kept = self.stored_objects(&entry, &survey, &later_kept, &same, &goes_on)?;
         let check = Check {
             entry: &entry,
             survey: &survey,
@@ -163,7 +163,7 @@ impl Store {
             units: &units,
             parts: &parts,
         };
-        let custody = Custody::of(entries.iter().chain(later.iter().map(Arc::as_ref)), &same);
+        let custody = KnownStates::of(entries.iter().chain(later.iter().map(Arc::as_ref)), &same);
         let search = Search {
             units: &units,
             roots: &self.roots,
@@ -177,7 +177,7 @@ impl Store {
         let obstacles = search.obstacles(&selected, &cut, &others, &is_back)?;
         let hides = |place: &Place| options.hides.is_some_and(|hides| hides(place));
         let conflicts = check.conflicts(obstacles, &hides);
-        let left: Selected = selected
+        let left: SelectedNames = selected
             .iter()
             .filter(|(dir, name)| !check.is_back(*dir, name))
             .cloned()
@@ -221,7 +221,7 @@ impl Store {
             store: self,
             goes_on: &goes_on,
             changer: self.changer.as_deref().filter(|_| !options.freezes),
-            wanted: elsewhere(&entry, &survey, &selected),
+            wanted: missing_objects(&entry, &survey, &selected),
             later: later_kept,
             entry: &entry,
             survey: &survey,
@@ -247,7 +247,7 @@ impl Store {
             versions,
             ..
         } = undo;
-        let failed = done.and_then(|()| self.let_go(&entry, &back)).err();
+        let failed = done.and_then(|()| self.remove_links(&entry, &back)).err();
         let to_the_end = || {
             goes_on();
             true
@@ -305,7 +305,10 @@ impl Store {
     }
 
     /// Fails for directories that are too deep for the passes.
-    fn reaches<'p>(&self, mut dirs: impl Iterator<Item = &'p Place>) -> Result<(), JournalError> {
+    fn check_depth<'p>(
+        &self,
+        mut dirs: impl Iterator<Item = &'p Place>,
+    ) -> Result<(), JournalError> {
         let deep = dirs.find(|place| place.depth() > JOURNAL_DEPTH);
         deep.map_or(Ok(()), |place| {
             Err(JournalError::TooDeep {
@@ -318,7 +321,7 @@ impl Store {
     fn survey(
         &self,
         entry: &Entry,
-        same: &mut Same,
+        same: &mut Equivalences,
         wanted: &dyn Fn() -> bool,
     ) -> Result<Survey, JournalError> {
         loop {
@@ -339,12 +342,12 @@ impl Store {
     }
 
     /// Returns the current state of objects of which only a link in the store is known.
-    fn kept_now(
+    fn stored_objects(
         &self,
         entry: &Entry,
         survey: &Survey,
         later: &HashMap<Id, Vec<StoredFile>>,
-        same: &Same,
+        same: &Equivalences,
         wanted: &dyn Fn() -> bool,
     ) -> Result<HashMap<Id, Stat>, JournalError> {
         let mut found = HashMap::new();
@@ -378,7 +381,7 @@ impl Store {
         Ok(found)
     }
 
-    fn selected_changes(&self, entry: &Entry, selected: &Selected) -> Vec<(Place, Change)> {
+    fn selected_changes(&self, entry: &Entry, selected: &SelectedNames) -> Vec<(Place, Change)> {
         let mut part = entry.clone();
         for (dir, names) in &mut part.names {
             for (name, noted) in names {
@@ -387,7 +390,7 @@ impl Store {
                 }
             }
         }
-        let undone = restored(entry, selected);
+        let undone = restored_objects(entry, selected);
         for (_, old) in part.olds.iter_mut().filter(|(id, _)| !undone.contains(id)) {
             old.after = None;
         }
@@ -395,7 +398,7 @@ impl Store {
     }
 
     /// Removes links to objects that exist in the tree again.
-    fn let_go(&self, entry: &Entry, back: &HashSet<Id>) -> Result<(), JournalError> {
+    fn remove_links(&self, entry: &Entry, back: &HashSet<Id>) -> Result<(), JournalError> {
         let olds = back
             .iter()
             .filter_map(|id| entry.olds.get(id))
@@ -414,7 +417,7 @@ impl Store {
 
 /// Returns the links saved by later entries, and the copies saved by undos. Copies of other entries
 /// hold other versions.
-fn kept_by_later(later: &[Arc<Entry>], first: impl Fn(Id) -> Id) -> HashMap<Id, Vec<StoredFile>> {
+fn stored_by_later(later: &[Arc<Entry>], first: impl Fn(Id) -> Id) -> HashMap<Id, Vec<StoredFile>> {
     let mut by_object: HashMap<Id, Vec<StoredFile>> = HashMap::new();
     for entry in later {
         for old in entry.olds.values().filter(|old| !old.kept.is_empty()) {
@@ -435,12 +438,12 @@ fn kept_by_later(later: &[Arc<Entry>], first: impl Fn(Id) -> Id) -> HashMap<Id, 
 /// can be undone, too.
 fn events_of_same(
     entry: &Entry,
-    selected: &Selected,
+    selected: &SelectedNames,
     undo: &Entry,
-    same: &Same,
+    same: &Equivalences,
     (remade, versions): (HashMap<Id, Id>, HashMap<Id, Stat>),
 ) -> Vec<Event> {
-    let undone = restored(entry, selected);
+    let undone = restored_objects(entry, selected);
     let mut now = versions;
     now.extend(undo.news.iter().map(|(id, stat)| (same.first(*id), *stat)));
     now.extend(
@@ -495,7 +498,7 @@ fn first_changes(entries: &[Entry]) -> HashMap<(Id, Bytes), (u64, i64)> {
 }
 
 /// Returns the objects that had selected names and do not have them now.
-fn elsewhere(entry: &Entry, survey: &Survey, selected: &Selected) -> HashSet<Id> {
+fn missing_objects(entry: &Entry, survey: &Survey, selected: &SelectedNames) -> HashSet<Id> {
     let wanted = selected.iter().filter_map(|(dir, name)| {
         let now = survey.names.get(&(*dir, name.clone())).copied().flatten();
         entry.names[dir][name]
@@ -509,8 +512,8 @@ fn elsewhere(entry: &Entry, survey: &Survey, selected: &Selected) -> HashSet<Id>
 fn others_since(
     entry: &Entry,
     survey: &Survey,
-    left: &Selected,
-    custody: &Custody<'_>,
+    left: &SelectedNames,
+    custody: &KnownStates<'_>,
     hides: &dyn Fn(&Place) -> bool,
 ) -> Vec<Place> {
     let dirs: BTreeSet<Id> = left.iter().map(|(dir, _)| *dir).collect();
@@ -532,7 +535,7 @@ fn others_since(
 }
 
 /// Returns the objects that had the selected names.
-fn restored(entry: &Entry, selected: &Selected) -> HashSet<Id> {
+fn restored_objects(entry: &Entry, selected: &SelectedNames) -> HashSet<Id> {
     selected
         .iter()
         .filter_map(|(dir, name)| entry.names[dir][name].before)
@@ -541,7 +544,7 @@ fn restored(entry: &Entry, selected: &Selected) -> HashSet<Id> {
 
 /// Returns entries that are later than the oldest undone one, are not undone with it, and are still
 /// in effect.
-fn others<'e>(
+fn other_entries<'e>(
     later: &'e [Arc<Entry>],
     numbers: &[u64],
     oldest: u64,

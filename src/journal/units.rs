@@ -18,7 +18,7 @@ use super::entry::{Entry, Place};
 use super::error::{JournalError, UNWANTED};
 use super::object::{self, Id, Stat, open_dir};
 use super::root::Root;
-use super::same::{Same, Selected};
+use super::same::{Equivalences, SelectedNames};
 use super::survey::Survey;
 use super::unit_kind::{SQLITE_LOGS, UnitKind, noted_names, sqlite_base};
 use crate::limits::JOURNAL_DEPTH;
@@ -199,7 +199,7 @@ impl Units {
         self.objects.iter()
     }
 
-    fn selected(&self, selected: &Selected) -> impl Iterator<Item = &Unit> {
+    fn selected(&self, selected: &SelectedNames) -> impl Iterator<Item = &Unit> {
         self.all
             .iter()
             .filter(|unit| unit.keys.iter().any(|key| selected.contains(key)))
@@ -250,13 +250,13 @@ fn sqlite_unit<'n>(entry: &Entry, survey: &Survey, dir: Id, name: &'n [u8]) -> O
 type ObjectTransition = (Option<Stat>, Option<Stat>);
 
 /// States in which entries found and left objects; all other states are changes by others.
-pub(super) struct Custody<'a> {
-    same: &'a Same,
+pub(super) struct KnownStates<'a> {
+    same: &'a Equivalences,
     steps: HashMap<Id, Vec<ObjectTransition>>,
 }
 
-impl<'a> Custody<'a> {
-    pub(super) fn of<'e>(entries: impl Iterator<Item = &'e Entry>, same: &'a Same) -> Self {
+impl<'a> KnownStates<'a> {
+    pub(super) fn of<'e>(entries: impl Iterator<Item = &'e Entry>, same: &'a Equivalences) -> Self {
         let mut steps: HashMap<Id, Vec<_>> = HashMap::new();
         let first = |stat: Stat| Stat {
             id: same.first(stat.id),
@@ -321,8 +321,8 @@ pub(super) struct Search<'a> {
     pub(super) units: &'a Units,
     pub(super) roots: &'a [Root],
     pub(super) entry: &'a Entry,
-    pub(super) same: &'a Same,
-    pub(super) custody: &'a Custody<'a>,
+    pub(super) same: &'a Equivalences,
+    pub(super) custody: &'a KnownStates<'a>,
     pub(super) wanted: &'a dyn Fn() -> bool,
     pub(super) root_ids: &'a [Id],
 }
@@ -332,8 +332,8 @@ impl Search<'_> {
     /// names, `others` are later calls.
     pub(super) fn obstacles(
         &self,
-        selected: &Selected,
-        cut: &Selected,
+        selected: &SelectedNames,
+        cut: &SelectedNames,
         others: &[Entry],
         is_back: &dyn Fn(&Key) -> bool,
     ) -> Result<Obstacles, JournalError> {
@@ -408,7 +408,7 @@ impl Search<'_> {
                         .into_iter()
                         .flatten()
                         .map(|dir| dir.join(name))
-                        .find(|place| unit.holds(place))
+                        .find(|place| unit.contains_member(place))
                 })?;
                 let why = format!(
                     "{} (call {}) changed {} later",
@@ -553,7 +553,7 @@ impl UnitWalk<'_> {
 
 impl Unit {
     /// Returns true if the place is a member's.
-    fn holds(&self, place: &Place) -> bool {
+    fn contains_member(&self, place: &Place) -> bool {
         if self.kind == UnitKind::Sqlite {
             let rest = place.path.0.strip_prefix(self.place.path.0.as_slice());
             let is_part = |rest: &[u8]| rest.is_empty() || SQLITE_LOGS.contains(&rest);

@@ -21,7 +21,7 @@ use super::error::JournalError;
 use super::log::Content;
 use super::memory::Memory;
 use super::object::{self, Id, Stat, stat_of};
-use super::same::Same;
+use super::same::Equivalences;
 use super::store::Store;
 
 /// Version of an object at a place.
@@ -50,7 +50,7 @@ pub struct Versions<'a> {
     store: &'a Store,
     /// Oldest first.
     entries: Vec<Arc<Entry>>,
-    same: Same,
+    same: Equivalences,
     before: HashMap<Place, Id>,
     after: HashMap<Place, Id>,
 }
@@ -68,7 +68,7 @@ impl Store {
     ) -> Result<Versions<'_>, JournalError> {
         let own = self.entry_with(number, memory)?;
         let later = self.later(number, memory, &|| true)?;
-        let same = Same::of(&later);
+        let same = Equivalences::of(&later);
         let dirs = |side: fn(&NameRecord) -> Option<Id>| {
             own.places(&self.root_ids, side)
                 .into_iter()

@@ -68,7 +68,7 @@ impl<'a> Package<'a> {
                     .next()
                     .unwrap_or_default()
                     .to_owned();
-                let target = resolved(folder, element.attribute("Target"));
+                let target = resolve_target(folder, element.attribute("Target"));
                 found.insert(
                     element.attribute("Id").to_owned(),
                     Relation { kind, target },
@@ -79,7 +79,7 @@ impl<'a> Package<'a> {
     }
 }
 
-fn resolved(folder: &str, target: &str) -> String {
+fn resolve_target(folder: &str, target: &str) -> String {
     let mut names: Vec<&str> = if target.starts_with('/') {
         Vec::new()
     } else {

@@ -67,12 +67,12 @@ pub fn write(
                 "t" => is_text = false,
                 "p" => {
                     if let Some(paragraph) = paragraphs.pop() {
-                        place(&mut rows, &paragraph.into_line(), parts)?;
+                        add_text(&mut rows, &paragraph.into_line(), parts)?;
                     }
                 }
                 "tr" => {
                     if let Some(row) = rows.pop() {
-                        place(&mut rows, &format!("| {} |", row.join(" | ")), parts)?;
+                        add_text(&mut rows, &format!("| {} |", row.join(" | ")), parts)?;
                     }
                 }
                 _ => {}
@@ -95,7 +95,7 @@ impl Paragraph {
 }
 
 /// Adds text to the open cell, or as a line.
-fn place(rows: &mut [Vec<String>], text: &str, parts: &mut Parts) -> Result<(), Fault> {
+fn add_text(rows: &mut [Vec<String>], text: &str, parts: &mut Parts) -> Result<(), Fault> {
     if text.is_empty() {
         return Ok(());
     }

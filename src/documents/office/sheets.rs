@@ -192,7 +192,7 @@ fn table(mut xml: Xml<'_, '_>, book: &Book, parts: &mut Parts) -> Result<(), Fau
                 column = 0;
             }
             "c" => {
-                column = place(element.attribute("r"))
+                column = column_number(element.attribute("r"))
                     .unwrap_or(column + 1)
                     .min(MAX_COLUMN);
                 let value = value(&mut xml, &element, book)?;
@@ -212,7 +212,7 @@ fn table(mut xml: Xml<'_, '_>, book: &Book, parts: &mut Parts) -> Result<(), Fau
             _ => {}
         }
     }
-    let names: Vec<String> = columns.iter().map(|column| letters(*column)).collect();
+    let names: Vec<String> = columns.iter().map(|column| column_name(*column)).collect();
     if !names.is_empty() {
         parts.line(&format!("row\t{}", names.join("\t")))?;
     }
@@ -303,7 +303,7 @@ fn date(number: f64, day_zero: i32) -> Option<String> {
 }
 
 /// Returns the column of a cell name such as `AB12`, from 1.
-fn place(name: &str) -> Option<u32> {
+fn column_number(name: &str) -> Option<u32> {
     let letters = name.bytes().take_while(u8::is_ascii_alphabetic).take(4);
     let column = letters.fold(0, |column, letter| {
         column * 26 + u32::from(letter.to_ascii_uppercase() - b'A') + 1
@@ -311,7 +311,7 @@ fn place(name: &str) -> Option<u32> {
     (1..=MAX_COLUMN).contains(&column).then_some(column)
 }
 
-fn letters(mut column: u32) -> String {
+fn column_name(mut column: u32) -> String {
     let mut name = Vec::new();
     while column > 0 {
         name.push(char::from(b'A' + ((column - 1) % 26) as u8));
@@ -362,10 +362,13 @@ mod tests {
     fn column_names_round_trip() {
         for (column, name) in [(1, "A"), (26, "Z"), (27, "AA"), (16_384, "XFD")] {
             assert_eq!(
-                (letters(column), place(&format!("{name}7"))),
+                (column_name(column), column_number(&format!("{name}7"))),
                 (name.to_owned(), Some(column))
             );
         }
-        assert_eq!(["", "7", "XFE1", "ZZZZZZZZZZZ"].map(place), [None; 4]);
+        assert_eq!(
+            ["", "7", "XFE1", "ZZZZZZZZZZZ"].map(column_number),
+            [None; 4]
+        );
     }
 }

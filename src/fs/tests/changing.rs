@@ -1,7 +1,7 @@
 use super::*;
 use crate::fs::remove::Removed;
 
-fn gone(tree: &Fixture, path: &str, recursive: bool) -> Result<Removed, FsError> {
+fn remove_path(tree: &Fixture, path: &str, recursive: bool) -> Result<Removed, FsError> {
     remove(
         &UNRECORDED,
         &entry(tree, path),
@@ -43,25 +43,25 @@ fn remove_deletes_link_but_not_target() {
         tree.link(name, target);
     }
     assert_eq!(
-        gone(&tree, "A/ln", true).unwrap(),
+        remove_path(&tree, "A/ln", true).unwrap(),
         Removed {
             files: 1,
             directories: 0
         }
     );
     assert_eq!(
-        gone(&tree, "A/f", false).unwrap(),
+        remove_path(&tree, "A/f", false).unwrap(),
         Removed {
             files: 1,
             directories: 0
         }
     );
     assert!(matches!(
-        gone(&tree, "A/sub", false),
+        remove_path(&tree, "A/sub", false),
         Err(FsError::NotEmpty { .. })
     ));
     assert_eq!(
-        gone(&tree, "A/sub", true).unwrap(),
+        remove_path(&tree, "A/sub", true).unwrap(),
         Removed {
             files: 4,
             directories: 2
@@ -69,7 +69,7 @@ fn remove_deletes_link_but_not_target() {
     );
     std::fs::create_dir(tree.at("A/empty")).unwrap();
     assert_eq!(
-        gone(&tree, "A/empty", false).unwrap(),
+        remove_path(&tree, "A/empty", false).unwrap(),
         Removed {
             files: 0,
             directories: 1
@@ -86,7 +86,7 @@ fn recursive_remove_deletes_deep_tree() {
     let tree = Fixture::new();
     dig(&tree, "A/sub", 4000);
     assert_eq!(
-        gone(&tree, "A/sub", true).unwrap(),
+        remove_path(&tree, "A/sub", true).unwrap(),
         Removed {
             files: 2,
             directories: 4002

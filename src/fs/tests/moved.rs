@@ -15,7 +15,7 @@ fn arena(to: &'static str) -> Fixture {
     tree
 }
 
-fn replaced(tree: &Fixture, path: &str) -> Result<bool, FsError> {
+fn replace_file(tree: &Fixture, path: &str) -> Result<bool, FsError> {
     Writer::default()
         .telling(&UNRECORDED)
         .replace(&write(tree, path), [&b"evil"[..]], None)
@@ -25,14 +25,14 @@ fn replaced(tree: &Fixture, path: &str) -> Result<bool, FsError> {
 fn new_file_in_moved_directory_is_removed() {
     let tree = arena("A/.git");
     assert!(matches!(
-        replaced(&tree, "A/d/hooks"),
+        replace_file(&tree, "A/d/hooks"),
         Err(FsError::Protected { .. })
     ));
     assert_eq!(names(&tree, "A/.git"), [""; 0]);
     for (to, outer) in [("A/ro/d", "A/ro"), ("O/d", "O")] {
         let tree = arena(to);
         assert!(
-            matches!(replaced(&tree, "A/d/f"), Err(FsError::Changed { .. })),
+            matches!(replace_file(&tree, "A/d/f"), Err(FsError::Changed { .. })),
             "{to}"
         );
         assert_eq!(names(&tree, to), [""; 0]);
@@ -40,7 +40,7 @@ fn new_file_in_moved_directory_is_removed() {
     }
     // Allowed at the new place too.
     let tree = arena("A/e");
-    replaced(&tree, "A/d/f").unwrap();
+    replace_file(&tree, "A/d/f").unwrap();
     assert_eq!(text(&tree, "A/e/f"), "evil");
 }
 
@@ -78,7 +78,7 @@ fn file_set_aside_meanwhile_stays_aside() {
         std::fs::rename(to.join("config"), to.join("config.set-aside")).unwrap();
     });
     assert!(matches!(
-        replaced(&tree, "A/d/config"),
+        replace_file(&tree, "A/d/config"),
         Err(FsError::Protected { .. })
     ));
     assert_eq!(names(&tree, "A/.git"), ["config.set-aside"]);
@@ -95,7 +95,7 @@ fn directory_made_in_moved_one_is_removed() {
     assert_eq!(names(&tree, "A/.git"), [""; 0]);
 }
 
-fn go(tree: &Fixture, from: &str, to: &str) -> Result<(), FsError> {
+fn move_path(tree: &Fixture, from: &str, to: &str) -> Result<(), FsError> {
     move_no_clobber(
         &UNRECORDED,
         &entry(tree, from),
@@ -107,7 +107,7 @@ fn go(tree: &Fixture, from: &str, to: &str) -> Result<(), FsError> {
 fn move_into_moved_directory_is_reverted() {
     let tree = arena("A/.git");
     assert!(matches!(
-        go(&tree, "A/f", "A/d/hooks"),
+        move_path(&tree, "A/f", "A/d/hooks"),
         Err(FsError::Protected { .. })
     ));
     assert_eq!(
@@ -123,7 +123,7 @@ fn move_of_directory_filled_meanwhile_is_reverted() {
     let late = tree.at("A/d/settings.json");
     meanwhile::does(move || std::fs::write(late, "evil").unwrap());
     assert!(matches!(
-        go(&tree, "A/d", "A/.claude"),
+        move_path(&tree, "A/d", "A/.claude"),
         Err(FsError::Protected { .. })
     ));
     assert_eq!(

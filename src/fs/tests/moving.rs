@@ -3,7 +3,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use super::*;
 use crate::policy::{Access, Grant, Policy};
 
-fn go(tree: &Fixture, from: &str, to: &str) -> Result<(), FsError> {
+fn move_path(tree: &Fixture, from: &str, to: &str) -> Result<(), FsError> {
     move_no_clobber(
         &UNRECORDED,
         &entry(tree, from),
@@ -17,7 +17,7 @@ fn move_never_overwrites_existing_file() {
     let before = outside(&tree);
     tree.link("A/ln", "$O/secret");
     std::fs::write(tree.at("A/other"), "other").unwrap();
-    let error = go(&tree, "A/f", "A/other").unwrap_err();
+    let error = move_path(&tree, "A/f", "A/other").unwrap_err();
     assert_eq!(
         error.to_string(),
         format!(
@@ -26,24 +26,24 @@ fn move_never_overwrites_existing_file() {
         )
     );
     assert!(matches!(
-        go(&tree, "A/f", "A/ln"),
+        move_path(&tree, "A/f", "A/ln"),
         Err(FsError::AlreadyExists { .. })
     ));
     assert!(matches!(
-        go(&tree, "A/f", "A/sub/"),
+        move_path(&tree, "A/f", "A/sub/"),
         Err(FsError::NotADirectory { .. })
     ));
     assert!(matches!(
-        go(&tree, "A/f", "A/new/"),
+        move_path(&tree, "A/f", "A/new/"),
         Err(FsError::NotADirectory { .. })
     ));
     assert!(matches!(
-        go(&tree, "A/sub", "A/sub/deep/x"),
+        move_path(&tree, "A/sub", "A/sub/deep/x"),
         Err(FsError::IntoItself { .. })
     ));
-    go(&tree, "A/ln", "A/moved").unwrap();
-    go(&tree, "A/f", "R/rw/x/y/f").unwrap();
-    go(&tree, "A/sub", "A/dir/").unwrap();
+    move_path(&tree, "A/ln", "A/moved").unwrap();
+    move_path(&tree, "A/f", "R/rw/x/y/f").unwrap();
+    move_path(&tree, "A/sub", "A/dir/").unwrap();
     assert_eq!(
         std::fs::read_link(tree.at("A/moved")).unwrap(),
         tree.at("O/secret")
@@ -75,16 +75,19 @@ fn move_cannot_create_protected_path() {
     tree.link("A/ln", "sub");
     for from in ["A/sub", "A/ln", "A/f"] {
         assert!(
-            matches!(go(&tree, from, "A/.git"), Err(FsError::Protected { .. })),
+            matches!(
+                move_path(&tree, from, "A/.git"),
+                Err(FsError::Protected { .. })
+            ),
             "{from}"
         );
     }
     // Git writes through links, so no directory becomes one.
     assert!(matches!(
-        go(&tree, "A/plain", "A/.git"),
+        move_path(&tree, "A/plain", "A/.git"),
         Err(FsError::Protected { .. })
     ));
-    go(&tree, "A/plain", "A/.claude").unwrap();
+    move_path(&tree, "A/plain", "A/.claude").unwrap();
     assert_eq!(
         names(&tree, "A"),
         [".claude", "f", "keys", "ln", "ro", "sub"]
@@ -106,7 +109,7 @@ fn write_after_parent_move_cannot_create_protected_path() {
     let made = tree.policy.create_dir(tree.at("A/d/hooks/x")).unwrap();
     let destination = tree.policy.destination(tree.at("A/d/hooks")).unwrap();
     let again = tree.policy.destination(tree.at("A/.claude")).unwrap();
-    go(&tree, "A/d", "A/.claude").unwrap();
+    move_path(&tree, "A/d", "A/.claude").unwrap();
     assert!(matches!(
         writer
             .telling(&UNRECORDED)
@@ -162,8 +165,8 @@ fn move_to_other_filesystem_keeps_attributes() {
             &policy.destination(other.join(to)).unwrap(),
         )
     };
-    go("A/f", "x/f").unwrap();
-    go("A/ln", "ln").unwrap();
+    move_path("A/f", "x/f").unwrap();
+    move_path("A/ln", "ln").unwrap();
     let after = std::fs::metadata(other.join("x/f")).unwrap();
     let what = |meta: &std::fs::Metadata| {
         (
@@ -181,12 +184,12 @@ fn move_to_other_filesystem_keeps_attributes() {
         PathBuf::from("somewhere")
     );
     assert!(matches!(
-        go("A/sub", "sub"),
+        move_path("A/sub", "sub"),
         Err(FsError::OtherFilesystem { .. })
     ));
     std::fs::write(tree.at("A/again"), "").unwrap();
     assert!(matches!(
-        go("A/again", "x/f"),
+        move_path("A/again", "x/f"),
         Err(FsError::AlreadyExists { .. })
     ));
     assert_eq!(names(&tree, "A"), ["again", "keys", "ro", "sub"]);
