@@ -1,7 +1,7 @@
 //! Content with the changes of one edit not yet applied.
 //!
-//! The last edit of a call is written from here to the disk piece by piece, so that a large file is
-//! in memory only once.
+//! The last edit of a call is written from here to the disk piece by piece. So a large file is in
+//! memory only once.
 
 use super::changes::Changes;
 use super::error::EditErrorKind;

@@ -207,8 +207,8 @@ impl Captured {
         }
     }
 
-    /// Returns the end of the beginning and the start of the end, at character boundaries. `None`
-    /// if no byte between them is missing.
+    /// Returns the gap in the log, at character boundaries: the length of the beginning, and the
+    /// position where the end starts. `None` if no byte is missing.
     fn gap(&self, file: &Ring) -> Option<(usize, u64)> {
         let oldest = file.oldest();
         let first = (oldest > self.bytes.len() as u64).then(|| file.read(oldest, 3))?;

@@ -1,4 +1,4 @@
-//! A running command, followed by its call or by a thread of its own: reads its output, enforces
+//! A running command, followed by its call or by a thread of its own. Reads its output, enforces
 //! its time limit and waits for its end.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -157,9 +157,9 @@ impl Resident {
     /// Returns the other end of the program's standard input: a bidirectional, nonblocking stream
     /// socket (unix(7)).
     ///
-    /// The data comes from the program, or from any process that inherits its end: arbitrary bytes
-    /// at any time, or an end of stream while the program lives. Plain read(2) makes the kernel
-    /// close any passed descriptors.
+    /// The data comes from the program, or from any process that inherits its end. Arbitrary bytes
+    /// can come at any time, and the end of the stream while the program lives. Plain read(2) makes
+    /// the kernel close any passed descriptors.
     pub fn channel(&self) -> BorrowedFd<'_> {
         self.channel.as_fd()
     }

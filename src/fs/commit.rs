@@ -277,8 +277,8 @@ impl<'a> Prepared<'a> {
         Ok(self.committed(RevertMethod::Exchange))
     }
 
-    /// Gives the name back to the file with the temporary name. Returns true if the replacement
-    /// lost the name; a newer file of another program may have it instead.
+    /// Gives the name back to the file with the temporary name. Returns false if a newer file of
+    /// another program has the name now.
     ///
     /// Usually one exchange suffices, which returns the replacement. If it returns another file,
     /// that is newer than the file that just got the name, so the two are exchanged again. This

@@ -157,8 +157,8 @@ impl Temp {
         futimens(&self.file, &times).map_err(|errno| FsError::of(shown, "write", errno))
     }
 
-    /// Sets the mtime to the current time of the precise clock, and later than that of `old`: if
-    /// necessary, by the smallest unit that the filesystem stores. Kernel timestamps are coarse.
+    /// Sets the mtime to the current time of the precise clock. If that is not later than the mtime
+    /// of `old`, adds the smallest unit that the filesystem stores. Kernel timestamps are coarse.
     /// With the precise time, files that another program wrote within the same tick are still
     /// older, so a build sees the change.
     pub(super) fn date_after(&self, old: Option<&Stat>, shown: &Path) -> Result<(), FsError> {

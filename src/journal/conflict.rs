@@ -158,7 +158,8 @@ impl Check<'_> {
         parts.flat_map(|part| part.spans.iter().copied()).collect()
     }
 
-    /// Returns true if an object in a new directory is unchanged since one of these spans.
+    /// Returns true if an object in a new directory is as the entry left it: unchanged, or last
+    /// changed within one of these spans.
     fn is_own(&self, stat: &Stat, spans: &[(i64, i64)]) -> bool {
         if let Some(old) = self.entry.olds.get(&stat.id)
             && let Some(after) = old.after

@@ -1,8 +1,8 @@
 //! Versions of an object before and after an entry: the two sides of a diff.
 //!
 //! Content comes from the most recent copy: one that this or a later entry made before it changed
-//! the object. Otherwise it comes from the object itself, by a link in the store or in the tree, if
-//! it only grew since or did not change.
+//! the object. If the object only grew since or did not change, content comes from the object
+//! itself, by a link in the store or in the tree.
 #![expect(
     clippy::disallowed_methods,
     reason = "everything starts at a handle of a root or of the store"

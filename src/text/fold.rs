@@ -1,9 +1,9 @@
-//! Shortens the output of programs without losing information: the final state of overwritten
-//! lines, no colours, and only the first and last of evenly counting lines.
+//! Shortens the output of programs without losing information. Keeps the final state of overwritten
+//! lines, and the first and last of evenly counting lines. Removes colours.
 //!
-//! A terminal would show the same states ([ECMA-48] 8.3 for the sequences), except for columns: a
+//! A terminal would show the same states ([ECMA-48] 8.3 for the sequences), except for columns. A
 //! line that is begun again is replaced as a whole. Lines are alike if they have the same texts
-//! between their numbers (runs of ASCII digits), and each number advances by the same step, which
+//! between their numbers (runs of ASCII digits). Each number must advance by a constant step, which
 //! may be 0. So every line of such a run follows from the first, the last and the count. Any other
 //! line is always shown.
 //!

@@ -285,8 +285,8 @@ fn edits_beside_renaming_editor_lose_no_change() {
     assert_eq!(names(&tree, "A"), ["f", "keys", "ro", "sub"]);
 }
 
-/// Ignored by default: the server learns by a signal that the program waits for the lease of an
-/// edit. That signal would end the tests, too.
+/// The program waits for the lease of an edit. The kernel reports that to the server by a signal,
+/// which must not end the tests.
 #[test]
 fn edits_beside_in_place_writer_lose_no_change() {
     let tree = Fixture::new();
