@@ -158,7 +158,7 @@ impl Temp {
     }
 
     /// Sets the mtime to the current time of the precise clock. If that is not later than the mtime
-    /// of `old`, adds the smallest unit that the filesystem stores. Kernel timestamps are coarse.
+    /// of `old`, uses that plus the smallest unit of the filesystem. Kernel timestamps are coarse.
     /// With the precise time, files that another program wrote within the same tick are still
     /// older, so a build sees the change.
     pub(super) fn date_after(&self, old: Option<&Stat>, shown: &Path) -> Result<(), FsError> {
