@@ -146,7 +146,7 @@ proptest! {
     }
 
     #[test]
-    fn edit_of_crlf_file_equals_edit_of_lf_file(text in content(), new in content(), from in 0..40_usize, len in 1..12_usize, limit in 0..3_u64) {
+    fn crlf_file_is_edited_like_lf_file(text in content(), new in content(), from in 0..40_usize, len in 1..12_usize, limit in 0..3_u64) {
         let (text, new) = (text.replace('\r', ""), new.replace('\r', ""));
         let from = text.floor_char_boundary(from);
         let end = text.floor_char_boundary(from + len);
@@ -194,7 +194,7 @@ proptest! {
     }
 
     #[test]
-    fn edit_of_non_utf8_file_keeps_other_bytes(before in "[a-z àéü\n]{0,40}", after in "[a-z àéü\n]{0,40}") {
+    fn edit_in_non_utf8_keeps_other_bytes(before in "[a-z àéü\n]{0,40}", after in "[a-z àéü\n]{0,40}") {
         let text = format!("{before}#needle#{after}");
         for encoding in [Encoding::UTF_16LE, Encoding::UTF_16BE] {
             let bytes = encoding::encode(&text, encoding, true).expect("Unicode");

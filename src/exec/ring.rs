@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn ring_counts_bytes_as_skipped_on_disk_error() {
+    fn ring_counts_skipped_bytes_after_disk_error() {
         let mut ring = ring(100);
         ring.push(b"abc");
         ring.file = std::fs::File::open("/dev/null").unwrap().into();

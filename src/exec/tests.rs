@@ -507,7 +507,7 @@ fn commands_over_limit_wait_for_slot() {
 }
 
 #[test]
-fn end_all_kills_running_and_rejects_waiting() {
+fn end_all_kills_running_commands() {
     let launcher = launcher(|peer| {
         assert_eq!(peer.hear(), Some(b'K'));
         peer.end(Exit::Signal(9));
@@ -572,7 +572,7 @@ fn text(command: &Background, cursor: Option<u64>) -> (String, u64, u64) {
 }
 
 #[test]
-fn background_command_can_be_read_written_and_ended() {
+fn background_command_supports_read_write_end() {
     let launcher = launcher(|peer| {
         assert!(peer.request.stdin && peer.request.announce && peer.streams.len() == 3);
         peer.say(&Event::Started);
@@ -743,7 +743,7 @@ fn failed_background_command_reports_reason() {
 }
 
 #[test]
-fn ended_background_commands_stay_listed_up_to_limit() {
+fn ended_background_commands_stay_listed() {
     let (sender, receiver) = channel();
     let launcher = launcher(move |peer| {
         peer.say(&Event::Started);

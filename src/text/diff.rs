@@ -276,7 +276,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn diff_applied_to_old_text_gives_new_text(
+        fn applied_diff_gives_new_text(
             old in proptest::collection::vec("[ab]{0,2}\r?\n", 0..30), tail in "[ab]?",
             cut in 0..30_usize, gone in 0..6_usize, put in proptest::collection::vec("[ab]{0,2}\n?", 0..4),
         ) {

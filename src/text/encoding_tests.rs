@@ -27,7 +27,7 @@ fn unicode_is_detected_by_bom_or_validity() {
 }
 
 #[test]
-fn eight_bit_encoding_is_guessed_and_round_trips() {
+fn guessed_eight_bit_encoding_round_trips() {
     let french = encoding_rs::WINDOWS_1252
         .encode("Où est l'été ? À côté du château, déjà vu — là-bas.\n")
         .0;

@@ -85,7 +85,7 @@ fn file_set_aside_meanwhile_stays_aside() {
 }
 
 #[test]
-fn directory_made_in_moved_one_is_removed() {
+fn new_directory_in_moved_directory_is_removed() {
     let tree = arena("A/.git");
     let made = tree.policy.create_dir(tree.at("A/d/hooks/x")).unwrap();
     assert!(matches!(

@@ -96,7 +96,7 @@ fn move_cannot_create_protected_path() {
 
 /// Checks operations that were opened before their directory became the parent of a protected path.
 #[test]
-fn write_after_parent_move_cannot_create_protected_path() {
+fn write_after_parent_move_spares_protected_path() {
     let tree = Fixture::new();
     std::fs::create_dir(tree.at("A/d")).unwrap();
     let writer = Writer::default();

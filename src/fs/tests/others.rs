@@ -155,7 +155,7 @@ fn give_back_restores_newest_file_of_others() {
 }
 
 #[test]
-fn two_links_to_one_file_change_together() {
+fn hard_links_of_file_change_together() {
     let tree = Fixture::new();
     std::fs::hard_link(tree.at("A/f"), tree.at("A/g")).unwrap();
     commit_all(
@@ -288,7 +288,7 @@ fn edits_beside_renaming_editor_lose_no_change() {
 /// The program waits for the lease of an edit. The kernel reports that to the server by a signal,
 /// which must not end the tests.
 #[test]
-fn edits_beside_in_place_writer_lose_no_change() {
+fn edit_during_in_place_writes_keeps_changes() {
     let tree = Fixture::new();
     let (lost, changes) = race(&tree, |path, text| std::fs::write(path, text).unwrap());
     assert_eq!(lost, 0, "beside {changes} changes");
@@ -297,7 +297,7 @@ fn edits_beside_in_place_writer_lose_no_change() {
 }
 
 #[test]
-fn edit_of_file_open_for_writing_is_refused() {
+fn edit_of_open_file_is_refused() {
     let tree = Fixture::new();
     let mut log = std::fs::File::options()
         .append(true)

@@ -61,7 +61,7 @@ fn cap_limits_bytes_of_growing_file() {
 }
 
 #[test]
-fn readers_of_one_file_have_own_positions() {
+fn readers_have_separate_positions() {
     let tree = Fixture::new();
     let file = read(&tree, "A/f");
     let (mut one, mut other) = (Reader::new(&file, 0), Reader::new(&file, 2));

@@ -206,7 +206,7 @@ fn replace_detects_change_until_rename() {
 }
 
 #[test]
-fn commit_all_changes_all_files_or_none() {
+fn commit_all_is_atomic() {
     let tree = Fixture::new();
     let writer = Writer::default();
     let inode = |path| std::fs::metadata(tree.at(path)).unwrap().ino();
@@ -334,7 +334,7 @@ fn sweep_removes_only_leftover_temp_files() {
 }
 
 #[test]
-fn parallel_changes_of_one_file_are_kept() {
+fn parallel_changes_of_file_are_kept() {
     let tree = Fixture::new();
     std::fs::write(tree.at("A/f"), "0").unwrap();
     tree.link("A/same", "sub/../f");

@@ -231,7 +231,7 @@ fn undo_of_file_changed_since_needs_force() {
 }
 
 #[test]
-fn undo_conflicts_with_later_call_on_same_file() {
+fn undo_conflicts_with_later_call() {
     let world = World::new();
     let store = world.store();
     for (number, text) in ["one", "two, longer", "three"].iter().enumerate() {
@@ -263,7 +263,7 @@ fn sparse_file_stays_sparse_after_undo() {
 }
 
 #[test]
-fn full_disk_fails_record_and_keeps_log_valid() {
+fn full_disk_leaves_valid_log() {
     let world = World::new();
     let store = world.store();
     let path = world.roots[0].join("a");

@@ -190,7 +190,7 @@ fn full_disk_with_drop_policy_allows_change() {
 }
 
 #[test]
-fn linked_file_is_copied_before_write_by_descriptor() {
+fn write_by_descriptor_copies_linked_file() {
     let world = World::new();
     let store = world.store();
     let path = world.roots[0].join("a");
@@ -303,7 +303,7 @@ fn special_files_are_linked_without_opening() {
 }
 
 #[test]
-fn undo_does_not_block_on_fifo_in_store() {
+fn fifo_in_store_does_not_block_undo() {
     let world = World::new();
     let store = world.store();
     fs::write(world.roots[0].join("a"), "old").unwrap();

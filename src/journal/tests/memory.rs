@@ -26,7 +26,7 @@ fn free(account: &Account) -> usize {
 }
 
 #[test]
-fn readers_of_one_entry_share_its_memory() {
+fn readers_of_entry_share_memory() {
     let world = World::new();
     let (store, account) = counted(&world);
     let before = free(&account);

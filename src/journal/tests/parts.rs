@@ -65,7 +65,7 @@ fn standing_excludes_calls_undone_later() {
 }
 
 #[test]
-fn change_by_others_between_parts_of_call_stays() {
+fn change_by_others_between_parts_stays() {
     let world = World::new();
     let store = world.store();
     let go_on = |call: Option<u64>, files: &[(&str, &str)]| {

@@ -184,7 +184,7 @@ impl Changer for ProtectingChanger {
 }
 
 #[test]
-fn protected_path_of_killed_call_is_set_aside() {
+fn protected_path_of_killed_call_moves_aside() {
     let world = World::new();
     let root = &world.roots[0];
     let mut store = world.store();

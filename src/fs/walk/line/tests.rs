@@ -93,7 +93,7 @@ fn settle_can_stop_line() {
 }
 
 #[test]
-fn take_waits_when_too_many_results_are_pending() {
+fn take_waits_on_too_many_results() {
     let settled = Mutex::new(Vec::new());
     let line = line(1, |value| {
         settled.lock().unwrap().push(value);
