@@ -1,4 +1,4 @@
-//! What of a file counts, by the line of the table that it has.
+//! Comparison of files: the relevant parts of a file, depending on its entry in the table.
 
 use std::collections::BTreeMap;
 
@@ -8,21 +8,21 @@ use super::facets::{Facets, hash};
 use super::git_config;
 use super::table::{Compared, Sink};
 
-/// What stands at a path.
+/// Content of a path.
 #[derive(Debug)]
 pub enum Content {
     File {
         bytes: Vec<u8>,
         is_executable: bool,
     },
-    /// A symbolic link to this.
+    /// Target of a symbolic link.
     Link(Vec<u8>),
-    /// Something that cannot be looked at, for this reason.
+    /// An unreadable object, with the reason.
     Opaque(&'static str),
 }
 
 impl Sink {
-    /// The parts of a file that has this name.
+    /// Returns the relevant parts of a file with this name.
     pub fn facets(&self, name: &[u8], content: &Content) -> Facets {
         let one = |what: String, value: &[u8]| Facets::from([(what, Some(hash(value)))]);
         let (bytes, is_executable) = match content {
@@ -37,7 +37,7 @@ impl Sink {
         };
         match self.compared {
             Compared::Whole => one(self.obeyed_by.to_owned(), bytes),
-            // Git runs none of its samples (githooks(5)).
+            // Git ignores its samples (githooks(5)).
             Compared::Executable if is_executable && !name.ends_with(b".sample") => {
                 one("hook".to_owned(), bytes)
             }
@@ -54,11 +54,11 @@ impl Sink {
     }
 }
 
-/// Strings among the members of an object. What stands twice counts as JavaScript reads it: the
-/// last.
+/// Returns the relevant string members of an object. For duplicate names, the last one counts, like
+/// in JavaScript.
 fn json_facets(bytes: &[u8], object: &str, members: &[&str]) -> serde_json::Result<Facets> {
     type Members<'a> = BTreeMap<String, &'a RawValue>;
-    // As npm reads it.
+    // Like npm reads it.
     let text = String::from_utf8_lossy(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes));
     let document: Members<'_> = serde_json::from_str(&text)?;
     let Some(found) = document
@@ -71,7 +71,7 @@ fn json_facets(bytes: &[u8], object: &str, members: &[&str]) -> serde_json::Resu
     let wanted = found
         .into_iter()
         .filter(|(name, _)| members.contains(&name.as_str()));
-    // As it is written: JavaScript takes strings that Rust does not.
+    // Raw: JavaScript accepts strings that Rust does not.
     let strings = wanted
         .map(|(name, value)| (name, value.get()))
         .filter(|(_, value)| value.starts_with('"'));
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_package_the_scripts_count_that_run_on_install() {
+    fn package_json_compares_only_install_scripts() {
         let of = |before: &str, after: &str| compared("package.json", before, after);
         let before = r#"{"name": "a", "scripts": {"test": "x", "prepare": "husky"}}"#;
         assert_eq!(
@@ -135,7 +135,7 @@ mod tests {
             of("{}", r#"{"scripts": {"install": 1}, "scripts": null}"#),
             [""; 0]
         );
-        // Deeper than any reader with a stack goes, and npm reads it.
+        // Deeper than a recursive parser supports, but npm reads it.
         let deep = format!(
             r#"{{"a": {}{}, "scripts": {{"install": "b"}}}}"#,
             "[".repeat(10_000),
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn of_hooks_those_count_that_can_be_run() {
+    fn only_executable_hooks_are_compared() {
         let facets = |name: &str, is_executable| {
             let content = Content::File {
                 bytes: b"x".to_vec(),
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_told_each_time() {
+    fn unreadable_file_always_differs() {
         let opaque = HOOK.facets(b"x", &Content::Opaque("over 1 MiB"));
         assert_eq!(differences(&opaque, &opaque), ["git, over 1 MiB"]);
         assert_eq!(differences(&Facets::new(), &Facets::new()), [""; 0]);

@@ -1,18 +1,18 @@
-//! What of a file counts, as named parts: two versions of a file are compared part by part.
+//! Facets: the relevant parts of a file by name, for comparing two versions.
 
 use std::collections::BTreeMap;
 
 use sha2::{Digest as _, Sha256};
 
-/// What of a file counts: the name of each part, and the hash of it. What could not be read is the
-/// same as nothing.
+/// Relevant parts of a file: the name and hash of each. `None` for an unreadable part, which equals
+/// nothing.
 pub type Facets = BTreeMap<String, Option<[u8; 32]>>;
 
 pub(super) fn hash(value: &[u8]) -> [u8; 32] {
     Sha256::digest(value).into()
 }
 
-/// The names of the parts that are others afterwards.
+/// Returns the names of the parts that differ.
 pub fn differences(before: &Facets, after: &Facets) -> Vec<String> {
     let is_same = |name: &String| {
         after

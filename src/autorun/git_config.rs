@@ -1,8 +1,7 @@
-//! Configuration of git (git-config(1), "Syntax"), as far as it names programs, or further
-//! configuration.
+//! Git configuration (git-config(1), "Syntax"): keys that name programs or further configuration.
 //!
-//! Git refuses a file with a fault in it. Here what is behind a fault is read nevertheless: too
-//! much is found, never too little.
+//! Git rejects a file with a syntax error. Here the rest after an error is read nevertheless, to
+//! find too much rather than too little.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -13,9 +12,9 @@ use sha2::{Digest as _, Sha256};
 
 use super::facets::Facets;
 
-/// Keys whose value git runs, or that say where more configuration or hooks are. `*` stands for any
-/// name; only where there is one between two dots. Of those with a mark only some values count: `!`
-/// begins a command of the shell, `-` is none of a boolean.
+/// Keys whose value git executes, or which name further configuration or hooks. `*` matches any
+/// name; between two dots, a name is required. A mark restricts the values that count: `!` means
+/// shell commands, `-` excludes booleans.
 const KEYS: [&str; 61] = [
     "alias.*",
     "alias.*.command",
@@ -80,10 +79,10 @@ const KEYS: [&str; 61] = [
     "web.browser",
 ];
 
-/// Keys that count, each with the hash of all its values.
+/// Returns the relevant keys, each with the hash of all its values.
 pub(super) fn facets(text: &[u8]) -> Facets {
     let mut found: BTreeMap<String, Sha256> = BTreeMap::new();
-    each(text, |variable| {
+    each_variable(text, |variable| {
         if variable.counts() {
             let hasher = found.entry(variable.to_string()).or_default();
             hasher.update((variable.value.len() as u64).to_le_bytes());
@@ -96,10 +95,10 @@ pub(super) fn facets(text: &[u8]) -> Facets {
         .collect()
 }
 
-/// Where git looks for hooks, if this says so.
+/// Returns the value of `core.hooksPath`, if set.
 pub fn hooks_path(text: &[u8]) -> Option<Vec<u8>> {
     let mut found = None;
-    each(text, |variable| {
+    each_variable(text, |variable| {
         if variable.is(b"core", None, b"hookspath") {
             found = Some(variable.value.to_vec());
         }
@@ -107,8 +106,8 @@ pub fn hooks_path(text: &[u8]) -> Option<Vec<u8>> {
     found
 }
 
-/// The directory that it means, by its text, for a work tree or a repository without one; `None`
-/// for one below somebody's home.
+/// Returns the hooks directory for a work tree or a bare repository, from the text of the setting;
+/// `None` if it lies below a home directory.
 pub fn hooks_directory(from: &Path, said: &[u8]) -> Option<PathBuf> {
     let mut path = from.to_path_buf();
     if said.is_empty() || said.starts_with(b"~") {
@@ -125,10 +124,10 @@ pub fn hooks_directory(from: &Path, said: &[u8]) -> Option<PathBuf> {
     Some(path)
 }
 
-/// One line, without its quotes. A variable without `=` is true.
+/// A variable, without its quotes. A variable without `=` is true.
 struct Variable<'a> {
     section: &'a [u8],
-    /// Empty is one, too.
+    /// Subsection; may be empty.
     subsection: Option<&'a [u8]>,
     name: &'a [u8],
     value: &'a [u8],
@@ -164,7 +163,7 @@ impl Variable<'_> {
     }
 }
 
-/// As git config --list names it, but for its length.
+/// Formats the key like git config --list, but shortened.
 impl std::fmt::Display for Variable<'_> {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let known = KEYS
@@ -191,7 +190,7 @@ impl std::fmt::Display for Variable<'_> {
     }
 }
 
-/// What git takes for a boolean (`git_parse_maybe_bool` of its parse.c).
+/// Returns true for git's booleans (`git_parse_maybe_bool` in its parse.c).
 fn is_boolean(value: &[u8]) -> bool {
     let words: [&[u8]; 7] = [b"", b"true", b"yes", b"on", b"false", b"no", b"off"];
     words.iter().any(|word| value.eq_ignore_ascii_case(word))
@@ -199,7 +198,7 @@ fn is_boolean(value: &[u8]) -> bool {
 }
 
 /// Reads all variables, in one pass.
-fn each(text: &[u8], mut take: impl FnMut(&Variable<'_>)) {
+fn each_variable(text: &[u8], mut take: impl FnMut(&Variable<'_>)) {
     let mut rest = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let (mut section, mut subsection): (&[u8], Option<Vec<u8>>) = (b"", None);
     while let Some((first, after)) = rest.split_first() {
@@ -211,7 +210,7 @@ fn each(text: &[u8], mut take: impl FnMut(&Variable<'_>)) {
                     .position(|byte| !is_of_key(*byte) && *byte != b'.')
                     .unwrap_or(after.len());
                 let (name, behind) = after.split_at(length);
-                // The old way of writing a subsection.
+                // Deprecated syntax of a subsection.
                 let dot = name.iter().position(|byte| *byte == b'.');
                 (section, subsection) = match dot {
                     Some(dot) => (&name[..dot], Some(name[dot + 1..].to_ascii_lowercase())),
@@ -264,7 +263,7 @@ fn behind_line(text: &[u8]) -> &[u8] {
     memchr::memchr(b'\n', text).map_or(&[], |end| &text[end + 1..])
 }
 
-/// A subsection behind its first quote, and what follows its last one.
+/// Returns a subsection after its opening quote, and the text after its closing quote.
 fn subsection_of(text: &[u8]) -> (Vec<u8>, &[u8]) {
     let mut value = Vec::new();
     let mut at = 0;
@@ -284,7 +283,7 @@ fn subsection_of(text: &[u8]) -> (Vec<u8>, &[u8]) {
     (value, &text[at.min(text.len())..])
 }
 
-/// The value behind `=`, and what is behind its line.
+/// Returns the value after `=`, and the text after its line.
 fn value_of(text: &[u8]) -> (Vec<u8>, &[u8]) {
     let (mut value, mut kept, mut is_quoted) = (Vec::new(), 0, false);
     let mut bytes = text.iter().enumerate();
@@ -336,7 +335,7 @@ mod tests {
 
     fn read(text: &str) -> Vec<(String, String)> {
         let mut all = Vec::new();
-        each(text.as_bytes(), |variable| {
+        each_variable(text.as_bytes(), |variable| {
             all.push((
                 variable.to_string(),
                 String::from_utf8_lossy(variable.value).into_owned(),
@@ -350,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_read_as_git_reads_it() {
+    fn config_syntax_is_parsed_like_git() {
         let text = "[core] hookspath = a b  # c\n\tPager\n[diff \"a \\\"b\"]\ncommand=\"x ; y\" z \\\n  w\\t\n[Filter.LFS]\nclean = ;\n\
                     [alias]\r\nx = \"!a\"\r\n";
         let said = [
@@ -369,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_count_that_name_programs() {
+    fn facets_contain_only_keys_of_programs() {
         let harmless = "[core]\nbare = false\nfsmonitor = true\n[pager]\nlog = false\n[user]\nname = a\n\
                         [remote \"origin\"]\nurl = x\n[diff]\ntool = x\n[submodule \"a\"]\nupdate = merge\n";
         assert_eq!(keys(harmless), [""; 0]);
@@ -403,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn git_reads_the_same() {
+    fn parsed_config_matches_git_config_list() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("config");
         for text in [
@@ -420,9 +419,9 @@ mod tests {
                 .output()
                 .unwrap();
             let mut listed = String::new();
-            each(text.as_bytes(), |variable| {
+            each_variable(text.as_bytes(), |variable| {
                 listed.push_str(&variable.to_string());
-                // Without `=` git says no value.
+                // For a variable without `=`, git prints no value.
                 listed.push('\n');
                 listed.push_str(&String::from_utf8_lossy(variable.value));
                 listed.push('\0');

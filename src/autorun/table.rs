@@ -1,34 +1,34 @@
-//! The table: where what runs outside lies, who obeys it, and what of it is compared. A list by
-//! nature; docs/walls.md is derived from it.
+//! Table of sinks: their paths, the program that obeys them, and the parts to compare.
+//! docs/walls.md is derived from it.
 
-/// What of a file counts.
+/// Relevant part of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compared {
     Whole,
-    /// These members of an object of a JSON document.
+    /// These members of an object in a JSON document.
     JsonMembers {
         object: &'static str,
         members: &'static [&'static str],
     },
-    /// Keys that name programs, or configuration elsewhere (`git_config`).
+    /// Keys that name programs, or further configuration (`git_config`).
     GitKeys,
-    /// All of it, as long as it may be executed.
+    /// The whole file, if it is executable.
     Executable,
 }
 
-/// One line of the table.
+/// An entry of the table.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Sink {
-    /// The last names of a path at any depth; `**` stands for all that is below.
+    /// Last components of a path at any depth; `**` matches everything below.
     pub path: &'static str,
-    /// No name of the path is this one.
+    /// Component that excludes a path.
     pub not_below: Option<&'static str>,
     pub obeyed_by: &'static str,
     pub compared: Compared,
 }
 
-/// What `npm install` runs of the package that it is called in (npm-scripts(7), "Life Cycle
-/// Operation Order"). What lies in `node_modules` it runs when it has fetched it.
+/// Scripts that `npm install` runs for its own package (npm-scripts(7), "Life Cycle Operation
+/// Order"). Scripts of packages in `node_modules` run right after their download.
 const RUN_BY_INSTALL: &[&str] = &[
     "preinstall",
     "install",
@@ -88,8 +88,8 @@ pub static SINKS: [Sink; 11] = [
     whole(".mcp.json", "Claude Code"),
 ];
 
-/// A file below `hooks` of a repository, or where its `core.hooksPath` leads. That needs a look at
-/// the disk.
+/// A file below `hooks` of a repository, or below its `core.hooksPath`. Detecting that requires
+/// file access.
 pub static HOOK: Sink = Sink {
     path: "hooks/**",
     not_below: None,
@@ -97,7 +97,7 @@ pub static HOOK: Sink = Sink {
     compared: Compared::Executable,
 };
 
-/// The line of a path, and the place of the first of its names that the line is about.
+/// Returns the sink that matches a path, and the index of the first matching component.
 pub fn named(path: &[u8]) -> Option<(&'static Sink, usize)> {
     let names: Vec<&[u8]> = names(path).collect();
     SINKS
@@ -105,7 +105,7 @@ pub fn named(path: &[u8]) -> Option<(&'static Sink, usize)> {
         .find_map(|sink| Some((sink, sink.begins(&names)?)))
 }
 
-/// The same of a directory that a line names: a link in its place leads elsewhere.
+/// Does the same for the directory of a sink: a link that replaces it leads elsewhere.
 pub fn named_directory(path: &[u8]) -> Option<(&'static Sink, usize)> {
     let names: Vec<&[u8]> = names(path).collect();
     SINKS.iter().find_map(|sink| {
@@ -135,8 +135,8 @@ impl Sink {
     }
 }
 
-/// Where the names begin that the path ends with. There are file systems that look at no letter
-/// case.
+/// Returns the index of the first matching component if the path ends with `path`. Ignores case,
+/// because some filesystems do.
 fn ends_with(names: &[&[u8]], path: &str) -> Option<usize> {
     let wanted: Vec<&str> = path.split('/').collect();
     let begin = names.len().checked_sub(wanted.len())?;
@@ -153,7 +153,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn a_path_is_known_by_its_last_names_at_any_depth() {
+    fn sink_path_matches_at_any_depth() {
         let found = |path: &str| named(path.as_bytes()).map(|(sink, begins)| (sink.path, begins));
         assert_eq!(found(".envrc"), Some((".envrc", 0)));
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Why a document gives nothing.
+//! Error of a document reader.
 
 use std::fmt::Display;
 
@@ -6,8 +6,7 @@ use thiserror::Error;
 
 use crate::limits::MAX_FAULT_BYTES;
 
-/// The end of a sentence that begins with the name of the file. One line, at most
-/// [`MAX_FAULT_BYTES`].
+/// End of a sentence that begins with the file name. One line, at most [`MAX_FAULT_BYTES`].
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub struct Fault(String);
@@ -19,7 +18,7 @@ impl Fault {
         Self(text)
     }
 
-    /// Something in it that cannot be understood.
+    /// Creates the error for damaged content.
     pub fn broken(what: &str, why: &dyn Display) -> Self {
         Self::new(format!("is damaged: {what}: {why}"))
     }

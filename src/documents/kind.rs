@@ -1,10 +1,10 @@
-//! What a file is, by what it holds, and what its name says that it is.
+//! File types by content, and document types by file name.
 
 use serde::{Deserialize, Serialize};
 
 use crate::text::mime::media;
 
-/// What can be read apart.
+/// Types that the document reader supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub enum Kind {
     Picture,
@@ -14,7 +14,7 @@ pub enum Kind {
     Office,
 }
 
-/// In pixels.
+/// Size in pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Size {
     pub width: u32,
@@ -22,7 +22,7 @@ pub struct Size {
 }
 
 impl Size {
-    /// Scaled down as little as makes its longer side short enough.
+    /// Returns the size scaled down so that the longer side is at most `longest`.
     pub fn scaled(self, longest: u32) -> Self {
         let longer = self.width.max(self.height);
         if longer <= longest {
@@ -39,13 +39,13 @@ impl Size {
     }
 }
 
-/// The part that every such package has.
+/// Part that every such package contains.
 const CONTENT_TYPES: &[u8] = b"[Content_Types].xml";
-/// How far into a file its mark may stand, in bytes (Adobe's supplement to ISO 32000, H.3.4.1).
+/// Maximum offset of the PDF signature, in bytes (Adobe's supplement to ISO 32000, H.3.4.1).
 const PDF_MARK_BYTES: usize = 1024;
 
-/// What a file of this name is that begins so. `tail` is its end, where a package has its
-/// directory.
+/// Returns the type of a file from its name and its first bytes. `tail` is its end, which contains
+/// the directory of a package.
 pub fn kind(name: &[u8], head: &[u8], tail: &[u8]) -> Option<Kind> {
     let holds = |bytes: &[u8], what: &[u8]| memchr::memmem::find(bytes, what).is_some();
     match media(b"", head).media_type {
@@ -63,7 +63,7 @@ pub fn kind(name: &[u8], head: &[u8], tail: &[u8]) -> Option<Kind> {
     }
 }
 
-/// The document that a file of this name claims to be.
+/// Returns the document type that the file name claims.
 pub fn claimed(name: &[u8]) -> Option<&'static str> {
     Some(match extension(name).as_str() {
         "ipynb" => "a notebook",
@@ -80,9 +80,9 @@ fn extension(name: &[u8]) -> String {
     String::from_utf8_lossy(&name[dot..]).to_ascii_lowercase()
 }
 
-/// Width and height of a picture that begins so, in pixels, before it is turned: PNG (its `IHDR`),
-/// GIF (its logical screen and all frames), WebP (RFC 9649, 2.5 to 2.7), JPEG (its largest frame
-/// header before the first scan, ITU-T T.81, B.2.2). `None` for what a reader may take otherwise.
+/// Returns width and height of a picture from its first bytes, in pixels, before rotation. Sources:
+/// PNG `IHDR`; GIF logical screen and all frames; WebP (RFC 9649, 2.5 to 2.7); JPEG largest frame
+/// header before the first scan (ITU-T T.81, B.2.2). `None` if readers may disagree.
 pub fn picture_size(head: &[u8]) -> Option<Size> {
     let big = |at: usize| {
         head.get(at..at + 2)
@@ -113,7 +113,7 @@ pub fn picture_size(head: &[u8]) -> Option<Size> {
             let (mut at, mut width, mut height) = (2, 0, 0);
             loop {
                 match head.get(at..at + 2)? {
-                    // Bytes of this value fill up.
+                    // Fill bytes.
                     [0xff, 0xff] => {
                         at += 1;
                         continue;
@@ -124,7 +124,7 @@ pub fn picture_size(head: &[u8]) -> Option<Size> {
                     [0xff, 0xc0..=0xc3 | 0xc5..=0xc7 | 0xc9..=0xcb | 0xcd..=0xcf] => {
                         (width, height) = (width.max(big(at + 7)?), height.max(big(at + 5)?));
                     }
-                    // These have no length, and no place here.
+                    // These have no length, and are invalid here.
                     [0xff, 0..=1 | 0xd0..=0xd9] => return None,
                     [0xff, _] => {}
                     _ => return None,
@@ -137,7 +137,8 @@ pub fn picture_size(head: &[u8]) -> Option<Size> {
     (width > 0 && height > 0).then_some(Size { width, height })
 }
 
-/// What holds the logical screen and all frames (GIF version 89a, sections 17 to 27).
+/// Returns the size that contains the logical screen and all frames (GIF version 89a, sections 17
+/// to 27).
 fn gif_size(bytes: &[u8]) -> Option<(u32, u32)> {
     let little = |at: usize| {
         bytes

@@ -1,6 +1,5 @@
-//! Pictures and documents: bytes to a smaller picture, or to text. Functions of bytes alone, for a
-//! process that can do nothing else (`exec::read_apart`): what they stand on may crash, loop or be
-//! taken over by what it reads.
+//! Pictures and documents: converts bytes to a smaller picture, or to text. Runs in a sandboxed
+//! process (`exec::read_apart`), since the parsers may crash, loop or be exploited by their input.
 
 mod fault;
 mod kind;
@@ -19,38 +18,38 @@ pub use kind::{Kind, Size, claimed, kind, picture_size};
 pub use parts::Pages;
 pub use picture::{Region, Shown};
 
-/// What of a file is asked for; nothing is all of it.
+/// Selected part of a file; the default selects everything.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
 pub struct Part {
-    /// Of a picture.
+    /// Region of a picture.
     pub region: Option<Region>,
-    /// Of a document.
+    /// Pages of a document.
     pub pages: Option<Pages>,
 }
 
-/// What a reader is asked.
+/// Request to a reader.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct Question {
     pub kind: Kind,
     pub part: Part,
-    /// What it may take to decode a picture.
+    /// Memory limit for decoding a picture.
     pub memory_bytes: u64,
 }
 
-/// What it says: this as a line of JSON, and behind it the bytes.
+/// Answer of a reader: sent as a line of JSON, followed by the payload.
 #[derive(Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub enum Answer {
-    /// A picture made of it.
+    /// A converted picture.
     Picture(Shown),
     /// The picture is small enough as it is.
     AsItIs,
-    /// Text.
+    /// Text of a document.
     Text,
-    /// Why there is none.
+    /// Reason for a failure.
     Fault(String),
 }
 
-/// Answers a question, both as JSON, about a file that holds these bytes.
+/// Answers a request about a file with these bytes. Request and answer are JSON.
 pub fn answer(question: &str, bytes: &[u8]) -> Vec<u8> {
     let answered =
         serde_json::from_str(question).map_err(|error| Fault::broken("the question", &error));
@@ -77,8 +76,8 @@ pub fn answer(question: &str, bytes: &[u8]) -> Vec<u8> {
     said
 }
 
-/// Reads what a reader said. It is a stranger's word: `None` unless it is what an honest one could
-/// say.
+/// Parses the answer of a reader. It is untrusted: `None` unless an honest reader could have sent
+/// it.
 pub fn read_answer(said: &[u8]) -> Option<(Answer, &[u8])> {
     let end = memchr::memchr(b'\n', said)?;
     let (answer, payload) = (serde_json::from_slice(&said[..end]).ok()?, &said[end + 1..]);

@@ -1,4 +1,4 @@
-//! A Jupyter notebook as its cells: nbformat 4 (`nbformat/v4/nbformat.v4.schema.json`).
+//! Jupyter notebook, cell by cell: nbformat 4 (`nbformat/v4/nbformat.v4.schema.json`).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,7 +9,7 @@ use super::kind::{Size, picture_size};
 use super::parts::{Pages, Parts};
 use crate::text::escape::show;
 
-/// Number, kind, source and outputs of each cell.
+/// Returns number, type, source and outputs of each cell.
 pub fn text(bytes: &[u8], pages: Option<Pages>) -> Result<String, Fault> {
     let notebook: Value =
         serde_json::from_slice(bytes).map_err(|error| Fault::broken("its JSON", &error))?;
@@ -32,7 +32,7 @@ pub fn text(bytes: &[u8], pages: Option<Pages>) -> Result<String, Fault> {
             .map(|count| format!(", run as [{count}]"))
             .unwrap_or_default();
         parts.begin(&format!("cell {number} of {}: {kind}{count}", cells.len()))?;
-        add(&mut parts, &joined(&cell["source"]))?;
+        add(&mut parts, &join_text(&cell["source"]))?;
         for output in cell["outputs"].as_array().into_iter().flatten() {
             parts.begin(&format!("output of cell {number}"))?;
             self::output(&mut parts, output)?;
@@ -43,14 +43,14 @@ pub fn text(bytes: &[u8], pages: Option<Pages>) -> Result<String, Fault> {
 
 fn output(parts: &mut Parts, output: &Value) -> Result<(), Fault> {
     match output["output_type"].as_str() {
-        Some("stream") => add(parts, &joined(&output["text"])),
-        Some("error") => match joined(&output["traceback"]) {
+        Some("stream") => add(parts, &join_text(&output["text"])),
+        Some("error") => match join_text(&output["traceback"]) {
             none if none.is_empty() => add(
                 parts,
                 &format!(
                     "{}: {}",
-                    joined(&output["ename"]),
-                    joined(&output["evalue"])
+                    join_text(&output["ename"]),
+                    join_text(&output["evalue"])
                 ),
             ),
             traceback => add(parts, &traceback),
@@ -59,10 +59,11 @@ fn output(parts: &mut Parts, output: &Value) -> Result<(), Fault> {
     }
 }
 
-/// One thing in several forms: its plain text if it has one, and each picture by its name.
+/// Writes an output with several representations: its plain text if available, and a description of
+/// each picture.
 fn data(parts: &mut Parts, data: &Map<String, Value>) -> Result<(), Fault> {
     for (media_type, value) in data {
-        let (value, shown) = (joined(value), show(media_type.as_bytes()));
+        let (value, shown) = (join_text(value), show(media_type.as_bytes()));
         if media_type == "text/plain" {
             add(parts, &value)?;
         } else if media_type.starts_with("image/") {
@@ -83,8 +84,8 @@ fn data(parts: &mut Parts, data: &Map<String, Value>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A text, which may be written as a list of its lines; lines of a traceback have no ends.
-fn joined(value: &Value) -> String {
+/// Joins a text, which may be a list of lines; lines of a traceback have no line ends.
+fn join_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Array(lines) => {
@@ -108,7 +109,7 @@ fn add(parts: &mut Parts, text: &str) -> Result<(), Fault> {
     }
 }
 
-/// Without the control sequences of terminals (ECMA-48, 5.4).
+/// Removes terminal control sequences (ECMA-48, 5.4).
 fn without_colours(text: &str) -> String {
     let mut pieces = text.split("\x1b[");
     let mut plain = pieces.next().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! The text of a document part by part: pages, sheets, slides or cells.
+//! Text of a document by parts: pages, sheets, slides or cells.
 
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use super::fault::Fault;
 use crate::limits::MAX_DOCUMENT_TEXT_BYTES;
 use crate::text::escape::{is_active, show};
 
-/// Parts that are asked for, counted from 1: `3`, `3-7`, or `3-` for all from there on.
+/// Selected parts, counted from 1: `3`, `3-7`, or `3-` for all from there on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Pages {
     first: usize,
@@ -34,14 +34,14 @@ impl FromStr for Pages {
     }
 }
 
-/// Text that grows up to what may be said.
+/// Text of the answer, limited in length.
 #[derive(Debug, Default)]
 pub struct Parts {
     text: String,
 }
 
 impl Parts {
-    /// The numbers of those that are asked for, of `total` that there are.
+    /// Returns the range of selected parts, out of `total`.
     pub fn chosen(
         pages: Option<Pages>,
         unit: &str,
@@ -58,7 +58,7 @@ impl Parts {
         Ok(first..=last.map_or(total, |last| last.min(total)))
     }
 
-    /// Begins a part with a line that says which.
+    /// Begins a part with a title line.
     pub fn begin(&mut self, title: &str) -> Result<(), Fault> {
         self.line(&format!("--- {} ---", show(title.as_bytes())))
     }
@@ -69,7 +69,7 @@ impl Parts {
         ))
     }
 
-    /// Adds text that ends its line, without what does something to a terminal.
+    /// Adds text and a line end, without characters that act on a terminal.
     pub fn line(&mut self, text: &str) -> Result<(), Fault> {
         if self.text.len() + text.len() >= MAX_DOCUMENT_TEXT_BYTES {
             return Err(Self::too_long());

@@ -1,4 +1,4 @@
-//! The text of a PDF, page by page.
+//! Text of a PDF, page by page.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -7,7 +7,7 @@ use pdf_extract::{Document, PlainTextOutput, output_doc_page};
 use super::fault::Fault;
 use super::parts::{Pages, Parts};
 
-/// Each page that is asked for. One that cannot be read spoils no other.
+/// Returns the text of each selected page. An unreadable page does not affect the others.
 pub fn text(bytes: &[u8], pages: Option<Pages>) -> Result<String, Fault> {
     let mut document =
         Document::load_mem(bytes).map_err(|error| Fault::broken("the PDF", &error))?;
@@ -32,7 +32,7 @@ pub fn text(bytes: &[u8], pages: Option<Pages>) -> Result<String, Fault> {
             )
         }));
         let mut lines: Vec<&str> = text.trim().lines().map(str::trim_end).collect();
-        // One blank line says as much as many.
+        // Consecutive blank lines become one.
         lines.dedup_by(|next, line| next.is_empty() && line.is_empty());
         lines.into_iter().try_for_each(|line| parts.line(line))?;
         match read {

@@ -1,4 +1,4 @@
-//! A picture, or a part of one, in a size that clients can show.
+//! A picture, or a region of one, in a size that clients can show.
 
 use std::io::Cursor;
 
@@ -18,19 +18,19 @@ use super::fault::Fault;
 use super::kind::{Size, picture_size};
 use crate::limits::{MAX_PICTURE_BYTES, MAX_PICTURE_SIDE, PICTURE_QUALITY_PERCENT};
 
-/// A part of a picture: x and y of its upper left corner, width, height, in pixels of the picture
-/// as it is shown.
+/// Region of a picture: x and y of its upper left corner, width, height, in pixels of the picture
+/// as displayed.
 pub type Region = [u32; 4];
 
-/// A picture that was made of another.
+/// A picture converted from another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Shown {
     pub form: Form,
     pub size: Size,
-    /// What of the original it shows.
+    /// Region of the original that it shows.
     pub region: Region,
     pub original: Size,
-    /// Whether the original has more pictures than this, its first.
+    /// `true` if the original has more frames than this first one.
     pub is_animated: bool,
 }
 
@@ -56,7 +56,7 @@ impl Form {
     }
 }
 
-/// The picture as [`super::Question`] asks for it.
+/// Converts the picture as requested in [`super::Question`].
 pub fn shown(
     bytes: &[u8],
     region: Option<Region>,
@@ -80,7 +80,7 @@ pub fn shown(
     reader.limits(limits);
     let mut decoder = reader.into_decoder().map_err(broken)?;
     let (width, height) = decoder.dimensions();
-    // Other readers may find a larger one in it.
+    // Other readers may find a larger frame in it.
     let is_small =
         picture_size(bytes).is_some_and(|size| size.width.max(size.height) <= MAX_PICTURE_SIDE);
     if region.is_none()
@@ -101,7 +101,7 @@ pub fn shown(
         height: image.height(),
     };
     let region = match region {
-        Some(region) => inside(region, original)?,
+        Some(region) => clip_region(region, original)?,
         None => [0, 0, original.width, original.height],
     };
     let [x, y, width, height] = region;
@@ -120,7 +120,7 @@ pub fn shown(
         {
             image = image.resize_exact(size.width, size.height, FilterType::Triangle);
         }
-        let (form, encoded) = encoded(&image, is_photo).map_err(broken)?;
+        let (form, encoded) = encode(&image, is_photo).map_err(broken)?;
         if encoded.len() <= MAX_PICTURE_BYTES {
             let is_animated = is_animated(bytes, format);
             return Ok((
@@ -138,8 +138,8 @@ pub fn shown(
     }
 }
 
-/// What of a region lies in the picture.
-fn inside([x, y, width, height]: Region, of: Size) -> Result<Region, Fault> {
+/// Returns the part of a region that lies in the picture.
+fn clip_region([x, y, width, height]: Region, of: Size) -> Result<Region, Fault> {
     let part = [
         x,
         y,
@@ -158,9 +158,9 @@ fn inside([x, y, width, height]: Region, of: Size) -> Result<Region, Fault> {
     Ok(part)
 }
 
-/// As PNG, which loses nothing; photos, and what would be too large, as JPEG, which knows no
-/// transparency.
-fn encoded(image: &DynamicImage, is_photo: bool) -> Result<(Form, Vec<u8>), ImageError> {
+/// Encodes a picture: as lossless PNG, or as JPEG without transparency if it is a photo or the PNG
+/// would be too large.
+fn encode(image: &DynamicImage, is_photo: bool) -> Result<(Form, Vec<u8>), ImageError> {
     let mut bytes = Vec::new();
     let has_alpha = image.color().has_alpha();
     if !is_photo {

@@ -8,7 +8,7 @@ const GIF: &[u8] = include_bytes!("../../testdata/documents/animated.gif");
 const WEBP: &[u8] = include_bytes!("../../testdata/documents/picture.webp");
 
 #[test]
-fn the_head_of_a_picture_says_its_size() {
+fn picture_size_is_read_from_head() {
     let size = |width, height| Some(Size { width, height });
     assert_eq!(
         [PNG, JPEG, GIF, WEBP].map(picture_size),
@@ -28,7 +28,7 @@ fn the_head_of_a_picture_says_its_size() {
         [&lossy[..], &extended].map(picture_size),
         [size(800, 16), size(800, 65_552)]
     );
-    // What readers take otherwise, or find more than one size in.
+    // Files that readers interpret differently, or with several sizes.
     let frame = |side: u8| [0xff, 0xc0, 0, 11, 8, side, 0, side, 0, 1, 1, 0x11, 0];
     let jpeg = |parts: &[&[u8]]| {
         picture_size(
@@ -56,7 +56,7 @@ fn the_head_of_a_picture_says_its_size() {
 }
 
 #[test]
-fn the_content_decides_what_a_file_is() {
+fn kind_follows_from_content() {
     let zip = [&b"PK\x03\x04"[..], &[0; 100], b"[Content_Types].xml"].concat();
     assert_eq!(kind(b"a.txt", PNG, b""), Some(Kind::Picture));
     assert_eq!(kind(b"a.txt", b"%PDF-1.7", b""), Some(Kind::Pdf));
@@ -84,7 +84,7 @@ fn the_content_decides_what_a_file_is() {
 }
 
 #[test]
-fn parts_are_counted_from_one() {
+fn pages_are_counted_from_one() {
     let pages = |text: &str| {
         text.parse::<Pages>()
             .ok()
@@ -114,7 +114,7 @@ fn parts_are_counted_from_one() {
 }
 
 #[test]
-fn a_title_is_one_line_and_a_text_does_nothing_to_a_terminal() {
+fn document_text_has_no_control_characters() {
     let mut parts = parts::Parts::default();
     parts.begin("sheet 1: a\n--- b").unwrap();
     parts.line("a\u{1b}]0;t\u{7}\u{202e}\tb\n").unwrap();
@@ -130,7 +130,7 @@ fn a_title_is_one_line_and_a_text_does_nothing_to_a_terminal() {
 }
 
 #[test]
-fn only_what_an_honest_reader_says_is_believed() {
+fn dishonest_answer_is_rejected() {
     let size = Size {
         width: 20,
         height: 10,

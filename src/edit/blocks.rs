@@ -1,8 +1,8 @@
-//! Matching line by line, without the common indent and without whitespace at line ends.
+//! Line by line matching, without the common indent and trailing whitespace.
 //!
-//! The new text takes the indent of the block it replaces. Where the old text is indented with
-//! spaces inside and the file with tabs (or the reverse), one fixed width must explain every line,
-//! and maps the new text too.
+//! The new text gets the indent of the block that it replaces. If the old text is indented with
+//! spaces and the file with tabs (or the reverse), one fixed width must explain every line. The
+//! same width then maps the new text.
 
 use super::bounds::check;
 use super::error::EditErrorKind;
@@ -14,53 +14,53 @@ use memchr::memmem::Finder;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Candidates looked at between two looks at the clock.
+/// Number of candidates between two checks of the clock.
 const CANDIDATES_PER_CHECK: usize = 256;
 
-/// All places of an old text; `block` is the first.
+/// All matches of an old text; `block` is the first.
 #[derive(Debug)]
 pub(super) struct Blocks<'a> {
     pub(super) block: Block<'a>,
     pub(super) count: usize,
-    /// Where the first few begin.
+    /// Start offsets of the first few matches.
     pub(super) starts: Vec<usize>,
 }
 
-/// Lines of the file that an old text stands for.
+/// Lines of the file that match an old text.
 #[derive(Debug)]
 pub(super) struct Block<'a> {
     old: Vec<&'a str>,
-    /// The lines, each with its ending.
+    /// Lines, each with its ending.
     lines: Vec<&'a str>,
     start: usize,
-    /// Whether the last line's ending is replaced too.
+    /// `true` if the ending of the last line is replaced too.
     takes_ending: bool,
-    /// Whether the old text ends with a line feed that the file's last line lacks.
+    /// `true` if the old text ends with a line feed that the file's last line lacks.
     lacks_ending: bool,
     mapping: Mapping,
 }
 
-/// How indents of the old text become indents of the file, beyond the common one.
+/// Mapping of indents of the old text to indents of the file, beyond the common indent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mapping {
     Same,
-    /// So many spaces are one tab of the file.
+    /// This number of spaces becomes one tab.
     ToTabs(usize),
-    /// One tab is so many spaces of the file.
+    /// One tab becomes this number of spaces.
     ToSpaces(usize),
 }
 
-/// Spaces and tabs at the beginning of a line.
+/// Returns the spaces and tabs at the beginning of a line.
 fn indent(line: &str) -> &str {
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
 }
 
-/// A line without its indent, its ending and the whitespace before that.
+/// Returns a line without indent, trailing whitespace and ending.
 fn body(line: &str) -> &str {
     line.trim_matches([' ', '\t', '\r', '\n'])
 }
 
-/// The longest indent that all lines with a body begin with.
+/// Returns the longest common indent of all non-blank lines.
 fn common_indent<'a>(lines: &[&'a str]) -> &'a str {
     let mut indents = lines
         .iter()
@@ -70,13 +70,13 @@ fn common_indent<'a>(lines: &[&'a str]) -> &'a str {
     indents.fold(first, shared)
 }
 
-/// The common beginning of two indents.
+/// Returns the common prefix of two indents.
 fn shared<'a>(a: &'a str, b: &str) -> &'a str {
     let same = a.bytes().zip(b.bytes()).take_while(|(x, y)| x == y).count();
     &a[..same]
 }
 
-/// Lines of a text given by an agent, without endings, and whether the last one has an ending.
+/// Returns the lines of an agent's text without endings, and whether the last one has an ending.
 fn given_lines(text: &str) -> (Vec<&str>, bool) {
     let mut pieces: Vec<&str> = text
         .split('\n')
@@ -89,14 +89,14 @@ fn given_lines(text: &str) -> (Vec<&str>, bool) {
     (pieces, ended)
 }
 
-/// Finds every block that `old` stands for; `None` when there is none, or when `old` is blank.
+/// Finds every block that matches `old`; `None` if there is none, or if `old` is blank.
 pub(super) fn find<'a>(
     text: &'a str,
     old: &'a str,
     bound: Bound<'_>,
 ) -> Result<Option<Blocks<'a>>, EditErrorKind> {
     let (old, ended) = given_lines(old);
-    // The longest line is likely to be rare; every block has it at the same place.
+    // The longest line is likely to be rare; it has the same position in every block.
     let Some((index, anchor)) = old
         .iter()
         .map(|line| body(line))
@@ -116,14 +116,14 @@ pub(super) fn find<'a>(
         looked += 1;
         if looked % CANDIDATES_PER_CHECK == 0 {
             check(bound)?;
-            // A file of equal lines would have every line compared with every old line.
+            // Without a limit, a file of equal lines would compare every line with every old line.
             if compared > MAX_COMPARED_LINES + looked * COMPARED_LINES_PER_CANDIDATE {
                 return Err(EditErrorKind::TooManySteps);
             }
         }
         let line = lines::line_start(bytes, at)..lines::line_end(bytes, at);
         from = line.end.max(at + 1);
-        // Blocks that overlap count as two, but counting goes on behind the second.
+        // Two overlapping blocks count as two, but the count continues after the second.
         let many = found.as_ref().is_some_and(|found| found.count > 1);
         if body(&text[line.clone()]) != anchor || (many && line.start < end_of_last) {
             continue;
@@ -172,7 +172,7 @@ impl<'a> Block<'a> {
         let mut lines = Vec::new();
         for old in old {
             *compared += 1;
-            // Behind the last line feed there is an empty line, which a blank old line stands for.
+            // After the last line feed there is an empty line, which a blank old line matches.
             let line = here
                 .next()
                 .or(if body(old).is_empty() { Some("") } else { None })?;
@@ -193,7 +193,7 @@ impl<'a> Block<'a> {
         })
     }
 
-    /// The bytes that are replaced.
+    /// Returns the byte range to replace.
     pub(super) fn range(&self) -> Range<usize> {
         let all: usize = self.lines.iter().map(|line| line.len()).sum();
         let kept = match self.lines.last() {
@@ -203,8 +203,8 @@ impl<'a> Block<'a> {
         self.start..self.start + all - kept
     }
 
-    /// The new text with the block's indent and line endings. Lines that the edit leaves as they
-    /// are keep their bytes.
+    /// Returns the new text with the block's indent and line endings. Unchanged lines keep their
+    /// bytes.
     pub(super) fn rewrite(&self, new: &str) -> String {
         let (new, ended) = given_lines(new);
         let indents = Indents::new(self, &new);
@@ -248,7 +248,7 @@ impl<'a> Block<'a> {
 }
 
 impl Mapping {
-    /// The mapping that explains every indent of the block, if there is one.
+    /// Returns the mapping that explains every indent of the block, if there is one.
     fn of(old: &[&str], lines: &[&str]) -> Option<Self> {
         let (old_base, base) = (common_indent(old).len(), common_indent(lines).len());
         let mut mapping = None;
@@ -293,19 +293,19 @@ fn is_all(indent: &str, c: char) -> bool {
     !indent.is_empty() && indent.chars().all(|other| other == c)
 }
 
-/// How given lines are indented anew.
+/// Reindentation of an agent's lines.
 struct Indents<'a> {
-    /// The indent that given lines lose.
+    /// Indent that the agent's lines lose.
     given: &'a str,
-    /// The block's indent, which they get.
+    /// Indent of the block, which they get.
     own: &'a str,
     mapping: Mapping,
 }
 
 impl<'a> Indents<'a> {
     fn new(block: &Block<'a>, new: &[&'a str]) -> Self {
-        // A line in both texts shows that they are indented alike; else the new text's own indent
-        // is set aside.
+        // A line common to both texts shows that they have the same indent; otherwise the new
+        // text's own indent is removed.
         let alike = new
             .iter()
             .any(|line| !body(line).is_empty() && block.old.contains(line));
@@ -322,7 +322,8 @@ impl<'a> Indents<'a> {
         }
         let indent = indent(line);
         let common = shared(indent, self.given).len();
-        // A line that is less deep than the given block goes as much less deep in the file.
+        // A line with less indent than the agent's block gets correspondingly less indent in the
+        // file.
         let less = match (self.given.len() - common, self.mapping) {
             (less, Mapping::Same) => less,
             (less, Mapping::ToTabs(width)) => less / width,

@@ -1,4 +1,4 @@
-//! Bounds on the work of an edit.
+//! Limits on the work of an edit.
 
 use super::error::EditErrorKind;
 use crate::cancel::Bound;
@@ -12,7 +12,7 @@ pub(super) fn check(bound: Bound<'_>) -> Result<(), EditErrorKind> {
     Ok(())
 }
 
-/// Whether `bytes` of new text are no more than can be held.
+/// Fails if `bytes` of new text are too many.
 pub(super) fn fits(bytes: usize) -> Result<(), EditErrorKind> {
     if bytes as u64 > MAX_EDIT_BYTES {
         return Err(EditErrorKind::TooLarge);
@@ -20,7 +20,7 @@ pub(super) fn fits(bytes: usize) -> Result<(), EditErrorKind> {
     Ok(())
 }
 
-/// Whether so many places can be remembered.
+/// Fails if there are too many matches.
 pub(super) fn few_enough(places: usize) -> Result<(), EditErrorKind> {
     if places > MAX_EDIT_PLACES {
         return Err(EditErrorKind::TooMany);
@@ -28,7 +28,7 @@ pub(super) fn few_enough(places: usize) -> Result<(), EditErrorKind> {
     Ok(())
 }
 
-/// The engine gives one error for both of its bounds.
+/// Distinguishes the two limits for which the engine returns the same error.
 pub(super) fn out_of_time(error: PatternError, bound: Bound<'_>) -> EditErrorKind {
     check(bound).err().unwrap_or(EditErrorKind::Pattern(error))
 }

@@ -1,23 +1,23 @@
-//! The replacements of one edit, as places and new texts, not yet carried out.
+//! Replacements of one edit, as ranges and new texts, not yet applied.
 
 use crate::budget::Share;
 use std::ops::Range;
 
-/// The rule by which the text was found.
+/// Rule that matched the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
     Exact,
-    /// Character by character, once `\r\n` and `\n` counted as the same.
+    /// Character by character, with `\r\n` and `\n` treated as equal.
     LineEndings,
-    /// Line by line, without the common indent and the whitespace at line ends.
+    /// Line by line, without the common indent and trailing whitespace.
     Whitespace,
-    /// Character by character, upper and lower case being the same.
+    /// Character by character, ignoring case.
     CaseInsensitive,
     Regex,
 }
 
 impl Rule {
-    /// The name shown to agents.
+    /// Returns the name shown to agents.
     pub fn name(self) -> &'static str {
         match self {
             Self::Exact => "exact",
@@ -29,23 +29,23 @@ impl Rule {
     }
 }
 
-/// What takes the places of the spans.
+/// New texts of the spans.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Texts {
-    /// The same text everywhere.
+    /// The same text for all spans.
     Same(String),
-    /// One text for each span: they lie one after another, and these are their ends.
+    /// One text per span: the concatenated texts and their end offsets.
     Each(String, Vec<usize>),
 }
 
-/// The replacements of one edit: spans in ascending order that do not overlap, and their new texts.
+/// Replacements of one edit: ascending, non-overlapping spans and their new texts.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Changes {
     spans: Vec<Range<usize>>,
     texts: Texts,
     rule: Rule,
     more: bool,
-    /// What these take of the budget.
+    /// Share of the memory budget.
     share: Share,
 }
 
@@ -60,13 +60,13 @@ impl Changes {
         }
     }
 
-    /// Keeps what was taken of the budget for them.
+    /// Keeps the share of the budget that was taken for them.
     pub(super) fn holding(mut self, share: Share) -> Self {
         self.share = share;
         self
     }
 
-    /// Says that the limit left out places.
+    /// Sets whether the limit left out further matches.
     pub(super) fn and_more(mut self, more: bool) -> Self {
         self.more = more;
         self
@@ -94,7 +94,7 @@ impl Changes {
         }
     }
 
-    /// The range of the result from the first new text to the last.
+    /// Returns the range of the result from the first new text to the last.
     pub(super) fn covered(&self) -> Range<usize> {
         let gaps = self
             .spans
@@ -115,12 +115,12 @@ impl Changes {
         self.spans.iter().map(ExactSizeIterator::len).sum()
     }
 
-    /// The length of the new text, for an old one of `old` bytes.
+    /// Returns the length of the new text, for an old one of `old` bytes.
     pub(super) fn result_bytes(&self, old: usize) -> usize {
         old - self.old_bytes() + self.new_bytes()
     }
 
-    /// Whether any new text differs from what it takes the place of.
+    /// Returns true if any new text differs from the old one.
     pub(super) fn change(&self, text: &str) -> bool {
         self.spans
             .iter()
@@ -128,8 +128,8 @@ impl Changes {
             .any(|(index, span)| text[span.clone()] != *self.text(index))
     }
 
-    /// Where a range of the old text is in the new one. An edge inside a replaced place moves to
-    /// the place's edge.
+    /// Maps a range of the old text to the new one. A boundary inside a replaced span moves to the
+    /// span's boundary.
     pub(super) fn moved(&self, range: &Range<usize>) -> Range<usize> {
         self.moved_edge(range.start, false)..self.moved_edge(range.end, true)
     }
@@ -150,7 +150,7 @@ impl Changes {
         offset + added - removed
     }
 
-    /// The new text in pieces: what stays of `text`, and what is new, in turns.
+    /// Returns the new text in pieces: alternately unchanged and new.
     pub(super) fn pieces<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a str> {
         let mut from = 0;
         let replaced = self

@@ -1,7 +1,7 @@
-//! A content with the changes of one edit not yet carried out.
+//! Content with the changes of one edit not yet applied.
 //!
-//! The last edit of a call is written from here to the disk piece by piece, so that a large file is
-//! in memory once.
+//! The last edit of a call is written from here to the disk piece by piece. So a large file is in
+//! memory only once.
 
 use super::changes::Changes;
 use super::error::EditErrorKind;
@@ -12,21 +12,21 @@ use crate::text::encoding::{self, Encoding};
 use crate::text::lines::lines_of;
 use std::borrow::Cow;
 
-/// New content: the old one, and what takes the place of parts of it.
+/// New content: the old one, and replacements for parts of it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Content<'a> {
     base: Cow<'a, str>,
-    /// Where the text begins: behind a byte order mark.
+    /// Start of the text, after a byte order mark.
     body: usize,
     changes: Option<Changes>,
-    /// The whole in another encoding, which then is what counts.
+    /// The whole content in another encoding; if present, it replaces the rest.
     encoded: Option<Vec<u8>>,
-    /// What was taken of the budget for all of this, but for the bytes that it was made of.
+    /// Share of the memory budget, without the bytes of the original.
     share: Share,
 }
 
 impl Content<'_> {
-    /// Its length in bytes.
+    /// Returns the length in bytes.
     pub fn len(&self) -> usize {
         match (&self.encoded, &self.changes) {
             (Some(encoded), _) => encoded.len(),
@@ -35,7 +35,7 @@ impl Content<'_> {
         }
     }
 
-    /// Its bytes, in order.
+    /// Returns the bytes in pieces, in order.
     pub fn pieces(&self) -> Pieces<'_> {
         if let Some(encoded) = &self.encoded {
             return Box::new(std::iter::once(encoded.as_slice()));
@@ -49,7 +49,7 @@ impl Content<'_> {
         }
     }
 
-    /// All its bytes at once.
+    /// Returns all bytes.
     pub fn to_vec(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.len());
         self.pieces()
@@ -57,7 +57,7 @@ impl Content<'_> {
         bytes
     }
 
-    /// Whether these are its bytes.
+    /// Returns true if the content equals these bytes.
     pub fn is(&self, bytes: &[u8]) -> bool {
         let mut rest = bytes;
         let begins = self.pieces().all(|piece| match rest.strip_prefix(piece) {
@@ -71,10 +71,10 @@ impl Content<'_> {
     }
 }
 
-/// The bytes of a content, in order.
+/// Pieces of a content, in order.
 pub type Pieces<'a> = Box<dyn Iterator<Item = &'a [u8]> + 'a>;
 
-/// Content as text, with what is needed to write it back.
+/// Content as text, with the data needed to write it back.
 pub(super) struct Working<'a, 'o> {
     content: Content<'a>,
     options: Options<'o>,
@@ -85,7 +85,7 @@ pub(super) struct Working<'a, 'o> {
 impl<'a, 'o> Working<'a, 'o> {
     pub(super) fn read(bytes: Cow<'a, [u8]>, options: Options<'o>) -> Result<Self, EditErrorKind> {
         let mut share = options.share();
-        // Valid UTF-8 is text whatever control characters it holds: editing it loses nothing.
+        // Valid UTF-8 is text, whatever control characters it contains: editing it loses nothing.
         let text = match bytes {
             Cow::Borrowed(bytes) => std::str::from_utf8(bytes)
                 .map(Cow::Borrowed)
@@ -129,13 +129,13 @@ impl<'a, 'o> Working<'a, 'o> {
         })
     }
 
-    /// The text, all changes carried out and without a byte order mark.
+    /// Returns the text with all changes applied, without a byte order mark.
     pub(super) fn text(&mut self) -> Result<&str, EditErrorKind> {
         let content = &mut self.content;
         if let Some(changes) = content.changes.take() {
             let (mark, body) = content.base.split_at(content.body);
             let length = changes.result_bytes(content.base.len());
-            // The text before is there as well until this one is whole.
+            // The previous text exists too until this one is complete.
             self.options.cover(&mut content.share, length)?;
             let mut text = String::with_capacity(length);
             text.push_str(mark);
@@ -145,12 +145,12 @@ impl<'a, 'o> Working<'a, 'o> {
         Ok(&content.base[content.body..])
     }
 
-    /// Changes the text as [`Self::text`] gave it last.
+    /// Sets the changes to the text that [`Self::text`] returned last.
     pub(super) fn change(&mut self, changes: Changes) {
         self.content.changes = Some(changes);
     }
 
-    /// The lines of ascending offsets into the text, counted from 1.
+    /// Returns the lines of ascending offsets, counted from 1.
     pub(super) fn lines_of(&self, offsets: &[usize]) -> Vec<usize> {
         let body = &self.content.base[self.content.body..];
         match &self.content.changes {

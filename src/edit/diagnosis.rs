@@ -1,9 +1,9 @@
-//! After a failed search: what is nearest to the old text, and what sets it apart.
+//! Diagnosis of a failed search: the closest text, and its differences from the old text.
 //!
-//! Rare parts of the old text lead to a few places; these are compared line by line. Time is
-//! bounded, also for a file of many megabytes, and nothing found here is ever applied.
+//! Rare parts of the old text lead to a few candidates, which are compared line by line. Time is
+//! limited, also for files of many megabytes. Nothing found here is ever applied.
 
-use super::error::{Cause, Character, Difference};
+use super::error::{Cause, CharacterDifference, Difference};
 use super::request::Edit;
 use super::{blocks, literal};
 use crate::cancel::Bound;
@@ -17,26 +17,26 @@ use std::collections::BTreeSet;
 use std::time::Instant;
 use unicode_normalization::UnicodeNormalization as _;
 
-/// Bytes searched between two looks at the clock.
+/// Bytes searched between two checks of the clock.
 const STRETCH_BYTES: usize = 1024 * 1024;
-/// Lines, and words, of the old text that are looked for.
+/// Maximum number of lines, and of words, of the old text to search for.
 const MAX_ANCHORS: usize = 8;
-/// Shortest part of a line that is looked for, in bytes.
+/// Shortest part of a line to search for, in bytes.
 const MIN_PIECE_BYTES: usize = 3;
-/// Places of one anchor that are followed.
+/// Maximum number of matches examined per anchor.
 const MAX_PLACES: usize = 32;
 /// Longest text that is searched ignoring case, in bytes: that search cannot be interrupted.
 const MAX_CASE_BYTES: usize = 4 * 1024 * 1024;
-/// Shortest new text whose presence means something, in bytes.
+/// Shortest new text whose presence is significant, in bytes.
 const MIN_PRESENT_BYTES: usize = 4;
-/// Characters that may stand at the beginning and end of a line without being seen.
+/// Invisible characters at the beginning and end of a line.
 const ASCII_BLANKS: [char; 4] = [' ', '\t', '\r', '\n'];
-/// Bytes around a place in a very long line that are compared.
+/// Bytes compared around a match in a very long line.
 const MARGIN_BYTES: usize = 64;
 
-/// Finds out why `edit`'s old text is not in `text`.
+/// Returns the reason why the old text of `edit` is not in `text`.
 pub(super) fn diagnose(text: &str, edit: &Edit, until: Instant) -> Cause {
-    if let Some(line) = present(text, edit, until) {
+    if let Some(line) = new_text_line(text, edit, until) {
         return Cause::AlreadyApplied { line };
     }
     let search = Search {
@@ -58,14 +58,16 @@ pub(super) fn diagnose(text: &str, edit: &Edit, until: Instant) -> Cause {
         }
     }
     match best {
-        Some((score, candidate)) if score >= search.enough() => search.describe(&candidate, None),
+        Some((score, candidate)) if score >= search.min_score() => {
+            search.describe(&candidate, None)
+        }
         _ if search.is_late() => Cause::OutOfTime,
         _ => Cause::Nothing,
     }
 }
 
-/// The line where the new text is, unless it is too short or part of the old text.
-fn present(text: &str, edit: &Edit, until: Instant) -> Option<usize> {
+/// Returns the line of the new text, unless that is too short or part of the old text.
+fn new_text_line(text: &str, edit: &Edit, until: Instant) -> Option<usize> {
     let new = edit.new_text.as_str();
     if new.trim().len() < MIN_PRESENT_BYTES || edit.old_text.contains(new) {
         return None;
@@ -85,12 +87,12 @@ fn present(text: &str, edit: &Edit, until: Instant) -> Option<usize> {
     Some(lines::lines_of([text.as_bytes()], &[at])[0])
 }
 
-/// A range of the file that may be what was meant.
+/// A range of the file that may be the intended one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Candidate {
     start: usize,
     end: usize,
-    /// The line of the old text that led here, and where in the file it would begin.
+    /// Line of the old text that led here, and its expected position in the file.
     index: usize,
     from: usize,
 }
@@ -106,7 +108,7 @@ impl Search<'_> {
         Instant::now() >= self.until
     }
 
-    /// A place that looks the same as the old text.
+    /// Returns a place that looks the same as the old text.
     fn alike(&self) -> Option<Cause> {
         let text = Some(self.text).filter(|text| text.len() <= MAX_CASE_BYTES)?;
         let range = alike::find(text, self.old)?;
@@ -125,20 +127,20 @@ impl Search<'_> {
         Some(self.describe(&candidate, Some(self.character(range.start, divergence))))
     }
 
-    /// Returns the position of the character that begins so many bytes behind `start`.
-    fn character(&self, start: usize, divergence: Divergence) -> Character {
+    /// Returns the position of the first differing character after `start`.
+    fn character(&self, start: usize, divergence: Divergence) -> CharacterDifference {
         let at = start + divergence.at;
         let line_start = lines::line_start(self.text.as_bytes(), at);
         let line = lines::line_at(self.text.as_bytes(), at);
-        Character {
+        CharacterDifference {
             line,
             column: self.text[line_start..at].chars().count() + 1,
             divergence,
         }
     }
 
-    /// The first character of a block that an eye may not tell apart, line by line without indent.
-    fn deceptive(&self, candidate: &Candidate) -> Option<Character> {
+    /// Returns the first deceptive character of a block, line by line without indent.
+    fn deceptive(&self, candidate: &Candidate) -> Option<CharacterDifference> {
         let mut at = candidate.start;
         for (line, old) in self
             .block(candidate)
@@ -161,7 +163,8 @@ impl Search<'_> {
         old.split('\n').collect()
     }
 
-    /// Places that hold a whole line of the old text, then those that hold a word of it.
+    /// Returns places that contain a whole line of the old text, then those that contain a word of
+    /// it.
     fn candidates(&self) -> BTreeSet<Candidate> {
         let mut found = BTreeSet::new();
         for anchors in [self.line_anchors(), self.word_anchors()] {
@@ -178,7 +181,7 @@ impl Search<'_> {
             found.extend(self.ignoring_case());
         }
         if found.is_empty() {
-            // Short lines, which lead to many places, and pieces of long ones.
+            // Short lines, which have many matches, and pieces of long ones.
             for (index, offset, piece) in distinct(self.trimmed_lines(), 1)
                 .into_iter()
                 .chain(self.piece_anchors())
@@ -191,7 +194,7 @@ impl Search<'_> {
         found
     }
 
-    /// The longest lines: (index of the line, offset in it, text).
+    /// Returns the longest lines: (index of the line, offset in it, text).
     fn line_anchors(&self) -> Vec<(usize, usize, &str)> {
         longest(self.trimmed_lines())
     }
@@ -208,7 +211,7 @@ impl Search<'_> {
         let mut from = 0;
         for (index, line) in self.old_lines().into_iter().enumerate() {
             for word in line.split(|c: char| !c.is_alphanumeric() && c != '_') {
-                // The offset is taken from the addresses of the parts: `split` gives no positions.
+                // The offset is computed from the addresses, because `split` returns no positions.
                 let offset = word.as_ptr().addr() - line.as_ptr().addr();
                 words.push((
                     index,
@@ -221,8 +224,8 @@ impl Search<'_> {
         longest(words)
     }
 
-    /// Thirds of the longest lines: a slip in the only long word of a text leaves no line and no
-    /// word to look for.
+    /// Returns thirds of the longest lines. A typo in the only long word of a text leaves neither a
+    /// line nor a word to search for.
     fn piece_anchors(&self) -> Vec<(usize, usize, &str)> {
         let mut pieces = Vec::new();
         for (index, offset, line) in self.line_anchors() {
@@ -262,8 +265,8 @@ impl Search<'_> {
         }
     }
 
-    /// The lines around a place, when line `index` of the old text lies there. `from` is where that
-    /// line would begin.
+    /// Returns the lines around a match if line `index` of the old text is there. `from` is the
+    /// expected start of that line.
     fn candidate(&self, from: usize, at: usize, index: usize) -> Candidate {
         let bytes = self.text.as_bytes();
         let mut start = lines::line_start(bytes, at);
@@ -274,7 +277,7 @@ impl Search<'_> {
         for _ in 1..self.old_lines().len() {
             end = lines::line_end(bytes, end);
         }
-        // Of a very long line, such as a minified file is, only the part around the place.
+        // Only the surroundings of the match in a very long line, as in minified files.
         if index == 0 && end - start > self.old.len() * 2 + MARGIN_BYTES * 4 {
             start = self
                 .text
@@ -296,7 +299,7 @@ impl Search<'_> {
         &self.text[candidate.start..candidate.end]
     }
 
-    /// Points for each line of the old text, by how much of it the file's line has.
+    /// Returns points for each line of the old text, by its similarity to the file's line.
     fn score(&self, candidate: &Candidate) -> u64 {
         let lines = self.old_lines();
         let block = self.block(candidate).lines();
@@ -312,8 +315,8 @@ impl Search<'_> {
         whole.max(likeness(old, part))
     }
 
-    /// The score from which a block is worth showing: a third of the full one.
-    fn enough(&self) -> u64 {
+    /// Returns the score above which a block is worth showing: a third of the maximum.
+    fn min_score(&self) -> u64 {
         let own = self
             .old_lines()
             .iter()
@@ -322,7 +325,7 @@ impl Search<'_> {
         own.div_ceil(3).max(1)
     }
 
-    fn describe(&self, candidate: &Candidate, character: Option<Character>) -> Cause {
+    fn describe(&self, candidate: &Candidate, character: Option<CharacterDifference>) -> Cause {
         let block = self.block(candidate);
         let first = lines::line_at(self.text.as_bytes(), candidate.start);
         let last = first + block.trim_end_matches('\n').matches('\n').count();
@@ -357,7 +360,7 @@ impl Search<'_> {
         let mut shown = Vec::new();
         for op in ops {
             if let DiffOp::Equal { old_index, len, .. } = op {
-                // One line of context on each side is enough to see the place.
+                // One line of context on each side is enough.
                 let mut context = vec![old_index, old_index + len - 1];
                 context.dedup();
                 shown.extend(
@@ -391,8 +394,8 @@ impl Search<'_> {
     }
 }
 
-/// The longest distinct anchors, the longest first; very short ones, which would lead anywhere,
-/// only when there is no other.
+/// Returns the longest distinct anchors, longest first. Very short ones match anywhere and are used
+/// only if there are no others.
 fn longest(anchors: Vec<(usize, usize, &str)>) -> Vec<(usize, usize, &str)> {
     let shortest = if anchors.iter().any(|(.., text)| text.len() > 2) {
         3
@@ -402,7 +405,7 @@ fn longest(anchors: Vec<(usize, usize, &str)>) -> Vec<(usize, usize, &str)> {
     distinct(anchors, shortest)
 }
 
-/// The longest distinct anchors of at least so many bytes, the longest first.
+/// Returns the longest distinct anchors of at least `shortest` bytes, longest first.
 fn distinct(mut anchors: Vec<(usize, usize, &str)>, shortest: usize) -> Vec<(usize, usize, &str)> {
     anchors.retain(|(.., text)| text.len() >= shortest);
     anchors.sort_by_key(|(index, _, text)| (std::cmp::Reverse(text.len()), *index));
@@ -411,8 +414,8 @@ fn distinct(mut anchors: Vec<(usize, usize, &str)>, shortest: usize) -> Vec<(usi
     anchors
 }
 
-/// Points for two lines: the bytes they share at their beginnings and ends, without whitespace
-/// there.
+/// Returns points for two lines: the number of common bytes at their beginnings and ends, without
+/// surrounding whitespace.
 fn likeness(old: &str, line: &str) -> u64 {
     let (a, b) = (old.trim().as_bytes(), line.trim().as_bytes());
     let alike = |(x, y): &(&u8, &u8)| x.eq_ignore_ascii_case(y);
@@ -423,12 +426,12 @@ fn likeness(old: &str, line: &str) -> u64 {
         .zip(b[head..].iter().rev())
         .take_while(alike)
         .count();
-    // A whole line that is the same is worth more than two halves.
+    // A whole equal line counts more than two halves.
     (head + tail) as u64 * 2 + u64::from(a == b && !a.is_empty())
 }
 
-/// A line for a message: cut to its part from character `differs` on when it is long, with CRs made
-/// visible.
+/// Returns a line for a message: long lines are cut to the part around character `differs`, and CRs
+/// are made visible.
 fn visible(line: &str, differs: usize) -> String {
     let line = line.replace('\r', "\\r");
     let lead = MAX_SHOWN_LINE_CHARS / 4;
@@ -456,7 +459,8 @@ impl Difference {
         Self::Several,
     ];
 
-    /// The text without what this difference is about; always without differences in line endings.
+    /// Returns the text without differences of this kind; always without differences in line
+    /// endings.
     fn fold(self, text: &str) -> String {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         match self {

@@ -1,4 +1,4 @@
-//! Why an edit failed, in words that let the caller make the next call right.
+//! Errors of edits, with hints for the next call.
 
 use crate::budget::Exhausted;
 use crate::limits::{MAX_EDIT_BYTES, MAX_EDIT_PLACES};
@@ -7,15 +7,15 @@ use crate::text::alike::Divergence;
 use crate::text::encoding::EncodingError;
 use std::fmt;
 
-/// A failed edit. Nothing was changed by it or by the edits before it.
+/// A failed edit. Neither it nor the edits before it have changed anything.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EditError {
-    /// Which edit of the call, counted from 0.
+    /// Index of the edit in the call, from 0.
     pub index: usize,
     pub kind: EditErrorKind,
 }
 
-/// How ambiguous places were matched.
+/// Kind of the ambiguous matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MatchKind {
     Exact,
@@ -23,62 +23,62 @@ pub enum MatchKind {
     Whitespace,
 }
 
-/// What is known about a text that was not found.
+/// Diagnosis of a text that was not found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cause {
-    /// The new text is there.
+    /// The new text is present.
     AlreadyApplied {
-        /// Its line, counted from 1.
+        /// Its line, from 1.
         line: usize,
     },
-    /// A block that is the same but for one thing.
+    /// A block differs in one respect.
     Differs {
         difference: Difference,
-        /// The first character that an eye may not tell apart, if there is one.
-        character: Option<Character>,
-        /// The block's first line, counted from 1.
+        /// First deceptive character, if there is one.
+        character: Option<CharacterDifference>,
+        /// First line of the block, from 1.
         first: usize,
-        /// The block's last line.
+        /// Last line of the block.
         last: usize,
-        /// From the old text (`-`) to the file (`+`), a few lines.
+        /// Diff from the old text (`-`) to the file (`+`), a few lines.
         diff: String,
     },
-    /// A block that is similar.
+    /// A block is similar.
     Closest {
-        /// The block's first line, counted from 1.
+        /// First line of the block, from 1.
         first: usize,
-        /// The block's last line.
+        /// Last line of the block.
         last: usize,
-        /// From the old text (`-`) to the file (`+`), a few lines.
+        /// Diff from the old text (`-`) to the file (`+`), a few lines.
         diff: String,
     },
-    /// No line and no word of the old text leads anywhere.
+    /// No line and no word of the old text was found.
     Nothing,
-    /// The time was up before anything was found.
+    /// The time limit passed before anything was found.
     OutOfTime,
 }
 
-/// A character of the file, and what the old text has in its place.
+/// A differing character of the file, with the old text's character.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Character {
-    /// Its line, counted from 1.
+pub struct CharacterDifference {
+    /// Line, from 1.
     pub line: usize,
-    /// Its column, counted from 1 in characters.
+    /// Column, from 1, in characters.
     pub column: usize,
     pub divergence: Divergence,
 }
 
-/// The one thing in which a block differs.
+/// Kind of the only difference of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Difference {
-    /// CR, LF or CRLF.
+    /// Line endings: CR, LF or CRLF.
     LineEndings,
     /// Whitespace at the beginning or end of lines.
     Indentation,
     Whitespace,
     /// Upper and lower case.
     Case,
-    /// Quotes, dashes, no-break spaces and the like.
+    /// Quotes, dashes, no-break spaces and similar characters.
     Punctuation,
     /// Composed and decomposed characters.
     NormalForm,
@@ -88,58 +88,58 @@ pub enum Difference {
     Several,
 }
 
-/// What went wrong with an edit.
+/// Reason why an edit failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditErrorKind {
-    /// There is nothing to find.
+    /// The old text is empty.
     #[error("`oldText` is empty")]
     Empty {
-        /// Whether it was to be a pattern.
+        /// `true` for a pattern.
         is_regex: bool,
     },
-    /// Literal text that has to occur once occurs more often.
-    #[error("oldText is not unique: found {count} {} ({})", noun(*.kind), listed(.lines, *.count))]
+    /// A literal text that must be unique has several matches.
+    #[error("oldText is not unique: found {count} {} ({})", noun(*.kind), format_lines(.lines, *.count))]
     NotUnique {
-        /// How it was matched.
+        /// Kind of the matches.
         kind: MatchKind,
-        /// How often it occurs.
+        /// Number of matches.
         count: usize,
-        /// The lines of the first few places, counted from 1.
+        /// Lines of the first few matches, from 1.
         lines: Vec<usize>,
     },
-    /// Literal text that does not occur.
+    /// A literal text has no match.
     #[error("oldText not found: {0}")]
     TextNotFound(Box<Cause>),
-    /// A pattern that matches nothing.
+    /// A pattern has no match.
     #[error("pattern not found: it matches nothing in the file")]
     PatternNotFound {
-        /// The line where the pattern's own text occurs, which is a sign that it was meant
+        /// Line where the text of the pattern itself occurs, which suggests that it was meant
         /// literally.
         literal_line: Option<usize>,
-        /// What in the pattern JavaScript reads otherwise than its author is likely to think.
+        /// Part of the pattern that JavaScript probably reads differently from its author.
         slip: Option<&'static str>,
     },
-    /// The pattern is wrong or too costly.
+    /// The pattern is invalid or too costly.
     #[error(transparent)]
     Pattern(#[from] PatternError),
-    /// The new text of a regex edit is wrong.
+    /// The new text of a regex edit is invalid.
     #[error(transparent)]
     Replacement(#[from] ReplacementError),
-    /// The content cannot be read or written as text.
+    /// The content cannot be decoded or encoded.
     #[error(transparent)]
     Encoding(EncodingError),
-    /// The result would be larger than a file that can be edited.
+    /// The result would exceed the maximum size of editable files.
     #[error("the result would be more than {MAX_EDIT_BYTES} bytes")]
     TooLarge,
-    /// More places than can be remembered.
+    /// There are too many matches.
     #[error("the edit would replace more than {MAX_EDIT_PLACES} places")]
     TooMany,
-    /// What it takes beside the file is more than can be held now.
+    /// There is not enough memory for the edit.
     #[error(transparent)]
     Memory(#[from] Exhausted),
     #[error("the edit took longer than its time limit")]
     TimedOut,
-    /// No exact match, and to look for it without indentation takes too many steps.
+    /// There is no exact match, and a search without indentation takes too many steps.
     #[error(
         "oldText not found as it stands; its lines occur too often in the file to look for it without indentation"
     )]
@@ -153,7 +153,7 @@ fn noun(kind: MatchKind) -> &'static str {
     }
 }
 
-fn listed(lines: &[usize], count: usize) -> String {
+fn format_lines(lines: &[usize], count: usize) -> String {
     let mut distinct = lines.to_vec();
     distinct.dedup();
     let word = if distinct.len() == 1 && count == lines.len() {
@@ -171,7 +171,7 @@ impl EditError {
         Self { index, kind }
     }
 
-    /// What to do next.
+    /// Returns a hint for the next call.
     pub fn hint(&self) -> Option<String> {
         let hint = match &self.kind {
             EditErrorKind::Empty { is_regex: true } => {
@@ -217,7 +217,7 @@ impl EditError {
 impl fmt::Display for EditError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = self.kind.to_string();
-        // What ends with a line that shows a place has nothing behind that.
+        // An excerpt on the last line must not be followed by more text.
         let separator = if kind.contains('\n') { "\n" } else { "; " };
         write!(
             f,
@@ -258,7 +258,7 @@ impl fmt::Display for Cause {
                     Difference::Several => "only whitespace, case or punctuation differ",
                 };
                 write!(f, "{what} at {}", span(*first, *last))?;
-                let Some(Character {
+                let Some(CharacterDifference {
                     line,
                     column,
                     divergence,

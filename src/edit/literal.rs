@@ -1,5 +1,4 @@
-//! Literal text: exact, across line endings, and ignoring case; and the new texts that suit each
-//! place.
+//! Literal search: exact, across line endings, and ignoring case; and the new texts for each match.
 
 use super::bounds::{check, fits, out_of_time};
 use super::changes::Texts;
@@ -13,13 +12,13 @@ use memchr::memmem::{self, Finder};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Places of a literal text. With a limit of one they are counted all, but only the first few are
-/// kept.
+/// Matches of a literal text. With a limit of one, all are counted, but only the first few are
+/// stored.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     pub(super) spans: Vec<Range<usize>>,
     pub(super) count: usize,
-    /// What they take of the budget, the old and new texts of other places included.
+    /// Share of the memory budget, including old and new texts of other matches.
     pub(super) share: Share,
 }
 
@@ -28,7 +27,7 @@ impl Places {
         self.spans.iter().map(|span| span.start).collect()
     }
 
-    /// Counts places, keeping as many as the edit or the message can use.
+    /// Counts matches, and stores as many as the edit or the error message can use.
     fn gather(
         places: impl Iterator<Item = Range<usize>>,
         limit: usize,
@@ -38,7 +37,7 @@ impl Places {
             share: options.share(),
             ..Self::default()
         };
-        // One place more than may be replaced is enough to know that there are too many.
+        // One match more than allowed proves that there are too many.
         let all = limit.min(MAX_EDIT_PLACES + 1);
         let (most, kept) = if limit == 1 {
             (usize::MAX, MAX_LISTED_LINES)
@@ -57,7 +56,7 @@ impl Places {
         Ok(found)
     }
 
-    /// Two places that overlap are two places, when there has to be one.
+    /// Counts overlapping matches separately if the text must be unique.
     fn with_overlap(
         mut self,
         limit: usize,
@@ -74,12 +73,12 @@ impl Places {
     }
 }
 
-/// The first place of a text.
+/// Returns the offset of the first match.
 pub(super) fn first(text: &str, old: &str) -> Option<usize> {
     memmem::find(text.as_bytes(), old.as_bytes())
 }
 
-/// Places of `old`, character by character.
+/// Finds `old` character by character.
 pub(super) fn exact(
     text: &str,
     old: &str,
@@ -91,7 +90,7 @@ pub(super) fn exact(
     let places = finder.find_iter(text.as_bytes()).map(|at| at..at + width);
     Ok(
         Places::gather(places, limit, options)?.with_overlap(limit, |only| {
-            // Only a place that begins inside the first one is looked for.
+            // Only matches that begin inside the first one can overlap.
             let window = &text.as_bytes()[only + 1..(only + 2 * width).min(text.len())];
             finder
                 .find(window)
@@ -100,7 +99,7 @@ pub(super) fn exact(
     )
 }
 
-/// Places of `old` when upper and lower case are the same.
+/// Finds `old` ignoring case.
 pub(super) fn ignoring_case(
     text: &str,
     old: &str,
@@ -108,8 +107,7 @@ pub(super) fn ignoring_case(
     options: Options<'_>,
 ) -> Result<Places, EditErrorKind> {
     let bound = options.bound;
-    // Long texts would make large automata: a beginning finds the places, a comparison confirms
-    // them.
+    // Long texts would need large automata, so only a prefix is searched, and the rest is compared.
     let head = &old[..old.floor_char_boundary(HEAD_BYTES)];
     let tail: Vec<char> = old[head.len()..].chars().map(fold).collect();
     let pattern = Pattern::literal_ignoring_case(head)?;
@@ -151,10 +149,10 @@ pub(super) fn ignoring_case(
     failed.map_or(Ok(found), Err)
 }
 
-/// Bytes of a text that go into the pattern that ignores case.
+/// Length of the prefix in bytes.
 const HEAD_BYTES: usize = 256;
 
-/// Simple case folding, by way of upper case so that variants such as the long s fold too.
+/// Folds the case of a character, via upper case so that variants such as the long s fold too.
 fn fold(c: char) -> char {
     let single = |mut mapped: std::char::ToLowercase| match (mapped.next(), mapped.next()) {
         (Some(one), None) => Some(one),
@@ -168,8 +166,8 @@ fn fold(c: char) -> char {
     single(upper.to_lowercase()).unwrap_or(c)
 }
 
-/// Places of `old` when `\r\n` and `\n` are the same, each with the new text in the line endings of
-/// its place.
+/// Finds `old` with `\r\n` and `\n` treated as equal; each new text gets the line endings of its
+/// match.
 pub(super) fn across_line_endings(
     text: &str,
     edit: &Edit,
@@ -189,7 +187,7 @@ pub(super) fn across_line_endings(
         return Ok(None);
     }
     fits(found.spans.len().saturating_mul(edit.new_text.len()))?;
-    // Every CR that was left out before an offset moves it; offsets and CRs both ascend.
+    // Every removed CR before an offset shifts it; offsets and CRs both ascend.
     let mut pairs = memmem::find_iter(text.as_bytes(), b"\r\n").peekable();
     let mut passed = 0;
     let mut original = |offset: usize| {
@@ -202,7 +200,7 @@ pub(super) fn across_line_endings(
     let ambiguous = limit == 1 && found.count > 1;
     for span in &mut found.spans {
         let start = original(span.start);
-        // Ambiguous places may overlap, and only their beginnings are shown.
+        // Ambiguous matches may overlap, and only their starts are shown.
         let end = if ambiguous { start } else { original(span.end) };
         *span = start..end;
     }
@@ -222,7 +220,7 @@ pub(super) fn across_line_endings(
     Ok(Some((found, Texts::Each(all, ends))))
 }
 
-/// The line endings of a text, in order.
+/// Returns the line endings of a text, in order.
 pub(super) fn endings(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive('\n')
         .map(|line| lines::split_ending(line).1)
@@ -231,9 +229,8 @@ pub(super) fn endings(text: &str) -> impl Iterator<Item = &str> {
 
 /// Joins new pieces of lines with the endings of the old ones.
 ///
-/// Pieces that are equal at the beginning and at the end keep their own endings; the ones between
-/// take those of the old lines in order, and further ones repeat the last. `spare` serves when
-/// there is none.
+/// Equal pieces at the beginning and at the end keep their endings. The pieces between get those of
+/// the old lines in order; additional ones repeat the last. `spare` is used if there is none.
 pub(super) fn join(old: &[&str], new: &[&str], endings: &[&str], spare: &str) -> String {
     let most = old.len().min(new.len()).saturating_sub(1);
     let head = old
@@ -274,9 +271,9 @@ pub(super) fn join(old: &[&str], new: &[&str], endings: &[&str], spare: &str) ->
     out
 }
 
-/// The new texts of an edit. Where the old text has no line ending of its own and the place lies in
-/// a CRLF line, the line feeds of the new text are written as that line's. The same holds for a
-/// file whose lines all end with CR alone. Otherwise the new text goes in as it stands.
+/// Returns the new texts of an edit. If the old text has no line ending and the match lies in a
+/// CRLF line, the new text gets CRLF endings. The same holds for files with CR endings only.
+/// Otherwise the new text is inserted unchanged.
 pub(super) fn new_texts(
     text: &str,
     edit: &Edit,
@@ -309,7 +306,7 @@ pub(super) fn new_texts(
     Ok(Texts::Each(all, ends))
 }
 
-/// Whether the line of `at` ends with `\r\n`; the last line goes by the one before.
+/// Returns true if the line of `at` ends with `\r\n`; for the last line, the one before decides.
 fn is_crlf_at(text: &str, at: usize) -> bool {
     let bytes = text.as_bytes();
     let feed = memchr::memchr(b'\n', &bytes[at..]).map(|feed| at + feed);

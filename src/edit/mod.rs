@@ -1,8 +1,8 @@
-//! Edits of text: bytes in, bytes out. No disk, no JSON.
+//! Edits of text: bytes in, bytes out. No file access, no JSON.
 //!
-//! Edits apply in order, each to what the one before left, all in memory: when one fails, nothing
-//! has happened. Bytes outside the replaced places never change, whatever the encoding, the line
-//! endings or the end of the file.
+//! Edits apply in order, each to the result of the one before, all in memory: if one fails, nothing
+//! has changed. Bytes outside of the matches never change, for any encoding, line ending and end of
+//! file.
 
 mod blocks;
 mod bounds;
@@ -27,37 +27,37 @@ use content::Working;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// What one edit did.
+/// Report on one edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EditReport {
-    /// Places replaced, at least 1.
+    /// Number of replacements, at least 1.
     pub replacements: u64,
-    /// First line of the first new text, counted from 1 in the final result.
+    /// First line of the first new text in the final result, from 1.
     pub first_line: usize,
-    /// Last line of the last new text, counted likewise.
+    /// Last line of the last new text in the final result.
     pub last_line: usize,
-    /// How the places were found.
+    /// Rule that found the matches.
     pub rule: Rule,
-    /// Whether a pattern matches further places, which the limit left out.
+    /// `true` if the limit left out further matches of a pattern.
     pub more: bool,
 }
 
-/// The outcome of all edits.
+/// Result of all edits.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Applied<'a> {
     pub content: Content<'a>,
-    /// Whether any edit changed anything.
+    /// `true` if any edit changed the content.
     pub changed: bool,
-    /// One report for each edit, in order.
+    /// One report per edit, in order.
     pub per_edit: Vec<EditReport>,
-    /// The encoding of the content, before and after.
+    /// Encoding of the content, before and after.
     pub encoding: Encoding,
 }
 
 /// Applies `edits` to a file's content, in order.
 ///
-/// Content that is given away is in memory once, and the new one beside it only between two edits;
-/// the error names the edit that failed.
+/// Owned content is in memory once; the new content exists beside it only between two edits. The
+/// error contains the index of the failed edit.
 pub fn apply<'a>(
     bytes: impl Into<Cow<'a, [u8]>>,
     edits: &[Edit],
@@ -65,7 +65,7 @@ pub fn apply<'a>(
 ) -> Result<Applied<'a>, EditError> {
     let failed = |index| move |kind| EditError::new(index, kind);
     let mut working = Working::read(bytes.into(), options).map_err(failed(0))?;
-    let mut done: Vec<Done> = Vec::with_capacity(edits.len());
+    let mut done: Vec<EditOutcome> = Vec::with_capacity(edits.len());
     let mut changed = false;
     for (index, edit) in edits.iter().enumerate() {
         let text = working.text().map_err(failed(index))?;
@@ -75,7 +75,7 @@ pub fn apply<'a>(
         for done in &mut done {
             done.range = changes.moved(&done.range);
         }
-        done.push(Done {
+        done.push(EditOutcome {
             range: changes.covered(),
             replacements: changes.len(),
             rule: changes.rule(),
@@ -94,24 +94,24 @@ pub fn apply<'a>(
     })
 }
 
-/// What an edit did, in bytes of the text as it is now.
-struct Done {
+/// Result of an edit, as byte range of the current text.
+struct EditOutcome {
     range: Range<usize>,
     replacements: u64,
     rule: Rule,
     more: bool,
 }
 
-/// Turns byte ranges of the final text into lines, in one pass over the text up to the last range.
-fn reports(text: &Working<'_, '_>, done: &[Done]) -> Vec<EditReport> {
+/// Converts byte ranges of the final text to lines, in one pass up to the last range.
+fn reports(text: &Working<'_, '_>, done: &[EditOutcome]) -> Vec<EditReport> {
     let ends = |range: &Range<usize>| [range.start, range.start.max(range.end.saturating_sub(1))];
     let mut offsets: Vec<usize> = done.iter().flat_map(|done| ends(&done.range)).collect();
     offsets.sort_unstable();
     let lines = text.lines_of(&offsets);
     let line = |offset: usize| offsets.binary_search(&offset).map_or(1, |at| lines[at]);
-    let report = |done: &Done| {
+    let report = |done: &EditOutcome| {
         let [first, last] = ends(&done.range).map(line);
-        let Done {
+        let EditOutcome {
             replacements,
             rule,
             more,
@@ -128,11 +128,11 @@ fn reports(text: &Working<'_, '_>, done: &[Done]) -> Vec<EditReport> {
     done.iter().map(report).collect()
 }
 
-/// The unified diff between a file's content and the outcome of its edits; `None` when nothing
-/// differs.
+/// Returns the unified diff between a file's content and the result of its edits; `None` if they
+/// are equal.
 ///
-/// Both are decoded, so that the diff of a file in any encoding can be read. Fails if there is not
-/// the memory for that.
+/// Both are decoded, so that the diff is readable for any encoding. Fails if there is not enough
+/// memory for that.
 pub fn preview(
     path: &str,
     before: &[u8],
@@ -158,7 +158,7 @@ pub fn preview(
         )?;
         Ok(Some(diff::unified(path, old, new, options.bound.deadline)))
     };
-    // Only content that was readable gets here; a byte order mark is the same on both sides.
+    // Unreadable content never gets here; a byte order mark is the same on both sides.
     let Ok(mut old) = Working::read(before.into(), counted) else {
         return Ok(None);
     };

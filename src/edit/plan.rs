@@ -1,4 +1,4 @@
-//! From an edit to the places it replaces, and from those to the new text.
+//! Planning: finds the matches of an edit and their new texts.
 
 use super::bounds::{check, few_enough, fits, out_of_time};
 use super::changes::{Changes, Rule, Texts};
@@ -10,7 +10,7 @@ use crate::pattern::{self, Pattern, Replacement, slip};
 use crate::text::lines::lines_of;
 use std::time::Instant;
 
-/// Finds the places of one edit, by the rules of the tools' contract.
+/// Finds the matches of one edit, by the rules of the tools' contract.
 pub(super) fn plan(
     text: &str,
     edit: &Edit,
@@ -29,7 +29,7 @@ pub(super) fn plan(
         ignoring_case(text, edit, options)?
     } else {
         match by_text(text, edit, options) {
-            // What is near may still be found.
+            // The diagnosis may still find something similar.
             Err(EditErrorKind::TooManySteps) => {
                 is_given_up = true;
                 None
@@ -62,7 +62,7 @@ pub(super) fn plan(
     })
 }
 
-/// As many places as the limit allows.
+/// Returns the maximum number of replacements.
 fn limit(edit: &Edit) -> usize {
     match edit.limit {
         0 => usize::MAX,
@@ -88,7 +88,7 @@ fn by_text(
 ) -> Result<Option<Changes>, EditErrorKind> {
     let guarded = edit.limit == 1;
     let mut found = literal::exact(text, &edit.old_text, limit(edit), options)?;
-    // A text that begins with a line feed must not tear it from its CR.
+    // A match that begins with a line feed must not separate it from its CR.
     let splits_crlf = edit.old_text.starts_with('\n')
         && found
             .spans

@@ -1,28 +1,27 @@
-//! What is asked for: an edit, and the bounds on the work.
+//! Input of an edit: the request, and limits on the work.
 
 use crate::budget::{Exhausted, Room, Share};
 use crate::cancel::Bound;
 use crate::limits::CLOSEST_BLOCK_MS;
 use std::time::Duration;
 
-/// One replacement to make.
+/// A requested replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
-    /// The text to find, or with `is_regex` the pattern.
+    /// Text to find, or a pattern with `is_regex`.
     pub old_text: String,
-    /// What takes its place. With `is_regex` it may refer to groups; otherwise it goes in as it
-    /// stands.
+    /// New text. With `is_regex` it may refer to groups; otherwise it is inserted unchanged.
     pub new_text: String,
-    /// Most replacements; 0 is no limit. With 1, literal text must occur exactly once.
+    /// Maximum number of replacements; 0 for no limit. With 1, literal text must be unique.
     pub limit: u64,
-    /// Whether `old_text` is a JavaScript pattern.
+    /// `true` if `old_text` is a JavaScript pattern.
     pub is_regex: bool,
-    /// Whether upper and lower case are the same.
+    /// `true` to ignore case.
     pub case_insensitive: bool,
 }
 
 impl Edit {
-    /// A literal edit of one place, the defaults of the tools.
+    /// Creates a literal edit of one match, with the defaults of the tools.
     pub fn new(old_text: &str, new_text: &str) -> Self {
         Self {
             old_text: old_text.to_owned(),
@@ -34,24 +33,24 @@ impl Edit {
     }
 }
 
-/// Bounds on the work.
+/// Limits on the work.
 #[derive(Debug, Clone, Copy)]
 pub struct Options<'a> {
-    /// When to give up. Looked at between matches, so it is kept only roughly.
+    /// Deadline and cancellation. Checked between matches, so the limit is approximate.
     pub bound: Bound<'a>,
-    /// How long the search for the closest block may take after an edit failed.
+    /// Time limit of the search for the closest block after a failed edit.
     pub closest_block: Duration,
-    /// Where memory is taken from, beside that of the content.
+    /// Account for memory in addition to the content.
     pub room: Option<Room<'a>>,
 }
 
 impl Options<'_> {
-    /// Has a share cover so many bytes in all.
+    /// Grows a share to this number of bytes.
     pub(super) fn cover(self, share: &mut Share, bytes: usize) -> Result<(), Exhausted> {
         self.room.map_or(Ok(()), |room| room.cover(share, bytes))
     }
 
-    /// Nothing yet, to be grown.
+    /// Returns an empty share, to be grown.
     pub(super) fn share(self) -> Share {
         self.room.map(|room| room.share()).unwrap_or_default()
     }

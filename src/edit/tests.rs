@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Time enough on any machine; the cases are small.
+/// Time limits that suffice on any machine; the cases are small.
 const CALM: Options<'_> = Options {
     bound: Bound {
         deadline: None,
@@ -35,7 +35,7 @@ fn edit_of(value: &Value) -> Edit {
     }
 }
 
-/// What a case gives: the content, and the reply as its file has it.
+/// Returns the result of a case: the content, and the reply in the format of its file.
 fn outcome(input: &[u8], call: &Value) -> (Vec<u8>, Value) {
     let edits: Vec<Edit> = call["edits"]
         .as_array()
@@ -70,7 +70,7 @@ fn outcome(input: &[u8], call: &Value) -> (Vec<u8>, Value) {
 }
 
 #[test]
-fn folder_cases() {
+fn edit_cases_of_testdata_match() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/edits");
     let mut cases: Vec<_> = std::fs::read_dir(&root)
         .expect("cases")
@@ -84,7 +84,7 @@ fn folder_cases() {
         let input = read("input").expect("input");
         let call: Value =
             serde_json::from_slice(&read("call.json").expect("call.json")).expect("JSON");
-        // Without its own file the expected content is the input.
+        // Without its own file, the expected content is the input.
         let expected = read("expected").unwrap_or_else(|_| input.clone());
         let (bytes, reply) = outcome(&input, &call);
         if std::env::var_os("UPDATE_EXPECT").is_some() {
@@ -114,8 +114,7 @@ fn applied(input: &str, edit: &Edit) -> Result<String, EditError> {
         .map(|applied| String::from_utf8(applied.content.to_vec()).expect("UTF-8"))
 }
 
-/// Lines that repeat themselves and differ in indent, ending and case: everything the rules are
-/// about.
+/// Generates lines that repeat and differ in indent, ending and case, to exercise all rules.
 fn content() -> impl Strategy<Value = String> {
     let line = ("[ \t]{0,3}", "(a|b|ab|A|é|\\{)?", "[ ]?", "(\n|\r\n|\r)");
     let line = line.prop_map(|(indent, body, tail, end)| indent + &body + &tail + &end);
@@ -136,7 +135,7 @@ fn any_edit() -> impl Strategy<Value = Edit> {
 
 proptest! {
     #[test]
-    fn an_edit_and_its_reverse_give_the_original(text in content(), new in "[xy]{1,4}(\n[xyz]{0,2}){0,2}", from in 0..40_usize, len in 1..12_usize) {
+    fn edit_and_reverse_edit_restore_original(text in content(), new in "[xy]{1,4}(\n[xyz]{0,2}){0,2}", from in 0..40_usize, len in 1..12_usize) {
         let text = text.replace('\r', " ");
         let from = text.floor_char_boundary(from);
         let end = text.floor_char_boundary(from + len);
@@ -147,12 +146,12 @@ proptest! {
     }
 
     #[test]
-    fn a_crlf_file_is_edited_as_if_its_lines_ended_with_lf(text in content(), new in content(), from in 0..40_usize, len in 1..12_usize, limit in 0..3_u64) {
+    fn crlf_file_is_edited_like_lf_file(text in content(), new in content(), from in 0..40_usize, len in 1..12_usize, limit in 0..3_u64) {
         let (text, new) = (text.replace('\r', ""), new.replace('\r', ""));
         let from = text.floor_char_boundary(from);
         let end = text.floor_char_boundary(from + len);
         let edit = Edit { limit, ..Edit::new(&text[from..end], &new) };
-        // A text without any line ending shows no CRLF to follow.
+        // A text without line endings does not show CRLF.
         if let (Ok(changed), true) = (applied(&text, &edit), text.contains('\n')) {
             let crlf = |text: &str| text.replace('\n', "\r\n");
             prop_assert_eq!(applied(&crlf(&text), &edit), Ok(crlf(&changed)));
@@ -160,22 +159,22 @@ proptest! {
     }
 
     #[test]
-    fn a_unique_text_is_replaced_and_nothing_else_changes(before in content(), after in content(), new in "[xy\\$1&]{0,6}") {
+    fn edit_of_unique_text_keeps_surroundings(before in content(), after in content(), new in "[xy\\$1&]{0,6}") {
         let text = format!("{before}#needle#{after}");
         prop_assert_eq!(applied(&text, &Edit::new("#needle#", &new)), Ok(format!("{before}{new}{after}")));
     }
 
     #[test]
-    fn a_block_from_elsewhere_is_found_and_keeps_its_surroundings(before in content(), after in content(), indent in "[ ]{1,5}") {
+    fn reindented_block_is_found_and_replaced(before in content(), after in content(), indent in "[ ]{1,5}") {
         let before = before + "\n";
         let text = format!("{before}{indent}#one\n{indent}  #two\n{after}");
         let edit = Edit::new("#one\n  #two\n", "#one\n  #2\n");
-        // Spaces before the first line would make the search without indent unnecessary.
+        // Spaces before the first line would make the exact search succeed.
         prop_assert_eq!(applied(&text, &edit), Ok(format!("{before}{indent}#one\n{indent}  #2\n{after}")));
     }
 
     #[test]
-    fn any_bytes_and_edits_give_a_result_or_an_error(
+    fn arbitrary_edits_never_panic(
         bytes in proptest::collection::vec(any::<u8>(), 0..60), text in content(), edits in proptest::collection::vec(any_edit(), 1..4),
     ) {
         let _ = apply(&bytes, &edits, CALM).map_err(|error| error.hint());
@@ -195,7 +194,7 @@ proptest! {
     }
 
     #[test]
-    fn eight_bit_and_wide_encodings_change_only_where_asked(before in "[a-z àéü\n]{0,40}", after in "[a-z àéü\n]{0,40}") {
+    fn edit_in_non_utf8_keeps_other_bytes(before in "[a-z àéü\n]{0,40}", after in "[a-z àéü\n]{0,40}") {
         let text = format!("{before}#needle#{after}");
         for encoding in [Encoding::UTF_16LE, Encoding::UTF_16BE] {
             let bytes = encoding::encode(&text, encoding, true).expect("Unicode");
@@ -207,7 +206,7 @@ proptest! {
 }
 
 #[test]
-fn a_deadline_that_passed_stops_the_edit() {
+fn passed_deadline_stops_edit() {
     let options = Options {
         bound: Bound {
             deadline: Some(Instant::now()),
@@ -226,8 +225,8 @@ fn a_deadline_that_passed_stops_the_edit() {
 }
 
 #[test]
-fn costly_patterns_end_in_an_error() {
-    // Nothing matches, and to see that, more choices would have to be remembered than may be.
+fn costly_pattern_fails() {
+    // There is no match, and proving that requires more backtracking state than allowed.
     let edit = Edit {
         is_regex: true,
         ..Edit::new("^(?:(a)|bb)*$(?<!a)", "x")
@@ -240,7 +239,7 @@ fn costly_patterns_end_in_an_error() {
 }
 
 #[test]
-fn the_closest_block_of_a_large_file_is_found() {
+fn closest_block_of_large_file_is_found() {
     let mut text = String::new();
     for line in 0..100_000 {
         let _ = writeln!(text, "    let value_{line} = compute({line});");
@@ -273,7 +272,7 @@ fn the_closest_block_of_a_large_file_is_found() {
 }
 
 #[test]
-fn a_difference_in_a_very_long_line_is_shown_around_its_place() {
+fn difference_in_long_line_shows_excerpt() {
     let text = format!("{}needle: one;{}", "x".repeat(300_000), "y".repeat(300_000));
     let error = apply(text.as_bytes(), &[Edit::new("needle: two;", "z")], CALM).unwrap_err();
     assert!(
@@ -287,7 +286,7 @@ fn a_difference_in_a_very_long_line_is_shown_around_its_place() {
 }
 
 #[test]
-fn a_file_of_equal_lines_does_not_take_for_ever() {
+fn file_of_equal_lines_fails_fast() {
     let text = "}\n".repeat(10_000);
     let old = " }\n".repeat(1_000) + "} ";
     let error = apply(text.as_bytes(), &[Edit::new(&old, "x")], CALM).unwrap_err();
@@ -309,7 +308,7 @@ fn a_file_of_equal_lines_does_not_take_for_ever() {
 }
 
 #[test]
-fn more_places_than_can_be_remembered_are_refused() {
+fn edit_with_too_many_matches_is_refused() {
     let text = "l".repeat(MAX_EDIT_PLACES + 1);
     let edit = Edit {
         limit: 0,
@@ -333,7 +332,7 @@ fn more_places_than_can_be_remembered_are_refused() {
 }
 
 #[test]
-fn a_result_that_no_memory_holds_is_refused_before_it_is_made() {
+fn oversized_result_is_refused_before_allocation() {
     let (text, crlf) = ("l".repeat(1_000_000), "l\r\n".repeat(1_000_000));
     let (long, references) = ("n".repeat(2_000), "$&".repeat(2_000));
     let all = |old: &str, new: &str| Edit {

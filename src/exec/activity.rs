@@ -1,38 +1,39 @@
-//! Whether programs that stay were at work while a command ran. They wait most of the time, and
-//! then what the kernel counts for all together is the command's alone.
+//! Tracks whether resident programs worked while a command ran. They are idle most of the time. If
+//! all are idle, the kernel's system-wide counters belong to the command alone.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-/// Shared by all that one launcher has started.
+/// Activity counters, shared by all programs of one launcher.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Activity(Arc<Counts>);
 
 #[derive(Debug, Default)]
 struct Counts {
-    /// What each of them does is counted for itself.
+    /// `true` if the kernel counts each program separately.
     is_apart: bool,
     begun: AtomicU64,
     ended: AtomicU64,
 }
 
-/// A program that stays is at work until this is dropped.
+/// Marks a resident program as working until dropped.
 #[derive(Debug)]
 pub struct ActivityGuard {
     counts: Arc<Counts>,
-    /// Number of programs that had begun, this included; `None` if something else was going on.
+    /// Number of programs that had begun, this one included; `None` if another one was working.
     begun: Option<u64>,
 }
 
 #[derive(Debug)]
 pub(super) struct ActivityMark {
     counts: Arc<Counts>,
-    /// How much had begun; `None` if something was going on.
+    /// Number of programs that had begun; `None` if one was working.
     begun: Option<u64>,
 }
 
 impl Activity {
-    /// Where nothing is counted for all together, nobody disturbs anybody.
+    /// Returns counters for a system that counts each program separately: no program disturbs
+    /// another.
     pub(super) fn apart() -> Self {
         Self(Arc::new(Counts {
             is_apart: true,
@@ -40,9 +41,9 @@ impl Activity {
         }))
     }
 
-    /// One of them begins to work.
+    /// Marks a program as working.
     pub(super) fn begin(&self) -> ActivityGuard {
-        // In this order, as for a mark.
+        // Same order of loads as in `mark`.
         let ended = self.0.ended.load(SeqCst);
         let before = self.0.begun.fetch_add(1, SeqCst);
         ActivityGuard {
@@ -52,7 +53,7 @@ impl Activity {
     }
 
     pub(super) fn mark(&self) -> ActivityMark {
-        // In this order: what ends between the two counts as going on.
+        // Load `ended` first: work that ends between the two loads counts as ongoing.
         let ended = self.0.ended.load(SeqCst);
         let begun = self.0.begun.load(SeqCst);
         ActivityMark {
@@ -63,14 +64,14 @@ impl Activity {
 }
 
 impl ActivityMark {
-    /// Whether none of them has been at work since.
+    /// Returns true if no resident program has worked since the mark.
     pub(super) fn is_quiet(&self) -> bool {
         self.counts.is_apart || self.begun == Some(self.counts.begun.load(SeqCst))
     }
 }
 
 impl ActivityGuard {
-    /// Returns true if no other program that stays has been at work since.
+    /// Returns true if no other resident program has worked since.
     pub fn is_alone(&self) -> bool {
         self.counts.is_apart || self.begun == Some(self.counts.begun.load(SeqCst))
     }
@@ -87,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_quiet_when_nothing_has_worked_from_the_mark_on() {
+    fn mark_is_quiet_without_work_since() {
         let works = Activity::default();
         let before = works.mark();
         assert!(before.is_quiet());

@@ -1,4 +1,4 @@
-//! A command that runs on after the call that started it.
+//! A command that outlives the call that started it.
 
 use std::fmt;
 use std::io;
@@ -21,7 +21,7 @@ use crate::sandbox::Changed;
 
 type OnEnd = Box<dyn Fn(&Background) + Send + Sync>;
 
-/// Who hears that a command has ended, or nobody.
+/// Callback for the end of background commands, if set.
 #[derive(Default)]
 pub(super) struct Listener(pub(super) OnceLock<OnEnd>);
 
@@ -32,26 +32,26 @@ impl fmt::Debug for Listener {
 }
 
 impl Listener {
-    /// Tells it of one.
-    pub(super) fn tell(&self, command: &Background) {
+    /// Reports the end of a command.
+    pub(super) fn notify(&self, command: &Background) {
         if let Some(listener) = self.0.get() {
             listener(command);
         }
     }
 }
 
-/// How a background command is doing.
+/// State of a background command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
     Running,
-    /// It has ended, with everything that it had started.
+    /// The command and all its processes have ended.
     Ended(Ending),
-    /// It is no longer followed, for this reason; what it was doing has been ended.
+    /// The server follows the command no longer, for this reason; its processes were ended.
     Lost(String),
 }
 
 impl State {
-    /// How it ended, in a few words; `None` while it runs.
+    /// Describes the end in a few words; `None` while the command runs.
     pub fn end(&self) -> Option<String> {
         match self {
             Self::Running => None,
@@ -71,24 +71,24 @@ impl State {
     }
 }
 
-/// How a background command has ended.
+/// Result of a background command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ending {
-    /// How the shell itself ended.
+    /// Exit status of the shell.
     pub exit: Exit,
-    /// The time limit passed before the shell was done.
+    /// `true` if the time limit passed before the shell ended.
     pub timed_out: bool,
-    /// Somebody had asked for its end.
+    /// `true` if a call had asked the command to end.
     pub asked: bool,
-    /// Processes that were still there when the shell ended, and were ended with it.
+    /// Number of processes that outlived the shell and were killed with it.
     pub left: u32,
-    /// What the walls refused to it, each thing once.
+    /// Accesses that the sandbox denied, without duplicates.
     pub denied: Vec<Denied>,
-    /// What it changed in the allowed directories, as far as that is noted.
+    /// Changes in the allowed directories, if a journal records them.
     pub changed: Option<Changed>,
 }
 
-/// One background command: what it wrote, how it is doing, and the ways to act on it.
+/// One background command: its output, its state, and handles to control it.
 #[derive(Debug)]
 pub struct Background {
     pub(super) id: String,
@@ -98,20 +98,20 @@ pub struct Background {
     pub(super) control: Control,
     pub(super) is_terminal: bool,
     pub(super) input: Mutex<Option<OwnedFd>>,
-    /// Its end was asked for; the bell tells the pump.
+    /// `true` once the end was requested; the bell wakes the pump.
     pub(super) ending: AtomicBool,
     pub(super) bell: Bell,
     pub(super) shared: Mutex<Shared>,
 }
 
-/// What the pump fills and the calls read.
+/// State that the pump writes and the calls read.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) ring: Ring,
     pub(super) state: State,
-    /// How long it ran, once it has ended.
+    /// Run time, once the command has ended.
     pub(super) ran: Option<Duration>,
-    /// How far a call without a cursor has read.
+    /// Read position of calls without a cursor.
     pub(super) seen: u64,
     pub(super) watchers: Vec<Arc<Bell>>,
 }
@@ -129,7 +129,7 @@ impl Shared {
 }
 
 impl Background {
-    /// Its name, such as `c1`.
+    /// Returns the id, such as `c1`.
     pub fn id(&self) -> &str {
         &self.id
     }
@@ -138,54 +138,53 @@ impl Background {
         &self.line
     }
 
-    /// When it was started.
+    /// Returns the start time.
     pub fn at(&self) -> SystemTime {
         self.at
     }
 
-    /// How long it has run: until now, or until its end.
+    /// Returns the run time: until now, or until the end of the command.
     pub fn ran(&self) -> Duration {
         lock(&self.shared).ran.unwrap_or_else(|| self.age())
     }
 
-    /// Time since it was started.
+    /// Returns the time since the start.
     pub fn age(&self) -> Duration {
         self.started.elapsed()
     }
 
-    /// How it is doing.
+    /// Returns the current state.
     pub fn state(&self) -> State {
         lock(&self.shared).state.clone()
     }
 
-    /// What it has written, in bytes.
+    /// Returns the length of the output so far, in bytes.
     pub fn written(&self) -> u64 {
         lock(&self.shared).ring.end()
     }
 
-    /// How far calls of [`Background::read`] without a position have come.
+    /// Returns the position up to which calls of [`Background::read`] without a cursor have read.
     pub fn seen(&self) -> u64 {
         lock(&self.shared).seen
     }
 
-    /// What it wrote from `cursor` on, at most `most` bytes; without one, what no such call has
-    /// read yet. Half a character at the end is left for the next call.
+    /// Reads at most `most` bytes of output from `cursor` on; without a cursor, from the first
+    /// unread byte. An incomplete character at the end is left for the next call.
     pub fn read(&self, cursor: Option<u64>, most: usize) -> io::Result<Page> {
         let mut shared = lock(&self.shared);
         let page = shared.page(cursor.unwrap_or(shared.seen), most)?;
-        // Whatever a call was shown is seen; looking back unsees nothing.
+        // Bytes that a call returned count as read; reading earlier ones again does not reset that.
         shared.seen = shared.seen.max(page.next);
         Ok(page)
     }
 
-    /// The same, and nothing of it is seen.
+    /// Reads output like [`Background::read`], without marking it as read.
     pub fn peek(&self, cursor: u64, most: usize) -> io::Result<Page> {
         lock(&self.shared).page(cursor, most)
     }
 
-    /// Writes to its standard input, or types on its terminal, as long as it takes the bytes.
-    /// Returns how many it took until `until` came or the call was cancelled; `None` when its input
-    /// is closed.
+    /// Writes to the standard input or the terminal of the command. Returns the number of bytes
+    /// written until `until` or until the call was cancelled; `None` if the input is closed.
     pub fn write(
         &self,
         bytes: &[u8],
@@ -209,8 +208,8 @@ impl Background {
         Ok(Some(taken))
     }
 
-    /// Ends its standard input; on a terminal this is typed, and means the end at the beginning of
-    /// a line.
+    /// Closes the standard input. On a terminal this types VEOF, which ends the input only at the
+    /// beginning of a line.
     pub fn close_input(&self) {
         let mut input = lock(&self.input);
         if self.is_terminal {
@@ -222,19 +221,19 @@ impl Background {
         }
     }
 
-    /// Asks it to end: SIGTERM now, SIGKILL after the grace.
+    /// Ends the command: SIGTERM now, SIGKILL after the grace period.
     pub fn end(&self) {
         self.ending.store(true, Ordering::SeqCst);
         self.bell.ring();
     }
 
-    /// Waits until it has ended. Returns earlier when `until` comes or the call is cancelled.
+    /// Waits until the command has ended, `until` has passed or the call is cancelled.
     pub fn await_end(&self, until: Instant, cancel: &CancelToken) -> Result<(), ExecError> {
         self.watch(until, cancel, |_| false)
     }
 
-    /// Waits until it has written more than `beyond` bytes in all and then gathers for a moment
-    /// what comes with them. Returns earlier when it has ended, `until` comes or the call is
+    /// Waits until more than `beyond` bytes of output exist, then gathers further output for a
+    /// moment. Returns earlier if the command has ended, `until` has passed or the call is
     /// cancelled.
     pub fn await_output(
         &self,
@@ -286,14 +285,14 @@ impl Background {
         waited
     }
 
-    /// Adds output, for the pump.
+    /// Adds output; called by the pump.
     pub(super) fn push(&self, bytes: &[u8]) {
         let mut shared = lock(&self.shared);
         shared.ring.push(bytes);
         shared.watchers.iter().for_each(|watcher| watcher.ring());
     }
 
-    /// It has ended, for the pump. The first word counts.
+    /// Sets the final state; called by the pump. The first call wins.
     pub(super) fn settle(&self, state: State) {
         {
             let mut shared = lock(&self.shared);
@@ -304,12 +303,12 @@ impl Background {
             shared.ran = Some(self.age());
             shared.watchers.iter().for_each(|watcher| watcher.ring());
         }
-        // After the state, because a call may be writing.
+        // Closed after the state is set, because a call may be writing.
         *lock(&self.input) = None;
     }
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What is under the locks is whole at any point.
+    // The protected values are consistent at any point, also after a panic.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! The commands of a server that run on after the call that started them.
+//! Background commands of a server.
 
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
@@ -12,14 +12,14 @@ use super::drain::Pump;
 use super::job::Countdown;
 use super::poll::Bell;
 use super::ring::{OutputFiles, Ring};
-use super::running_command::Course;
+use super::running_command::RunningCommand;
 use super::start::begin;
 use super::streams::Streams;
 use super::{Command, ExecError, Launcher};
 use crate::cancel::CancelToken;
 use crate::limits::KEPT_BACKGROUND_COMMANDS;
 
-/// The background commands of a server. Dropping it ends them.
+/// Background commands of a server. Dropping this ends them.
 #[derive(Debug)]
 pub struct BackgroundCommands {
     files: OutputFiles,
@@ -31,9 +31,9 @@ pub struct BackgroundCommands {
 #[derive(Debug, Default)]
 struct Table {
     last_id: u64,
-    /// Being started, so that many calls at once do not pass the limit.
+    /// Number of commands being started; they count against the limit.
     starting: usize,
-    /// The oldest first; those that have ended are kept for a while.
+    /// All commands, oldest first; ended ones are kept for a while.
     all: VecDeque<Arc<Background>>,
     ended: bool,
 }
@@ -47,7 +47,7 @@ impl Table {
 }
 
 impl BackgroundCommands {
-    /// At most `most` at a time, whose output goes to `files`.
+    /// Creates a table for at most `most` commands at a time, whose output goes to `files`.
     pub fn new(files: OutputFiles, most: usize) -> Self {
         Self {
             files,
@@ -57,20 +57,20 @@ impl BackgroundCommands {
         }
     }
 
-    /// Where their output goes.
+    /// Returns the files for output.
     pub fn files(&self) -> &OutputFiles {
         &self.files
     }
 
-    /// Has `listener` hear of each command that has ended, once, on the thread that followed it.
-    /// The first one stays.
+    /// Sets the callback for ended commands. It runs once per command, on the thread that followed
+    /// the command. Only the first call has an effect.
     pub fn on_end(&self, listener: impl Fn(&Background) + Send + Sync + 'static) {
-        // Whoever starts the server says so once.
+        // The server sets it once, at its start.
         let _ = self.listener.0.set(Box::new(listener));
     }
 
-    /// Starts a command and returns once its program runs. Its standard input stays open, its two
-    /// output streams are one. It gets SIGTERM after `timeout`, if there is one, and SIGKILL
+    /// Starts a command and returns once its program runs. Its standard input stays open, and both
+    /// output streams share one pipe. The command gets SIGTERM after `timeout`, if any, and SIGKILL
     /// `grace` after any SIGTERM.
     pub fn start(
         &self,
@@ -83,7 +83,7 @@ impl BackgroundCommands {
         let request = command.request(true, true)?;
         let place = self.place()?;
         let (job, input, output) = begin(launcher, &request, cancel)?;
-        let course = Course::new(
+        let course = RunningCommand::new(
             job,
             Streams::new([Some(output), None]),
             Countdown::new(timeout, grace),
@@ -98,7 +98,7 @@ impl BackgroundCommands {
         )
     }
 
-    /// A place for one more, if there is one.
+    /// Reserves a slot for one more command. Fails if all are taken.
     pub fn place(&self) -> Result<BackgroundPlace<'_>, ExecError> {
         let (starting, id) = self.reserve()?;
         let ring = self.files.ring().map_err(ExecError::Follow)?;
@@ -112,7 +112,7 @@ impl BackgroundCommands {
         })
     }
 
-    /// The one with this id.
+    /// Returns the command with this id.
     pub fn find(&self, id: &str) -> Option<Arc<Background>> {
         lock(&self.table)
             .all
@@ -121,7 +121,7 @@ impl BackgroundCommands {
             .cloned()
     }
 
-    /// Those that run and the last ones that have ended, the oldest first.
+    /// Returns the running commands and the last ended ones, oldest first.
     pub fn list(&self) -> Vec<Arc<Background>> {
         lock(&self.table).all.iter().cloned().collect()
     }
@@ -130,7 +130,7 @@ impl BackgroundCommands {
         lock(&self.table).running().count()
     }
 
-    /// Ends every command with SIGKILL and lets no new one start. Returns how many there were.
+    /// Kills every command and lets no new one start. Returns the number of commands killed.
     pub fn end_all(&self) -> usize {
         let mut table = lock(&self.table);
         table.ended = true;
@@ -140,7 +140,7 @@ impl BackgroundCommands {
             .count()
     }
 
-    /// Whether none runs, or is about to.
+    /// Returns true if no command runs or is being started.
     pub fn is_over(&self) -> bool {
         let table = lock(&self.table);
         table.starting == 0 && table.running().next().is_none()
@@ -173,7 +173,7 @@ impl Drop for BackgroundCommands {
     }
 }
 
-/// A place for a command, with what it needs there.
+/// A reserved slot for a background command, with its output file and bell.
 #[derive(Debug)]
 pub struct BackgroundPlace<'a> {
     all: &'a BackgroundCommands,
@@ -184,12 +184,12 @@ pub struct BackgroundPlace<'a> {
 }
 
 impl BackgroundPlace<'_> {
-    /// Takes in a command of whose output so many bytes were read before, and half a character of
-    /// each stream.
+    /// Takes over a running command. The call has read `read` bytes of its output, and `partial`
+    /// holds an incomplete character of each stream.
     pub(super) fn fill(
         self,
         command: &Command<'_>,
-        course: Course,
+        course: RunningCommand,
         input: Option<OwnedFd>,
         started: Instant,
         partial: [Vec<u8>; 2],
@@ -246,7 +246,7 @@ impl BackgroundPlace<'_> {
     }
 }
 
-/// Counts a command that is being started.
+/// Counts a command as being started until dropped.
 #[derive(Debug)]
 struct Starting(Arc<Mutex<Table>>);
 

@@ -1,35 +1,35 @@
-//! What one output stream of a command produced, up to a cap.
+//! Output of one stream of a command, captured up to a cap.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::output::Kept;
+use super::output::CapturedLog;
 use super::ring::{OutputFiles, Ring};
 use crate::limits::MAX_OUTPUT_END_BYTES;
 use crate::text::fold::fold;
 
-/// The beginning and the end of a stream, and how long all of it was.
+/// The beginning and the end of a stream, and its total length.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Captured {
     /// The first bytes, at most the cap.
     pub bytes: Vec<u8>,
-    /// If that is not all, the last bytes: at most half of the cap, and at most
+    /// The last bytes, if `bytes` is not the whole stream: at most half of the cap, and at most
     /// [`MAX_OUTPUT_END_BYTES`].
     pub end: Vec<u8>,
-    /// Length of the whole stream as far as it was read, in bytes.
+    /// Length of the stream as far as it was read, in bytes.
     pub total_bytes: u64,
-    /// Whether `bytes` is less than the whole stream.
+    /// `true` if `bytes` is not the whole stream.
     pub truncated: bool,
-    /// If it is, what a file has of it: all, or the last bytes.
+    /// File with the whole stream or its last bytes, if `truncated`.
     pub file: Option<Arc<Ring>>,
 }
 
-/// One stream of a command that is waited for.
+/// Capture of one stream of a foreground command.
 #[derive(Debug)]
 pub(super) struct Capture<'a> {
     captured: Captured,
     cap: usize,
-    /// For what is more.
+    /// Files for output beyond the cap.
     files: Option<&'a OutputFiles>,
     file: Option<Ring>,
 }
@@ -44,7 +44,7 @@ impl<'a> Capture<'a> {
         }
     }
 
-    /// What was written so far, in bytes.
+    /// Returns the length of the output so far, in bytes.
     pub(super) fn total_bytes(&self) -> u64 {
         self.captured.total_bytes
     }
@@ -65,7 +65,7 @@ impl<'a> Capture<'a> {
         self.file.iter_mut().for_each(|file| file.push(chunk));
     }
 
-    /// Nothing follows any more.
+    /// Finishes the capture at the end of the stream.
     pub(super) fn finish(self) -> Captured {
         Captured {
             file: self.file.map(Arc::new),
@@ -73,7 +73,8 @@ impl<'a> Capture<'a> {
         }
     }
 
-    /// Another one reads on, and gets half a character at the end.
+    /// Finishes the capture for another reader of the stream. Returns an incomplete character at
+    /// the end separately, for that reader.
     pub(super) fn finish_whole_characters(mut self) -> (Captured, Vec<u8>) {
         self.captured.settle();
         let partial = self.captured.take_partial_character();
@@ -85,8 +86,8 @@ impl<'a> Capture<'a> {
 }
 
 impl Captured {
-    /// Adds what was read, keeping no more than `cap` bytes from the beginning, and no more than
-    /// two and a half times that in all.
+    /// Adds a chunk. Keeps at most `cap` bytes from the beginning, and at most two and a half times
+    /// that in total.
     fn push(&mut self, chunk: &[u8], cap: usize) {
         let (first, rest) = chunk.split_at(cap.saturating_sub(self.bytes.len()).min(chunk.len()));
         self.bytes.extend_from_slice(first);
@@ -102,7 +103,7 @@ impl Captured {
         }
         self.end
             .extend_from_slice(&rest[rest.len().saturating_sub(most)..]);
-        // Not each time: however small the pieces are, each byte is moved once.
+        // Amortized: each byte is moved once, however small the chunks are.
         if self.end.len() > 2 * most {
             self.settle();
         }
@@ -118,7 +119,7 @@ impl Captured {
         self.end.drain(..self.end.len().saturating_sub(most));
     }
 
-    /// Takes half a character off its end, for whoever reads the other half.
+    /// Removes an incomplete character from the end, for the reader of its second half.
     fn take_partial_character(&mut self) -> Vec<u8> {
         let last = if self.truncated {
             &mut self.end
@@ -130,12 +131,12 @@ impl Captured {
         partial
     }
 
-    /// Asked when `bytes` is as long as it may be.
+    /// Returns the cap of `end`. Called when `bytes` is full.
     fn most_at_end(&self) -> usize {
         (self.bytes.len() / 2).min(MAX_OUTPUT_END_BYTES)
     }
 
-    /// All of a stream.
+    /// Returns the capture of a whole stream.
     pub fn whole(bytes: Vec<u8>) -> Self {
         Self {
             total_bytes: bytes.len() as u64,
@@ -144,16 +145,16 @@ impl Captured {
         }
     }
 
-    /// Of a stream that is longer than `cap` bytes, beginning and end.
+    /// Returns the beginning and the end of a stream that is longer than `cap` bytes.
     pub fn cut(bytes: &[u8], cap: usize) -> Self {
         let mut captured = Self::default();
         captured.push(bytes, cap);
         captured.settled()
     }
 
-    /// As text: all of it, or beginning and end, by lines if there are some, with a line between
-    /// them that says how much is left out. A character that was cut in two is left out, bytes that
-    /// are no UTF-8 become U+FFFD.
+    /// Returns the text: all of it, or beginning and end. Between the two, a line tells the number
+    /// of omitted bytes. Beginning and end are cut at line ends if possible. A split character is
+    /// dropped, and invalid UTF-8 becomes U+FFFD.
     pub fn text(&self) -> Cow<'_, str> {
         if !self.truncated {
             return String::from_utf8_lossy(&self.bytes);
@@ -161,7 +162,8 @@ impl Captured {
         Cow::Owned(String::from_utf8_lossy(&self.ends().concat()).into_owned())
     }
 
-    /// The same text folded, where that makes it shorter. Lines are counted as in the log.
+    /// Returns the text with repetitions folded where that is shorter. Line numbers are those of
+    /// the log.
     pub fn folded(&self) -> String {
         let folded = if self.truncated {
             let [head, between, end] = self.ends();
@@ -174,8 +176,8 @@ impl Captured {
         String::from_utf8_lossy(&folded).into_owned()
     }
 
-    /// All of it, as far as it was kept.
-    pub fn log(&self) -> Kept {
+    /// Returns the whole output, as far as memory and file hold it.
+    pub fn log(&self) -> CapturedLog {
         let Some(file) = &self.file else {
             let bytes = if self.truncated {
                 self.ends().concat()
@@ -191,13 +193,13 @@ impl Captured {
                 ([&self.bytes[..head], between.as_bytes()].concat(), from)
             }
         };
-        Kept {
+        CapturedLog {
             bytes,
             file: Some((Arc::clone(file), from)),
         }
     }
 
-    /// How many bytes the log lacks between beginning and end.
+    /// Returns the number of bytes missing between beginning and end of the log.
     pub fn lost(&self) -> u64 {
         match &self.file {
             None => self.total_bytes.saturating_sub(self.bytes.len() as u64),
@@ -205,8 +207,8 @@ impl Captured {
         }
     }
 
-    /// Where the beginning ends and the end begins, by whole characters, if not all between them is
-    /// kept.
+    /// Returns the gap in the log, at character boundaries: the length of the beginning, and the
+    /// position where the end starts. `None` if no byte is missing.
     fn gap(&self, file: &Ring) -> Option<(usize, u64)> {
         let oldest = file.oldest();
         let first = (oldest > self.bytes.len() as u64).then(|| file.read(oldest, 3))?;
@@ -221,7 +223,7 @@ impl Captured {
         ))
     }
 
-    /// Beginning and end, and the line between them.
+    /// Returns the beginning, a separator line and the end.
     fn ends(&self) -> [Vec<u8>; 3] {
         let head = &self.bytes[..self.bytes.len() - self.end.len()];
         let head = head
@@ -256,9 +258,9 @@ impl Captured {
     }
 }
 
-/// `bytes` without an unfinished UTF-8 sequence at its end; bytes that are wrong anyway stay.
+/// Returns `bytes` without an incomplete UTF-8 sequence at the end; invalid bytes stay.
 pub(super) fn without_partial_character(bytes: &[u8]) -> &[u8] {
-    // A sequence has at most four bytes, so an unfinished one begins within the last three.
+    // A sequence has at most four bytes, so an incomplete one begins within the last three.
     let from = bytes.len().saturating_sub(3);
     for start in (from..bytes.len()).rev() {
         let tail = &bytes[start..];
@@ -286,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_everything_and_keeps_beginning_and_end() {
+    fn capture_over_cap_keeps_beginning_and_end() {
         let mut captured = Captured::default();
         for part in [&b"abc"[..], b"defg", b"h"] {
             captured.push(part, 5);
@@ -304,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn of_more_beginning_and_end_are_told_by_lines() {
+    fn truncated_text_is_cut_at_line_ends() {
         let lines = (0..100)
             .map(|line| format!("line {line:02}\n"))
             .collect::<Vec<_>>()
@@ -321,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_bytes_stay_visible_and_a_cut_character_goes() {
+    fn truncated_text_drops_split_character() {
         assert_eq!(
             cut("a€€€€b".as_bytes(), 6).text(),
             "a\n[... 12 bytes left out ...]\nb"
@@ -339,12 +341,12 @@ mod tests {
             ),
             (b"\xe2\x82".to_vec(), 13, &b"bc"[..])
         );
-        // Nothing was cut here: the program itself wrote half a character.
+        // Nothing was cut here: the program itself wrote an incomplete character.
         assert_eq!(cut(b"a\xe2\x82", 9).text(), "a\u{fffd}");
     }
 
     #[test]
-    fn lines_of_both_parts_are_counted_in_the_log() {
+    fn folded_line_numbers_match_log() {
         let lines = (0..900)
             .map(|line| format!("line {line}\n"))
             .collect::<Vec<_>>()
@@ -377,10 +379,9 @@ mod tests {
     }
 
     proptest! {
-        /// Each byte that is kept is in the log, however the output was cut, and so is each that is
-        /// folded.
+        /// The log and the folded text hold each captured byte, for any cut.
         #[test]
-        fn a_log_has_every_byte(text in prop::collection::vec(any::<u8>(), 0..400), cap in 0_usize..300, repeat in 1_usize..40) {
+        fn log_contains_every_captured_byte(text in prop::collection::vec(any::<u8>(), 0..400), cap in 0_usize..300, repeat in 1_usize..40) {
             let text = [text.repeat(repeat), b"10%\r20%\r\x1b[1mdone\x1b[m\n".repeat(repeat)].concat();
             let captured = cut(&text, cap);
             let log = captured.log().bytes;
@@ -396,10 +397,10 @@ mod tests {
             }
         }
 
-        /// Of what is handed over at any byte, the log, half a character and what follows are the
-        /// whole.
+        /// Log, incomplete character and remaining output together are the whole stream, for any
+        /// split.
         #[test]
-        fn nothing_is_lost_when_another_one_reads_on(
+        fn stream_split_between_readers_loses_no_byte(
             text in any::<String>(), at in any::<prop::sample::Index>(), cap in 0_usize..64, kept in 8_u64..200, pieces in 1_usize..9
         ) {
             let (before, after) = text.as_bytes().split_at(at.index(text.len() + 1));
@@ -423,7 +424,7 @@ mod tests {
         }
 
         #[test]
-        fn a_cut_text_has_beginning_and_end_of_the_whole(
+        fn truncated_text_matches_both_ends_of_stream(
             text in any::<String>(), cap in 0_usize..64, pieces in 1_usize..9
         ) {
             let mut captured = Captured::default();

@@ -1,4 +1,4 @@
-//! The thread of one background command: carries its output away and follows it to its end.
+//! Thread of one background command: reads its output and follows it to its end.
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -9,22 +9,22 @@ use nix::sys::signal::Signal;
 use super::ExecError;
 use super::background::{Background, Ending, Listener, State};
 use super::capture::without_partial_character;
-use super::running_command::Course;
+use super::running_command::RunningCommand;
 use crate::sandbox::Event;
 
-/// What the thread holds. Dropping it, also while a panic unwinds, ends the command and says so.
+/// State of the thread. Dropping it, also in a panic, ends the command and reports that.
 pub(super) struct Pump {
     pub(super) background: Arc<Background>,
-    pub(super) course: Course,
-    /// Half a character at the end of each stream: the other stream shall not come between its
-    /// halves.
+    pub(super) course: RunningCommand,
+    /// Incomplete character at the end of each stream, held back so that the other stream cannot
+    /// split it.
     pub(super) partial: [Vec<u8>; 2],
-    /// Hears of its end.
+    /// Callback for the end of the command.
     pub(super) listener: Arc<Listener>,
 }
 
 impl Pump {
-    /// Follows the command until it has ended and all its output is taken.
+    /// Follows the command until it has ended and all its output is read.
     pub(super) fn run(mut self) {
         let state = self
             .follow()
@@ -91,6 +91,6 @@ impl Drop for Pump {
         self.background.settle(State::Lost(
             "the server has a fault here; its log says more".to_owned(),
         ));
-        self.listener.tell(&self.background);
+        self.listener.notify(&self.background);
     }
 }

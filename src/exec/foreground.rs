@@ -1,4 +1,4 @@
-//! Commands that are waited for: the loop that follows one from its start to its outcome.
+//! Foreground commands: the loop that follows one from its start to its outcome.
 
 use std::cell::Cell;
 use std::ffi::OsString;
@@ -13,7 +13,7 @@ use super::gatekeeper::Guarded;
 use super::interception::{Interception, Listening, in_memory};
 use super::job::Countdown;
 use super::poll::received;
-use super::running_command::Course;
+use super::running_command::RunningCommand;
 use super::slots::Slot;
 use super::streams::{Streams, output_pipe};
 use super::{
@@ -25,48 +25,48 @@ use crate::limits::COMMAND_PROGRESS_MS;
 use crate::policy::{Touch, note};
 use crate::sandbox::{Changed, Dial, DryRunReport, Event, Intercept, Request};
 
-/// How far a call is.
+/// Progress of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// As many commands run as may, and this one waits for its turn.
+    /// All slots are taken, and this command waits for one.
     Waiting,
     Running {
-        /// What it wrote to both streams so far, in bytes.
+        /// Length of the output on both streams so far, in bytes.
         bytes: u64,
     },
 }
 
-/// How the calls of a command over the network are intercepted.
+/// Settings for the interception of a command's network connections.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Intercepted<'a> {
-    /// Variables beside, or instead of, those that commands have.
+    /// Additional environment variables; they override those of all commands.
     pub environment: &'a [(OsString, OsString)],
-    /// Certificates (PEM) that take the place of the system's, where commands have a root of their
-    /// own: of those of the system, and the one that signs what the server shows. At most
+    /// Certificates (PEM) that replace the system's: the system's own, and the one that signs the
+    /// server's certificates. Used only if commands have their own root. At most
     /// [`crate::limits::CERTIFICATES_BYTES`].
     pub certificates: Option<&'a [u8]>,
-    /// Whether [`Interception::dial`] works, as far as the network of commands reaches.
+    /// Availability of [`Interception::dial`], within the network of commands.
     pub dial: Dial,
-    /// Whether servers that the command starts can be reached from other machines, if its network
-    /// is that of the system.
+    /// `true` if other machines can reach servers that the command starts, provided that it uses
+    /// the network of the system.
     pub open: bool,
-    /// Its standard input, output and error, which then nobody captures.
+    /// Standard input, output and error of the command, which are then not captured.
     pub streams: Option<[BorrowedFd<'a>; 3]>,
-    /// Signals for this process that are passed on to everything of the command (signalfd(2);
-    /// SIGTERM, SIGINT, SIGHUP, SIGQUIT). It has the grace after the first one; a second one means
-    /// SIGKILL at once.
+    /// Signals for this process that are forwarded to all processes of the command (signalfd(2);
+    /// SIGTERM, SIGINT, SIGHUP, SIGQUIT). The grace period begins with the first one. A second one
+    /// means SIGKILL at once.
     pub signals: Option<BorrowedFd<'a>>,
-    /// Nothing is led anywhere: [`Sockets::tcp_4`](super::interception::Sockets::tcp_4) is a proxy
-    /// on 127.0.0.1, whose port takes the place of [`PROXY_PORT`](super::PROXY_PORT) in the
+    /// `true` to redirect no connection. [`Sockets::tcp_4`](super::interception::Sockets::tcp_4) is
+    /// then a proxy on 127.0.0.1, whose port replaces [`PROXY_PORT`](super::PROXY_PORT) in the
     /// variables.
     pub proxy_only: bool,
 }
 
-/// Takes an interception, and says who decides about its connections, if somebody does.
+/// Callback that receives the interception; returns the guard of the command's connections, if any.
 pub type OnStart<'a> = dyn FnMut(Interception) -> Option<Arc<dyn Guarded>> + 'a;
 
-/// What goes with an intercepted command.
-struct With<'a> {
+/// Interception state to attach to a command.
+struct InterceptionSetup<'a> {
     channel: OwnedFd,
     bundle: Option<OwnedFd>,
     waiting: Listening,
@@ -74,33 +74,34 @@ struct With<'a> {
     on_start: &'a mut OnStart<'a>,
 }
 
-/// How a command is run that is waited for: by whom, among which others, and what it is held to.
+/// Settings for running a foreground command: launcher, slots and limits.
 #[derive(Clone, Copy, Debug)]
 pub struct Foreground<'a> {
     pub launcher: &'a Launcher,
-    /// Who may run; it takes a place there.
+    /// Slots for commands; the command takes one.
     pub running: &'a Slots,
-    /// Ends it.
+    /// Token that ends the command.
     pub cancel: &'a CancelToken,
-    /// Time until everything of it gets SIGTERM, and as long again at most for a place before that.
+    /// Time until all processes of the command get SIGTERM. The wait for a slot before that is
+    /// limited to the same time.
     pub timeout: Duration,
     /// Time from SIGTERM to SIGKILL.
     pub grace: Duration,
-    /// Bytes of each of the two streams that are kept in memory.
+    /// Bytes of each stream that are kept in memory.
     pub output_cap_bytes: usize,
-    /// For what is more; without them that has only an end.
+    /// Files for longer output. Without them, only the end of longer output is kept.
     pub files: Option<&'a OutputFiles>,
-    /// Whoever is told the progress sets it to end the command as at the time limit.
+    /// Flag that the progress callback sets to end the command as at the time limit.
     pub over: Option<&'a Cell<bool>>,
 }
 
 impl Foreground<'_> {
-    /// Runs `command` to its end and returns what it wrote and how it ended.
+    /// Runs `command` to its end and returns its output and exit status.
     ///
-    /// At the time limit everything of it gets SIGTERM and, after the grace, SIGKILL; a cancelled
-    /// token means SIGKILL at once. When the shell exits by itself, what it left running is ended.
-    /// Waits for a place first, no longer than the time limit. `on_progress` is told the elapsed
-    /// time and the stage, about every half second.
+    /// Waits for a slot first, at most for the time limit. At the time limit all processes get
+    /// SIGTERM and, after the grace period, SIGKILL. Cancelling means SIGKILL at once. When the
+    /// shell exits by itself, its remaining processes are killed. `on_progress` receives the
+    /// elapsed time and the stage about every half second.
     pub fn run(
         &self,
         command: &Command<'_>,
@@ -115,8 +116,9 @@ impl Foreground<'_> {
         )
     }
 
-    /// The same on overlays of the read-write directories: the command changes none of them, and
-    /// [`Outcome::would_change`] is there. [`ExecError::Refused`] where overlays cannot be had.
+    /// Runs `command` on overlays of the read-write directories, so that it changes none of them,
+    /// and fills [`Outcome::would_change`]. Fails with [`ExecError::Refused`] if overlays are not
+    /// available.
     pub fn run_dry(
         &self,
         command: &Command<'_>,
@@ -129,14 +131,14 @@ impl Foreground<'_> {
         self.follow(command, &request, None, None, on_progress)
     }
 
-    /// Runs a command as [`Foreground::run`] does, with its calls over the network led to
-    /// `on_start`'s sockets. A cancelled token means SIGTERM and, after the grace, SIGKILL.
+    /// Runs a command like [`Foreground::run`], with its network connections redirected to the
+    /// sockets given to `on_start`. Cancelling means SIGTERM and, after the grace period, SIGKILL.
     ///
-    /// `on_start` is called once, before the program connects to anything, on the thread of this
-    /// call, which follows the command meanwhile not at all: it has to return soon. Dropping what
-    /// it was given has every further connection of the command fail. Where calls cannot be
-    /// intercepted (another supervisor is there already, or the kernel lacks something) it is
-    /// [`ExecError::Refused`], whose text says why.
+    /// `on_start` is called once, before the program connects, on the thread of this call. The
+    /// thread does not follow the command meanwhile, so `on_start` must return soon. Dropping the
+    /// interception makes every further connection of the command fail. Fails with
+    /// [`ExecError::Refused`], and the reason, if connections cannot be intercepted: another
+    /// supervisor is present, or the kernel lacks a feature.
     pub fn run_intercepted(
         &self,
         command: &Command<'_>,
@@ -158,7 +160,7 @@ impl Foreground<'_> {
         });
         let (waiting, channel) = Listening::new()?;
         let bundle = how.certificates.map(in_memory).transpose()?;
-        let with = With {
+        let with = InterceptionSetup {
             channel,
             bundle,
             waiting,
@@ -168,9 +170,8 @@ impl Foreground<'_> {
         self.follow(command, &request, how.streams, Some(with), on_progress)
     }
 
-    /// Runs a command as [`Foreground::run`] does, until the time limit: then `place` is asked for
-    /// a place in the background, and if there is one the command goes on there, without a time
-    /// limit. If there is none it is ended.
+    /// Runs a command like [`Foreground::run`], until the time limit. Then `place` is asked for a
+    /// background slot. With one, the command goes on there without a time limit; else it is ended.
     pub fn run_or_hand_over<'b>(
         &self,
         command: &Command<'_>,
@@ -194,7 +195,7 @@ impl Foreground<'_> {
         command: &Command<'_>,
         request: &Request,
         passed: Option<[BorrowedFd<'_>; 3]>,
-        with: Option<With<'a>>,
+        with: Option<InterceptionSetup<'a>>,
         on_progress: &mut dyn FnMut(Duration, Stage),
     ) -> Result<Outcome, ExecError> {
         let mut attended = self.begin(request, passed, with, on_progress)?;
@@ -210,15 +211,15 @@ impl Foreground<'_> {
         &'a self,
         request: &Request,
         passed: Option<[BorrowedFd<'_>; 3]>,
-        with: Option<With<'a>>,
+        with: Option<InterceptionSetup<'a>>,
         on_progress: &mut dyn FnMut(Duration, Stage),
-    ) -> Result<Attended<'a>, ExecError> {
+    ) -> Result<ForegroundRun<'a>, ExecError> {
         let begun = Instant::now();
-        let mut pace = Pace { begun, next: begun };
+        let mut pace = ProgressTimer { begun, next: begun };
         let slot = self
             .running
             .enter(self.cancel, begun.checked_add(self.timeout), &mut || {
-                pace.tell(Stage::Waiting, on_progress)
+                pace.report(Stage::Waiting, on_progress)
             })?;
         let started = Instant::now();
         pace.next = started + PROGRESS;
@@ -250,15 +251,15 @@ impl Foreground<'_> {
                 (job, [Some(stdout), Some(stderr)])
             }
         };
-        // Its end at the supervisor shall be the only one.
+        // The supervisor shall hold the only copy of its end.
         drop((channel, bundle));
         slot.attach(&job)?;
-        Ok(Attended {
+        Ok(ForegroundRun {
             cancel: self.cancel,
             wake: self.cancel.wake_fd().map_err(ExecError::follow)?,
-            // What it has called until then is wanted.
+            // Connections made until then are recorded.
             is_ended_gently: listening.is_some(),
-            course: Course::new(
+            course: RunningCommand::new(
                 job,
                 Streams::new(open),
                 Countdown::new(Some(self.timeout), self.grace),
@@ -277,36 +278,36 @@ impl Foreground<'_> {
     }
 }
 
-/// How the wait for a command ended.
+/// Result of waiting for a command.
 #[derive(Debug)]
 pub enum Waited {
     Over(Outcome),
-    /// The time limit came first.
+    /// The time limit passed first.
     HandedOver(HandedOver),
 }
 
-/// A command that goes on in the background.
+/// A command that continues in the background.
 #[derive(Debug)]
 pub struct HandedOver {
     pub command: Arc<Background>,
-    /// What it wrote until then, of which [`Background::read`] gives nothing.
+    /// Output until then, which [`Background::read`] does not return.
     pub stdout: Captured,
     pub stderr: Captured,
 }
 
 /// A command that its call waits for.
-struct Attended<'a> {
-    course: Course,
+struct ForegroundRun<'a> {
+    course: RunningCommand,
     captured: [Capture<'a>; 2],
     over: Option<&'a Cell<bool>>,
     cancel: &'a CancelToken,
-    /// Readable when it is cancelled.
+    /// Readable when the call is cancelled.
     wake: BorrowedFd<'a>,
-    /// A cancelled call means SIGTERM first.
+    /// `true` if cancelling means SIGTERM first.
     is_ended_gently: bool,
     started: Instant,
-    pace: Pace,
-    /// Until the supervisor has said its first word.
+    pace: ProgressTimer,
+    /// Set until the first message of the supervisor.
     listening: Option<(Listening, &'a mut OnStart<'a>)>,
     signals: Option<BorrowedFd<'a>>,
     cancelled: bool,
@@ -315,8 +316,8 @@ struct Attended<'a> {
     _slot: Slot,
 }
 
-impl Attended<'_> {
-    /// Waits for the end of the command; `None` when its time is up.
+impl ForegroundRun<'_> {
+    /// Waits for the end of the command; `None` when its time limit has passed.
     fn attend(
         &mut self,
         command: &Command<'_>,
@@ -337,7 +338,7 @@ impl Attended<'_> {
                 return Ok(None);
             }
             let bytes = self.captured.iter().map(Capture::total_bytes).sum();
-            let next = self.pace.tell(Stage::Running { bytes }, on_progress);
+            let next = self.pace.report(Stage::Running { bytes }, on_progress);
             let wake = (!self.cancelled).then_some(self.wake);
             let heard = self
                 .listening
@@ -351,7 +352,7 @@ impl Attended<'_> {
                 self.asked_by = self.asked_by.or(Some(signal as i32));
             }
             if heard && let Some((ready, on_start)) = self.listening.take() {
-                // Else the supervisor is gone, and says why on the other socket.
+                // Otherwise the supervisor is gone and gives the reason on the other socket.
                 if let Some(interception) = ready.begin()? {
                     course.job.guarded = on_start(interception);
                 }
@@ -412,7 +413,7 @@ impl Attended<'_> {
             .course
             .streams
             .terminal_input(command.terminal.is_some())?;
-        let course = Course {
+        let course = RunningCommand {
             countdown: self.course.countdown.unlimited(),
             ..self.course
         };
@@ -444,15 +445,15 @@ fn note_denied(denied: &Denied) {
 
 const PROGRESS: Duration = Duration::from_millis(COMMAND_PROGRESS_MS);
 
-/// Keeps the progress reports apart.
-struct Pace {
+/// Limits the rate of progress reports.
+struct ProgressTimer {
     begun: Instant,
     next: Instant,
 }
 
-impl Pace {
-    /// Reports if it is time to, and returns when the next report is due.
-    fn tell(&mut self, stage: Stage, on_progress: &mut dyn FnMut(Duration, Stage)) -> Instant {
+impl ProgressTimer {
+    /// Reports progress if due, and returns the time of the next report.
+    fn report(&mut self, stage: Stage, on_progress: &mut dyn FnMut(Duration, Stage)) -> Instant {
         let now = Instant::now();
         if now >= self.next {
             on_progress(now - self.begun, stage);

@@ -1,4 +1,4 @@
-//! Who decides about the connections of all commands of a launcher.
+//! Gatekeeper: decides about the network connections of all commands of a launcher.
 
 use std::ffi::OsString;
 use std::fmt::Debug;
@@ -8,28 +8,28 @@ use std::sync::Arc;
 use super::interception::Listening;
 use crate::sandbox::Denied;
 
-/// What makes a command trust who opens its connections.
+/// Environment and certificates that make a command trust the gatekeeper's TLS certificates.
 #[derive(Debug)]
 pub struct Trusting<'a> {
-    /// Variables beside, or instead of, those that commands have.
+    /// Additional environment variables; they override those of all commands.
     pub environment: Vec<(OsString, OsString)>,
-    /// As [`Intercepted::certificates`](super::Intercepted::certificates).
+    /// Certificates, like [`Intercepted::certificates`](super::Intercepted::certificates).
     pub bundle: &'a [u8],
 }
 
 pub trait Gatekeeper: Debug + Send + Sync {
-    /// `None` if nobody opens connections.
+    /// Returns the settings for TLS; `None` if the gatekeeper does not intercept TLS.
     fn trusting(&self) -> io::Result<Option<Trusting<'_>>>;
-    /// Decides about the connections of one command from now on, until what this gives is dropped.
-    /// `title` is the tool and its command.
+    /// Decides about the connections of one command, until the returned guard is dropped. `title`
+    /// is the tool and its command.
     fn guard(&self, listening: Listening, title: &str) -> Arc<dyn Guarded>;
 }
 
-/// One command whose connections are decided about.
+/// Guard of one command's connections.
 pub trait Guarded: Debug + Send + Sync {
-    /// Waits a while until all that the command has said is judged. For when the command is over.
+    /// Waits a while until all requests of an ended command are decided.
     fn settle(&self) {}
 
-    /// What was blocked since this was asked before.
+    /// Returns the connections blocked since the last call.
     fn blocked(&self) -> Vec<Denied>;
 }

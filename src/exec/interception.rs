@@ -1,5 +1,5 @@
-//! The server's end of an interception: the sockets that a command's calls are led to, and where
-//! they wanted to go.
+//! Server side of an interception: the sockets that receive a command's connections, and the
+//! original destinations.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
@@ -19,7 +19,7 @@ use crate::sandbox::wire::{receive_packet, send_packet};
 
 pub use crate::sandbox::intercept::{Counts, Datagrams, Flow, Mark};
 
-/// A nameless file with these bytes, at its beginning.
+/// Returns a memfd with these bytes, at offset 0.
 pub(super) fn in_memory(bytes: &[u8]) -> Result<OwnedFd, ExecError> {
     let file = memfd_create("certificates", MemfdFlags::CLOEXEC).map_err(ExecError::follow)?;
     let mut written = 0;
@@ -30,25 +30,24 @@ pub(super) fn in_memory(bytes: &[u8]) -> Result<OwnedFd, ExecError> {
     Ok(file)
 }
 
-/// The sockets that everything is led to. None of them blocks.
+/// Sockets that receive all redirected traffic. They are nonblocking.
 #[derive(Debug)]
 pub struct Sockets {
-    /// TCP, to whatever address a command wanted to connect.
+    /// TCP connections to any address.
     pub tcp_4: OwnedFd,
-    /// TCP of sockets that can only speak IPv6; `None` where there is no IPv6.
+    /// TCP connections of IPv6-only sockets; `None` without IPv6.
     pub tcp_6: Option<OwnedFd>,
-    /// Questions of names over UDP, to whatever server the command asked. An answer goes back to
-    /// where the question came from, and looks to the command as if it came from that server.
-    /// (Those over TCP are connections to port 53.)
+    /// DNS queries over UDP to any server. A reply returns to the sender of the query and appears
+    /// to come from the original server. (DNS over TCP is a connection to port 53.)
     pub udp_4: OwnedFd,
-    /// The same for sockets of IPv6.
+    /// DNS queries of IPv6 sockets.
     pub udp_6: Option<OwnedFd>,
 }
 
-/// The interception of one command. Everything about it works from any thread, and waits for
-/// nothing long.
+/// Interception of one command. Its methods can be called from any thread and do not block for
+/// long.
 ///
-/// When it is dropped, every further connection of the command fails.
+/// Dropping this makes every further connection of the command fail.
 #[derive(Debug)]
 pub struct Interception {
     shared: Shared,
@@ -57,15 +56,15 @@ pub struct Interception {
 
 struct Shared {
     channel: OwnedFd,
-    heard: Mutex<Heard>,
+    heard: Mutex<InterceptionState>,
     asking: Mutex<()>,
-    /// Who decides about connections.
+    /// Callback for new connections.
     on_flow: OnceLock<OnFlow>,
-    /// Who is told which of them do not come.
+    /// Callback for connections that were given up.
     on_given_up: OnceLock<Box<dyn Fn(Mark) + Send + Sync>>,
-    /// Who takes connections that are accepted by nobody.
+    /// Callback for connections that arrive without being accepted from a socket.
     on_arrival: OnceLock<Box<dyn Fn(OwnedFd) + Send + Sync>>,
-    /// Who decides about datagrams; without, there is no route for them.
+    /// Callback for datagrams; without one, datagrams have no route.
     on_datagrams: OnceLock<Box<dyn Fn(Datagrams) + Send + Sync>>,
 }
 
@@ -78,39 +77,39 @@ impl fmt::Debug for Shared {
     }
 }
 
-/// Who is told of a connection, and of the one to where it wanted to go if that is made.
+/// Callback for a connection, with the dialed connection to its destination if there is one.
 type OnFlow = Box<dyn Fn(Flow, Option<OwnedFd>) + Send + Sync>;
 
-/// Who is told what came of a connection.
-type Done = Box<dyn FnOnce(io::Result<OwnedFd>) + Send>;
+/// Callback for the result of a dial.
+type DialCallback = Box<dyn FnOnce(io::Result<OwnedFd>) + Send>;
 
 #[derive(Default)]
-struct Heard {
+struct InterceptionState {
     flows: HashMap<Mark, Flow>,
     order: VecDeque<Mark>,
-    /// Those of them that nobody was asked about.
+    /// Connections not yet passed to `on_flow`.
     unasked: Vec<(Flow, Option<OwnedFd>)>,
-    /// Those that do not come, of which nobody was told.
+    /// Connections given up, not yet passed to `on_given_up`.
     given_up: Vec<Mark>,
     counts: Counts,
     last_token: u64,
-    /// Connections that nobody has taken yet.
+    /// Connections not yet passed to `on_arrival`.
     arrived: Vec<OwnedFd>,
-    /// Those that nobody was asked about.
+    /// Datagram destinations not yet passed to `on_datagrams`.
     datagrams: Vec<Datagrams>,
-    /// Who waits for a connection.
-    dialed: HashMap<u64, Done>,
-    /// What came of those that nobody was told of yet.
-    untold: Vec<(Done, io::Result<OwnedFd>)>,
+    /// Pending dials, by token.
+    dialed: HashMap<u64, DialCallback>,
+    /// Dial results not yet passed to their callbacks.
+    untold: Vec<(DialCallback, io::Result<OwnedFd>)>,
     is_over: bool,
 }
 
-/// The server's end before the supervisor has said its first word.
+/// Server side of the channel, before the first message of the supervisor.
 #[derive(Debug)]
 pub struct Listening(OwnedFd);
 
 impl Listening {
-    /// Both ends; the second one is the supervisor's.
+    /// Creates both ends; the second one is for the supervisor.
     pub(super) fn new() -> Result<(Self, OwnedFd), ExecError> {
         let (here, there) = socketpair(
             AddressFamily::UNIX,
@@ -123,7 +122,7 @@ impl Listening {
         Ok((Self(here), there))
     }
 
-    /// Takes the first word, which there is. `None` if the supervisor is gone.
+    /// Receives the first message, which must be readable. `None` if the supervisor is gone.
     pub fn begin(self) -> Result<Option<Interception>, ExecError> {
         let (told, sockets) = match receive_packet(&self.0) {
             Ok(Some(packet)) => packet,
@@ -162,7 +161,7 @@ impl Listening {
     }
 }
 
-/// Readable when there is a first word.
+/// Readable when the first message has arrived.
 impl AsFd for Listening {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
@@ -170,80 +169,81 @@ impl AsFd for Listening {
 }
 
 impl Interception {
-    /// The sockets to accept connections and questions from; `None` if they were taken already.
+    /// Returns the sockets to accept connections and DNS queries from; `None` if they were taken
+    /// already.
     pub fn sockets(&mut self) -> Option<Sockets> {
         self.sockets.take()
     }
 
-    /// Where a connection wanted to go that was accepted from one of the sockets: its own end of
-    /// it, and the command's. Each can be asked for once. `None` for a connection that the command
-    /// did not make: on a loopback device that is shared with the system, anybody can connect. Such
-    /// a one is to be closed.
+    /// Returns the original destination of an accepted connection, given its local and its peer
+    /// address. Each can be queried once. `None` for a connection that the command did not make:
+    /// any process can connect if the loopback device is shared with the system. The caller closes
+    /// such a connection.
     pub fn destination(&self, local: SocketAddr, peer: SocketAddr) -> Option<Flow> {
         let mark = Mark::of(local, peer)?;
         let mut heard = self.shared.lock();
         if !heard.flows.contains_key(&mark) {
-            // The supervisor said it before it connected, but nobody may have listened since.
+            // The supervisor reported it before connecting, but the message may still be unread.
             self.shared.hear(&mut heard);
         }
         let flow = heard.flows.remove(&mark);
         drop(heard);
-        self.shared.ask();
+        self.shared.run_callbacks();
         flow
     }
 
-    /// Has this be told every connection before it is made, which waits for [`Self::decide`]; or,
-    /// where the interception was begun so, with the one to where it wanted to go, and then it does
-    /// not wait. It is called from threads of this program and has to return soon.
+    /// Sets the callback for new connections. Each connection waits for [`Self::decide`]. If the
+    /// interception was begun with dialing, the callback also receives the connection to the
+    /// destination, and nothing waits. It runs on threads of this program and must return soon.
     pub fn on_flow(&self, told: impl Fn(Flow, Option<OwnedFd>) + Send + Sync + 'static) {
         let _ = self.shared.on_flow.set(Box::new(told));
-        self.shared.ask();
+        self.shared.run_callbacks();
     }
 
-    /// Has this be told every connection that does not come, since its caller is gone or waits no
-    /// longer. It is called from threads of this program and has to return soon.
+    /// Sets the callback for connections that were given up because the caller is gone or has
+    /// stopped waiting. It runs on threads of this program and must return soon.
     pub fn on_given_up(&self, told: impl Fn(Mark) + Send + Sync + 'static) {
         let _ = self.shared.on_given_up.set(Box::new(told));
     }
 
-    /// Has this be told every connection that comes without being accepted from one of the sockets:
-    /// it was on its way when it was decided about. It is called from threads of this program and
-    /// has to return soon.
+    /// Sets the callback for connections that arrive without being accepted from one of the
+    /// sockets: they were in progress when they were decided about. It runs on threads of this
+    /// program and must return soon.
     pub fn on_arrival(&self, told: impl Fn(OwnedFd) + Send + Sync + 'static) {
         let _ = self.shared.on_arrival.set(Box::new(told));
-        self.shared.ask();
+        self.shared.run_callbacks();
     }
 
-    /// Has this be told every place that datagrams are to go to, before the first one does, which
-    /// waits for [`Self::decide_datagrams`]. It is called from threads of this program and has to
+    /// Sets the callback for datagram destinations. It runs before the first datagram to each,
+    /// which waits for [`Self::decide_datagrams`]. It runs on threads of this program and must
     /// return soon.
     pub fn on_datagrams(&self, told: impl Fn(Datagrams) + Send + Sync + 'static) {
         let _ = self.shared.on_datagrams.set(Box::new(told));
-        self.shared.ask();
+        self.shared.run_callbacks();
     }
 
-    /// Datagrams may go where this token stands for, or have no route.
+    /// Allows or blocks datagrams to the destination of this token.
     pub fn decide_datagrams(&self, token: u64, may_send: bool) -> io::Result<()> {
         self.shared
-            .say(&Wanted::DecideDatagrams { token, may_send })
+            .send(&Wanted::DecideDatagrams { token, may_send })
     }
 
-    /// The connection that is known by this may be made, or fails with this number of errno(3).
-    /// Nothing happens if it does not wait any more; the kernel refuses with `ECONNREFUSED` in its
-    /// own way, also where the command does not wait.
+    /// Allows the connection with this mark, or fails it with this errno. No effect if the
+    /// connection does not wait any more. The kernel itself refuses with `ECONNREFUSED`, also where
+    /// the command does not wait.
     pub fn decide(&self, mark: Mark, errno: Option<i32>) -> io::Result<()> {
         if errno.is_some() {
             self.shared.lock().flows.remove(&mark);
         }
-        self.shared.say(&Wanted::Decide { mark, errno })
+        self.shared.send(&Wanted::Decide { mark, errno })
     }
 
-    /// Has `done` be told a TCP connection from where the command is, which may still be on its
-    /// way: it does not block, and is writable once that is decided (connect(2), `EINPROGRESS`). It
-    /// is called from threads of this program, also before this returns, and has to return soon.
+    /// Dials a TCP connection from the command's network. `done` receives it, possibly still in
+    /// progress: it is nonblocking, and writable once connected (connect(2), `EINPROGRESS`). `done`
+    /// runs on threads of this program, possibly before this returns, and must return soon.
     ///
-    /// It fails as connect(2) does; with `EACCES` where the interception was not begun for that, or
-    /// commands have no network; with `NotConnected` once the command is over.
+    /// Fails like connect(2). Fails with `EACCES` if the interception was begun without dialing or
+    /// commands have no network, and with `NotConnected` once the command has ended.
     pub fn dial(&self, to: SocketAddr, done: impl FnOnce(io::Result<OwnedFd>) + Send + 'static) {
         let mut heard = self.shared.lock();
         heard.last_token += 1;
@@ -254,10 +254,10 @@ impl Interception {
         let sent = if is_over {
             Err(io::ErrorKind::NotConnected.into())
         } else {
-            self.shared.say(&Wanted::Dial { token, to })
+            self.shared.send(&Wanted::Dial { token, to })
         };
         if let Err(error) = sent {
-            // Unless it was told of the end meanwhile.
+            // Unless it was notified of the end meanwhile.
             let done = self.shared.lock().dialed.remove(&token);
             if let Some(done) = done {
                 done(Err(error));
@@ -265,18 +265,18 @@ impl Interception {
         }
     }
 
-    /// Takes what was said until now; whether more can come. To be called whenever this is
-    /// readable: nothing else sees to it.
+    /// Processes all pending messages. Returns true if more can come. The caller must call this
+    /// whenever the descriptor is readable.
     pub fn hear(&self) -> bool {
         let mut heard = self.shared.lock();
         self.shared.hear(&mut heard);
         let is_over = heard.is_over;
         drop(heard);
-        self.shared.ask();
+        self.shared.run_callbacks();
         !is_over
     }
 
-    /// How much there was until now; all of it once the command is over.
+    /// Returns the counts so far; they are complete once the command has ended.
     pub fn counts(&self) -> Counts {
         self.hear();
         self.shared.lock().counts
@@ -291,20 +291,20 @@ impl AsFd for Interception {
 
 impl Drop for Interception {
     fn drop(&mut self) {
-        // Who waits for it to be readable shall hear of it.
+        // Wakes all threads that wait for readability.
         let _ = shutdown(&self.shared.channel, Shutdown::Both);
     }
 }
 
 impl Shared {
-    /// Says this, and waits for room if there is none.
-    fn say(&self, wanted: &Wanted) -> io::Result<()> {
+    /// Sends a message; waits for buffer space if there is none.
+    fn send(&self, wanted: &Wanted) -> io::Result<()> {
         loop {
             match send_packet(&self.channel, wanted, &[]) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 done => return done,
             }
-            // A supervisor that takes nothing for so long is stopped, or gone.
+            // A supervisor that reads nothing for so long is stopped, or gone.
             let mut full = [PollFd::new(&self.channel, PollFlags::OUT)];
             let patience =
                 Timespec::try_from(Duration::from_millis(SUPERVISOR_TAKES_MS)).unwrap_or_default();
@@ -314,14 +314,14 @@ impl Shared {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Heard> {
-        // What is under the lock is whole at any point.
+    fn lock(&self) -> MutexGuard<'_, InterceptionState> {
+        // The protected value is consistent at any point, also after a panic.
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells who decides what connections there are, and who waits what came of it, without the
-    /// lock: the answer may come at once.
-    fn ask(&self) {
+    /// Calls the callbacks for all queued results. The lock is not held, because a callback may
+    /// answer at once.
+    fn run_callbacks(&self) {
         let untold = std::mem::take(&mut self.lock().untold);
         for (done, dialed) in untold {
             done(dialed);
@@ -334,8 +334,8 @@ impl Shared {
         for told in datagrams {
             match self.on_datagrams.get() {
                 Some(on_datagrams) => on_datagrams(told),
-                // Who is gone waits for nothing.
-                None => drop(self.say(&Wanted::DecideDatagrams {
+                // Without a callback there is no route.
+                None => drop(self.send(&Wanted::DecideDatagrams {
                     token: told.token,
                     may_send: false,
                 })),
@@ -348,8 +348,8 @@ impl Shared {
         let Some(on_flow) = self.on_flow.get() else {
             return;
         };
-        // Who is to hear where one wanted to go that has come already waits until this was told of
-        // it.
+        // A caller of `destination` for an already accepted connection waits until the callback has
+        // returned.
         let _asking = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
         let unasked = std::mem::take(&mut self.lock().unasked);
         for (flow, dialed) in unasked {
@@ -357,11 +357,11 @@ impl Shared {
         }
     }
 
-    /// Takes what was said until now.
-    fn hear(&self, heard: &mut Heard) {
+    /// Processes all pending messages.
+    fn hear(&self, heard: &mut InterceptionState) {
         while !heard.is_over {
             match receive_packet::<Told>(&self.channel) {
-                Ok(Some((told, sockets))) => heard.take(&told, sockets),
+                Ok(Some((told, sockets))) => heard.apply(&told, sockets),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Ok(None) | Err(_) => heard.end(),
             }
@@ -369,8 +369,8 @@ impl Shared {
     }
 }
 
-impl Heard {
-    /// Nothing more comes.
+impl InterceptionState {
+    /// Marks the end of the conversation and fails all pending dials.
     fn end(&mut self) {
         self.is_over = true;
         let waiting = std::mem::take(&mut self.dialed).into_values();
@@ -378,7 +378,7 @@ impl Heard {
             .extend(waiting.map(|done| (done, Err(io::ErrorKind::NotConnected.into()))));
     }
 
-    fn take(&mut self, told: &Told, mut sockets: Vec<OwnedFd>) {
+    fn apply(&mut self, told: &Told, mut sockets: Vec<OwnedFd>) {
         match *told {
             Told::Ready { .. } => {}
             Told::Flow(flow) => {

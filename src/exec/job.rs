@@ -1,4 +1,4 @@
-//! One command as the server holds it: a socket to its supervisor.
+//! Server side of one command: the socket to its supervisor.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -17,19 +17,19 @@ use crate::limits::KILL_WAIT_MS;
 use crate::sandbox::wire::{ACCOUNT, INTERRUPT, KILL, STATUS, TERMINATE, receive_event};
 use crate::sandbox::{Denied, Event};
 
-/// Ends a command from wherever this was cloned to.
+/// Cloneable handle that ends a command from any thread.
 #[derive(Clone, Debug)]
 pub(super) struct Control(Arc<OwnedFd>);
 
 impl Control {
-    fn say(&self, words: &[u8]) -> Result<(), Errno> {
+    fn send(&self, words: &[u8]) -> Result<(), Errno> {
         send(&*self.0, words, SendFlags::NOSIGNAL | SendFlags::DONTWAIT).map(drop)
     }
 
-    /// SIGKILL to everything of the command.
+    /// Sends SIGKILL to all processes of the command.
     pub(super) fn kill(&self) {
-        // It fails only when the supervisor has gone, and then its command has too.
-        let _ = self.say(&[KILL]);
+        // Sending fails only if the supervisor is gone, and its command with it.
+        let _ = self.send(&[KILL]);
     }
 }
 
@@ -37,27 +37,27 @@ impl Control {
 #[derive(Debug)]
 pub struct Job {
     control: Control,
-    /// What programs that stay did when it began.
+    /// Activity of resident programs when the command began.
     others: ActivityMark,
-    /// Who decides about its connections, if somebody does.
+    /// Guard of its connections, if any.
     pub(super) guarded: Option<Arc<dyn Guarded>>,
-    /// Where its supervisor notes what it changes.
+    /// Journal in which its supervisor records changes.
     journal: Option<Arc<Journal>>,
 }
 
-/// What [`Job::next_event`] finds.
+/// Result of [`Job::next_event`].
 #[derive(Debug)]
 pub enum News {
-    /// Nothing was said.
+    /// No message is pending.
     Nothing,
-    /// The supervisor said this; a descriptor comes with [`Event::Started`] if there is a terminal.
+    /// Message of the supervisor; [`Event::Started`] carries a descriptor if there is a terminal.
     Said(Event, Option<OwnedFd>),
-    /// The supervisor's end is closed.
+    /// The supervisor has closed its end.
     Gone,
 }
 
 impl Job {
-    /// Takes the server's end of a command's socket, which must not block.
+    /// Creates a job from the server's end of a command's socket, which must be nonblocking.
     pub(super) fn new(
         socket: OwnedFd,
         others: ActivityMark,
@@ -72,43 +72,44 @@ impl Job {
         }
     }
 
-    /// A signal to everything of the command that asks it to end: SIGTERM, or SIGINT, SIGHUP or
+    /// Sends a terminating signal to all processes of the command: SIGTERM, SIGINT, SIGHUP or
     /// SIGQUIT.
     pub fn terminate(&self, signal: Signal) {
-        // As with `Control::kill`.
-        let _ = self.control.say(&[TERMINATE, signal as u8]);
+        // Errors are ignored, as in `Control::kill`.
+        let _ = self.control.send(&[TERMINATE, signal as u8]);
     }
 
-    /// SIGINT to everything of the command, which may live on. Fails when nobody hears it.
+    /// Sends SIGINT to all processes of the command, which may survive it. Fails if the supervisor
+    /// is gone.
     pub fn interrupt(&self) -> Result<(), ExecError> {
-        self.control.say(&[INTERRUPT]).map_err(ExecError::follow)
+        self.control.send(&[INTERRUPT]).map_err(ExecError::follow)
     }
 
-    /// Asks how the program is, under this number. Fails when nobody hears it.
-    pub(super) fn ask(&self, number: u64) -> Result<(), ExecError> {
+    /// Requests the status of the program, under this number. Fails if the supervisor is gone.
+    pub(super) fn request_status(&self, number: u64) -> Result<(), ExecError> {
         let mut words = [STATUS; 9];
         words[1..].copy_from_slice(&number.to_le_bytes());
-        self.control.say(&words).map_err(ExecError::follow)
+        self.control.send(&words).map_err(ExecError::follow)
     }
 
-    /// Asks what was changed until now, under this number; what is changed from now on is called
-    /// `next`.
-    pub(super) fn ask_for_account(&self, number: u64, next: &str) -> Result<(), ExecError> {
+    /// Requests the changes so far, under this number. Later changes belong to an entry with the
+    /// title `next`.
+    pub(super) fn request_changes(&self, number: u64, next: &str) -> Result<(), ExecError> {
         let words = [&[ACCOUNT][..], &number.to_le_bytes(), next.as_bytes()].concat();
-        self.control.say(&words).map_err(ExecError::follow)
+        self.control.send(&words).map_err(ExecError::follow)
     }
 
-    /// SIGKILL to everything of the command.
+    /// Sends SIGKILL to all processes of the command.
     pub fn kill(&self) {
         self.control.kill();
     }
 
-    /// Returns news of the supervisor; does not wait, but for verdicts about connections of a
-    /// command that has ended.
+    /// Returns the next message of the supervisor. Does not block, except for pending verdicts
+    /// about connections of an ended command.
     pub fn next_event(&self) -> Result<News, ExecError> {
         let heard = match receive_event(&*self.control.0) {
-            // unix(7): the other end was closed with something unread in it. That is said once, and
-            // before what came from there, which is still to be had.
+            // unix(7): the other end was closed with unread data. The error comes once, before the
+            // data that was sent from there, which can still be read.
             Err(error) if error.kind() == io::ErrorKind::ConnectionReset => {
                 receive_event(&*self.control.0)
             }
@@ -118,7 +119,7 @@ impl Job {
             Ok(Some((mut event, fd))) => {
                 if let Event::Ended { denied, .. } = &mut event {
                     if !self.others.is_quiet() {
-                        // Which of them has looked for a network the kernel does not tell.
+                        // The kernel does not tell which of them used the network.
                         denied.retain(|denied| *denied != Denied::Network);
                     }
                     if let Some(guarded) = &self.guarded {
@@ -146,7 +147,7 @@ impl Job {
         }
     }
 
-    /// The connections that no rule allows, since this was asked before.
+    /// Returns the connections blocked since the last call.
     pub(super) fn blocked(&self) -> Vec<Denied> {
         self.guarded
             .as_ref()
@@ -154,10 +155,10 @@ impl Job {
             .unwrap_or_default()
     }
 
-    /// Closes the conversation: from now on there is always news, and to the supervisor it is as if
+    /// Shuts the socket down: it is readable from now on, and the supervisor sees its end as if
     /// this were dropped.
     pub(super) fn close(&self) {
-        // Whoever else still holds the descriptor. It fails only where there is nothing to close.
+        // Affects all clones of the descriptor. It fails only if the socket is closed already.
         let _ = shutdown(&*self.control.0, Shutdown::Both);
     }
 
@@ -166,7 +167,7 @@ impl Job {
     }
 }
 
-/// Readable when the supervisor has said something, or is gone.
+/// Readable when the supervisor has sent a message, or is gone.
 impl AsFd for Job {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.control.0.as_fd()
@@ -179,7 +180,7 @@ impl Drop for Job {
     }
 }
 
-/// How far a command is on the way from SIGTERM to its end.
+/// Progress of a command from SIGTERM to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Running,
@@ -187,17 +188,17 @@ enum Step {
     Killed,
 }
 
-/// When a command's time is up, when it gets SIGKILL, and when it is given up.
+/// Deadlines of a command: its time limit, SIGKILL after the grace period, and giving up.
 #[derive(Debug)]
 pub(super) struct Countdown {
     step: Step,
     grace: Duration,
-    /// When the next step is due; `None` for never.
+    /// Deadline of the next step; `None` for never.
     next: Option<Instant>,
 }
 
 impl Countdown {
-    /// A command that has `timeout`, and `grace` more from SIGTERM to SIGKILL.
+    /// Creates a countdown with a time limit of `timeout`, and `grace` from SIGTERM to SIGKILL.
     pub(super) fn new(timeout: Option<Duration>, grace: Duration) -> Self {
         let next = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         Self {
@@ -207,12 +208,12 @@ impl Countdown {
         }
     }
 
-    /// When [`Countdown::is_up`], or [`Countdown::tick`] has something to do.
+    /// Returns the next deadline, after which [`Countdown::is_up`] or [`Countdown::tick`] acts.
     pub(super) fn next(&self) -> Option<Instant> {
         self.next
     }
 
-    /// Whether the time is up of a command that nobody has asked to end.
+    /// Returns true if the time limit has passed and no signal was sent yet.
     pub(super) fn is_up(&self) -> bool {
         self.step == Step::Running && self.is_due()
     }
@@ -221,7 +222,7 @@ impl Countdown {
         self.next.is_some_and(|next| Instant::now() >= next)
     }
 
-    /// Goes on with a command that was asked to end. Fails when it does not even end by SIGKILL.
+    /// Takes the next step for a command that was asked to end. Fails if it survives SIGKILL.
     pub(super) fn tick(&mut self, job: &Job) -> Result<(), ExecError> {
         match self.step {
             Step::Terminated if self.is_due() => self.kill(job),
@@ -231,13 +232,12 @@ impl Countdown {
         Ok(())
     }
 
-    /// Without a time limit from now on.
+    /// Removes the time limit.
     pub(super) fn unlimited(self) -> Self {
         Self::new(None, self.grace)
     }
 
-    /// This signal now, if none was sent yet: to some programs a second one means that they shall
-    /// drop everything.
+    /// Sends this signal, unless one was sent before: some programs exit at once on a second one.
     pub(super) fn terminate(&mut self, job: &Job, signal: Signal) {
         if self.step == Step::Running {
             job.terminate(signal);
@@ -246,7 +246,7 @@ impl Countdown {
         }
     }
 
-    /// The signal of somebody who wants it to end is passed on; a second one means SIGKILL.
+    /// Forwards a signal of a user who wants the command to end; a second one means SIGKILL.
     pub(super) fn pass_on(&mut self, job: &Job, signal: Signal) {
         match self.step {
             Step::Running => self.terminate(job, signal),

@@ -1,4 +1,4 @@
-//! The server's side of the launcher, the process that starts every command inside the walls.
+//! Server side of the launcher, the process that starts every command inside the sandbox.
 #![expect(
     clippy::disallowed_methods,
     reason = "exec is the process door: `Command::new` is called here and nowhere else, with /dev/null"
@@ -34,7 +34,7 @@ use crate::sandbox::{
     Dial, Guard, Hello, Intercept, LAUNCHER_ARGUMENT, MemoryHold, Plan, RawString, Request, Tier,
 };
 
-/// Every connection waits for the gatekeeper, who reaches the commands' own loopback through the
+/// Every connection waits for the gatekeeper, which reaches the commands' own loopback through the
 /// supervisor.
 const GATED: Intercept = Intercept {
     dial: Dial::Wanted,
@@ -43,68 +43,68 @@ const GATED: Intercept = Intercept {
     proxy_only: false,
 };
 
-/// A launcher, which has built the walls once it was told to. Dropping it ends it.
+/// A launcher, which builds the sandbox once it has its plan. Dropping this ends it.
 #[derive(Debug)]
 pub struct Launcher {
-    /// `None` once the launcher was ended, or found to have gone.
+    /// `None` once the launcher was ended, or has died.
     socket: Mutex<Option<OwnedFd>>,
     child: Mutex<Option<Child>>,
-    /// As in the plan.
+    /// Environment of commands, as in the plan.
     environment: Vec<(RawString, RawString)>,
     works: Activity,
-    /// What commands have left on the disk is removed with nobody waiting for it, be it little.
+    /// `true` if files that commands have left are removed in the background, however few they are.
     is_for_one: bool,
-    /// Who decides about the connections of commands; without one their network does.
+    /// Gatekeeper of the commands' connections. Without one, only the network mode limits them.
     gatekeeper: Option<Arc<dyn Gatekeeper>>,
-    /// Where commands are held to what was found in them. The launcher is told with the first
-    /// command.
+    /// Repositories with paths that are protected from commands. The launcher receives the list
+    /// with the first command.
     repositories: Option<Arc<Repositories>>,
-    /// Whether it was. Changed under the lock of the socket.
+    /// `true` once the launcher has received the list. Changed under the lock of the socket.
     has_told: AtomicBool,
-    /// Where supervisors note what commands change, if they do.
+    /// Journal in which supervisors record changes, if any.
     journal: Option<Arc<Journal>>,
 }
 
-/// What the launcher says of the walls it has built.
+/// Report of the launcher on the sandbox that it has built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ready {
-    /// HOME of commands; `None` for what the environment of the plan says.
+    /// HOME of commands; `None` for the value in the plan's environment.
     pub home: Option<RawString>,
-    /// TMPDIR of commands; `None` for what the environment of the plan says.
+    /// TMPDIR of commands; `None` for the value in the plan's environment.
     pub tmp: Option<RawString>,
     /// Version of the Landlock interface; `None` if it is not used.
     pub landlock_abi: Option<u32>,
-    /// What holds commands to their memory; `None` if it is not limited.
+    /// Mechanism that limits the memory of commands; `None` if it is not limited.
     pub memory: Option<MemoryHold>,
-    /// What this tier leaves open on this system, a line each.
+    /// Gaps in the protection of this tier on this system, one per line.
     pub gaps: Vec<String>,
 }
 
-/// Why there is no launcher.
+/// Reason for a missing launcher.
 #[derive(Debug, Error)]
 pub enum LaunchError {
-    /// It was not started.
+    /// The process could not be started.
     #[error("cannot start the launcher of commands: {0}")]
     Start(#[source] io::Error),
-    /// The conversation with it broke off.
+    /// Sending or receiving failed.
     #[error("cannot speak with the launcher of commands: {0}")]
     Speak(#[source] io::Error),
-    /// It says nothing.
+    /// The launcher did not answer in time.
     #[error("the launcher of commands has not answered within {} s", LAUNCHER_START_MS / 1000)]
     Silent,
-    /// It ended before it said how it went.
+    /// The launcher ended before it answered.
     #[error("the launcher of commands has ended at its start")]
     Ended,
-    /// The walls of this tier cannot be built here.
+    /// The sandbox of this tier cannot be built here.
     #[error("{reason}")]
     Cannot {
-        /// What was tried and what the kernel said.
+        /// The failed step and the error of the kernel.
         reason: String,
     },
 }
 
 impl LaunchError {
-    /// What to do next, if there is something the operator can do.
+    /// Returns a hint for the operator, if there is one.
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         match self {
             Self::Cannot { .. } => Some("try another tier (--sandbox)".into()),
@@ -114,13 +114,13 @@ impl LaunchError {
 }
 
 impl Launcher {
-    /// Starts `program` (this program again) as a launcher, which waits for its plan.
+    /// Starts `program` (this same executable) as a launcher, which waits for its plan.
     ///
-    /// It gets an empty environment, and its socket, `/dev/null` and the server's standard error as
-    /// its three streams.
+    /// Its environment is empty. Its three streams are its socket, `/dev/null` and the server's
+    /// standard error.
     pub fn begin(program: &Path) -> Result<Self, LaunchError> {
-        let (here, there) = pair(SocketType::STREAM).map_err(LaunchError::Start)?;
-        // For both ways: it becomes the standard input of commands.
+        let (here, there) = socket_pair(SocketType::STREAM).map_err(LaunchError::Start)?;
+        // Opened for reading and writing, because it becomes the standard input of commands.
         let null = File::options()
             .read(true)
             .write(true)
@@ -136,12 +136,13 @@ impl Launcher {
         Ok(Self::over(here, Some(child)))
     }
 
-    /// Has it carry out the plan.
+    /// Sends the plan and waits until the sandbox is built.
     pub fn build(self, plan: &Plan) -> Result<(Self, Ready), LaunchError> {
         self.build_beside(plan, &mut |_| ())
     }
 
-    /// The same; `meanwhile` has the time until its descriptor is readable.
+    /// Builds the sandbox like [`Self::build`]. `meanwhile` may do other work until the descriptor
+    /// is readable.
     pub fn build_beside(
         mut self,
         plan: &Plan,
@@ -171,7 +172,7 @@ impl Launcher {
         ) {
             Ok(ready) => Ok((self, ready)),
             Err(error) => {
-                // Whatever it is at, nothing came of it.
+                // The launcher failed, whatever it is doing.
                 if let Some(child) = &mut *lock(&self.child) {
                     let _ = child.kill();
                 }
@@ -180,7 +181,7 @@ impl Launcher {
         }
     }
 
-    /// One that is this process, or none.
+    /// Returns a launcher over this socket, with its child process if it has one.
     pub(super) fn over(socket: OwnedFd, child: Option<Child>) -> Self {
         let (socket, child) = (Mutex::new(Some(socket)), Mutex::new(child));
         Self {
@@ -196,21 +197,21 @@ impl Launcher {
         }
     }
 
-    /// Has somebody look what each entry of a command's came to.
+    /// Sets the journal that records the changes of commands.
     #[must_use]
     pub fn noting(mut self, journal: Option<Arc<Journal>>) -> Self {
         self.journal = journal;
         self
     }
 
-    /// Has commands held to what is found in these repositories, from the first on.
+    /// Protects the paths found in these repositories, from the first command on.
     #[must_use]
     pub fn guarding(mut self, repositories: Arc<Repositories>) -> Self {
         self.repositories = Some(repositories);
         self
     }
 
-    /// Has somebody decide about the connections of every command.
+    /// Sets the gatekeeper for the connections of every command.
     #[must_use]
     pub fn guarded_by(mut self, gatekeeper: Arc<dyn Gatekeeper>) -> Self {
         self.gatekeeper = Some(gatekeeper);
@@ -227,15 +228,14 @@ impl Launcher {
             return Err(LaunchError::Ended);
         };
         let limit = Some(Duration::from_millis(LAUNCHER_START_MS));
-        // The launcher reads what it is sent, so this never lets it go on waiting for long: a
-        // second line of defence.
+        // The launcher reads at once, so these timeouts are a second line of defence.
         for side in [Timeout::Recv, Timeout::Send] {
             set_socket_timeout(socket, side, limit)
                 .map_err(|errno| LaunchError::Start(errno.into()))?;
         }
-        send(socket, plan, &[]).map_err(broken)?;
+        send(socket, plan, &[]).map_err(launch_error)?;
         meanwhile(socket.as_fd());
-        match receive::<Hello>(socket).map_err(broken)? {
+        match receive::<Hello>(socket).map_err(launch_error)? {
             Some((
                 Hello::Ready {
                     home,
@@ -257,13 +257,14 @@ impl Launcher {
         }
     }
 
-    /// A variable of the environment of every command, as the plan has it: not HOME and TMPDIR.
+    /// Returns a variable of the environment of every command, as in the plan: without HOME and
+    /// TMPDIR.
     pub fn variable(&self, name: &str) -> Option<&OsStr> {
         let found = self.environment.iter().find(|(known, _)| known.0 == name);
         found.map(|(_, value)| value.0.as_os_str())
     }
 
-    /// Names and values of them, as texts.
+    /// Returns names and values of these variables as text.
     pub fn variables(&self) -> impl Iterator<Item = (String, String)> + '_ {
         let text = |text: &OsStr| text.to_string_lossy().into_owned();
         self.environment
@@ -271,18 +272,18 @@ impl Launcher {
             .map(move |(name, value)| (text(&name.0), text(&value.0)))
     }
 
-    /// What programs that stay do.
+    /// Returns the activity of resident programs.
     pub(super) fn works(&self) -> Activity {
         self.works.clone()
     }
 
-    /// Has a command started. `streams` are its standard input (if the request has one), output and
-    /// error, and none for a terminal. The command may not have begun when this returns.
+    /// Starts a command. `streams` are its standard input (if the request has one), output and
+    /// error; none for a terminal. The command may not have begun when this returns.
     pub fn spawn(&self, request: &Request, streams: &[BorrowedFd<'_>]) -> Result<Job, ExecError> {
-        let (here, there) = pair(SocketType::SEQPACKET).map_err(ExecError::Follow)?;
+        let (here, there) = socket_pair(SocketType::SEQPACKET).map_err(ExecError::Follow)?;
         rustix::io::ioctl_fionbio(&here, true).map_err(ExecError::follow)?;
         let others = self.works.mark();
-        // One whose calls are recorded, or answered, has somebody who decides already.
+        // A command whose connections are recorded or stubbed already has a guard.
         let gatekeeper = self
             .gatekeeper
             .as_ref()
@@ -306,14 +307,14 @@ impl Launcher {
             .chain(handed)
             .chain(streams.iter().copied())
             .collect();
-        // It may still be looked for.
+        // The search for repositories may still be running.
         let found = self
             .repositories
             .as_ref()
             .map(|repositories| repositories.found());
         let mut socket = lock(&self.socket);
         let Some(open) = &*socket else {
-            return Err(self.lost());
+            return Err(self.lost_launcher_error());
         };
         let first = found.filter(|_| !self.has_told.load(Ordering::Relaxed));
         let guard = first.map(guard).unwrap_or_default();
@@ -336,10 +337,10 @@ impl Launcher {
             if error.kind() == io::ErrorKind::InvalidInput {
                 return Err(ExecError::Follow(error));
             }
-            // Half a frame may have gone out, so that nothing sent after it could be understood.
+            // A partial frame may have been sent, so the launcher could not parse later ones.
             *socket = None;
             tracing::error!("the launcher of commands has ended: {error}");
-            return Err(self.lost());
+            return Err(self.lost_launcher_error());
         }
         self.has_told.store(true, Ordering::Relaxed);
         let guarded =
@@ -347,9 +348,9 @@ impl Launcher {
         Ok(Job::new(here, others, guarded, self.journal.clone()))
     }
 
-    /// Nobody sets aside any more what its last commands made at protected paths, so the journal
-    /// does.
-    fn lost(&self) -> ExecError {
+    /// Returns the error for a lost launcher. Has the journal set aside what the last commands
+    /// created at protected paths, since the launcher cannot.
+    fn lost_launcher_error(&self) -> ExecError {
         if let Some(Err(error)) = self
             .journal
             .as_ref()
@@ -360,17 +361,16 @@ impl Launcher {
         ExecError::NoLauncher
     }
 
-    /// Ends the launcher and reaps it; no command is started from then on. It waits a while for its
-    /// commands, which end when their jobs are dropped or killed, so that has to come first. What
-    /// commands have left on the disk is removed with nobody waiting for it, unless there is
-    /// little.
+    /// Ends the launcher and reaps it; no command can start afterwards. It waits a while for its
+    /// commands, so the caller drops or kills their jobs first. Files that commands have left on
+    /// the disk are removed in the background, unless there are few.
     pub fn end(&self) {
         let socket = lock(&self.socket).take();
         let Some(mut child) = lock(&self.child).take() else {
             return;
         };
         let until = Instant::now() + Duration::from_millis(LAUNCHER_END_MS);
-        // Its end of the socket is closed when no command is left, and it has only to tidy up.
+        // Its end of the socket is closed when no command is left and only cleanup remains.
         let is_tidying = socket.is_some_and(|socket| {
             shutdown(&socket, Shutdown::Write).is_ok() && is_ready(socket.as_fd(), until)
         });
@@ -386,8 +386,7 @@ impl Launcher {
         if !pidfd.is_ok_and(|pidfd| is_ready(pidfd.as_fd(), until)) && is_tidying {
             return;
         }
-        // Without effect on one that has ended: its number is not given away before it is waited
-        // for.
+        // No effect if it has ended: its process id is not reused before `wait`.
         let _ = child.kill();
         let _ = child.wait();
     }
@@ -401,7 +400,7 @@ fn guard(found: &Found) -> Guard {
     }
 }
 
-/// Whether this becomes readable in time.
+/// Returns true if `fd` becomes readable in time.
 fn is_ready(fd: BorrowedFd<'_>, until: Instant) -> bool {
     loop {
         match readable([Some(fd)], Some(until)) {
@@ -419,11 +418,11 @@ impl Drop for Launcher {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What is under the locks is whole at any point.
+    // The protected values are consistent at any point, also after a panic.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn pair(kind: SocketType) -> io::Result<(OwnedFd, OwnedFd)> {
+fn socket_pair(kind: SocketType) -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(socketpair(
         AddressFamily::UNIX,
         kind,
@@ -432,7 +431,7 @@ fn pair(kind: SocketType) -> io::Result<(OwnedFd, OwnedFd)> {
     )?)
 }
 
-fn broken(error: io::Error) -> LaunchError {
+fn launch_error(error: io::Error) -> LaunchError {
     match error.kind() {
         io::ErrorKind::WouldBlock => LaunchError::Silent,
         io::ErrorKind::UnexpectedEof

@@ -1,24 +1,24 @@
-//! What programs wrote and no reply has whole. In memory, or in files without names; bounded, gone
-//! with the server.
+//! Logs: output of programs that no reply holds in full. In memory or in unlinked files, limited in
+//! size, gone with the server.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Captured;
-use super::output::Kept;
+use super::output::CapturedLog;
 use crate::limits::{MAX_LOG_BYTES, MAX_LOGS, MAX_LOGS_BYTES};
 
-/// What the URIs of logs begin with.
+/// Prefix of the URIs of logs.
 pub const LOGS: &str = "replay://logs/";
 
 /// The output of one program.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Log {
     pub uri: String,
-    /// What it is called.
+    /// File name of the log.
     pub name: String,
-    pub kept: Kept,
+    pub kept: CapturedLog,
 }
 
 /// The logs of a server.
@@ -28,23 +28,23 @@ pub struct Logs(Mutex<State>);
 #[derive(Debug, Default)]
 struct State {
     last_id: u64,
-    /// The oldest first.
+    /// Logs, oldest first.
     logs: VecDeque<Arc<Log>>,
 }
 
 impl Logs {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // What is under the lock is whole at any point.
+        // The protected value is consistent at any point, also after a panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps nothing any more of what was kept. No log is named as one before it.
+    /// Removes all logs. Ids are not reused.
     pub fn clear(&self) {
         self.lock().logs.clear();
     }
 
-    /// Keeps what a tool's program wrote; older logs give way.
-    pub fn keep(&self, tool: &str, kept: Kept) -> Arc<Log> {
+    /// Adds the output of a tool's program; the oldest logs are removed to make room.
+    pub fn keep(&self, tool: &str, kept: CapturedLog) -> Arc<Log> {
         let mut inner = self.lock();
         inner.last_id += 1;
         let name = format!("{tool}-{}.log", inner.last_id);
@@ -55,7 +55,7 @@ impl Logs {
         });
         inner.logs.push_back(Arc::clone(&log));
         let mut bytes: usize = inner.logs.iter().map(|log| log.kept.len()).sum();
-        // The two streams of one command stay.
+        // Both streams of one command are kept.
         while (inner.logs.len() > MAX_LOGS || bytes > MAX_LOGS_BYTES && inner.logs.len() > 2)
             && let Some(oldest) = inner.logs.pop_front()
         {
@@ -64,7 +64,7 @@ impl Logs {
         log
     }
 
-    /// Keeps a command, and the beginnings and ends of what it wrote.
+    /// Adds a command with the beginning and end of its two streams.
     pub fn keep_run(
         &self,
         tool: &str,
@@ -91,12 +91,12 @@ impl Logs {
         self.keep(tool, text.into_bytes().into())
     }
 
-    /// The oldest first.
+    /// Returns all logs, oldest first.
     pub fn all(&self) -> Vec<Arc<Log>> {
         self.lock().logs.iter().cloned().collect()
     }
 
-    /// The one with this URI, and the byte that it begins with: `?offset=BYTE` behind the name.
+    /// Returns the log with this URI and the start offset in bytes: `?offset=BYTE` behind the name.
     pub fn find_from(&self, uri: &str) -> Option<(Arc<Log>, usize)> {
         let (uri, offset) = uri
             .split_once("?offset=")
@@ -107,13 +107,13 @@ impl Logs {
             .map(|offset| (log, offset))
     }
 
-    /// The one with this URI.
+    /// Returns the log with this URI.
     pub fn find(&self, uri: &str) -> Option<Arc<Log>> {
         self.lock().logs.iter().find(|log| log.uri == uri).cloned()
     }
 }
 
-/// A text, or its beginning and its end with a word about what is left out between them.
+/// Returns the text, shortened to its beginning and end with the number of omitted bytes between.
 fn ends(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_oldest_logs_give_way() {
+    fn new_log_removes_oldest() {
         let kept = Logs::default();
         for run in 0..MAX_LOGS + 2 {
             kept.keep_run(
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_log_keeps_its_ends() {
+    fn long_log_keeps_beginning_and_end() {
         assert_eq!(ends("äbcdefgh", 8), "ä\n[1 bytes left out]\ncdefgh");
         assert_eq!(ends("abcdefgh", 8), "abcdefgh");
     }

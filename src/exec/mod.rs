@@ -1,10 +1,9 @@
-//! The only process door: starts the launcher, hands it one command after the other, and follows
-//! each to its end.
+//! Process execution: starts the launcher, sends it commands and follows each to its end.
 //!
-//! A command is a [`Job`]: a socket to the supervisor that runs and ends it. Everything waits in
-//! one `poll` over that socket, the output and the cancel token. When the supervisor says that the
-//! command has ended nothing of it is alive, so its output is at its end, and nothing here depends
-//! on a process number or on who holds a pipe.
+//! A command is a [`Job`]: a socket to the supervisor that runs and ends it. The server waits in
+//! one `poll` over that socket, the output and the cancel token. When the supervisor reports the
+//! end, no process of the command is alive, so its output is complete. Nothing depends on a process
+//! id or on the holders of a pipe.
 
 mod activity;
 mod background;
@@ -66,44 +65,44 @@ pub use slots::Slots;
 /// One command line for the shell of commands.
 #[derive(Clone, Debug)]
 pub struct Command<'a> {
-    /// What the call that runs it changes.
+    /// Changes of the call that runs the command.
     pub changes: &'a Changes<'a>,
-    /// The text given to the shell as it stands.
+    /// Command line, passed to the shell unchanged.
     pub line: &'a str,
-    /// The working directory, from [`place_of`] a checked handle: another one that has taken its
-    /// name since is refused.
+    /// Working directory, from [`place_of`] a checked handle. A different directory that has taken
+    /// its path since is refused.
     pub dir: Place,
     /// Rows and columns of the terminal that the command gets; `None` for pipes.
     pub terminal: Option<(u16, u16)>,
-    /// Its PATH; `None` for that of every command.
+    /// PATH of the command; `None` for the default.
     pub path: Option<OsString>,
 }
 
-/// What a command left behind when it was over, however it ended.
+/// Result of a finished command: exit status, output, processes killed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// What it wrote to its standard output, or to its terminal.
+    /// Output on the standard output or the terminal.
     pub stdout: Captured,
-    /// What it wrote to its standard error.
+    /// Output on the standard error.
     pub stderr: Captured,
-    /// How the shell itself ended.
+    /// Exit status of the shell.
     pub exit: Exit,
-    /// The time limit passed before the shell was done.
+    /// `true` if the time limit passed before the shell ended.
     pub timed_out: bool,
-    /// The call was cancelled before the shell was done.
+    /// `true` if the call was cancelled before the shell ended.
     pub cancelled: bool,
-    /// The number of the signal that asked it to end in the name of whoever runs this process, if
-    /// one did ([`Intercepted::signals`]).
+    /// Number of the signal that the user sent to this process to end the command, if any
+    /// ([`Intercepted::signals`]).
     pub asked_by: Option<i32>,
-    /// Processes that were still there when the shell ended, and were ended with it.
+    /// Number of processes that outlived the shell and were killed with it.
     pub left: u32,
-    /// What the walls refused to it, each thing once.
+    /// Accesses that the sandbox denied, without duplicates.
     pub denied: Vec<Denied>,
-    /// What it would have changed, if it only ran dry.
+    /// Changes that a dry run would have made.
     pub would_change: Option<DryRunReport>,
 }
 
-/// What the entry in the journal is called of something that a tool runs.
+/// Returns the title of a tool's command in the journal.
 pub fn title(tool: &str, line: &str) -> String {
     let line = line.lines().next().unwrap_or_default();
     format!(
@@ -112,10 +111,10 @@ pub fn title(tool: &str, line: &str) -> String {
     )
 }
 
-/// Why a command was not run to an end.
+/// Reason why a command did not run to its end.
 #[derive(Debug, Error)]
 pub enum ExecError {
-    /// The line holds a NUL, which no argument of a program can.
+    /// The line contains a NUL, which no program argument can.
     #[error("`command` has a NUL byte at offset {offset}, and a shell command cannot contain one")]
     Nul {
         /// Offset of the first NUL, in bytes.
@@ -131,64 +130,64 @@ pub enum ExecError {
     #[error("cannot start the command: {step}: {cause}")]
     Refused {
         step: String,
-        /// What the kernel said.
+        /// Error of the kernel.
         cause: io::Error,
     },
-    /// As many commands run as may, and none ended in time.
+    /// All slots were taken, and none became free in time.
     #[error(
         "all {most} places for commands are taken (--max-commands), and none became free within the timeout"
     )]
     NoPlace {
-        /// How many may run.
+        /// Maximum number of commands.
         most: usize,
     },
-    /// As many background commands run as may.
+    /// All background slots are taken.
     #[error("all {most} places for background commands are taken (--max-background-commands): {}", ids.join(", "))]
     NoBackgroundPlace {
-        /// How many may run.
+        /// Maximum number of background commands.
         most: usize,
         ids: Vec<String>,
     },
-    /// As many programs stay as may.
+    /// All slots for resident programs are taken.
     #[error("all {most} places for programs that stay are taken")]
     NoResidentPlace {
-        /// How many may stay.
+        /// Maximum number of resident programs.
         most: usize,
     },
-    /// A program that stays has ended before it was spoken to.
-    #[error("the program has ended already, {}", told(*exit))]
+    /// A resident program ended before the request.
+    #[error("the program has ended already, {}", describe_exit(*exit))]
     Over { exit: Exit },
-    /// The supervisor of a program that stays is too slow.
+    /// The supervisor of a resident program did not answer in time.
     #[error("the process that watches over the program has not answered within {} ms", timeout.as_millis())]
     Silent {
-        /// How long it had.
+        /// Timeout of the request.
         timeout: Duration,
     },
-    /// There is no launcher any more.
+    /// The launcher has ended.
     #[error("the launcher of commands has ended, and no command can be started without it")]
     NoLauncher,
-    /// The supervisor has gone without a last word.
+    /// The supervisor has gone without a final message.
     #[error(
         "the process that watched over the command has vanished; how the command ended is not known"
     )]
     Vanished,
-    /// Something of the command is there still, seconds after SIGKILL.
+    /// A process of the command still exists, seconds after SIGKILL.
     #[error("the command does not end, not even by SIGKILL; it may hang inside the kernel")]
     Stuck,
-    /// The kernel refused something that the run needs (a pipe, `poll`), or the supervisor is not
-    /// understood.
+    /// The kernel refused an operation that the run needs (a pipe, `poll`), or a message of the
+    /// supervisor is invalid.
     #[error("cannot follow the command: {0}")]
     Follow(#[source] io::Error),
     /// The call was cancelled before the command began.
     #[error("the call was cancelled")]
     Cancelled,
-    /// The server is ending its commands and starts no new ones.
+    /// The server is shutting down and starts no commands.
     #[error("the server is shutting down and starts no more commands")]
     ShuttingDown,
 }
 
 impl ExecError {
-    /// What to do next, if there is something the caller can do.
+    /// Returns a hint for the caller, if there is one.
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         Some(match self {
             Self::Nul { .. } => {
@@ -220,7 +219,7 @@ impl ExecError {
         Self::Follow(errno.into())
     }
 
-    /// What a supervisor says of a program that it could not start.
+    /// Returns the error for a program that the supervisor could not start.
     fn refused(step: String, cause: Cause) -> Self {
         Self::Refused {
             step,
@@ -228,7 +227,7 @@ impl ExecError {
         }
     }
 
-    /// What a supervisor says of a program that it has ended.
+    /// Returns the error for a program that the supervisor has ended.
     fn broken(step: &str, cause: Cause) -> Self {
         Self::Follow(io::Error::other(format!(
             "{step}: {}",
@@ -236,7 +235,7 @@ impl ExecError {
         )))
     }
 
-    /// What a supervisor says that has nothing to say at this point.
+    /// Returns the error for a message that is invalid at this point.
     fn out_of_turn() -> Self {
         Self::Follow(io::Error::new(
             io::ErrorKind::InvalidData,
@@ -245,8 +244,8 @@ impl ExecError {
     }
 }
 
-/// The way in which a program ended, in words.
-fn told(exit: Exit) -> String {
+/// Describes the exit status in words.
+fn describe_exit(exit: Exit) -> String {
     match exit {
         Exit::Code(code) => format!("with exit code {code}"),
         Exit::Signal(signal) => format!("by signal {signal}"),
@@ -254,7 +253,7 @@ fn told(exit: Exit) -> String {
 }
 
 impl Command<'_> {
-    /// The request for the launcher. Fails when the kernel could not take the line.
+    /// Returns the request for the launcher. Fails if the kernel would reject the line.
     fn request(&self, stdin: bool, announce: bool) -> Result<Request, ExecError> {
         if let Some(offset) = self.line.bytes().position(|byte| byte == 0) {
             return Err(ExecError::Nul { offset });
@@ -275,7 +274,7 @@ impl Command<'_> {
             environment: terminal.into_iter().chain(path).collect(),
             stdin: stdin && self.terminal.is_none(),
             terminal: self.terminal,
-            // A terminal comes back with the announcement.
+            // The terminal is sent back with the announcement.
             announce: announce || self.terminal.is_some(),
             stays: false,
             intercept: None,

@@ -1,4 +1,4 @@
-//! An output as it is kept: in memory, and in a file.
+//! Captured output of a program, in memory and in a file.
 
 use std::borrow::Cow;
 use std::io;
@@ -7,21 +7,21 @@ use std::sync::Arc;
 use super::ring::Ring;
 use crate::limits::LOG_PART_BYTES;
 
-/// What is kept of an output: these bytes, and behind them those of the file from a position on.
+/// Captured output: these bytes, followed by those of the file from a position on.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct CapturedLog {
     pub(super) bytes: Vec<u8>,
     pub(super) file: Option<(Arc<Ring>, u64)>,
 }
 
-impl From<Vec<u8>> for Kept {
+impl From<Vec<u8>> for CapturedLog {
     fn from(bytes: Vec<u8>) -> Self {
         Self { bytes, file: None }
     }
 }
 
-impl Kept {
-    /// Its length in bytes.
+impl CapturedLog {
+    /// Returns the length in bytes.
     pub fn len(&self) -> usize {
         self.bytes.len()
             + self
@@ -30,7 +30,7 @@ impl Kept {
                 .map_or(0, |(file, begin)| (file.end() - begin) as usize)
     }
 
-    /// At most so many bytes of it, from one on. Fails as reading a file does.
+    /// Reads at most `most` bytes from position `from` on. Fails like reading a file.
     pub fn read(&self, from: usize, most: usize) -> io::Result<Cow<'_, [u8]>> {
         let first = &self.bytes[from.min(self.bytes.len())..];
         let first = &first[..first.len().min(most)];
@@ -46,7 +46,7 @@ impl Kept {
         })
     }
 
-    /// How many line feeds it has, as far as it can be read.
+    /// Returns the number of line feeds in the readable part.
     pub(super) fn lines(&self) -> usize {
         let mut lines = 0;
         let mut from = 0;

@@ -1,4 +1,4 @@
-//! Where an open directory lies now.
+//! Current location of an open directory.
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, AsRawFd};
@@ -10,9 +10,8 @@ use rustix::io::Errno;
 use super::ExecError;
 use crate::sandbox::Place;
 
-/// The directory behind a handle as the launcher finds it: its path as the kernel knows it now
-/// (proc(5), `/proc/self/fd`) and its identity. Fails for one that is below no directory of this
-/// process.
+/// Returns the path of an open directory as the kernel knows it now (proc(5), `/proc/self/fd`) and
+/// its identity. Fails if the directory is not below the root of this process.
 pub fn place_of(dir: impl AsFd) -> Result<Place, ExecError> {
     let dir = dir.as_fd();
     let stat = fstat(dir).map_err(ExecError::follow)?;

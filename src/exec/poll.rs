@@ -1,4 +1,4 @@
-//! Waiting: one `poll` over whatever may have news, and a bell that another thread rings.
+//! Waiting: one `poll` over all descriptors of interest, and a bell to wake another thread.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -10,9 +10,8 @@ use rustix::io::Errno;
 
 use super::ExecError;
 
-/// Waits until something is to be read from one of `fds` (or it has ended), or `until` comes.
-/// Returns which have news; none of them when a signal came in between. Fails when the kernel
-/// cannot wait (poll(2)).
+/// Waits until one of `fds` is readable or closed, or `until` has passed. Returns the readable
+/// ones; none if a signal interrupted the wait. Fails if the kernel cannot wait (poll(2)).
 pub fn readable<const N: usize>(
     fds: [Option<BorrowedFd<'_>>; N],
     until: Option<Instant>,
@@ -29,7 +28,7 @@ pub fn readable<const N: usize>(
     Ok(fds.map(|fd| fd.is_some() && answers.next() == Some(true)))
 }
 
-/// Waits until `fd` takes bytes (or never will), `wake` is readable, or `until` comes.
+/// Waits until `fd` is writable or closed, `wake` is readable, or `until` has passed.
 pub(super) fn writable(
     fd: BorrowedFd<'_>,
     wake: BorrowedFd<'_>,
@@ -42,7 +41,7 @@ pub(super) fn writable(
     wait(&mut asked, Some(until)).map(drop)
 }
 
-/// Whether there is news.
+/// Returns true if a descriptor has an event.
 fn wait(asked: &mut [PollFd<'_>], until: Option<Instant>) -> Result<bool, ExecError> {
     let timeout = until.map(|until| {
         let left = until.saturating_duration_since(Instant::now());
@@ -58,7 +57,7 @@ fn wait(asked: &mut [PollFd<'_>], until: Option<Instant>) -> Result<bool, ExecEr
     }
 }
 
-/// The signal that came (signalfd(2): the first word of what is read).
+/// Returns the received signal (signalfd(2): the first word of a record).
 pub fn received(signals: BorrowedFd<'_>) -> Option<Signal> {
     /// Bytes of `struct signalfd_siginfo`.
     const RECORD_BYTES: usize = 128;
@@ -75,7 +74,7 @@ pub fn received(signals: BorrowedFd<'_>) -> Option<Signal> {
 pub struct Bell(OwnedFd);
 
 impl Bell {
-    /// A bell that nobody has rung. Fails when no more files can be opened (eventfd(2)).
+    /// Creates a silent bell. Fails if no more descriptors can be opened (eventfd(2)).
     pub fn new() -> io::Result<Self> {
         Ok(Self(eventfd(
             0,
@@ -83,13 +82,13 @@ impl Bell {
         )?))
     }
 
-    /// Makes it readable until it is hushed.
+    /// Makes the bell readable until [`Self::hush`].
     pub fn ring(&self) {
-        // A full counter leaves it readable, which is all that is wanted.
+        // A full counter also leaves it readable.
         let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
     }
 
-    /// Makes it wait for the next ring.
+    /// Resets the bell.
     pub fn hush(&self) {
         let _ = rustix::io::read(&self.0, &mut [0; 8]);
     }

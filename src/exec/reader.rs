@@ -1,8 +1,8 @@
-//! Work on bytes that a stranger made, in a process that can do nothing but that.
+//! Reader: parses untrusted bytes in a sandboxed process.
 //!
-//! This program is started again, has the file as its standard input, walls itself in before it
-//! reads a byte of it (`sandbox::enclose`), and says what came of it through a pipe. It needs no
-//! launcher: it works where commands are off.
+//! This program is started again with the file as its standard input. It enters its sandbox before
+//! it reads a byte (`sandbox::enclose`) and sends its result through a pipe. It needs no launcher,
+//! so it works where commands are off.
 #![expect(
     clippy::disallowed_methods,
     reason = "exec is the process door: this program is started again, by its own file"
@@ -29,22 +29,22 @@ use crate::limits::{
 };
 use crate::sandbox::enclose;
 
-/// The first argument that makes this program a reader. Only the server uses it.
+/// First argument that makes this program a reader. Only the server uses it.
 pub const READER_ARGUMENT: &str = "__reader";
 
-/// What one reader is held to.
+/// Resource limits of one reader.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_field_names, reason = "each says its unit")]
 pub struct ReaderLimits {
-    /// Memory beside what the program itself takes.
+    /// Memory in addition to what the program itself needs.
     pub memory_bytes: usize,
-    /// Longest file.
+    /// Maximum size of the file.
     pub file_bytes: usize,
-    /// Longest answer.
+    /// Maximum size of the answer.
     pub answer_bytes: usize,
 }
 
-/// Why there is no answer.
+/// Reason for a missing answer.
 #[derive(Debug, Error)]
 pub enum ReaderError {
     #[error("the process that reads it cannot be started: {0}")]
@@ -63,14 +63,13 @@ pub enum ReaderError {
     Cancelled,
 }
 
-/// The first byte of what a reader says.
+/// First byte of a reader's output: an answer follows.
 const ANSWER: u8 = b'=';
 const UNWALLED: u8 = b'!';
 const FAILED: u8 = b'?';
 
-/// The answer of a reader to a question about this file, which is a regular one. Both are the
-/// callers' business, and the answer is to be checked like an argument: whoever made the file may
-/// have made it.
+/// Returns a reader's answer to a question about a regular file. The callers define question and
+/// answer. They must validate the answer like an argument: the author of the file may control it.
 pub fn read_apart(
     file: BorrowedFd<'_>,
     question: &str,
@@ -101,22 +100,22 @@ pub fn read_apart(
     };
     let (here, mut running) = start().map_err(ReaderError::Start)?;
     let mut said = Vec::new();
-    hear(&here, &mut said, answer_bytes, cancel)?;
-    // It can close nothing, so it ends.
+    receive_answer(&here, &mut said, answer_bytes, cancel)?;
+    // The reader cannot close its streams, so this is its end.
     let status = running.0.wait().map_err(ReaderError::Start)?;
     match said.first().filter(|_| status.success()) {
         Some(&ANSWER) => {
             said.remove(0);
             Ok(said)
         }
-        Some(&UNWALLED) => Err(ReaderError::Unwalled(told(&said))),
-        Some(&FAILED) => Err(ReaderError::Failed(told(&said))),
-        _ => Err(ended(status)),
+        Some(&UNWALLED) => Err(ReaderError::Unwalled(printable_line(&said))),
+        Some(&FAILED) => Err(ReaderError::Failed(printable_line(&said))),
+        _ => Err(exit_error(status)),
     }
 }
 
-/// A stranger's words, as far as a line goes.
-fn told(said: &[u8]) -> String {
+/// Returns untrusted text without control characters, limited in length.
+fn printable_line(said: &[u8]) -> String {
     String::from_utf8_lossy(&said[1..])
         .chars()
         .filter(|next| !next.is_control())
@@ -124,7 +123,7 @@ fn told(said: &[u8]) -> String {
         .collect()
 }
 
-fn hear(
+fn receive_answer(
     here: &OwnedFd,
     said: &mut Vec<u8>,
     most: usize,
@@ -146,7 +145,7 @@ fn hear(
             said.reserve(64 * 1024);
             match rustix::io::read(here, spare_capacity(said)) {
                 Ok(0) => return Ok(()),
-                // The first byte is no part of the answer.
+                // The first byte is not part of the answer.
                 Ok(_) if said.len() > most + 1 => return Err(ReaderError::TooLong(most)),
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(errno) => return Err(fault(errno)),
@@ -155,7 +154,7 @@ fn hear(
     }
 }
 
-fn ended(status: ExitStatus) -> ReaderError {
+fn exit_error(status: ExitStatus) -> ReaderError {
     match status.signal() {
         Some(libc::SIGXCPU) => ReaderError::TooSlow,
         Some(libc::SIGSYS) => ReaderError::Failed(
@@ -166,18 +165,18 @@ fn ended(status: ExitStatus) -> ReaderError {
     }
 }
 
-/// A reader at work. Dropping it ends it.
+/// A running reader. Dropping this kills it.
 struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Without effect on one that was waited for.
+        // No effect on a process that was waited for.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// The whole life of a reader: `words` are the arguments behind the first, `answer` does the work.
+/// Main function of a reader. `words` are the arguments after the first; `answer` does the work.
 pub fn serve_reader(
     words: impl Iterator<Item = OsString>,
     answer: impl FnOnce(&str, Vec<u8>) -> Vec<u8>,
@@ -195,7 +194,7 @@ pub fn serve_reader(
     set_hook(Box::new(|_| {}));
     let said = match enclose(parent, memory, READER_CPU_SECS) {
         Err(fault) => [&[UNWALLED], fault.to_string().as_bytes()].concat(),
-        Ok(()) => match content(most)
+        Ok(()) => match read_input(most)
             .map(|content| catch_unwind(AssertUnwindSafe(|| answer(question, content))))
         {
             Ok(Ok(answer)) => [&[ANSWER], &answer[..]].concat(),
@@ -203,15 +202,15 @@ pub fn serve_reader(
             Err(errno) => [&[FAILED], errno.to_string().as_bytes()].concat(),
         },
     };
-    if say(&said).is_ok() {
+    if write_answer(&said).is_ok() {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
     }
 }
 
-/// What the file holds, as far as it may.
-fn content(most: usize) -> Result<Vec<u8>, Errno> {
+/// Reads the file, up to the maximum size.
+fn read_input(most: usize) -> Result<Vec<u8>, Errno> {
     let mut content = Vec::with_capacity(64 * 1024);
     loop {
         content.reserve(64 * 1024);
@@ -225,7 +224,7 @@ fn content(most: usize) -> Result<Vec<u8>, Errno> {
     }
 }
 
-fn say(mut said: &[u8]) -> Result<(), Errno> {
+fn write_answer(mut said: &[u8]) -> Result<(), Errno> {
     while !said.is_empty() {
         match rustix::io::write(rustix::stdio::stdout(), said) {
             Ok(length) => said = &said[length..],

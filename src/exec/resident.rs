@@ -1,5 +1,5 @@
-//! Programs that stay: one that hears requests on a socket, is interrupted and lives on, until it
-//! is told to end.
+//! Resident programs: they receive requests on a socket, survive interrupts and run until they are
+//! ended.
 
 use std::ffi::OsString;
 use std::io;
@@ -21,87 +21,86 @@ use crate::cancel::CancelToken;
 use crate::policy::{Touch, note};
 use crate::sandbox::{Changed, Event, Guard, Place, RawString, Request, Run, Vitals};
 
-/// A program without a shell.
+/// A program that runs without a shell.
 #[derive(Clone, Debug)]
 pub struct Program<'a> {
-    /// What its entry in the journal is called.
+    /// Title of its entry in the journal.
     pub title: &'a str,
-    /// Its absolute path, and its arguments.
+    /// Its absolute path and its arguments.
     pub argv: &'a [RawString],
-    /// The working directory, from [`super::place_of`] a checked handle: another one that has taken
-    /// its name since is refused.
+    /// Working directory, from [`super::place_of`] a checked handle. A different directory that has
+    /// taken its path since is refused.
     pub dir: Place,
-    /// Variables beside, or instead of, those that commands have.
+    /// Additional environment variables; they override those of all commands.
     pub environment: &'a [(OsString, OsString)],
 }
 
-/// A program that stays: it hears requests on its standard input, which is one end of a socket, and
-/// answers there.
+/// A resident program: its standard input is one end of a socket, on which it receives requests and
+/// sends answers.
 ///
-/// It is held as commands are, but to no time. Dropping this ends it and all that it has started,
-/// with nobody waiting for that.
+/// It has the limits of commands, except for the time limit. Dropping this ends it and its
+/// processes without waiting for them.
 #[derive(Debug)]
 pub struct Resident {
-    // Dropped first: the place is free for another one when this one was told to end.
+    // Dropped first: the slot must be freed after the program was told to end.
     job: Job,
     channel: OwnedFd,
     stdout: OwnedFd,
     stderr: OwnedFd,
     started: Instant,
-    /// The number of the last question about its state.
+    /// Number of the last status request.
     asked: AtomicU64,
-    heard: Mutex<Heard>,
+    heard: Mutex<SupervisorState>,
     works: Activity,
     _slot: Slot,
 }
 
-/// What its supervisor has said.
+/// Messages received from the supervisor.
 #[derive(Debug, Default)]
-struct Heard {
-    /// The last answer, and the number of its question.
+struct SupervisorState {
+    /// Last answer, with the number of its request.
     vitals: Option<(u64, Option<Vitals>)>,
     account: Option<(u64, Option<Changed>)>,
     denied: Vec<Denied>,
-    over: Option<Over>,
-    /// Who waits for something to be said: one of them hears it.
+    over: Option<ProgramEnd>,
+    /// Bells of the waiting threads; one of them receives the message.
     watchers: Vec<Arc<Bell>>,
 }
 
-/// How it ended.
+/// End of the program.
 #[derive(Clone, Debug)]
-struct Over {
+struct ProgramEnd {
     exit: Exit,
     denied: Vec<Denied>,
     changed: Option<Changed>,
 }
 
-/// How a program that stays was a moment ago.
+/// Recent status of a resident program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramStatus {
-    /// The state of its first thread, as a letter of proc(5) (`/proc/PID/stat`): `R` runs, `S` and
-    /// `D` wait, `T` is stopped. `Z` has ended, and something that it started has not; then all
-    /// else but `processes` and `uptime` is 0.
+    /// State of its first thread, as a letter of proc(5) (`/proc/PID/stat`). `R` is running, `S`
+    /// and `D` are waiting, `T` is stopped. `Z` has ended while a process that it started still
+    /// runs; then all other fields except `processes` and `uptime` are 0.
     pub state: char,
-    /// Memory of the program that is resident, in bytes; its children not counted.
+    /// Resident memory of the program in bytes, without its children.
     pub rss_bytes: u64,
-    /// Processor time of the program, all its threads and the kernel's work for it counted, to
-    /// about 10 ms.
+    /// CPU time of all threads of the program, user and system, to about 10 ms.
     pub cpu: Duration,
-    /// The same of its children that have ended and were waited for, and theirs.
+    /// CPU time of its descendants that have ended and were waited for.
     pub children_cpu: Duration,
     pub threads: u32,
-    /// Time since it was started.
+    /// Time since its start.
     pub uptime: Duration,
-    /// The program and all that it has started and that is still there, no more than
+    /// Number of living processes: the program and its descendants, at most
     /// [`crate::limits::MAX_COUNTED_PROCESSES`].
     pub processes: u32,
 }
 
 impl Resident {
-    /// Starts a program and returns once it is executed. It takes one of the places of `running`,
-    /// which end it with all others ([`Slots::end_all`]).
+    /// Starts a program and returns once it is executed. It takes a slot of `running`, so
+    /// [`Slots::end_all`] ends it too.
     ///
-    /// Fails at once with [`ExecError::NoResidentPlace`] if all are taken, and with
+    /// Fails at once with [`ExecError::NoResidentPlace`] if all slots are taken, and with
     /// [`ExecError::Refused`] if the program cannot be executed.
     pub fn start(
         launcher: &Launcher,
@@ -116,8 +115,8 @@ impl Resident {
         Ok(resident)
     }
 
-    /// The same without waiting: it may not be executed yet when this returns, and one that cannot
-    /// be is one that was killed ([`Resident::ended`]).
+    /// Starts a program like [`Self::start`] without waiting for its execution. If that fails
+    /// later, the program counts as killed ([`Resident::ended`]).
     pub fn spawn(
         launcher: &Launcher,
         program: &Program<'_>,
@@ -133,7 +132,8 @@ impl Resident {
             None,
         )
         .map_err(ExecError::follow)?;
-        // Only our end: each has an open file of its own, and a program expects its reads to wait.
+        // Only our end: each end has its own open file description, and a program expects blocking
+        // reads.
         rustix::io::ioctl_fionbio(&channel, true).map_err(ExecError::follow)?;
         let ((stdout, out), (stderr, err)) = (output_pipe()?, output_pipe()?);
         let job = launcher.spawn(&request, &[stdin.as_fd(), out.as_fd(), err.as_fd()])?;
@@ -154,73 +154,71 @@ impl Resident {
         })
     }
 
-    /// The other end of the program's standard input: a stream socket (unix(7)) for both ways,
-    /// which does not block.
+    /// Returns the other end of the program's standard input: a bidirectional, nonblocking stream
+    /// socket (unix(7)).
     ///
-    /// What comes from there is the program's, and so of whoever it lets have its end: bytes of any
-    /// kind, at any time, or the end of the stream while the program lives. Descriptors that it
-    /// sends along are closed by the kernel if this is read with read(2).
+    /// The data comes from the program, or from any process that inherits its end. Arbitrary bytes
+    /// can come at any time, and the end of the stream while the program lives. Plain read(2) makes
+    /// the kernel close any passed descriptors.
     pub fn channel(&self) -> BorrowedFd<'_> {
         self.channel.as_fd()
     }
 
-    /// The end to read its standard output from; does not block.
+    /// Returns the read end of its standard output; nonblocking.
     pub fn stdout(&self) -> BorrowedFd<'_> {
         self.stdout.as_fd()
     }
 
-    /// The end to read its standard error from; does not block.
+    /// Returns the read end of its standard error; nonblocking.
     pub fn stderr(&self) -> BorrowedFd<'_> {
         self.stderr.as_fd()
     }
 
-    /// Readable when there may be news for [`Resident::ended`], and always once there is.
+    /// Returns a descriptor that is readable when [`Resident::ended`] may have news, and always
+    /// after the end.
     pub fn supervisor(&self) -> BorrowedFd<'_> {
         self.job.as_fd()
     }
 
-    /// Says that it does something from now on, until what this returns is dropped. Commands that
-    /// run meanwhile are not told of what only the kernel's counts for all together would tell.
+    /// Marks the program as working until the guard is dropped. Commands that run meanwhile get no
+    /// denials that rely on system-wide counters.
     pub fn work(&self) -> ActivityGuard {
         self.works.begin()
     }
 
-    /// SIGINT to everything of it, as a terminal does for a key. It lives on if it minds the
-    /// signal, and nothing follows.
+    /// Sends SIGINT to all its processes, as a terminal does. If it handles the signal it lives on.
     ///
-    /// Fails with [`ExecError::Over`] if it has ended.
+    /// Fails with [`ExecError::Over`] if the program has ended.
     pub fn interrupt(&self) -> Result<(), ExecError> {
-        self.job
-            .interrupt()
-            .or_else(|error| self.said_to_nobody(error))
+        self.job.interrupt().or_else(|error| self.send_error(error))
     }
 
-    /// SIGTERM to everything of it. What of it does not mind the signal goes on, until
+    /// Sends SIGTERM to all its processes. Those that ignore the signal run until
     /// [`Resident::kill`].
     pub fn terminate(&self) {
         self.job.terminate(Signal::SIGTERM);
     }
 
-    /// SIGKILL to everything of it.
+    /// Sends SIGKILL to all its processes.
     pub fn kill(&self) {
         self.job.kill();
     }
 
-    /// Time since it was started.
+    /// Returns the time since the start.
     pub fn uptime(&self) -> Duration {
         self.started.elapsed()
     }
 
-    /// How it is. Its supervisor answers, so it does not matter what the program is busy with.
+    /// Returns the status. Its supervisor answers, so the program itself may be busy.
     ///
-    /// Fails with [`ExecError::Over`] if it has ended, and with [`ExecError::Silent`] if there is
-    /// no answer in time.
+    /// Fails with [`ExecError::Over`] if the program has ended, and with [`ExecError::Silent`] if
+    /// no answer comes in time.
     pub fn status(&self, timeout: Duration) -> Result<ProgramStatus, ExecError> {
         let until = Instant::now().checked_add(timeout);
         let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
         self.job
-            .ask(number)
-            .or_else(|error| self.said_to_nobody(error))?;
+            .request_status(number)
+            .or_else(|error| self.send_error(error))?;
         let vitals = self.watch(until, None, |heard| match &heard.vitals {
             Some((answered, vitals)) if *answered >= number => Some(vitals.clone()),
             _ => heard.over.is_some().then_some(None),
@@ -246,17 +244,17 @@ impl Resident {
         }
     }
 
-    /// How it ended, if it has; does not wait. Then nothing of it is alive, and what lies in its
-    /// channel and its output is all that comes.
+    /// Returns the exit status if the program has ended; does not wait. Then all its processes are
+    /// dead, and its channel and output hold all remaining data.
     ///
-    /// If the process that watched over it was killed, it was killed as well, and so this says.
+    /// If its supervisor was killed, the program was killed as well, and this returns SIGKILL.
     pub fn ended(&self) -> Option<Exit> {
         let mut heard = self.lock();
-        self.hear(&mut heard);
+        self.process_messages(&mut heard);
         heard.over.as_ref().map(|over| over.exit)
     }
 
-    /// What the walls refused to it, each thing once; known when it has ended.
+    /// Returns the accesses that the sandbox denied, without duplicates; known after the end.
     pub fn denied(&self) -> Vec<Denied> {
         self.lock()
             .over
@@ -265,12 +263,12 @@ impl Resident {
             .unwrap_or_default()
     }
 
-    /// The connections that no rule allows, since this was asked before.
+    /// Returns the connections blocked since the last call.
     pub fn blocked(&self) -> Vec<Denied> {
         self.job.blocked()
     }
 
-    /// Takes the refusals of the walls up to the last end of an entry, or up to its own end.
+    /// Takes the denials up to the last end of an entry, or up to the end of the program.
     pub fn take_denied(&self) -> Vec<Denied> {
         let mut heard = self.lock();
         let last = heard
@@ -283,11 +281,11 @@ impl Resident {
             .collect()
     }
 
-    /// What it changed since the last time; what comes after is called `next`, from before this
-    /// returns.
+    /// Ends the journal entry and returns its changes. Later changes belong to an entry with the
+    /// title `next`, which begins before this returns.
     pub fn end_entry(&self, next: &str, timeout: Duration) -> Result<Option<Changed>, ExecError> {
         let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
-        let _ = self.job.ask_for_account(number, next);
+        let _ = self.job.request_changes(number, next);
         let account = self.watch(
             Instant::now().checked_add(timeout),
             None,
@@ -299,7 +297,7 @@ impl Resident {
         account.ok_or(ExecError::Silent { timeout })
     }
 
-    /// Waits until it has ended. `None` when `until` comes or the call is cancelled before.
+    /// Waits for the end of the program. `None` if `until` passes or the call is cancelled first.
     pub fn await_end(
         &self,
         until: Instant,
@@ -310,26 +308,26 @@ impl Resident {
         })
     }
 
-    /// Waits until `find` has found something in what was said. `None` when `until` comes or the
-    /// call is cancelled before.
+    /// Waits until `find` returns a value for the received messages. `None` if `until` passes or
+    /// the call is cancelled first.
     fn watch<T>(
         &self,
         until: Option<Instant>,
         cancel: Option<&CancelToken>,
-        find: impl Fn(&Heard) -> Option<T>,
+        find: impl Fn(&SupervisorState) -> Option<T>,
     ) -> Result<Option<T>, ExecError> {
         let wake = cancel
             .map(CancelToken::wake_fd)
             .transpose()
             .map_err(ExecError::follow)?;
-        // Whoever else waits may be the one that hears.
+        // Another waiting thread may receive the message and ring this bell.
         let bell = Arc::new(Bell::new().map_err(ExecError::Follow)?);
         self.lock().watchers.push(Arc::clone(&bell));
         let found = loop {
             bell.hush();
             {
                 let mut heard = self.lock();
-                self.hear(&mut heard);
+                self.process_messages(&mut heard);
                 if let Some(found) = find(&heard) {
                     break Ok(Some(found));
                 }
@@ -350,14 +348,14 @@ impl Resident {
         found
     }
 
-    /// Takes in what its supervisor has said since.
-    fn hear(&self, heard: &mut Heard) {
+    /// Processes the pending messages of the supervisor.
+    fn process_messages(&self, heard: &mut SupervisorState) {
         while heard.over.is_none() {
             let over = match self.job.next_event() {
                 Ok(News::Nothing) => return,
                 Ok(News::Said(Event::Status { number, vitals }, _)) => {
-                    // Of two who ask at once the later one may be heard first, and its answer does
-                    // for both.
+                    // With two concurrent requests, the answer to the later one may come first. It
+                    // serves both.
                     if heard
                         .vitals
                         .as_ref()
@@ -367,7 +365,7 @@ impl Resident {
                     }
                     None
                 }
-                // Nobody has waited for it.
+                // No caller waits for it.
                 Ok(News::Said(Event::Started, _)) => None,
                 Ok(News::Said(
                     Event::Accounted {
@@ -389,21 +387,20 @@ impl Resident {
                         ..
                     },
                     _,
-                )) => Some(Over {
+                )) => Some(ProgramEnd {
                     exit,
                     denied,
                     changed,
                 }),
-                // A supervisor that is not understood, or has gone, does not leave the program
-                // behind.
-                Ok(News::Said(..) | News::Gone) | Err(_) => Some(Over {
+                // If the supervisor sends an invalid message or is gone, the program is dead too.
+                Ok(News::Said(..) | News::Gone) | Err(_) => Some(ProgramEnd {
                     exit: Exit::Signal(Signal::SIGKILL as i32),
                     denied: Vec::new(),
                     changed: None,
                 }),
             };
             if over.is_some() {
-                // Those who only look for news shall find that there is some for good.
+                // Keeps the descriptor readable for pollers.
                 self.job.close();
                 heard.over = over;
             }
@@ -411,13 +408,13 @@ impl Resident {
         }
     }
 
-    /// Why the supervisor could not be told.
-    fn said_to_nobody(&self, error: ExecError) -> Result<(), ExecError> {
+    /// Returns the error for a message that could not be sent.
+    fn send_error(&self, error: ExecError) -> Result<(), ExecError> {
         Err(self.ended().map_or(error, |exit| ExecError::Over { exit }))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Heard> {
-        // What is under the lock is whole at any point.
+    fn lock(&self) -> MutexGuard<'_, SupervisorState> {
+        // The protected value is consistent at any point, also after a panic.
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! The last bytes of an endless stream, in a file that has no name.
+//! Ring buffer: the last bytes of an endless stream, in an unlinked file.
 #![expect(
     clippy::disallowed_methods,
     reason = "the file has no path that anybody could resolve: it is made below a private handle and never named"
@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, Mode, OFlags, openat, unlinkat};
 use rustix::io::{Errno, pread, pwrite};
 
-/// Where output is kept, of each stream the last bytes.
+/// Directory for the output files; each keeps the last bytes of a stream.
 #[derive(Debug)]
 pub struct OutputFiles {
     dir: OwnedFd,
@@ -18,31 +18,30 @@ pub struct OutputFiles {
 }
 
 impl OutputFiles {
-    /// Files without names below `dir`, which must be writable to this process and out of the
-    /// commands' reach, of at most `cap` bytes.
+    /// Creates unlinked files of at most `cap` bytes below `dir`. The directory must be writable to
+    /// this process and unreachable for commands.
     pub fn new(dir: OwnedFd, cap: u64) -> Self {
         Self { dir, cap }
     }
 
-    /// One for an empty stream.
+    /// Creates the file of an empty stream.
     pub(super) fn ring(&self) -> io::Result<Ring> {
         Ring::new(&self.dir, self.cap)
     }
 }
 
-/// Bytes by their position in the whole stream; only the last ones are kept.
+/// Bytes addressed by their position in the whole stream; only the last ones are kept.
 #[derive(Debug)]
 pub struct Ring {
     file: OwnedFd,
     cap: u64,
-    /// Position of the oldest byte that is kept.
+    /// Position of the oldest kept byte.
     oldest: u64,
     /// Length of the stream so far.
     end: u64,
 }
 
-/// Two are alike that keep the same part of their streams: what is compared is how much came, not
-/// the bytes.
+/// Two rings are equal if they keep the same range of their streams; the bytes are not compared.
 impl PartialEq for Ring {
     fn eq(&self, other: &Self) -> bool {
         (self.cap, self.oldest, self.end) == (other.cap, other.oldest, other.end)
@@ -55,17 +54,16 @@ impl Eq for Ring {}
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
     pub bytes: Vec<u8>,
-    /// Bytes between the position that was asked for and the first of `bytes`, which are no longer
-    /// kept.
+    /// Number of bytes between the requested position and `bytes`, which are no longer kept.
     pub skipped: u64,
-    /// The position behind `bytes`.
+    /// Position after `bytes`.
     pub next: u64,
     /// Length of the stream so far.
     pub end: u64,
 }
 
 impl Ring {
-    /// An empty stream of which `cap` bytes are kept, in a nameless file below `dir`.
+    /// Creates an empty ring of `cap` bytes, in an unlinked file below `dir`.
     fn new(dir: impl AsFd, cap: u64) -> io::Result<Self> {
         Ok(Self {
             file: nameless(dir)?,
@@ -75,7 +73,7 @@ impl Ring {
         })
     }
 
-    /// The same for a stream of which so many bytes went elsewhere.
+    /// Returns the ring for a stream whose first bytes, up to `position`, went elsewhere.
     pub(super) fn beginning_at(self, position: u64) -> Self {
         Self {
             oldest: position,
@@ -84,28 +82,28 @@ impl Ring {
         }
     }
 
-    /// Length of the stream so far.
+    /// Returns the length of the stream so far.
     pub(super) fn end(&self) -> u64 {
         self.end
     }
 
-    /// Position of the oldest byte that is kept.
+    /// Returns the position of the oldest kept byte.
     pub(super) fn oldest(&self) -> u64 {
         self.oldest
     }
 
-    /// Takes the last bytes back.
+    /// Removes the last bytes again.
     pub(super) fn shorten(&mut self, bytes: usize) {
         self.end = self.end.saturating_sub(bytes as u64).max(self.oldest);
     }
 
-    /// Adds bytes. When the disk does not take them, all that was kept is forgotten, and readers
-    /// are told.
+    /// Adds bytes. If the disk rejects them, all kept bytes are dropped, and readers see them as
+    /// skipped.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         let first = bytes
             .len()
             .saturating_sub(usize::try_from(self.cap).unwrap_or(usize::MAX));
-        // A full disk is told once.
+        // A full disk is logged once.
         let is_news = self.oldest < self.end || self.end == 0;
         let start = self.end + first as u64;
         self.end += bytes.len() as u64;
@@ -118,7 +116,7 @@ impl Ring {
         }
     }
 
-    /// What is kept from a position on, at most so many bytes.
+    /// Reads at most `most` kept bytes from a position on.
     pub(super) fn read(&self, from: u64, most: usize) -> io::Result<Page> {
         let from = from.min(self.end);
         let start = from.max(self.oldest);
@@ -158,7 +156,7 @@ impl Ring {
         Ok(())
     }
 
-    /// Where in the file a position lies, and how many bytes follow it there.
+    /// Returns the file offset of a position, and the number of contiguous bytes from there.
     fn slot(&self, position: u64) -> (u64, usize) {
         let offset = position % self.cap;
         (
@@ -168,7 +166,7 @@ impl Ring {
     }
 }
 
-/// A file that nobody else can open.
+/// Creates a file that no other process can open.
 fn nameless(dir: impl AsFd) -> io::Result<OwnedFd> {
     let mode = Mode::RUSR | Mode::WUSR;
     match openat(
@@ -205,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn keeps_the_last_bytes_and_counts_the_others() {
+    fn ring_over_cap_keeps_last_bytes() {
         let mut ring = ring(5);
         assert_eq!(ring.read(0, 9).unwrap(), Page::default());
         ring.push(b"abc");
@@ -250,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_that_takes_nothing_is_told_as_skipped() {
+    fn ring_counts_skipped_bytes_after_disk_error() {
         let mut ring = ring(100);
         ring.push(b"abc");
         ring.file = std::fs::File::open("/dev/null").unwrap().into();
@@ -267,10 +265,9 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is written in whatever chunks, and wherever it is read: the exact bytes, or how
-        /// many were skipped.
+        /// A page is exact or tells the number of skipped bytes, for any chunks and positions.
         #[test]
-        fn a_page_is_exact_or_says_what_it_skips(
+        fn page_is_exact_or_counts_skipped_bytes(
             cap in 1_u64..40,
             steps in prop::collection::vec((prop::collection::vec(any::<u8>(), 0..60), 0_u64..200, 0_usize..60), 1..12),
         ) {

@@ -1,5 +1,5 @@
-//! A command on its way, followed by the call that started it or by a thread of its own: what it
-//! writes is taken, its time counted, its end awaited.
+//! A running command, followed by its call or by a thread of its own. Reads its output, enforces
+//! its time limit and waits for its end.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
@@ -12,24 +12,24 @@ use super::streams::{END_OF_INPUT, Streams};
 use super::{ExecError, Job, News};
 use crate::sandbox::Event;
 
-/// Whoever follows a command can hand this to somebody else, at any time.
-pub(super) struct Course {
+/// A running command. Its follower can hand it over to another thread at any time.
+pub(super) struct RunningCommand {
     pub(super) job: Job,
     pub(super) streams: Streams,
     pub(super) countdown: Countdown,
-    /// It was asked to end because its time was up.
+    /// `true` if the command was ended because of its time limit.
     pub(super) timed_out: bool,
 }
 
-/// What a wait came to.
-pub(super) struct Turn {
-    /// Which of the others have news.
+/// Result of one wait.
+pub(super) struct WaitResult {
+    /// Readable ones of the other descriptors.
     pub(super) ready: [bool; 3],
-    /// What the supervisor said. With [`Event::Ended`] all output was taken.
+    /// Message of the supervisor. With [`Event::Ended`], all output has been read.
     pub(super) said: Option<(Event, Option<OwnedFd>)>,
 }
 
-impl Course {
+impl RunningCommand {
     pub(super) fn new(job: Job, streams: Streams, countdown: Countdown) -> Self {
         Self {
             job,
@@ -39,21 +39,21 @@ impl Course {
         }
     }
 
-    /// Its time is up: SIGTERM now, SIGKILL after the grace.
+    /// Ends the command at its time limit: SIGTERM now, SIGKILL after the grace period.
     pub(super) fn time_out(&mut self) {
         self.timed_out = true;
         self.countdown.terminate(&self.job, Signal::SIGTERM);
     }
 
-    /// Waits for news of the command or of `others`, no longer than `until` or its time limit,
-    /// which is for the caller to look at ([`Countdown::is_up`]). Output goes to `take`, with the
-    /// number of its stream.
+    /// Waits for the command or `others`, at most until `until` or the time limit. The caller
+    /// checks the time limit ([`Countdown::is_up`]). Output goes to `take`, with the index of its
+    /// stream.
     pub(super) fn turn(
         &mut self,
         others: [Option<BorrowedFd<'_>>; 3],
         until: Option<Instant>,
         take: &mut dyn FnMut(usize, &[u8]),
-    ) -> Result<Turn, ExecError> {
+    ) -> Result<WaitResult, ExecError> {
         self.countdown.tick(&self.job)?;
         let until = until.into_iter().chain(self.countdown.next()).min();
         let ([stdout, stderr], [first, second, third]) = (self.streams.waited(), others);
@@ -73,7 +73,7 @@ impl Course {
         let said = match news {
             News::Nothing => None,
             News::Said(Event::Started, Some(terminal)) => {
-                // Nobody types here yet, so whoever reads finds the end of the input.
+                // Nobody types here yet, so the program reads the end of the input.
                 let _ = rustix::io::write(&terminal, &[END_OF_INPUT]);
                 self.streams.take_terminal(terminal)?;
                 None
@@ -92,6 +92,6 @@ impl Course {
             }
             News::Gone => return Err(ExecError::Vanished),
         };
-        Ok(Turn { ready, said })
+        Ok(WaitResult { ready, said })
     }
 }

@@ -1,5 +1,5 @@
-//! The commands that run now: how many there may be, who waits for a place, and the way to end all
-//! of them.
+//! Slots of running commands: their limit, the queue of waiting calls, and a way to end all
+//! commands.
 
 use std::collections::{HashMap, VecDeque};
 use std::os::fd::AsFd;
@@ -12,7 +12,7 @@ use super::{ExecError, Job};
 use crate::cancel::CancelToken;
 use crate::limits::MAX_COMMANDS;
 
-/// Shared by the server, which may end everything, and by every call that runs a command.
+/// Shared by the server, which can end all commands, and by every call that runs a command.
 #[derive(Clone, Debug)]
 pub struct Slots(Arc<Shared>);
 
@@ -24,11 +24,11 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Table {
-    /// Places that are taken, by commands that run or are about to.
+    /// Number of taken slots, also of commands that are about to start.
     taken: usize,
     next_id: u64,
     controls: HashMap<u64, Control>,
-    /// Who waits for a place, in order. Whoever is taken out has been given one.
+    /// Waiting calls, in order. Removing one from the queue gives it a slot.
     waiting: VecDeque<(u64, Arc<Bell>)>,
     ended: bool,
 }
@@ -40,7 +40,7 @@ impl Default for Slots {
 }
 
 impl Slots {
-    /// An empty table with so many places.
+    /// Creates a table with this number of slots.
     pub fn new(most: usize) -> Self {
         Self(Arc::new(Shared {
             most: most.max(1),
@@ -48,7 +48,7 @@ impl Slots {
         }))
     }
 
-    /// Ends every command with SIGKILL and lets no new one start. Returns how many there were.
+    /// Kills every command and lets no new one start. Returns the number of commands killed.
     pub fn end_all(&self) -> usize {
         let mut table = self.lock();
         table.ended = true;
@@ -61,17 +61,17 @@ impl Slots {
         table.controls.len()
     }
 
-    /// How many places are taken.
+    /// Returns the number of taken slots.
     pub fn len(&self) -> usize {
         self.lock().taken
     }
 
-    /// Whether no command runs now.
+    /// Returns true if no command runs now.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Takes a place, if there is one.
+    /// Takes a slot if one is free.
     pub(super) fn enter_at_once(&self) -> Result<Slot, ExecError> {
         let mut table = self.lock();
         if table.ended {
@@ -88,8 +88,8 @@ impl Slots {
         })
     }
 
-    /// Waits for a place until `until` comes or the call is cancelled. `tell` is asked, while there
-    /// is none, to say so and when it wants to be asked again.
+    /// Waits for a slot until `until` passes or the call is cancelled. Meanwhile `tell` reports the
+    /// wait and returns the time of its next call.
     pub(super) fn enter(
         &self,
         cancel: &CancelToken,
@@ -142,7 +142,7 @@ impl Slots {
         }
     }
 
-    /// Gives a place to whoever waits longest, or back.
+    /// Passes a slot to the first waiting call, or frees it.
     fn leave(&self, id: u64) {
         let mut table = self.lock();
         table.controls.remove(&id);
@@ -153,13 +153,13 @@ impl Slots {
     }
 
     fn lock(&self) -> MutexGuard<'_, Table> {
-        // No code that can panic runs under the lock, and the table is whole at any point.
+        // No code that can panic runs under the lock, and the table is consistent at any point.
         self.0.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Somebody who waits. Dropping it takes it out of the line, or gives on the place that it was
-/// given meanwhile.
+/// A waiting call. Dropping this removes it from the queue, or passes on the slot that it has
+/// received meanwhile.
 struct Waiter<'a> {
     running: &'a Slots,
     id: u64,
@@ -177,7 +177,7 @@ impl Drop for Waiter<'_> {
     }
 }
 
-/// A place among the commands that run. Dropping it gives it on.
+/// A slot of a running command. Dropping this frees it.
 #[derive(Debug)]
 pub(super) struct Slot {
     running: Slots,
@@ -185,7 +185,7 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// Enters the command that runs in this place. Fails when everything was ended meanwhile.
+    /// Registers the command that runs in this slot. Fails if all commands were ended meanwhile.
     pub(super) fn attach(&self, job: &Job) -> Result<(), ExecError> {
         let mut table = self.running.lock();
         if table.ended {

@@ -1,4 +1,4 @@
-//! The start of a program that somebody waits for: until it runs.
+//! Start of a program for a caller that waits until it runs.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -10,8 +10,8 @@ use crate::cancel::CancelToken;
 use crate::limits::COMMAND_START_MS;
 use crate::sandbox::{Event, Request};
 
-/// Starts the program and waits until it runs. Returns the job, the end to write its input to and
-/// the end to read its output from, neither of which blocks; for a terminal they are the same.
+/// Starts the program and waits until it runs. Returns the job, the write end of its input and the
+/// read end of its output, both nonblocking; for a terminal they are the same.
 pub(super) fn begin(
     launcher: &Launcher,
     request: &Request,
@@ -41,7 +41,7 @@ pub(super) fn begin(
     }
 }
 
-/// Waits until the program of an announced command runs, and returns its terminal, if it has one.
+/// Waits until the program of an announced command runs. Returns its terminal, if it has one.
 pub(super) fn await_start(job: &Job, cancel: &CancelToken) -> Result<Option<OwnedFd>, ExecError> {
     let wake = cancel.wake_fd().map_err(ExecError::follow)?;
     let until = Instant::now() + Duration::from_millis(COMMAND_START_MS);

@@ -1,4 +1,4 @@
-//! The read ends of a command's output.
+//! Read ends of a command's output.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -10,32 +10,33 @@ use super::ExecError;
 use super::poll::readable;
 use crate::limits::{DRAIN_MS, MAX_PIPE_BYTES, PIPE_READ_BYTES};
 
-/// What a terminal takes for the end of the input at the beginning of a line (`VEOF`, termios(3)).
+/// End-of-input character of a terminal, at the beginning of a line (`VEOF`, termios(3)).
 pub(super) const END_OF_INPUT: u8 = 4;
 
-/// A pipe: the end to read from does not block, the end for the command does.
+/// Creates a pipe: the read end is nonblocking, the command's write end blocks.
 pub(super) fn output_pipe() -> Result<(OwnedFd, OwnedFd), ExecError> {
     let (read, write) = pipe_with(PipeFlags::CLOEXEC).map_err(ExecError::follow)?;
-    // Only our end: the writers have an open file of their own and wait when it is full.
+    // Only our end: the writers have their own open file description and wait when the pipe is
+    // full.
     rustix::io::ioctl_fionbio(&read, true).map_err(ExecError::follow)?;
     Ok((read, write))
 }
 
-/// What [`read_some`] finds.
+/// Result of [`read_some`].
 pub(super) enum Chunk {
-    /// So many bytes.
+    /// Number of bytes read.
     Bytes(usize),
-    /// Nothing now.
+    /// No data now.
     Nothing,
-    /// Nothing any more.
+    /// End of the stream.
     End,
 }
 
-/// Reads once from a pipe or terminal that does not block.
+/// Reads once from a nonblocking pipe or terminal.
 pub(super) fn read_some(from: impl AsFd, buffer: &mut [u8]) -> Result<Chunk, ExecError> {
     loop {
         return match rustix::io::read(&from, &mut *buffer) {
-            // A terminal that nobody holds open any more (pty(7)).
+            // A terminal that no process holds open any more (pty(7)).
             Ok(0) | Err(Errno::IO) => Ok(Chunk::End),
             Ok(length) => Ok(Chunk::Bytes(length)),
             Err(Errno::AGAIN) => Ok(Chunk::Nothing),
@@ -59,14 +60,14 @@ impl Streams {
         }
     }
 
-    /// A terminal takes the place of both.
+    /// Replaces both streams by a terminal.
     pub(super) fn take_terminal(&mut self, terminal: OwnedFd) -> Result<(), ExecError> {
         rustix::io::ioctl_fionbio(&terminal, true).map_err(ExecError::follow)?;
         self.open = [Some(terminal), None];
         Ok(())
     }
 
-    /// Where to type, if this is a terminal.
+    /// Returns the descriptor for typing, if this is a terminal.
     pub(super) fn terminal_input(&self, is_terminal: bool) -> Result<Option<OwnedFd>, ExecError> {
         let terminal = self.open[0].as_ref().filter(|_| is_terminal);
         terminal
@@ -75,14 +76,14 @@ impl Streams {
             .map_err(ExecError::Follow)
     }
 
-    /// What to wait for.
+    /// Returns the descriptors to wait for.
     pub(super) fn waited(&self) -> [Option<BorrowedFd<'_>>; 2] {
         self.open
             .each_ref()
             .map(|open| open.as_ref().map(AsFd::as_fd))
     }
 
-    /// Gives at most one buffer of a stream to `take`; returns how much there was.
+    /// Passes at most one buffer of a stream to `take`; returns the number of bytes.
     pub(super) fn read(
         &mut self,
         index: usize,
@@ -104,15 +105,15 @@ impl Streams {
         }
     }
 
-    /// Takes what an ended command left in its streams: all of it, unless somebody who was missed
-    /// goes on writing or holds them open.
+    /// Reads the remaining output of an ended command. Stops early only if a surviving process
+    /// keeps writing or holds the streams open.
     pub(super) fn drain(&mut self, take: &mut dyn FnMut(usize, &[u8])) -> Result<(), ExecError> {
         let until = Instant::now() + Duration::from_millis(DRAIN_MS);
         let mut drained = 0;
         while self.open.iter().any(Option::is_some) {
             let got = self.read(0, take)? + self.read(1, take)?;
             drained += got;
-            // What lies in two pipes is taken however long it takes.
+            // The content of two full pipes is read however long that takes.
             if Instant::now() >= until && (got == 0 || drained > 2 * MAX_PIPE_BYTES) {
                 break;
             }

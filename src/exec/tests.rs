@@ -1,5 +1,5 @@
-//! The client against a scripted launcher and scripted supervisors. No process is started here;
-//! real shells are in `tests/it/commands.rs`.
+//! Tests of the client with a scripted launcher and scripted supervisors. No process is started
+//! here. Tests with real shells are in `tests/it/commands.rs`.
 
 #![expect(clippy::disallowed_methods, reason = "tests lay out trees")]
 
@@ -54,13 +54,13 @@ impl Peer {
             None,
         )
         .unwrap();
-        // Until the server has closed its side.
+        // Until the server has closed its end.
         while recv(&self.control, &mut [0_u8; 8][..], RecvFlags::empty())
             .is_ok_and(|(got, _)| got > 0)
         {}
     }
 
-    /// The next word of the server; `None` at its end.
+    /// Returns the next byte from the server; `None` at the end.
     fn hear(&self) -> Option<u8> {
         let mut word = [0; 1];
         let (got, _) = recv(&self.control, &mut word[..], RecvFlags::empty()).unwrap();
@@ -68,7 +68,7 @@ impl Peer {
     }
 }
 
-/// A launcher that hands each command to `supervise`, on a thread of its own.
+/// Creates a launcher that passes each command to `supervise`, on its own thread.
 fn launcher(supervise: impl Fn(Peer) + Send + Sync + 'static) -> Launcher {
     let (here, there) = socketpair(
         AddressFamily::UNIX,
@@ -137,7 +137,7 @@ fn run_it(
 }
 
 #[test]
-fn who_is_told_the_progress_may_end_it() {
+fn progress_callback_can_end_command() {
     let (sender, receiver) = channel();
     let launcher = launcher(move |peer| {
         let mut word = [0; 8];
@@ -189,7 +189,7 @@ fn done(exit: Exit) -> Outcome {
 }
 
 #[test]
-fn the_request_says_what_was_asked_and_the_outcome_what_was_said() {
+fn request_and_outcome_match_messages() {
     let launcher = launcher(|peer| {
         let expected = Request {
             title: "execute_command: a line".into(),
@@ -241,7 +241,7 @@ fn the_request_says_what_was_asked_and_the_outcome_what_was_said() {
 }
 
 #[test]
-fn a_pipe_that_somebody_holds_is_not_waited_for() {
+fn run_returns_while_pipe_is_still_open() {
     let (sender, receiver) = channel();
     let launcher = launcher(move |peer| {
         peer.write(0, b"hi");
@@ -259,7 +259,7 @@ fn a_pipe_that_somebody_holds_is_not_waited_for() {
 }
 
 #[test]
-fn the_time_limit_means_term_then_kill() {
+fn time_limit_sends_term_then_kill() {
     let launcher = launcher(|peer| {
         assert_eq!([peer.hear(), peer.hear()], [Some(b'T'), Some(b'K')]);
         peer.end(Exit::Signal(9));
@@ -283,7 +283,7 @@ fn the_time_limit_means_term_then_kill() {
 }
 
 #[test]
-fn cancelling_means_kill_at_once() {
+fn cancel_sends_kill_at_once() {
     let cancel = CancelToken::new();
     let token = cancel.clone();
     let launcher = launcher(move |peer| {
@@ -301,7 +301,7 @@ fn cancelling_means_kill_at_once() {
     );
 }
 
-/// What signalfd(2) has for each of these signals.
+/// Returns a pipe with the records of signalfd(2) for these signals.
 fn signalled(signals: &[Signal]) -> OwnedFd {
     let (read, write) = rustix::pipe::pipe().unwrap();
     for signal in signals {
@@ -309,13 +309,13 @@ fn signalled(signals: &[Signal]) -> OwnedFd {
         record[..4].copy_from_slice(&(*signal as i32).to_ne_bytes());
         assert_eq!(rustix::io::write(&write, &record), Ok(128));
     }
-    // The end of a pipe would be news; a signalfd has none.
+    // The end of a pipe would be readable; a signalfd has no end.
     std::mem::forget(write);
     read
 }
 
 #[test]
-fn a_signal_is_passed_on_and_a_second_one_means_kill() {
+fn second_forwarded_signal_sends_kill() {
     for (signals, words) in [
         (vec![Signal::SIGINT], vec![vec![b'T', 2]]),
         (
@@ -364,7 +364,7 @@ fn a_signal_is_passed_on_and_a_second_one_means_kill() {
 }
 
 #[test]
-fn what_goes_wrong_is_an_error_that_says_so() {
+fn supervisor_failure_returns_specific_error() {
     let vanished = launcher(drop);
     assert_eq!(
         simple(&vanished).unwrap_err().to_string(),
@@ -394,7 +394,7 @@ fn what_goes_wrong_is_an_error_that_says_so() {
 }
 
 #[test]
-fn a_launcher_that_dies_is_noticed() {
+fn spawn_fails_when_launcher_is_gone() {
     let (here, there) = socketpair(
         AddressFamily::UNIX,
         SocketType::STREAM,
@@ -413,7 +413,7 @@ fn a_launcher_that_dies_is_noticed() {
 }
 
 #[test]
-fn the_kernels_limits_are_told_before_anything_is_sent() {
+fn line_over_kernel_limit_fails_before_request() {
     let launcher = launcher(drop);
     let try_line = |line: &str| {
         foreground(&launcher, LONG, &Slots::new(1), &CancelToken::new())
@@ -433,7 +433,7 @@ fn the_kernels_limits_are_told_before_anything_is_sent() {
 }
 
 #[test]
-fn dropping_the_job_is_heard_by_the_supervisor() {
+fn dropped_job_closes_supervisor_socket() {
     let (sender, receiver) = channel();
     let launcher = launcher(move |peer| sender.send(peer.hear()).unwrap());
     let job = launcher
@@ -445,8 +445,8 @@ fn dropping_the_job_is_heard_by_the_supervisor() {
     drop(control);
 }
 
-/// A launcher whose commands end when the test says so, and the way to say it.
-fn held() -> (Launcher, std::sync::mpsc::Receiver<Sender<()>>) {
+/// Returns a launcher whose commands end when the test releases them, and the channel to do so.
+fn launcher_with_release() -> (Launcher, std::sync::mpsc::Receiver<Sender<()>>) {
     let (started, starts) = channel();
     let launcher = launcher(move |peer| {
         let (release, released) = channel();
@@ -458,8 +458,8 @@ fn held() -> (Launcher, std::sync::mpsc::Receiver<Sender<()>>) {
 }
 
 #[test]
-fn more_commands_than_may_run_wait_for_their_turn() {
-    let (launcher, starts) = held();
+fn commands_over_limit_wait_for_slot() {
+    let (launcher, starts) = launcher_with_release();
     let running = Slots::new(1);
     thread::scope(|scope| {
         let call = |cancel: CancelToken, timeout, stages: Sender<Stage>| {
@@ -507,7 +507,7 @@ fn more_commands_than_may_run_wait_for_their_turn() {
 }
 
 #[test]
-fn ending_all_kills_what_runs_and_turns_away_who_waits() {
+fn end_all_kills_running_commands() {
     let launcher = launcher(|peer| {
         assert_eq!(peer.hear(), Some(b'K'));
         peer.end(Exit::Signal(9));
@@ -572,7 +572,7 @@ fn text(command: &Background, cursor: Option<u64>) -> (String, u64, u64) {
 }
 
 #[test]
-fn a_background_command_is_read_written_and_ended() {
+fn background_command_supports_read_write_end() {
     let launcher = launcher(|peer| {
         assert!(peer.request.stdin && peer.request.announce && peer.streams.len() == 3);
         peer.say(&Event::Started);
@@ -618,7 +618,7 @@ fn a_background_command_is_read_written_and_ended() {
 }
 
 #[test]
-fn half_a_character_waits_for_the_other_half() {
+fn incomplete_character_is_held_back_until_complete() {
     let (sender, receiver) = channel();
     let receiver = std::sync::Mutex::new(receiver);
     let launcher = launcher(move |peer| {
@@ -638,7 +638,7 @@ fn half_a_character_waits_for_the_other_half() {
 }
 
 #[test]
-fn at_its_time_limit_a_command_goes_on_in_the_background() {
+fn time_limit_hands_command_over_to_background() {
     let (sender, receiver) = channel();
     let receiver = std::sync::Mutex::new(receiver);
     let launcher = launcher(move |peer| {
@@ -665,7 +665,7 @@ fn at_its_time_limit_a_command_goes_on_in_the_background() {
         panic!("{waited:?}")
     };
     assert_eq!((running.len(), stderr), (0, Captured::default()));
-    // As much as there was until then.
+    // As much output as there was until then.
     let before = String::from_utf8(stdout.bytes).unwrap();
     assert_eq!(
         (command.seen(), command.id(), command.state()),
@@ -694,7 +694,7 @@ fn at_its_time_limit_a_command_goes_on_in_the_background() {
 }
 
 #[test]
-fn a_command_for_which_there_is_no_place_is_ended() {
+fn time_limit_without_background_slot_ends_command() {
     let launcher = launcher(|peer| {
         assert_eq!(peer.hear(), Some(b'T'));
         peer.end(Exit::Signal(15));
@@ -717,7 +717,7 @@ fn a_command_for_which_there_is_no_place_is_ended() {
 }
 
 #[test]
-fn background_commands_that_do_not_begin_or_vanish_say_why() {
+fn failed_background_command_reports_reason() {
     let all = backgrounds(1);
     let refused = launcher(|peer| {
         peer.say(&Event::Refused {
@@ -743,7 +743,7 @@ fn background_commands_that_do_not_begin_or_vanish_say_why() {
 }
 
 #[test]
-fn ended_background_commands_are_kept_for_a_while_and_all_end_together() {
+fn ended_background_commands_stay_listed() {
     let (sender, receiver) = channel();
     let launcher = launcher(move |peer| {
         peer.say(&Event::Started);
@@ -779,7 +779,7 @@ fn ended_background_commands_are_kept_for_a_while_and_all_end_together() {
     ));
 }
 
-fn plan_of_nothing() -> Plan {
+fn empty_plan() -> Plan {
     Plan {
         is_tried: true,
         journal: None,
@@ -804,7 +804,7 @@ fn plan_of_nothing() -> Plan {
 }
 
 fn greeting(answer: Option<Hello>) -> Result<Ready, LaunchError> {
-    let plan = plan_of_nothing();
+    let plan = empty_plan();
     let (here, there) = socketpair(
         AddressFamily::UNIX,
         SocketType::STREAM,
@@ -825,7 +825,7 @@ fn greeting(answer: Option<Hello>) -> Result<Ready, LaunchError> {
 }
 
 #[test]
-fn the_launcher_is_greeted_with_the_plan() {
+fn launcher_build_sends_plan() {
     let (tmp, gaps) = (Some("/scratch/tmp".into()), vec!["a gap".to_owned()]);
     let memory = Some(MemoryHold::Watch {
         reason: "no cgroup".to_owned(),
@@ -862,16 +862,16 @@ fn the_launcher_is_greeted_with_the_plan() {
     assert_eq!(cannot.to_string(), "unshare: not permitted");
     assert!(matches!(greeting(None), Err(LaunchError::Ended)));
     let missing = Launcher::begin(std::path::Path::new("/no/such/program"))
-        .and_then(|launcher| launcher.build(&plan_of_nothing()));
+        .and_then(|launcher| launcher.build(&empty_plan()));
     assert!(matches!(missing, Err(LaunchError::Start(_))));
-    // A program that knows nothing of all this.
+    // A program that does not know the protocol.
     let other = Launcher::begin(std::path::Path::new("/bin/true"))
-        .and_then(|launcher| launcher.build(&plan_of_nothing()));
+        .and_then(|launcher| launcher.build(&empty_plan()));
     assert!(matches!(other, Err(LaunchError::Ended)), "{other:?}");
 }
 
 #[test]
-fn nobody_waits_for_a_launcher_that_only_tidies_up() {
+fn launcher_end_does_not_wait_for_cleanup() {
     let (here, there) = socketpair(
         AddressFamily::UNIX,
         SocketType::STREAM,
@@ -890,7 +890,7 @@ fn nobody_waits_for_a_launcher_that_only_tidies_up() {
     let pid = nix::unistd::Pid::from_raw(child.id().cast_signed());
     let launcher = Launcher::over(here, Some(child));
     let commands = std::thread::spawn(move || {
-        // It hears that there is no server any more, and ends its commands.
+        // The launcher sees that the server is gone, and ends its commands.
         assert_eq!(rustix::io::read(&there, &mut [0; 8]), Ok(0));
     });
     launcher.end();

@@ -1,5 +1,5 @@
-//! Gives a replacement what the old file had: owner, extended attributes (access control lists
-//! among them), mode.
+//! Copies the attributes of the old file to its replacement: owner, extended attributes (including
+//! access control lists) and mode.
 
 use std::ffi::CString;
 use std::os::fd::AsFd;
@@ -14,17 +14,17 @@ use rustix::io::Errno;
 
 use super::error::FsError;
 
-/// What the kernel too takes away from a file when it is written, or what vouches for bytes that
-/// are not there any more.
+/// Attributes that are not copied: the kernel drops them on a write, or they certify the old
+/// content.
 const NOT_KEPT: [&[u8]; 3] = [b"security.capability", b"security.ima", b"security.evm"];
 
 /// Largest list of names, and largest value (xattr(7)).
 const MAX_BYTES: usize = 64 * 1024;
 
-/// Copies owner, extended attributes and mode from `old` (whose status is `stat`) to `new`.
+/// Copies owner, extended attributes and mode from `old` (whose metadata is `stat`) to `new`.
 ///
-/// Setuid and setgid are dropped, as write(2) drops them: new bytes must not run with an old file's
-/// rights. Fails with `CannotKeep` where something cannot be kept.
+/// Drops setuid and setgid bits, like write(2): new content must not run with the old file's
+/// privileges. Fails with `CannotKeep` if an attribute cannot be copied.
 pub(super) fn keep(
     old: impl AsFd,
     stat: &Stat,
@@ -44,8 +44,8 @@ pub(super) fn keep(
     }
     let kept = names(&old).map_err(|errno| cannot("list of extended attributes", errno))?;
     for name in names(&new).unwrap_or_default() {
-        // An inherited default list, for example. What cannot be removed is set below, or was the
-        // kernel's own wish.
+        // Inherited attributes, such as a default list. Those that cannot be removed are
+        // overwritten below, or required by the kernel.
         if !kept.contains(&name) {
             let _ = fremovexattr(&new, name.as_c_str());
         }
@@ -62,7 +62,7 @@ pub(super) fn keep(
         };
         let value = value(&old, name).map_err(failed)?;
         if let Err(errno) = fsetxattr(&new, name.as_c_str(), &value, XattrFlags::empty())
-            // The same label that the system has given to both is as good as copied.
+            // The system may have given both files the same label.
             && self::value(&new, name) != Ok(value)
         {
             return Err(failed(errno));

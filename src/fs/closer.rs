@@ -1,5 +1,5 @@
-//! Closes files that have no name any more on a thread of its own: only then the filesystem frees
-//! their blocks, which takes ext4 a quarter of the time of an edit.
+//! Closes unlinked files on a separate thread. The filesystem frees their blocks at that time,
+//! which takes a quarter of an edit's time on ext4.
 
 use std::os::fd::OwnedFd;
 use std::sync::OnceLock;
@@ -8,7 +8,7 @@ use std::thread;
 
 use crate::limits::MAX_CLOSED_ASIDE;
 
-/// Closes a file soon; at once, if many wait for it already or no thread can be had.
+/// Closes a file soon; at once, if the queue is full or no thread can be started.
 pub(super) fn close(file: OwnedFd) {
     static CLOSER: OnceLock<Option<SyncSender<OwnedFd>>> = OnceLock::new();
     let closer = CLOSER.get_or_init(|| {

@@ -1,8 +1,8 @@
-//! Gives replacements that lie ready their names: all of them, or none.
+//! Gives prepared replacements their names: all of them, or none.
 //!
-//! Other servers are kept away by a lock on the directory. Other programs know no lock: one may
-//! give the name to a file of its own, or write to the old file. So the names are exchanged, and
-//! what came out is looked at. If it is not what was expected, it gets its name back.
+//! A lock on the directory keeps other servers out. Other programs do not use it: one may rename
+//! its own file to the name, or write to the old file. So the names are exchanged, and the old file
+//! is examined. If it is not the expected one, it gets its name back.
 
 use std::ffi::OsString;
 use std::os::fd::{AsFd, OwnedFd};
@@ -29,12 +29,12 @@ use super::original::{Original, Stamp, copy, digest};
 use super::read::reader_of;
 use super::temp::{Privacy, Temp};
 
-/// A replacement that lies ready under a temporary name. Dropping it leaves everything as it was.
+/// A replacement under a temporary name. Dropping it leaves everything unchanged.
 #[derive(Debug)]
 #[must_use = "nothing is replaced until it is committed"]
 pub struct Prepared<'a> {
     pub(super) changes: &'a Changes<'a>,
-    /// The true path.
+    /// Real path of the target.
     pub(super) place: PathBuf,
     pub(super) temp: Temp,
     pub(super) name: OsString,
@@ -44,19 +44,19 @@ pub struct Prepared<'a> {
     pub(super) rules: Arc<Rules>,
 }
 
-/// The time of the last change of a replacement.
+/// Policy on the mtime of a replacement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Dating {
-    /// Later than that of the file that it replaces: who goes by it sees the change.
+pub(super) enum MtimePolicy {
+    /// Later than the mtime of the old file, so that tools that compare times see the change.
     Later,
-    /// What it was set to.
-    Kept,
+    /// The time that was set before.
+    AsSet,
 }
 
-/// Replaces all these files or none. Fails with `Changed`, and changes nothing, if one is not what
-/// it was.
+/// Replaces all these files or none. Fails with `Changed`, without changes, if one is not the
+/// expected version.
 ///
-/// `held` are locks on all their directories; without it they are locked here.
+/// `held` are locks on all their directories; if `None`, they are locked here.
 pub fn commit_all(prepared: Vec<Prepared<'_>>, held: Option<&DirLocks>) -> Result<(), FsError> {
     let mut prepared = prepared;
     for one in &mut prepared {
@@ -70,10 +70,10 @@ pub fn commit_all(prepared: Vec<Prepared<'_>>, held: Option<&DirLocks>) -> Resul
                 .map(|one| (one.temp.dir().as_ref(), one.shown.as_path())),
         )?),
     };
-    // All before the first change: of a file with two names among them the change of one shows at
+    // All before the first change: with two links to the same file, a change of one is visible at
     // the other.
     for one in &prepared {
-        one.look()?;
+        one.check_version()?;
     }
     let mut done = Vec::with_capacity(prepared.len());
     let mut outcome = Ok(());
@@ -89,10 +89,10 @@ pub fn commit_all(prepared: Vec<Prepared<'_>>, held: Option<&DirLocks>) -> Resul
     if outcome.is_ok()
         && let Some(one) = done.iter().find(|one| one.is_wanted())
     {
-        outcome = Err(one.prepared.changed());
+        outcome = Err(one.prepared.changed_error());
     }
     let Err(mut failure) = outcome else {
-        // The old files go without it.
+        // The old files are removed without the lock.
         drop(own);
         done.into_iter().for_each(Committed::finish);
         return Ok(());
@@ -114,21 +114,25 @@ pub fn commit_all(prepared: Vec<Prepared<'_>>, held: Option<&DirLocks>) -> Resul
 }
 
 impl<'a> Prepared<'a> {
-    /// Gives the file its name, whatever is there: one rename.
-    pub(super) fn overwrite(self, held: Option<&DirLocks>, dating: Dating) -> Result<(), FsError> {
+    /// Gives the file its name with a single rename, replacing any existing file.
+    pub(super) fn overwrite(
+        self,
+        held: Option<&DirLocks>,
+        dating: MtimePolicy,
+    ) -> Result<(), FsError> {
         let dir = Arc::clone(self.temp.dir());
         let _own = self.lock_if_readable(held)?;
-        if dating == Dating::Later
-            && let Some(there) = self.there()
+        if dating == MtimePolicy::Later
+            && let Some(there) = self.current_stat()
         {
             self.temp.date_after(Some(&there), &self.shown)?;
         }
-        self.loses()?;
-        // What was there stays at hand until it is known where the directory lies.
+        self.record_loss()?;
+        // The old file is kept until the final place of the directory is known.
         if let Some(old) = &self.old {
             let _ = flock(&old.file, FlockOperation::NonBlockingLockExclusive);
         }
-        self.given(|mut own| {
+        self.give_name(|mut own| {
             let renamed = |how| renameat_with(&dir, own.temp.name(), &dir, &own.name, how);
             match renamed(RenameFlags::EXCHANGE) {
                 Ok(()) => {
@@ -139,17 +143,17 @@ impl<'a> Prepared<'a> {
                         own.give_back(true)?;
                         return Err(own.failed(Errno::ISDIR));
                     }
-                    return Ok(own.committed(Undo::Exchange));
+                    return Ok(own.committed(RevertMethod::Exchange));
                 }
                 Err(Errno::NOENT) if renamed(RenameFlags::NOREPLACE).is_ok() => {
-                    return Ok(own.committed(Undo::Remove));
+                    return Ok(own.committed(RevertMethod::Remove));
                 }
                 Err(_) => {}
             }
             let undo = if own.old.is_some() {
-                Undo::Rewrite
+                RevertMethod::Rewrite
             } else {
-                Undo::Remove
+                RevertMethod::Remove
             };
             renameat(&dir, own.temp.name(), &dir, &own.name).map_err(|errno| own.failed(errno))?;
             own.temp.disarm();
@@ -158,9 +162,9 @@ impl<'a> Prepared<'a> {
         .map(Committed::finish)
     }
 
-    /// Gives the name. Takes it back if the directory was moved meanwhile to where the name is
-    /// refused.
-    fn given(
+    /// Gives the file its name. Reverts that if the directory was moved meanwhile to a place where
+    /// the name is refused.
+    fn give_name(
         self,
         commit: impl FnOnce(Self) -> Result<Committed<'a>, FsError>,
     ) -> Result<Committed<'a>, FsError> {
@@ -179,7 +183,7 @@ impl<'a> Prepared<'a> {
         give(may, || commit(self), Committed::withdraw)
     }
 
-    /// Gives the file its name if nothing has that.
+    /// Gives the file its name if that is unused.
     pub(super) fn create(self, held: Option<&DirLocks>) -> Result<(), FsError> {
         let _own = self.lock_if_readable(held)?;
         self.temp.date_after(None, &self.shown)?;
@@ -194,7 +198,7 @@ impl<'a> Prepared<'a> {
         }
     }
 
-    /// While the old file is looked at and replaced nobody begins to write to it.
+    /// Prevents new writers of the old file while it is examined and replaced.
     pub(super) fn keep_writers_out(&mut self) -> Result<(), FsError> {
         let (Some(old), Some(expected)) = (&mut self.old, &self.expected) else {
             return Ok(());
@@ -202,33 +206,32 @@ impl<'a> Prepared<'a> {
         old.leased = keep_writers_out(&old.file, &self.shown)?;
         match expected.content {
             Some(content) if digest(&mut reader_of(old.file.as_fd()), &self.shown)? != content => {
-                Err(self.changed())
+                Err(self.changed_error())
             }
             _ => Ok(()),
         }
     }
 
-    /// Whether the name still stands for what is to be replaced; then the replacement is made later
-    /// than that.
-    fn look(&self) -> Result<(), FsError> {
+    /// Fails unless the name still belongs to the expected version; then dates the replacement
+    /// later than that.
+    fn check_version(&self) -> Result<(), FsError> {
         if self.old.is_none() {
             return Ok(());
         }
-        let there = self.there().ok_or_else(|| self.changed())?;
+        let there = self.current_stat().ok_or_else(|| self.changed_error())?;
         if self
             .expected
             .as_ref()
             .is_some_and(|expected| !expected.is(&there))
         {
-            return Err(self.changed());
+            return Err(self.changed_error());
         }
         self.temp.date_after(Some(&there), &self.shown)
     }
 
-    /// Replaces the file and keeps the old one under the temporary name as long as the result
-    /// lives.
+    /// Replaces the file. The old one keeps the temporary name as long as the result lives.
     pub(super) fn commit(self) -> Result<Committed<'a>, FsError> {
-        self.given(Self::exchange)
+        self.give_name(Self::exchange)
     }
 
     fn exchange(mut self) -> Result<Committed<'a>, FsError> {
@@ -241,15 +244,14 @@ impl<'a> Prepared<'a> {
                 &self.name,
                 RenameFlags::NOREPLACE,
             ) {
-                Ok(()) => Ok(self.committed(Undo::Remove)),
-                Err(Errno::EXIST) => Err(self.changed()),
-                Err(Errno::INVAL | Errno::NOSYS) => self.rename_over(Undo::Remove),
+                Ok(()) => Ok(self.committed(RevertMethod::Remove)),
+                Err(Errno::EXIST) => Err(self.changed_error()),
+                Err(Errno::INVAL | Errno::NOSYS) => self.rename_over(RevertMethod::Remove),
                 Err(errno) => Err(self.failed(errno)),
             };
         };
-        self.loses()?;
-        // For the time that the old file bears a temporary name: no sweep may take it for left
-        // over.
+        self.record_loss()?;
+        // Locked while the old file has a temporary name, so that no sweep removes it.
         let _ = flock(&old.file, FlockOperation::NonBlockingLockExclusive);
         match renameat_with(
             &dir,
@@ -259,30 +261,30 @@ impl<'a> Prepared<'a> {
             RenameFlags::EXCHANGE,
         ) {
             Ok(()) => {}
-            Err(Errno::NOENT) => return Err(self.changed()),
-            // Filesystems without exchange, NFS for one: the old bytes stay reachable by the open
-            // handle.
-            Err(Errno::INVAL | Errno::NOSYS) => return self.rename_over(Undo::Rewrite),
+            Err(Errno::NOENT) => return Err(self.changed_error()),
+            // Filesystems without exchange, such as NFS: the old content is still accessible
+            // through the descriptor.
+            Err(Errno::INVAL | Errno::NOSYS) => return self.rename_over(RevertMethod::Rewrite),
             Err(errno) => return Err(self.failed(errno)),
         }
         if let Some(expected) = &self.expected {
             let swapped = statat(&dir, self.temp.name(), AtFlags::SYMLINK_NOFOLLOW);
             if !swapped.is_ok_and(|stat| expected.is_content_of(&stat)) {
                 self.give_back(true)?;
-                return Err(self.changed());
+                return Err(self.changed_error());
             }
         }
-        Ok(self.committed(Undo::Exchange))
+        Ok(self.committed(RevertMethod::Exchange))
     }
 
-    /// Gives the name back to what bears the temporary name. Whether this file has left the name:
-    /// others may have put there something newer than both, and then that has it.
+    /// Gives the name back to the file with the temporary name. Returns false if a newer file of
+    /// another program has the name now.
     ///
-    /// One exchange does it if it brings this file out again. If it brings out another, that is
-    /// newer than what has the name now, and the two are exchanged; so on, until what comes out is
-    /// what was put in the time before.
+    /// Usually one exchange suffices, which returns the replacement. If it returns another file,
+    /// that is newer than the file that just got the name, so the two are exchanged again. This
+    /// repeats until an exchange returns the file put in before.
     ///
-    /// A name that nothing has any more is given again only if it `may_be_new`.
+    /// An unused name is only taken again if `may_be_new`.
     pub(super) fn give_back(&mut self, may_be_new: bool) -> Result<bool, FsError> {
         let dir = Arc::clone(self.temp.dir());
         let id = |stat: Stat| -> Id { (stat.st_dev, stat.st_ino) };
@@ -295,7 +297,7 @@ impl<'a> Prepared<'a> {
             match exchanged(&self.temp, RenameFlags::EXCHANGE) {
                 Ok(()) if put_in.is_ok() && out(&self.temp) == put_in => return Ok(put_in == own),
                 Ok(()) => put_in = putting,
-                // Nothing has the name any more.
+                // The name is unused now.
                 Err(Errno::NOENT) if may_be_new => {
                     match exchanged(&self.temp, RenameFlags::NOREPLACE) {
                         Ok(()) => {
@@ -316,22 +318,22 @@ impl<'a> Prepared<'a> {
         })
     }
 
-    /// Whatever has the name is kept.
-    fn loses(&self) -> Result<(), FsError> {
+    /// Records the loss of the file that now has the name.
+    fn record_loss(&self) -> Result<(), FsError> {
         self.changes
             .makes_way(self.temp.dir().as_fd(), &self.place)
             .map_err(FsError::of_journal(&self.shown))
     }
 
-    fn rename_over(mut self, undo: Undo) -> Result<Committed<'a>, FsError> {
-        let there = self.there();
+    fn rename_over(mut self, undo: RevertMethod) -> Result<Committed<'a>, FsError> {
+        let there = self.current_stat();
         let is_expected = match (&self.expected, &self.old) {
             (Some(expected), _) => there.is_some_and(|there| expected.is_content_of(&there)),
             (None, Some(_)) => true,
             (None, None) => there.is_none(),
         };
         if !is_expected {
-            return Err(self.changed());
+            return Err(self.changed_error());
         }
         renameat(
             self.temp.dir(),
@@ -344,8 +346,8 @@ impl<'a> Prepared<'a> {
         Ok(self.committed(undo))
     }
 
-    fn committed(mut self, undo: Undo) -> Committed<'a> {
-        if undo == Undo::Remove {
+    fn committed(mut self, undo: RevertMethod) -> Committed<'a> {
+        if undo == RevertMethod::Remove {
             self.temp.disarm();
         }
         Committed {
@@ -354,12 +356,12 @@ impl<'a> Prepared<'a> {
         }
     }
 
-    /// What has the name now.
-    fn there(&self) -> Option<Stat> {
+    /// Returns the metadata of the file that now has the name.
+    fn current_stat(&self) -> Option<Stat> {
         statat(self.temp.dir(), &self.name, AtFlags::SYMLINK_NOFOLLOW).ok()
     }
 
-    fn changed(&self) -> FsError {
+    fn changed_error(&self) -> FsError {
         FsError::Changed {
             path: self.shown.clone(),
         }
@@ -371,26 +373,27 @@ impl<'a> Prepared<'a> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Undo {
+enum RevertMethod {
     /// The file is new: remove it.
     Remove,
-    /// The old file bears the temporary name: give it its name back.
+    /// The old file has the temporary name: give it its name back.
     Exchange,
-    /// The old file has no name any more: write its bytes again.
+    /// The old file has no name: write its content again.
     Rewrite,
 }
 
-/// A replacement that can still be taken back; dropping it lets go of the old file.
+/// A replacement that can still be reverted; dropping it releases the old file.
 #[derive(Debug)]
 pub(super) struct Committed<'a> {
     prepared: Prepared<'a>,
-    undo: Undo,
+    undo: RevertMethod,
 }
 
 impl Committed<'_> {
-    /// Whether a program waits to write to the old file: what it writes would be lost with it.
+    /// Returns true if a program waits to write to the old file: its changes would be lost with the
+    /// file.
     pub(super) fn is_wanted(&self) -> bool {
-        self.undo == Undo::Exchange
+        self.undo == RevertMethod::Exchange
             && self
                 .prepared
                 .old
@@ -398,10 +401,10 @@ impl Committed<'_> {
                 .is_some_and(|old| old.leased && !is_lease_undisturbed(old.file.as_fd()))
     }
 
-    /// Takes the name from a file that may not have it. If another program moved that file aside,
-    /// the old file stays without the name.
+    /// Removes the name from a file that must not have it. If another program moved that file
+    /// aside, the name stays unused.
     fn withdraw(mut self) -> Result<(), FsError> {
-        let taken = if self.undo == Undo::Exchange {
+        let taken = if self.undo == RevertMethod::Exchange {
             self.prepared.give_back(false)
         } else {
             self.take_back()
@@ -409,20 +412,20 @@ impl Committed<'_> {
         taken.map(drop)
     }
 
-    /// Lets go of the old file for good.
+    /// Removes the old file for good.
     fn finish(mut self) {
         let Some(old) = self.prepared.old.take() else {
             return;
         };
-        // First its name.
+        // The name first.
         drop(self);
         closer::close(old.file);
     }
 
-    /// Puts the old file back, under its own identity where the filesystem can exchange names.
-    /// `false` if another program has put something else there meanwhile, which stays.
+    /// Restores the old file, with its inode if the filesystem can exchange names. Returns `false`
+    /// if another program has put a different file there meanwhile, which stays.
     pub(super) fn take_back(mut self) -> Result<bool, FsError> {
-        if self.undo == Undo::Exchange {
+        if self.undo == RevertMethod::Exchange {
             return self.prepared.give_back(true);
         }
         let Prepared {
@@ -436,12 +439,12 @@ impl Committed<'_> {
         let ours = fstat(temp.file()).map_err(failed)?;
         if self
             .prepared
-            .there()
+            .current_stat()
             .is_none_or(|there| (ours.st_dev, ours.st_ino) != (there.st_dev, there.st_ino))
         {
             return Ok(false);
         }
-        match old.as_ref().filter(|_| self.undo == Undo::Rewrite) {
+        match old.as_ref().filter(|_| self.undo == RevertMethod::Rewrite) {
             Some(old) => rewrite(temp.dir(), name, old, shown)?,
             None => unlinkat(temp.dir(), name, AtFlags::empty()).map_err(failed)?,
         }

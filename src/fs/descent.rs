@@ -1,8 +1,8 @@
-//! Goes through a tree in order, without recursion and with a bounded number of open directories.
+//! Ordered traversal of a tree, without recursion and with a limited number of open directories.
 //!
-//! Only the deepest directories stay open. A shallower one is opened again through `..` of its
-//! child, and only taken if it is the same directory as before: a rename meanwhile ends the
-//! descent, it cannot redirect it.
+//! Only the deepest directories stay open. A shallower one is reopened through `..` of its child,
+//! and only used if it is the same directory as before. So a concurrent rename ends the traversal,
+//! but cannot redirect it.
 #![expect(clippy::disallowed_methods, reason = "fs is the disk door")]
 
 use std::ffi::{OsStr, OsString};
@@ -18,9 +18,9 @@ use crate::policy::{Id, Rules};
 use super::dir::{DirEntry, LIST, list, open_below};
 
 pub(super) enum Step {
-    /// Something in the current directory.
+    /// An entry of the current directory.
     Entry(DirEntry),
-    /// A directory is done; the current one is its parent again. Its name.
+    /// The end of a directory, with its name; its parent is the current one again.
     Left(OsString),
 }
 
@@ -36,14 +36,14 @@ pub(super) struct Descent {
 }
 
 impl Descent {
-    /// Starts in an open directory, whose position must be at its beginning.
+    /// Starts in an open directory, whose file offset must be at the beginning.
     pub(super) fn new(top: OwnedFd) -> Result<Self, Errno> {
         let mut descent = Self { frames: Vec::new() };
         descent.push(top, OsString::new())?;
         Ok(descent)
     }
 
-    /// The next thing; nothing when the top directory is done.
+    /// Returns the next step; `None` at the end of the top directory.
     pub(super) fn step(&mut self) -> Result<Option<Step>, Errno> {
         let Some(frame) = self.frames.last_mut() else {
             return Ok(None);
@@ -75,13 +75,13 @@ impl Descent {
             .ok_or(Errno::BADF)
     }
 
-    /// How many directories below the top one the current one is.
+    /// Returns the depth of the current directory below the top one.
     pub(super) fn depth(&self) -> usize {
         self.frames.len().saturating_sub(1)
     }
 
-    /// Opens a directory in the current one, following nothing, and goes on there if `allowed` says
-    /// so. EXDEV if it is on a filesystem of the kernel's own.
+    /// Opens a directory in the current one without following links, and enters it if `allowed`
+    /// returns true. Fails with EXDEV if it is on a pseudo filesystem of the kernel.
     pub(super) fn enter(
         &mut self,
         name: &OsStr,

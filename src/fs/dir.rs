@@ -1,4 +1,4 @@
-//! Lists one directory.
+//! Lists a directory.
 #![expect(clippy::disallowed_methods, reason = "fs is the disk door")]
 
 use std::ffi::{OsStr, OsString};
@@ -19,14 +19,14 @@ use super::info::{Info, info_of};
 use super::read::OpenFile;
 use super::version::Version;
 
-/// One entry of a directory.
+/// Entry of a directory.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DirEntry {
-    /// Its name, any bytes but `/` and NUL.
+    /// Name: any bytes but `/` and NUL.
     pub name: OsString,
-    /// What it is; a link is a link.
+    /// File type; links are not followed.
     pub kind: Kind,
-    /// Its number as the directory has it (`getdents64(2)`).
+    /// Inode number from the directory (`getdents64(2)`).
     pub inode: u64,
 }
 
@@ -41,11 +41,11 @@ const READ_FILE: OFlags = OFlags::RDONLY
     .union(OFlags::NOCTTY)
     .union(OFlags::CLOEXEC);
 
-/// All entries but what is hidden, sorted by the bytes of their names.
+/// Returns all entries that are not hidden, sorted by the bytes of their names.
 pub fn entries(dir: &Checked<Read>) -> Result<Vec<DirEntry>, FsError> {
     let failed = |errno| FsError::of(dir.shown(), "list", errno);
-    // A handle of its own: the position in a directory belongs to the open file, and two listings
-    // would share it.
+    // A separate open file description: it holds the position in the directory, which two listings
+    // would share.
     let own = openat(dir, ".", LIST, Mode::empty()).map_err(failed)?;
     let mut entries = list(&own).map_err(failed)?;
     let is_hidden = |entry: &DirEntry| {
@@ -62,9 +62,10 @@ pub fn entries(dir: &Checked<Read>) -> Result<Vec<DirEntry>, FsError> {
     Ok(entries)
 }
 
-/// Metadata of one entry of a directory; a link is not followed.
+/// Returns the metadata of one entry of a directory; links are not followed.
 ///
-/// `name` is one name: anything else is `NotFound`, as no entry can be called so.
+/// `name` is a single component. Anything else is `NotFound`, because no entry can have such a
+/// name.
 pub fn entry_info(dir: &Checked<Read>, name: &OsStr) -> Result<Info, FsError> {
     let shown = dir.shown().join(name);
     if matches!(name.as_bytes(), b"" | b"." | b"..") || name.as_bytes().contains(&b'/') {
@@ -73,7 +74,8 @@ pub fn entry_info(dir: &Checked<Read>, name: &OsStr) -> Result<Info, FsError> {
     info_of(dir, name, AtFlags::empty(), &shown)
 }
 
-/// Everything in an open directory, from where its position is, in the order of the filesystem.
+/// Returns all entries of an open directory from its file offset on, in the order of the
+/// filesystem.
 pub(super) fn list(dir: &OwnedFd) -> Result<Vec<DirEntry>, Errno> {
     let mut found = Vec::new();
     each_entry(dir, &mut Vec::new(), |entry| {
@@ -88,16 +90,16 @@ pub(super) fn list(dir: &OwnedFd) -> Result<Vec<DirEntry>, Errno> {
     Ok(found)
 }
 
-/// An entry as a directory gives it.
+/// Entry as returned by the kernel.
 pub(super) struct RawEntry<'a> {
     pub(super) name: &'a [u8],
     pub(super) kind: Kind,
     pub(super) inode: u64,
-    /// The filesystem did not say what it is, so it was asked itself.
+    /// `true` if the directory did not contain the file type, which required a stat.
     pub(super) was_asked: bool,
 }
 
-/// Visits what is in an open directory, from where its position is. `buffer` is for the kernel.
+/// Visits the entries of an open directory from its file offset on. `buffer` is used by the kernel.
 pub(super) fn each_entry(
     dir: &OwnedFd,
     buffer: &mut Vec<u8>,
@@ -132,7 +134,7 @@ pub(super) fn each_entry(
     Ok(())
 }
 
-/// Whether an entry of this directory, as the directory gives it, is hidden; `place` is its own.
+/// Returns true if an entry of this directory is hidden; `place` returns its path.
 pub(super) fn is_hidden(
     rules: &Rules,
     dir: impl AsFd,
@@ -151,12 +153,12 @@ pub(super) fn is_hidden(
             .is_ok_and(|stat| rules.is_hidden((stat.st_dev, stat.st_ino)))
 }
 
-/// Opens a directory in another one, following nothing. EXDEV if it is on a filesystem of the
-/// kernel's own.
+/// Opens a subdirectory without following links. Fails with EXDEV if it is on a pseudo filesystem
+/// of the kernel.
 pub(super) fn open_below(rules: &Rules, dir: impl AsFd, name: &[u8]) -> Result<OwnedFd, Errno> {
     let name = OsStr::from_bytes(name);
     match openat2(&dir, name, LIST, Mode::empty(), ResolveFlags::NO_XDEV) {
-        // Something is mounted there, or openat2 is not to be had.
+        // A mount point, or openat2 is not available.
         Err(Errno::XDEV | Errno::NOSYS | Errno::PERM | Errno::AGAIN) => {}
         opened => return opened,
     }
@@ -168,22 +170,20 @@ pub(super) fn open_below(rules: &Rules, dir: impl AsFd, name: &[u8]) -> Result<O
     }
 }
 
-/// Whether this is where something hidden was, whatever is there now; where it cannot be known, it
-/// is.
+/// Returns true if a hidden path had this name, whatever has it now; also if that is unknown.
 pub(super) fn is_home(rules: &Rules, dir: impl AsFd, name: &[u8]) -> bool {
     rules.is_home(name, || {
         fstat(&dir).ok().map(|stat| (stat.st_dev, stat.st_ino))
     })
 }
 
-/// Which version of a regular file an entry is at this moment.
+/// Returns the current version of an entry, if it is a regular file.
 pub(super) fn version_of(dir: impl AsFd, name: &OsStr) -> Option<Version> {
     let stat = statat(dir, name, AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT).ok()?;
     (FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile).then(|| Version::of(&stat))
 }
 
-/// Opens an entry if it is a regular file, without waiting for anything and without following a
-/// link.
+/// Opens an entry if it is a regular file, without blocking and without following links.
 pub(super) fn open_file(dir: impl AsFd, name: &OsStr) -> Result<OpenFile, Errno> {
     let handle = openat(dir, name, READ_FILE, Mode::empty())?;
     let stat = fstat(&handle)?;

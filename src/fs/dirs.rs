@@ -1,4 +1,4 @@
-//! Makes directories, one name at a time below an open one.
+//! Creates directories, one component at a time below an open one.
 #![expect(clippy::disallowed_methods, reason = "fs is the disk door")]
 
 use std::ffi::OsString;
@@ -21,8 +21,8 @@ pub(super) const ENTER: OFlags = OFlags::PATH
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
-/// Makes a directory and its missing parents, as `mkdir -p`. Returns how many were made: none if it
-/// was there.
+/// Creates a directory and its missing parents, like `mkdir -p`. Returns the number of created
+/// directories: 0 if it existed.
 pub fn create_dir(changes: &Changes<'_>, dir: &Checked<NewDir>) -> Result<usize, FsError> {
     make_below(
         (changes, dir.rules()),
@@ -33,8 +33,8 @@ pub fn create_dir(changes: &Changes<'_>, dir: &Checked<NewDir>) -> Result<usize,
     .map(|(_, made)| made)
 }
 
-/// Makes and enters `names` below `dir`, which lead to `place`. A link that appears on the way is
-/// an error, never a way.
+/// Creates and enters `names` below `dir`, which lead to `place`. A link on the way is an error,
+/// and never followed.
 pub(super) fn make_below(
     (changes, rules): (&Changes<'_>, &Rules),
     dir: &Arc<OwnedFd>,
@@ -55,11 +55,11 @@ pub(super) fn make_below(
         let may = || rules.may_change(&at, name).map(drop).map_err(misplaced);
         let make = || match mkdirat(&at, name, Mode::RWXU | Mode::RWXG | Mode::RWXO) {
             Ok(()) => Ok(true),
-            // Somebody else made it: all the same, if it is a directory.
+            // Somebody else has created it, which is fine for a directory.
             Err(Errno::EXIST) => Ok(false),
             Err(errno) => Err(FsError::of(shown, "make the directories of", errno)),
         };
-        // What others have put into it meanwhile is theirs.
+        // Entries of others in it stay.
         let remove = |is_new: bool| {
             if is_new {
                 let _ = unlinkat(&at, name, AtFlags::REMOVEDIR);
@@ -73,14 +73,14 @@ pub(super) fn make_below(
     Ok((at, made))
 }
 
-/// Whether `below`, without `..` in it, leads from an open directory to a directory, through
-/// directories alone.
+/// Returns true if `below`, a path without `..`, leads from an open directory to a directory,
+/// through directories only.
 pub fn is_plain_way(start: &Checked<Read>, below: &[u8]) -> bool {
     reopen(start, below).is_ok()
 }
 
-/// Opens a directory that was seen below `start`, following nothing, however deep it lies: a system
-/// call for each 4 KB of path.
+/// Opens a directory below `start` without following links, at any depth: one system call per 4 KB
+/// of path.
 pub(super) fn reopen(start: impl AsFd, below: &[u8]) -> Result<OwnedFd, Errno> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     let mut at = openat(start, ".", ENTER, Mode::empty())?;
@@ -91,7 +91,7 @@ pub(super) fn reopen(start: impl AsFd, below: &[u8]) -> Result<OwnedFd, Errno> {
             Some(most) => memchr::memrchr(b'/', most).ok_or(Errno::NAMETOOLONG)?,
         };
         at = match openat2(&at, &rest[..length], ENTER, Mode::empty(), resolve) {
-            // Raced by a rename, or not known here: name by name it always works.
+            // Raced by a rename, or not supported: component by component always works.
             Err(Errno::AGAIN | Errno::NOSYS | Errno::PERM) => enter_each(at, &rest[..length])?,
             opened => opened?,
         };

@@ -1,4 +1,4 @@
-//! What can go wrong on the disk, said with the path as the agent spelt it.
+//! Errors of file operations, with the path as the agent spelled it.
 
 use std::borrow::Cow;
 use std::io;
@@ -11,222 +11,222 @@ use crate::journal::JournalError;
 use crate::limits::{MAX_GITIGNORE_BYTES, MAX_GITIGNORE_RULES};
 use crate::policy::{Cause, Kind, Misplaced, Quoted, way_past};
 
-/// Why a file operation failed. Unless a variant says otherwise, nothing was changed.
+/// Reason why a file operation failed. Unless a variant says otherwise, nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum FsError {
-    /// Nothing there (any more).
+    /// The path does not exist.
     #[error("{} does not exist", Quoted(.path))]
     NotFound {
-        /// The absolute path.
+        /// Absolute path.
         path: PathBuf,
     },
-    /// More bytes than the caller wants.
+    /// The file has more bytes than the caller accepts.
     #[error("{} has {bytes} bytes, and at most {cap} can be read at once", Quoted(.path))]
     TooLarge {
-        /// The absolute path.
+        /// Absolute path.
         path: PathBuf,
-        /// Its size, or how much of it was seen when it grew.
+        /// Size, or the number of bytes read from a growing file.
         bytes: u64,
-        /// The largest size allowed.
+        /// Largest size allowed.
         cap: u64,
     },
-    /// There is not enough memory to hold it.
+    /// There is not enough memory for the content.
     #[error("{} cannot be held: {source}", Quoted(.path))]
     Memory {
-        /// The absolute path.
+        /// Absolute path.
         path: PathBuf,
         source: Exhausted,
     },
-    /// Rules that would take too much memory and time.
+    /// The rules would take too much memory and time.
     #[error(
         "{} is not obeyed, and nothing was searched: it has more than {MAX_GITIGNORE_RULES} rules or {MAX_GITIGNORE_BYTES} bytes",
         Quoted(.path)
     )]
     TooManyRules {
-        /// The absolute path of the `.gitignore`.
+        /// Absolute path of the `.gitignore`.
         path: PathBuf,
     },
-    /// A file was wanted.
+    /// A directory instead of a file.
     #[error("{} is a directory, not a file", Quoted(.path))]
     IsDirectory {
-        /// The absolute path.
+        /// Absolute path.
         path: PathBuf,
     },
-    /// A directory was wanted.
+    /// A file instead of a directory.
     #[error("{} is not a directory, or goes through something that is not", Quoted(.path))]
     NotADirectory {
-        /// The absolute path.
+        /// Absolute path.
         path: PathBuf,
     },
-    /// A named pipe, a socket, a device, or a link that appeared meanwhile.
+    /// A FIFO, a socket, a device, or a link that appeared meanwhile.
     #[error("{} is a {kind}, not a regular file", Quoted(.path))]
     Special {
-        /// The absolute path.
+        /// Absolute path.
         path: PathBuf,
         kind: Kind,
     },
-    /// The permissions of the operating system.
+    /// The operating system denied permission.
     #[error("cannot {doing} {}: the operating system refused permission", Quoted(.path))]
     AccessDenied {
-        /// The absolute path.
+        /// Absolute path.
         path: PathBuf,
         doing: &'static str,
     },
-    /// A replacement needs a file beside the target.
+    /// A replacement needs a temporary file in the directory of the target.
     #[error("{} was not written: its directory cannot be written to, so it cannot be replaced safely", Quoted(.path))]
     DirectoryNotWritable {
-        /// The absolute path.
+        /// Absolute path.
         path: PathBuf,
     },
-    /// The replacement would have lost something that the old file has.
+    /// The replacement would have lost an attribute of the old file.
     #[error("{} was not written: its {what} cannot be kept ({source})", Quoted(.path))]
     CannotKeep {
-        /// The absolute path.
+        /// Absolute path.
         path: PathBuf,
         /// Owner, or the name of an extended attribute.
         what: String,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
-    /// Disk full or quota used up.
+    /// The disk is full or the quota is used up.
     #[error("cannot {doing} {}: {source}; nothing was changed", Quoted(.path))]
     NoSpace {
-        /// The absolute path.
+        /// Absolute path.
         path: PathBuf,
         doing: &'static str,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
-    /// What was there cannot be kept, so that the change could not be undone.
+    /// The previous state cannot be saved, so the change could not be undone.
     #[error("{} was left as it is, since the change could not be undone: {source}", Quoted(.path))]
     NotKept {
-        /// The absolute path.
+        /// Absolute path.
         path: PathBuf,
         source: JournalError,
     },
-    /// Programs outside run what is there, and the operator keeps that as it is.
+    /// Programs outside the sandbox run this file, and the operator freezes such files.
     #[error("{} was left as it is: {source} (--freeze-sinks)", Quoted(.path))]
     Frozen {
-        /// The absolute path.
+        /// Absolute path.
         path: PathBuf,
         source: JournalError,
     },
-    /// The destination is taken.
+    /// The destination exists.
     #[error("{} already exists; nothing was overwritten", Quoted(.path))]
     AlreadyExists {
-        /// The absolute path.
+        /// Absolute path.
         path: PathBuf,
     },
-    /// A directory with something in it, and no leave to delete that too.
+    /// The directory is not empty, and the delete is not recursive.
     #[error("{} is a directory that is not empty", Quoted(.path))]
     NotEmpty {
-        /// The absolute path.
+        /// Absolute path.
         path: PathBuf,
     },
-    /// Not the file any more that was read.
+    /// The file is not the version that was read.
     #[error("{} was changed by another process meanwhile; it was not written", Quoted(.path))]
     Changed {
-        /// The absolute path.
+        /// Absolute path.
         path: PathBuf,
     },
-    /// A program that does not let go of the directory.
+    /// Another program keeps its lock on the directory.
     #[error("{} was left as it is: another program holds a lock on its directory (flock)", Quoted(.path))]
     Locked {
-        /// The absolute path of the file.
+        /// Absolute path of the file.
         path: PathBuf,
     },
-    /// Two servers that cannot lock each other out could lose each other's changes.
+    /// Without a lock, two servers could overwrite each other's changes.
     #[error("{} was not written: its directory cannot be locked against other servers ({source})", Quoted(.path))]
     CannotLock {
-        /// The absolute path of the file.
+        /// Absolute path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
-    /// What it writes would go to a file that has no name any more.
+    /// The writes of the other program would go to an unlinked file.
     #[error("{} was not written: another program has it open for writing", Quoted(.path))]
     OpenForWriting {
-        /// The absolute path.
+        /// Absolute path.
         path: PathBuf,
     },
-    /// Others changed it faster than it could be given back.
+    /// Others changed the file faster than its name could be given back.
     #[error("{} was changed by other programs meanwhile, and one version could not get its name back: it is `{}`",
         Quoted(.path), .at.display())]
     KeptAside {
-        /// The absolute path.
+        /// Absolute path.
         path: PathBuf,
-        /// Where the version lies.
+        /// Path of the version.
         at: PathBuf,
     },
-    /// One of several files that were to be changed together.
+    /// One of several files to be changed together could not be restored.
     #[error("{} was changed by another program before its edit could be taken back, which was to be done because: {source}",
         Quoted(.path))]
     NotTakenBack {
-        /// The absolute path.
+        /// Absolute path.
         path: PathBuf,
-        /// Why not all files could be changed.
+        /// Reason why not all files could be changed.
         source: Box<FsError>,
     },
-    /// A directory to another filesystem.
+    /// A directory cannot be moved to another filesystem.
     #[error("{} cannot be moved to {}: a {kind} cannot be moved to another filesystem", Quoted(.path), Quoted(.to))]
     OtherFilesystem {
-        /// The absolute path of the source.
+        /// Absolute path of the source.
         path: PathBuf,
-        /// The absolute path of the destination.
+        /// Absolute path of the destination.
         to: PathBuf,
-        /// What the source is.
+        /// File type of the source.
         kind: Kind,
     },
-    /// A directory below itself.
+    /// The destination lies below the source.
     #[error("{} cannot be moved into itself", Quoted(.path))]
     IntoItself {
-        /// The absolute path.
+        /// Absolute path.
         path: PathBuf,
     },
-    /// A recursive delete met an allowed directory, or a move would bring a protected path about.
+    /// A recursive delete met an allowed directory, or a move would create a protected path.
     #[error("{} holds or would become something protected: `{}`", Quoted(.path), .protected.display())]
     Protected {
-        /// The absolute path.
+        /// Absolute path.
         path: PathBuf,
-        /// What is in the way.
+        /// Protected path.
         protected: PathBuf,
         why: Cause,
     },
-    /// Directories nested too deep.
+    /// The directories are nested too deep.
     #[error("{} has directories nested more than {max} deep", Quoted(.path))]
     TooDeep {
-        /// The absolute path.
+        /// Absolute path.
         path: PathBuf,
-        /// The deepest nesting allowed.
+        /// Deepest nesting allowed.
         max: usize,
     },
-    /// The caller asked to stop. What a recursive delete has removed by then stays removed.
+    /// The call was cancelled. Entries that a recursive delete has removed stay removed.
     #[error("stopped before {} was finished", Quoted(.path))]
     Cancelled {
-        /// The absolute path.
+        /// Absolute path.
         path: PathBuf,
     },
-    /// A recursive delete stopped half-way.
+    /// A recursive delete stopped half way.
     #[error("{removed} entries below {} were deleted before this: {source}", Quoted(.path))]
     Partly {
-        /// The absolute path.
+        /// Absolute path.
         path: PathBuf,
-        /// How many entries are gone.
+        /// Number of removed entries.
         removed: u64,
         source: Box<FsError>,
     },
     #[error("cannot {doing} {}: {source}", Quoted(.path))]
     Io {
-        /// The absolute path.
+        /// Absolute path.
         path: PathBuf,
         doing: &'static str,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
 }
 
 impl FsError {
-    /// What to do next, if there is something better to say than the message.
+    /// Returns a hint, if there is one.
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         Some(Cow::Borrowed(match self {
             Self::Protected { protected, why, .. } => {
@@ -262,7 +262,7 @@ impl FsError {
         }))
     }
 
-    /// The same for a file that was named by its path below a directory.
+    /// Makes the path of a file below `dir` absolute.
     pub(super) fn below(self, dir: &Path) -> Self {
         match self {
             Self::TooManyRules { path } => Self::TooManyRules {
@@ -276,7 +276,7 @@ impl FsError {
         }
     }
 
-    /// The error for `errno`, met while trying to `doing` the file shown as `path`.
+    /// Returns the error for `errno` from an attempt to `doing` the file shown as `path`.
     pub(super) fn of(path: &Path, doing: &'static str, errno: Errno) -> Self {
         let path = path.to_path_buf();
         match errno {
@@ -285,7 +285,7 @@ impl FsError {
             Errno::ISDIR => Self::IsDirectory { path },
             Errno::EXIST => Self::AlreadyExists { path },
             Errno::NOTEMPTY => Self::NotEmpty { path },
-            // Opened without following: a link is there now.
+            // Opened without following links, so this is a link.
             Errno::LOOP => Self::Special {
                 path,
                 kind: Kind::Symlink,
@@ -321,7 +321,7 @@ impl FsError {
         }
     }
 
-    /// The error for what the journal says of the file shown as `path`.
+    /// Returns the error for an error of the journal about the file shown as `path`.
     pub(super) fn of_journal(path: &Path) -> impl FnOnce(JournalError) -> Self + use<'_> {
         move |error| match error {
             JournalError::Moved { .. } => Self::Changed { path: path.into() },
@@ -336,7 +336,7 @@ impl FsError {
         }
     }
 
-    /// The same for an I/O error.
+    /// Returns the error for an I/O error, like [`Self::of`].
     pub(super) fn of_io(path: &Path, doing: &'static str, error: &io::Error) -> Self {
         Self::of(
             path,

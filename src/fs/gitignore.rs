@@ -1,8 +1,8 @@
-//! `.gitignore` files, each read through the open directory that holds it.
+//! `.gitignore` files, each read through the open directory that contains it.
 //!
-//! A compiled rule can take almost a thousand times the memory of its text. So a file has a cap,
-//! what it compiles to is taken from the budget of the call, and a search that cannot obey a file
-//! is refused: one that left out nothing would find what it was told to leave out.
+//! A compiled rule can take almost a thousand times the memory of its text. So the size of a file
+//! is capped, and the compiled rules are charged to the call's budget. If a file cannot be obeyed,
+//! the search is refused: otherwise it would find excluded files.
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
@@ -23,16 +23,16 @@ use super::dir::open_file;
 use super::error::FsError;
 use super::read::read_whole;
 
-/// The name of such a file.
+/// Name of these files.
 const NAME: &str = ".gitignore";
 
-/// The rules of one directory, and those of the directories above it.
+/// Rules of one directory, linked to those of its parents.
 #[derive(Debug)]
 pub(super) struct Ignores {
     above: Option<Arc<Ignores>>,
-    /// From this directory to the start of the walk, when it lies above the start.
+    /// Path from this directory to the start of the walk, if it lies above the start.
     lead: Vec<u8>,
-    /// How much of a path below the start names this directory, its slash included.
+    /// Length of this directory's path below the start, with its slash.
     skip: usize,
     rules: Rules,
 }
@@ -44,8 +44,8 @@ struct Rules {
 }
 
 impl Ignores {
-    /// Adds the rules of a directory above the start of a walk; `lead` is the way from there to the
-    /// start.
+    /// Adds the rules of a directory above the start of a walk; `lead` is the path from there to
+    /// the start.
     pub(super) fn above_start(
         above: Option<Arc<Self>>,
         dir: &Checked<Read>,
@@ -67,7 +67,7 @@ impl Ignores {
     }
 
     /// Adds the rules of a directory of the walk; `rel` is its path below the start, empty for the
-    /// start. An error names the file below the directory.
+    /// start. Errors contain the path relative to the directory.
     pub(super) fn inside(
         above: Option<Arc<Self>>,
         dir: &OwnedFd,
@@ -86,7 +86,7 @@ impl Ignores {
         })
     }
 
-    /// Whether the entry `rel` below the start is ignored: the nearest rule that says anything
+    /// Returns true if the entry `rel` below the start is ignored: the nearest matching rule
     /// decides.
     pub(super) fn ignored(&self, rel: &[u8], is_dir: bool) -> bool {
         let mut ignores = Some(self);
@@ -108,7 +108,7 @@ impl Ignores {
     }
 }
 
-/// The rules of one `.gitignore`; none if there is no such regular file, or it cannot be read.
+/// Reads the rules of one `.gitignore`; `None` if it is not a regular file, or unreadable.
 fn load(dir: impl AsFd, room: Room<'_>) -> Result<Option<Rules>, FsError> {
     let too_many = || FsError::TooManyRules { path: NAME.into() };
     let Ok(file) = open_file(dir, OsStr::new(NAME)) else {
@@ -142,10 +142,10 @@ fn load(dir: impl AsFd, room: Room<'_>) -> Result<Option<Rules>, FsError> {
             path: NAME.into(),
             source,
         })?;
-    // Paths are matched as seen from the directory itself.
+    // Paths are relative to the directory itself.
     let mut builder = GitignoreBuilder::new(".");
     for line in lines() {
-        // A line that is no glob is no rule; git passes over it as well.
+        // Invalid globs are skipped, like in git.
         let _ = builder.add_line(None, line);
     }
     let compiled = builder.build().map_err(|_| too_many())?;

@@ -1,9 +1,9 @@
-//! Gives names only where they are allowed at that moment.
+//! Creates names only where they are allowed at that moment.
 
 use super::error::FsError;
 
-/// Asks before and after the name is given. Takes it back if the directory was moved meanwhile to
-/// where the name is refused.
+/// Checks before and after the name is created. Removes it again if the directory was moved
+/// meanwhile to a place where the name is refused.
 pub(super) fn give<T>(
     may: impl Fn() -> Result<(), FsError>,
     give: impl FnOnce() -> Result<T, FsError>,
@@ -18,7 +18,7 @@ pub(super) fn give<T>(
     Err(error)
 }
 
-/// Changes by others between the look and the change, for tests.
+/// Simulated changes by others between check and change, for tests.
 #[cfg(test)]
 pub(super) mod meanwhile {
     use std::cell::RefCell;

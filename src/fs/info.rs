@@ -1,4 +1,4 @@
-//! Metadata of an open handle.
+//! Metadata of an open file.
 
 use std::ffi::OsStr;
 use std::os::fd::AsFd;
@@ -11,33 +11,33 @@ use crate::policy::{Checked, Kind, Look, Read};
 
 use super::error::FsError;
 
-/// What statx(2) says.
+/// Metadata from statx(2).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Info {
     pub kind: Kind,
-    /// Size in bytes; of a link, the length of its target.
+    /// Size in bytes; for a link, the length of its target.
     pub size: u64,
-    /// Permission bits, setuid, setgid and sticky included.
+    /// Permission bits, including setuid, setgid and sticky.
     pub mode: u32,
-    /// Number of the owner.
+    /// User id of the owner.
     pub owner: u32,
-    /// Number of the group.
+    /// Group id.
     pub group: u32,
     pub links: u32,
-    /// When it came to be, where the filesystem knows.
+    /// Birth time, if the filesystem records it.
     pub created: Option<SystemTime>,
-    /// When the content was last changed.
+    /// Time of the last change of content.
     pub modified: SystemTime,
-    /// When it was last read, as far as the mount options record that.
+    /// Time of the last access, as far as the mount options record it.
     pub accessed: SystemTime,
 }
 
-/// Metadata of what the policy found, whether or not it can be read.
+/// Returns the metadata of a path that the policy has resolved, readable or not.
 pub fn info(place: &Checked<Look>) -> Result<Info, FsError> {
     info_of(place, OsStr::new(""), AtFlags::EMPTY_PATH, place.shown())
 }
 
-/// Metadata of a file or directory opened for reading.
+/// Returns the metadata of a file or directory opened for reading.
 pub fn info_of_open(file: &Checked<Read>) -> Result<Info, FsError> {
     info_of(file, OsStr::new(""), AtFlags::EMPTY_PATH, file.shown())
 }
@@ -73,7 +73,7 @@ impl From<&Statx> for Info {
     }
 }
 
-/// Seconds may lie before 1970; nanoseconds always count forward (statx(2)).
+/// Converts a timestamp. Seconds may be negative; nanoseconds always count forward (statx(2)).
 fn time(stamp: &StatxTimestamp) -> SystemTime {
     let whole = Duration::from_secs(stamp.tv_sec.unsigned_abs());
     let second = if stamp.tv_sec < 0 {

@@ -1,5 +1,5 @@
-//! One directory's entries, packed: names in one buffer, sixteen bytes beside each, so that a
-//! directory of millions fits.
+//! Compact listing of a directory: all names in one buffer, and sixteen bytes per entry, so that
+//! millions of entries fit.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -12,16 +12,16 @@ use crate::policy::Kind;
 use super::dir::each_entry;
 use super::version::{Version, is_honest};
 
-/// How the entries of a tree follow one another.
+/// Order of the entries of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// By the bytes of whole paths: `a-b` stands before `a/x`.
+    /// By the bytes of whole paths: `a-b` before `a/x`.
     Paths,
-    /// By the bytes of names, directory by directory: `a/x` stands before `a-b`.
+    /// By the bytes of names, directory by directory: `a/x` before `a-b`.
     Names,
 }
 
-/// A place in the order: an entry, or what is below a directory.
+/// A position in the order: an entry, or the content of a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Slot {
     inode: u64,
@@ -42,7 +42,7 @@ const KINDS: [Kind; 7] = [
 ];
 
 impl Slot {
-    /// `None` if what it says of `names` is no name.
+    /// Decodes a slot; `None` if its range of `names` is not a valid name.
     fn unpack(packed: &[u8; size_of::<Self>()], names: &[u8]) -> Option<Self> {
         let [inode @ .., _, _, _, _, _, _, _, _] = *packed;
         let [_, _, _, _, _, _, _, _, s0, s1, s2, s3, l0, l1, kind, below] = *packed;
@@ -67,28 +67,28 @@ impl Slot {
     }
 }
 
-/// A place of a [`Listing`].
+/// Decoded position of a [`Listing`].
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Listed<'a> {
+pub(super) struct ListedEntry<'a> {
     pub(super) name: &'a [u8],
     pub(super) kind: Kind,
     pub(super) inode: u64,
-    /// Whether the place is that of what is below the directory, not of the directory.
+    /// `true` for the content of the directory, `false` for the directory itself.
     pub(super) below: bool,
 }
 
-/// All entries of one directory and, for each directory among them, a place for what is below it;
-/// in the order of paths.
+/// All entries of a directory and, for each subdirectory, a position for its content; in the order
+/// of paths.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Listing {
     names: Vec<u8>,
     slots: Vec<Slot>,
-    /// Whether an entry had to be asked itself what it is.
+    /// `true` if the directory lacked the file type of an entry.
     has_unknown: bool,
 }
 
 impl Listing {
-    /// Reads an open directory from where its position is. `buffer` is for the kernel.
+    /// Reads an open directory from its file offset on. `buffer` is used by the kernel.
     pub(super) fn read(dir: &OwnedFd, buffer: &mut Vec<u8>) -> Result<Self, Errno> {
         let mut listing = Self::default();
         each_entry(dir, buffer, |entry| {
@@ -99,34 +99,35 @@ impl Listing {
         Ok(listing)
     }
 
-    /// How many places there are: one for each entry, and one for what is below each directory.
+    /// Returns the number of positions: one per entry, and one for the content of each
+    /// subdirectory.
     pub fn places(&self) -> usize {
         self.slots.len()
     }
 
-    /// The place of an entry.
+    /// Returns the position of an entry.
     pub fn place_of(&self, name: &[u8]) -> Option<usize> {
         self.slots
             .binary_search_by(|slot| self.key(slot).cmp(name).then(slot.below.cmp(&false)))
             .ok()
     }
 
-    /// The name at a place.
+    /// Returns the name at a position.
     pub fn name(&self, place: usize) -> Option<&[u8]> {
         self.get(place).map(|listed| listed.name)
     }
 
-    /// Whether the directory itself said what all of its entries are.
+    /// Returns true if the directory contained the file types of all entries.
     pub fn knows_kinds(&self) -> bool {
         !self.has_unknown
     }
 
-    /// What it takes, in bytes.
+    /// Returns the memory used, in bytes.
     pub fn bytes(&self) -> usize {
         size_of::<Self>() + self.names.capacity() + self.slots.capacity() * size_of::<Slot>()
     }
 
-    /// Adds it to bytes that [`Listing::unpack`] reads.
+    /// Appends the encoding that [`Listing::unpack`] reads.
     pub fn pack(&self, out: &mut Vec<u8>) {
         for number in [
             self.slots.len() as u64,
@@ -144,8 +145,7 @@ impl Listing {
         out.extend_from_slice(&self.names);
     }
 
-    /// Takes a listing from the front of `bytes`; `None` if that is not one of names in a
-    /// directory.
+    /// Decodes a listing from the front of `bytes`; `None` if it is invalid.
     pub fn unpack(bytes: &mut &[u8]) -> Option<Self> {
         let mut number =
             || usize::try_from(u64::from_le_bytes(bytes.split_off(..8)?.try_into().ok()?)).ok();
@@ -176,7 +176,7 @@ impl Listing {
             below: false,
         });
         if kind == Kind::Directory {
-            // The slash belongs to what is below, and so has a part in the order of paths.
+            // The slash belongs to the content, and so takes part in the order of paths.
             self.names.push(b'/');
             self.slots.push(Slot {
                 inode,
@@ -201,13 +201,13 @@ impl Listing {
         self.names.shrink_to_fit();
     }
 
-    pub(super) fn get(&self, place: usize) -> Option<Listed<'_>> {
+    pub(super) fn get(&self, place: usize) -> Option<ListedEntry<'_>> {
         let slot = self.slots.get(place)?;
         let name = self
             .names
             .get(slot.start as usize..)?
             .get(..usize::from(slot.length))?;
-        Some(Listed {
+        Some(ListedEntry {
             name,
             kind: slot.kind,
             inode: slot.inode,
@@ -220,7 +220,7 @@ fn key<'a>(names: &'a [u8], slot: &Slot) -> &'a [u8] {
     &names[slot.start as usize..][..usize::from(slot.length) + usize::from(slot.below)]
 }
 
-/// The entries of a directory, and what a visitor keeps with them.
+/// The entries of a directory, with notes of a visitor.
 #[derive(Debug, Default)]
 pub struct Entries<N> {
     pub listing: Listing,
@@ -251,8 +251,8 @@ impl<'a> OpenDir<'a> {
         Ok(Listing::read(self.handle, self.buffer)?)
     }
 
-    /// Which version of which directory it is, if the same version always has the same entries:
-    /// those of an encrypted one have other names while the key is not there (`fscrypt`, "Access
+    /// Returns the version of the directory, if equal versions imply equal entries. Encrypted
+    /// directories are excluded: their names differ while the key is missing (`fscrypt`, "Access
     /// semantics").
     pub fn version(&self) -> Option<Version> {
         let found = statx(
@@ -266,7 +266,7 @@ impl<'a> OpenDir<'a> {
             .then(|| Version::of_statx(&found))
     }
 
-    /// Whether its filesystem tells versions apart.
+    /// Returns true if its filesystem has reliable versions.
     pub fn is_honest(&self) -> bool {
         is_honest(self.handle.as_fd())
     }
@@ -277,7 +277,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_below_a_directory_has_a_place_of_its_own() {
+    fn listing_has_position_for_directory_content() {
         let mut listing = Listing::default();
         for (name, kind) in [
             ("b", Kind::File),

@@ -1,5 +1,4 @@
-//! Locks on what is being changed: for each file within this process, and for its directory among
-//! all processes.
+//! Locks for changes: on each file within this process, and on its directory among all processes.
 #![expect(clippy::disallowed_methods, reason = "fs is the disk door")]
 
 use std::collections::BTreeMap;
@@ -25,14 +24,14 @@ use super::error::FsError;
 
 /// A directory entry that can be locked.
 pub trait Named {
-    /// The open directory and the name in it.
+    /// Returns the open directory and the name in it.
     #[doc(hidden)]
     fn named(&self) -> (&OwnedFd, &OsStr);
 }
 
 impl Named for Checked<Write> {
     fn named(&self) -> (&OwnedFd, &OsStr) {
-        // While a parent is missing its name stands for everything below it.
+        // While a parent is missing, its name stands for everything below it.
         (
             self.dir(),
             self.parents()
@@ -48,14 +47,14 @@ impl Named for Checked<Entry> {
     }
 }
 
-/// The table: a fixed number of locks that the files share by chance.
+/// Lock table: a fixed number of locks, to which files are mapped by hash.
 #[derive(Debug)]
 pub struct Locks {
     stripes: Vec<Mutex<()>>,
     hasher: RandomState,
 }
 
-/// Held while files are changed.
+/// Locks on files while they are changed.
 #[derive(Debug)]
 #[must_use = "the lock is held as long as this lives"]
 pub struct PathLock<'a>(#[expect(dead_code, reason = "held, not read")] Vec<MutexGuard<'a, ()>>);
@@ -70,13 +69,13 @@ impl Default for Locks {
 }
 
 impl Locks {
-    /// Waits until nobody else changes `target`. Who holds a lock must not ask for another one: see
+    /// Waits for the lock on `target`. A holder of a lock must not request another one: see
     /// [`Locks::lock_all`].
     pub fn lock(&self, target: &dyn Named) -> PathLock<'_> {
         self.lock_all(&[target])
     }
 
-    /// Locks several at once, in an order that cannot deadlock.
+    /// Locks several targets, in an order that cannot deadlock.
     pub fn lock_all(&self, targets: &[&dyn Named]) -> PathLock<'_> {
         let mut stripes: Vec<usize> = targets.iter().map(|target| self.stripe(*target)).collect();
         stripes.sort_unstable();
@@ -91,7 +90,7 @@ impl Locks {
 
     fn stripe(&self, target: &dyn Named) -> usize {
         let (dir, name) = target.named();
-        // The directory by identity, as one file has many spellings.
+        // By inode, because one directory has many spellings.
         let dir = fstat(dir)
             .map(|stat| (stat.st_dev, stat.st_ino))
             .unwrap_or_default();
@@ -99,9 +98,9 @@ impl Locks {
     }
 }
 
-/// Locks on directories that other servers see (flock(2)), each on an open file description of its
-/// own, so that threads exclude each other as well. Held from the last look at a name to its
-/// rename: whatever takes long is done before.
+/// Locks on directories that other servers see (flock(2)). Each has its own open file description,
+/// so that threads exclude each other as well. Held from the last check of a name to its rename;
+/// slow work is done before.
 ///
 /// Never take one while holding another one.
 #[derive(Debug)]
@@ -109,7 +108,7 @@ impl Locks {
 pub struct DirLocks(#[expect(dead_code, reason = "held, not read")] Vec<OwnedFd>);
 
 impl DirLocks {
-    /// Locks the directory of a file that is to be changed, if it is there and can be read.
+    /// Locks the directory of a file to be changed, if it exists and is readable.
     pub fn of(target: &Checked<Write>) -> Result<Option<Self>, FsError> {
         if target.parents().is_empty() {
             Self::if_readable(target.dir(), target.shown())
@@ -118,8 +117,8 @@ impl DirLocks {
         }
     }
 
-    /// Locks each of the directories of files that are shown so. Fails with `Locked` if another
-    /// program does not let go of one, and with `CannotLock` if one cannot be opened for reading.
+    /// Locks the directories of these files. Fails with `Locked` if another program keeps its lock,
+    /// and with `CannotLock` if a directory is not readable.
     pub(super) fn take<'a>(
         files: impl IntoIterator<Item = (&'a OwnedFd, &'a Path)>,
     ) -> Result<Self, FsError> {
@@ -127,7 +126,7 @@ impl DirLocks {
             path: shown.into(),
             source: errno.into(),
         };
-        // In one order for all, so that two do not wait for each other; and each once.
+        // Sorted to avoid deadlocks, without duplicates.
         let mut dirs = BTreeMap::new();
         for (dir, shown) in files {
             let stat = fstat(dir).map_err(|errno| cannot(shown, errno))?;
@@ -153,8 +152,8 @@ impl DirLocks {
             .map(Self)
     }
 
-    /// Locks a directory for a change that loses nothing without it. `None` for one that cannot be
-    /// opened for reading: no server makes a change in it that depends on what was read.
+    /// Locks a directory for a change that is safe without the lock. `None` for an unreadable
+    /// directory: no server makes a change in it that depends on previous content.
     pub(super) fn if_readable(dir: &OwnedFd, shown: &Path) -> Result<Option<Self>, FsError> {
         match Self::take([(dir, shown)]) {
             Err(FsError::CannotLock { source, .. })
@@ -167,9 +166,9 @@ impl DirLocks {
     }
 }
 
-/// Keeps other programs from opening `file` for writing as long as it is open here: they wait.
-/// `false` where that cannot be had: for files of other users, and on filesystems without leases.
-/// `OpenForWriting` if one has it open and keeps it so.
+/// Takes a read lease, so that other programs that open `file` for writing have to wait. Returns
+/// `false` if leases are not available: for files of other users, and on some filesystems. Fails
+/// with `OpenForWriting` if a program keeps the file open for writing.
 pub(super) fn keep_writers_out(file: impl AsFd, shown: &Path) -> Result<bool, FsError> {
     let tried = || match take_read_lease(file.as_fd()) {
         Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => None,
@@ -179,8 +178,8 @@ pub(super) fn keep_writers_out(file: impl AsFd, shown: &Path) -> Result<bool, Fs
         .ok_or_else(|| FsError::OpenForWriting { path: shown.into() })
 }
 
-/// Looks until there is something, at most for so long: neither lock can be waited for with a time
-/// limit.
+/// Polls until there is a result or the time limit has passed: neither lock supports waiting with a
+/// timeout.
 fn look_until<T>(limit: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let longest = Duration::from_micros(MAX_LOOK_PAUSE_US);
     let (until, mut pause, mut looks) = (Instant::now() + limit, longest / 64, 0);

@@ -1,8 +1,8 @@
-//! The only disk door. Every function takes handles that the policy has opened; none takes a path.
+//! All file access. Every function takes descriptors that the policy has opened; none takes a path.
 //!
-//! Reading: `read`, `info`, `dir`, `walk` (parallel) and `tree` (in order). Changing: `write`
-//! (atomic replacement, one or several files), `dirs`, `remove`, `rename`. Nothing here follows a
-//! link.
+//! Reading: `read`, `info`, `dir`, `walk` (parallel) and `tree` (ordered). Changing: `write`
+//! (atomic replacement of one or several files), `dirs`, `remove`, `rename`. Links are never
+//! followed.
 
 pub mod dir;
 pub mod dirs;

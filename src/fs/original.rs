@@ -1,4 +1,4 @@
-//! A file that is to be replaced: which version of it is there, and what is in it.
+//! A file to be replaced: its version and content.
 #![expect(clippy::disallowed_methods, reason = "fs is the disk door")]
 
 use std::os::fd::{AsFd, OwnedFd};
@@ -23,12 +23,12 @@ const OPEN_ORIGINAL: OFlags = OFlags::RDONLY
     .union(OFlags::NOCTTY)
     .union(OFlags::CLOEXEC);
 
-/// Which version of which file it was.
+/// Version of a file.
 #[derive(Debug, Clone)]
 pub struct Stamp {
     version: Version,
-    /// SHA-256 of the content, where another change could have the same times: two in one tick of
-    /// the clock.
+    /// SHA-256 of the content, for a version so recent that another change in the same clock tick
+    /// could have the same times.
     pub(super) content: Option<[u8; 32]>,
 }
 
@@ -40,12 +40,12 @@ impl Stamp {
         }
     }
 
-    /// Whether a file of this status is that version.
+    /// Returns true if a file with this metadata is that version.
     pub(super) fn is(&self, stat: &Stat) -> bool {
         self.version == Version::of(stat)
     }
 
-    /// The same but for what another name changes: the time of the last change of anything.
+    /// Like [`Self::is`], but ignores the ctime, which a new hard link changes.
     pub(super) fn is_content_of(&self, stat: &Stat) -> bool {
         self.version
             == Version {
@@ -65,20 +65,19 @@ impl Stamp {
     }
 }
 
-/// The content of a file that is about to be changed.
+/// Current content of a file that is about to be changed.
 #[derive(Debug)]
 pub struct Current {
-    /// All its bytes.
+    /// All bytes.
     pub bytes: Vec<u8>,
-    /// What they take of the budget.
+    /// Their share of the memory budget.
     pub share: Share,
-    /// For [`CallWriter::replace`](super::CallWriter::replace): refuse if it is not this version
-    /// any more.
+    /// Version for [`CallWriter::replace`](super::CallWriter::replace), which refuses to replace
+    /// any other.
     pub stamp: Stamp,
 }
 
-/// Reads the present content of a file that is to be changed, at most `max_bytes`, into memory that
-/// is taken from `room`.
+/// Reads the content of a file to be changed, at most `max_bytes`. The memory is taken from `room`.
 pub fn current(
     target: &Checked<Write>,
     max_bytes: u64,
@@ -103,12 +102,12 @@ pub fn current(
     })
 }
 
-/// A file that is to be replaced.
+/// A file to be replaced.
 #[derive(Debug)]
 pub(super) struct Original {
     pub(super) file: OwnedFd,
     pub(super) stat: Stat,
-    /// Whether programs that want to write to it wait.
+    /// `true` if new writers have to wait.
     pub(super) leased: bool,
 }
 
@@ -140,12 +139,12 @@ pub(super) fn open_original(dir: &OwnedFd, target: &Checked<Write>) -> Result<Or
     }
 }
 
-/// Fills a temporary file from another one.
+/// Copies a file into a temporary one.
 pub(super) fn copy(from: &mut Reader<'_>, to: &Temp, shown: &Path) -> Result<(), FsError> {
     each_piece(from, shown, |piece| to.fill([piece], shown))
 }
 
-/// SHA-256 of all that there is to read.
+/// Returns the SHA-256 of all remaining bytes.
 pub(super) fn digest(from: &mut Reader<'_>, shown: &Path) -> Result<[u8; 32], FsError> {
     let mut hasher = Sha256::new();
     each_piece(from, shown, |piece| {
@@ -160,7 +159,7 @@ fn each_piece(
     shown: &Path,
     mut work: impl FnMut(&[u8]) -> Result<(), FsError>,
 ) -> Result<(), FsError> {
-    // Larger ones are given back to the kernel each time.
+    // The allocator returns larger buffers to the kernel each time.
     let mut buffer = vec![0; 64 * 1024];
     loop {
         match std::io::Read::read(from, &mut buffer) {

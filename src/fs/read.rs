@@ -1,4 +1,4 @@
-//! Reads open files: whole, up to a cap, or from any offset.
+//! Reads open files: as a whole, up to a cap, or from any offset.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -14,19 +14,19 @@ use crate::policy::{Checked, Kind, Read};
 use super::error::FsError;
 use super::version::{Version, is_honest, is_written_back};
 
-/// A file in memory, and the share of the budget that it takes: its length, holes included.
+/// A file in memory, with its share of the budget: its length, including holes.
 #[derive(Debug)]
 pub struct Loaded {
-    /// All its bytes.
+    /// All bytes.
     pub bytes: Vec<u8>,
-    /// To be kept as long as they are.
+    /// Share of the budget, to be held as long as the bytes.
     pub share: Share,
 }
 
-/// Reads the whole file: one read call when it is as long as it was when it was opened.
+/// Reads the whole file, with a single read call if its size has not changed since it was opened.
 ///
-/// `max_bytes` caps what is read, not what the size says, so a file that grows or lies about its
-/// size stays bounded. The memory is not counted: for caps that many calls can reach together.
+/// `max_bytes` limits the bytes read, not the reported size, so growing files and wrong sizes are
+/// safe. The memory is not charged; use it only with small caps.
 pub fn read_all(file: &Checked<Read>, max_bytes: u64) -> Result<Vec<u8>, FsError> {
     if file.kind() == Kind::Directory {
         return Err(FsError::IsDirectory {
@@ -36,8 +36,7 @@ pub fn read_all(file: &Checked<Read>, max_bytes: u64) -> Result<Vec<u8>, FsError
     Ok(read_whole(file.as_fd(), file.size(), max_bytes, file.shown(), None)?.bytes)
 }
 
-/// The same, with the memory taken from `room` before it is used; nothing is taken for what is
-/// small.
+/// Reads the whole file and charges the memory to `room` in advance; small files are not charged.
 pub fn load(file: &Checked<Read>, max_bytes: u64, room: Room<'_>) -> Result<Loaded, FsError> {
     if file.kind() == Kind::Directory {
         return Err(FsError::IsDirectory {
@@ -53,7 +52,7 @@ pub fn load(file: &Checked<Read>, max_bytes: u64, room: Room<'_>) -> Result<Load
     )
 }
 
-/// The same for any handle; `size` is what `fstat` said.
+/// Reads any open file like [`load`]; `size` comes from `fstat`.
 pub(super) fn read_whole(
     file: BorrowedFd<'_>,
     size: u64,
@@ -77,12 +76,12 @@ pub(super) fn read_whole(
     if let Some(room) = room {
         room.cover(&mut share, size as usize).map_err(short)?;
     }
-    // One spare byte tells a file of this size from one that has grown.
+    // One spare byte distinguishes a file of this size from one that has grown.
     let mut bytes = Vec::with_capacity(size as usize + 1);
     loop {
         if bytes.len() == bytes.capacity() {
             let more = bytes.len().clamp(64 * 1024, 64 * 1024 * 1024);
-            // Nobody waits for what has just grown: it may be a thread on which others wait.
+            // Never waits for memory: other threads may wait for this one.
             share.try_grow(more).map_err(short)?;
             bytes.reserve_exact(more);
         }
@@ -98,8 +97,8 @@ pub(super) fn read_whole(
     Ok(Loaded { bytes, share })
 }
 
-/// Reads a file from an offset on, as a stream. Several may read one handle: each has its own
-/// position.
+/// Reads a file from an offset on, as a stream. Several readers may share a descriptor: each has
+/// its own position.
 #[derive(Debug)]
 pub struct Reader<'a> {
     file: BorrowedFd<'a>,
@@ -115,7 +114,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// How many bytes lie before the next one.
+    /// Returns the current position in bytes.
     pub fn offset(&self) -> u64 {
         self.offset
     }
@@ -133,7 +132,7 @@ pub(super) fn reader_of(file: BorrowedFd<'_>) -> Reader<'_> {
     Reader { file, offset: 0 }
 }
 
-/// A regular file that a walk came upon, open.
+/// An open regular file, found by a walk.
 #[derive(Debug)]
 pub struct OpenFile {
     pub(super) handle: OwnedFd,
@@ -141,7 +140,7 @@ pub struct OpenFile {
 }
 
 impl OpenFile {
-    /// A regular file that the policy opened, as one that a walk came upon.
+    /// Wraps a regular file that the policy opened.
     pub fn of(file: &Checked<Read>) -> io::Result<Self> {
         if file.kind() != Kind::File {
             return Err(io::ErrorKind::InvalidInput.into());
@@ -151,27 +150,27 @@ impl OpenFile {
         Ok(Self { handle, version })
     }
 
-    /// Size in bytes when it was opened.
+    /// Returns the size in bytes at the time of opening.
     pub fn size(&self) -> u64 {
         self.version.size
     }
 
-    /// Which version it was when it was opened.
+    /// Returns the version at the time of opening.
     pub fn version(&self) -> Version {
         self.version
     }
 
-    /// Whether its filesystem tells versions apart.
+    /// Returns true if its filesystem has reliable versions.
     pub fn is_honest(&self) -> bool {
         is_honest(self.handle.as_fd())
     }
 
-    /// Whether all of it is on disk; `None` if the kernel does not say.
+    /// Returns true if all pages are on disk; `None` if the kernel does not tell.
     pub fn is_written_back(&self) -> Option<bool> {
         is_written_back(self.handle.as_fd())
     }
 
-    /// Starts reading at `offset` bytes.
+    /// Returns a reader that starts at `offset` bytes.
     pub fn reader(&self, offset: u64) -> Reader<'_> {
         Reader {
             file: self.handle.as_fd(),
@@ -179,12 +178,12 @@ impl OpenFile {
         }
     }
 
-    /// Replaces what `buffer` holds with the beginning of the file, at most `most` bytes, in one
-    /// read call as a rule. Whether the file ends there.
+    /// Replaces the content of `buffer` by the beginning of the file, at most `most` bytes, usually
+    /// with one read call. Returns true if the file ends there.
     pub fn read_start(&self, buffer: &mut Vec<u8>, most: u64) -> io::Result<bool> {
         buffer.clear();
         let wanted = self.size().min(most) as usize;
-        // One spare byte tells a file of this size from one that has grown.
+        // One spare byte distinguishes a file of this size from one that has grown.
         buffer.reserve(wanted + 1);
         loop {
             let offset = buffer.len() as u64;
@@ -199,7 +198,7 @@ impl OpenFile {
         }
     }
 
-    /// Reads the whole file, at most `max_bytes`; `shown` is the path for the error.
+    /// Reads the whole file, at most `max_bytes`; `shown` is the path for errors.
     pub fn read_all(&self, max_bytes: u64, shown: &Path) -> Result<Vec<u8>, FsError> {
         Ok(read_whole(
             self.handle.as_fd(),

@@ -1,4 +1,4 @@
-//! Deletes an entry, with everything below it if asked. Links are removed, never followed.
+//! Deletes an entry, optionally with everything below it. Links are removed, never followed.
 #![expect(clippy::disallowed_methods, reason = "fs is the disk door")]
 
 use std::ffi::OsStr;
@@ -19,16 +19,16 @@ use super::dir::{LIST, is_hidden};
 use super::error::FsError;
 use super::locks::DirLocks;
 
-/// What a delete removed.
+/// Result of a delete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Removed {
-    /// Files, links and other entries that are no directories.
+    /// Number of files, links and other non-directories.
     pub files: u64,
     pub directories: u64,
 }
 
-/// Removes `entry`. A directory with something in it only when `recursive`, and then stops before
-/// an allowed directory or a protected path that it meets on the way.
+/// Removes `entry`. A non-empty directory requires `recursive`. A recursive delete stops at an
+/// allowed directory or a protected path.
 pub fn remove(
     changes: &Changes<'_>,
     entry: &Checked<Entry>,
@@ -36,7 +36,7 @@ pub fn remove(
     cancel: &CancelToken,
 ) -> Result<Removed, FsError> {
     let failed = |errno| FsError::of(entry.shown(), "delete", errno);
-    // While a server gives a name back, a delete would take the wrong file.
+    // A delete would take the wrong file while a server gives a name back.
     let locked = DirLocks::if_readable(entry.dir(), entry.shown())?;
     changes
         .loses(entry.dir().as_fd(), entry.place())
@@ -50,7 +50,7 @@ pub fn remove(
                 directories: 0,
             });
         }
-        // Linux says EISDIR; POSIX allows EPERM too (unlink(2)).
+        // Linux returns EISDIR; POSIX allows EPERM too (unlink(2)).
         Err(Errno::ISDIR | Errno::PERM) => {}
         Err(errno) => return Err(failed(errno)),
     }
@@ -62,7 +62,7 @@ pub fn remove(
             });
         }
         Err(Errno::NOTEMPTY | Errno::EXIST) if recursive => {}
-        // Not a directory, and yet it could not be unlinked.
+        // Not a directory, but unlink failed.
         Err(Errno::NOTDIR) => return Err(failed(Errno::PERM)),
         Err(Errno::EXIST) => return Err(failed(Errno::NOTEMPTY)),
         Err(errno) => return Err(failed(errno)),
@@ -101,9 +101,9 @@ struct Removal<'a> {
     changes: &'a Changes<'a>,
     entry: &'a Checked<Entry>,
     cancel: &'a CancelToken,
-    /// The current directory as seen from the entry.
+    /// Path of the current directory, relative to the entry.
     below: PathBuf,
-    /// `true` if some protected path would lie below.
+    /// `true` if a protected path could lie below.
     guarded: bool,
     removed: Removed,
     retries: usize,
@@ -131,7 +131,7 @@ impl Removal<'_> {
                     self.removed.directories += 1;
                     return Ok(());
                 }
-                Err(errno) => self.again(errno)?,
+                Err(errno) => self.retry(errno)?,
             }
         }
     }
@@ -165,14 +165,14 @@ impl Removal<'_> {
                     }
                     Err(Errno::NOENT) => Ok(()),
                     Err(errno) => {
-                        self.again(errno)?;
+                        self.retry(errno)?;
                         self.enter(descent, &name)
                     }
                 };
             }
         };
         let dir = descent.dir().map_err(|errno| self.failed(errno))?;
-        self.loses(dir, &name)?;
+        self.record_loss(dir, &name)?;
         self.guard(dir, &name)?;
         if kind != Kind::Directory {
             let dir = descent.dir().map_err(|errno| self.failed(errno))?;
@@ -182,7 +182,7 @@ impl Removal<'_> {
                     return Ok(());
                 }
                 Err(Errno::NOENT) => return Ok(()),
-                // A directory has taken its place, or the filesystem did not say what it was.
+                // A directory has replaced it, or the filesystem did not tell the type.
                 Err(Errno::ISDIR) => {}
                 Err(errno) => return Err(self.failed(errno)),
             }
@@ -204,7 +204,7 @@ impl Removal<'_> {
                 return Err(self.protected(self.entry.place().join(&self.below).join(name)));
             }
             Err(Errno::NOENT) => {}
-            // A link or file has taken the place of the directory: it goes as what it is.
+            // A link or file has replaced the directory: it is unlinked.
             Err(Errno::NOTDIR | Errno::LOOP) => {
                 let dir = descent.dir().map_err(|errno| self.failed(errno))?;
                 unlinkat(dir, name, AtFlags::empty()).map_err(|errno| self.failed(errno))?;
@@ -215,24 +215,24 @@ impl Removal<'_> {
         Ok(())
     }
 
-    /// Before it goes, and before what is in it does.
-    fn loses(&self, dir: &OwnedFd, name: &OsStr) -> Result<(), FsError> {
+    /// Records the loss, before the entry or its content is removed.
+    fn record_loss(&self, dir: &OwnedFd, name: &OsStr) -> Result<(), FsError> {
         let place = self.entry.place().join(&self.below).join(name);
         self.changes
             .loses(dir.as_fd(), &place)
             .map_err(FsError::of_journal(&self.shown()))
     }
 
-    /// Refuses a path that is protected or elsewhere by now.
+    /// Refuses a path that is protected or was moved meanwhile.
     fn guard(&self, dir: &OwnedFd, name: &OsStr) -> Result<(), FsError> {
         let (entry, rules) = (self.entry, self.entry.rules());
-        // The policy found no protected path below the entry, so a directory that is still there
-        // needs no other look.
+        // The policy found no protected path below the entry, so a directory that was not moved
+        // needs no further check.
         if !self.guarded && self.is_in_place(dir) {
             return Ok(());
         }
         let may = match rules.may_change(dir, name) {
-            // Deeper than the kernel can say: it lies below what it can.
+            // Too deep for the kernel to tell the path: it lies below the entry.
             Err(Misplaced::Unknown(Errno::NAMETOOLONG)) => {
                 let top = rules.may_change(entry.dir(), entry.name());
                 top.and_then(|top| rules.may_change_at(&top.join(&self.below).join(name)))
@@ -247,7 +247,7 @@ impl Removal<'_> {
         let (entry, rules) = (self.entry, self.entry.rules());
         match rules.place_of(dir) {
             Ok(place) => place.is_some_and(|place| place.starts_with(entry.place())),
-            // Deeper than the kernel can say: it lies below what it can.
+            // Too deep for the kernel to tell the path: it lies below the entry.
             Err(errno) => {
                 errno == Errno::NAMETOOLONG
                     && rules
@@ -257,9 +257,8 @@ impl Removal<'_> {
         }
     }
 
-    /// Whether a directory that is not empty although everything in it was removed may be emptied
-    /// once more.
-    fn again(&mut self, errno: Errno) -> Result<(), FsError> {
+    /// Fails unless an emptied directory, which has new entries, may be emptied once more.
+    fn retry(&mut self, errno: Errno) -> Result<(), FsError> {
         self.retries += 1;
         if matches!(errno, Errno::NOTEMPTY | Errno::EXIST) && self.retries <= REMOVE_RETRIES {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Moves an entry to a name that is free.
+//! Moves an entry to an unused name.
 
 use std::cell::Cell;
 use std::os::fd::{AsFd, OwnedFd};
@@ -23,11 +23,11 @@ use super::original::{Stamp, copy};
 use super::read::reader_of;
 use super::temp::{Privacy, Temp};
 
-/// Moves `source` to `destination`, making missing parents. Never overwrites; a link is moved as a
-/// link.
+/// Moves `source` to `destination` and creates missing parents. Never overwrites; a link is moved
+/// as a link.
 ///
-/// To another filesystem a file is copied with its mode, times and extended attributes (and its
-/// owner where allowed) and then removed; a directory cannot be moved there.
+/// On another filesystem, a file is copied with mode, times and extended attributes (and its owner
+/// if permitted) and then removed. A directory cannot be moved there.
 pub fn move_no_clobber(
     changes: &Changes<'_>,
     source: &Checked<Entry>,
@@ -41,7 +41,7 @@ pub fn move_no_clobber(
             path: destination.shown().into(),
         });
     }
-    // What is moved is what the last server to change it has put there.
+    // Under the lock, the last change by another server is complete.
     let locked = DirLocks::if_readable(source.dir(), source.shown())?;
     let rules = destination.rules();
     let parents = (
@@ -90,15 +90,14 @@ pub fn move_no_clobber(
     match arrival.give(rename, move_back)? {
         Ok(()) => Ok(()),
         Err(Errno::XDEV) => {
-            // A copy takes as long as the file is large, and holds off others only for its last
-            // step.
+            // A copy can take long, and needs the lock only for its last step.
             drop(locked);
             copy_and_remove(changes, &arrival)
         }
         Err(Errno::NOSYS) => link_and_remove(changes, locked, &arrival),
         Err(Errno::INVAL) if kind != Kind::Directory => link_and_remove(changes, locked, &arrival),
-        // Below itself (rename(2)); a filesystem that cannot promise not to overwrite says the
-        // same, and is not asked again.
+        // The destination lies below the source (rename(2)). Filesystems without `RENAME_NOREPLACE`
+        // return the same error, but are not asked again.
         Err(Errno::INVAL) => Err(FsError::IntoItself {
             path: source.shown().into(),
         }),
@@ -109,7 +108,7 @@ pub fn move_no_clobber(
     }
 }
 
-/// A moved object, and the directory that it comes to.
+/// A move, with the destination directory.
 struct Arrival<'a> {
     source: &'a Checked<Entry>,
     kind: Kind,
@@ -118,15 +117,15 @@ struct Arrival<'a> {
 }
 
 impl Arrival<'_> {
-    /// Takes a new name back, of which there is another.
+    /// Removes the new name of a file that has another one.
     fn remove(&self) -> Result<(), FsError> {
         unlinkat(self.dir, self.destination.name(), AtFlags::empty())
             .map_err(|errno| FsError::of(self.destination.shown(), "take back", errno))
     }
 
-    /// Gives the new name, if no protected path comes into being by it: only a directory that holds
-    /// nothing of that name may stand above one. It is looked into before where it is, and after
-    /// where it has come to; not at all after a failure.
+    /// Creates the new name, if that creates no protected path: a moved directory above a protected
+    /// path must not contain anything at that path. Its content is checked at the old place before,
+    /// and at the new place after the move; not after a failure.
     fn give(
         &self,
         give: impl FnOnce() -> Result<(), Errno>,
@@ -148,7 +147,7 @@ impl Arrival<'_> {
             let now = match given.get() {
                 None => (source.dir().as_fd(), source.name()),
                 Some(Ok(())) => (dir.as_fd(), destination.name()),
-                // What stands under the name was there before.
+                // The object under the name was there before.
                 Some(Err(_)) => return Ok(()),
             };
             let place = rules.may_bear(
@@ -172,9 +171,9 @@ impl Arrival<'_> {
     }
 }
 
-/// Refuses a directory or link that comes to be in a repository, since git writes through links.
-/// Refuses one from or to the way to a hidden path: an open file in it would get another name, or
-/// the next directory of this name would be another one.
+/// Refuses to move a directory or link into a repository, since git writes through links. Refuses
+/// to move the parent directories of a hidden path: files opened in them would get another path, or
+/// another directory would get theirs.
 fn refuse_way(
     from: &Path,
     to: &Path,
@@ -201,7 +200,7 @@ fn refuse_way(
     way.map_or(Ok(()), |way| refuse(way, Cause::Hidden))
 }
 
-/// Where `RENAME_NOREPLACE` is unknown: a second name never overwrites either.
+/// Fallback without `RENAME_NOREPLACE`: a hard link never overwrites either.
 fn link_and_remove(
     changes: &Changes<'_>,
     locked: Option<DirLocks>,
@@ -309,7 +308,7 @@ fn copy_file_and_remove(changes: &Changes<'_>, arrival: &Arrival<'_>) -> Result<
         destination.name(),
         RenameFlags::NOREPLACE,
     ) {
-        // The second name stays when the temporary one goes.
+        // The hard link stays when the temporary name is removed.
         Err(Errno::INVAL | Errno::NOSYS) => {
             is_renamed = false;
             linkat(dir, temp.name(), dir, destination.name(), AtFlags::empty())
@@ -325,8 +324,8 @@ fn copy_file_and_remove(changes: &Changes<'_>, arrival: &Arrival<'_>) -> Result<
     remove_source(changes, source)
 }
 
-/// The status to keep; with the owner that the copy has anyway, where it may not be given away (as
-/// `mv` does).
+/// Returns the metadata to copy; with the copy's own owner if the original one is not permitted
+/// (like `mv`).
 fn owner_as_allowed(mut stat: Stat, temp: &Temp, shown: &Path) -> Result<Stat, FsError> {
     let (owner, group) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
     if fchown(temp.file(), Some(owner), Some(group)).is_err() {

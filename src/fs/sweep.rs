@@ -1,4 +1,4 @@
-//! Removes temporary files that a writer left behind when it was killed.
+//! Removes temporary files of killed writers.
 #![expect(clippy::disallowed_methods, reason = "fs is the disk door")]
 
 use std::collections::HashMap;
@@ -14,22 +14,21 @@ use crate::policy::Id;
 use super::dir::{LIST, list};
 use super::temp::is_temp_name;
 
-/// Which directories were swept already.
+/// Directories that were swept already.
 #[derive(Debug, Default)]
 pub(super) struct Sweeper {
-    /// When each is to be swept again; never, if nothing was left there.
+    /// Time of the next sweep; `None` for directories without temporary files.
     swept: Mutex<HashMap<Id, Option<SystemTime>>>,
 }
 
 impl Sweeper {
-    /// Sweeps a directory the first time it is written to, and again while something young lies
-    /// there: its writer may have died as well, and a server may run for months. What goes wrong is
-    /// left for another time.
+    /// Sweeps a directory at the first write to it, and again while it contains recent temporary
+    /// files, since their writers may be dead too. Errors are ignored; a later sweep tries again.
     pub(super) fn first_write(&self, dir: &OwnedFd) {
         self.write_at(dir, SystemTime::now());
     }
 
-    /// The same at some time.
+    /// Sweeps with a given current time.
     pub(super) fn write_at(&self, dir: &OwnedFd, now: SystemTime) {
         let Ok(stat) = fstat(dir) else { return };
         let id = (stat.st_dev, stat.st_ino);
@@ -57,7 +56,7 @@ impl Sweeper {
     }
 }
 
-/// Whether nothing is left that may have to go later.
+/// Returns true if no temporary file remains for a later sweep.
 fn sweep(dir: &OwnedFd, now: SystemTime) -> bool {
     let Ok(own) = openat(dir, ".", LIST, Mode::empty()) else {
         return true;
@@ -78,7 +77,7 @@ fn sweep(dir: &OwnedFd, now: SystemTime) -> bool {
             .duration_since(modified)
             .is_ok_and(|age| age.as_secs() > STALE_TEMP_SECS);
         let regular = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-        // A writer that lives holds the lock, also over the old file during an exchange.
+        // A living writer holds the lock, also on the old file during an exchange.
         if !regular {
             continue;
         }

@@ -20,12 +20,12 @@ use super::error::FsError;
 use crate::limits::WRITE_BUFFER_BYTES;
 
 pub(super) const PREFIX: &str = ".replay-tmp-";
-/// The prefix of a version that could not get its name back: no sweep takes it.
+/// Name prefix of a version that could not get its name back: sweeps skip it.
 const KEPT_PREFIX: &str = ".replay-kept-";
 const DIGITS: usize = 16;
 const NANOSECONDS: i64 = 1_000_000_000;
 
-/// Whether a name is one of ours.
+/// Returns true if this is the name of a temporary file.
 pub(super) fn is_temp_name(name: &OsStr) -> bool {
     let digits = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
     digits.is_some_and(|digits| {
@@ -33,7 +33,7 @@ pub(super) fn is_temp_name(name: &OsStr) -> bool {
     })
 }
 
-/// A name nobody can guess in time to put something in its place.
+/// Returns an unpredictable name, so that nobody can take it in advance.
 fn random_name() -> Result<OsString, Errno> {
     let mut bytes = [0u8; DIGITS / 2];
     getrandom(&mut bytes, GetRandomFlags::empty())?;
@@ -44,16 +44,16 @@ fn random_name() -> Result<OsString, Errno> {
     Ok(name.into())
 }
 
-/// What a temporary file may be read by until it has the mode of its target.
+/// Mode of a temporary file until it gets that of its target.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Privacy {
-    /// 0600: the old file's mode comes later.
+    /// 0600: the mode of the old file is set later.
     Owner,
-    /// 0666 less the umask, which is what a new file gets anyway.
+    /// 0666 without the umask, like any new file.
     NewFile,
 }
 
-/// A file under a temporary name; dropping it removes whatever bears the name.
+/// A file under a temporary name; dropping it removes the file with that name.
 #[derive(Debug)]
 pub(super) struct Temp {
     dir: Arc<OwnedFd>,
@@ -81,10 +81,10 @@ impl Temp {
             Err(Errno::ACCESS | Errno::PERM | Errno::ROFS) => {
                 return Err(FsError::DirectoryNotWritable { path: shown.into() });
             }
-            // The directory itself was removed, or 2^64 names are not enough.
+            // The directory was removed, or no unused name was found.
             Err(errno) => return Err(FsError::of(shown, "write", errno)),
         };
-        // Where locks do not work nothing is swept either: a sweep takes the lock first.
+        // Without working locks there is no sweep either, which takes the lock first.
         let _ = flock(&file, FlockOperation::NonBlockingLockExclusive);
         Ok(Self {
             dir: Arc::clone(dir),
@@ -94,7 +94,7 @@ impl Temp {
         })
     }
 
-    /// Writes the pieces one behind the other, small ones together.
+    /// Writes the pieces in order; small ones are joined.
     pub(super) fn fill<'a>(
         &self,
         pieces: impl IntoIterator<Item = &'a [u8]>,
@@ -136,7 +136,7 @@ impl Temp {
         Ok(())
     }
 
-    /// Gives it the time of the last change of the file that it replaces.
+    /// Sets the mtime of the file that it replaces.
     pub(super) fn set_modified(&self, old: &Stat, shown: &Path) -> Result<(), FsError> {
         self.set_time(
             old.st_mtime,
@@ -157,10 +157,10 @@ impl Temp {
         futimens(&self.file, &times).map_err(|errno| FsError::of(shown, "write", errno))
     }
 
-    /// Makes the time of its last change now by the exact clock, and later than that of `old`, if
-    /// not otherwise then by the least that the filesystem keeps. What another program wrote before
-    /// is then older also within one tick of the kernel's clock, by which files are stamped: a
-    /// build that has just ended does not hide the change.
+    /// Sets the mtime to the current time of the precise clock. If that is not later than the mtime
+    /// of `old`, uses that plus the smallest unit of the filesystem. Kernel timestamps are coarse.
+    /// With the precise time, files that another program wrote within the same tick are still
+    /// older, so a build sees the change.
     pub(super) fn date_after(&self, old: Option<&Stat>, shown: &Path) -> Result<(), FsError> {
         let time = |stat: &Stat| {
             (
@@ -169,7 +169,7 @@ impl Temp {
             )
         };
         let now = clock_gettime(ClockId::Realtime);
-        // Who may not set it, as on a file that is another user's by now, keeps the kernel's.
+        // Without permission, as on another user's file, the kernel's time stays.
         let _ = self.set_time(now.tv_sec, now.tv_nsec, shown);
         let Some(before) = old.map(time) else {
             return Ok(());
@@ -179,7 +179,7 @@ impl Temp {
                 .map(|now| time(&now) > before)
                 .map_err(|errno| FsError::of(shown, "write", errno))
         };
-        // ext4 and others keep nanoseconds; two seconds are the most that one rounds by (FAT).
+        // ext4 and others store nanoseconds; FAT rounds to two seconds.
         for (seconds, nanoseconds) in [(0, 1), (2, 0)] {
             if later()? {
                 break;
@@ -207,8 +207,7 @@ impl Temp {
         self.file.as_fd()
     }
 
-    /// Leaves what bears the name to whom it belongs, where no sweep takes it; the name that it has
-    /// then.
+    /// Renames the file so that sweeps skip it; returns its new name.
     pub(super) fn keep_aside(&mut self) -> OsString {
         self.armed = false;
         let name = self.name.to_string_lossy().replacen(PREFIX, KEPT_PREFIX, 1);
@@ -224,7 +223,7 @@ impl Temp {
         }
     }
 
-    /// The name is no longer ours to remove: the file has its final one.
+    /// Marks the name as final: the file is not removed.
     pub(super) fn disarm(&mut self) {
         self.armed = false;
     }

@@ -1,4 +1,4 @@
-//! The disk door by effect, on real trees.
+//! Tests of file access by effect, on real trees.
 #![expect(clippy::disallowed_methods, reason = "tests lay out trees")]
 
 mod changing;
@@ -22,8 +22,8 @@ use crate::journal::Changes;
 use crate::policy::tests::Tree as Fixture;
 use crate::policy::{Checked, Entry, Read, Write};
 
-/// Of no call.
-static UNTOLD: Changes<'static> = Changes::none();
+/// Changes that are not recorded.
+static UNRECORDED: Changes<'static> = Changes::none();
 
 fn read(tree: &Fixture, path: &str) -> Checked<Read> {
     tree.policy.read(tree.at(path)).unwrap()
@@ -50,7 +50,7 @@ fn names(tree: &Fixture, path: &str) -> Vec<String> {
     names
 }
 
-/// Everything outside: names, contents, modes, and times of the last change.
+/// Returns everything outside the allowed directory: names, contents, modes and mtimes.
 fn outside(tree: &Fixture) -> Vec<(PathBuf, u32, i64, i64, Vec<u8>)> {
     use std::os::unix::fs::MetadataExt;
     let mut found = Vec::new();
@@ -66,7 +66,7 @@ fn outside(tree: &Fixture) -> Vec<(PathBuf, u32, i64, i64, Vec<u8>)> {
     found
 }
 
-/// A directory `deep` below `path` with `depth` more in one another, and a file in the last.
+/// Creates `depth` nested directories below `path`, and a file in the last one.
 fn dig(tree: &Fixture, path: &str, depth: usize) {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let mut at: OwnedFd = openat(CWD, tree.at(path), flags, Mode::empty()).unwrap();

@@ -1,4 +1,4 @@
-//! A tree in order: directories and what is in them, depth first, names sorted by their bytes.
+//! An ordered tree: directories and their content, depth first, names sorted by bytes.
 
 use std::ffi::OsString;
 use std::ops::ControlFlow;
@@ -14,43 +14,43 @@ use super::error::FsError;
 use super::listing::Order;
 use super::walk::{Visitor, WalkEntry, WalkOptions, walk};
 
-/// How a tree is listed.
+/// Options for listing a tree.
 pub struct TreeOptions<'a> {
-    /// Levels listed: 1 is the directory's own entries. Capped by `MAX_WALK_DEPTH`.
+    /// Levels listed: 1 for the directory's own entries. Capped by `MAX_WALK_DEPTH`.
     pub max_depth: usize,
-    /// Entries listed before the tree is cut off.
+    /// Maximum number of entries.
     pub max_entries: usize,
-    /// Leaves out what `.gitignore` files name, and `.git` itself.
+    /// `true` to skip files matched by `.gitignore`, and `.git` itself.
     pub respect_gitignore: bool,
-    /// Who pays for the rules of those; `None` where nothing is counted.
+    /// Account for the memory of these rules; `None` if memory is not limited.
     pub account: Option<&'a Account>,
-    /// Whether an entry, by its path below the start, is listed at all.
+    /// Filter of listed entries, by the path below the start.
     pub keep: &'a (dyn Fn(&[u8], Kind) -> bool + Sync),
-    /// Directories of these names are listed and not gone into.
+    /// Names of directories that are listed without their content.
     pub closed: &'a [&'a str],
     pub cancel: &'a CancelToken,
 }
 
-/// An entry of a tree. The entries below a directory follow it directly.
+/// An entry of a tree. The content of a directory follows it directly.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeEntry {
-    /// 1 for the entries of the start.
+    /// Depth: 1 for the entries of the start.
     pub depth: usize,
     pub name: OsString,
-    /// What it is; a link is a link, and never gone into.
+    /// File type; links are not followed.
     pub kind: Kind,
-    /// False for a directory that was not gone into: too deep, not readable, or not to be.
+    /// `false` for a directory that was not entered: too deep, unreadable or closed.
     pub listed: bool,
 }
 
-/// A tree as a flat list, so that no depth of nesting can exhaust a stack.
+/// A tree as a flat list, so that no nesting can exhaust the stack.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tree {
-    /// In order: each directory before what is in it.
+    /// Entries in order: each directory before its content.
     pub entries: Vec<TreeEntry>,
-    /// Whether `max_entries` cut it off.
+    /// `true` if `max_entries` was reached.
     pub truncated: bool,
-    /// Directories that could not be read.
+    /// Number of unreadable directories.
     pub skipped: u64,
 }
 
@@ -73,9 +73,9 @@ pub fn tree(start: &Checked<Read>, options: &TreeOptions<'_>) -> Result<Tree, Fs
         max_depth,
     };
     let mut start_is_readable = true;
-    walk(start, &walk_options, &lister, |stretch: Stretch| {
+    walk(start, &walk_options, &lister, |stretch: TreeChunk| {
         if stretch.unreadable {
-            // What is below a directory follows it directly, so it is the last one.
+            // The content of a directory follows it directly, so it is the last entry.
             match tree.entries.last_mut() {
                 Some(directory) => directory.listed = false,
                 None => start_is_readable = false,
@@ -103,9 +103,9 @@ pub fn tree(start: &Checked<Read>, options: &TreeOptions<'_>) -> Result<Tree, Fs
 }
 
 #[derive(Default)]
-struct Stretch {
+struct TreeChunk {
     entries: Vec<TreeEntry>,
-    /// The directory that these would be the entries of could not be read.
+    /// `true` if the directory of these entries could not be read.
     unreadable: bool,
 }
 
@@ -124,7 +124,7 @@ impl Lister<'_> {
 
 impl Visitor for Lister<'_> {
     type Local = ();
-    type Out = Stretch;
+    type Out = TreeChunk;
     type Notes = ();
 
     fn local(&self) {}
@@ -133,7 +133,7 @@ impl Visitor for Lister<'_> {
         !self.is_closed(rel) && (self.keep)(rel, Kind::Directory)
     }
 
-    fn visit(&self, (): &mut (), out: &mut Stretch, found: &WalkEntry<'_>, (): &()) {
+    fn visit(&self, (): &mut (), out: &mut TreeChunk, found: &WalkEntry<'_>, (): &()) {
         let kind = found.kind();
         if !(self.keep)(found.rel(), kind) {
             return;
@@ -149,11 +149,11 @@ impl Visitor for Lister<'_> {
         });
     }
 
-    fn unreadable(&self, out: &mut Stretch, _: &[u8]) {
+    fn unreadable(&self, out: &mut TreeChunk, _: &[u8]) {
         out.unreadable = true;
     }
 
-    fn weight(out: &Stretch) -> usize {
+    fn weight(out: &TreeChunk) -> usize {
         out.entries.len() * size_of::<TreeEntry>() + usize::from(out.unreadable)
     }
 }

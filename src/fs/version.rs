@@ -1,4 +1,4 @@
-//! Which version of which file it is, and whether the filesystem tells versions apart.
+//! Versions of files, and the reliability of filesystems in this respect.
 
 use std::os::fd::BorrowedFd;
 
@@ -6,21 +6,20 @@ use rustix::fs::{Stat, Statx, fstatfs, makedev};
 
 use crate::sandbox::unwritten_pages;
 
-/// Identity, size and times of a file or directory. Two of one value have the same content if the
-/// older one was settled (`search::memory` says when it is).
+/// Identity, size and times of a file or directory. Equal versions have the same content if the
+/// older one was settled (defined in `search::memory`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Version {
-    /// Number of the filesystem.
+    /// Device number of the filesystem.
     pub device: u64,
-    /// Number of the file in it.
+    /// Inode number.
     pub inode: u64,
     /// Size in bytes.
     pub size: u64,
-    /// When the content was last changed, or what somebody set: seconds since 1970, and
-    /// nanoseconds.
+    /// Time of the last change of content (mtime, can be set): seconds since 1970, and nanoseconds.
     pub modified: (i64, u32),
-    /// When content or metadata were last changed, which nobody can set (`inode(7)`): seconds since
-    /// 1970, and nanoseconds.
+    /// Time of the last change of content or metadata (ctime, cannot be set, `inode(7)`): seconds
+    /// since 1970, and nanoseconds.
     pub changed: (i64, u32),
 }
 
@@ -52,19 +51,19 @@ impl Version {
     }
 }
 
-/// `f_type` of ext2, ext3 and ext4, of XFS and of Btrfs (`statfs(2)`), wide enough for any type
-/// that it has somewhere.
+/// `f_type` of ext2/ext3/ext4, XFS and Btrfs (`statfs(2)`), in a type that holds it on every
+/// platform.
 const HONEST: [i128; 3] = [0xEF53, 0x5846_5342, 0x9123_683E];
 
-/// Whether the filesystem is known to keep inode numbers, to stamp every change by this machine's
-/// clock, and to write mapped pages back. Of any other, and where the kernel does not say: no.
-/// tmpfs never writes back; overlay, FUSE and network filesystems have files that change elsewhere;
-/// F2FS can undo a write without a stamp (`F2FS_IOC_ABORT_ATOMIC_WRITE`).
+/// Returns true if the filesystem is known to keep inode numbers, to timestamp every change by this
+/// machine's clock, and to write mapped pages back. False for all others, also if unknown. tmpfs
+/// never writes back. On overlay, FUSE and network filesystems, files change elsewhere. F2FS can
+/// undo a write without a timestamp (`F2FS_IOC_ABORT_ATOMIC_WRITE`).
 pub(super) fn is_honest(file: BorrowedFd<'_>) -> bool {
     fstatfs(file).is_ok_and(|found| HONEST.contains(&i128::from(found.f_type)))
 }
 
-/// Whether every page of the file in memory is on disk too; `None` if the kernel does not say
+/// Returns true if every cached page of the file is on disk too; `None` if the kernel does not tell
 /// (`cachestat(2)`, Linux 6.5).
 pub(super) fn is_written_back(file: BorrowedFd<'_>) -> Option<bool> {
     unwritten_pages(file).ok().map(|pages| pages == 0)

@@ -1,9 +1,9 @@
-//! Walks a tree with several threads, opening one name at a time below open directories and
-//! following nothing.
+//! Walks a tree with several threads, opening one component at a time below open directories. Links
+//! are never followed.
 //!
-//! Work is cut in the order of the tree, and what visitors bring leaves in that order as soon as
-//! everything before it is there (`line`). So a walk that has enough after the first few files has
-//! looked at little more than those.
+//! Tasks are cut in the order of the tree, and results leave in that order as soon as all previous
+//! ones are there (`line`). So a walk that stops after the first few files has examined little
+//! more.
 #![expect(clippy::disallowed_methods, reason = "fs is the disk door")]
 
 use std::ffi::OsStr;
@@ -34,23 +34,23 @@ use super::version::Version;
 
 mod line;
 mod work;
-use line::{Finished, Line};
-use work::{Dir, Place, Rest, Start, Step, Task};
+use line::{Line, TaskOutcome};
+use work::{Dir, ListedDir, RemainingWork, Start, Step, Task};
 
-/// How a tree is walked.
+/// Options of a walk.
 pub struct WalkOptions<'a> {
-    /// Threads, the caller's own included; `None` for one per processor.
+    /// Number of threads, including the caller's; `None` for one per processor.
     pub threads: Option<usize>,
-    /// The order of the results.
+    /// Order of the results.
     pub order: Order,
-    /// Levels walked: 1 is the directory's own entries. Capped by `MAX_WALK_DEPTH`.
+    /// Levels walked: 1 for the directory's own entries. Capped by `MAX_WALK_DEPTH`.
     pub max_depth: usize,
-    /// Leaves out what `.gitignore` files name, and `.git` itself.
+    /// `true` to skip files matched by `.gitignore`, and `.git` itself.
     pub respect_gitignore: bool,
-    /// Directories above the start whose `.gitignore` files count too, the outermost first, each
-    /// with the way from there to the start (`src/lib`).
+    /// Directories above the start whose `.gitignore` files apply too, outermost first, each with
+    /// the path from there to the start (`src/lib`).
     pub above: &'a [(Checked<Read>, Vec<u8>)],
-    /// Who pays for the rules of `.gitignore` files; `None` where nothing is counted.
+    /// Account for the memory of `.gitignore` rules; `None` if memory is not limited.
     pub account: Option<&'a Account>,
     pub cancel: &'a CancelToken,
 }
@@ -64,32 +64,32 @@ impl<'a> WalkOptions<'a> {
     }
 }
 
-/// What is done with the entries of a walk.
+/// Processing of the entries of a walk.
 pub trait Visitor: Sync {
-    /// What a thread keeps from entry to entry: buffers.
+    /// Per-thread state, such as buffers.
     type Local;
-    /// What a stretch of entries, one after the other, comes to.
+    /// Result of a sequence of entries.
     type Out: Default + Send;
 
-    /// What it keeps with the entries of a directory, each by its place.
+    /// Notes on the entries of a directory, by position.
     type Notes: Default + Send + Sync;
 
-    /// Made once for each thread.
+    /// Creates the state of a thread.
     fn local(&self) -> Self::Local;
 
-    /// Whether a directory, by its path below the start, is gone into. It is visited itself in
-    /// either case.
+    /// Returns true if a directory, given by its path below the start, is entered. It is visited
+    /// itself in either case.
     fn enters(&self, rel: &[u8]) -> bool {
         let _ = rel;
         true
     }
 
-    /// The entries of a directory, all of them: listed now, or known from before.
+    /// Returns all entries of a directory: from a new listing, or from a cache.
     fn entries(&self, dir: &mut OpenDir<'_>) -> io::Result<Arc<Entries<Self::Notes>>> {
         Ok(Arc::new(dir.list()?.into()))
     }
 
-    /// Looks at an entry; `notes` are those of its directory.
+    /// Visits an entry; `notes` are those of its directory.
     fn visit(
         &self,
         local: &mut Self::Local,
@@ -98,29 +98,29 @@ pub trait Visitor: Sync {
         notes: &Self::Notes,
     );
 
-    /// An entry, by its path below the start, is left out because a `.gitignore` file names it; of
-    /// a directory nothing is looked at.
+    /// Called for an entry, given by its path below the start, that a `.gitignore` rule excludes;
+    /// an excluded directory is not entered.
     fn ignored(&self, out: &mut Self::Out, rel: &[u8], kind: Kind) {
         let _ = (out, rel, kind);
     }
 
-    /// A directory, by its path below the start, could not be read or lies too deep.
+    /// Called for a directory, given by its path below the start, that is unreadable or too deep.
     fn unreadable(&self, out: &mut Self::Out, rel: &[u8]);
 
-    /// What `out` holds, in bytes, more or less: threads that are ahead wait when too much does. At
-    /// 0 it is dropped.
+    /// Returns the approximate size of `out` in bytes: threads that are ahead wait when too much is
+    /// pending. With 0 it is dropped.
     fn weight(out: &Self::Out) -> usize;
 }
 
-/// How a walk ended.
+/// End of a walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     Complete,
-    /// `settle` or the token ended it.
+    /// Stopped by `settle` or by the token.
     Stopped,
 }
 
-/// An entry that a walk came upon.
+/// An entry found by a walk.
 pub struct WalkEntry<'a> {
     rel: &'a [u8],
     name: usize,
@@ -132,7 +132,7 @@ pub struct WalkEntry<'a> {
 }
 
 impl WalkEntry<'_> {
-    /// Its path below the start, as bytes with slashes between.
+    /// Returns the path below the start, as bytes separated by slashes.
     pub fn rel(&self) -> &[u8] {
         self.rel
     }
@@ -141,33 +141,32 @@ impl WalkEntry<'_> {
         OsStr::from_bytes(&self.rel[self.name..])
     }
 
-    /// What it is; a link is a link.
+    /// Returns the file type; links are not followed.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// Its inode number as the directory has it (`getdents64(2)`); of a mount point it is the
-    /// number of what lies under.
+    /// Returns the inode number from the directory (`getdents64(2)`); for a mount point, that of
+    /// the underlying directory.
     pub fn inode(&self) -> u64 {
         self.inode
     }
 
-    /// Its place in the listing of its directory.
+    /// Returns the position in the listing of its directory.
     pub fn place(&self) -> usize {
         self.place
     }
 
-    /// Which version it is at this moment; `None` if it is gone or no regular file.
+    /// Returns the current version; `None` if it is gone or not a regular file.
     pub fn version(&self) -> Option<Version> {
         version_of(self.dir, self.name())
     }
 
-    /// Opens it for reading if it is a regular file at this moment; anything else is an error at
-    /// once.
+    /// Opens the entry for reading if it is a regular file now; anything else fails at once.
     pub fn open(&self) -> io::Result<OpenFile> {
         let file = open_file(self.dir, self.name())?;
         let Version { device, inode, .. } = file.version;
-        // It may have got its name since the directory was listed.
+        // The file may have got this name after the directory was listed.
         let is_hidden = self.rules.is_hidden((device, inode))
             || is_home(self.rules, self.dir, self.name().as_bytes());
         let is_kernels = self.rules.is_kernels(device, &file.handle);
@@ -178,16 +177,15 @@ impl WalkEntry<'_> {
         }
     }
 
-    /// Its metadata; a link is not followed. `None` if it is gone.
+    /// Returns the metadata; links are not followed. `None` if it is gone.
     pub fn info(&self) -> Option<Info> {
         let name = self.name();
         info_of(self.dir, name, AtFlags::empty(), name.as_ref()).ok()
     }
 }
 
-/// Walks the tree below `start`. Entries are visited on several threads; `settle` is given what
-/// they came to in order, one at a time, and may end the walk. Fails where a `.gitignore` that is
-/// to be obeyed cannot be.
+/// Walks the tree below `start`. Entries are visited on several threads. `settle` receives the
+/// results in order, one at a time, and may end the walk. Fails if a `.gitignore` cannot be obeyed.
 pub fn walk<V: Visitor>(
     start: &Checked<Read>,
     options: &WalkOptions<'_>,
@@ -207,7 +205,7 @@ pub fn walk<V: Visitor>(
         ignores,
         taken: false,
     };
-    let line = Line::new(Rest::Start(first), MAX_WALK_WAITING_BYTES, settle);
+    let line = Line::new(RemainingWork::Start(first), MAX_WALK_WAITING_BYTES, settle);
     let walker = Walker {
         start,
         options,
@@ -220,15 +218,15 @@ pub fn walk<V: Visitor>(
         .threads
         .unwrap_or_else(processors)
         .clamp(1, MAX_WALK_THREADS);
-    let mut own = Own::new(visitor);
-    // Most walks are over before another thread would have started.
-    if walker.alone(&line, &mut own) && threads > 1 {
+    let mut own = ThreadState::new(visitor);
+    // Most walks end before another thread would have started.
+    if walker.work_alone(&line, &mut own) && threads > 1 {
         std::thread::scope(|scope| {
             let run = || {
-                let mut own = Own::new(visitor);
+                let mut own = ThreadState::new(visitor);
                 walker.work(&line, &mut own);
             };
-            // Where no thread can be started the others do its share.
+            // If no thread can be started, the others do its share.
             let helpers: Vec<_> = (1..threads)
                 .filter_map(|_| std::thread::Builder::new().spawn_scoped(scope, run).ok())
                 .collect();
@@ -252,15 +250,15 @@ pub fn walk<V: Visitor>(
     })
 }
 
-/// What a thread has for itself.
-struct Own<L> {
+/// State of a thread.
+struct ThreadState<L> {
     local: L,
     path: Vec<u8>,
     buffer: Vec<u8>,
     steps: Vec<Step>,
 }
 
-impl<L> Own<L> {
+impl<L> ThreadState<L> {
     fn new(visitor: &impl Visitor<Local = L>) -> Self {
         Self {
             local: visitor.local(),
@@ -271,14 +269,14 @@ impl<L> Own<L> {
     }
 }
 
-/// What is done with an entry.
+/// Action for an entry.
 #[derive(PartialEq, Eq)]
-enum Take {
+enum EntryAction {
     Nothing,
-    /// Nothing, because a `.gitignore` file says so.
+    /// Excluded by a `.gitignore` rule.
     Ignored,
     Entry,
-    /// The entry, and later what is below it.
+    /// Visit the entry, and later its content.
     EntryAndBelow,
 }
 
@@ -287,18 +285,22 @@ struct Walker<'a, V> {
     options: &'a WalkOptions<'a>,
     visitor: &'a V,
     open: Arc<AtomicUsize>,
-    /// Why the walk has ended, if that is a failure.
+    /// Error that ended the walk, if any.
     failed: OnceLock<FsError>,
 }
 
 impl<V: Visitor> Walker<'_, V> {
-    /// Works until there is something that others could do; whether there is.
-    fn alone<F>(&self, line: &Line<Rest<V::Notes>, V::Out, F>, own: &mut Own<V::Local>) -> bool
+    /// Works alone until there is work for others; returns true if there is.
+    fn work_alone<F>(
+        &self,
+        line: &Line<RemainingWork<V::Notes>, V::Out, F>,
+        own: &mut ThreadState<V::Local>,
+    ) -> bool
     where
         F: FnMut(V::Out) -> ControlFlow<()>,
     {
         while let Some(taken) = line.take() {
-            let done = self.one(line, taken.task, own);
+            let done = self.run_task(line, taken.task, own);
             if line.give(taken.turn, done) {
                 return true;
             }
@@ -306,23 +308,26 @@ impl<V: Visitor> Walker<'_, V> {
         false
     }
 
-    fn work<F>(&self, line: &Line<Rest<V::Notes>, V::Out, F>, own: &mut Own<V::Local>)
-    where
+    fn work<F>(
+        &self,
+        line: &Line<RemainingWork<V::Notes>, V::Out, F>,
+        own: &mut ThreadState<V::Local>,
+    ) where
         F: FnMut(V::Out) -> ControlFlow<()>,
     {
         let mut taken = line.take();
         while let Some(now) = taken {
-            let done = self.one(line, now.task, own);
+            let done = self.run_task(line, now.task, own);
             taken = line.exchange(now.turn, done);
         }
     }
 
-    fn one<F>(
+    fn run_task<F>(
         &self,
-        line: &Line<Rest<V::Notes>, V::Out, F>,
+        line: &Line<RemainingWork<V::Notes>, V::Out, F>,
         task: Task<V::Notes>,
-        own: &mut Own<V::Local>,
-    ) -> Finished<Rest<V::Notes>, V::Out>
+        own: &mut ThreadState<V::Local>,
+    ) -> TaskOutcome<RemainingWork<V::Notes>, V::Out>
     where
         F: FnMut(V::Out) -> ControlFlow<()>,
     {
@@ -362,7 +367,7 @@ impl<V: Visitor> Walker<'_, V> {
         }
         let weight = V::weight(&out);
         let close_one = more.is_some() && self.open.load(Ordering::Relaxed) > MAX_WALK_OPEN_DIRS;
-        Finished {
+        TaskOutcome {
             result: (weight > 0).then_some((out, weight)),
             more,
             close_one,
@@ -371,10 +376,10 @@ impl<V: Visitor> Walker<'_, V> {
 
     fn entries<F>(
         &self,
-        line: &Line<Rest<V::Notes>, V::Out, F>,
-        place: &Place<V::Notes>,
+        line: &Line<RemainingWork<V::Notes>, V::Out, F>,
+        place: &ListedDir<V::Notes>,
         range: Range<usize>,
-        own: &mut Own<V::Local>,
+        own: &mut ThreadState<V::Local>,
         out: &mut V::Out,
     ) where
         F: FnMut(V::Out) -> ControlFlow<()>,
@@ -424,21 +429,21 @@ impl<V: Visitor> Walker<'_, V> {
         }
     }
 
-    /// Lists a directory that was just opened: what there is to do in it.
+    /// Lists a directory that was just opened; returns the work in it.
     #[expect(
         clippy::too_many_arguments,
         reason = "what a directory is listed with has no name of its own"
     )]
     fn list<F>(
         &self,
-        line: &Line<Rest<V::Notes>, V::Out, F>,
+        line: &Line<RemainingWork<V::Notes>, V::Out, F>,
         opened: Result<OwnedFd, Errno>,
         mut rel: Vec<u8>,
         above: Option<Arc<Ignores>>,
         depth: usize,
-        own: &mut Own<V::Local>,
+        own: &mut ThreadState<V::Local>,
         out: &mut V::Out,
-    ) -> Option<Rest<V::Notes>>
+    ) -> Option<RemainingWork<V::Notes>>
     where
         F: FnMut(V::Out) -> ControlFlow<()>,
     {
@@ -452,7 +457,7 @@ impl<V: Visitor> Walker<'_, V> {
                 Ok(ignores) => ignores,
                 Err(error) => {
                     let dir = self.start.shown().join(OsStr::from_bytes(&rel));
-                    // The first is told.
+                    // Only the first error is reported.
                     let _ = self.failed.set(error.below(&dir));
                     line.stop();
                     return None;
@@ -470,7 +475,7 @@ impl<V: Visitor> Walker<'_, V> {
                 .unreadable(out, rel.strip_suffix(b"/").unwrap_or(&rel));
             return None;
         };
-        let inside = Inside {
+        let inside = DirContext {
             walker: self,
             dir: &handle,
             ignores: ignores.as_deref(),
@@ -482,7 +487,7 @@ impl<V: Visitor> Walker<'_, V> {
             handle,
             open: Arc::clone(&self.open),
         }));
-        let place = Place {
+        let place = ListedDir {
             dir,
             rel: rel.into(),
             entries,
@@ -490,25 +495,25 @@ impl<V: Visitor> Walker<'_, V> {
             ignores,
             depth,
         };
-        Some(Rest::Listed { place, next: 0 })
+        Some(RemainingWork::Listed { place, next: 0 })
     }
 }
 
-/// What decides about the entries of one directory.
-struct Inside<'a, V> {
+/// Context for decisions about the entries of one directory.
+struct DirContext<'a, V> {
     walker: &'a Walker<'a, V>,
     dir: &'a OwnedFd,
     ignores: Option<&'a Ignores>,
     depth: usize,
 }
 
-impl<V: Visitor> Inside<'_, V> {
-    /// What is taken of a directory whose path with a slash is `rel`.
+impl<V: Visitor> DirContext<'_, V> {
+    /// Returns the steps for a directory whose path with a slash is `rel`.
     fn steps(
         &self,
         entries: &Entries<V::Notes>,
         rel: &[u8],
-        own: &mut Own<V::Local>,
+        own: &mut ThreadState<V::Local>,
         out: &mut V::Out,
     ) -> Arc<[Step]> {
         let by_names = self.walker.options.order == Order::Names;
@@ -527,22 +532,22 @@ impl<V: Visitor> Inside<'_, V> {
             let start = self.walker.start;
             let at = || start.place().join(OsStr::from_bytes(&own.path));
             let take = if is_hidden(start.rules(), self.dir, listed.name, listed.inode, at) {
-                Take::Nothing
+                EntryAction::Nothing
             } else {
                 self.take(&own.path, listed.name, listed.kind)
             };
             match take {
-                Take::Entry | Take::EntryAndBelow if !listed.below => {
+                EntryAction::Entry | EntryAction::EntryAndBelow if !listed.below => {
                     own.steps.push(Step::new(place, false))
                 }
-                Take::Ignored if !listed.below => {
+                EntryAction::Ignored if !listed.below => {
                     self.walker.visitor.ignored(out, &own.path, listed.kind)
                 }
                 _ => {}
             }
-            // In the order of names, what is below follows its directory at once; in that of paths
-            // it has its own place.
-            if take == Take::EntryAndBelow && listed.below != by_names {
+            // By names, the content of a directory follows it at once; by paths, it has its own
+            // position.
+            if take == EntryAction::EntryAndBelow && listed.below != by_names {
                 if self.depth < MAX_WALK_DEPTH {
                     own.steps.push(Step::new(place, true));
                 } else {
@@ -553,27 +558,27 @@ impl<V: Visitor> Inside<'_, V> {
         Arc::from(&own.steps[..])
     }
 
-    fn take(&self, path: &[u8], name: &[u8], kind: Kind) -> Take {
+    fn take(&self, path: &[u8], name: &[u8], kind: Kind) -> EntryAction {
         let options = self.walker.options;
         let is_dir = kind == Kind::Directory;
-        // What a write is just replacing a file with is no file yet; found here, it would be a
-        // match twice, or be edited.
+        // Temporary files of a running write are skipped: they would give duplicate matches, or be
+        // edited.
         if options.respect_gitignore && name == b".git"
             || !is_dir && is_temp_name(OsStr::from_bytes(name))
         {
-            return Take::Nothing;
+            return EntryAction::Nothing;
         }
         if options.respect_gitignore
             && self
                 .ignores
                 .is_some_and(|ignores| ignores.ignored(path, is_dir))
         {
-            return Take::Ignored;
+            return EntryAction::Ignored;
         }
         if is_dir && self.depth < options.max_depth && self.walker.visitor.enters(path) {
-            Take::EntryAndBelow
+            EntryAction::EntryAndBelow
         } else {
-            Take::Entry
+            EntryAction::Entry
         }
     }
 }

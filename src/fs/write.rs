@@ -1,5 +1,5 @@
-//! Replaces files whole: a temporary file beside the target, synced, then renamed over it. A reader
-//! sees the old bytes or the new ones, never a mixture; a crash leaves one or the other.
+//! Atomic replacement of files: a temporary file beside the target, synced, then renamed over it. A
+//! reader sees the old content or the new one, never a mixture; the same holds after a crash.
 
 use std::ops::Deref;
 use std::os::fd::AsFd as _;
@@ -9,7 +9,7 @@ use crate::journal::Changes;
 use crate::policy::{Checked, Write};
 
 use super::attributes;
-use super::commit::{Dating, Prepared, commit_all};
+use super::commit::{MtimePolicy, Prepared, commit_all};
 use super::dirs::make_below;
 use super::error::FsError;
 use super::locks::{DirLocks, Locks, Named, PathLock};
@@ -17,7 +17,7 @@ use super::original::{Stamp, open_original};
 use super::sweep::Sweeper;
 use super::temp::{Privacy, Temp};
 
-/// Writes files. One for the whole process: it knows the locks, and which directories were swept.
+/// Writes files. One instance per process: it holds the locks and the list of swept directories.
 #[derive(Debug, Default)]
 pub struct Writer {
     durability: Durability,
@@ -25,20 +25,20 @@ pub struct Writer {
     sweeper: Sweeper,
 }
 
-/// What a write has reached when it is answered.
+/// Durability of a finished write.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Durability {
-    /// The bytes are on the disk before they get their name: after a power cut a file is whole, old
+    /// The content is on the disk before the rename: after a power failure a file is complete, old
     /// or new.
     #[default]
     Disk,
-    /// The bytes are with the kernel: the same holds after the end of any process, but not after a
-    /// power cut.
+    /// The content is in the page cache: a file is complete after the end of any process, but not
+    /// after a power failure.
     Kernel,
 }
 
 impl Writer {
-    /// A writer of this durability.
+    /// Creates a writer with this durability.
     pub fn new(durability: Durability) -> Self {
         Self {
             durability,
@@ -46,17 +46,17 @@ impl Writer {
         }
     }
 
-    /// Waits until nobody else changes `target`; hold it from reading to writing.
+    /// Waits for the lock on `target`; hold it from reading to writing.
     pub fn lock(&self, target: &dyn Named) -> PathLock<'_> {
         self.locks.lock(target)
     }
 
-    /// Locks several at once. Never while holding another lock.
+    /// Locks several targets. Never while holding another lock.
     pub fn lock_all(&self, targets: &[&dyn Named]) -> PathLock<'_> {
         self.locks.lock_all(targets)
     }
 
-    /// For what a call writes: every change is told before it is made.
+    /// Returns a writer for one call that records every change before it is made.
     pub fn telling<'a>(&'a self, changes: &'a Changes<'a>) -> CallWriter<'a> {
         CallWriter {
             writer: self,
@@ -81,16 +81,16 @@ impl Deref for CallWriter<'_> {
 }
 
 impl<'w> CallWriter<'w> {
-    /// What the call changes.
+    /// Returns the changes of the call.
     pub fn changes(&self) -> &'w Changes<'w> {
         self.changes
     }
 
-    /// Puts `content`, given in pieces, where `target` says, making missing parents. Returns
-    /// whether the file is new.
+    /// Writes `content`, given in pieces, to `target` and creates missing parents. Returns true if
+    /// the file is new.
     ///
     /// Keeps mode, owner and extended attributes of an existing file. With `expected`, an existing
-    /// file must still be that version, also at the very moment it is replaced.
+    /// file must still be that version, until the moment of its replacement.
     pub fn replace<'a>(
         &self,
         target: &Checked<Write>,
@@ -100,7 +100,7 @@ impl<'w> CallWriter<'w> {
         self.replace_under(None, target, content, expected)
     }
 
-    /// The same while the directory of `target` is locked, if it is.
+    /// Writes like [`Self::replace`], with the directory of `target` already locked, if at all.
     pub fn replace_under<'a>(
         &self,
         held: Option<&DirLocks>,
@@ -118,13 +118,13 @@ impl<'w> CallWriter<'w> {
         } else if prepared.expected.is_some() {
             commit_all(vec![prepared], held)?;
         } else {
-            prepared.overwrite(held, Dating::Later)?;
+            prepared.overwrite(held, MtimePolicy::Later)?;
         }
         Ok(is_new)
     }
 
-    /// As [`replace`](Self::replace), and the file is then its owner's alone to read and to write
-    /// (0600), if it is new.
+    /// Writes like [`replace`](Self::replace), but a new file is readable and writable only for its
+    /// owner (0600).
     pub fn replace_private<'a>(
         &self,
         target: &Checked<Write>,
@@ -136,8 +136,8 @@ impl<'w> CallWriter<'w> {
         )
     }
 
-    /// As [`replace`](Self::replace), and an existing file keeps the time of its last change: who
-    /// goes by it takes the file for what it was.
+    /// Writes like [`replace`](Self::replace), but an existing file keeps its mtime, so that tools
+    /// that compare times see no change.
     pub fn replace_undated<'a>(
         &self,
         target: &Checked<Write>,
@@ -148,11 +148,11 @@ impl<'w> CallWriter<'w> {
             return prepared.create(None);
         };
         prepared.temp.set_modified(&old.stat, target.shown())?;
-        prepared.overwrite(None, Dating::Kept)
+        prepared.overwrite(None, MtimePolicy::AsSet)
     }
 
-    /// The first half of a change to several files: everything that can fail for want of space or
-    /// rights happens here.
+    /// Prepares one of several changes: everything that can fail for lack of space or permission
+    /// happens here.
     pub fn prepare<'a>(
         &self,
         target: &Checked<Write>,
@@ -175,7 +175,7 @@ impl<'w> CallWriter<'w> {
             target.place().parent().unwrap_or(target.place()),
         );
         let (dir, _) = make_below((self.changes, target.rules()), target.dir(), above, shown)?;
-        // What cannot be given its name is not prepared either.
+        // Fails early if the name is refused.
         target
             .rules()
             .may_bear(&dir, target.name(), None)

@@ -1,5 +1,5 @@
-//! Digests of large files that are opened for appending: only their length is kept, so the end of
-//! the entry compares the rest.
+//! Digests of large files that are opened for appending. Only their length is saved, so the end of
+//! the entry compares the rest with the digest.
 
 use std::collections::HashMap;
 use std::os::fd::AsFd;
@@ -9,12 +9,12 @@ use sha2::{Digest as _, Sha256};
 
 use super::object::Id;
 
-/// Bytes that are read at a time.
+/// Bytes per read.
 const CHUNK_BYTES: usize = 64 * 1024;
 
 type Digest = [u8; 32];
 
-/// By file, the digest of the bytes that it had.
+/// Digest of the original bytes, by file.
 pub(super) type Digests = HashMap<Id, Digest>;
 
 /// Computes the digest of the first `size` bytes; `None` if the file has fewer.

@@ -1,9 +1,10 @@
-//! What a call made or changed that programs outside the walls run without being asked (`sinks`):
-//! what was there before comes from the journal, what is there now from the disk.
+//! Finds sinks that a call made or changed: files that programs outside the sandbox run
+//! automatically (`sinks`). The previous state comes from the journal, the current one from the
+//! disk.
 //!
-//! A name that the entry knows is compared with itself before. What lies in a directory that is new
-//! has no other version; what lies in one that was moved is what it was, so it counts only where it
-//! was something else by its old name.
+//! A recorded name is compared with its previous state. Objects in a new directory have no previous
+//! version. Objects in a moved directory are unchanged, so they count only if they were a different
+//! sink, or none, under the old name.
 #![expect(
     clippy::disallowed_methods,
     reason = "everything starts at a handle of a root"
@@ -32,61 +33,62 @@ use crate::autorun::{
 };
 use crate::limits::{JOURNAL_DEPTH, MAX_PATH_BYTES, MAX_SINK_BYTES, MAX_SINK_NAMES};
 
-/// What was found, and by which changes of the entry: undoing those puts it back.
+/// Sinks that were found, and the changes that caused them: undoing these changes restores the
+/// sinks.
 #[derive(Debug, Default)]
-pub struct FoundOutside {
+pub struct SinkChanges {
     pub all: Vec<Outside>,
     pub by: BTreeSet<Place>,
 }
 
-/// The line of the table that a path is about, and which of its names is the first of that.
-type Line = (&'static Sink, usize);
+/// A sink of the table that matches a path, and the index of the first matching component.
+type SinkMatch = (&'static Sink, usize);
 
-struct Look<'a> {
+struct SinkSearch<'a> {
     store: &'a Store,
-    /// The entry, if it has been made, and what stood where before it, once that is asked.
+    /// Number of the entry, if it exists; its previous versions are read on demand.
     number: Option<u64>,
     versions: Option<Versions<'a>>,
-    /// Where things are, and where they were.
+    /// New and old places of moved objects.
     moved: Vec<(&'a Place, &'a Place)>,
-    /// For each directory, the hooks directories that the configurations of it and of those above
-    /// it name, outermost first.
+    /// Hooks directories by directory: those named by its own git configuration and by those above
+    /// it, outermost first.
     hooks: HashMap<Place, Rc<[Place]>>,
-    /// What has more names than before and runs outside by one that it had, by inode.
+    /// Objects that gained a hard link and are sinks by an older name, by inode.
     linked: HashMap<u64, Vec<(Id, Place, &'static Sink)>>,
     names_left: usize,
-    /// The change that is looked at.
+    /// The current change.
     by: Place,
     found: BTreeMap<PathBuf, BTreeSet<String>>,
     because: BTreeSet<Place>,
 }
 
 impl Store {
-    /// What an entry made or changed of what runs outside; `changes` are those of the entry, or of
-    /// one that it undid.
+    /// Returns the sinks that an entry made or changed; `changes` are those of the entry, or of one
+    /// that it undid.
     pub fn outside(
         &self,
         number: u64,
         changes: &[(Place, Change)],
-    ) -> Result<FoundOutside, JournalError> {
+    ) -> Result<SinkChanges, JournalError> {
         if changes.is_empty() {
-            return Ok(FoundOutside::default());
+            return Ok(SinkChanges::default());
         }
         let moved = changes.iter().filter_map(|(to, change)| match change {
             Change::Renamed { from } => Some((to, from)),
             _ => None,
         });
         let moved: Vec<_> = moved.collect();
-        let mut look = Look {
+        let mut look = SinkSearch {
             moved: moved.clone(),
-            ..Look::new(self, Some(number), &changes[0].0)
+            ..SinkSearch::new(self, Some(number), &changes[0].0)
         };
         for (id, place) in self
             .entry_with(number, Memory::Overdrawn)?
             .linked(&self.root_ids)
         {
             if let Some((sink, _)) = look.line(&place, false) {
-                look.has_more_names(id, &place, sink);
+                look.remember_link(id, &place, sink);
                 look.linked.entry(id.1).or_default().push((id, place, sink));
             }
         }
@@ -101,24 +103,24 @@ impl Store {
         Ok(look.found())
     }
 
-    /// What would be other outside if what stands at a place went to another one, or was deleted.
+    /// Returns the sinks that would change if the object at a place were moved or deleted.
     pub(super) fn outside_if_moved(
         &self,
         from: &Place,
         to: Option<&Place>,
     ) -> Result<Vec<Outside>, JournalError> {
-        let mut look = Look::new(self, None, from);
-        look.moves(from, to)?;
+        let mut look = SinkSearch::new(self, None, from);
+        look.check_move(from, to)?;
         Ok(look.found().all)
     }
 
-    /// What would be other outside if this file stood at a place.
+    /// Returns the sinks that would change if this file were put at a place.
     pub(super) fn outside_if_put(
         &self,
         file: BorrowedFd<'_>,
         place: &Place,
     ) -> Result<Vec<Outside>, JournalError> {
-        let mut look = Look::new(self, None, place);
+        let mut look = SinkSearch::new(self, None, place);
         let failed = || failed(self, place);
         let Some((sink, _)) = look.line(place, false) else {
             return Ok(Vec::new());
@@ -140,11 +142,11 @@ impl Store {
 
 impl Store {
     fn linked(&self) -> MutexGuard<'_, HashMap<Id, (Place, &'static Sink)>> {
-        // What is under the lock is whole at any point.
+        // The protected value is consistent at any point, also after a panic.
         self.linked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many of its names an object has only here.
+    /// Returns the number of the object's links that only the store holds.
     fn kept_links(&self, id: Id) -> Result<u32, Errno> {
         if stat_of(&self.kept)?.id.0 != id.0 {
             return Ok(0);
@@ -163,7 +165,7 @@ fn failed(store: &Store, place: &Place) -> impl FnOnce(Errno) -> JournalError {
     ))
 }
 
-impl<'a> Look<'a> {
+impl<'a> SinkSearch<'a> {
     fn new(store: &'a Store, number: Option<u64>, by: &Place) -> Self {
         let (versions, by, names_left) = (None, by.clone(), MAX_SINK_NAMES);
         let (hooks, linked) = (HashMap::new(), HashMap::new());
@@ -182,19 +184,19 @@ impl<'a> Look<'a> {
         }
     }
 
-    fn found(self) -> FoundOutside {
+    fn found(self) -> SinkChanges {
         let all = self.found.into_iter().map(|(path, what)| Outside {
             path,
             what: what.into_iter().collect(),
         });
-        FoundOutside {
+        SinkChanges {
             all: all.collect(),
             by: self.because,
         }
     }
 
-    /// Later calls may change it by a name that is no sink.
-    fn has_more_names(&self, id: Id, place: &Place, sink: &'static Sink) {
+    /// Remembers a sink with several names: later calls may change it by a name that is no sink.
+    fn remember_link(&self, id: Id, place: &Place, sink: &'static Sink) {
         let mut linked = self.store.linked();
         if linked.len() < MAX_SINK_NAMES {
             linked.insert(id, (place.clone(), sink));
@@ -221,7 +223,7 @@ impl<'a> Look<'a> {
             if is_new {
                 self.walk(handle.as_fd(), place, 0)?;
             }
-            // A repository came to be around hooks that were there.
+            // A repository was created around existing hooks.
             if is_new && [&b"objects"[..], b"refs"].contains(&name) {
                 let hooks = above(place).join(&Bytes(b"hooks".to_vec()));
                 let there = self.open(&hooks).ok().flatten();
@@ -237,10 +239,10 @@ impl<'a> Look<'a> {
                 self.edit(place, stat);
             }
         }
-        self.spot(place, now.as_ref())
+        self.check_place(place, now.as_ref())
     }
 
-    /// What got its other name by an earlier call is changed by that.
+    /// Reports a sink whose other name was made by an earlier call.
     fn edit(&mut self, by: &Place, stat: &Stat) {
         let Some((place, sink)) = self.store.linked().get(&stat.id).cloned() else {
             return;
@@ -248,13 +250,14 @@ impl<'a> Look<'a> {
         let is = |now: Option<OwnedFd>| {
             now.is_some_and(|now| Id::of(now).is_ok_and(|now| now == stat.id))
         };
-        // It may stand there no more.
+        // It may no longer have that name.
         if place != *by && self.open(&place).is_ok_and(is) {
             self.find(&place, hard_linked(sink));
         }
     }
 
-    /// A change by a name that is no sink goes unseen, so the name itself is told.
+    /// Reports the sinks that share this inode: changes by a name that is no sink would go
+    /// unnoticed.
     fn link(&mut self, stat: &Stat) {
         let linked = self.linked.get(&stat.id.1).cloned().unwrap_or_default();
         for (_, place, sink) in linked.into_iter().filter(|(id, ..)| *id == stat.id) {
@@ -262,7 +265,7 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// All that lies in a directory which was not there before.
+    /// Examines everything in a new directory.
     fn walk(
         &mut self,
         dir: BorrowedFd<'_>,
@@ -270,8 +273,8 @@ impl<'a> Look<'a> {
         depth: usize,
     ) -> Result<(), JournalError> {
         let failed = || failed(self.store, place);
-        // As it is for each file in it; of what was moved the old name counts, too.
-        let is_moved = self.old(place).is_some();
+        // The same for each file in it; after a move, the old name counts too.
+        let is_moved = self.old_place(place).is_some();
         let in_hooks = !is_moved
             && self
                 .hook(&place.join(&Bytes(b"x".to_vec())), false)
@@ -305,15 +308,19 @@ impl<'a> Look<'a> {
                 if let Some((stat, _)) = &found {
                     self.link(stat);
                 }
-                self.spot(&inner, found.as_ref())?;
+                self.check_place(&inner, found.as_ref())?;
             }
         }
         Ok(())
     }
 
-    /// What stands at a place, and is no directory, with what stood there before.
-    fn spot(&mut self, place: &Place, now: Option<&(Stat, OwnedFd)>) -> Result<(), JournalError> {
-        let old = self.old(place);
+    /// Examines a non-directory at a place, and its previous version.
+    fn check_place(
+        &mut self,
+        place: &Place,
+        now: Option<&(Stat, OwnedFd)>,
+    ) -> Result<(), JournalError> {
+        let old = self.old_place(place);
         let is_link = now.is_none_or(|(stat, _)| stat.is_link());
         let line = self.line(place, is_link);
         let old_line = match &old {
@@ -335,12 +342,12 @@ impl<'a> Look<'a> {
             && new == sink
             && begins >= self.moved_depth(place)
         {
-            // It came along with what it belongs to.
+            // It was moved together with its sink.
             return Ok(());
         }
         let content = now.map(|(stat, handle)| content(stat, handle)).transpose();
         let content = content.map_err(failed(self.store, place))?.flatten();
-        let facets = |line: Option<Line>, content: Option<&Content>| match (line, content) {
+        let facets = |line: Option<SinkMatch>, content: Option<&Content>| match (line, content) {
             (Some((sink, _)), Some(content)) => sink.facets(&place.path.0, content),
             _ => Facets::new(),
         };
@@ -373,7 +380,7 @@ impl<'a> Look<'a> {
                     .kept_links(stat.id)
                     .map_err(failed(self.store, place))?
         {
-            self.has_more_names(stat.id, place, sink);
+            self.remember_link(stat.id, place, sink);
             self.find(place, hard_linked(sink));
         }
         Ok(())
@@ -387,29 +394,30 @@ impl<'a> Look<'a> {
         self.because.insert(self.by.clone());
     }
 
-    /// Where something was, if it, or a directory above it, was moved.
-    fn old(&self, place: &Place) -> Option<Place> {
+    /// Returns the old place of an object that was moved, itself or with a directory above it.
+    fn old_place(&self, place: &Place) -> Option<Place> {
         let above = self.moved.iter().filter(|(to, _)| place.is_at_or_below(to));
         let (to, from) = above.max_by_key(|(to, _)| to.path.0.len())?;
         let rest = place.path.0.get(to.path.0.len() + 1..);
         Some(rest.map_or_else(|| (*from).clone(), |rest| from.join(&Bytes(rest.to_vec()))))
     }
 
-    /// How many names the path has of what was moved, above or at the place.
+    /// Returns the number of path components up to the moved object at or above the place.
     fn moved_depth(&self, place: &Place) -> usize {
         let above = self.moved.iter().filter(|(to, _)| place.is_at_or_below(to));
         above.map(|(to, _)| to.depth()).max().unwrap_or(0)
     }
 
-    fn line(&mut self, place: &Place, is_link: bool) -> Option<Line> {
+    fn line(&mut self, place: &Place, is_link: bool) -> Option<SinkMatch> {
         let path = &place.path.0;
         let by_name = named(path).or_else(|| if is_link { named_directory(path) } else { None });
         by_name.or_else(|| self.hook(place, is_link))
     }
 
-    /// Whether it lies below hooks of a repository, or is a link in the place of such a directory.
-    fn hook(&mut self, place: &Place, is_link: bool) -> Option<Line> {
-        // Git runs hooks by their paths, and the kernel takes none that is longer.
+    /// Returns the sink if the place lies below hooks of a repository, or is a link that replaces
+    /// such a directory.
+    fn hook(&mut self, place: &Place, is_link: bool) -> Option<SinkMatch> {
+        // Git runs hooks by their paths, which the kernel limits.
         if place.path.0.len() > MAX_PATH_BYTES {
             return None;
         }
@@ -440,8 +448,8 @@ impl<'a> Look<'a> {
         Some((&HOOK, hooks.depth().saturating_sub(1)))
     }
 
-    /// As git judges what others share (`is_git_directory` of its setup.c); what is taken from it
-    /// can be put back.
+    /// Returns true for a git directory, judged like `is_git_directory` in git's setup.c, but more
+    /// broadly: missing parts can be added again.
     fn is_repository(&self, dir: &Place) -> bool {
         let has = |name: &[u8]| {
             self.open(&dir.join(&Bytes(name.to_vec())))
@@ -450,7 +458,8 @@ impl<'a> Look<'a> {
         is_below_dot_git(dir) || has(b"objects") && has(b"refs")
     }
 
-    /// The hooks directories that the configurations of a directory and of those above it name.
+    /// Returns the hooks directories named by the git configurations of a directory and of those
+    /// above it.
     fn hooks_above(&mut self, dir: Place) -> Rc<[Place]> {
         let (mut unknown, mut at) = (Vec::new(), Some(dir));
         let mut hooks = loop {
@@ -470,7 +479,7 @@ impl<'a> Look<'a> {
         hooks
     }
 
-    /// Where the repository of a work tree, or a bare one, says that its hooks are.
+    /// Returns the hooks directory that a work tree's or a bare repository's configuration names.
     fn hooks_of(&self, dir: &Place) -> Option<Place> {
         let is_own = dir.path.0.ends_with(b".git");
         let read = |path: &[u8]| {
@@ -493,7 +502,7 @@ impl<'a> Look<'a> {
         })
     }
 
-    /// What stands at a place; no link is followed on the way.
+    /// Opens the object at a place without following symlinks.
     fn open(&self, place: &Place) -> Result<Option<OwnedFd>, Errno> {
         let Some(root) = self.store.roots.get(place.root) else {
             return Ok(None);
@@ -506,7 +515,7 @@ impl<'a> Look<'a> {
             place.path.name()
         };
         match openat2(&root.handle, path, flags, Mode::empty(), beneath) {
-            // Its owner may have closed a directory on the way, and can open it again.
+            // A directory on the way may lack permissions, which its owner can restore.
             Err(Errno::ACCESS) => {
                 let mut found = Some(root.handle.try_clone().map_err(|_| Errno::MFILE)?);
                 for name in place.path.path() {
@@ -522,19 +531,19 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// What becomes other by a move that is still to be made.
-    fn moves(&mut self, from: &Place, to: Option<&Place>) -> Result<(), JournalError> {
+    /// Finds the sinks that a planned move would change.
+    fn check_move(&mut self, from: &Place, to: Option<&Place>) -> Result<(), JournalError> {
         let Some(handle) = self.open(from).map_err(failed(self.store, from))? else {
             return Ok(());
         };
         let stat = stat_of(&handle).map_err(failed(self.store, from))?;
         if stat.is_dir() {
-            return self.moves_all(handle.as_fd(), (from, to), 0);
+            return self.check_dir_move(handle.as_fd(), (from, to), 0);
         }
-        self.moves_one(&stat, &handle, (from, to), from.depth())
+        self.check_file_move(&stat, &handle, (from, to), from.depth())
     }
 
-    fn moves_all(
+    fn check_dir_move(
         &mut self,
         dir: BorrowedFd<'_>,
         (from, to): (&Place, Option<&Place>),
@@ -554,16 +563,16 @@ impl<'a> Look<'a> {
             };
             let stat = stat_of(&handle).map_err(failed(self.store, &inner))?;
             if stat.is_dir() {
-                self.moves_all(handle.as_fd(), (&inner, inner_to.as_ref()), depth + 1)?;
+                self.check_dir_move(handle.as_fd(), (&inner, inner_to.as_ref()), depth + 1)?;
             } else {
-                self.moves_one(&stat, &handle, (&inner, inner_to.as_ref()), top)?;
+                self.check_file_move(&stat, &handle, (&inner, inner_to.as_ref()), top)?;
             }
         }
         Ok(())
     }
 
-    /// `top`: how many names the path of what is moved has.
-    fn moves_one(
+    /// `top` is the number of path components of the moved object.
+    fn check_file_move(
         &mut self,
         stat: &Stat,
         handle: &OwnedFd,
@@ -583,7 +592,8 @@ impl<'a> Look<'a> {
         let Some(content) = content(stat, handle).map_err(failed(self.store, from))? else {
             return Ok(());
         };
-        let facets = |line: Option<Line>| line.map(|(sink, _)| sink.facets(&from.path.0, &content));
+        let facets =
+            |line: Option<SinkMatch>| line.map(|(sink, _)| sink.facets(&from.path.0, &content));
         let differences = differences(
             &facets(old).unwrap_or_default(),
             &facets(new).unwrap_or_default(),
@@ -636,7 +646,7 @@ fn entries(dir: BorrowedFd<'_>) -> Result<Vec<(Bytes, FileType, u64)>, Errno> {
     listed.collect()
 }
 
-/// What a handle stands for, if it is a file or a link.
+/// Reads the content of an open file or symlink.
 fn content(stat: &Stat, handle: &impl AsFd) -> Result<Option<Content>, Errno> {
     if stat.is_link() {
         return Ok(Some(Content::Link(

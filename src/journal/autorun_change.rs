@@ -1,16 +1,16 @@
-//! That something was changed which programs outside the walls run.
+//! Sinks that a call changed: files that programs outside the sandbox run.
 
 use std::path::{Path, PathBuf};
 
 use serde::{Serialize, Serializer};
 
-/// Something that programs outside run, and what of it a call made or changed.
+/// A sink, with the parts that a call made or changed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Outside {
-    /// Absolute.
+    /// Absolute path.
     #[serde(serialize_with = "lossy")]
     pub path: PathBuf,
-    /// The names of the parts, such as keys of a configuration.
+    /// Names of the parts, such as keys of a configuration.
     pub what: Vec<String>,
 }
 
@@ -18,7 +18,7 @@ fn lossy<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
     to.collect_str(&path.display())
 }
 
-/// Some of them in a line, each as `PATH (WHAT)`.
+/// Formats sinks in one line, each as `PATH (WHAT)`.
 pub fn list(all: &[Outside]) -> String {
     let one =
         |outside: &Outside| format!("{} ({})", outside.path.display(), outside.what.join(", "));

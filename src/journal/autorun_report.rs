@@ -1,19 +1,19 @@
-//! What of an entry that has ended runs outside, and what of that was put back.
+//! Sinks that an ended entry changed, and those that were restored.
 
 use serde::Serialize;
 
 use super::autorun_change::Outside;
 
-/// What of an entry runs outside.
+/// Sinks that an entry changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Settled {
-    /// It stands.
+    /// Changes that are still in effect.
     #[serde(rename = "changed", skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<Outside>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub put_back: Vec<Outside>,
-    /// Why not all was put back, or found.
+    /// Reason why not all were found or restored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
 }
@@ -31,7 +31,7 @@ impl Settled {
         *self == Self::none()
     }
 
-    /// With what came of another entry of the call before.
+    /// Merges the result of an earlier entry of the same call.
     #[must_use]
     pub fn after(mut self, mut before: Self) -> Self {
         before.outside.retain(|known| !self.outside.contains(known));
@@ -39,7 +39,8 @@ impl Settled {
         self.after_parts(before)
     }
 
-    /// With what came of earlier parts of the same entry: what stands is of the whole of it.
+    /// Merges the results of earlier parts of the same entry; remaining changes cover the whole
+    /// entry.
     pub(super) fn after_parts(self, before: Self) -> Self {
         let put_back = before.put_back.into_iter().chain(self.put_back).collect();
         Self {

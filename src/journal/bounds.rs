@@ -1,4 +1,4 @@
-//! What the journal may take: the oldest entries go first, with all that they kept.
+//! Limits of the journal: the oldest entries are removed first, with all saved data.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -12,23 +12,22 @@ use super::log::{self, End};
 use super::object;
 use super::store::{NUMBER_DIGITS, Store};
 
-/// How much is kept, and for how long.
+/// Limits on size and age of the saved data.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// On the disk.
+    /// Space on the disk.
     pub bytes: u64,
     pub age: Duration,
 }
 
 impl Store {
-    /// Removes what can never be within the bounds, then the oldest entries until the rest is. The
-    /// entries that are gone.
+    /// Removes entries that alone exceed the limits, then the oldest ones until the rest fits.
+    /// Returns the removed entries.
     pub fn keep_within(&self, bounds: Bounds) -> Result<Vec<u64>, JournalError> {
         let lock = self.lock()?;
         let mut ended = Vec::new();
         for number in self.numbers()? {
-            // An undo knows what older entries need to be undone, so none is removed before those
-            // are.
+            // An undo reads the older entries it depends on, so no entry is removed before those.
             let Some(end) = self.ended(number)? else {
                 break;
             };
@@ -60,7 +59,7 @@ impl Store {
             gone.push(number);
         }
         if let Some(last) = gone.last() {
-            // Behind the last number that was given.
+            // After the last number that was assigned.
             let last = self.numbers()?.first().map_or(*last, |first| first - 1);
             let noted = lock.write_all_at(
                 format!("{last:0NUMBER_DIGITS$}").as_bytes(),
@@ -75,7 +74,7 @@ impl Store {
         Ok(gone)
     }
 
-    /// Up to this entry there is none any more; `None` if none was ever removed.
+    /// Returns the number of the newest removed entry; `None` if none was ever removed.
     pub fn gone(&self) -> Option<u64> {
         let lock = object::open_file(&self.dir, OsStr::new("lock"), OFlags::RDONLY).ok()??;
         let mut digits = [0; NUMBER_DIGITS];
@@ -89,7 +88,7 @@ impl Store {
             .filter(|gone| *gone > 0)
     }
 
-    /// How an entry ended; `None` while it is made.
+    /// Returns the end record of an entry; `None` while it is being made.
     fn ended(&self, number: u64) -> Result<Option<End>, JournalError> {
         let Some(log) = self.open_log(number)? else {
             return Ok(None);

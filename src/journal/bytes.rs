@@ -9,10 +9,10 @@ use std::path::Path;
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, percent_encode};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Printable ASCII stands for itself, but for what begins an escape.
+/// Percent-encoded bytes: all but printable ASCII, and the escape character itself.
 const CODED: &AsciiSet = &CONTROLS.add(b'%');
 
-/// A name, or a value.
+/// A name or a value, as bytes.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Bytes(pub Vec<u8>);
 
@@ -30,7 +30,7 @@ impl Bytes {
     }
 }
 
-/// A name is looked up without being copied.
+/// Allows lookups without a copy of the name.
 impl Borrow<[u8]> for Bytes {
     fn borrow(&self) -> &[u8] {
         &self.0

@@ -1,5 +1,5 @@
-//! What one call changes: an entry that begins with the first change, and is told of each before it
-//! is made.
+//! Changes of one call: an entry that begins with the first change. Each change is recorded before
+//! it is made.
 
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use super::autorun::FoundOutside;
+use super::autorun::SinkChanges;
 use super::autorun_change::Outside;
 use super::autorun_report::Settled;
 use super::bounds::Bounds;
@@ -22,20 +22,21 @@ use super::store::Store;
 use super::undo::Options;
 use crate::limits::{UNDO_SWEEP_SECS, UNDO_SWEEP_SHARE};
 
-/// What an entry that puts back is called.
+/// Title of an entry that restores sinks.
 const PUTS_BACK: &str = "--freeze-sinks";
 
-/// The store of a server, and how it is used.
+/// Journal of a server: its store, limits and policy.
 #[derive(Debug)]
 pub struct Journal {
     pub store: Store,
     bounds: Bounds,
-    /// When this server opened it, in nanoseconds. Entries before that were made under other rules.
+    /// Time at which this server opened the store, in nanoseconds. Older entries were made under
+    /// other rules.
     begun: i64,
-    /// Whether what runs outside stays as it is.
+    /// `true` if calls may not change sinks (files that programs outside the sandbox run).
     freezes: bool,
     mended: OnceLock<Result<(), String>>,
-    since: Mutex<Since>,
+    since: Mutex<UsageSinceSweep>,
 }
 
 impl Journal {
@@ -50,11 +51,11 @@ impl Journal {
             begun,
             freezes: false,
             mended: OnceLock::new(),
-            since: Mutex::new(Since::now()),
+            since: Mutex::new(UsageSinceSweep::now()),
         }
     }
 
-    /// The same, and what runs outside stays as it is.
+    /// Sets whether calls may change sinks.
     #[must_use]
     pub fn freezing(self, freezes: bool) -> Self {
         Self { freezes, ..self }
@@ -68,8 +69,8 @@ impl Journal {
         self.bounds
     }
 
-    /// Mends what a crash left, and lets go of what is too old, once; whoever comes meanwhile waits
-    /// for it. What went wrong.
+    /// Repairs the state after a crash and removes expired entries. Runs once; concurrent callers
+    /// wait. Returns the error, if any.
     pub fn mend(&self) -> Result<(), &str> {
         let mend = || {
             self.mend_entries()?;
@@ -89,13 +90,13 @@ impl Journal {
         mended.as_ref().copied().map_err(String::as_str)
     }
 
-    /// Mends what a crash left.
+    /// Repairs the entries that a crash left.
     fn mend_entries(&self) -> Result<(), JournalError> {
         let unsettled = self.store.unsettled()?;
         self.mend_with(&unsettled)
     }
 
-    /// Mends what commands left whose launcher was killed. Their entries may have ended.
+    /// Repairs the changes of commands whose launcher was killed. Their entries may have ended.
     pub fn mend_without_launcher(&self) -> Result<(), JournalError> {
         self.mend_with(&self.store.ended_since(self.begun)?)
     }
@@ -122,7 +123,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Which contents an entry has not kept, in words.
+    /// Describes the contents that an entry could not save.
     pub fn not_kept(&self, entry: &Entry) -> Option<String> {
         let places = self.store.not_kept(entry);
         let first = self.store.path(places.first()?);
@@ -138,12 +139,12 @@ impl Journal {
         ))
     }
 
-    /// Of what was to be done whole or not at all, nothing is done if it was interrupted.
+    /// Undoes interrupted atomic calls as a whole.
     fn take_back(&self, mended: &[u64]) -> Result<(), JournalError> {
         for number in mended.iter().rev() {
             let entry = self.store.entry_with(*number, Memory::Overdrawn)?;
             if entry.kind == Kind::AtomicCall {
-                // Where somebody has changed it since, it stays.
+                // Changes that somebody has overwritten since stay.
                 let options = Options {
                     memory: Memory::Overdrawn,
                     ..Options::default()
@@ -154,8 +155,8 @@ impl Journal {
         Ok(())
     }
 
-    /// Looks for the oldest entries now and then: that reads the end of each. Whether the entry
-    /// itself is kept, or why not.
+    /// Removes the oldest entries from time to time, since that reads the end of each. Returns an
+    /// error if the entry itself is too large to be stored.
     pub fn keep(&self, entry: &Entry) -> Result<(), String> {
         let [bytes, most] = [entry.bytes(), self.bounds.bytes].map(|bytes| bytes >> 20);
         let fits = entry.bytes() <= self.bounds.bytes;
@@ -171,16 +172,16 @@ impl Journal {
             if !is_due && since.bytes < self.bounds.bytes / UNDO_SWEEP_SHARE {
                 return kept;
             }
-            *since = Since::now();
+            *since = UsageSinceSweep::now();
         }
-        // What cannot be removed now is looked for again.
+        // A failed removal is tried again next time.
         let _ = self.store.keep_within(self.bounds);
         kept
     }
 }
 
 impl Journal {
-    /// Looks what an entry that has ended changed of what runs outside.
+    /// Finds the sinks that an ended entry changed, and restores them if they are frozen.
     pub fn settle(&self, number: u64, changes: &[(Place, Change)]) -> Settled {
         let settled = self.settle_changes(number, changes);
         self.store.note_settled();
@@ -188,7 +189,7 @@ impl Journal {
     }
 
     fn settle_changes(&self, number: u64, changes: &[(Place, Change)]) -> Settled {
-        let FoundOutside { all, by } = match self.store.outside(number, changes) {
+        let SinkChanges { all, by } = match self.store.outside(number, changes) {
             Ok(found) => found,
             Err(error) => {
                 return Settled {
@@ -235,7 +236,7 @@ impl Journal {
         }
     }
 
-    /// The same of what is known by its number alone.
+    /// Does the same for an entry that is only known by its number.
     pub fn settle_entry(&self, number: u64) -> Settled {
         match self.store.ended_entry(number) {
             Ok(None) => Settled::none(),
@@ -248,14 +249,14 @@ impl Journal {
     }
 }
 
-/// When the oldest entries were looked for, and what later ones take on the disk.
+/// Time of the last removal of old entries, and the disk space of the entries since.
 #[derive(Debug)]
-struct Since {
+struct UsageSinceSweep {
     swept: Instant,
     bytes: u64,
 }
 
-impl Since {
+impl UsageSinceSweep {
     fn now() -> Self {
         Self {
             swept: Instant::now(),
@@ -265,7 +266,7 @@ impl Since {
 }
 
 impl Store {
-    /// For rules that let this process use it.
+    /// Returns the directory, for sandbox rules that give this process access.
     pub fn handle(&self) -> BorrowedFd<'_> {
         self.dir.as_fd()
     }
@@ -275,43 +276,43 @@ impl Store {
     }
 }
 
-/// What one call changes. Does nothing where there is no journal.
+/// Changes of one call. Does nothing without a journal.
 #[derive(Debug)]
 pub struct Changes<'a> {
     journal: Option<&'a Journal>,
-    /// Names the call.
+    /// Title of the call.
     title: &'a str,
     is_atomic: AtomicBool,
-    noted: Mutex<Noted>,
+    noted: Mutex<ChangeState>,
 }
 
 #[derive(Debug, Default)]
-struct Noted {
+struct ChangeState {
     recorder: Option<Recorder>,
-    /// Why something was not kept.
+    /// Reason why something could not be saved.
     lost: Option<String>,
     skipped: bool,
     by_commands: ByCommands,
     elsewhere: Option<Ended>,
 }
 
-/// What commands of a call have made.
+/// Changes made by the commands of a call.
 #[derive(Clone, Debug, Default)]
 pub struct ByCommands {
-    /// Of the entry, if it has begun.
+    /// Number of the entry, if it has begun.
     pub number: Option<u64>,
-    /// Why something could not be noted.
+    /// Reason why a change could not be recorded.
     pub fault: Option<String>,
     pub settled: Settled,
 }
 
-/// What a call came to.
+/// Result of a call's changes.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Ended {
-    /// Of the entry; none if nothing that is kept has changed.
+    /// Number of the entry; `None` if no recorded file has changed.
     pub number: Option<u64>,
     pub changes: Vec<(Place, Change)>,
-    /// What of it cannot be undone, and why.
+    /// Contents that cannot be restored, and the reason.
     pub lost: Option<String>,
     pub settled: Settled,
 }
@@ -322,7 +323,7 @@ impl<'a> Changes<'a> {
             journal,
             title,
             is_atomic: AtomicBool::new(false),
-            noted: Mutex::new(Noted {
+            noted: Mutex::new(ChangeState {
                 recorder: None,
                 lost: None,
                 skipped: false,
@@ -336,54 +337,54 @@ impl<'a> Changes<'a> {
         }
     }
 
-    /// Of what is no call.
+    /// Returns a value that records nothing, for work outside of calls.
     pub const fn none() -> Self {
         Self::new(None, "")
     }
 
-    /// All of it is to be done, or nothing: what a crash interrupts is taken back at the next
-    /// start. Said before the first change.
+    /// Makes the changes atomic: if a crash interrupts them, the next start undoes them. Called
+    /// before the first change.
     pub fn are_atomic(&self) {
         self.is_atomic.store(true, Ordering::Relaxed);
     }
 
-    /// As [`Recorder::gains`]; `place` is the true path of the name in the directory.
+    /// Records a new name, like [`Recorder::gains`]; `place` is the real path of the name in the
+    /// directory.
     pub fn gains(&self, dir: BorrowedFd<'_>, place: &Path) -> Result<(), JournalError> {
-        self.note(&[(dir, place)], |recorder, at| recorder.gains(at[0]))
+        self.record(&[(dir, place)], |recorder, at| recorder.gains(at[0]))
     }
 
-    /// As [`Recorder::loses`], of what is deleted.
+    /// Records a deletion, like [`Recorder::loses`].
     pub fn loses(&self, dir: BorrowedFd<'_>, place: &Path) -> Result<(), JournalError> {
-        self.frozen(|store| Some(store.outside_if_moved(&store.place(place)?, None)))?;
+        self.check_sinks(|store| Some(store.outside_if_moved(&store.place(place)?, None)))?;
         self.makes_way(dir, place)
     }
 
-    /// The same of what something else takes the name of.
+    /// Records that another object replaces the one under this name.
     pub fn makes_way(&self, dir: BorrowedFd<'_>, place: &Path) -> Result<(), JournalError> {
-        self.note(&[(dir, place)], |recorder, at| recorder.makes_way(at[0]))
+        self.record(&[(dir, place)], |recorder, at| recorder.makes_way(at[0]))
     }
 
-    /// This file is about to stand under the name: fails where what runs outside is to stay as it
-    /// is.
+    /// Fails if sinks are frozen and this file, put under the name, would change one.
     pub fn puts(&self, file: BorrowedFd<'_>, place: &Path) -> Result<(), JournalError> {
-        self.frozen(|store| Some(store.outside_if_put(file, &store.place(place)?)))
+        self.check_sinks(|store| Some(store.outside_if_put(file, &store.place(place)?)))
     }
 
-    /// As [`Recorder::renames`], to a name that is free.
+    /// Records a rename to an unused name, like [`Recorder::renames`].
     pub fn renames(
         &self,
         from: (BorrowedFd<'_>, &Path),
         to: (BorrowedFd<'_>, &Path),
     ) -> Result<(), JournalError> {
-        self.frozen(|store| {
+        self.check_sinks(|store| {
             Some(store.outside_if_moved(&store.place(from.1)?, store.place(to.1).as_ref()))
         })?;
-        self.note(&[from, to], |recorder, at| {
+        self.record(&[from, to], |recorder, at| {
             recorder.renames(at[0], at[1], false)
         })
     }
 
-    fn frozen(
+    fn check_sinks(
         &self,
         look: impl FnOnce(&Store) -> Option<Result<Vec<Outside>, JournalError>>,
     ) -> Result<(), JournalError> {
@@ -399,7 +400,7 @@ impl<'a> Changes<'a> {
         }
     }
 
-    fn note(
+    fn record(
         &self,
         spots: &[(BorrowedFd<'_>, &Path)],
         tell: impl FnOnce(&mut Recorder, &[At<'_>]) -> Result<(), JournalError>,
@@ -413,7 +414,7 @@ impl<'a> Changes<'a> {
             let below = |(index, root): (usize, &super::Root)| {
                 Some((index, place.strip_prefix(&root.shown).ok()?))
             };
-            // Nothing else may be written to.
+            // Nothing outside of the roots can be written to.
             let Some((root, path)) = journal.store.roots.iter().enumerate().find_map(below) else {
                 return Ok(());
             };
@@ -425,7 +426,7 @@ impl<'a> Changes<'a> {
                 .as_ref()
                 .is_some_and(|skips| skips(root, path))
             {
-                self.noted().skipped = true;
+                self.state().skipped = true;
                 return Ok(());
             }
             ats.push(At {
@@ -436,7 +437,7 @@ impl<'a> Changes<'a> {
                 seen: None,
             });
         }
-        let mut noted = self.noted();
+        let mut noted = self.state();
         let number = noted.by_commands.number;
         if noted.recorder.is_none() && noted.lost.is_some() {
             return Ok(());
@@ -464,19 +465,19 @@ impl<'a> Changes<'a> {
         }
     }
 
-    fn noted(&self) -> MutexGuard<'_, Noted> {
+    fn state(&self) -> MutexGuard<'_, ChangeState> {
         self.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the call is named.
+    /// Returns the title of the call.
     pub const fn title(&self) -> &'a str {
         self.title
     }
 
-    /// A command of the call goes on with the entry until it comes back. Its number, if it has
-    /// begun.
+    /// Lends the entry to a command of the call until [`Self::come_back`]. Returns its number, if
+    /// it has begun.
     pub fn lend(&self) -> Option<u64> {
-        let mut noted = self.noted();
+        let mut noted = self.state();
         if let (Some(recorder), Some(journal)) = (noted.recorder.take(), self.journal) {
             match journal.store.end_if_changed(recorder) {
                 Ok(entry) => noted.by_commands.number = entry.map(|entry| entry.number),
@@ -486,9 +487,9 @@ impl<'a> Changes<'a> {
         noted.by_commands.number
     }
 
-    /// A command has ended the entry for now; none if nothing is left of it.
+    /// Takes the entry back from a command; `None` if no change remains.
     pub fn come_back(&self, number: Option<u64>, fault: Option<String>, settled: Settled) {
-        let mut noted = self.noted();
+        let mut noted = self.state();
         let before = std::mem::take(&mut noted.by_commands);
         let is_same = before.number == number;
         noted.by_commands = ByCommands {
@@ -503,29 +504,29 @@ impl<'a> Changes<'a> {
     }
 
     pub fn by_commands(&self) -> ByCommands {
-        self.noted().by_commands.clone()
+        self.state().by_commands.clone()
     }
 
-    /// The call has made an entry by itself, as an undo does.
+    /// Sets an entry that the call made by itself, like an undo does.
     pub fn made(&self, entry: Ended) {
-        self.noted().elsewhere = Some(entry);
+        self.state().elsewhere = Some(entry);
     }
 
-    /// Ends the entry. One that has changed nothing is not kept.
+    /// Ends the entry. An entry without changes is dropped.
     pub fn end(&self) -> Ended {
-        let Noted {
+        let ChangeState {
             recorder,
             lost,
             skipped,
             by_commands,
             elsewhere,
-        } = std::mem::take(&mut *self.noted());
+        } = std::mem::take(&mut *self.state());
         let Some(journal) = self.journal else {
             return Ended::default();
         };
         let skipped = skipped.then(|| SKIPPED.to_owned());
         let lost = lost.or(skipped);
-        // How it was settled, or what was before that is still to be done.
+        // The sinks of this entry, or those of earlier parts that are still to be merged.
         let (number, ended, settled) = match (recorder, elsewhere, by_commands) {
             (None, Some(made), _) => {
                 return Ended {
@@ -587,7 +588,7 @@ impl<'a> Changes<'a> {
                     },
                 }
             }
-            // What was noted is on the disk.
+            // All recorded changes are on the disk.
             Err(error) => {
                 let lost = Some(format!(
                     "{error}; the server ends this entry when it starts again"
@@ -602,16 +603,16 @@ impl<'a> Changes<'a> {
     }
 }
 
-/// After a panic, too.
+/// Also ends the entry after a panic.
 impl Drop for Changes<'_> {
     fn drop(&mut self) {
-        if self.noted().recorder.is_some() {
+        if self.state().recorder.is_some() {
             self.end();
         }
     }
 }
 
-impl Noted {
+impl ChangeState {
     fn recorder(
         &mut self,
         begin: impl FnOnce() -> Result<Recorder, JournalError>,

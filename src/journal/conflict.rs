@@ -1,40 +1,40 @@
-//! What stands against undoing: whatever somebody else did since to what the entry left.
+//! Conflicts of an undo: changes by others to what the entry left.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::bytes::Bytes;
-use super::entry::{Entry, Name, Place};
+use super::entry::{Entry, NameRecord, Place};
 use super::object::{Id, Stat};
-use super::same::{Same, Selected};
+use super::same::{Equivalences, SelectedNames};
 use super::scan::Survey;
 use super::units::{Obstacles, Places, Units};
 
 const NOT_KEPT: &str = "it was not kept: it was too large, could not be read, found no room, or went where nothing is noted";
 
-/// A place that is not as the entry left it.
+/// A place that differs from the state in which the entry left it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Conflict {
     pub place: Place,
-    /// What is different.
+    /// Description of the difference.
     pub why: String,
 }
 
 pub(super) struct Check<'a> {
     pub(super) entry: &'a Entry,
     pub(super) survey: &'a Survey,
-    /// What the store alone has by the names that were noted, as it is.
+    /// Current status of recorded objects that exist only in the store.
     pub(super) kept: &'a HashMap<Id, Stat>,
-    pub(super) same: &'a Same,
-    pub(super) selected: &'a Selected,
-    /// Where directories were when the entry began, and when it ended.
+    pub(super) same: &'a Equivalences,
+    pub(super) selected: &'a SelectedNames,
+    /// Places of directories at the start and at the end of the entry.
     pub(super) before: &'a HashMap<Id, Place>,
     pub(super) after: &'a HashMap<Id, Place>,
-    /// Entries that are not undone and began later than the first that is.
+    /// Later entries that are not undone with this one.
     pub(super) others: &'a [Entry],
-    /// By name, the first entry to be undone that changed it: what others did before that stays.
+    /// First undone entry that changed a name. Earlier changes by others stay.
     pub(super) firsts: &'a HashMap<(Id, Bytes), (u64, i64)>,
     pub(super) units: &'a Units,
-    /// The entries that are undone together; empty if there is one.
+    /// Parts of a combined undo; empty for a single entry.
     pub(super) parts: &'a [Part],
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Check<'a> {
 #[derive(Debug)]
 pub(super) struct Part {
     spans: Vec<(i64, i64)>,
-    /// Names that it changed.
+    /// Names that the entry changed.
     names: HashSet<(Id, Bytes)>,
     /// Directories in which it changed names.
     dirs: HashSet<Place>,
@@ -74,7 +74,8 @@ impl Part {
 }
 
 impl Check<'_> {
-    /// `obstacles` are those of units; `hides` says which places are not named in them.
+    /// Returns all conflicts. `obstacles` are those of units; `hides` selects places that must not
+    /// be named.
     pub(super) fn conflicts(
         &self,
         mut obstacles: Obstacles,
@@ -86,7 +87,7 @@ impl Check<'_> {
             after: self.after,
         };
         let mut found = BTreeSet::new();
-        // What the entry left somewhere in the tree.
+        // Objects that the entry left somewhere in the tree.
         let left = self.entry.all_names().filter_map(|(.., noted)| noted.after);
         let left: BTreeSet<Id> = left.chain(self.entry.inside.keys().copied()).collect();
         for (dir, name) in self.selected {
@@ -129,8 +130,8 @@ impl Check<'_> {
         found.into_iter().collect()
     }
 
-    /// Returns when the entries were at work that may have changed what is below a name. One that
-    /// ran beside another one changed something there by a noted name, or nothing.
+    /// Returns the time spans of entries that may have changed objects below a name. An entry that
+    /// overlaps with another one counts only if it changed a recorded name there.
     fn spans_below(&self, below: &(Id, Bytes), places: &Places<'_>) -> Vec<(i64, i64)> {
         let Some(place) = places
             .of(below.0)
@@ -157,13 +158,13 @@ impl Check<'_> {
         parts.flat_map(|part| part.spans.iter().copied()).collect()
     }
 
-    /// Whether an object in a directory that the entry made, in one of these spans, is as the entry
-    /// left it.
+    /// Returns true if an object in a new directory is as the entry left it: unchanged, or last
+    /// changed within one of these spans.
     fn is_own(&self, stat: &Stat, spans: &[(i64, i64)]) -> bool {
         if let Some(old) = self.entry.olds.get(&stat.id)
             && let Some(after) = old.after
         {
-            // A part of it may be undone already.
+            // It may be partly undone already.
             let is_as_left =
                 stat.is_dir() || self.same.is(&after.stat, stat) || self.same.is(&old.stat, stat);
             return self.entry.inside.contains_key(&stat.id) && is_as_left;
@@ -178,7 +179,7 @@ impl Check<'_> {
             .any(|(start, end)| (*start..=*end).contains(&time))
     }
 
-    /// Whether a directory neither is there nor comes back.
+    /// Returns true if a directory neither exists nor is restored.
     pub(super) fn has_no_directory(&self, dir: Id) -> bool {
         let comes_back = || {
             self.selected
@@ -188,7 +189,7 @@ impl Check<'_> {
         !self.survey.dirs.contains_key(&dir) && !comes_back()
     }
 
-    /// Whether what stood under a name stands there again, as it was.
+    /// Returns true if the original object stands under its name again, unchanged.
     pub(super) fn is_back(&self, dir: Id, name: &Bytes) -> bool {
         let before = self.entry.names[&dir][name].before;
         let now = self
@@ -240,7 +241,8 @@ impl Check<'_> {
             .get(&(dir, name.clone()))
             .map_or(0, |(number, _)| *number);
         for other in self.others.iter().filter(|other| other.number > first) {
-            // One that began later may have been first: then this entry found what that one left.
+            // A later entry may have made its change first. Then this entry found the result of
+            // that one.
             let changes = |id: &Id| {
                 let is_left = |after: &Stat| {
                     entry
@@ -252,7 +254,7 @@ impl Check<'_> {
                 after
                     .is_some_and(|after| (after.content || after.metadata) && !is_left(&after.stat))
             };
-            let was_first = |its: &Name| {
+            let was_first = |its: &NameRecord| {
                 its.after == noted.before && (its.after.is_some() || its.before != noted.after)
             };
             let its = other.names.get(&dir).and_then(|names| names.get(name));
@@ -270,7 +272,7 @@ impl Check<'_> {
             .get(&(dir, name.clone()))
             .copied()
             .flatten();
-        // Wherever it is now: under another name, or in the store.
+        // The object may have another name now, or lie in the store.
         let lies = noted
             .before
             .and_then(|id| self.survey.objects.get(&id).or(self.kept.get(&id)));
@@ -283,7 +285,7 @@ impl Check<'_> {
         }
         match (noted.after, now) {
             (None, None) => None,
-            // Somebody has undone it.
+            // It was undone already.
             (_, Some(now)) if old.is_some_and(|old| self.is_as(&old.stat, &now)) => None,
             (None, Some(_)) => Some("something has its name again".into()),
             (Some(_), None) if noted.before.is_none() => None,
@@ -309,10 +311,10 @@ impl Check<'_> {
     }
 }
 
-/// The names that undoing these places is about, all for none, but for those at or below `except`.
-/// What belongs together comes along: both ends of a move, the directories that are needed, what
-/// was put into a new directory that goes, and units. The second value: names of units that came
-/// along although `except` leaves them out.
+/// Selects the names to undo for these paths (all, if there are none), without those at or below
+/// `except`. Related names are included: both ends of a move, required directories, the content of
+/// a new directory that is removed, and units. The second value holds names of units that were
+/// included in spite of `except`.
 pub(super) fn select(
     entry: &Entry,
     Places {
@@ -323,7 +325,7 @@ pub(super) fn select(
     units: &Units,
     paths: &[Place],
     except: &[Place],
-) -> [Selected; 2] {
+) -> [SelectedNames; 2] {
     let changed: BTreeMap<(Id, &Bytes), _> = entry
         .all_names()
         .filter(|(dir, name, noted)| {
@@ -331,8 +333,7 @@ pub(super) fn select(
         })
         .map(|(dir, name, noted)| ((dir, name), noted))
         .collect();
-    // A directory that was made anew is undone whole: what it held before can only come back with
-    // it.
+    // A recreated directory is undone as a whole: its previous content can only return with it.
     let remade = entry.remade(after);
     let whole = |path: &Place| {
         remade
@@ -391,7 +392,7 @@ pub(super) fn select(
             break;
         }
     }
-    let selected: Selected = selected
+    let selected: SelectedNames = selected
         .into_iter()
         .map(|(dir, name)| (dir, name.clone()))
         .collect();

@@ -1,8 +1,8 @@
-//! An entry: what stood where and what it was like when the call began, and when it ended.
+//! Entry: the objects and names that a call found at its start and left at its end.
 //!
-//! It is a graph, not a list of paths: a name in a directory (by the identity of that) leads to an
-//! object. What a directory was called follows from the name that led to it, so nothing has to be
-//! said again when a directory moves.
+//! An entry is a graph, not a list of paths: a name in a directory (by its identity) leads to an
+//! object. The path of a directory follows from the names that lead to it, so a move of a directory
+//! needs no new records.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};
@@ -16,7 +16,7 @@ use super::log::{Content, End, Event, Kind, Version};
 use super::object::{Attributes, Id, Stat, is_name};
 use crate::budget::Share;
 
-/// A place in one of the roots: the root's number, and the path below it.
+/// A place in one of the roots: the index of the root, and the path below it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Place {
     pub root: usize,
@@ -36,7 +36,7 @@ impl Place {
         }
     }
 
-    /// Returns the directory that it lies in, `None` for a root.
+    /// Returns the parent directory, `None` for a root.
     pub(super) fn parent(&self) -> Option<Self> {
         let path = &self.path.0;
         let end = path.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
@@ -46,7 +46,7 @@ impl Place {
         })
     }
 
-    /// How many directories it lies below its root, if it is one.
+    /// Returns the number of path components below the root.
     pub(super) fn depth(&self) -> usize {
         self.path
             .0
@@ -55,7 +55,7 @@ impl Place {
             .count()
     }
 
-    /// Whether it is the other place, or lies below that.
+    /// Returns true if this is the other place, or lies below it.
     pub(super) fn is_at_or_below(&self, other: &Self) -> bool {
         let rest = self.path.0.strip_prefix(other.path.0.as_slice());
         self.root == other.root
@@ -64,64 +64,64 @@ impl Place {
     }
 }
 
-/// What stood under a name.
+/// Objects under a name, before and after the entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Name {
+pub(super) struct NameRecord {
     pub(super) before: Option<Id>,
     pub(super) after: Option<Id>,
 }
 
-/// A file of the store.
+/// A file in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Kept {
+pub(super) struct StoredFile {
     pub(super) entry: u64,
     pub(super) file: u32,
     pub(super) is_copy: bool,
 }
 
-impl Kept {
+impl StoredFile {
     pub(super) fn name(self) -> OsString {
         file_name(self.entry, self.file)
     }
 }
 
-/// What a file of an entry is called.
+/// Returns the name of an entry's file in the store.
 pub(super) fn file_name(entry: u64, file: u32) -> OsString {
     format!("{entry}-{file}").into()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct After {
+pub(super) struct StateAfter {
     pub(super) stat: Stat,
-    /// Whether it is another content than before.
+    /// `true` if the content differs from before.
     pub(super) content: bool,
     pub(super) metadata: bool,
 }
 
 /// An object that is older than the entry.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Old {
+pub(super) struct OldObject {
     pub(super) stat: Stat,
     pub(super) attributes: Option<Attributes>,
     pub(super) content: Content,
-    /// The entry whose file a copied content is.
+    /// Number of the entry that holds the copied content.
     pub(super) copied_by: u64,
-    /// One by each entry that kept it; some may be gone again.
-    pub(super) kept: Vec<Kept>,
-    pub(super) after: Option<After>,
+    /// Files in the store, one per entry that saved the object; some may have been removed.
+    pub(super) kept: Vec<StoredFile>,
+    pub(super) after: Option<StateAfter>,
 }
 
-/// What an entry did at a place.
+/// Change that an entry made at a place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Change {
     Created,
     Deleted,
-    /// It has another content, or something else has its name.
+    /// The content changed, or another object has the name.
     Edited,
-    /// Its mode, owner, times or attributes.
+    /// Mode, owner, times or attributes changed.
     Metadata,
     Renamed {
-        /// Where it was.
+        /// Original place.
         from: Place,
     },
 }
@@ -129,33 +129,33 @@ pub enum Change {
 #[derive(Clone, Debug, Default)]
 pub struct Entry {
     pub number: u64,
-    /// What the caller named it by.
+    /// Title given by the caller.
     pub title: String,
-    /// The entries that this one undoes; none, if it is no undo.
+    /// Numbers of the entries that this one undoes; empty if it is not an undo.
     pub undoes: Vec<u64>,
     pub(super) kind: Kind,
     pub(super) start: i64,
     pub(super) end: Option<End>,
     pub(super) is_deep: bool,
-    /// The largest number of a file.
+    /// Largest number of a file in the store.
     pub(super) files: u32,
-    /// By directory.
-    pub(super) names: BTreeMap<Id, BTreeMap<Bytes, Name>>,
-    pub(super) olds: BTreeMap<Id, Old>,
-    /// What is new under noted names, as it was left.
+    /// Names by directory.
+    pub(super) names: BTreeMap<Id, BTreeMap<Bytes, NameRecord>>,
+    pub(super) olds: BTreeMap<Id, OldObject>,
+    /// New objects under recorded names, at the end of the entry.
     pub(super) news: BTreeMap<Id, Stat>,
     pub(super) inside: BTreeMap<Id, Place>,
     pub(super) same: Vec<(Version, Version)>,
-    /// From the beginning to the end of each entry that this one is joined from.
+    /// Time spans of the entries that were joined into this one.
     pub(super) spans: Vec<(i64, i64)>,
-    /// What was changed between two of those.
+    /// Objects that changed between two of these spans.
     pub(super) between: BTreeSet<Id>,
-    /// Memory that the entry is counted with.
+    /// Memory reserved for the entry.
     pub(super) _memory: Option<Arc<Share>>,
 }
 
 impl Entry {
-    /// Takes what was noted; fails for what no entry of ours says.
+    /// Applies a log event; fails if no valid entry contains it.
     pub(super) fn apply(&mut self, event: Event) -> Result<(), String> {
         let unknown = |id: Id| format!("nothing was said of object {id:?} before");
         match event {
@@ -188,7 +188,7 @@ impl Entry {
                     .before = before;
             }
             Event::Object(stat) => {
-                let old = Old {
+                let old = OldObject {
                     stat,
                     attributes: None,
                     content: Content::Same,
@@ -217,7 +217,7 @@ impl Entry {
                     .get_mut(&id)
                     .ok_or_else(|| unknown(id))?
                     .kept
-                    .push(Kept {
+                    .push(StoredFile {
                         entry,
                         file,
                         is_copy,
@@ -239,7 +239,7 @@ impl Entry {
                 metadata,
             } => match self.olds.get_mut(&stat.id) {
                 Some(old) => {
-                    old.after = Some(After {
+                    old.after = Some(StateAfter {
                         stat,
                         content,
                         metadata,
@@ -257,8 +257,8 @@ impl Entry {
         Ok(())
     }
 
-    /// Returns true if the entry made this object. An object of somebody else that was born since
-    /// is noted as an old one.
+    /// Returns true if the entry made this object. Objects that others made since are recorded as
+    /// old ones.
     pub(super) fn is_new(&self, id: Id) -> bool {
         id.born() > self.start && !self.olds.contains_key(&id)
     }
@@ -267,18 +267,18 @@ impl Entry {
         self.end.is_some()
     }
 
-    /// Whether it is an undo that was carried out.
+    /// Returns true if this is a completed undo.
     pub(super) fn is_whole_undo(&self) -> bool {
         !self.undoes.is_empty() && self.end.is_some_and(|end| !end.interrupted)
     }
 
-    pub(super) fn all_names(&self) -> impl Iterator<Item = (Id, &Bytes, &Name)> {
+    pub(super) fn all_names(&self) -> impl Iterator<Item = (Id, &Bytes, &NameRecord)> {
         self.names
             .iter()
             .flat_map(|(dir, names)| names.iter().map(move |(name, noted)| (*dir, name, noted)))
     }
 
-    /// What the entry knows of and has not changed, as it was before and after.
+    /// Returns objects that the entry recorded but did not change, before and after.
     pub(super) fn left_alone(&self) -> impl Iterator<Item = (&Stat, &Stat)> {
         let olds = self
             .olds
@@ -294,7 +294,7 @@ impl Entry {
         alone.map(|(was, after)| (was, &after.stat))
     }
 
-    /// Whether an object is other than it was, and what it was is not kept.
+    /// Returns true if an object has changed and its previous state was not saved.
     pub(super) fn is_lost(&self, id: Id) -> bool {
         let old = self
             .olds
@@ -303,14 +303,14 @@ impl Entry {
         old.is_some_and(|old| old.after.is_none_or(|after| after.content))
     }
 
-    /// What it takes on the disk.
+    /// Returns the size on the disk.
     pub fn bytes(&self) -> u64 {
         self.end.map_or(0, |end| end.bytes)
     }
 
-    /// Whether undoing has something to do under a name.
-    pub(super) fn is_changed(&self, noted: &Name) -> bool {
-        let own = |old: &Old| {
+    /// Returns true if an undo must do something under a name.
+    pub(super) fn is_changed(&self, noted: &NameRecord) -> bool {
+        let own = |old: &OldObject| {
             old.after
                 .is_some_and(|after| after.content || after.metadata)
         };
@@ -321,12 +321,12 @@ impl Entry {
                 .is_some_and(own)
     }
 
-    /// Where the directories with noted names were, or are when the entry ends, by what led to
-    /// them.
+    /// Returns the places of the directories with recorded names, derived from the names that lead
+    /// to them. `side` selects the start or the end of the entry.
     pub(super) fn places(
         &self,
         roots: &[Id],
-        side: impl Fn(&Name) -> Option<Id>,
+        side: impl Fn(&NameRecord) -> Option<Id>,
     ) -> HashMap<Id, Place> {
         let mut found = HashMap::new();
         let mut waiting: Vec<(Id, Place)> = roots
@@ -357,10 +357,10 @@ impl Entry {
         found
     }
 
-    /// What has more names than before, with those that are noted.
+    /// Returns objects that gained a hard link, with their recorded names.
     pub(super) fn linked(&self, roots: &[Id]) -> Vec<(Id, Place)> {
         let after = self.places(roots, |noted| noted.after);
-        let has_more = |old: &Old| {
+        let has_more = |old: &OldObject| {
             old.after
                 .is_some_and(|after| after.stat.links > old.stat.links)
         };
@@ -369,7 +369,7 @@ impl Entry {
                 .get(id)
                 .is_some_and(|old| !old.stat.is_dir() && has_more(old))
         };
-        let linked = |(dir, name, noted): (Id, &Bytes, &Name)| {
+        let linked = |(dir, name, noted): (Id, &Bytes, &NameRecord)| {
             Some((noted.after.filter(is_linked)?, after.get(&dir)?.join(name)))
         };
         self.all_names().filter_map(linked).collect()
@@ -383,9 +383,9 @@ impl Entry {
             .is_some_and(Stat::is_dir)
     }
 
-    /// What has got a name, or lies in a directory that the entry made.
+    /// Returns objects that gained a name, or lie in a directory that the entry made.
     fn left(&self) -> BTreeSet<Id> {
-        // By another name that it had before it is not moved.
+        // An object with a second name from before was not moved.
         let moved = self
             .all_names()
             .filter(|(.., noted)| noted.before != noted.after);
@@ -395,11 +395,11 @@ impl Entry {
             .collect()
     }
 
-    /// Where a new directory stands in the place of one that is gone; `after` is where directories
-    /// are when the entry ends.
+    /// Returns the places where a new directory replaced a removed one; `after` holds the places of
+    /// directories at the end of the entry.
     pub(super) fn remade(&self, after: &HashMap<Id, Place>) -> BTreeSet<Place> {
         let left = self.left();
-        let remade = |(dir, name, noted): (Id, &Bytes, &Name)| {
+        let remade = |(dir, name, noted): (Id, &Bytes, &NameRecord)| {
             let (was, is) = noted.before.zip(noted.after)?;
             let is_other = was != is
                 && self.is_dir(was)
@@ -411,7 +411,7 @@ impl Entry {
         self.all_names().filter_map(remade).collect()
     }
 
-    /// What the entry did, in the order of the places.
+    /// Returns the changes, ordered by place.
     pub(super) fn changes(&self, roots: &[Id]) -> Vec<(Place, Change)> {
         let before = self.places(roots, |noted| noted.before);
         let after = self.places(roots, |noted| noted.after);
@@ -447,7 +447,7 @@ impl Entry {
                 }
                 (before, Some(after)) => match sources.get(&after) {
                     Some(from) => Change::Renamed { from: from.clone() },
-                    // A directory that went elsewhere is not another one now.
+                    // The old directory was moved away, so this one is new, not edited.
                     None if before.is_some_and(|id| !still.contains(&id) || !self.is_dir(id)) => {
                         Change::Edited
                     }
@@ -490,8 +490,8 @@ impl Entry {
         changes.into_iter().collect()
     }
 
-    /// This entry and a newer one as one: what was before this, and what was after that. `is_same`:
-    /// of versions of an object.
+    /// Joins this entry with a newer one: the state before this one, and the state after that.
+    /// `is_same` compares versions of an object.
     pub(super) fn join(
         mut self,
         newer: Self,
@@ -501,13 +501,13 @@ impl Entry {
         let start = self.start;
         let olds: BTreeSet<Id> = self.olds.keys().copied().collect();
         let is_new = |id: Id| id.born() > start && !olds.contains(&id);
-        // This one saw, when it ended, what the newer one had made meanwhile.
+        // At its end this entry saw objects that the newer one had made meanwhile.
         let overlaps = self.end.is_some_and(|end| end.time > newer.start);
         let left: BTreeSet<Id> = newer
             .all_names()
             .filter_map(|(.., noted)| noted.after)
             .collect();
-        // A directory lies in one place.
+        // A directory has only one place.
         let is_dir = |id: &Id| self.olds.get(id).is_some_and(|old| old.stat.is_dir());
         let gone = newer
             .all_names()
@@ -519,7 +519,7 @@ impl Entry {
         self.inside.retain(|id, _| {
             !gone.contains(id) && (!is_dir(id) || !newer.olds.contains_key(id) || left.contains(id))
         });
-        // Names in what is new to this one are not noted; what is old and stands there lies inside.
+        // Names in new directories are not recorded; old objects there are listed in `inside`.
         let after = newer.places(roots, |noted| noted.after);
         for (dir, name, noted) in newer.all_names().filter(|(dir, ..)| is_new(*dir)) {
             if let (Some(id), Some(dir)) = (noted.after.filter(|id| !is_new(*id)), after.get(&dir))
@@ -532,12 +532,12 @@ impl Entry {
             for (name, noted) in names {
                 match own.get_mut(&name) {
                     None => {
-                        // This one had nothing to do with the name, so what is new there came
-                        // between the two.
+                        // This entry did not touch the name, so a new object there was made between
+                        // the two.
                         self.between.extend(noted.before.filter(|id| is_new(*id)));
                         own.insert(name, noted);
                     }
-                    // The newer one began later, and changed this name first.
+                    // The newer entry began later, but changed this name first.
                     Some(known)
                         if overlaps
                             && known.after != noted.before
@@ -557,8 +557,9 @@ impl Entry {
             }
         }
         for (id, old) in newer.olds {
-            let was_first = |own: &Old| {
-                let leads = |after: After| own.stat.is_dir() || is_same(&after.stat, &own.stat);
+            let was_first = |own: &OldObject| {
+                let leads =
+                    |after: StateAfter| own.stat.is_dir() || is_same(&after.stat, &own.stat);
                 overlaps && old.stat.ctime < own.stat.ctime && old.after.is_some_and(leads)
             };
             if let Some(own) = self.olds.get_mut(&id).filter(|own| was_first(own)) {
@@ -597,9 +598,9 @@ impl Entry {
         self
     }
 
-    /// The same with the identities that the objects had before they were made again.
+    /// Returns the entry with the original identities of recreated objects.
     pub(super) fn with_ids(self, first: impl Fn(Id) -> Id) -> Self {
-        let noted = |noted: Name| Name {
+        let noted = |noted: NameRecord| NameRecord {
             before: noted.before.map(&first),
             after: noted.after.map(&first),
         };
@@ -617,13 +618,13 @@ impl Entry {
             )
         });
         let olds = self.olds.into_iter().map(|(id, old)| {
-            let after = old.after.map(|after| After {
+            let after = old.after.map(|after| StateAfter {
                 stat: stat(after.stat),
                 ..after
             });
             (
                 first(id),
-                Old {
+                OldObject {
                     stat: stat(old.stat),
                     after,
                     ..old
@@ -649,16 +650,17 @@ impl Entry {
     }
 }
 
-impl Old {
+impl OldObject {
     fn join(&mut self, newer: Self) {
-        // What the older one only saw grow begins with the same bytes in the newer one's copy.
+        // If the older entry only saw the file grow, the newer one's copy begins with the same
+        // bytes.
         if matches!(self.content, Content::Same | Content::Grew) && newer.content != Content::Same {
             (self.content, self.copied_by) = (newer.content, newer.copied_by);
         }
         self.kept.extend(newer.kept);
         self.attributes = self.attributes.take().or(newer.attributes);
         self.after = match (self.after, newer.after) {
-            (Some(first), Some(last)) => Some(After {
+            (Some(first), Some(last)) => Some(StateAfter {
                 stat: last.stat,
                 content: first.content || last.content,
                 metadata: first.metadata || last.metadata,

@@ -1,4 +1,4 @@
-//! Why the journal cannot do something, and what to do about it.
+//! Errors of the journal, with hints.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,16 +9,16 @@ use super::autorun_change::{Outside, list};
 use crate::budget::Exhausted;
 use crate::limits::JOURNAL_DEPTH;
 
-/// Stands for [`JournalError::Unwanted`] among what the kernel says, which never says it of files.
+/// Stands for [`JournalError::Unwanted`] among errno values; the kernel never returns it for files.
 pub(super) const UNWANTED: Errno = Errno::CANCELED;
 
-/// What went wrong with the store, an entry of it, or a place in the tree.
+/// Error of the store, of an entry, or of a place in the tree.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    /// A system call failed; `what` says at what.
+    /// A system call failed; `what` names the operation.
     #[error("journal: {what}: {source}")]
     Io {
-        /// The path and what was done to it.
+        /// Path and operation.
         what: String,
         source: io::Error,
     },
@@ -27,15 +27,15 @@ pub enum JournalError {
         path.display()
     )]
     Damaged {
-        /// Of the log, below the store.
+        /// Path of the log, below the store.
         path: PathBuf,
-        /// From 1.
+        /// Line number, from 1.
         line: usize,
         why: String,
     },
     #[error("{}: it is of version {version}, and this program reads version {reads}; use the program that wrote it", path.display())]
     Version {
-        /// Of a log.
+        /// Path of a log.
         path: PathBuf,
         version: u64,
         reads: u32,
@@ -48,10 +48,10 @@ pub enum JournalError {
     },
     #[error("call {number} is not in the journal, which has {known}; list them first")]
     Unknown { number: u64, known: String },
-    /// Whoever asked for it wants it no more.
+    /// The caller has cancelled the undo.
     #[error("nobody wants it any more; nothing was undone")]
     Unwanted,
-    /// The notes of the call take more memory than it may have.
+    /// The records of the call exceed its memory limit.
     #[error(transparent)]
     Memory(Exhausted),
     #[error(
@@ -65,7 +65,7 @@ pub enum JournalError {
     Moved { path: PathBuf },
     #[error("{}: nothing was undone: `{}` is protected, and no undo by an agent changes that", path.display(), protected.display())]
     Protected { path: PathBuf, protected: PathBuf },
-    /// The change was not made, since it would be one of what runs outside.
+    /// The change was refused, because it would change a sink.
     #[error("it would change what runs outside the walls: {}", list(changed))]
     Frozen { changed: Vec<Outside> },
     #[error(
@@ -73,7 +73,7 @@ pub enum JournalError {
     )]
     HalfDone {
         source: Box<JournalError>,
-        /// Why it is not as it was.
+        /// Reason why the rollback failed.
         back: Box<JournalError>,
     },
     #[error("{}: lies more than {JOURNAL_DEPTH} directories deep, and nothing was undone: undo the rest by its paths", path.display())]
@@ -83,7 +83,7 @@ pub enum JournalError {
 }
 
 impl JournalError {
-    /// What the kernel said, a number of errno(3), if it was the kernel.
+    /// Returns the errno(3) of the kernel, if there is one.
     pub fn errno(&self) -> Option<i32> {
         match self {
             Self::Io { source, .. } => source.raw_os_error(),

@@ -1,4 +1,4 @@
-//! What is kept, and what happens to the rest.
+//! Policy on saved data: size limits, and behaviour without disk space.
 
 use std::fmt;
 use std::path::Path;
@@ -8,32 +8,32 @@ use rustix::io::Errno;
 
 use crate::limits::JOURNAL_COPY_BYTES;
 
-/// What is not kept, where a call changed something that the operator has left out.
+/// Description of changes that the operator has excluded.
 pub const SKIPPED: &str = "what matches --undo-skip";
 
-/// What recorders keep.
+/// Policy of recorders on saved data.
 #[derive(Clone)]
 pub struct Keeping {
-    /// Content that takes more bytes on the disk is not copied where the filesystem cannot share
-    /// blocks. It is noted as not kept.
+    /// Larger contents (size on the disk) are not copied if the filesystem cannot share blocks.
+    /// They are recorded as not saved.
     pub most_bytes: u64,
-    /// What to do where the store has no room.
+    /// Behaviour without disk space.
     pub when_full: WhenFull,
-    /// Whether nothing is noted of a name, by the root's number and the path below that. What holds
-    /// for a directory must hold for all that is in it.
+    /// Filter of names that are not recorded, by root index and path below it. A match of a
+    /// directory must also match everything in it.
     pub skips: Option<Skips>,
 }
 
 pub type Skips = Arc<dyn Fn(usize, &Path) -> bool + Send + Sync>;
 
-/// What to do with a change where what it destroys cannot be kept.
+/// Behaviour for a change whose destroyed data cannot be saved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WhenFull {
-    /// Noting it is an error, so that the change is not made. Nothing says that something is lost,
-    /// and it can be tried again.
+    /// Recording fails, so the change is not made. No loss is recorded, and the caller can try
+    /// again.
     #[default]
     Refuse,
-    /// It goes on, and is noted as not kept as soon as there is room for that.
+    /// The change is made, and recorded as not saved once there is disk space.
     Drop,
 }
 
@@ -63,7 +63,7 @@ impl fmt::Debug for Keeping {
     }
 }
 
-/// There is no room, for this user or for anybody.
+/// Returns true if the disk or the quota of the user is full.
 pub(super) fn is_full(errno: Option<Errno>) -> bool {
     matches!(errno, Some(Errno::NOSPC | Errno::DQUOT))
 }

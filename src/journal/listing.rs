@@ -1,5 +1,5 @@
-//! Entries for whoever lists them: when they were, where, what stood there, and which of them still
-//! stand.
+//! Listing of entries: their times, places and previous contents, and the entries whose changes are
+//! still in effect.
 
 use std::collections::HashSet;
 use std::io;
@@ -16,7 +16,7 @@ use super::store::{Store, unknown};
 use super::versions::Version;
 
 impl Version {
-    /// All of a file.
+    /// Reads the whole file.
     pub fn bytes(&self) -> io::Result<Vec<u8>> {
         let Self::File { content, size, .. } = self else {
             return Ok(Vec::new());
@@ -35,12 +35,12 @@ impl Version {
 }
 
 impl Entry {
-    /// When the call made its first change.
+    /// Returns the time of the call's first change.
     pub fn began(&self) -> SystemTime {
         time(self.start)
     }
 
-    /// Whether the call is over.
+    /// Returns true if the call has ended.
     pub fn is_over(&self) -> bool {
         self.has_ended()
     }
@@ -51,12 +51,12 @@ fn time(nanos: i64) -> SystemTime {
 }
 
 impl Store {
-    /// The entries from this number on whose changes still stand: neither whole undos among them,
-    /// nor what those have undone, nor what had undone a part of that before.
+    /// Returns the entries from this number on whose changes are still in effect. Excludes
+    /// completed undos, the entries that these undid, and earlier partial undos of those.
     pub fn standing(&self, since: u64) -> Result<Vec<u64>, JournalError> {
         let known = self.numbers()?;
-        // Calls that changed nothing have numbers, too. From before the first that is kept
-        // something would be left out.
+        // Calls without changes have numbers, too. A number before the first stored entry would
+        // omit changes.
         if !matches!(known[..], [first, .., last] if (first..=last).contains(&since))
             && !known.contains(&since)
         {
@@ -87,14 +87,14 @@ impl Store {
         Ok(standing)
     }
 
-    /// Title and beginning of an entry; `None` if it never began, or is gone.
+    /// Returns title and start of an entry; `None` if it never began, or was removed.
     pub fn title(&self, number: u64) -> Result<Option<(String, SystemTime)>, JournalError> {
         Ok(self
             .head(number)?
             .map(|head| (head.title, time(head.start))))
     }
 
-    /// What undos have undone whole, and nobody has redone since.
+    /// Returns the entries that are undone as a whole and were not redone since.
     pub fn undone(&self) -> Result<HashSet<u64>, JournalError> {
         let mut undone = HashSet::new();
         for number in self.numbers()?.into_iter().rev() {
@@ -107,7 +107,7 @@ impl Store {
         Ok(undone)
     }
 
-    /// The true path of a place.
+    /// Returns the real path of a place.
     pub fn path(&self, place: &Place) -> PathBuf {
         let root = self
             .roots
@@ -116,7 +116,7 @@ impl Store {
         root.join(place.path.name())
     }
 
-    /// The place of a true path; `None` if it lies in no root.
+    /// Returns the place of a real path; `None` if it lies in no root.
     pub fn place(&self, path: &Path) -> Option<Place> {
         let below = |(root, known): (usize, &super::Root)| {
             let below = path.strip_prefix(&known.shown).ok()?;

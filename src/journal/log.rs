@@ -1,10 +1,9 @@
-//! The log of an entry: the one declaration of what is noted, and how it lies on the disk.
+//! Log of an entry: event types and file format.
 //!
-//! A log is lines of JSON, one [`Event`] each, in the order in which they happened. Bytes that need
-//! not be UTF-8 (names, attributes) are percent-coded where they are no printable ASCII. A line is
-//! in the file before the change that it is about happens, so what comes after the last line break
-//! belongs to a change that never happened, and is left out. Whatever else cannot be read is
-//! refused.
+//! A log consists of JSON lines, one [`Event`] each, in chronological order. Bytes other than
+//! printable ASCII (names, attributes) are percent-encoded. A line is written before its change
+//! happens. An incomplete last line belongs to a change that never happened, and is ignored.
+//! Anything else that is unreadable is an error.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, Write as _};
@@ -21,48 +20,47 @@ use super::error::JournalError;
 use super::object::{Attributes, Id, Stat, stat_of};
 use crate::limits::JOURNAL_LINE_BYTES;
 
-/// Marks the number of a device that none of the roots lies on.
+/// Marks the number of a device that holds none of the roots.
 const FOREIGN: u64 = 1 << 63;
 pub(super) const VERSION: u32 = 1;
-/// More than an [`Event::End`] takes.
+/// Upper bound for the size of an [`Event::End`].
 const END_BYTES: usize = 512;
 const PENDING_BYTES: usize = 64 * 1024;
 
-/// How the content of an object can be had again.
+/// Way to restore the content of an object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Content {
-    /// It was not in danger.
+    /// The content was not at risk.
     #[default]
     Same,
-    /// A copy is the file of this number.
+    /// The file with this number is a copy.
     Copy(u32),
-    /// It only grew: its first bytes, as many as it had.
+    /// The file only grew: its first bytes, up to the old size, are the old content.
     Grew,
-    /// It is too large, or may not be read.
+    /// The content is too large, or unreadable.
     NotKept,
 }
 
-/// A version of an object: which one, and the time of its last change of status; that is 0 where
-/// only the object is meant.
+/// A version of an object: identity and ctime. A ctime of 0 stands for the object itself.
 pub(super) type Version = (Id, i64);
 
-/// What an entry is of.
+/// Kind of an entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Kind {
     #[default]
     Call,
-    /// A call that changes all that it should, or nothing: interrupted, it is taken back.
+    /// A call that makes all its changes or none: it is rolled back if interrupted.
     AtomicCall,
     Undo,
-    /// An undo of a part of what its entries changed.
+    /// An undo of a part of the changes.
     PartialUndo,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) enum Event {
-    /// The first line. What is born later than `start` is new; `undoes` are the entries that an
-    /// undo undoes.
+    /// First line. Objects born later than `start` are new; `undoes` lists the entries that an undo
+    /// undoes.
     Begin {
         version: u32,
         start: i64,
@@ -70,14 +68,14 @@ pub(super) enum Event {
         undoes: Vec<u64>,
         kind: Kind,
     },
-    /// What stood under a name when the entry began. Noted of a directory's own name, too, once
-    /// something in it is noted.
+    /// Object under a name when the entry began. Also recorded for a directory's own name once a
+    /// name in it is recorded.
     Name {
         dir: Id,
         name: Bytes,
         before: Option<Id>,
     },
-    /// What an object was like when the entry began.
+    /// State of an object when the entry began.
     Object(Stat),
     Attributes {
         id: Id,
@@ -87,46 +85,43 @@ pub(super) enum Event {
         id: Id,
         content: Content,
     },
-    /// The file of this number is the object, by a hard link, or a copy of what cannot be linked.
+    /// The file with this number is the object (a hard link), or a copy if it cannot be linked.
     Kept {
         id: Id,
         file: u32,
         is_copy: bool,
     },
-    /// An object that is older than the entry went where no names are noted: into a directory that
-    /// is new.
+    /// An old object was moved into a new directory, where names are not recorded.
     Deep,
-    /// What stands under a noted name when the entry ends, where something does.
+    /// Object under a recorded name when the entry ends, if any.
     Left {
         dir: Id,
         name: Bytes,
         after: Id,
     },
-    /// What an object is like when the entry ends, and whether its content or its metadata are
-    /// others than they were.
+    /// State of an object when the entry ends; tells whether content or metadata differ.
     State {
         stat: Stat,
         content: bool,
         metadata: bool,
     },
-    /// An object that is older than the entry lies in a new directory when it ends: the root's
-    /// number, and the path below it.
+    /// An old object lies in a new directory when the entry ends: root index, and path below it.
     Inside {
         id: Id,
         root: usize,
         path: Bytes,
     },
-    /// What this undo made is the same as what was.
+    /// This undo restored an object: the new version equals the old one.
     Same {
         new: Version,
         old: Version,
     },
-    /// The last line.
+    /// Last line.
     End(End),
 }
 
 impl Event {
-    /// The same with other identities.
+    /// Returns the event with mapped identities.
     fn with_ids(mut self, to: impl Fn(Id) -> Id) -> Self {
         match &mut self {
             Self::Begin { .. } | Self::Deep | Self::End(_) => {}
@@ -148,31 +143,31 @@ impl Event {
     }
 }
 
-/// Devices get other numbers when the machine starts again, so that of a root is logged as the
-/// number of the first root on it.
-fn logged(roots: &[Id], id: Id) -> Id {
+/// Returns the identity for the log. Device numbers change with a reboot, so a root's device is
+/// logged as the index of the first root on it.
+fn to_logged_id(roots: &[Id], id: Id) -> Id {
     let root = roots.iter().position(|root| root.0 == id.0);
     Id(root.map_or(id.0 | FOREIGN, |root| root as u64), id.1, id.2)
 }
 
-fn unlogged(roots: &[Id], id: Id) -> Id {
+fn from_logged_id(roots: &[Id], id: Id) -> Id {
     let root = usize::try_from(id.0).ok().and_then(|root| roots.get(root));
     Id(root.map_or(id.0 & !FOREIGN, |root| root.0), id.1, id.2)
 }
 
-/// How an entry ended.
+/// End record of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct End {
-    /// By the clock of the filesystem.
+    /// Time by the clock of the filesystem.
     pub(super) time: i64,
-    /// An undo that was not carried out.
+    /// `true` for an undo that was not completed.
     pub(super) interrupted: bool,
-    /// What the entry takes on the disk.
+    /// Size of the entry on the disk.
     pub(super) bytes: u64,
 }
 
-/// A log that is written to by nobody else.
+/// A log that is open for writing.
 #[derive(Debug)]
 pub(super) struct Log {
     file: File,
@@ -193,13 +188,13 @@ impl Log {
     }
 
     pub(super) fn add(&mut self, event: Event) {
-        let event = event.with_ids(|id| logged(&self.roots, id));
-        // Nothing in an event is without a form in JSON.
+        let event = event.with_ids(|id| to_logged_id(&self.roots, id));
+        // Every event has a JSON form.
         let _ = serde_json::to_writer(&mut self.pending, &event);
         self.pending.push(b'\n');
     }
 
-    /// Appends all that was added, or nothing: then it comes first when there is room again.
+    /// Appends all pending lines, or none: then they are written first once there is space.
     pub(super) fn write(&mut self) -> io::Result<()> {
         self.file
             .write_all(&self.pending)
@@ -209,7 +204,7 @@ impl Log {
         Ok(())
     }
 
-    /// The same of many lines at once, before they take much memory.
+    /// Appends the pending lines if they take much memory.
     pub(super) fn write_much(&mut self) -> io::Result<()> {
         if self.pending.len() < PENDING_BYTES {
             Ok(())
@@ -222,7 +217,7 @@ impl Log {
         self.bytes
     }
 
-    /// When it was last written to.
+    /// Returns the time of the last write.
     pub(super) fn time(&self) -> Result<i64, Errno> {
         Ok(stat_of(&self.file)?.ctime)
     }
@@ -233,7 +228,7 @@ impl Log {
     }
 }
 
-/// What the last line of a log says, if it has ended.
+/// Reads the last line of a log, if the entry has ended.
 pub(super) fn end(log: &File) -> io::Result<Option<End>> {
     let mut last = [0; END_BYTES];
     let length = log.metadata()?.len();
@@ -248,16 +243,16 @@ pub(super) fn end(log: &File) -> io::Result<Option<End>> {
 }
 
 /// Head of an entry, read without the rest of it.
-pub(super) struct Head {
+pub(super) struct EntryHead {
     pub(super) title: String,
     pub(super) start: i64,
     pub(super) undoes: Vec<u64>,
     pub(super) kind: Kind,
 }
 
-/// Reads the first line of a log; `None` if that says no beginning.
-pub(super) fn head(mut log: &File) -> Option<Head> {
-    // It may have been read before.
+/// Reads the first line of a log; `None` if it is not a begin record.
+pub(super) fn head(mut log: &File) -> Option<EntryHead> {
+    // The file offset may have moved.
     log.rewind().ok()?;
     let mut first = Vec::new();
     BufReader::new(log.take(JOURNAL_LINE_BYTES as u64))
@@ -270,7 +265,7 @@ pub(super) fn head(mut log: &File) -> Option<Head> {
             undoes,
             kind,
             ..
-        }) => Some(Head {
+        }) => Some(EntryHead {
             title,
             start,
             undoes,
@@ -280,9 +275,9 @@ pub(super) fn head(mut log: &File) -> Option<Head> {
     }
 }
 
-/// The entries that a log's undo has undone as a whole, if it is of one that was carried out.
+/// Returns the entries that a log's completed undo has undone as a whole.
 pub(super) fn undone(log: &File) -> Option<Vec<u64>> {
-    let Head {
+    let EntryHead {
         undoes,
         kind: Kind::Undo,
         ..
@@ -296,7 +291,8 @@ pub(super) fn undone(log: &File) -> Option<Vec<u64>> {
         .map(|_| undoes)
 }
 
-/// Reads a log to its last whole line; how long it is to there, in bytes. `path` is for errors.
+/// Reads a log up to its last complete line; returns the length up to there, in bytes. `path` is
+/// used in errors.
 pub(super) fn read(
     log: File,
     path: &Path,
@@ -340,7 +336,7 @@ pub(super) fn read(
         }
         let event: Event =
             serde_json::from_slice(&line).map_err(|error| damaged(error.to_string()))?;
-        // A call that went on begins again where it had ended.
+        // A continued call begins again after its end record.
         let begins = matches!(event, Event::Begin { .. });
         if begins && !has_ended || !begins && number == 1 {
             return Err(damaged(
@@ -356,7 +352,7 @@ pub(super) fn read(
                 roots.len()
             )));
         }
-        take(event.with_ids(|id| unlogged(roots, id))).map_err(damaged)?;
+        take(event.with_ids(|id| from_logged_id(roots, id))).map_err(damaged)?;
         length += got as u64;
     }
     Ok(length)

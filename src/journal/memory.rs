@@ -1,36 +1,36 @@
-//! Entries that somebody holds, and what becomes of a reader for whom no memory is free.
+//! Entries in memory, shared by their readers, and the policy for a reader without free memory.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::entry::Entry;
 
-/// Treatment of a reader for whose entry no memory is free.
+/// Policy for a reader for whose entry no memory is free.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Memory {
-    /// It waits a while, and is refused.
+    /// The reader waits a while, then fails.
     #[default]
     Free,
-    /// It reads beyond the budget: a call that ends must not fail.
+    /// The reader exceeds the budget: the end of a call must not fail.
     Overdrawn,
-    /// Its memory was taken before.
+    /// Memory was reserved before.
     Counted,
 }
 
-/// Entries that somebody holds, by number.
+/// Entries in memory, by number.
 #[derive(Debug, Default)]
 pub(super) struct Readings(Mutex<HashMap<u64, Arc<Mutex<Reading>>>>);
 
-/// The entry as it was read last.
+/// The entry as it was last read.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
-    /// Bytes of the log that was read.
+    /// Number of log bytes that were read.
     pub(super) length: u64,
     pub(super) entry: Weak<Entry>,
 }
 
 impl Readings {
-    /// An entry in memory; locked while it is read.
+    /// Returns the slot of an entry; the reader locks it while reading.
     pub(super) fn of(&self, number: u64) -> Arc<Mutex<Reading>> {
         let mut all = locked(&self.0);
         all.retain(|_, reading| {
@@ -41,6 +41,6 @@ impl Readings {
 }
 
 pub(super) fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What is under the locks is whole at any point.
+    // The protected values are consistent at any point, also after a panic.
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }

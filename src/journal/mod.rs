@@ -1,24 +1,23 @@
-//! The journal: what was there before a call changed it, so that the call can be undone.
+//! Journal: saves the state before each call's changes, so that the call can be undone.
 //!
-//! [`Recorder`] is told of a change before it is made, and keeps what would be lost: a hard link of
-//! what loses its name, a copy (blocks are shared where the filesystem can) of what is about to
-//! change in place, the size alone of what only grows. It notes all in the log of an entry of the
-//! [`Store`]. After kill -9 at any moment the entry says what was.
+//! [`Recorder`] is called before each change and saves data that would be lost. It hard-links a
+//! file that loses a name. It copies a file that changes in place; blocks are shared if the
+//! filesystem supports it. Of a file that only grows it stores the size. All records go to the log
+//! of an entry of the [`Store`]. The entry survives kill -9 at any moment.
 //!
-//! Everything is about objects (device, inode number, time of birth) and names in directories,
-//! never about paths: so renames of directories cost nothing, and undoing is a matter of two
-//! graphs, that of the names when the entry began and that of the names now. Whatever stands under
-//! a changed name is taken away into the store, from the leaves to the roots; then what stood there
-//! is put back, from the roots to the leaves; contents, metadata and times follow on the way up.
-//! The undo tells a recorder of its own what it does, so it is an entry and can be undone, and so
-//! is one that was interrupted.
+//! Records refer to objects (device, inode number, birth time) and names in directories, never to
+//! paths. So renames of directories cost nothing, and an undo compares two graphs: the names at the
+//! start of the entry and the names now. First, everything under a changed name is moved into the
+//! store, from the leaves to the roots. Then the original objects are restored, from the roots to
+//! the leaves; contents, metadata and times follow on the way up. The undo itself is recorded, so
+//! it is an entry that can be undone, also after an interruption.
 //!
-//! What an entry changed of what programs outside the walls run (`sinks`) is found when it ends,
-//! from what the entry knows: `sinks`, `settled`.
+//! When an entry ends, changes of sinks are found: files that programs outside the sandbox run
+//! (`sinks`, `settled`).
 //!
-//! What somebody else changed after the entry is a conflict, and the undo is refused whole.
-//! Versions are told apart by ctime, which nobody can set. Two changes within one tick of the
-//! filesystem's clock are told apart only where the kernel stamps them apart (Linux 6.13).
+//! Later changes by others are conflicts, and the whole undo is refused. Versions are compared by
+//! ctime, which no program can set. Two changes within one clock tick of the filesystem differ only
+//! if the kernel gives them different timestamps (Linux 6.13).
 
 mod appended;
 mod autorun;

@@ -1,4 +1,4 @@
-//! Objects of a filesystem: which one it is, its metadata, its content, all by handles.
+//! Filesystem objects: identity, metadata and content, accessed by descriptors.
 #![expect(
     clippy::disallowed_methods,
     reason = "everything starts at a handle of a root or of the store"
@@ -27,16 +27,16 @@ pub(super) const SET_ID: u32 = 0o6000;
 const NANOSECONDS: i64 = 1_000_000_000;
 /// Largest list of names, and largest value (xattr(7)).
 const ATTRIBUTE_BYTES: usize = 64 * 1024;
-/// What is compared, or copied, at a time.
+/// Bytes compared or copied at a time.
 const CHUNK_BYTES: usize = 64 * 1024;
 
-/// Which object it is: device, inode number, time of birth in nanoseconds since 1970. The number of
-/// an inode is given again once it is free; its time of birth is not.
+/// Identity of an object: device, inode number, birth time in nanoseconds since 1970. Inode numbers
+/// are reused; birth times are not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Id(pub u64, pub u64, pub i64);
 
 impl Id {
-    /// Of what a handle stands for.
+    /// Returns the identity of an open object.
     pub fn of(handle: impl AsFd) -> std::io::Result<Self> {
         Ok(stat_of(handle)?.id)
     }
@@ -46,11 +46,11 @@ impl Id {
     }
 }
 
-/// What statx(2) says of an object. Times are in nanoseconds since 1970.
+/// Metadata from statx(2). Times are in nanoseconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stat {
     pub id: Id,
-    /// With the kind.
+    /// Includes the file type.
     pub mode: u32,
     pub uid: u32,
     pub gid: u32,
@@ -58,17 +58,17 @@ pub struct Stat {
     pub links: u32,
     pub mtime: i64,
     pub ctime: i64,
-    /// On the disk.
+    /// Size on the disk.
     pub bytes: u64,
 }
 
-/// Names and values, sorted.
+/// Extended attributes: names and values, sorted.
 pub(super) type Attributes = Vec<(Bytes, Bytes)>;
 
 impl From<Statx> for Stat {
     fn from(raw: Statx) -> Self {
         let nanos = |time: StatxTimestamp| time.tv_sec * NANOSECONDS + i64::from(time.tv_nsec);
-        // Without a time of birth it is 0, which a store refuses for its roots.
+        // Without a birth time it is 0, which a store refuses for its roots.
         let born = if raw.stx_mask & StatxFlags::BTIME.bits() == 0 {
             0
         } else {
@@ -93,7 +93,7 @@ impl From<Statx> for Stat {
 }
 
 impl Stat {
-    /// What it is made from.
+    /// Fields to request from statx(2).
     pub const WANTED: StatxFlags = StatxFlags::BASIC_STATS.union(StatxFlags::BTIME);
 
     fn kind(&self) -> FileType {
@@ -116,13 +116,13 @@ impl Stat {
         (self.mode, self.uid, self.gid)
     }
 
-    /// All but what hard links change.
+    /// Returns the fields that hard links do not affect.
     pub(super) fn plain(&self) -> (Id, (u32, u32, u32), u64, i64) {
         (self.id, self.rights(), self.size, self.mtime)
     }
 }
 
-/// Nothing there is no error here.
+/// Turns a missing file into `None`.
 pub(super) fn there<T>(found: Result<T, Errno>) -> Result<Option<T>, Errno> {
     match found {
         Ok(found) => Ok(Some(found)),
@@ -131,7 +131,7 @@ pub(super) fn there<T>(found: Result<T, Errno>) -> Result<Option<T>, Errno> {
     }
 }
 
-/// What stands under a name; of an empty name, the object of the handle.
+/// Returns the metadata of the object under a name; with an empty name, of the open object.
 pub fn stat(dir: impl AsFd, name: &OsStr) -> Result<Option<Stat>, Errno> {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH;
     Ok(there(with_access(dir.as_fd(), || {
@@ -140,13 +140,13 @@ pub fn stat(dir: impl AsFd, name: &OsStr) -> Result<Option<Stat>, Errno> {
     .map(Stat::from))
 }
 
-/// This user and group.
+/// User and group of this process.
 static OWN: LazyLock<(u32, u32)> = LazyLock::new(|| (geteuid().as_raw(), getegid().as_raw()));
-/// Who is not mapped in a user namespace (`user_namespaces(7)`, `overflowuid`).
+/// Id of unmapped users in a user namespace (`user_namespaces(7)`, `overflowuid`).
 const NOBODY: u32 = 65_534;
 
-/// In the user namespace that the commands of a user have, everybody else is nobody. So it is here:
-/// a user can give nothing to others.
+/// In the user namespace of a user's commands, all other users appear as nobody. The same holds
+/// here: a user cannot give files to others.
 fn known(id: u32, own: u32) -> u32 {
     if OWN.0 == 0 || id == own { id } else { NOBODY }
 }
@@ -155,8 +155,7 @@ pub(super) fn stat_of(handle: impl AsFd) -> Result<Stat, Errno> {
     stat(handle, OsStr::new(""))?.ok_or(Errno::NOENT)
 }
 
-/// A handle that only stands for what is under a name, whatever it is; with an empty name, for the
-/// directory itself.
+/// Opens the object under a name with `O_PATH`; with an empty name, the directory itself.
 pub(super) fn handle(dir: impl AsFd, name: &OsStr) -> Result<Option<OwnedFd>, Errno> {
     if name.is_empty() {
         return fcntl_dupfd_cloexec(dir, 0).map(Some);
@@ -175,7 +174,7 @@ pub(super) fn open_dir(dir: impl AsFd, name: &OsStr) -> Result<Option<OwnedFd>, 
     }
 }
 
-/// The names in a directory, sorted.
+/// Returns the names in a directory, sorted.
 pub(super) fn names(dir: impl AsFd) -> Result<Vec<OsString>, Errno> {
     let mut all = Vec::new();
     for entry in Dir::read_from(openat(
@@ -193,15 +192,13 @@ pub(super) fn names(dir: impl AsFd) -> Result<Vec<OsString>, Errno> {
     Ok(all)
 }
 
-/// The only path to what a handle of whatever kind stands for. There is no other for the mode and
-/// the attributes of what may not be read, and none that opens just this object to read or write
-/// it.
+/// Returns the only path to an open object of any type. Without it, mode and attributes of an
+/// unreadable file are out of reach, and so is opening exactly this object for reading or writing.
 fn magic(handle: BorrowedFd<'_>) -> String {
     format!("/proc/self/fd/{}", handle.as_raw_fd())
 }
 
-/// Opens what a handle stands for. Only for regular files: others can do something when they are
-/// opened.
+/// Reopens an open object. Only for regular files: opening others can have side effects.
 pub(super) fn reopen(handle: &impl AsFd, flags: OFlags) -> Result<OwnedFd, Errno> {
     openat(
         CWD,
@@ -211,7 +208,7 @@ pub(super) fn reopen(handle: &impl AsFd, flags: OFlags) -> Result<OwnedFd, Errno
     )
 }
 
-/// Opens a regular file. Nothing happens to what else is there.
+/// Opens a regular file. Objects of other types are left alone.
 pub(super) fn open_file(
     dir: impl AsFd,
     name: &OsStr,
@@ -227,7 +224,8 @@ pub(super) fn open_file(
     }
 }
 
-/// All extended attributes, access control lists included; `None` if they may not be read.
+/// Returns all extended attributes, including access control lists; `None` if they are not
+/// readable.
 pub(super) fn attributes(handle: &impl AsFd) -> Result<Option<Attributes>, Errno> {
     let path = magic(handle.as_fd());
     let mut list = Vec::with_capacity(ATTRIBUTE_BYTES);
@@ -252,8 +250,7 @@ pub(super) fn attributes(handle: &impl AsFd) -> Result<Option<Attributes>, Errno
     Ok(Some(all))
 }
 
-/// Makes owner, mode, attributes and the time of the last change what they were. Each only if it is
-/// another.
+/// Restores owner, mode, attributes and modification time, each only if it differs.
 pub(super) fn restore(
     handle: BorrowedFd<'_>,
     was: &Stat,
@@ -261,7 +258,7 @@ pub(super) fn restore(
 ) -> Result<(), Errno> {
     let now = stat_of(handle)?;
     if OWN.0 != 0 && now.uid != OWN.0 {
-        // Only its owner can, so no command of this user has.
+        // Only the owner can change it, so no command of this user did.
         return Ok(());
     }
     if (now.uid, now.gid) != (was.uid, was.gid) {
@@ -277,7 +274,7 @@ pub(super) fn restore(
     if !was.is_link() {
         if let Some(were) = attributes_were {
             match set_attributes(handle, were) {
-                // Those of a file that may not be written to are its owner's all the same.
+                // The owner can still set those of a write-protected file.
                 Err(Errno::ACCESS) => {
                     set_mode(&handle, now.mode | 0o600)?;
                     set_attributes(handle, were)?;
@@ -285,7 +282,7 @@ pub(super) fn restore(
                 set => set?,
             }
         }
-        // After what changes it too: a new owner, an access control list.
+        // Last, because a new owner and an access control list change the mode too.
         if stat_of(handle)?.mode != was.mode {
             set_mode(&handle, was.mode)?;
         }
@@ -305,12 +302,12 @@ fn set_attributes(handle: BorrowedFd<'_>, were: &Attributes) -> Result<(), Errno
         .filter(|(name, _)| !were.iter().any(|(other, _)| other == name))
     {
         match removexattr(&path, name.0.as_slice()) {
-            // One attribute can stand for another, as xfs shows access control lists twice.
+            // Attributes can be aliases: xfs shows access control lists twice.
             Err(Errno::NODATA) => {}
             removed => removed?,
         }
     }
-    // Sorted, so that an access control list, which may forbid the rest, comes last.
+    // Access control lists come last in this order, because they may forbid the rest.
     for (name, value) in were
         .iter()
         .rev()
@@ -350,8 +347,8 @@ pub(super) fn set_mtime(handle: impl AsFd, mtime: i64) -> Result<(), Errno> {
     )
 }
 
-/// Does something to the names in a directory, and lets its owner do so if only the mode forbids
-/// it.
+/// Runs an operation on the names in a directory. If only the mode forbids it, the mode is changed
+/// meanwhile.
 pub(super) fn with_access<T>(
     dir: BorrowedFd<'_>,
     mut act: impl FnMut() -> Result<T, Errno>,
@@ -368,8 +365,8 @@ pub(super) fn with_access<T>(
     }
 }
 
-/// Makes the first file the same as the second, of which `size` bytes are taken: blocks are shared
-/// where that can be, else copied, and holes stay holes.
+/// Copies `size` bytes of the second file to the first one. Blocks are shared if possible; holes
+/// stay holes.
 pub(super) fn copy(to: impl AsFd, from: impl AsFd, size: u64) -> Result<(), Errno> {
     if ioctl_ficlone(&to, &from).is_err() {
         ftruncate(&to, 0)?;
@@ -389,7 +386,7 @@ pub(super) fn copy(to: impl AsFd, from: impl AsFd, size: u64) -> Result<(), Errn
             }
         }
     }
-    // To its own size, too, it would have xfs copy what is shared.
+    // Even to its own size, xfs would copy shared blocks.
     if stat_of(&to)?.size == size {
         Ok(())
     } else {
@@ -397,11 +394,12 @@ pub(super) fn copy(to: impl AsFd, from: impl AsFd, size: u64) -> Result<(), Errn
     }
 }
 
-/// Copies some of so many bytes from one place to the same. How many; none at the end of the file.
+/// Copies a part of the file at the same offset. Returns the number of bytes; 0 at the end of the
+/// file.
 fn copy_part(to: BorrowedFd<'_>, from: BorrowedFd<'_>, at: u64, wanted: u64) -> Result<u64, Errno> {
     let most = usize::try_from(wanted).unwrap_or(usize::MAX);
     match copy_file_range(from, Some(&mut { at }), to, Some(&mut { at }), most) {
-        // Between filesystems of two kinds.
+        // The filesystems are of different types.
         Err(Errno::XDEV | Errno::INVAL | Errno::OPNOTSUPP) => {}
         copied => return copied.map(|got| got as u64),
     }
@@ -414,9 +412,9 @@ fn copy_part(to: BorrowedFd<'_>, from: BorrowedFd<'_>, at: u64, wanted: u64) -> 
     Ok(got as u64)
 }
 
-/// Makes under a name what an object is that can have no further hard link: a file, a symbolic
-/// link, a pipe. How many bytes that takes on the disk; `None` if it is not made, since it would be
-/// more than `most`, or it may not be read.
+/// Copies an object that cannot be linked (file, symlink, FIFO) to a name. Returns the bytes used
+/// on the disk; `None` if it was not copied, because it takes more than `most` bytes or is not
+/// readable.
 pub(super) fn copy_object(
     object: BorrowedFd<'_>,
     stat: &Stat,
@@ -435,7 +433,7 @@ pub(super) fn copy_object(
                 OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC,
                 Mode::RUSR | Mode::WUSR,
             )?;
-            // What shares its blocks costs nothing, however large it is.
+            // Shared blocks cost nothing, for any size.
             if stat.bytes > most && ioctl_ficlone(&to, &from).is_err() {
                 return Ok(None);
             }
@@ -449,7 +447,7 @@ pub(super) fn copy_object(
     Ok(Some(0))
 }
 
-/// Whether two files have the same content. What is a hole in both is not read.
+/// Returns true if two files have the same content. Common holes are not read.
 pub(super) fn is_same_content(one: impl AsFd, other: impl AsFd) -> Result<bool, Errno> {
     if stat_of(&one)?.size != stat_of(&other)?.size {
         return Ok(false);
@@ -464,7 +462,7 @@ pub(super) fn is_same_content(one: impl AsFd, other: impl AsFd) -> Result<bool, 
         };
         let got = pread(&one, left.as_mut_slice(), at)?;
         let other_got = pread(&other, right.as_mut_slice(), at)?;
-        // Regular files give all that they have.
+        // Reads of regular files return all available bytes.
         if left[..got] != right[..other_got] {
             return Ok(false);
         }
@@ -475,7 +473,7 @@ pub(super) fn is_same_content(one: impl AsFd, other: impl AsFd) -> Result<bool, 
     }
 }
 
-/// Where the first byte is from there on that lies in no hole; `None` if all the rest is one.
+/// Returns the offset of the next data; `None` if only a hole follows.
 fn data_from(file: &impl AsFd, at: u64) -> Result<Option<u64>, Errno> {
     match seek(file, SeekFrom::Data(at)) {
         Err(Errno::NXIO) => Ok(None),
@@ -483,7 +481,7 @@ fn data_from(file: &impl AsFd, at: u64) -> Result<Option<u64>, Errno> {
     }
 }
 
-/// One more name for an object.
+/// Creates a hard link.
 pub(super) fn link(
     from: BorrowedFd<'_>,
     name: &OsStr,

@@ -1,5 +1,5 @@
-//! Objects that an entry made itself, told apart from those of others by the names under which it
-//! was about to make something.
+//! Distinguishes objects that an entry made from those of others, by the names at which the entry
+//! was about to make one.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -10,12 +10,12 @@ use super::object::Id;
 use super::recorder::{At, Recorder};
 
 impl Recorder {
-    /// Returns true if the entry made the directory and what stands under a name there.
+    /// Returns true if the entry made both the directory and the object under a name in it.
     pub fn made_both(&self, dir: Id, found: Option<Id>) -> bool {
         self.known.get(&dir) == Some(&false) && found.is_none_or(|found| self.entry.is_new(found))
     }
 
-    /// Takes down what came of [`Self::gains`]: the object that stands under the name now, if any.
+    /// Records the result of [`Self::gains`]: the object that now has the name, if any.
     pub fn gained(&mut self, dir: Id, name: &OsStr, found: Option<Id>) {
         if self.gaining.remove(&(dir, Bytes::of(name))) {
             self.made
@@ -23,8 +23,7 @@ impl Recorder {
         }
     }
 
-    /// Notes a loss ([`Self::loses`]) of a name under which the entry then puts an object of its
-    /// own.
+    /// Records a loss ([`Self::loses`]) of a name that the entry then gives to its own object.
     pub fn makes_way(&mut self, at: At<'_>) -> Result<(), JournalError> {
         self.loses(at)?;
         if self.skips(at) {
@@ -42,12 +41,12 @@ impl Recorder {
         Ok(())
     }
 
-    /// Returns true if the entry made the object that stands under a name now.
+    /// Returns true if the entry made the object that now has the name.
     pub(super) fn is_own(&mut self, dir: Id, name: &OsStr, id: Id) -> bool {
         if !self.entry.is_new(id) {
             return false;
         }
-        // An undo says of nothing that it gains it, and holds the lock of the store.
+        // An undo does not announce its gains, and holds the lock of the store.
         let is_own = !self.entry.undoes.is_empty()
             || self.known.get(&dir) == Some(&false)
             || self.made.contains(&id)
@@ -58,8 +57,8 @@ impl Recorder {
         is_own
     }
 
-    /// Returns true if somebody else let this object stand under a noted name, where there was
-    /// nothing, or what the entry destroyed.
+    /// Returns true if somebody else put this object under a recorded name that was unused or whose
+    /// object the entry destroyed.
     pub(super) fn is_overtaken(&mut self, dir: Id, name: &OsStr, now: Id) -> bool {
         if self.has(now) || self.gaining.remove(&(dir, Bytes::of(name))) {
             return false;
@@ -73,7 +72,7 @@ impl Recorder {
         before.is_none_or(|before| !before.kept.is_empty())
     }
 
-    /// Returns true if the entry may have put this object under a noted name. Otherwise somebody
+    /// Returns true if the entry may have put this object under a recorded name. Otherwise somebody
     /// else did meanwhile.
     pub(super) fn may_have_put(&self, dir: Id, name: &Bytes, now: Id) -> bool {
         let noted = self.entry.names.get(&dir).and_then(|names| names.get(name));

@@ -1,5 +1,5 @@
-//! Entries are read: their memory is counted before, and held once for all who read the same entry
-//! at the same time.
+//! Reading of entries: memory is reserved before, and shared by concurrent readers of the same
+//! entry.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -9,30 +9,29 @@ use std::time::{Duration, Instant};
 use super::entry::Entry;
 use super::error::JournalError;
 use super::memory::{Memory, Reading, locked};
-use super::store::{Logged, Store, unknown};
+use super::store::{LoggedEntry, Store, unknown};
 use crate::budget::{Account, Purpose, Share};
 use crate::limits::MEMORY_WAIT_MS;
 
-/// Memory of an entry, for each byte of its log; 1 was measured, with a list of its changes.
+/// Memory of an entry per byte of its log; measured: 1, including the list of its changes.
 const ENTRY_SHARE: usize = 2;
-/// Memory that an undo works with beside the entries, for each byte of their logs; 2 was measured
-/// of a dry run.
+/// Memory of an undo besides the entries, per byte of their logs; measured for a dry run: 2.
 const UNDO_SHARE: usize = 4;
-/// Logs that are longer than this are read one after another when their calls end.
+/// Longer logs are read one at a time when their calls end.
 const LARGE_LOG_BYTES: u64 = 1024 * 1024;
 
-/// Memory of a list of changes, for each name that was noted: two places, and their texts.
+/// Memory of a list of changes per recorded name: two places, and their texts.
 const CHANGE_BYTES: usize = 256;
 
 impl Entry {
-    /// Memory that a list of its changes takes.
+    /// Returns the memory of a list of its changes.
     pub fn list_bytes(&self) -> usize {
         let names: usize = self.names.values().map(BTreeMap::len).sum();
         (names + self.inside.len()) * CHANGE_BYTES
     }
 }
 
-/// An entry whose call ends. While a large one lives, no other call of the process ends with a
+/// The entry of a call that ends. While a large one lives, no other call of the process ends with a
 /// large one.
 pub struct EndedEntry<'a> {
     pub entry: Arc<Entry>,
@@ -63,8 +62,8 @@ impl Store {
             .ok_or_else(|| unknown(number, &self.numbers().unwrap_or_default()))
     }
 
-    /// Reads the entry of a call that ends; `None` if it is gone. Large ones end one after another,
-    /// and beyond the budget if no memory is free.
+    /// Reads the entry of a call that ends; `None` if it was removed. Large ones are read one at a
+    /// time, and exceed the budget if no memory is free.
     pub fn ended_entry(&self, number: u64) -> Result<Option<EndedEntry<'_>>, JournalError> {
         let Some(log) = self.open_log(number)? else {
             return Ok(None);
@@ -88,7 +87,7 @@ impl Store {
         }))
     }
 
-    /// Reads an entry, or shares it with whoever holds it; `None` if it never began, or is gone.
+    /// Reads an entry, or shares it with other readers; `None` if it never began, or was removed.
     pub(super) fn read(
         &self,
         number: u64,
@@ -106,7 +105,7 @@ impl Store {
         if let Some(entry) = reading.entry.upgrade().filter(|_| reading.length == length) {
             return Ok(Some(entry));
         }
-        let Some(Logged { earlier, last, .. }) = self.read_whole(number, memory)? else {
+        let Some(LoggedEntry { earlier, last, .. }) = self.read_whole(number, memory)? else {
             return Ok(None);
         };
         let entry = Arc::new(self.whole(earlier, last));
@@ -117,7 +116,7 @@ impl Store {
         Ok(Some(entry))
     }
 
-    /// Takes the memory for the entry of a log.
+    /// Reserves the memory for the entry of a log.
     pub(super) fn memory_of(
         &self,
         log: &File,
@@ -131,8 +130,7 @@ impl Store {
         self.take(length, ENTRY_SHARE, memory)
     }
 
-    /// Takes the memory that an undo of these entries works with, and that of the later entries
-    /// that it reads.
+    /// Reserves the memory for an undo of these entries, and for the later entries that it reads.
     pub(super) fn memory_of_undo(
         &self,
         numbers: &[u64],

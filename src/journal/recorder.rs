@@ -1,11 +1,10 @@
-//! Keeps what would be lost, and notes it, before a change is made.
+//! Recorder: saves data that would be lost, and records each change before it is made.
 //!
-//! Whoever is about to change something says so here first, and goes on when the call has returned:
-//! then what was there is on the disk. Everything is noted once, when it is in danger for the first
-//! time. What the entry made needs no note, and neither does a name in such a directory. Birth
-//! alone is no proof of that: an object is the entry's own if it stands under a name where the
-//! entry was about to make something. Any other is somebody else's, however young, and is noted
-//! like an old one.
+//! The caller announces a change and goes on after the call has returned: then the previous state
+//! is on the disk. Everything is recorded once, when it is first at risk. Objects that the entry
+//! made need no record, nor do names in such a directory. The birth time alone does not prove that:
+//! the object must stand under a name where the entry was about to make something. Any other object
+//! belongs to somebody else, however young, and is recorded like an old one.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -19,79 +18,78 @@ use rustix::io::Errno;
 
 use super::appended::{Digests, digest};
 use super::bytes::Bytes;
-use super::entry::{Entry, Old, file_name};
+use super::entry::{Entry, OldObject, file_name};
 use super::error::JournalError;
 use super::keeping::{Keeping, WhenFull, is_full};
 use super::log::{Content, Event, Log};
 use super::object::{self, Id, Stat, attributes, stat, stat_of};
 use super::root::Root;
 
-/// A name that a change is about: a handle of the directory (`O_PATH` will do), which root that
-/// lies in, and its path below that now. The path is looked at only where the directory is not
-/// known yet, and must lead to it.
+/// Name of a change: its directory (an `O_PATH` descriptor suffices), the root index, and the
+/// current path below the root. The path is used only if the directory is not yet known, and must
+/// lead to it.
 #[derive(Clone, Copy, Debug)]
 pub struct At<'a> {
     pub dir: BorrowedFd<'a>,
     pub name: &'a OsStr,
     pub root: usize,
     pub path: &'a Path,
-    /// What was seen just now, if somebody has looked: the directory, and what stands under the
-    /// name.
+    /// Result of a recent lookup by the caller: the directory, and the object under the name.
     pub seen: Option<(Id, Option<Stat>)>,
 }
 
-/// Memory of what is noted, for each byte of the log.
+/// Memory of the records, per byte of the log.
 const NOTES_SHARE: u64 = 4;
 
-/// Largest file that is copied although it is opened for appending alone, in bytes.
+/// Largest file that is copied even if it is opened only for appending, in bytes.
 const APPENDED_COPY_BYTES: u64 = 1024 * 1024;
-/// What failed.
+/// Operation named in errors.
 const LOOKING: &str = "looking at it";
 
-/// How content is about to change.
+/// Way in which content is about to change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writing {
-    /// Only behind its end: the file is opened to be appended to and for nothing else.
+    /// Only beyond the end: the file is opened for appending only.
     Appends,
     Anywhere,
 }
 
-/// One entry while it is made.
+/// An entry being made.
 #[derive(Debug)]
 pub struct Recorder {
     roots: Arc<[Root]>,
     root_ids: Arc<[Id]>,
-    /// What the store keeps.
+    /// Directory of saved files in the store.
     pub(super) kept: Arc<OwnedFd>,
-    /// Locked for as long as the entry is made.
+    /// Locked as long as the entry is being made.
     pub(super) log: Log,
     pub(super) entry: Entry,
-    /// What the call noted before it went on, of which nothing is known here.
+    /// Earlier part of a continued entry, which this recorder has not made.
     pub(super) earlier: Option<Box<Entry>>,
-    /// Directories in which names are noted, or need not be.
+    /// Known directories; `true` if names in them must be recorded.
     pub(super) known: HashMap<Id, bool>,
     /// Objects that the entry made.
     pub(super) made: HashSet<Id>,
-    /// Noted names under which the entry is about to make something.
+    /// Recorded names under which the entry is about to make an object.
     pub(super) gaining: HashSet<(Id, Bytes)>,
-    /// Of what is only known by its length.
+    /// Digests of files of which only the length is saved.
     pub(super) digests: Digests,
-    /// What the copies take on the disk; `None` if it has to be looked up in the end.
+    /// Disk space of the copies; `None` if it must be measured at the end.
     pub(super) copied_bytes: Option<u64>,
     pub(super) keeping: Keeping,
-    /// If the entry is ended after a crash, the time up to which changes can be its own.
+    /// If the entry is ended after a crash: the latest time of its own changes.
     pub(super) crashed: Option<i64>,
     has_skipped: bool,
 }
 
-/// What is about to change.
+/// Object of an announced change.
 #[derive(Clone, Copy)]
-pub(super) enum Found<'a> {
+pub(super) enum ChangedObject<'a> {
     At(At<'a>),
     Open(BorrowedFd<'a>, &'a Path),
 }
 
-impl Found<'_> {
+impl ChangedObject<'_> {
     pub(super) fn handle(&self) -> Result<Option<OwnedFd>, Errno> {
         match self {
             Self::At(at) => object::handle(at.dir, at.name),
@@ -101,7 +99,7 @@ impl Found<'_> {
 }
 
 impl Recorder {
-    /// Memory of what is noted, about 1.2 KiB for a file.
+    /// Returns the memory of the records, about 1.2 KiB per file.
     pub fn held_bytes(&self) -> u64 {
         self.log.bytes() * NOTES_SHARE
     }
@@ -132,13 +130,13 @@ impl Recorder {
         }
     }
 
-    /// The number of the entry.
+    /// Returns the number of the entry.
     pub fn number(&self) -> u64 {
         self.entry.number
     }
 
-    /// Whether [`Self::gains`] has nothing to note of a name in this directory. Neither here nor
-    /// below is the tree looked at.
+    /// Returns true if [`Self::gains`] has nothing to record for a name in this directory. Does not
+    /// access the tree, like the methods below.
     pub fn knows_gain(&self, dir: Id, name: &OsStr) -> bool {
         let is_awaited = || self.gaining.contains(&(dir, Bytes::of(name)));
         self.known
@@ -146,25 +144,25 @@ impl Recorder {
             .is_some_and(|is_noted| !is_noted || is_awaited())
     }
 
-    /// Whether [`Self::loses`], or a rename within such directories, has nothing to note of names
-    /// in this one: it is new, and nothing old went into a new one.
+    /// Returns true if [`Self::loses`] has nothing to record in this directory, nor has a rename
+    /// between such directories. It is new, and no old object went into a new directory.
     pub fn knows_loss(&self, dir: Id) -> bool {
         self.known.get(&dir) == Some(&false) && !self.entry.is_deep
     }
 
-    /// Whether something is noted of an object.
+    /// Returns true if an object is recorded.
     pub fn has(&self, object: Id) -> bool {
         self.entry.olds.contains_key(&object)
     }
 
-    /// Whether it was told of a name that is skipped.
+    /// Returns true if a skipped name was announced.
     pub fn has_skipped(&self) -> bool {
         self.has_skipped
     }
 
-    /// Whether there is nothing to note of the content of an object.
+    /// Returns true if the content of an object needs no record.
     pub fn knows_content(&self, object: Id, writing: Writing) -> bool {
-        let known = |old: &Old| match old.content {
+        let known = |old: &OldObject| match old.content {
             Content::Same => false,
             Content::Grew => writing == Writing::Appends,
             Content::Copy(_) | Content::NotKept => true,
@@ -172,7 +170,7 @@ impl Recorder {
         self.made.contains(&object) || self.entry.olds.get(&object).is_some_and(known)
     }
 
-    /// Whether there is nothing to note of the metadata of an object.
+    /// Returns true if the metadata of an object needs no record.
     pub fn knows_metadata(&self, object: Id) -> bool {
         self.made.contains(&object)
             || self
@@ -182,31 +180,31 @@ impl Recorder {
                 .is_some_and(|old| old.attributes.is_some())
     }
 
-    /// Something new may stand under the name afterwards (`O_CREAT`, mkdir, symlink, mknod, bind,
-    /// link). What stands there stays.
+    /// Announces a possible new object under a name (`O_CREAT`, mkdir, symlink, mknod, bind, link).
+    /// An existing object stays.
     pub fn gains(&mut self, at: At<'_>) -> Result<(), JournalError> {
         if self.skips(at) {
             return Ok(());
         }
-        self.recording(&Found::At(at), |own| match own.name(at)? {
+        self.recording(&ChangedObject::At(at), |own| match own.name(at)? {
             Some(_) => Ok(()),
             None => own.expect_at(at),
         })
     }
 
-    /// What stands under the name may be gone afterwards (unlink, rmdir).
+    /// Announces that the object under a name may be removed (unlink, rmdir).
     pub fn loses(&mut self, at: At<'_>) -> Result<(), JournalError> {
         if self.skips(at) {
             return Ok(());
         }
-        self.recording(&Found::At(at), |own| match own.name(at)? {
-            Some(stat) => own.keep(at, &stat),
+        self.recording(&ChangedObject::At(at), |own| match own.name(at)? {
+            Some(stat) => own.save(at, &stat),
             None => Ok(()),
         })
     }
 
-    /// What stands under a name gets another, or, with `exchanges`, both get each other's. Both lie
-    /// in the roots: what leaves them is lost, name by name.
+    /// Announces a rename or, with `exchanges`, an exchange of two names. Both lie in the roots:
+    /// objects that leave the roots are announced as lost, name by name.
     pub fn renames(
         &mut self,
         from: At<'_>,
@@ -214,110 +212,113 @@ impl Recorder {
         exchanges: bool,
     ) -> Result<(), JournalError> {
         let (from_skipped, to_skipped) = (self.skips(from), self.skips(to));
-        self.recording(&Found::At(from), |own| {
+        self.recording(&ChangedObject::At(from), |own| {
             let source = if from_skipped { None } else { own.name(from)? };
             let target = if to_skipped { None } else { own.name(to)? };
             match source {
-                Some(stat) if to_skipped => own.leaves(from, &stat)?,
-                Some(stat) => own.moves(from, &stat, to)?,
+                Some(stat) if to_skipped => own.record_exit(from, &stat)?,
+                Some(stat) => own.record_move(from, &stat, to)?,
                 None if from_skipped && !to_skipped => own.expect_at(to)?,
                 None => {}
             }
             match target {
-                Some(stat) if exchanges && from_skipped => own.leaves(to, &stat),
-                Some(stat) if exchanges => own.moves(to, &stat, from),
-                // Of the same object rename(2) does nothing.
-                Some(stat) => own.keep(to, &stat),
+                Some(stat) if exchanges && from_skipped => own.record_exit(to, &stat),
+                Some(stat) if exchanges => own.record_move(to, &stat, from),
+                // For two links to the same object, rename(2) does nothing.
+                Some(stat) => own.save(to, &stat),
                 None => Ok(()),
             }
         })
     }
 
-    /// An object gets one more name.
+    /// Announces a hard link.
     pub fn links(&mut self, from: At<'_>, to: At<'_>) -> Result<(), JournalError> {
         let (from_skipped, to_skipped) = (self.skips(from), self.skips(to));
-        self.recording(&Found::At(from), |own| {
+        self.recording(&ChangedObject::At(from), |own| {
             if !to_skipped {
                 own.name(to)?;
             }
-            // It may be changed by the new name where that is not noted.
+            // The object may be changed under a new name that is not recorded.
             if !from_skipped
                 && own
                     .name(from)?
                     .is_some_and(|stat| !own.entry.is_new(stat.id))
                 && !to_skipped
             {
-                own.goes_deep(to)?;
+                own.enters_new_dir(to)?;
             }
             Ok(())
         })
     }
 
-    /// Mode, owner, times or attributes of an object may change; with an empty name, those of the
+    /// Announces a change of mode, owner, times or attributes; with an empty name, those of the
     /// directory itself.
     pub fn metadata(&mut self, at: At<'_>) -> Result<(), JournalError> {
         if self.skips(at) {
             return Ok(());
         }
-        self.recording(&Found::At(at), |own| {
+        self.recording(&ChangedObject::At(at), |own| {
             let found = if at.name.is_empty() {
-                own.directory(at).map(|_| own.look(at))??
+                own.directory(at).map(|_| own.lookup(at))??
             } else {
                 own.name(at)?
             };
-            found.map_or(Ok(()), |stat| own.note_metadata(&Found::At(at), &stat))
-        })
-    }
-
-    /// The content of a file may change in place, by opening it to write to it or by truncate(2).
-    pub fn content(&mut self, at: At<'_>, writing: Writing) -> Result<(), JournalError> {
-        if self.skips(at) {
-            return Ok(());
-        }
-        self.recording(&Found::At(at), |own| {
-            let found = own.name(at)?;
             found.map_or(Ok(()), |stat| {
-                own.note_content(&Found::At(at), &stat, writing)
+                own.note_metadata(&ChangedObject::At(at), &stat)
             })
         })
     }
 
-    /// As [`Self::metadata`], of an open object; `O_PATH` will do. It may have lost its names: what
-    /// the store has by a link changes with it. `shown` is for errors.
+    /// Announces a change of content in place: an open for writing, or truncate(2).
+    pub fn content(&mut self, at: At<'_>, writing: Writing) -> Result<(), JournalError> {
+        if self.skips(at) {
+            return Ok(());
+        }
+        self.recording(&ChangedObject::At(at), |own| {
+            let found = own.name(at)?;
+            found.map_or(Ok(()), |stat| {
+                own.note_content(&ChangedObject::At(at), &stat, writing)
+            })
+        })
+    }
+
+    /// Announces a metadata change of an open object, like [`Self::metadata`]; `O_PATH` suffices.
+    /// The object may have lost its names: a link in the store changes with it. `shown` is used in
+    /// errors.
     pub fn metadata_of(
         &mut self,
         object: BorrowedFd<'_>,
         shown: &Path,
     ) -> Result<(), JournalError> {
-        let found = Found::Open(object, shown);
+        let found = ChangedObject::Open(object, shown);
         self.recording(&found, |own| {
             let stat = stat_of(object).map_err(|errno| own.failed(&found, LOOKING, errno))?;
             own.note_metadata(&found, &stat)
         })
     }
 
-    /// As [`Self::content`], of an open object, as for ftruncate(2).
+    /// Announces a content change of an open object, as for ftruncate(2), like [`Self::content`].
     pub fn content_of(
         &mut self,
         object: BorrowedFd<'_>,
         shown: &Path,
         writing: Writing,
     ) -> Result<(), JournalError> {
-        let found = Found::Open(object, shown);
+        let found = ChangedObject::Open(object, shown);
         self.recording(&found, |own| {
             let stat = stat_of(object).map_err(|errno| own.failed(&found, LOOKING, errno))?;
             own.note_content(&found, &stat, writing)
         })
     }
 
-    /// What stands under the name is about to be renamed into the store, whole. The number of the
-    /// file that it becomes.
+    /// Announces that the object under the name is about to be renamed into the store. Returns the
+    /// number of its file there.
     pub(super) fn takes(&mut self, at: At<'_>) -> Result<u32, JournalError> {
-        self.recording(&Found::At(at), |own| {
+        self.recording(&ChangedObject::At(at), |own| {
             let found = own.name(at)?;
             let (file, _) = own.next_file();
             if let Some(stat) = found {
-                own.note_attributes(&Found::At(at), &stat)?;
+                own.note_attributes(&ChangedObject::At(at), &stat)?;
                 if own
                     .entry
                     .olds
@@ -335,22 +336,22 @@ impl Recorder {
         })
     }
 
-    /// What the store kept, which is like this, is about to stand under the name.
+    /// Announces that a saved object, with this metadata, is about to get the name.
     pub(super) fn puts(&mut self, at: At<'_>, kept: Option<&Stat>) -> Result<(), JournalError> {
-        self.recording(&Found::At(at), |own| {
+        self.recording(&ChangedObject::At(at), |own| {
             own.name(at)?;
             own.expect_at(at)?;
             if let Some(stat) = kept.filter(|stat| !own.entry.is_new(stat.id)) {
-                // One more link stamps it.
+                // One more link changes the ctime.
                 own.note_object(stat);
             }
-            own.goes_deep(at).map(drop)
+            own.enters_new_dir(at).map(drop)
         })
     }
 
     fn recording<T>(
         &mut self,
-        object: &Found<'_>,
+        object: &ChangedObject<'_>,
         note: impl FnOnce(&mut Self) -> Result<T, JournalError>,
     ) -> Result<T, JournalError> {
         #[cfg(test)]
@@ -369,7 +370,7 @@ impl Recorder {
 
     pub(super) fn note(&mut self, event: Event) {
         self.log.add(event.clone());
-        // What is noted here is in order.
+        // Events made here are always valid.
         let _ = self.entry.apply(event);
     }
 
@@ -382,18 +383,18 @@ impl Recorder {
             .to_string()
     }
 
-    fn name_of(&self, object: &Found<'_>) -> String {
+    fn name_of(&self, object: &ChangedObject<'_>) -> String {
         match object {
-            Found::At(at) => self.shown(*at),
-            Found::Open(_, shown) => shown.display().to_string(),
+            ChangedObject::At(at) => self.shown(*at),
+            ChangedObject::Open(_, shown) => shown.display().to_string(),
         }
     }
 
-    fn failed(&self, object: &Found<'_>, what: &str, errno: Errno) -> JournalError {
+    fn failed(&self, object: &ChangedObject<'_>, what: &str, errno: Errno) -> JournalError {
         JournalError::io(format!("{}: {what}", self.name_of(object)))(errno)
     }
 
-    /// Whether nothing is noted of a name; counts it.
+    /// Returns true if a name is excluded from recording, and remembers that.
     pub(super) fn skips(&mut self, at: At<'_>) -> bool {
         let skips = self
             .keeping
@@ -404,10 +405,10 @@ impl Recorder {
         skips
     }
 
-    /// Notes what stands under a name. What stands there now.
+    /// Records the object under a name. Returns the current one.
     fn name(&mut self, at: At<'_>) -> Result<Option<Stat>, JournalError> {
         let (dir, is_noted) = self.directory(at)?;
-        let found = self.look(at)?;
+        let found = self.lookup(at)?;
         let old = found.filter(|stat| !self.is_own(dir, at.name, stat.id));
         if is_noted
             && (!self.is_noted(dir, at.name)
@@ -416,7 +417,7 @@ impl Recorder {
             if !self.has(dir) {
                 self.note_object(
                     &stat_of(at.dir)
-                        .map_err(|errno| self.failed(&Found::At(at), LOOKING, errno))?,
+                        .map_err(|errno| self.failed(&ChangedObject::At(at), LOOKING, errno))?,
                 );
             }
             if let Some(stat) = &old {
@@ -434,14 +435,14 @@ impl Recorder {
         Ok(found)
     }
 
-    /// The directory, and whether names in it are noted. When one is for the first time, so are
-    /// those that lead to it from one that is known.
+    /// Returns the directory, and whether names in it are recorded. At the first record in it, the
+    /// names that lead to it from a known directory are recorded, too.
     pub(super) fn directory(&mut self, at: At<'_>) -> Result<(Id, bool), JournalError> {
         let known = |id: Id| Some((id, *self.known.get(&id)?));
         if let Some(known) = at.seen.and_then(|(dir, _)| known(dir)) {
             return Ok(known);
         }
-        let failed = |errno| self.failed(&Found::At(at), "looking at its directory", errno);
+        let failed = |errno| self.failed(&ChangedObject::At(at), "looking at its directory", errno);
         let own = stat_of(at.dir).map_err(failed)?;
         if let Some(known) = known(own.id) {
             return Ok(known);
@@ -489,12 +490,12 @@ impl Recorder {
         Ok((own.id, *self.known.entry(own.id).or_insert(true)))
     }
 
-    /// What stands under a name now.
-    fn look(&self, at: At<'_>) -> Result<Option<Stat>, JournalError> {
+    /// Returns the object that now has the name.
+    fn lookup(&self, at: At<'_>) -> Result<Option<Stat>, JournalError> {
         let looked = at
             .seen
             .map_or_else(|| stat(at.dir, at.name), |(_, found)| Ok(found));
-        looked.map_err(|errno| self.failed(&Found::At(at), LOOKING, errno))
+        looked.map_err(|errno| self.failed(&ChangedObject::At(at), LOOKING, errno))
     }
 
     fn is_noted(&self, dir: Id, name: &OsStr) -> bool {
@@ -510,7 +511,11 @@ impl Recorder {
         }
     }
 
-    fn note_metadata(&mut self, object: &Found<'_>, stat: &Stat) -> Result<(), JournalError> {
+    fn note_metadata(
+        &mut self,
+        object: &ChangedObject<'_>,
+        stat: &Stat,
+    ) -> Result<(), JournalError> {
         if self.entry.is_new(stat.id) {
             return Ok(());
         }
@@ -520,7 +525,7 @@ impl Recorder {
 
     fn note_content(
         &mut self,
-        object: &Found<'_>,
+        object: &ChangedObject<'_>,
         stat: &Stat,
         writing: Writing,
     ) -> Result<(), JournalError> {
@@ -559,7 +564,11 @@ impl Recorder {
         Ok(())
     }
 
-    fn note_attributes(&mut self, object: &Found<'_>, stat: &Stat) -> Result<(), JournalError> {
+    fn note_attributes(
+        &mut self,
+        object: &ChangedObject<'_>,
+        stat: &Stat,
+    ) -> Result<(), JournalError> {
         if self
             .entry
             .olds
@@ -581,27 +590,27 @@ impl Recorder {
         Ok(())
     }
 
-    /// An object gets another place. Where names are not noted it would be lost from sight.
-    fn moves(&mut self, from: At<'_>, stat: &Stat, to: At<'_>) -> Result<(), JournalError> {
-        if self.entry.is_new(stat.id) || !self.goes_deep(to)? {
+    /// Records a move. A move to where names are not recorded would lose track of the object.
+    fn record_move(&mut self, from: At<'_>, stat: &Stat, to: At<'_>) -> Result<(), JournalError> {
+        if self.entry.is_new(stat.id) || !self.enters_new_dir(to)? {
             return Ok(());
         }
-        self.keep(from, stat)
+        self.save(from, stat)
     }
 
-    /// An object gets a name that is skipped.
-    fn leaves(&mut self, from: At<'_>, stat: &Stat) -> Result<(), JournalError> {
+    /// Records a move to an excluded name.
+    fn record_exit(&mut self, from: At<'_>, stat: &Stat) -> Result<(), JournalError> {
         if stat.is_dir() && !self.entry.is_new(stat.id) {
             self.note(Event::Content {
                 id: stat.id,
                 content: Content::NotKept,
             });
         }
-        self.keep(from, stat)
+        self.save(from, stat)
     }
 
-    /// Something old gets this place: whether names are not noted there.
-    fn goes_deep(&mut self, to: At<'_>) -> Result<bool, JournalError> {
+    /// Records that an old object gets this place; returns true if names are not recorded there.
+    fn enters_new_dir(&mut self, to: At<'_>) -> Result<bool, JournalError> {
         let is_noted = self.directory(to)?.1;
         if !is_noted && !self.entry.is_deep {
             self.note(Event::Deep);
@@ -609,8 +618,8 @@ impl Recorder {
         Ok(!is_noted)
     }
 
-    /// Keeps an object that may lose its last name.
-    fn keep(&mut self, at: At<'_>, stat: &Stat) -> Result<(), JournalError> {
+    /// Saves an object that may lose its last name.
+    fn save(&mut self, at: At<'_>, stat: &Stat) -> Result<(), JournalError> {
         if self
             .entry
             .olds
@@ -619,13 +628,13 @@ impl Recorder {
         {
             return Ok(());
         }
-        let object = Found::At(at);
+        let object = ChangedObject::At(at);
         if stat.is_dir() {
             return self.note_attributes(&object, stat);
         }
         let (id, (file, name)) = (stat.id, self.next_file());
-        // A link stamps the object: a log that ends here says what it was. Who cannot write that
-        // hears of it below.
+        // A link changes the ctime, so the log must hold the old one before. A write error is
+        // reported below.
         let _ = self.log.write();
         match object::link(at.dir, at.name, self.kept.as_fd(), &name) {
             Ok(()) => self.note(Event::Kept {
@@ -634,7 +643,8 @@ impl Recorder {
                 is_copy: false,
             }),
             Err(Errno::NOENT) => {}
-            // On another filesystem, somebody else's, or at its most links.
+            // It lies on another filesystem, belongs to somebody else, or has the maximum number of
+            // links.
             Err(Errno::XDEV | Errno::PERM | Errno::MLINK | Errno::ACCESS) => {
                 if matches!(self.entry.olds[&id].content, Content::Copy(_)) {
                     return Ok(());
@@ -648,15 +658,15 @@ impl Recorder {
                     });
                 }
             }
-            Err(errno) => return self.lost(&object, id, "keeping a link to it", errno),
+            Err(errno) => return self.handle_unsaved(&object, id, "keeping a link to it", errno),
         }
         Ok(())
     }
 
-    /// The store is to blame if something cannot be kept.
-    fn lost(
+    /// Handles data that the store cannot save.
+    fn handle_unsaved(
         &mut self,
-        object: &Found<'_>,
+        object: &ChangedObject<'_>,
         id: Id,
         what: &str,
         errno: Errno,
@@ -664,7 +674,7 @@ impl Recorder {
         if self.keeping.when_full == WhenFull::Refuse || !is_full(Some(errno)) {
             return Err(self.failed(object, what, errno));
         }
-        // A copy of what it was will do.
+        // A copy of the old content suffices.
         if !matches!(self.entry.olds[&id].content, Content::Copy(_)) {
             self.note(Event::Content {
                 id,
@@ -674,12 +684,18 @@ impl Recorder {
         Ok(())
     }
 
-    /// Copies an object into the store: whether it did. Notes what cannot be copied as not kept.
-    fn copy_to(&mut self, object: &Found<'_>, id: Id, name: &OsStr) -> Result<bool, JournalError> {
+    /// Copies an object into the store; returns true on success. Otherwise it is recorded as not
+    /// saved.
+    fn copy_to(
+        &mut self,
+        object: &ChangedObject<'_>,
+        id: Id,
+        name: &OsStr,
+    ) -> Result<bool, JournalError> {
         let copied = self.try_to_copy(object, id, name, self.keeping.most_bytes);
         match copied {
             Ok(true) => return Ok(true),
-            Err(errno) => self.lost(object, id, "keeping a copy of it", errno)?,
+            Err(errno) => self.handle_unsaved(object, id, "keeping a copy of it", errno)?,
             Ok(false) => self.note(Event::Content {
                 id,
                 content: Content::NotKept,
@@ -688,10 +704,10 @@ impl Recorder {
         Ok(false)
     }
 
-    /// The same of at most so many bytes, if they cannot be shared; notes nothing.
+    /// Copies at most `most` bytes, if blocks cannot be shared; records nothing.
     fn try_to_copy(
         &mut self,
-        object: &Found<'_>,
+        object: &ChangedObject<'_>,
         id: Id,
         name: &OsStr,
         most: u64,
@@ -704,7 +720,7 @@ impl Recorder {
             if now.id != id {
                 return Ok(None);
             }
-            // What was appended since is not wanted.
+            // Bytes appended since are left out.
             let was = Stat {
                 size: self.entry.olds[&id].stat.size.min(now.size),
                 ..now
@@ -719,7 +735,7 @@ impl Recorder {
         copied.map(|_| false)
     }
 
-    /// A file of the store that is not there yet.
+    /// Returns the next unused file name in the store.
     pub(super) fn next_file(&mut self) -> (u32, OsString) {
         self.entry.files += 1;
         (
@@ -728,9 +744,9 @@ impl Recorder {
         )
     }
 
-    /// Takes the digest of a file of which only the length is kept. Without one, nothing is
-    /// compared.
-    fn take_digest(&mut self, object: &Found<'_>, id: Id) {
+    /// Computes the digest of a file of which only the length is saved. Without one, nothing is
+    /// compared at the end.
+    fn take_digest(&mut self, object: &ChangedObject<'_>, id: Id) {
         let size = self.entry.olds[&id].stat.size;
         let taken = || {
             let file = object.handle()?.ok_or(Errno::NOENT)?;

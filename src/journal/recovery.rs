@@ -1,5 +1,4 @@
-//! After a crash: entries that nobody ends any more are ended, and an undo that was interrupted is
-//! taken back.
+//! Crash recovery: ends entries whose server is gone, and rolls back an interrupted undo.
 #![expect(
     clippy::disallowed_methods,
     reason = "everything starts at a handle of a root or of the store"
@@ -19,27 +18,27 @@ use super::error::JournalError;
 use super::log::{self, Log};
 use super::memory::Memory;
 use super::object::{stat, stat_of};
-use super::store::{Logged, Store};
+use super::store::{LoggedEntry, Store};
 use super::undo::Options;
 use crate::aside::{has_only_samples, set_aside};
 
-/// Longest time from the last note of an entry to the last change that it made, in nanoseconds.
-/// Later changes are taken for those of others.
+/// Longest time from the last record of an entry to its last change, in nanoseconds. Later changes
+/// are attributed to others.
 const SLACK_NS: i64 = 1_000_000_000;
 
-/// File of a store whose time is that of the last look at an entry that had ended.
+/// File whose mtime is the time of the last check of ended entries.
 const SETTLED: &str = "settled";
-/// Entries whose ends are compared with it.
+/// Maximum number of entries whose ends are compared with it.
 const MAX_UNSETTLED: usize = 64;
 
 impl Store {
-    /// Mends what a crash left; what another server is at is let alone. The entries that were
-    /// mended.
+    /// Repairs the state after a crash; entries of other servers are left alone. Returns the
+    /// repaired entries.
     pub fn recover(&self) -> Result<Vec<u64>, JournalError> {
         let lock = self.lock()?;
         let numbers = self.numbers()?;
         let mut files = self.files()?;
-        // What is left of entries that were being removed.
+        // Remains of entries that were being removed.
         for (number, files) in files.extract_if(|number, _| numbers.binary_search(number).is_err())
         {
             self.remove(number, files)?;
@@ -56,13 +55,13 @@ impl Store {
                 Err(Errno::WOULDBLOCK) => continue,
                 locked => locked.map_err(failed())?,
             }
-            let Some(Logged {
+            let Some(LoggedEntry {
                 earlier,
                 last,
                 length,
             }) = self.read_whole(number, Memory::Overdrawn)?
             else {
-                // Who begins an entry holds the lock, so this one never began.
+                // A server holds the lock while it begins an entry, so this one never began.
                 self.remove(number, files.remove(&number).unwrap_or_default())?;
                 continue;
             };
@@ -70,7 +69,7 @@ impl Store {
                 self.whole(earlier, last)
             } else {
                 let crashed = stat_of(&log).map_err(failed())?.mtime + SLACK_NS;
-                // What is behind the last whole line never happened.
+                // Changes after the last complete line never happened.
                 ftruncate(&log, length).map_err(failed())?;
                 let is_undo = !last.undoes.is_empty();
                 let mut recorder = self.recorder(Log::new(log, length, &self.root_ids), last);
@@ -93,12 +92,12 @@ impl Store {
                 interrupted.push((number, entry.title));
             }
         }
-        // The newest first.
+        // Newest first.
         for (number, title) in interrupted {
             let undone = self.undo_locked(&lock, &[number], &title, Options::default(), false)?;
             match undone.conflicts.first() {
                 None => mended.push(number),
-                // Somebody has worked on with what it left.
+                // Somebody has worked on with its result.
                 Some(conflict) => tracing::warn!(
                     "call {number}, an undo, was interrupted and stays half done: {}: {}",
                     self.path(&conflict.place).display(),
@@ -111,7 +110,7 @@ impl Store {
         Ok(mended)
     }
 
-    /// Notes that a server has looked at the entries that have ended by now.
+    /// Records the time of this check of ended entries.
     pub(super) fn note_settled(&self) {
         let flags =
             OFlags::CREATE | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -120,7 +119,7 @@ impl Store {
             tv_nsec: UTIME_NOW,
         };
         let file = openat(&self.dir, SETTLED, flags, Mode::RUSR | Mode::WUSR);
-        // Without it, some entries are looked at once more after a crash.
+        // Without it, some entries are checked once more after a crash.
         let _ = file.and_then(|file| {
             futimens(
                 file,
@@ -132,7 +131,7 @@ impl Store {
         });
     }
 
-    /// Returns entries that ended after the last look of a server: those of commands that outlived
+    /// Returns entries that ended after the last check of a server: those of commands that outlived
     /// it.
     pub(super) fn unsettled(&self) -> Result<Vec<u64>, JournalError> {
         let failed = JournalError::io(format!("{}: looking at `{SETTLED}`", self.shown.display()));
@@ -142,7 +141,7 @@ impl Store {
         self.ended_since(settled.mtime)
     }
 
-    /// Returns those of the newest entries that ended after this time.
+    /// Returns the entries among the newest that ended after this time.
     pub(super) fn ended_since(&self, time: i64) -> Result<Vec<u64>, JournalError> {
         let mut found = Vec::new();
         for number in self.numbers()?.into_iter().rev().take(MAX_UNSETTLED) {
@@ -160,8 +159,8 @@ impl Store {
         Ok(found)
     }
 
-    /// Moves aside what an entry made at protected paths, which the launcher does as long as it
-    /// lives. Returns the paths.
+    /// Moves objects that an entry made at protected paths aside; a living launcher does that
+    /// itself. Returns the paths.
     pub(super) fn spare_protected(&self, number: u64) -> Result<Vec<PathBuf>, JournalError> {
         let Some(changer) = &self.changer else {
             return Ok(Vec::new());
@@ -182,7 +181,7 @@ impl Store {
             .collect())
     }
 
-    /// `None` if nothing that was born until then is there.
+    /// Returns `None` if no object born until then exists there.
     fn set_aside_at(&self, path: &Path, until: i64) -> Option<()> {
         let (place, name) = (self.place(path.parent()?)?, path.file_name()?);
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;

@@ -1,11 +1,10 @@
-//! The two passes over the tree that put back what was.
+//! The two passes of an undo over the tree.
 //!
-//! Both go from the roots by the names that were noted, with a handle for each directory on the
-//! way. On the way up of the first, what stands where something else stood is taken away into the
-//! store. On the way down of the second, what stood there gets its name back; on the way up,
-//! contents, metadata and the times of directories follow. Whatever is taken away was renamed into
-//! the store, never removed: should somebody else put something there in that moment, it is kept as
-//! well.
+//! Both passes go from the roots along recorded names, with an open descriptor for each directory.
+//! On its way up, the first pass moves objects that replaced others into the store. On its way
+//! down, the second pass gives the original objects their names back. On its way up, it restores
+//! contents, metadata and directory times. Objects are renamed into the store, never removed. So an
+//! object that somebody else puts there at that moment is saved as well.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
@@ -17,61 +16,60 @@ use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, ftruncate, mkdirat, renamea
 use rustix::io::Errno;
 
 use super::bytes::Bytes;
-use super::entry::{Entry, Kept, Old, Place, file_name};
+use super::entry::{Entry, OldObject, Place, StoredFile, file_name};
 use super::error::JournalError;
 use super::log::Content;
 use super::object::{self, Id, Stat, open_dir, stat_of, with_access};
 use super::recorder::{At, Recorder, Writing};
-use super::same::{Same, Selected};
+use super::same::{Equivalences, SelectedNames};
 use super::scan::Survey;
 use super::store::{Changer, Misplaced, Store};
 use crate::limits::JOURNAL_DEPTH;
 
-/// An undo at work.
+/// A running undo.
 pub(super) struct Undo<'a> {
     pub(super) store: &'a Store,
     pub(super) goes_on: &'a dyn Fn() -> bool,
     pub(super) changer: Option<&'a dyn Changer>,
     pub(super) entry: &'a Entry,
     pub(super) survey: &'a Survey,
-    pub(super) selected: &'a Selected,
-    /// Not only a part.
+    pub(super) selected: &'a SelectedNames,
+    /// `true` if everything is selected, not only a part.
     pub(super) all: bool,
     pub(super) recorder: Recorder,
-    pub(super) same: Same,
-    /// Whether the way leads through a new directory that is taken away.
+    pub(super) same: Equivalences,
+    /// `true` while inside a new directory that is removed.
     pub(super) is_leaving: bool,
-    /// Objects that stood under a selected name and do not now.
+    /// Objects that had a selected name and do not have it now.
     pub(super) wanted: HashSet<Id>,
-    /// Links that later entries keep, and copies that later undos keep.
-    pub(super) later: HashMap<Id, Vec<Kept>>,
-    /// What was taken away, or linked: the file of this undo.
+    /// Links saved by later entries, and copies saved by later undos.
+    pub(super) later: HashMap<Id, Vec<StoredFile>>,
+    /// Objects that were moved or linked into the store, with the file number of this undo.
     pub(super) away: HashMap<Id, u32>,
-    /// What waits where it can be renamed and linked from, since the store lies on another
-    /// filesystem.
-    pub(super) staged: HashMap<Id, Vec<Staged>>,
-    /// A directory that stays, of the filesystem that is looked through.
-    pub(super) stage: Option<Staged>,
-    /// The first name of what was put back as a copy: others are linked to it.
-    pub(super) placed: HashMap<Id, Staged>,
-    /// What stands under its name again.
+    /// Objects staged outside of the store, because the store lies on another filesystem.
+    pub(super) staged: HashMap<Id, Vec<StagedName>>,
+    /// A directory that stays, on the current filesystem.
+    pub(super) stage: Option<StagedName>,
+    /// First name of each object restored as a copy: its other names are linked to it.
+    pub(super) placed: HashMap<Id, StagedName>,
+    /// Objects that have their name again.
     pub(super) back: HashSet<Id>,
-    /// What was made again, by what it was.
+    /// Recreated objects: original identity to new identity.
     pub(super) remade: HashMap<Id, Id>,
-    /// What was made again, as it was left.
+    /// State of the recreated objects.
     pub(super) versions: HashMap<Id, Stat>,
 }
 
-/// A name in a directory, for later.
+/// A name in a directory, stored for later.
 #[derive(Debug)]
-pub(super) struct Staged {
+pub(super) struct StagedName {
     pub(super) dir: OwnedFd,
     pub(super) root: usize,
     pub(super) path: PathBuf,
     pub(super) name: Bytes,
 }
 
-impl Staged {
+impl StagedName {
     pub(super) fn of(at: At<'_>, name: Bytes) -> Result<Self, Errno> {
         let dir = object::handle(at.dir, OsStr::new(""))?.ok_or(Errno::NOENT)?;
         Ok(Self {
@@ -93,20 +91,20 @@ impl Staged {
     }
 }
 
-/// A directory on the way.
+/// The current directory of a pass.
 #[derive(Clone, Copy)]
-struct Here<'a> {
+struct CurrentDir<'a> {
     dir: BorrowedFd<'a>,
     place: &'a Place,
     depth: usize,
 }
 
-impl<'a> Here<'a> {
+impl<'a> CurrentDir<'a> {
     fn at(self, name: &'a Bytes) -> At<'a> {
         self.at_name(name.name())
     }
 
-    /// The directory itself.
+    /// Returns the directory itself.
     fn itself(self) -> At<'a> {
         self.at_name(OsStr::new(""))
     }
@@ -131,7 +129,7 @@ impl Undo<'_> {
                     root: number,
                     path: Bytes(Vec::new()),
                 };
-                let here = Here {
+                let here = CurrentDir {
                     dir: root.handle.as_fd(),
                     place: &place,
                     depth: 0,
@@ -150,7 +148,7 @@ impl Undo<'_> {
         JournalError::io(format!("{}: {what}", self.recorder.shown(at)))
     }
 
-    /// What stands under a name, by the identity that the entry knows.
+    /// Returns the object under a name, with the identity that the entry knows.
     fn stat(&self, at: At<'_>) -> Result<Option<Stat>, JournalError> {
         (self.goes_on)()
             .then_some(())
@@ -170,16 +168,16 @@ impl Undo<'_> {
         Ok((self.same.first(stat_of(&dir).map_err(failed())?.id) == id).then_some(dir))
     }
 
-    /// Goes into a directory: one with noted names by those, and, with `through`, one that the
-    /// entry made by what lies in it.
-    fn into(
+    /// Enters a directory: along recorded names, or, with `through`, along all names if the entry
+    /// made it.
+    fn enter(
         &mut self,
-        here: Here<'_>,
+        here: CurrentDir<'_>,
         name: &Bytes,
         stat: &Stat,
         through: bool,
-        noted: fn(&mut Self, Here<'_>, Id) -> Result<(), JournalError>,
-        new: fn(&mut Self, Here<'_>, &Bytes, &Stat) -> Result<(), JournalError>,
+        noted: fn(&mut Self, CurrentDir<'_>, Id) -> Result<(), JournalError>,
+        new: fn(&mut Self, CurrentDir<'_>, &Bytes, &Stat) -> Result<(), JournalError>,
     ) -> Result<(), JournalError> {
         let is_noted = self.entry.names.contains_key(&stat.id);
         let is_wanted = is_noted || through && self.entry.is_new(stat.id);
@@ -190,7 +188,7 @@ impl Undo<'_> {
             return Ok(());
         };
         let place = here.place.join(name);
-        let below = Here {
+        let below = CurrentDir {
             dir: dir.as_fd(),
             place: &place,
             depth: here.depth + 1,
@@ -202,15 +200,15 @@ impl Undo<'_> {
         for name in with_access(below.dir, || object::names(below.dir)).map_err(failed)? {
             let name = Bytes::of(&name);
             if let Some(stat) = self.stat(below.at(&name))? {
-                self.into(below, &name, &stat, through, noted, new)?;
+                self.enter(below, &name, &stat, through, noted, new)?;
                 new(self, below, &name, &stat)?;
             }
         }
         Ok(())
     }
 
-    /// Takes away what stands where something else stood.
-    fn take_away(&mut self, here: Here<'_>, id: Id) -> Result<(), JournalError> {
+    /// Moves objects that replaced others into the store.
+    fn take_away(&mut self, here: CurrentDir<'_>, id: Id) -> Result<(), JournalError> {
         let entry = self.entry;
         for (name, noted) in entry.names.get(&id).into_iter().flatten() {
             let Some(stat) = self.stat(here.at(name))? else {
@@ -218,10 +216,10 @@ impl Undo<'_> {
             };
             let leaves =
                 self.selected.contains(&(id, name.clone())) && noted.before != Some(stat.id);
-            self.stay(here, here.at(name))?;
+            self.remember_stage_dir(here, here.at(name))?;
             let outer = self.is_leaving;
             self.is_leaving |= leaves && self.entry.is_new(stat.id);
-            self.into(
+            self.enter(
                 here,
                 name,
                 &stat,
@@ -230,33 +228,38 @@ impl Undo<'_> {
                 Self::take_out,
             )?;
             self.is_leaving = outer;
-            self.stay(here, here.at(name))?;
+            self.remember_stage_dir(here, here.at(name))?;
             if leaves {
                 self.take(here.at(name), &stat)?;
             } else if self.wanted.contains(&stat.id)
                 && !stat.is_dir()
                 && !self.away.contains_key(&stat.id)
             {
-                self.hold(here.at(name), &stat)?;
+                self.keep_reachable(here.at(name), &stat)?;
             } else if stat.links > 1 {
-                // What is taken away by another name is known by this one.
+                // An object that another name moves away is found by this record.
                 self.recorder.gains(here.at(name))?;
             }
         }
         Ok(())
     }
 
-    /// A directory that stays is one where things of its filesystem can wait.
-    fn stay(&mut self, here: Here<'_>, at: At<'_>) -> Result<(), JournalError> {
+    /// Remembers a directory that stays as a place for staging.
+    fn remember_stage_dir(&mut self, here: CurrentDir<'_>, at: At<'_>) -> Result<(), JournalError> {
         if !self.is_leaving && self.is_apart(at) {
-            let stage = Staged::of(here.itself(), Bytes(Vec::new()));
+            let stage = StagedName::of(here.itself(), Bytes(Vec::new()));
             self.stage = Some(stage.map_err(self.failed(here.itself(), "duplicating its handle"))?);
         }
         Ok(())
     }
 
-    /// Takes what is older than the entry, and goes or comes back, out of a directory that it made.
-    fn take_out(&mut self, here: Here<'_>, name: &Bytes, stat: &Stat) -> Result<(), JournalError> {
+    /// Moves old objects that are removed or restored out of a directory that the entry made.
+    fn take_out(
+        &mut self,
+        here: CurrentDir<'_>,
+        name: &Bytes,
+        stat: &Stat,
+    ) -> Result<(), JournalError> {
         let is_old = self.is_leaving && self.entry.olds.contains_key(&stat.id);
         if is_old || self.wanted.contains(&stat.id) {
             self.take(here.at(name), stat)
@@ -265,13 +268,14 @@ impl Undo<'_> {
         }
     }
 
-    /// Puts back what stood under the names in a directory.
-    fn put_back(&mut self, here: Here<'_>, id: Id) -> Result<(), JournalError> {
+    /// Restores the objects under the names in a directory.
+    fn put_back(&mut self, here: CurrentDir<'_>, id: Id) -> Result<(), JournalError> {
         let entry = self.entry;
         for (name, noted) in entry.names.get(&id).into_iter().flatten() {
             let at = here.at(name);
             let is_selected = self.selected.contains(&(id, name.clone()));
-            // A directory has one name; if two are told, somebody else moved it, or forged the log.
+            // A directory has one name. A second record means that somebody else moved it, or
+            // forged the log.
             if is_selected
                 && let Some(before) = noted.before
                 && !(self.back.contains(&before)
@@ -282,7 +286,7 @@ impl Undo<'_> {
             }
             let Some(stat) = self.stat(at)? else { continue };
             let is_back = is_selected && noted.before == Some(stat.id) && self.back.insert(stat.id);
-            self.into(
+            self.enter(
                 here,
                 name,
                 &stat,
@@ -299,7 +303,7 @@ impl Undo<'_> {
             if is_back {
                 self.restore_file(at, stat.id)?;
             }
-            // One more link stamps it.
+            // One more link changes the ctime.
             if self.remade.contains_key(&stat.id) {
                 self.versions
                     .extend(self.stat(at)?.map(|made| (made.id, made)));
@@ -314,7 +318,7 @@ impl Undo<'_> {
             return Ok(());
         };
         if !old.kept.is_empty() {
-            // A link to it goes, which stamps it.
+            // Removing the link changes the ctime.
             self.recorder.gains(at)?;
         }
         self.restore_content(at, old)?;
@@ -352,7 +356,7 @@ impl Undo<'_> {
         if self.all || self.back.contains(&id) || self.wanted.contains(&id) {
             return self.restore_metadata(at, old, mtime);
         }
-        let as_it_is = Old {
+        let as_it_is = OldObject {
             stat: Stat { mtime, ..now },
             attributes: None,
             ..old.clone()
@@ -360,8 +364,8 @@ impl Undo<'_> {
         self.restore_metadata(at, &as_it_is, mtime)
     }
 
-    /// Fails if the changer refuses a step in the current place of the directory.
-    fn may(
+    /// Fails if the changer refuses a step at the directory's current place.
+    fn check_place(
         &self,
         at: At<'_>,
         ask: impl FnOnce(&dyn Changer) -> Result<(), Misplaced>,
@@ -377,26 +381,26 @@ impl Undo<'_> {
     }
 
     fn may_change(&self, at: At<'_>) -> Result<(), JournalError> {
-        self.may(at, |changer| changer.may_change(at.dir, at.name))
+        self.check_place(at, |changer| changer.may_change(at.dir, at.name))
     }
 
-    /// Fails if the object at `from` may not have a name.
+    /// Fails if the object at `from` may not have this name.
     pub(super) fn may_put(
         &self,
         at: At<'_>,
         from: (BorrowedFd<'_>, &OsStr),
         is_dir: bool,
     ) -> Result<(), JournalError> {
-        self.may(at, |changer| {
+        self.check_place(at, |changer| {
             changer.may_bear(at.dir, at.name, is_dir.then_some(from))
         })
     }
 
-    /// Takes an object away into the store.
+    /// Moves an object into the store.
     fn take(&mut self, at: At<'_>, stat: &Stat) -> Result<(), JournalError> {
         self.may_change(at)?;
         if stat.links > 1 && !stat.is_dir() && !self.wanted.contains(&stat.id) {
-            // By its other names it stays, as it was.
+            // It stays under its other names, as it was.
             self.restore_file(at, stat.id)?;
         }
         self.take_as_it_is(at, stat)
@@ -411,7 +415,7 @@ impl Undo<'_> {
         let store = self.store.kept.as_fd();
         let renamed = with_access(at.dir, || {
             match renameat_with(at.dir, at.name, store, &to, RenameFlags::NOREPLACE) {
-                // Its `..` is to change.
+                // The rename changes its `..`.
                 Err(Errno::ACCESS) if stat.is_dir() => {
                     let dir = open_dir(at.dir, at.name)?.ok_or(Errno::NOENT)?;
                     with_access(dir.as_fd(), || {
@@ -438,8 +442,8 @@ impl Undo<'_> {
         Ok(())
     }
 
-    /// Makes sure that an object that stays can be given another name.
-    fn hold(&mut self, at: At<'_>, stat: &Stat) -> Result<(), JournalError> {
+    /// Makes sure that an object that stays can get another name.
+    fn keep_reachable(&mut self, at: At<'_>, stat: &Stat) -> Result<(), JournalError> {
         if self.is_apart(at) {
             return self.hold_apart(at, stat);
         }
@@ -452,10 +456,10 @@ impl Undo<'_> {
         Ok(())
     }
 
-    /// Gives an object its name again. Takes it away if the directory was moved meanwhile to where
-    /// the name is refused.
+    /// Gives an object its name back. Removes it again if the directory was moved meanwhile to a
+    /// place where the name is refused.
     fn put(&mut self, at: At<'_>, id: Id) -> Result<(), JournalError> {
-        self.give(at, id)?;
+        self.restore_object(at, id)?;
         let Some(stat) = object::stat(at.dir, at.name).map_err(self.failed(at, "looking at it"))?
         else {
             return Ok(());
@@ -467,7 +471,7 @@ impl Undo<'_> {
         may
     }
 
-    fn give(&mut self, at: At<'_>, id: Id) -> Result<(), JournalError> {
+    fn restore_object(&mut self, at: At<'_>, id: Id) -> Result<(), JournalError> {
         let entry = self.entry;
         let Some(old) = entry.olds.get(&id) else {
             return Err(self.failed(at, "putting it back")(Errno::NOENT));
@@ -475,7 +479,7 @@ impl Undo<'_> {
         if self.put_staged(at, id)? {
             return Ok(());
         }
-        let own = self.away.get(&id).map(|file| Kept {
+        let own = self.away.get(&id).map(|file| StoredFile {
             entry: self.recorder.number(),
             file: *file,
             is_copy: false,
@@ -484,7 +488,7 @@ impl Undo<'_> {
             .iter()
             .chain(&old.kept)
             .chain(self.later.get(&id).into_iter().flatten());
-        let kept: Vec<Kept> = kept.copied().collect();
+        let kept: Vec<StoredFile> = kept.copied().collect();
         for source in kept {
             if self.put_from(at, old, source)? {
                 return Ok(());
@@ -501,7 +505,7 @@ impl Undo<'_> {
             && self.put_from(
                 at,
                 old,
-                Kept {
+                StoredFile {
                     entry: old.copied_by,
                     file,
                     is_copy: true,
@@ -513,8 +517,13 @@ impl Undo<'_> {
         Err(self.failed(at, "putting it back")(Errno::NOENT))
     }
 
-    /// Puts an object back from a file of an entry. `false` if that is not there.
-    fn put_from(&mut self, at: At<'_>, old: &Old, source: Kept) -> Result<bool, JournalError> {
+    /// Restores an object from a file in the store. Returns `false` if that does not exist.
+    fn put_from(
+        &mut self,
+        at: At<'_>,
+        old: &OldObject,
+        source: StoredFile,
+    ) -> Result<bool, JournalError> {
         let dir = self.store.kept.as_fd();
         let name = &source.name();
         let failed = || self.failed(at, "putting it back");
@@ -561,7 +570,7 @@ impl Undo<'_> {
         Ok(true)
     }
 
-    /// What stands under the name now is what an object was.
+    /// Records that the object now under a name is the restored one.
     fn remember(&mut self, at: At<'_>, id: Id) -> Result<(), JournalError> {
         let made = object::stat(at.dir, at.name).map_err(self.failed(at, "looking at it"))?;
         if let Some(made) = made {
@@ -573,7 +582,7 @@ impl Undo<'_> {
                     .get(&id)
                     .is_some_and(|old| old.stat.links > 1)
             {
-                let placed = Staged::of(at, Bytes::of(at.name))
+                let placed = StagedName::of(at, Bytes::of(at.name))
                     .map_err(self.failed(at, "duplicating a handle"))?;
                 self.placed.insert(id, placed);
             }
@@ -582,7 +591,7 @@ impl Undo<'_> {
         Ok(())
     }
 
-    fn restore_content(&mut self, at: At<'_>, old: &Old) -> Result<(), JournalError> {
+    fn restore_content(&mut self, at: At<'_>, old: &OldObject) -> Result<(), JournalError> {
         let failed = || self.failed(at, "restoring its content");
         let Some(handle) = object::handle(at.dir, at.name).map_err(failed())? else {
             return Ok(());
@@ -617,12 +626,12 @@ impl Undo<'_> {
         self.recorder.content(at, Writing::Anywhere)?;
         let failed = || self.failed(at, "restoring its content");
         if now.mode & object::SET_ID != 0 {
-            // What was logged does not run as somebody else.
+            // Restored content never runs with another user's privileges.
             object::set_mode(&handle, now.mode & !object::SET_ID).map_err(failed())?;
         }
         let to = match object::reopen(&handle, OFlags::WRONLY) {
             Err(Errno::ACCESS) => {
-                // Its own mode comes back with the rest.
+                // Its own mode is restored with the rest.
                 object::set_mode(&handle, now.mode | 0o600)
                     .and_then(|()| object::reopen(&handle, OFlags::WRONLY))
             }
@@ -636,13 +645,18 @@ impl Undo<'_> {
         .map_err(failed())
     }
 
-    fn restore_metadata(&mut self, at: At<'_>, old: &Old, mtime: i64) -> Result<(), JournalError> {
+    fn restore_metadata(
+        &mut self,
+        at: At<'_>,
+        old: &OldObject,
+        mtime: i64,
+    ) -> Result<(), JournalError> {
         let failed = || self.failed(at, "restoring its metadata");
         let Some(handle) = object::handle(at.dir, at.name).map_err(failed())? else {
             return Ok(());
         };
         let now = stat_of(&handle).map_err(failed())?;
-        // No set-ID bit comes out of a log: one that is there may stay.
+        // A log never adds a set-ID bit; an existing one may stay.
         let was = Stat {
             mtime,
             mode: old.stat.mode & (now.mode | !object::SET_ID),

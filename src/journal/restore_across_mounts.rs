@@ -1,8 +1,8 @@
-//! Undoing on a mount that is not the store's, into which nothing can be renamed or linked.
+//! Undo on a different mount than the store's, which rules out renames and links between the two.
 //!
-//! What is to stand elsewhere again waits under a name of its own in a directory beside it. What is
-//! new goes name by name, a copy of each in the store. The one thing that is not restored: a hard
-//! link between a file that comes back as a copy and names that the call did not touch.
+//! Objects to be moved wait under a temporary name in a nearby directory (staging). New objects are
+//! removed name by name, after a copy of each went into the store. One thing is not restored: a
+//! hard link between a file restored as a copy and names that the call did not touch.
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd as _, BorrowedFd};
@@ -14,14 +14,14 @@ use super::bytes::Bytes;
 use super::error::JournalError;
 use super::object::{self, Id, Stat, open_dir, stat_of, with_access};
 use super::recorder::At;
-use super::restore::{Staged, Undo};
+use super::restore::{StagedName, Undo};
 use crate::limits::JOURNAL_DEPTH;
 
-/// What waits bears such a name, with the numbers of the undo and of the file.
+/// Prefix of temporary names, followed by the numbers of the undo and of the file.
 const PREFIX: &str = ".replay-undo";
 
 impl Undo<'_> {
-    /// Whether what stands under a name lies on another mount than the store.
+    /// Returns true if the object under a name lies on another mount than the store.
     pub(super) fn is_apart(&self, at: At<'_>) -> bool {
         let mount = |dir: BorrowedFd<'_>, name: &OsStr| {
             let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH;
@@ -30,12 +30,12 @@ impl Undo<'_> {
         mount(self.recorder.kept.as_fd(), OsStr::new("")) != mount(at.dir, at.name)
     }
 
-    /// Where something waits: in the directory that stays, or in its own.
-    fn next_stage(&mut self, at: At<'_>) -> Result<Staged, JournalError> {
+    /// Returns a temporary name: in a directory that stays, or in the object's own.
+    fn next_stage(&mut self, at: At<'_>) -> Result<StagedName, JournalError> {
         let (file, _) = self.recorder.next_file();
         let name = Bytes(format!("{PREFIX}-{}-{file}", self.recorder.number()).into_bytes());
-        let stage = self.stage.as_ref().map_or(at, Staged::at);
-        Staged::of(stage, name).map_err(self.failed(at, "duplicating a handle"))
+        let stage = self.stage.as_ref().map_or(at, StagedName::at);
+        StagedName::of(stage, name).map_err(self.failed(at, "duplicating a handle"))
     }
 
     pub(super) fn take_apart(&mut self, at: At<'_>, stat: &Stat) -> Result<(), JournalError> {
@@ -82,7 +82,7 @@ impl Undo<'_> {
         Ok(())
     }
 
-    /// Removes what is new, and keeps all of it.
+    /// Removes a new object, after saving all of it.
     fn remove_apart(&mut self, at: At<'_>, depth: usize) -> Result<(), JournalError> {
         if depth > JOURNAL_DEPTH {
             return Err(JournalError::TooDeep {
@@ -110,8 +110,8 @@ impl Undo<'_> {
             .map_err(self.failed(at, "taking it away"))
     }
 
-    /// Puts an object back that waits, or that was put back by another name. `false` if there is
-    /// none.
+    /// Restores a staged object, or links to one that was restored under another name. Returns
+    /// `false` if there is none.
     pub(super) fn put_staged(&mut self, at: At<'_>, id: Id) -> Result<bool, JournalError> {
         let placed = self
             .placed
@@ -144,7 +144,7 @@ impl Undo<'_> {
         Ok(true)
     }
 
-    /// What waited and has its names again does so no more.
+    /// Removes the temporary names of objects that have their own names again.
     pub(super) fn clear_stages(&mut self) -> Result<(), JournalError> {
         for (id, stages) in std::mem::take(&mut self.staged) {
             for stage in stages.iter().filter(|_| self.back.contains(&id)) {

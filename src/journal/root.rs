@@ -1,12 +1,12 @@
-//! Where the journal looks.
+//! Roots of the journal.
 
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
-/// A directory below which changes are noted. Roots lie apart from each other.
+/// A directory below which changes are recorded. Roots do not overlap.
 #[derive(Debug)]
 pub struct Root {
     pub handle: OwnedFd,
-    /// How it is named in errors.
+    /// Path used in errors.
     pub shown: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! Identities and versions that newer entries know as the same.
+//! Identities and versions that newer entries declare equal.
 
 use std::borrow::Borrow;
 use std::collections::{BTreeSet, HashMap};
@@ -8,17 +8,17 @@ use super::entry::Entry;
 use super::log::Version;
 use super::object::{Id, Stat};
 
-/// Objects that newer entries know as the same. An undo made one again, or an entry touched it, as
-/// by a link in the store, and left it as it was. To the entry itself the two are different.
+/// Objects that newer entries declare equal. An undo recreated one, or an entry touched one (with a
+/// link in the store) and left it unchanged. To the entry itself the two are different.
 #[derive(Debug, Default)]
-pub(super) struct Same {
+pub(super) struct Equivalences {
     ids: HashMap<Id, Id>,
     versions: HashMap<Version, Version>,
-    /// When undos were at work.
+    /// Time spans of undos.
     spans: Vec<(i64, i64)>,
 }
 
-impl Same {
+impl Equivalences {
     pub(super) fn of(later: &[impl Borrow<Entry>]) -> Self {
         let later = later.iter().map(Borrow::borrow);
         let undos = later.clone().filter(|entry| !entry.undoes.is_empty());
@@ -48,7 +48,7 @@ impl Same {
         same
     }
 
-    /// Returns true if some objects had another identity before.
+    /// Returns true if any object had another identity before.
     pub(super) fn is_of_ids(&self) -> bool {
         !self.ids.is_empty()
     }
@@ -60,7 +60,7 @@ impl Same {
         }
     }
 
-    /// The identity that an object had before it was made again.
+    /// Returns the identity that an object had before it was recreated.
     pub(super) fn first(&self, mut id: Id) -> Id {
         while let Some(older) = self.ids.get(&id) {
             id = *older;
@@ -68,11 +68,11 @@ impl Same {
         id
     }
 
-    /// The time of the change after which an object was first as it is, of one that goes by its
-    /// first identity.
+    /// Returns the ctime at which an object first had its current state. `stat` carries the
+    /// original identity.
     pub(super) fn changed(&self, stat: &Stat) -> i64 {
         let mut version = (stat.id, stat.ctime);
-        // A forged log could lead in a circle.
+        // A forged log could contain a cycle.
         for _ in 0..=self.versions.len() {
             match self.versions.get(&version) {
                 Some(older) => version = *older,
@@ -82,8 +82,8 @@ impl Same {
         version.1
     }
 
-    /// Whether it is the same object with the same content and metadata. Links come and go with the
-    /// store's own, and what an undo had its hands on last looks the same only if it is.
+    /// Returns true if this is the same object with the same content and metadata. The ctime is
+    /// ignored where links of the store or an undo have changed it.
     pub(super) fn is(&self, one: &Stat, other: &Stat) -> bool {
         let by_undo = |stat: &Stat| {
             self.spans
@@ -95,5 +95,5 @@ impl Same {
     }
 }
 
-/// The names that are to be undone.
-pub(super) type Selected = BTreeSet<(Id, Bytes)>;
+/// Names selected for undo.
+pub(super) type SelectedNames = BTreeSet<(Id, Bytes)>;

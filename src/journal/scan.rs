@@ -1,4 +1,4 @@
-//! What stands under the names of an entry now, and what lies in the directories that it made.
+//! Survey: current objects under the names of an entry, and in the directories that it made.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 use super::appended::{Digests, digest};
 use super::bytes::Bytes;
-use super::entry::{Entry, Old, Place, file_name};
+use super::entry::{Entry, OldObject, Place, file_name};
 use super::error::{JournalError, UNWANTED};
 use super::log::{Content, Event};
 use super::object::{self, Id, Stat, open_dir, stat};
@@ -20,63 +20,64 @@ use crate::limits::JOURNAL_DEPTH;
 
 #[derive(Debug, Default)]
 pub(super) struct Survey {
-    /// For all noted names in directories that are there.
+    /// All recorded names in existing directories.
     pub(super) names: BTreeMap<(Id, Bytes), Option<Stat>>,
-    /// Directories with noted names that are there.
+    /// Existing directories with recorded names.
     pub(super) dirs: HashMap<Id, Place>,
-    /// Objects that the entry knows, or that stand under noted names, as they are.
+    /// Current state of objects that the entry knows, or that have recorded names.
     pub(super) objects: BTreeMap<Id, Stat>,
-    /// What the entry knows and lies in directories that it made, and what is new in one that
-    /// stands where another one stood.
+    /// Known objects in directories that the entry made, and new objects in a directory that
+    /// replaced another one.
     pub(super) inside: BTreeMap<Id, Place>,
-    /// What lies in directories that the entry made, each with the place, and with the noted name
-    /// that leads there.
+    /// Content of directories that the entry made, each with its place and the recorded name that
+    /// leads there.
     pub(super) inner: Vec<(Place, Stat, (Id, Bytes))>,
-    /// Directories that the entry does not know, each with the one with noted names that the entry
-    /// left in its place.
+    /// Directories unknown to the entry, each with the directory that it replaced at a recorded
+    /// name.
     pub(super) stand_ins: Vec<(Id, Id)>,
-    /// Files whose content is lost: only their length was kept, and more was changed.
+    /// Files whose content is lost: only their length was saved, and they were overwritten.
     overwritten: Vec<Id>,
-    /// Directories with noted names that are units.
+    /// Directories with recorded names that are units.
     pub(super) kinds: HashMap<Id, UnitKind>,
-    /// By directory with changed names, other names in it: what changed since the entry began, and
-    /// logs of `SQLite`.
+    /// Other names in directories with changed names: those changed since the entry began, and
+    /// `SQLite` logs.
     pub(super) beside: HashMap<Id, BTreeMap<Bytes, Stat>>,
-    /// Of old objects: whether content and metadata are others.
+    /// Differences of old objects: content and metadata.
     differences: HashMap<Id, (bool, bool)>,
-    /// What only the store has any more, on the disk.
+    /// Disk space of objects that exist only in the store.
     pub(super) kept_bytes: u64,
 }
 
-/// What is looked for.
+/// Goal of the survey.
 #[derive(Clone, Copy)]
-pub(super) enum Look<'a> {
-    /// What the entry has changed; this is what the store keeps, where links to what is still there
-    /// are let go of. Directories that the entry made are looked through only if something old was
-    /// put into one. After a crash, later changes than this are those of others.
+pub(super) enum SurveyGoal<'a> {
+    /// Find the changes of the entry. The descriptor is the store's directory of saved files; links
+    /// to objects that still exist are removed. Directories that the entry made are searched only
+    /// if an old object was moved into one. After a crash, changes later than the given time belong
+    /// to others.
     Changes(BorrowedFd<'a>, &'a Digests, Option<i64>),
-    /// What is there.
+    /// Find the current state.
     All,
 }
 
-struct Walk<'a> {
+struct SurveyWalk<'a> {
     entry: &'a Entry,
     first: &'a dyn Fn(Id) -> Id,
-    look: Look<'a>,
+    look: SurveyGoal<'a>,
     wanted: &'a dyn Fn() -> bool,
     survey: Survey,
 }
 
 impl Survey {
-    /// All identities are those that the entry knows the objects by: `first` says.
+    /// Makes a survey. All identities are those known to the entry; `first` maps them.
     pub(super) fn of(
         roots: &[Root],
         entry: &Entry,
         first: &dyn Fn(Id) -> Id,
-        look: Look<'_>,
+        look: SurveyGoal<'_>,
         wanted: &dyn Fn() -> bool,
     ) -> Result<Self, JournalError> {
-        let mut walk = Walk {
+        let mut walk = SurveyWalk {
             entry,
             first,
             look,
@@ -90,22 +91,22 @@ impl Survey {
             };
             let looked = object::stat_of(&root.handle).and_then(|mut stat| {
                 stat.id = first(stat.id);
-                walk.object(root.handle.as_fd(), OsStr::new(""), stat)?;
-                walk.dir(root.handle.as_fd(), stat.id, &place, 0)
+                walk.collect_object(root.handle.as_fd(), OsStr::new(""), stat)?;
+                walk.examine_dir(root.handle.as_fd(), stat.id, &place, 0)
             });
             looked.map_err(JournalError::io(format!(
                 "{}: looking through it",
                 root.shown.display()
             )))?;
         }
-        if let Look::Changes(store, ..) = look {
-            walk.kept(store)
+        if let SurveyGoal::Changes(store, ..) = look {
+            walk.collect_stored(store)
                 .map_err(JournalError::io("looking through what was kept"))?;
         }
         Ok(walk.survey)
     }
 
-    /// How the entry is left.
+    /// Returns the events that record the final state.
     pub(super) fn events(self) -> impl Iterator<Item = Event> {
         let Self {
             names,
@@ -142,7 +143,7 @@ impl Survey {
     }
 }
 
-impl Walk<'_> {
+impl SurveyWalk<'_> {
     fn stat(&self, dir: BorrowedFd<'_>, name: &OsStr) -> Result<Option<Stat>, Errno> {
         (self.wanted)().then_some(()).ok_or(UNWANTED)?;
         Ok(stat(dir, name)?.map(|stat| Stat {
@@ -151,8 +152,8 @@ impl Walk<'_> {
         }))
     }
 
-    /// A directory whose names were noted.
-    fn dir(
+    /// Examines a directory with recorded names.
+    fn examine_dir(
         &mut self,
         dir: BorrowedFd<'_>,
         id: Id,
@@ -174,8 +175,8 @@ impl Walk<'_> {
                 self.survey
                     .stand_ins
                     .extend(left.filter(|_| !is_known).map(|left| (stat.id, left)));
-                *stat = self.object(dir, name.name(), *stat)?;
-                self.below(
+                *stat = self.collect_object(dir, name.name(), *stat)?;
+                self.examine_content(
                     dir,
                     name,
                     stat,
@@ -187,25 +188,30 @@ impl Walk<'_> {
                     .before
                     .filter(|before| self.is_remade(*before, stat));
                 if let Some(before) = before {
-                    self.remade(dir, name, before, &place.join(name), depth)?;
+                    self.collect_recreated(dir, name, before, &place.join(name), depth)?;
                 }
             }
             self.survey.names.insert((id, name.clone()), found);
         }
-        if matches!(self.look, Look::All) {
-            self.beside(dir, id, place)
+        if matches!(self.look, SurveyGoal::All) {
+            self.examine_siblings(dir, id, place)
         } else {
             Ok(())
         }
     }
 
-    /// Looks at the names in a directory that the entry did not change.
-    fn beside(&mut self, dir: BorrowedFd<'_>, id: Id, place: &Place) -> Result<(), Errno> {
+    /// Examines the names in a directory that the entry did not change.
+    fn examine_siblings(
+        &mut self,
+        dir: BorrowedFd<'_>,
+        id: Id,
+        place: &Place,
+    ) -> Result<(), Errno> {
         let Some(noted) = self.entry.names.get(&id) else {
             return Ok(());
         };
         let names = match object::names(dir) {
-            // Without its names a directory counts as none of these.
+            // An unreadable directory counts as no unit.
             Err(Errno::ACCESS) => Vec::new(),
             names => names?,
         };
@@ -236,7 +242,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn below(
+    fn examine_content(
         &mut self,
         dir: BorrowedFd<'_>,
         name: &Bytes,
@@ -246,8 +252,8 @@ impl Walk<'_> {
         depth: usize,
     ) -> Result<(), Errno> {
         let is_noted = self.entry.names.contains_key(&stat.id);
-        let is_wanted =
-            self.entry.is_new(stat.id) && (self.entry.is_deep || matches!(self.look, Look::All));
+        let is_wanted = self.entry.is_new(stat.id)
+            && (self.entry.is_deep || matches!(self.look, SurveyGoal::All));
         if !stat.is_dir() || depth > JOURNAL_DEPTH || !is_noted && !is_wanted {
             return Ok(());
         }
@@ -258,7 +264,7 @@ impl Walk<'_> {
             return Ok(());
         }
         if is_noted {
-            return self.dir(inner.as_fd(), stat.id, place, depth + 1);
+            return self.examine_dir(inner.as_fd(), stat.id, place, depth + 1);
         }
         for name in object::with_access(inner.as_fd(), || object::names(&inner))? {
             let name = Bytes::of(&name);
@@ -268,30 +274,30 @@ impl Walk<'_> {
             let place = place.join(&name);
             self.survey.inner.push((place.clone(), stat, key.clone()));
             if self.entry.olds.contains_key(&stat.id) {
-                self.object(inner.as_fd(), name.name(), stat)?;
+                self.collect_object(inner.as_fd(), name.name(), stat)?;
                 self.survey.inside.insert(stat.id, place.clone());
             }
-            self.below(inner.as_fd(), &name, &stat, &place, key, depth + 1)?;
+            self.examine_content(inner.as_fd(), &name, &stat, &place, key, depth + 1)?;
         }
         Ok(())
     }
 
-    /// Whether a new directory stands where another one stood.
+    /// Returns true if a new directory replaced another one.
     fn is_remade(&self, before: Id, now: &Stat) -> bool {
         let was_dir = self
             .entry
             .olds
             .get(&before)
             .is_some_and(|old| old.stat.is_dir());
-        matches!(self.look, Look::Changes(..))
+        matches!(self.look, SurveyGoal::Changes(..))
             && was_dir
             && now.is_dir()
             && self.entry.is_new(now.id)
     }
 
-    /// Takes down what is new in a directory that stands where another one stood, whose names were
-    /// all noted when it was emptied.
-    fn remade(
+    /// Collects new objects in a directory that replaced another one, whose names were all recorded
+    /// when it was emptied.
+    fn collect_recreated(
         &mut self,
         dir: BorrowedFd<'_>,
         name: &Bytes,
@@ -322,45 +328,52 @@ impl Walk<'_> {
                 .get(&before)
                 .and_then(|names| names.get(&name)?.before);
             if let Some(before) = before.filter(|before| self.is_remade(*before, &stat)) {
-                self.remade(inner.as_fd(), &name, before, &place, depth + 1)?;
+                self.collect_recreated(inner.as_fd(), &name, before, &place, depth + 1)?;
             }
         }
         Ok(())
     }
 
-    /// Takes down an object; what it is like then.
-    fn object(&mut self, dir: BorrowedFd<'_>, name: &OsStr, mut stat: Stat) -> Result<Stat, Errno> {
+    /// Collects an object and returns its state.
+    fn collect_object(
+        &mut self,
+        dir: BorrowedFd<'_>,
+        name: &OsStr,
+        mut stat: Stat,
+    ) -> Result<Stat, Errno> {
         if let Some(known) = self.survey.objects.get(&stat.id) {
             return Ok(*known);
         }
-        let late = if let Look::Changes(_, _, Some(crashed)) = self.look {
+        let late = if let SurveyGoal::Changes(_, _, Some(crashed)) = self.look {
             Some(crashed)
         } else {
             None
         };
         let late = late.filter(|crashed| !stat.is_dir() && stat.ctime > *crashed);
-        if let (Look::Changes(store, ..), Some(old)) = (self.look, self.entry.olds.get(&stat.id)) {
+        if let (SurveyGoal::Changes(store, ..), Some(old)) =
+            (self.look, self.entry.olds.get(&stat.id))
+        {
             if let Some(kept) = old
                 .kept
                 .first()
                 .filter(|kept| !kept.is_copy && !stat.is_dir())
             {
-                // It is still there, so the link is not needed.
+                // It still exists, so the link is not needed.
                 object::there(unlinkat(store, kept.name(), AtFlags::empty()))?;
                 stat = self.stat(dir, name)?.unwrap_or(stat);
             }
             self.compare(dir, name, &stat, old, store)?;
         }
         if let Some(crashed) = late {
-            // No version is like this one, so undoing it is a conflict.
+            // No version equals this one, so undoing it is a conflict.
             (stat.ctime, stat.mtime) = (crashed, crashed);
         }
         self.survey.objects.insert(stat.id, stat);
         Ok(stat)
     }
 
-    /// Takes down what is only in the store any more, or has names that were not noted.
-    fn kept(&mut self, store: BorrowedFd<'_>) -> Result<(), Errno> {
+    /// Collects objects that exist only in the store, or under unrecorded names.
+    fn collect_stored(&mut self, store: BorrowedFd<'_>) -> Result<(), Errno> {
         let entry = self.entry;
         for (id, old) in entry.olds.iter().filter(|(_, old)| !old.stat.is_dir()) {
             let kept = old
@@ -385,7 +398,7 @@ impl Walk<'_> {
         dir: BorrowedFd<'_>,
         name: &OsStr,
         stat: &Stat,
-        old: &Old,
+        old: &OldObject,
         store: BorrowedFd<'_>,
     ) -> Result<(), Errno> {
         let (mut content, metadata) = differences(old, stat, dir, name, store)?;
@@ -393,7 +406,7 @@ impl Walk<'_> {
             self.survey.overwritten.push(stat.id);
             content = true;
         }
-        // The times of a directory follow from what is noted in it, if anything is.
+        // The times of a directory follow from recorded names in it, if any.
         let is_dated = stat.is_dir() && self.entry.names.contains_key(&stat.id)
             || old.stat.mtime == stat.mtime;
         self.survey
@@ -402,15 +415,15 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Returns true if a file of which only the length was kept has not only grown.
+    /// Returns true if a file of which only the length was saved did more than grow.
     fn is_overwritten(
         &self,
         dir: BorrowedFd<'_>,
         name: &OsStr,
         now: &Stat,
-        old: &Old,
+        old: &OldObject,
     ) -> Result<bool, Errno> {
-        let Look::Changes(_, digests, _) = self.look else {
+        let SurveyGoal::Changes(_, digests, _) = self.look else {
             return Ok(false);
         };
         let was = digests
@@ -419,17 +432,16 @@ impl Walk<'_> {
         let Some(was) = was else { return Ok(false) };
         match object::open_file(dir, name, OFlags::RDONLY) {
             Ok(Some(file)) => Ok(digest(file, old.stat.size)?.as_ref() != Some(was)),
-            // Nobody can compare what may not be read.
+            // An unreadable file cannot be compared.
             Ok(None) | Err(Errno::ACCESS) => Ok(false),
             Err(errno) => Err(errno),
         }
     }
 }
 
-/// Whether an object has other content, and other metadata but for the time of its last change,
-/// than it had.
+/// Returns whether content and metadata (except for the ctime) of an object differ from before.
 fn differences(
-    old: &Old,
+    old: &OldObject,
     now: &Stat,
     dir: BorrowedFd<'_>,
     name: &OsStr,

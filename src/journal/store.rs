@@ -1,9 +1,9 @@
-//! The store of a tree: a directory that its owner alone can read.
+//! Store of a tree: a directory that only its owner can read.
 //!
-//! `log/N` is the log of the entry of that number, and `kept/N-1`, `kept/N-2`, ... what it kept. An
-//! entry has no directory of its own, since making an inode is what costs most. A log is locked
-//! while its entry is made; `lock` is, while something begins, is undone, mended or removed, and
-//! holds the last number, which is not given twice. All of that holds between servers too.
+//! `log/N` is the log of entry N, and `kept/N-1`, `kept/N-2`, ... are its saved files. An entry has
+//! no directory of its own, because creating inodes is expensive. A log is locked while its entry
+//! is being made. `lock` is locked while an entry begins or is undone, repaired or removed. It
+//! holds the last assigned number, since numbers are never reused. Locks also work between servers.
 #![expect(
     clippy::disallowed_methods,
     reason = "everything starts at the store's handle"
@@ -33,30 +33,29 @@ use super::memory::{Memory, Readings};
 use super::object::{self, Id, open_dir, stat, stat_of};
 use super::recorder::Recorder;
 use super::root::Root;
-use super::same::Same;
-use super::scan::{Look, Survey};
+use super::same::Equivalences;
+use super::scan::{Survey, SurveyGoal};
 use crate::autorun::Sink;
 use crate::budget::Account;
 use crate::limits::JOURNAL_DEPTH;
 use crate::removal;
 
-/// Of a number in `lock`, where the last that was given stands, then the last that is gone.
+/// Digits of a number in `lock`, which holds the last assigned number, then the last removed one.
 pub(super) const NUMBER_DIGITS: usize = 20;
 
-/// Name of directories with stores beside a tree, without the user's number at the end. Hidden from
-/// agents.
+/// Name prefix of store directories beside a tree; the user id follows. Hidden from agents.
 pub const STORES: &str = ".replay-undo-";
 
-/// An entry as its log has it.
-pub(super) struct Logged {
-    /// The parts before the last one.
+/// An entry as its log contains it.
+pub(super) struct LoggedEntry {
+    /// Parts before the last one.
     pub(super) earlier: Option<Entry>,
     pub(super) last: Entry,
-    /// To the last whole line, in bytes.
+    /// Length up to the last complete line, in bytes.
     pub(super) length: u64,
 }
 
-/// The journal of a tree.
+/// Journal of a tree.
 #[derive(Debug)]
 pub struct Store {
     pub(super) dir: OwnedFd,
@@ -65,32 +64,32 @@ pub struct Store {
     pub(super) shown: PathBuf,
     pub(super) roots: Arc<[Root]>,
     pub(super) root_ids: Arc<[Id]>,
-    /// How its recorders keep what would be lost.
+    /// Policy of its recorders on saved data.
     pub keeping: Keeping,
-    /// Pays for the entries that are read; `None` where nothing is counted.
+    /// Account for the memory of entries; `None` if memory is not limited.
     pub account: Option<Account>,
     pub(super) readings: Readings,
-    /// If somebody knows them.
+    /// Hooks directories of known repositories, if available.
     pub hooks: Option<Arc<dyn ConfiguredHooks>>,
     /// Judge of each step of an undo; `None` for people, who may undo everything.
     pub changer: Option<Arc<dyn Changer>>,
-    /// What runs outside and got one more name: where that is.
+    /// Sinks that gained a hard link, with their places.
     pub(super) linked: Mutex<HashMap<Id, (Place, &'static Sink)>>,
 }
 
-/// Where the hooks are of the repositories that were there first.
+/// Hooks directories of the repositories that existed at the start.
 pub trait ConfiguredHooks: std::fmt::Debug + Send + Sync {
     fn directories(&self) -> &[PathBuf];
 }
 
 /// Judge of changes for an agent, by the current place of an open directory.
 pub trait Changer: std::fmt::Debug + Send + Sync {
-    /// Fails if a name in it may not be made, changed or removed. The empty name means the
-    /// directory itself.
+    /// Fails if a name in the directory may not be made, changed or removed. The empty name stands
+    /// for the directory itself.
     fn may_change(&self, dir: BorrowedFd<'_>, name: &OsStr) -> Result<(), Misplaced>;
 
-    /// Fails if an object may not have a name in it. `thing` says how to look into the object, if
-    /// that is a directory.
+    /// Fails if an object may not have a name in the directory. If the object is a directory,
+    /// `thing` gives access to it.
     fn may_bear(
         &self,
         dir: BorrowedFd<'_>,
@@ -98,15 +97,14 @@ pub trait Changer: std::fmt::Debug + Send + Sync {
         thing: Option<(BorrowedFd<'_>, &OsStr)>,
     ) -> Result<(), Misplaced>;
 
-    /// Returns the protected paths at a place and below it, without the configuration of
-    /// repositories.
+    /// Returns the protected paths at and below a place, without the configuration of repositories.
     fn protected_from(&self, place: &Path) -> Vec<PathBuf>;
 }
 
 /// Reason for a refusal.
 #[derive(Debug)]
 pub enum Misplaced {
-    /// The protected path.
+    /// Protected path.
     Protected(PathBuf),
     /// The place is read-only, hidden or outside.
     Elsewhere,
@@ -115,9 +113,8 @@ pub enum Misplaced {
 }
 
 impl Store {
-    /// Opens the store under a name of a directory, and makes it where there is none. It lies best
-    /// on the filesystem of the roots, where links can be made, and outside of what may be written
-    /// to.
+    /// Opens the store under a name in a directory, and creates it if missing. It should lie on the
+    /// filesystem of the roots, for hard links, and outside of writable directories.
     pub fn open(
         dir: BorrowedFd<'_>,
         name: &OsStr,
@@ -204,12 +201,12 @@ impl Store {
         })
     }
 
-    /// Begins an entry. `title` names the call. Waits while something is undone.
+    /// Begins an entry. `title` names the call. Waits while an undo runs.
     pub fn begin(&self, title: &str) -> Result<Recorder, JournalError> {
         self.begin_in(None, title)
     }
 
-    /// The same, or goes on with the entry that the call has made before.
+    /// Begins an entry, or continues the one that the call has made before.
     pub fn begin_in(&self, call: Option<u64>, title: &str) -> Result<Recorder, JournalError> {
         let lock = self.lock()?;
         match call
@@ -222,8 +219,8 @@ impl Store {
         }
     }
 
-    /// Begins an entry once more; `None` if it is gone, at work, or undone. Its parts are read as
-    /// one.
+    /// Continues an entry; `None` if it was removed, is in use, or was undone. Its parts are read
+    /// as one.
     fn go_on(&self, number: u64, title: &str) -> Result<Option<Recorder>, JournalError> {
         for later in self.numbers()?.into_iter().filter(|later| *later > number) {
             if self
@@ -243,7 +240,7 @@ impl Store {
             return Ok(None);
         };
         let read = self.read_whole(number, Memory::Overdrawn)?;
-        let Some(Logged {
+        let Some(LoggedEntry {
             earlier,
             last,
             length,
@@ -251,10 +248,10 @@ impl Store {
         else {
             return Ok(None);
         };
-        // Who has ended it is about to let go of it.
+        // Its previous holder is about to release the lock.
         flock(&log, FlockOperation::LockExclusive).map_err(failed())?;
         let earlier = self.whole(earlier, last);
-        // This stamps it with the time of now, by the clock of the filesystem.
+        // This sets its ctime to the current time of the filesystem.
         object::set_mode(&log, 0o600).map_err(failed())?;
         let start = stat_of(&log).map_err(failed())?.ctime;
         let begin = Event::Begin {
@@ -283,17 +280,17 @@ impl Store {
         Ok(Some(recorder))
     }
 
-    /// The parts of an entry as one. Nobody undoes it before it has ended.
+    /// Joins the parts of an entry. No undo can run before it has ended.
     pub(super) fn whole(&self, earlier: Option<Entry>, last: Entry) -> Entry {
         match earlier {
             Some(earlier) => earlier.join(last, &self.root_ids, |one, other| {
-                Same::default().is(one, other)
+                Equivalences::default().is(one, other)
             }),
             None => last,
         }
     }
 
-    /// The same for a call that changes all that it should, or nothing.
+    /// Begins an entry for an atomic call.
     pub(super) fn begin_atomic(&self, title: &str) -> Result<Recorder, JournalError> {
         let lock = self.lock()?;
         self.begin_as(&lock, title, Vec::new(), Kind::AtomicCall)
@@ -335,7 +332,7 @@ impl Store {
             .map_err(failed)?;
         flock(&log, FlockOperation::NonBlockingLockExclusive)
             .map_err(|errno| failed(errno.into()))?;
-        // What is born in the same tick of the clock counts as older.
+        // Objects born in the same clock tick count as older.
         let start = stat_of(&log)
             .map_err(|errno| failed(errno.into()))?
             .id
@@ -362,12 +359,12 @@ impl Store {
         written.map(|()| recorder).map_err(failed)
     }
 
-    /// Ends an entry: looks at everything that may have changed, and notes how it was left.
+    /// Ends an entry: examines everything that may have changed, and records the final state.
     pub fn end(&self, recorder: Recorder) -> Result<Entry, JournalError> {
         self.end_as(recorder, false, &|| true, |_| Vec::new())
     }
 
-    /// `more` is noted of the entry in the end.
+    /// Ends an entry and appends the events that `more` returns.
     pub(super) fn end_as(
         &self,
         mut recorder: Recorder,
@@ -384,7 +381,7 @@ impl Store {
             &self.roots,
             &recorder.entry,
             &|id| id,
-            Look::Changes(self.kept.as_fd(), &recorder.digests, recorder.crashed),
+            SurveyGoal::Changes(self.kept.as_fd(), &recorder.digests, recorder.crashed),
             wanted,
         )?;
         let files = recorder.entry.files;
@@ -404,7 +401,7 @@ impl Store {
             recorder.note(event);
             recorder.log.write_much().map_err(failed)?;
         }
-        // Then its time is later than those of all that the entry did.
+        // This makes its time later than those of all changes of the entry.
         recorder.log.write().map_err(failed)?;
         let time = recorder.log.time().map_err(|errno| failed(errno.into()))?;
         let time = recorder.crashed.map_or(time, |crashed| time.min(crashed));
@@ -421,8 +418,8 @@ impl Store {
         Ok(self.whole(recorder.earlier.map(|earlier| *earlier), recorder.entry))
     }
 
-    /// Ends an entry; `None` if all is as it was. Then it is dropped, unless it holds links:
-    /// letting go of one stamps the object, which would look like somebody's change.
+    /// Ends an entry; `None` if nothing has changed. Such an entry is dropped, unless it holds
+    /// links: removing one changes the object's ctime, which would look like a change by others.
     pub fn end_if_changed(&self, recorder: Recorder) -> Result<Option<Entry>, JournalError> {
         let entry = self.end(recorder)?;
         if !self.changes(&entry).is_empty() {
@@ -439,7 +436,7 @@ impl Store {
         Ok(None)
     }
 
-    /// The numbers of the entries, the oldest first.
+    /// Returns the numbers of the entries, oldest first.
     pub fn numbers(&self) -> Result<Vec<u64>, JournalError> {
         let names = object::names(&self.logs).map_err(JournalError::io(format!(
             "{}: listing it",
@@ -453,17 +450,17 @@ impl Store {
         Ok(numbers)
     }
 
-    /// Reads the first line of an entry; `None` if it never began, or is gone.
-    pub(super) fn head(&self, number: u64) -> Result<Option<log::Head>, JournalError> {
+    /// Reads the first line of an entry; `None` if it never began, or was removed.
+    pub(super) fn head(&self, number: u64) -> Result<Option<log::EntryHead>, JournalError> {
         Ok(self.open_log(number)?.and_then(|log| log::head(&log)))
     }
 
-    /// Reads an entry in its parts; `None` if it never began, or is gone.
+    /// Reads an entry in its parts; `None` if it never began, or was removed.
     pub(super) fn read_whole(
         &self,
         number: u64,
         memory: Memory,
-    ) -> Result<Option<Logged>, JournalError> {
+    ) -> Result<Option<LoggedEntry>, JournalError> {
         let Some(log) = self.open_log(number)? else {
             return Ok(None);
         };
@@ -480,20 +477,20 @@ impl Store {
             }
             last.apply(event)
         })?;
-        Ok((length > 0).then_some(Logged {
+        Ok((length > 0).then_some(LoggedEntry {
             earlier,
             last,
             length,
         }))
     }
 
-    /// What an entry did, in the order of the places, as it is called where it is now, or was if it
-    /// is gone.
+    /// Returns the changes of an entry, ordered by place: the current place, or the previous one of
+    /// a removed object.
     pub fn changes(&self, entry: &Entry) -> Vec<(Place, Change)> {
         entry.changes(&self.root_ids)
     }
 
-    /// The places whose content an entry changed and could not keep, sorted.
+    /// Returns the places whose content an entry changed and could not save, sorted.
     pub fn not_kept(&self, entry: &Entry) -> Vec<Place> {
         let before = entry.places(&self.root_ids, |noted| noted.before);
         let lost = entry
@@ -506,8 +503,8 @@ impl Store {
         places
     }
 
-    /// Puts all entries into a directory of their own in the store, which is a store as well;
-    /// whoever opens this one finds it empty.
+    /// Moves all entries into a new directory below the store, which is a store itself. This store
+    /// is empty afterwards.
     pub(super) fn set_aside(&self) -> Result<PathBuf, JournalError> {
         let _lock = self.lock()?;
         let now = humantime::format_rfc3339_seconds(SystemTime::now());
@@ -522,7 +519,7 @@ impl Store {
             }
             mkdirat(&self.dir, name, Mode::RWXU)?;
             let dir = open_dir(&self.dir, name)?.ok_or(Errno::NOENT)?;
-            // Says of which directories they are.
+            // Identifies the directories that the entries belong to.
             object::there(linkat(&self.dir, "roots", &dir, "roots", AtFlags::empty()))?;
             renameat(&self.dir, "kept", &dir, "kept")?;
             renameat(&self.dir, "log", &dir, "log")
@@ -554,7 +551,7 @@ impl Store {
         self.shown.join("log").join(number.to_string())
     }
 
-    /// Nobody else undoes, mends or removes entries while the result lives.
+    /// Locks the store: no other process undoes, repairs or removes entries while the result lives.
     pub(super) fn lock(&self) -> Result<File, JournalError> {
         let failed = || JournalError::io(format!("{}: locking it", self.shown.display()));
         let flags =
@@ -564,13 +561,13 @@ impl Store {
         Ok(lock.into())
     }
 
-    /// Removes an entry and the files that it kept.
+    /// Removes an entry and its saved files.
     pub(super) fn remove(
         &self,
         number: u64,
         files: impl IntoIterator<Item = u32>,
     ) -> Result<(), JournalError> {
-        // What is left after a crash belongs to no log, and is removed when that is mended.
+        // Files left by a crash belong to no log, and are removed by the recovery.
         let log =
             object::there(unlinkat(&self.logs, number.to_string(), AtFlags::empty())).map(drop);
         let mut files = files
@@ -583,7 +580,7 @@ impl Store {
         )))
     }
 
-    /// The files that the store keeps, by entry.
+    /// Returns the numbers of the saved files, by entry.
     pub(super) fn files(&self) -> Result<HashMap<u64, Vec<u32>>, JournalError> {
         let names = object::names(&self.kept).map_err(JournalError::io(format!(
             "{}: listing what it keeps",
@@ -602,8 +599,8 @@ impl Store {
     }
 }
 
-/// What stands under a name, and all below it that is not too deep, takes on the disk. What has
-/// another name elsewhere is held by that.
+/// Returns the disk space of the object under a name and of all below it, up to the depth limit.
+/// Objects with another hard link count as 0.
 fn disk_bytes(dir: BorrowedFd<'_>, name: &OsStr, depth: usize) -> Result<u64, Errno> {
     match stat(dir, name)? {
         Some(found) if found.is_dir() && depth < JOURNAL_DEPTH => {
@@ -621,7 +618,7 @@ fn disk_bytes(dir: BorrowedFd<'_>, name: &OsStr, depth: usize) -> Result<u64, Er
     }
 }
 
-/// Removes what stands under a name and all below it.
+/// Removes the object under a name and all below it.
 pub(super) fn remove_tree(dir: &OwnedFd, name: &OsStr) -> Result<(), Errno> {
     match object::there(unlinkat(dir, name, AtFlags::empty())) {
         Err(Errno::ISDIR) => {}
@@ -635,7 +632,7 @@ pub(super) fn remove_tree(dir: &OwnedFd, name: &OsStr) -> Result<(), Errno> {
     object::there(unlinkat(dir, name, AtFlags::REMOVEDIR)).map(drop)
 }
 
-/// A number that stands for no call, where these do.
+/// Returns the error for an unknown number.
 pub(super) fn unknown(number: u64, known: &[u64]) -> JournalError {
     let known = match known {
         [] => "none".into(),

@@ -1,5 +1,4 @@
-//! Undoing entries: what is asked for, what stands against it, and what it came to. An undo is an
-//! entry of its own.
+//! Undo of entries: options, conflicts and result. An undo is an entry of its own.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::File;
@@ -9,77 +8,76 @@ use rustix::fs::{AtFlags, unlinkat};
 
 use super::bytes::Bytes;
 use super::conflict::{Check, Conflict, Part, select};
-use super::entry::{Change, Entry, Kept, Place};
+use super::entry::{Change, Entry, Place, StoredFile};
 use super::error::JournalError;
 use super::keeping::Keeping;
 use super::log::{Event, Kind};
 use super::memory::Memory;
 use super::object::{self, Id, Stat};
 use super::restore::Undo;
-use super::same::{Same, Selected};
-use super::scan::{Look, Survey};
+use super::same::{Equivalences, SelectedNames};
+use super::scan::{Survey, SurveyGoal};
 use super::store::Store;
-use super::units::{Custody, Places, Search, Units};
+use super::units::{KnownStates, Places, Search, Units};
 use crate::limits::JOURNAL_DEPTH;
 
-/// How to undo.
+/// Options of an undo.
 #[derive(Clone, Copy, Default)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is set by itself, and named where it is set"
 )]
 pub struct Options<'a> {
-    /// Only what is at or below these places, before or after; everything, if there are none.
+    /// Only changes at or below these places, before or after; everything, if empty.
     pub paths: &'a [Place],
-    /// Of that, nothing at or below these.
+    /// Exceptions: places whose content is left alone.
     pub except: &'a [Place],
-    /// Says what would be done, and does nothing.
+    /// Only reports the changes, without making them.
     pub dry_run: bool,
-    /// In spite of conflicts. What others have made is taken away, and kept in the entry of the
-    /// undo. For people only.
+    /// Ignores conflicts. Objects of others are moved into the entry of the undo. For people only.
     pub force: bool,
-    /// Does not ask the changer: the operator keeps these paths as they are (--freeze-sinks).
+    /// Skips the changer: the operator freezes these paths (--freeze-sinks).
     pub freezes: bool,
-    /// Undoes single files of units. Set for undos of the server itself.
+    /// Undoes single files of units. Set for undos by the server itself.
     pub splits_units: bool,
-    /// Places that are not to be named besides those that are undone.
+    /// Further places that must not be named.
     pub hides: Option<&'a dyn Fn(&Place) -> bool>,
-    /// Asked all the time, whether it is still wanted. What is not is taken back.
+    /// Polled during the undo; if it returns false, the undo is rolled back.
     pub wanted: Option<&'a dyn Fn() -> bool>,
-    /// Memory that it reads with.
+    /// Policy for the memory of entries.
     pub memory: Memory,
 }
 
-/// What undoing came to.
+/// Result of an undo.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// What is undone, or would be.
+    /// Changes that were undone, or would be.
     pub undone: Vec<(Place, Change)>,
-    /// If there are any, nothing was done, unless it was forced.
+    /// Conflicts. If there are any, nothing was undone, unless forced.
     pub conflicts: Vec<Conflict>,
-    /// The entry of the undo, if there is one.
+    /// Number of the undo's entry, if there is one.
     pub number: Option<u64>,
-    /// Files and new directories beside what is undone that others changed or made since. They
+    /// Files and new directories beside the undone ones that others changed or made since. They
     /// stay.
     pub others: Vec<Place>,
-    /// Repositories of which objects that the calls made stay, until `git gc` removes them.
+    /// Repositories that keep objects made by the calls, until `git gc` removes them.
     pub objects: Vec<Place>,
 }
 
 impl Store {
-    /// Undoes these entries as one, under the title of the call that asks for it.
+    /// Undoes these entries as one, under the title of the requesting call.
     pub fn undo(
         &self,
         numbers: &[u64],
         title: &str,
         options: Options<'_>,
     ) -> Result<Outcome, JournalError> {
-        // Nobody else waits for this memory: the lock comes after it.
+        // Reserved before the lock is taken, so that no other process waits for this memory.
         let _working = self.memory_of_undo(numbers, options.memory)?;
         self.undo_locked(&self.lock()?, numbers, title, options, true)
     }
 
-    /// `takes_back`: what fails half-way is undone again.
+    /// Undoes the entries under the lock. With `takes_back`, a failed undo is rolled back.
     #[expect(
         clippy::too_many_lines,
         reason = "one step after the other, each with what the ones before found"
@@ -92,7 +90,7 @@ impl Store {
         options: Options<'_>,
         takes_back: bool,
     ) -> Result<Outcome, JournalError> {
-        // What is taken back is taken back whole.
+        // A rollback itself is never cancelled.
         let goes_on = || options.wanted.is_none_or(|wanted| wanted()) || !takes_back;
         let mut entries = BTreeMap::new();
         for number in numbers {
@@ -106,7 +104,7 @@ impl Store {
             return Ok(Outcome::default());
         };
         let later = self.later(oldest, Memory::Counted, &goes_on)?;
-        let mut same = Same::of(&later);
+        let mut same = Equivalences::of(&later);
         let first = |id: Id| same.first(id);
         let entries: Vec<Entry> = entries
             .into_values()
@@ -143,15 +141,15 @@ impl Store {
         let dirs = selected
             .iter()
             .flat_map(|(dir, _)| before.get(dir).into_iter().chain(after.get(dir)));
-        self.reaches(dirs)?;
-        let others = others(&later, numbers, oldest, &self.undone()?);
+        self.check_depth(dirs)?;
+        let others = other_entries(&later, numbers, oldest, &self.undone()?);
         let others: Vec<Entry> = others
             .into_iter()
             .cloned()
             .map(|entry| entry.with_ids(first))
             .collect();
-        let later_kept = kept_by_later(&later, first);
-        let kept = self.kept_now(&entry, &survey, &later_kept, &same, &goes_on)?;
+        let later_kept = stored_by_later(&later, first);
+        let kept = self.stored_objects(&entry, &survey, &later_kept, &same, &goes_on)?;
         let check = Check {
             entry: &entry,
             survey: &survey,
@@ -165,7 +163,7 @@ impl Store {
             units: &units,
             parts: &parts,
         };
-        let custody = Custody::of(entries.iter().chain(later.iter().map(Arc::as_ref)), &same);
+        let custody = KnownStates::of(entries.iter().chain(later.iter().map(Arc::as_ref)), &same);
         let search = Search {
             units: &units,
             roots: &self.roots,
@@ -179,7 +177,7 @@ impl Store {
         let obstacles = search.obstacles(&selected, &cut, &others, &is_back)?;
         let hides = |place: &Place| options.hides.is_some_and(|hides| hides(place));
         let conflicts = check.conflicts(obstacles, &hides);
-        let left: Selected = selected
+        let left: SelectedNames = selected
             .iter()
             .filter(|(dir, name)| !check.is_back(*dir, name))
             .cloned()
@@ -201,7 +199,7 @@ impl Store {
         if options.dry_run || !outcome.conflicts.is_empty() && !can_be_forced {
             return Ok(outcome);
         }
-        // The last part makes an undo of the whole.
+        // The last part completes an undo of the whole.
         let [all, _] = select(&entry, places, &units, &[], &[]);
         let is_whole = all
             .iter()
@@ -212,7 +210,7 @@ impl Store {
             Kind::PartialUndo
         };
         let mut recorder = self.begin_as(lock, title, numbers.to_vec(), kind)?;
-        // Nothing is taken away that is not kept.
+        // Nothing is removed without being saved.
         recorder.keeping = Keeping {
             most_bytes: u64::MAX,
             ..Keeping::default()
@@ -223,7 +221,7 @@ impl Store {
             store: self,
             goes_on: &goes_on,
             changer: self.changer.as_deref().filter(|_| !options.freezes),
-            wanted: elsewhere(&entry, &survey, &selected),
+            wanted: missing_objects(&entry, &survey, &selected),
             later: later_kept,
             entry: &entry,
             survey: &survey,
@@ -249,7 +247,7 @@ impl Store {
             versions,
             ..
         } = undo;
-        let failed = done.and_then(|()| self.let_go(&entry, &back)).err();
+        let failed = done.and_then(|()| self.remove_links(&entry, &back)).err();
         let to_the_end = || {
             goes_on();
             true
@@ -287,7 +285,7 @@ impl Store {
         Ok(outcome)
     }
 
-    /// The entries that are newer.
+    /// Returns the newer entries.
     pub(super) fn later(
         &self,
         oldest: u64,
@@ -306,8 +304,11 @@ impl Store {
         Ok(later)
     }
 
-    /// The passes go no deeper.
-    fn reaches<'p>(&self, mut dirs: impl Iterator<Item = &'p Place>) -> Result<(), JournalError> {
+    /// Fails for directories that are too deep for the passes.
+    fn check_depth<'p>(
+        &self,
+        mut dirs: impl Iterator<Item = &'p Place>,
+    ) -> Result<(), JournalError> {
         let deep = dirs.find(|place| place.depth() > JOURNAL_DEPTH);
         deep.map_or(Ok(()), |place| {
             Err(JournalError::TooDeep {
@@ -316,16 +317,22 @@ impl Store {
         })
     }
 
-    /// What is there now. A directory that stands where one was left that is gone stands for it.
+    /// Surveys the current state. A new directory at the place of a removed one stands for it.
     fn survey(
         &self,
         entry: &Entry,
-        same: &mut Same,
+        same: &mut Equivalences,
         wanted: &dyn Fn() -> bool,
     ) -> Result<Survey, JournalError> {
         loop {
-            let survey = Survey::of(&self.roots, entry, &|id| same.first(id), Look::All, wanted)?;
-            // Behind each there may be more.
+            let survey = Survey::of(
+                &self.roots,
+                entry,
+                &|id| same.first(id),
+                SurveyGoal::All,
+                wanted,
+            )?;
+            // Each match may reveal further ones.
             let is_gone = |(_, gone): &&(Id, Id)| !survey.dirs.contains_key(gone);
             let Some((there, gone)) = survey.stand_ins.iter().find(is_gone) else {
                 return Ok(survey);
@@ -334,13 +341,13 @@ impl Store {
         }
     }
 
-    /// Objects of which only the store's link is known any more, as they are.
-    fn kept_now(
+    /// Returns the current state of objects of which only a link in the store is known.
+    fn stored_objects(
         &self,
         entry: &Entry,
         survey: &Survey,
-        later: &HashMap<Id, Vec<Kept>>,
-        same: &Same,
+        later: &HashMap<Id, Vec<StoredFile>>,
+        same: &Equivalences,
         wanted: &dyn Fn() -> bool,
     ) -> Result<HashMap<Id, Stat>, JournalError> {
         let mut found = HashMap::new();
@@ -374,7 +381,7 @@ impl Store {
         Ok(found)
     }
 
-    fn selected_changes(&self, entry: &Entry, selected: &Selected) -> Vec<(Place, Change)> {
+    fn selected_changes(&self, entry: &Entry, selected: &SelectedNames) -> Vec<(Place, Change)> {
         let mut part = entry.clone();
         for (dir, names) in &mut part.names {
             for (name, noted) in names {
@@ -383,15 +390,15 @@ impl Store {
                 }
             }
         }
-        let undone = restored(entry, selected);
+        let undone = restored_objects(entry, selected);
         for (_, old) in part.olds.iter_mut().filter(|(id, _)| !undone.contains(id)) {
             old.after = None;
         }
         part.changes(&self.root_ids)
     }
 
-    /// Lets go of links to what is in the tree again.
-    fn let_go(&self, entry: &Entry, back: &HashSet<Id>) -> Result<(), JournalError> {
+    /// Removes links to objects that exist in the tree again.
+    fn remove_links(&self, entry: &Entry, back: &HashSet<Id>) -> Result<(), JournalError> {
         let olds = back
             .iter()
             .filter_map(|id| entry.olds.get(id))
@@ -408,10 +415,10 @@ impl Store {
     }
 }
 
-/// Returns the links of later entries, and the copies of undos. A copy of another entry is of
-/// another version.
-fn kept_by_later(later: &[Arc<Entry>], first: impl Fn(Id) -> Id) -> HashMap<Id, Vec<Kept>> {
-    let mut by_object: HashMap<Id, Vec<Kept>> = HashMap::new();
+/// Returns the links saved by later entries, and the copies saved by undos. Copies of other entries
+/// hold other versions.
+fn stored_by_later(later: &[Arc<Entry>], first: impl Fn(Id) -> Id) -> HashMap<Id, Vec<StoredFile>> {
+    let mut by_object: HashMap<Id, Vec<StoredFile>> = HashMap::new();
     for entry in later {
         for old in entry.olds.values().filter(|old| !old.kept.is_empty()) {
             let kept = old
@@ -427,15 +434,16 @@ fn kept_by_later(later: &[Arc<Entry>], first: impl Fn(Id) -> Id) -> HashMap<Id, 
     by_object
 }
 
-/// Which objects are again what they were, so that older entries can be undone, too.
+/// Returns events that declare restored objects equal to their old versions, so that older entries
+/// can be undone, too.
 fn events_of_same(
     entry: &Entry,
-    selected: &Selected,
+    selected: &SelectedNames,
     undo: &Entry,
-    same: &Same,
+    same: &Equivalences,
     (remade, versions): (HashMap<Id, Id>, HashMap<Id, Stat>),
 ) -> Vec<Event> {
-    let undone = restored(entry, selected);
+    let undone = restored_objects(entry, selected);
     let mut now = versions;
     now.extend(undo.news.iter().map(|(id, stat)| (same.first(*id), *stat)));
     now.extend(
@@ -453,7 +461,7 @@ fn events_of_same(
     let olds = entry.olds.values().map(|old| {
         let is_content =
             undone.contains(&old.stat.id) || old.after.is_none_or(|after| !after.content);
-        // What undoing did not touch is as the entry left it.
+        // Objects that the undo did not touch are as the entry left them.
         (old.stat, old.after.map(|after| after.stat), is_content)
     });
     let news = entry.news.values().map(|new| (*new, None, true));
@@ -473,7 +481,7 @@ fn events_of_same(
     events
 }
 
-/// By name, the first of these entries that changed it: its number, and its start.
+/// Returns the first of these entries that changed each name: its number and start.
 fn first_changes(entries: &[Entry]) -> HashMap<(Id, Bytes), (u64, i64)> {
     let mut firsts = HashMap::new();
     for entry in entries {
@@ -489,8 +497,8 @@ fn first_changes(entries: &[Entry]) -> HashMap<(Id, Bytes), (u64, i64)> {
     firsts
 }
 
-/// What stood under the selected names, and does not now.
-fn elsewhere(entry: &Entry, survey: &Survey, selected: &Selected) -> HashSet<Id> {
+/// Returns the objects that had selected names and do not have them now.
+fn missing_objects(entry: &Entry, survey: &Survey, selected: &SelectedNames) -> HashSet<Id> {
     let wanted = selected.iter().filter_map(|(dir, name)| {
         let now = survey.names.get(&(*dir, name.clone())).copied().flatten();
         entry.names[dir][name]
@@ -500,12 +508,12 @@ fn elsewhere(entry: &Entry, survey: &Survey, selected: &Selected) -> HashSet<Id>
     wanted.collect()
 }
 
-/// Returns what others changed or made since, in the directories of what is undone.
+/// Returns files that others changed or made since, in the directories of the undone ones.
 fn others_since(
     entry: &Entry,
     survey: &Survey,
-    left: &Selected,
-    custody: &Custody<'_>,
+    left: &SelectedNames,
+    custody: &KnownStates<'_>,
     hides: &dyn Fn(&Place) -> bool,
 ) -> Vec<Place> {
     let dirs: BTreeSet<Id> = left.iter().map(|(dir, _)| *dir).collect();
@@ -526,17 +534,17 @@ fn others_since(
     others.filter(|place| !hides(place)).collect()
 }
 
-/// What stood under the selected names.
-fn restored(entry: &Entry, selected: &Selected) -> HashSet<Id> {
+/// Returns the objects that had the selected names.
+fn restored_objects(entry: &Entry, selected: &SelectedNames) -> HashSet<Id> {
     selected
         .iter()
         .filter_map(|(dir, name)| entry.names[dir][name].before)
         .collect()
 }
 
-/// Entries later than the oldest that is undone, that are not undone with it, and whose changes
-/// still stand.
-fn others<'e>(
+/// Returns entries that are later than the oldest undone one, are not undone with it, and are still
+/// in effect.
+fn other_entries<'e>(
     later: &'e [Arc<Entry>],
     numbers: &[u64],
     oldest: u64,

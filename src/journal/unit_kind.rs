@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::bytes::Bytes;
-use super::entry::Name;
+use super::entry::NameRecord;
 
 /// Suffixes of the files that belong to an `SQLite` database (<https://sqlite.org/tempfiles.html>).
 pub(super) const SQLITE_LOGS: [&[u8]; 3] = [b"-wal", b"-shm", b"-journal"];
@@ -50,7 +50,7 @@ impl UnitKind {
     }
 }
 
-/// Returns the name of the database that a log of `SQLite` belongs to.
+/// Returns the name of the database that an `SQLite` log belongs to.
 pub(super) fn sqlite_base(name: &[u8]) -> Option<&[u8]> {
     SQLITE_LOGS
         .iter()
@@ -58,8 +58,8 @@ pub(super) fn sqlite_base(name: &[u8]) -> Option<&[u8]> {
         .filter(|base| !base.is_empty())
 }
 
-/// The names that stood in a directory at the beginning or at the end of an entry.
-pub(super) fn noted_names(names: &BTreeMap<Bytes, Name>) -> impl Iterator<Item = &[u8]> {
+/// Returns the used names of a directory at the start or at the end of an entry.
+pub(super) fn noted_names(names: &BTreeMap<Bytes, NameRecord>) -> impl Iterator<Item = &[u8]> {
     names
         .iter()
         .filter(|(_, noted)| noted.before.or(noted.after).is_some())

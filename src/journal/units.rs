@@ -1,9 +1,10 @@
-//! Units: files that are consistent only together. An undo takes a unit whole or leaves it alone.
+//! Units: groups of files that are consistent only together. An undo reverts a unit as a whole or
+//! not at all.
 //!
-//! The names in a directory, now or in the entry, tell a unit: a git repository, a database, or an
-//! `SQLite` database with its logs. If anybody else changed a member since the call, also one that
-//! the call never touched, the unit is a conflict. Below `objects` of a git repository nothing is
-//! taken away: later commits may need it, and `git gc` removes what nothing needs.
+//! A unit is recognised by the current or recorded names in a directory: a git repository, a
+//! database, or an `SQLite` database with its logs. If somebody else changed a member since the
+//! call, even one that the call never touched, the unit is a conflict. Nothing below `objects` of a
+//! git repository is removed: later commits may need it, and `git gc` removes unreferenced objects.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::OsString;
@@ -17,12 +18,12 @@ use super::entry::{Entry, Place};
 use super::error::{JournalError, UNWANTED};
 use super::object::{self, Id, Stat, open_dir};
 use super::root::Root;
-use super::same::{Same, Selected};
+use super::same::{Equivalences, SelectedNames};
 use super::scan::Survey;
 use super::unit_kind::{SQLITE_LOGS, UnitKind, noted_names, sqlite_base};
 use crate::limits::JOURNAL_DEPTH;
 
-/// Members that a conflict names.
+/// Maximum number of members named in a conflict.
 const NAMED_MEMBERS: usize = 3;
 
 type Key = (Id, Bytes);
@@ -32,9 +33,9 @@ struct Unit {
     kind: UnitKind,
     /// The directory, or the main file of an `SQLite` database.
     place: Place,
-    /// The directory, or the one in which the files of an `SQLite` database lie.
+    /// The directory, or the one that contains the files of an `SQLite` database.
     dir: Id,
-    /// Changed names, all of which are selected if one is.
+    /// Changed names; they are selected together.
     keys: BTreeSet<Key>,
     /// Number and start of the first undone entry that changed it.
     first: (u64, i64),
@@ -44,15 +45,15 @@ struct Unit {
 pub(super) struct Units {
     all: Vec<Unit>,
     of: HashMap<Key, usize>,
-    /// Names below the objects of a git repository that stay as they are.
+    /// Names below the objects of a git repository, which stay.
     stays: HashSet<Key>,
     /// Repositories with such names.
     objects: BTreeSet<Place>,
-    /// Directories below objects that undoing would take away.
+    /// Directories below objects that an undo would remove.
     blocked: BTreeSet<Key>,
 }
 
-/// Places of directories: where they are, or were.
+/// Current or former places of directories.
 #[derive(Clone, Copy)]
 pub(super) struct Places<'a> {
     pub(super) survey: &'a Survey,
@@ -71,7 +72,7 @@ impl<'a> Places<'a> {
 }
 
 impl Place {
-    /// The last name; empty for a root.
+    /// Returns the last component; empty for a root.
     pub(super) fn name(&self) -> &[u8] {
         let path = &self.path.0;
         path.iter()
@@ -79,7 +80,7 @@ impl Place {
             .map_or(&path[..], |at| &path[at + 1..])
     }
 
-    /// The path from a directory; empty if it does not lie below it.
+    /// Returns the path relative to a directory; empty if it does not lie below it.
     fn below(&self, dir: &Self) -> &[u8] {
         if self == dir || !self.is_at_or_below(dir) {
             return &[];
@@ -90,8 +91,8 @@ impl Place {
 }
 
 impl Units {
-    /// `firsts` are the numbers and starts of the entries that changed a name first. With `splits`
-    /// no unit is kept together, and objects stay all the same.
+    /// Finds the units. `firsts` are the numbers and starts of the first entries that changed each
+    /// name. With `splits`, no unit is kept together, but git objects still stay.
     pub(super) fn of(
         entry: &Entry,
         places: Places<'_>,
@@ -180,7 +181,7 @@ impl Units {
         self.stays.contains(key)
     }
 
-    /// Names that are undone together with this one.
+    /// Returns the names that are undone together with this one.
     pub(super) fn together_with(&self, key: &Key) -> impl Iterator<Item = &Key> {
         self.of
             .get(key)
@@ -193,20 +194,20 @@ impl Units {
         self.of.get(key).map(|unit| &self.all[*unit].place)
     }
 
-    /// Repositories whose new objects stay although the entry is undone.
+    /// Returns repositories whose new objects stay although the entry is undone.
     pub(super) fn objects(&self) -> impl Iterator<Item = &Place> {
         self.objects.iter()
     }
 
-    fn selected(&self, selected: &Selected) -> impl Iterator<Item = &Unit> {
+    fn selected(&self, selected: &SelectedNames) -> impl Iterator<Item = &Unit> {
         self.all
             .iter()
             .filter(|unit| unit.keys.iter().any(|key| selected.contains(key)))
     }
 }
 
-/// Returns the unit that a directory is in: the innermost, or, if that is a database, the outermost
-/// database around it. A cluster of `PostgreSQL` has a `PG_VERSION` in each of its databases.
+/// Returns the unit of a directory: the innermost, or, if that is a database, the outermost
+/// database around it. A `PostgreSQL` cluster has a `PG_VERSION` in each of its databases.
 fn outermost(
     dirs: &BTreeMap<Place, (Id, UnitKind)>,
     place: &Place,
@@ -226,7 +227,7 @@ fn outermost(
     found
 }
 
-/// Returns the name of the `SQLite` database that a file is a part of.
+/// Returns the name of the `SQLite` database that a file belongs to.
 fn sqlite_unit<'n>(entry: &Entry, survey: &Survey, dir: Id, name: &'n [u8]) -> Option<&'n [u8]> {
     let base = sqlite_base(name).unwrap_or(name);
     let noted = entry.names.get(&dir)?;
@@ -245,17 +246,17 @@ fn sqlite_unit<'n>(entry: &Entry, survey: &Survey, dir: Id, name: &'n [u8]) -> O
         .then_some(base)
 }
 
-/// The state in which an entry found an object, and the one in which it left it.
-type Step = (Option<Stat>, Option<Stat>);
+/// State of an object before and after an entry.
+type ObjectTransition = (Option<Stat>, Option<Stat>);
 
-/// States in which entries found and left objects: other states are somebody else's work.
-pub(super) struct Custody<'a> {
-    same: &'a Same,
-    steps: HashMap<Id, Vec<Step>>,
+/// States in which entries found and left objects; all other states are changes by others.
+pub(super) struct KnownStates<'a> {
+    same: &'a Equivalences,
+    steps: HashMap<Id, Vec<ObjectTransition>>,
 }
 
-impl<'a> Custody<'a> {
-    pub(super) fn of<'e>(entries: impl Iterator<Item = &'e Entry>, same: &'a Same) -> Self {
+impl<'a> KnownStates<'a> {
+    pub(super) fn of<'e>(entries: impl Iterator<Item = &'e Entry>, same: &'a Equivalences) -> Self {
         let mut steps: HashMap<Id, Vec<_>> = HashMap::new();
         let first = |stat: Stat| Stat {
             id: same.first(stat.id),
@@ -276,7 +277,7 @@ impl<'a> Custody<'a> {
         Self { same, steps }
     }
 
-    /// Returns true if somebody else changed the object after this moment, before or after the
+    /// Returns true if somebody else changed the object after this time, before or after the
     /// entries changed it.
     pub(super) fn is_others(&self, now: &Stat, start: i64) -> bool {
         let steps = self.steps.get(&now.id).map_or(&[][..], Vec::as_slice);
@@ -287,7 +288,7 @@ impl<'a> Custody<'a> {
                     .iter()
                     .any(|(_, left)| left.as_ref().is_some_and(is_of))
         };
-        // An entry that has not ended may have a link to it.
+        // An unfinished entry may have a link to it.
         let is_held = steps
             .iter()
             .any(|(was, left)| left.is_none() && was.is_some_and(|was| self.is(&was, now)));
@@ -320,19 +321,19 @@ pub(super) struct Search<'a> {
     pub(super) units: &'a Units,
     pub(super) roots: &'a [Root],
     pub(super) entry: &'a Entry,
-    pub(super) same: &'a Same,
-    pub(super) custody: &'a Custody<'a>,
+    pub(super) same: &'a Equivalences,
+    pub(super) custody: &'a KnownStates<'a>,
     pub(super) wanted: &'a dyn Fn() -> bool,
     pub(super) root_ids: &'a [Id],
 }
 
 impl Search<'_> {
-    /// Returns by unit what is in the way, besides the changed names themselves: `cut` were left
-    /// out, `others` are later calls.
+    /// Returns the obstacles of each unit besides the changed names themselves. `cut` are excluded
+    /// names, `others` are later calls.
     pub(super) fn obstacles(
         &self,
-        selected: &Selected,
-        cut: &Selected,
+        selected: &SelectedNames,
+        cut: &SelectedNames,
         others: &[Entry],
         is_back: &dyn Fn(&Key) -> bool,
     ) -> Result<Obstacles, JournalError> {
@@ -348,7 +349,7 @@ impl Search<'_> {
                     ),
                 });
             }
-            // What a log of SQLite held may be in the database now.
+            // The content of an SQLite log may have moved into the database.
             if unit.kind == UnitKind::Sqlite || !unit.keys.iter().all(is_back) {
                 obstacles.extend(self.later_calls(unit, others));
                 let changed = self.changed(unit);
@@ -407,7 +408,7 @@ impl Search<'_> {
                         .into_iter()
                         .flatten()
                         .map(|dir| dir.join(name))
-                        .find(|place| unit.holds(place))
+                        .find(|place| unit.contains_member(place))
                 })?;
                 let why = format!(
                     "{} (call {}) changed {} later",
@@ -449,7 +450,7 @@ impl Search<'_> {
             return Ok(found);
         }
         let names = object::names(&dir)?;
-        let mut walk = Walk {
+        let mut walk = UnitWalk {
             search: self,
             unit,
             found,
@@ -466,7 +467,7 @@ impl Search<'_> {
         }))
     }
 
-    /// Opens a directory at a place; `None` if it is another one.
+    /// Opens the directory at a place; `None` if it is a different one.
     fn open(&self, place: &Place, id: Id) -> Result<Option<OwnedFd>, Errno> {
         let Some(mut dir) = object::handle(&self.roots[place.root].handle, "".as_ref())? else {
             return Ok(None);
@@ -482,14 +483,14 @@ impl Search<'_> {
 }
 
 /// Walk through the directory of a unit.
-struct Walk<'a> {
+struct UnitWalk<'a> {
     search: &'a Search<'a>,
     unit: &'a Unit,
     /// Members that somebody else changed.
     found: Vec<Place>,
 }
 
-impl Walk<'_> {
+impl UnitWalk<'_> {
     fn dir(
         &mut self,
         dir: BorrowedFd<'_>,
@@ -516,7 +517,7 @@ impl Walk<'_> {
                 }
                 continue;
             }
-            // Everything in a directory that the entry made is compared on its own.
+            // Content of a directory that the entry made is compared separately.
             if depth > JOURNAL_DEPTH
                 || unit.keys.contains(&key) && self.search.entry.is_new(stat.id)
             {
@@ -537,7 +538,7 @@ impl Walk<'_> {
             }
             let had = self.found.len();
             self.dir(inner.as_fd(), stat.id, &member, &inner_names, depth + 1)?;
-            // Commands of git that only read make `index.lock` beside `HEAD` for a moment.
+            // Read-only git commands briefly create `index.lock` beside `HEAD`.
             let is_locked_by_readers = inner_names.iter().any(|name| name == "HEAD");
             if self.found.len() == had
                 && !is_locked_by_readers
@@ -551,8 +552,8 @@ impl Walk<'_> {
 }
 
 impl Unit {
-    /// Returns true for a member's place.
-    fn holds(&self, place: &Place) -> bool {
+    /// Returns true if the place is a member's.
+    fn contains_member(&self, place: &Place) -> bool {
         if self.kind == UnitKind::Sqlite {
             let rest = place.path.0.strip_prefix(self.place.path.0.as_slice());
             let is_part = |rest: &[u8]| rest.is_empty() || SQLITE_LOGS.contains(&rest);
@@ -562,7 +563,7 @@ impl Unit {
         !(below.is_empty() || self.kind == UnitKind::Git && below.starts_with(b"objects/"))
     }
 
-    /// The name by which a member is told.
+    /// Returns the name of a member for messages.
     fn name_of(&self, place: &Place) -> String {
         let name = if self.kind == UnitKind::Sqlite {
             place.name()
@@ -573,20 +574,20 @@ impl Unit {
     }
 }
 
-/// Something that is in the way of undoing a unit.
+/// An obstacle to undoing a unit.
 #[derive(Debug)]
 struct Obstacle {
-    /// The member that it is about, which may be hidden from who asks.
+    /// Place of the member, which may be hidden from the caller.
     place: Option<Place>,
     why: String,
 }
 
-/// By the place of a unit.
+/// Obstacles by the place of a unit.
 #[derive(Debug, Default)]
 pub(super) struct Obstacles(BTreeMap<Place, Vec<Obstacle>>);
 
 impl Obstacles {
-    /// Adds what is in the way of one of the unit's names.
+    /// Adds an obstacle for one of the unit's names. Returns false if the name belongs to no unit.
     pub(super) fn add(&mut self, units: &Units, key: &Key, place: Place, why: &str) -> bool {
         let Some(unit) = units.of.get(key).map(|unit| &units.all[*unit]) else {
             return false;
@@ -602,8 +603,7 @@ impl Obstacles {
         true
     }
 
-    /// Returns a text for each unit with obstacles; members for which `hides` says yes are only
-    /// counted.
+    /// Returns a text for each unit with obstacles. Members that `hides` selects are only counted.
     pub(super) fn texts(
         self,
         units: &Units,

@@ -1,8 +1,8 @@
-//! What stood at a place before an entry, and what the entry left there: the two sides of a diff.
+//! Versions of an object before and after an entry: the two sides of a diff.
 //!
-//! Content is wherever it was kept last: in the copy that this entry or a later one made before it
-//! changed the object, or in the object itself, by a link of the store or in the tree, where it
-//! only grew since or did not change at all.
+//! Content comes from the most recent copy: one that this or a later entry made before it changed
+//! the object. If the object only grew since or did not change, content comes from the object
+//! itself, by a link in the store or in the tree.
 #![expect(
     clippy::disallowed_methods,
     reason = "everything starts at a handle of a root or of the store"
@@ -16,47 +16,47 @@ use rustix::fs::{Mode, OFlags, ResolveFlags, openat2, readlinkat};
 use rustix::io::Errno;
 
 use super::bytes::Bytes;
-use super::entry::{Entry, Name, Place, file_name};
+use super::entry::{Entry, NameRecord, Place, file_name};
 use super::error::JournalError;
 use super::log::Content;
 use super::memory::Memory;
 use super::object::{self, Id, Stat, stat_of};
-use super::same::Same;
+use super::same::Equivalences;
 use super::store::Store;
 
-/// What stood at a place.
+/// Version of an object at a place.
 #[derive(Debug)]
 pub enum Version {
     File {
-        /// To be read from its beginning to `size`; what is behind was added since.
+        /// Content up to `size`; later bytes were appended since.
         content: OwnedFd,
-        /// In bytes.
+        /// Size in bytes.
         size: u64,
-        /// With the kind, as stat(2) says it.
+        /// Mode with the file type, as in stat(2).
         mode: u32,
     },
-    /// A symbolic link to this.
+    /// Target of a symbolic link.
     Link(Bytes),
     Directory,
-    /// A pipe, a socket or a device.
+    /// A FIFO, a socket or a device.
     Special,
-    /// Its content was not kept, or somebody changed it since.
+    /// The content was not saved, or somebody changed it since.
     Unknown,
 }
 
-/// An entry, and those that came later.
+/// An entry and all later ones.
 #[derive(Debug)]
 pub struct Versions<'a> {
     store: &'a Store,
-    /// From the oldest.
+    /// Oldest first.
     entries: Vec<Arc<Entry>>,
-    same: Same,
+    same: Equivalences,
     before: HashMap<Place, Id>,
     after: HashMap<Place, Id>,
 }
 
 impl Store {
-    /// To look at what an entry changed.
+    /// Opens the versions of an entry's changes.
     pub fn versions(&self, number: u64) -> Result<Versions<'_>, JournalError> {
         self.versions_with(number, Memory::Free)
     }
@@ -68,8 +68,8 @@ impl Store {
     ) -> Result<Versions<'_>, JournalError> {
         let own = self.entry_with(number, memory)?;
         let later = self.later(number, memory, &|| true)?;
-        let same = Same::of(&later);
-        let dirs = |side: fn(&Name) -> Option<Id>| {
+        let same = Equivalences::of(&later);
+        let dirs = |side: fn(&NameRecord) -> Option<Id>| {
             own.places(&self.root_ids, side)
                 .into_iter()
                 .map(|(id, place)| (place, id))
@@ -97,26 +97,26 @@ impl Store {
 }
 
 impl Versions<'_> {
-    /// What stood there before the entry; `None` for nothing, or nothing that was noted. For a
-    /// place that was renamed it is the old one.
+    /// Returns the version before the entry; `None` if there was no recorded object. A renamed
+    /// object is found by its old place.
     pub fn before(&self, place: &Place) -> Result<Option<Version>, JournalError> {
         self.stat_before(place)
             .map(|stat| self.version(place, &stat, 0))
             .transpose()
     }
 
-    /// Whether something was noted of a place as it was called before.
+    /// Returns true if the place, by its old name, is recorded.
     pub(super) fn is_noted(&self, place: &Place) -> bool {
         self.noted(&self.before, place).is_some()
     }
 
-    /// The object that stood there.
+    /// Returns the object that was there before.
     pub(super) fn stat_before(&self, place: &Place) -> Option<Stat> {
         let id = self.noted(&self.before, place)?.before?;
         self.entries[0].olds.get(&id).map(|old| old.stat)
     }
 
-    /// What stood there when the entry ended.
+    /// Returns the version at the end of the entry.
     pub fn after(&self, place: &Place) -> Result<Option<Version>, JournalError> {
         let own = &self.entries[0];
         let Some(id) = self.noted(&self.after, place).and_then(|noted| noted.after) else {
@@ -133,7 +133,7 @@ impl Versions<'_> {
         self.version(place, &stat, 1).map(Some)
     }
 
-    fn noted(&self, dirs: &HashMap<Place, Id>, place: &Place) -> Option<&Name> {
+    fn noted(&self, dirs: &HashMap<Place, Id>, place: &Place) -> Option<&NameRecord> {
         let path = &place.path.0;
         let (above, name) = match path.iter().rposition(|byte| *byte == b'/') {
             Some(at) => (&path[..at], &path[at + 1..]),
@@ -146,7 +146,7 @@ impl Versions<'_> {
         self.entries[0].names.get(dir)?.get(name)
     }
 
-    /// What an object was before the entries from this one on.
+    /// Returns the version of an object before the entries from this one on.
     fn version(&self, place: &Place, was: &Stat, from: usize) -> Result<Version, JournalError> {
         if was.is_dir() {
             return Ok(Version::Directory);
@@ -202,10 +202,10 @@ impl Versions<'_> {
         })
     }
 
-    /// An object where the last entry that knows its name left it, or where it was before.
+    /// Opens an object where the last entry that knows its name left it, or at its place before.
     fn in_tree(&self, id: Id) -> Result<Option<OwnedFd>, Errno> {
         let place = self.entries.iter().rev().find_map(|entry| {
-            let named = |side: fn(&Name) -> Option<Id>| {
+            let named = |side: fn(&NameRecord) -> Option<Id>| {
                 let (dir, name, _) = entry
                     .all_names()
                     .find(|(.., noted)| side(noted) == Some(id))?;

@@ -7,10 +7,10 @@ use std::ops::Range;
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 
-/// Letters of other scripts, each before the Latin one that it looks like (Unicode Technical
+/// Pairs of a letter of another script and the Latin one that it looks like (Unicode Technical
 /// Standard 39, `confusables.txt`).
 const LETTERS: &str = "аaвbеeкkмmнhоoрpсcтtуyхxѕsіiјjһhԁdԛqԝwАAВBЕEКKМMНHОOРPСCТTУYХXЅSІIЈJԚQԜWαaοoνvρpΑAΒBΕEΖZΗHΙIΚKΜMΝNΟOΡPΤTΥYΧX";
-/// Names of characters that show nothing, or a gap.
+/// Names of invisible characters and spaces.
 const NAMES: [(char, &str); 18] = [
     ('\n', "line feed"),
     ('\r', "carriage return"),
@@ -32,29 +32,28 @@ const NAMES: [(char, &str); 18] = [
     ('\u{FEFF}', "zero width no-break space"),
 ];
 
-/// One form for all texts that look the same.
+/// Returns the same form for all texts that look the same.
 pub fn skeleton(text: &str) -> String {
-    Folded::new(text).text
+    FoldedText::new(text).text
 }
 
-/// Finds text that looks like `wanted`, and is not the same. `None` if there is none, or both are
-/// ASCII.
+/// Finds text that looks like `wanted`, but differs. `None` if there is none, or both are ASCII.
 pub fn find(text: &str, wanted: &str) -> Option<Range<usize>> {
     if wanted.is_ascii() && text.is_ascii() {
         return None;
     }
-    let (folded, wanted) = (Folded::new(text), skeleton(wanted));
+    let (folded, wanted) = (FoldedText::new(text), skeleton(wanted));
     let start = if wanted.is_empty() {
         None
     } else {
         memchr::memmem::find(folded.text.as_bytes(), wanted.as_bytes())
     }?;
-    // A character that stands for several ones may be cut.
+    // A character that expands to several ones may be split.
     let [start, end] = [start, start + wanted.len()].map(|at| folded.source_of(at));
     Some(text.floor_char_boundary(start)..text.ceil_char_boundary(end))
 }
 
-/// The ASCII character that a typographic one stands for.
+/// Returns the ASCII equivalent of a typographic character.
 pub fn plain(c: char) -> char {
     match c {
         '\u{2018}'..='\u{201B}' | '\u{2032}' | '\u{00B4}' => '\'',
@@ -65,15 +64,15 @@ pub fn plain(c: char) -> char {
     }
 }
 
-/// A text in that form, and where each part of it comes from.
-struct Folded {
+/// A folded text, with a mapping to its source.
+struct FoldedText {
     text: String,
-    /// Offsets in this text, and in its source, from which both go on at the same pace.
+    /// Pairs of offsets in this text and in its source, after which both advance equally.
     places: Vec<(usize, usize)>,
     source_len: usize,
 }
 
-impl Folded {
+impl FoldedText {
     fn new(source: &str) -> Self {
         let mut folded = Self {
             text: String::with_capacity(source.len()),
@@ -82,7 +81,7 @@ impl Folded {
         };
         let mut at = 0;
         while at < source.len() {
-            // The last one may be the base of a mark.
+            // The last ASCII character may be the base of a mark.
             let run = source[at..]
                 .bytes()
                 .take_while(u8::is_ascii)
@@ -107,7 +106,7 @@ impl Folded {
         folded
     }
 
-    /// Adds what stands for the source from there on.
+    /// Adds the folded form of the source at an offset.
     fn push(&mut self, at: usize, form: &str) {
         let now = self.text.len();
         if self
@@ -130,7 +129,7 @@ impl Folded {
     }
 }
 
-/// Parts of a text that are normalized each for itself, with their offsets.
+/// Splits a text into parts that are normalized independently, with their offsets.
 fn clusters(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -146,8 +145,8 @@ fn clusters(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Returns true if it belongs to the character before it: marks, and the vowels and last consonants
-/// of a Korean syllable.
+/// Returns true if the character belongs to the one before it: marks, and the vowels and final
+/// consonants of a Korean syllable.
 fn joins(c: char) -> bool {
     !c.is_ascii() && (is_combining_mark(c) || matches!(c, '\u{1160}'..='\u{11FF}'))
 }
@@ -157,7 +156,7 @@ fn is_invisible(c: char) -> bool {
         | '\u{2060}'..='\u{2064}' | '\u{2066}'..='\u{2069}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}')
 }
 
-/// Ideographs and Korean syllables, which are most of a text in them and have one form.
+/// Returns true for ideographs and Korean syllables, which are frequent and have only one form.
 fn is_plain_letter(c: char) -> bool {
     matches!(c, '\u{4E00}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}')
 }
@@ -184,7 +183,7 @@ pub struct Divergence {
 }
 
 impl Divergence {
-    /// `None` if both are the same.
+    /// Compares two texts; `None` if they are equal.
     pub fn of(found: &str, given: &str) -> Option<Self> {
         let (mut ours, mut theirs) = (clusters(found), clusters(given));
         loop {
@@ -205,12 +204,12 @@ impl Divergence {
         }
     }
 
-    /// Returns true for an invisible character.
+    /// Returns true if the difference may be invisible.
     pub fn is_deceptive(&self) -> bool {
         !(self.found.is_ascii() && self.given.is_ascii())
     }
 
-    /// Formats `U+2019 (’) where oldText has U+0027 (')`.
+    /// Formats the difference like `U+2019 (’) where oldText has U+0027 (')`.
     pub fn words(&self, given_by: &str) -> String {
         format!(
             "{} where {given_by} has {}",
@@ -220,7 +219,7 @@ impl Divergence {
     }
 }
 
-/// A character by its code points.
+/// A character, displayed by its code points.
 struct CharacterNames<'a>(&'a str);
 
 impl fmt::Display for CharacterNames<'_> {
@@ -260,7 +259,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn texts_that_look_alike_have_one_skeleton() {
+    fn lookalike_texts_have_same_skeleton() {
         for (one, other) in [
             ("it’s “good” — now", "it's \"good\" - now"),
             ("caf\u{65}\u{301}", "caf\u{e9}"),
@@ -277,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn alike_text_is_found_at_its_place() {
+    fn lookalike_text_is_found_with_range() {
         let text = "漢字: “go\u{200B}od” é, e\u{301}x";
         let found = |wanted: &str| find(text, wanted).map(|range| &text[range]);
         assert_eq!(found("\"good\""), Some("“go\u{200B}od”"));
@@ -285,7 +284,7 @@ mod tests {
         assert_eq!(found("字: \""), Some("字: “"));
         assert_eq!([found("bad"), found("\u{200B}")], [None; 2]);
         assert_eq!(find("good", "'good'"), None);
-        // A small tilde stands for a space and a mark.
+        // A small tilde folds to a space and a mark.
         assert_eq!(find("x\u{2DC}", "x "), Some(0..3));
     }
 

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-/// Rows in columns, two blanks apart. Those in `right` stand at the right, as numbers do.
+/// Formats rows in columns, two blanks apart. Columns in `right` are aligned to the right, like
+/// numbers.
 pub fn columns<const N: usize>(rows: &[[String; N]], right: &Range<usize>) -> String {
     let widths: [usize; N] = std::array::from_fn(|column| {
         rows.iter()

@@ -1,13 +1,13 @@
-//! Numbers of things, and times, as people read them.
+//! Readable counts and durations.
 
 use std::time::Duration;
 
-/// `1 call`, `2 calls`: the number with the word for one, or the one for several.
+/// Formats `1 call`, `2 calls`: the number with the singular or the plural.
 pub fn counted(count: u64, one: &str, several: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { several })
 }
 
-/// A time in the unit that suits it: `4.2 ms`, `350 ms`, `1.2 s`, `12 min`.
+/// Formats a duration in a suitable unit: `4.2 ms`, `350 ms`, `1.2 s`, `12 min`.
 pub fn duration(time: Duration) -> String {
     match time.as_micros() {
         0..100_000 => format!("{:.1} ms", time.as_secs_f64() * 1e3),
@@ -22,7 +22,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_is_not_several() {
+    fn counted_uses_singular_for_one() {
         assert_eq!(
             [0, 1, 2].map(|count| counted(count, "call", "calls")),
             ["0 calls", "1 call", "2 calls"]
@@ -30,7 +30,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_has_the_unit_that_suits_it() {
+    fn duration_uses_suitable_unit() {
         let times = [
             0,
             4_230,

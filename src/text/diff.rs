@@ -1,7 +1,7 @@
-//! Unified diffs, as `diff -u` writes them and `patch` reads them.
+//! Unified diffs, as written by `diff -u` and read by `patch`.
 //!
-//! Lines are compared with their endings, so a changed line ending is a changed line, and CRs reach
-//! the output.
+//! Lines are compared with their endings, so a changed line ending is a changed line, and CRs
+//! appear in the output.
 
 use super::lines;
 use crate::limits::MAX_DIFF_BYTES;
@@ -9,20 +9,21 @@ use similar::{Algorithm, DiffOp, capture_diff_slices_deadline, group_diff_ops};
 use std::fmt::Write as _;
 use std::time::Instant;
 
-/// Unchanged lines shown around a change.
+/// Number of unchanged lines shown around a change.
 const CONTEXT_LINES: usize = 3;
 
-/// The difference between two texts: `--- path`, `+++ path`, then hunks. Empty when there is none.
+/// Returns the difference between two texts: `--- path`, `+++ path`, then hunks. Empty if they are
+/// equal.
 ///
-/// Both headers carry the same path. With a `deadline` that passes, the result is still right but
-/// may be longer than needed. Equal beginnings and ends are set aside first, so a small change in a
+/// Both headers carry the same path. If the `deadline` passes, the result is still correct but may
+/// be longer than necessary. Equal beginnings and ends are skipped first, so a small change in a
 /// large text is cheap.
 pub fn unified(path: &str, old: &str, new: &str, deadline: Option<Instant>) -> String {
     let mut out = String::new();
     if old == new {
         return out;
     }
-    let common = Common::of(old.as_bytes(), new.as_bytes());
+    let common = CommonEnds::of(old.as_bytes(), new.as_bytes());
     let old_lines = to_lines(&old[common.from..old.len() - common.tail]);
     let new_lines = to_lines(&new[common.from..new.len() - common.tail]);
     let ops = capture_diff_slices_deadline(Algorithm::Myers, &old_lines, &new_lines, deadline);
@@ -46,21 +47,20 @@ pub fn unified(path: &str, old: &str, new: &str, deadline: Option<Instant>) -> S
     out
 }
 
-/// What both texts have at the beginning and at the end, in whole lines, less the context a hunk
-/// may show.
-struct Common {
-    /// Bytes at the beginning that are left out.
+/// Common beginning and end of both texts, in whole lines, without the context of a hunk.
+struct CommonEnds {
+    /// Bytes skipped at the beginning.
     from: usize,
-    /// Bytes at the end that are left out.
+    /// Bytes skipped at the end.
     tail: usize,
-    /// Lines in the left-out beginning.
+    /// Lines in the skipped beginning.
     lines_before: usize,
 }
 
-/// Lines of both texts that [`unified`] compares, beside those that are equal at their beginnings
+/// Returns the number of lines of both texts that [`unified`] compares, without equal beginnings
 /// and ends.
 pub fn compared_lines(old: &str, new: &str) -> usize {
-    let common = Common::of(old.as_bytes(), new.as_bytes());
+    let common = CommonEnds::of(old.as_bytes(), new.as_bytes());
     let lines = |text: &str| {
         memchr::memchr_iter(
             b'\n',
@@ -71,7 +71,7 @@ pub fn compared_lines(old: &str, new: &str) -> usize {
     lines(old) + lines(new)
 }
 
-impl Common {
+impl CommonEnds {
     fn of(old: &[u8], new: &[u8]) -> Self {
         let same = common_prefix(old, new);
         let mut from = lines::line_start(old, same);
@@ -80,8 +80,8 @@ impl Common {
         }
         let rest = old.len().min(new.len()) - same;
         let same_end = common_suffix(&old[old.len() - rest..], &new[new.len() - rest..]);
-        // The tail begins at the first line that lies in the equal end as a whole, and is kept for
-        // the context.
+        // The tail begins at the first line that lies completely in the equal end, after the
+        // context lines.
         let mut start = old.len() - same_end;
         if start > 0 && same_end > 0 {
             start = lines::line_end(old, start - 1);
@@ -97,7 +97,8 @@ impl Common {
     }
 }
 
-/// Length of the equal beginning; compares blocks first, which the compiler turns into `memcmp`.
+/// Returns the length of the equal beginning. Blocks are compared first, which the compiler turns
+/// into `memcmp`.
 fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     const BLOCK: usize = 4096;
     let blocks = a
@@ -138,8 +139,7 @@ fn write_hunk(out: &mut String, group: &[DiffOp], old: &[&str], new: &[&str], be
     };
     let range = |start: usize, end: usize| {
         let (count, start) = (end - start, start + before);
-        // POSIX diff -u: the count is left out when it is 1, and an empty range names the line
-        // before it.
+        // POSIX diff -u: a count of 1 is omitted, and an empty range names the line before it.
         match count {
             0 => format!("{start},0"),
             1 => format!("{}", start + 1),
@@ -169,7 +169,7 @@ fn write_lines(out: &mut String, sign: char, lines: &[&str]) {
         }
         out.push(sign);
         if line.len() > MAX_DIFF_BYTES {
-            // One line may be all of a file of a gigabyte.
+            // A single line may be a whole file of a gigabyte.
             out.push_str(&line[..line.floor_char_boundary(MAX_DIFF_BYTES)]);
             out.push('\n');
             return;
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_diff_without_end_is_cut_off() {
+    fn oversized_diff_is_truncated() {
         let long = ["x\n".repeat(MAX_DIFF_BYTES), "x".repeat(3 * MAX_DIFF_BYTES)];
         for new in long {
             let diff = unified("f", "a\n", &new, None);
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_of_files_and_line_endings_are_exact() {
+    fn diff_shows_missing_newline_and_crlf() {
         assert_eq!(
             unified("f", "a\nb", "a\nb\n", None),
             "--- f\n+++ f\n@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+b\n"
@@ -231,7 +231,7 @@ mod tests {
         );
     }
 
-    /// A reader of unified diffs that trusts only the format.
+    /// Applies a unified diff, strictly by the format.
     fn patch(old: &str, diff: &str) -> String {
         let old: Vec<&str> = old.split_inclusive('\n').collect();
         let (mut out, mut at) = (String::new(), 0);
@@ -276,7 +276,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_patch_of_the_old_text_gives_the_new_one(
+        fn applied_diff_gives_new_text(
             old in proptest::collection::vec("[ab]{0,2}\r?\n", 0..30), tail in "[ab]?",
             cut in 0..30_usize, gone in 0..6_usize, put in proptest::collection::vec("[ab]{0,2}\n?", 0..4),
         ) {

@@ -1,99 +1,99 @@
-//! Bytes to text and back, without losing a byte.
+//! Lossless conversion between bytes and text.
 //!
 //! A file is UTF-8, UTF-16 with a byte order mark, a known 8-bit (or East Asian multi-byte)
-//! encoding, or no text. An encoding that was guessed counts only when encoding the decoded text
-//! gives the same bytes again.
+//! encoding, or not text. A guessed encoding is accepted only if re-encoding the text gives the
+//! same bytes.
 
 use crate::limits;
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{UTF_8, UTF_16BE, UTF_16LE};
 
-/// The byte order mark of UTF-8, which is no part of the first line.
+/// Byte order mark of UTF-8, which is not part of the first line.
 pub const UTF8_BOM: &[u8] = &[0xEF, 0xBB, 0xBF];
 const UTF16LE_BOM: &[u8] = &[0xFF, 0xFE];
 const UTF16BE_BOM: &[u8] = &[0xFE, 0xFF];
 
-/// The labels an error names when a label is unknown.
+/// Labels listed in the error for an unknown label.
 const COMMON_LABELS: &str = "utf-8, utf-16le, utf-16be, windows-1252, iso-8859-2, windows-1251, shift_jis, euc-jp, gb18030, big5, euc-kr";
 
-/// How the text of a file is written as bytes.
+/// Encoding of a file's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Encoding(&'static encoding_rs::Encoding);
 
 impl Encoding {
     /// UTF-8, with or without a byte order mark.
     pub const UTF_8: Self = Self(UTF_8);
-    /// UTF-16, low byte first.
+    /// UTF-16, little endian.
     pub const UTF_16LE: Self = Self(UTF_16LE);
-    /// UTF-16, high byte first.
+    /// UTF-16, big endian.
     pub const UTF_16BE: Self = Self(UTF_16BE);
 
-    /// The name in the WHATWG Encoding Standard, such as `windows-1252`.
+    /// Returns the name in the WHATWG Encoding Standard, such as `windows-1252`.
     pub fn name(self) -> &'static str {
         self.0.name()
     }
 
-    /// Whether text in this encoding is stored as UTF-8, so that no conversion is needed.
+    /// Returns true if the encoding is UTF-8, so that no conversion is needed.
     pub fn is_utf8(self) -> bool {
         self.0 == UTF_8
     }
 }
 
-/// A file's text and what is needed to write it back.
+/// Text of a file, with the data needed to write it back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decoded {
-    /// The text, without the byte order mark.
+    /// Text without the byte order mark.
     pub text: String,
-    /// The encoding the bytes were in.
+    /// Encoding of the bytes.
     pub encoding: Encoding,
-    /// Whether the bytes began with a byte order mark.
+    /// `true` if the bytes began with a byte order mark.
     pub had_bom: bool,
 }
 
-/// Why bytes are no text, or text cannot become bytes.
+/// Error of decoding or encoding.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EncodingError {
-    /// The bytes hold NULs where text has none.
+    /// The bytes contain NULs, unlike text.
     #[error("the content is binary: byte {offset} is NUL")]
     Binary {
-        /// Bytes before the first NUL.
+        /// Offset of the first NUL.
         offset: usize,
     },
-    /// The bytes fit neither Unicode nor an encoding that would give them back unchanged.
+    /// The bytes are neither Unicode nor in an encoding that reproduces them.
     #[error(
         "the content is not text in a known encoding: byte {offset} (line {line}) is not valid {encoding}"
     )]
     Undecodable {
-        /// Bytes before the first one that does not fit.
+        /// Offset of the first invalid byte.
         offset: usize,
-        /// Line of that byte, counted from 1.
+        /// Line of that byte, from 1.
         line: usize,
-        /// The encoding that was tried last.
+        /// Encoding tried last.
         encoding: &'static str,
     },
-    /// Decoding and encoding would not give the same bytes, so other bytes would change as well.
+    /// Re-encoding would give different bytes, so bytes outside of the edit would change too.
     #[error("the content cannot be written back unchanged as {encoding}, its likely encoding")]
     NotReversible { encoding: &'static str },
-    /// A character that the encoding has no bytes for.
+    /// The encoding lacks a character.
     #[error("the character {character:?} (U+{:04X}) on line {line} does not exist in {encoding}", u32::from(*character))]
     Unmappable {
         character: char,
-        /// Its line in the text, counted from 1.
+        /// Line in the text, from 1.
         line: usize,
         encoding: &'static str,
     },
-    /// No encoding has this label.
+    /// The label is unknown.
     #[error(
         "unknown encoding `{label}`: known ones are {COMMON_LABELS} and the other labels of the WHATWG Encoding Standard"
     )]
     UnknownLabel {
-        /// What was asked for.
+        /// Requested label.
         label: String,
     },
 }
 
 impl EncodingError {
-    /// What to do next.
+    /// Returns a hint.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Binary { .. } => {
@@ -110,20 +110,20 @@ impl EncodingError {
     }
 }
 
-/// Looks an encoding up by any label of the WHATWG Encoding Standard, such as `latin1`, `UTF-16` or
+/// Returns the encoding with a label of the WHATWG Encoding Standard, such as `latin1`, `UTF-16` or
 /// `cp1251`.
 pub fn by_name(label: &str) -> Result<Encoding, EncodingError> {
     match encoding_rs::Encoding::for_label(label.as_bytes()) {
         // The standard's "replacement" stands for encodings it refuses to decode.
         Some(found) if found != encoding_rs::REPLACEMENT => Ok(Encoding(found)),
-        // The label is a client's own word, which may be megabytes.
+        // The label comes from a client, and may be megabytes long.
         _ => Err(EncodingError::UnknownLabel {
             label: label.chars().take(40).collect(),
         }),
     }
 }
 
-/// Whether `bytes` look binary: a NUL near the beginning and no UTF-16 byte order mark.
+/// Returns true if `bytes` look binary: a NUL near the beginning and no UTF-16 byte order mark.
 pub fn is_binary(bytes: &[u8]) -> bool {
     first_nul(bytes).is_some() && !is_utf16(bytes)
 }
@@ -132,16 +132,16 @@ fn first_nul(bytes: &[u8]) -> Option<usize> {
     memchr::memchr(0, &bytes[..bytes.len().min(limits::BINARY_SNIFF_BYTES)])
 }
 
-/// Whether `bytes` begin with a byte order mark of UTF-16.
+/// Returns true if `bytes` begin with a byte order mark of UTF-16.
 pub fn is_utf16(bytes: &[u8]) -> bool {
     bytes.starts_with(UTF16LE_BOM) || bytes.starts_with(UTF16BE_BOM)
 }
 
-/// Turns a file's bytes into text.
+/// Decodes a file.
 ///
-/// With `forced`, a WHATWG label, that encoding is taken and nothing is guessed (a byte order mark
-/// that fits it is still taken off). Without it a byte order mark decides, then valid UTF-8, then a
-/// guess that must be reversible.
+/// With `forced`, a WHATWG label, that encoding is used without guessing (a matching byte order
+/// mark is still removed). Otherwise a byte order mark decides, then valid UTF-8, then a guess that
+/// must be reversible.
 pub fn detect_and_decode(bytes: Vec<u8>, forced: Option<&str>) -> Result<Decoded, EncodingError> {
     if let Some(label) = forced {
         return decode_as(bytes, by_name(label)?);
@@ -258,7 +258,7 @@ fn undecodable(bytes: &[u8], offset: usize, encoding: Encoding) -> EncodingError
 }
 
 fn guess(bytes: &[u8], fault: usize) -> Result<Decoded, EncodingError> {
-    // Damaged UTF-8 is not an 8-bit text: by chance, 8-bit text seldom holds well-formed sequences.
+    // Damaged UTF-8 is not 8-bit text, which rarely contains well-formed sequences by chance.
     let (mut good, mut bad) = (0_usize, 0_usize);
     for chunk in bytes.utf8_chunks() {
         good += chunk.valid().chars().filter(|c| !c.is_ascii()).count();
@@ -294,9 +294,9 @@ fn reversible(bytes: &[u8], encoding: Encoding) -> Result<Decoded, EncodingError
     })
 }
 
-/// Turns text into bytes, with a byte order mark when `bom` is set and the encoding has one.
+/// Encodes text, with a byte order mark if `bom` is set and the encoding has one.
 ///
-/// Fails with [`EncodingError::Unmappable`] when the encoding lacks a character.
+/// Fails with [`EncodingError::Unmappable`] if the encoding lacks a character.
 pub fn encode(text: &str, encoding: Encoding, bom: bool) -> Result<Vec<u8>, EncodingError> {
     if encoding.is_utf8() {
         let mut bytes = Vec::with_capacity(text.len() + UTF8_BOM.len());

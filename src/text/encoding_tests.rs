@@ -11,7 +11,7 @@ fn decoded(bytes: &[u8]) -> (String, &'static str, bool) {
 }
 
 #[test]
-fn unicode_is_told_by_its_mark_or_by_being_valid() {
+fn unicode_is_detected_by_bom_or_validity() {
     let text = |s: &str| s.to_owned();
     assert_eq!(decoded(b""), (text(""), "UTF-8", false));
     assert_eq!(decoded("é€😀".as_bytes()), (text("é€😀"), "UTF-8", false));
@@ -27,7 +27,7 @@ fn unicode_is_told_by_its_mark_or_by_being_valid() {
 }
 
 #[test]
-fn eight_bit_text_is_guessed_and_comes_back_unchanged() {
+fn guessed_eight_bit_encoding_round_trips() {
     let french = encoding_rs::WINDOWS_1252
         .encode("Où est l'été ? À côté du château, déjà vu — là-bas.\n")
         .0;
@@ -43,7 +43,7 @@ fn eight_bit_text_is_guessed_and_comes_back_unchanged() {
 }
 
 #[test]
-fn binary_and_damaged_text_are_refused_with_the_place() {
+fn decode_error_reports_offset_and_line() {
     let refusal = |bytes: &[u8]| {
         detect_and_decode(bytes.to_vec(), None)
             .unwrap_err()
@@ -77,7 +77,7 @@ fn binary_and_damaged_text_are_refused_with_the_place() {
 }
 
 #[test]
-fn a_nul_is_binary_only_near_the_beginning_and_without_a_mark() {
+fn nul_near_start_without_bom_is_binary() {
     let mut late = vec![b'a'; limits::BINARY_SNIFF_BYTES];
     late.push(0);
     assert_eq!(
@@ -92,7 +92,7 @@ fn a_nul_is_binary_only_near_the_beginning_and_without_a_mark() {
 }
 
 #[test]
-fn labels_are_those_of_the_standard() {
+fn encoding_labels_follow_whatwg_standard() {
     assert_eq!(by_name("latin1").map(Encoding::name), Ok("windows-1252"));
     assert_eq!(by_name(" UTF8 ").map(Encoding::name), Ok("UTF-8"));
     let unknown = by_name("utf-9").unwrap_err();
@@ -116,7 +116,7 @@ fn labels_are_those_of_the_standard() {
 }
 
 #[test]
-fn a_character_the_encoding_lacks_is_named_with_its_line() {
+fn unmappable_character_is_reported_with_line() {
     let encoding = by_name("windows-1252").expect("known");
     assert_eq!(
         encode("a\nb\nc→", encoding, false).unwrap_err().to_string(),
@@ -126,7 +126,7 @@ fn a_character_the_encoding_lacks_is_named_with_its_line() {
 
 proptest! {
     #[test]
-    fn whatever_is_decoded_comes_back_unchanged(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+    fn decoded_bytes_round_trip(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         if let Ok(found) = detect_and_decode(bytes.clone(), None) {
             prop_assert_eq!(encode(&found.text, found.encoding, found.had_bom), Ok(bytes));
         }

@@ -1,11 +1,12 @@
-//! Names and bytes as text. A file name is any bytes but `/` and NUL; a reply is lines of UTF-8.
+//! File names and bytes as text. A file name is any bytes but `/` and NUL; a reply is lines of
+//! UTF-8.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Bytes as hexadecimal digits, in lower case.
+/// Formats bytes as lowercase hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(
         String::with_capacity(2 * bytes.len()),
@@ -17,15 +18,15 @@ pub fn hex(bytes: &[u8]) -> String {
     )
 }
 
-/// A path or name for a listing: itself when that is safe to show, else in the `$'...'` quotes of
-/// ksh and bash.
+/// Returns a path or name for a listing: unchanged if it is safe to show, otherwise in the `$'...'`
+/// quotes of ksh and bash.
 ///
-/// Escapes bytes that are not UTF-8, controls (line feed and ESC among them), and line and
-/// paragraph separators. Escapes characters that turn the direction of writing, and those that show
-/// nothing. In quotes a backslash and a quote are escaped too, and a name that begins with `$'` is
-/// always quoted, so no two names look the same. Quoted names work as they are in bash.
+/// Escapes invalid UTF-8, control characters (such as line feed and ESC), line and paragraph
+/// separators, bidirectional controls and invisible characters. In quotes, backslashes and quotes
+/// are escaped too, and a name that begins with `$'` is always quoted. So no two names look the
+/// same. Quoted names can be pasted into bash.
 pub fn show(name: &[u8]) -> Cow<'_, str> {
-    // Nearly all names; one look at each byte, without branches.
+    // Fast path for nearly all names: one check per byte, without branches.
     if name
         .iter()
         .fold(true, |safe, byte| safe & matches!(byte, b' '..=b'~'))
@@ -39,12 +40,12 @@ pub fn show(name: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// [`show`] for a path.
+/// Returns [`show`] of a path.
 pub fn show_path(path: &Path) -> Cow<'_, str> {
     show(path.as_os_str().as_bytes())
 }
 
-/// Returns true if a character may do something to a terminal, or to how its neighbours are shown.
+/// Returns true if a character may act on a terminal, or change the display of its neighbours.
 pub fn is_active(c: char) -> bool {
     c.is_control()
         || matches!(
@@ -54,14 +55,14 @@ pub fn is_active(c: char) -> bool {
         || matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Returns true if a character is active, or shows nothing: two names that differ in it look the
+/// Returns true if a character is active or invisible, so that two different names could look the
 /// same.
 pub fn is_unsafe(c: char) -> bool {
     is_active(c) || is_invisible(c)
 }
 
-/// `Default_Ignorable_Code_Point` of Unicode and interlinear annotations, but for the variation
-/// selectors of emoji and ideographs.
+/// Returns true for `Default_Ignorable_Code_Point` of Unicode and interlinear annotations, except
+/// for the variation selectors of emoji and ideographs.
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{AD}' | '\u{34F}' | '\u{115F}'..='\u{1160}' | '\u{17B4}'..='\u{17B5}' | '\u{180B}'..='\u{180F}')
         || matches!(c, '\u{200B}'..='\u{200F}' | '\u{2060}'..='\u{206F}' | '\u{3164}' | '\u{FFA0}')
@@ -69,8 +70,7 @@ fn is_invisible(c: char) -> bool {
         || matches!(c, '\u{E0000}'..='\u{E00FF}' | '\u{E01F0}'..='\u{E0FFF}')
 }
 
-/// Text of several lines, in which unsafe characters but tabs and line feeds are escaped as JSON
-/// has it. JSON stays the same value.
+/// Escapes unsafe characters except tabs and line feeds with JSON escapes. JSON keeps its value.
 pub fn harmless(text: &str) -> Cow<'_, str> {
     let is_bad = |c: char| is_unsafe(c) && !matches!(c, '\n' | '\t');
     if !text.contains(is_bad) {
@@ -102,7 +102,7 @@ fn quote(name: &[u8]) -> String {
                 '\r' => out.push_str("\\r"),
                 '\t' => out.push_str("\\t"),
                 '\\' | '\'' => out.extend(['\\', c]),
-                // Three octal digits end by themselves; `\x` would swallow a digit that follows in
+                // Three octal digits are self-delimiting; `\x` would consume a following digit in
                 // some shells.
                 c if c.is_ascii() && is_unsafe(c) => octal(&mut out, c as u8),
                 c if is_unsafe(c) => {
@@ -126,8 +126,8 @@ fn octal(out: &mut String, byte: u8) {
     let _ = write!(out, "\\{byte:03o}");
 }
 
-/// The `file://` URI of an absolute path: every byte but `/` and the unreserved characters of RFC
-/// 3986 is percent-encoded.
+/// Returns the `file://` URI of an absolute path: every byte but `/` and the unreserved characters
+/// of RFC 3986 is percent-encoded.
 pub fn file_uri(path: &[u8]) -> String {
     let mut out = String::with_capacity(path.len() + 16);
     out.push_str("file://");
@@ -150,14 +150,14 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn safe_names_are_shown_as_they_are() {
+    fn safe_names_are_unchanged() {
         for name in ["a b.txt", "-rf", "naïve—😀", "back\\slash", "it's", "$x"] {
             assert_eq!(show(name.as_bytes()), name);
         }
     }
 
     #[test]
-    fn unsafe_names_are_quoted_once() {
+    fn unsafe_names_are_quoted() {
         let cases: &[(&[u8], &str)] = &[
             (b"a\nb", r"$'a\nb'"),
             (b"a\\nb\n", r"$'a\\nb\n'"),
@@ -199,7 +199,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn shown_names_differ_and_stay_on_a_line(
+        fn shown_names_are_distinct_single_lines(
             a in proptest::collection::vec(prop_oneof![any::<u8>(), Just(b'\\'), Just(b'\n'), Just(b'n'), Just(b'\'')], 0..6),
             b in proptest::collection::vec(prop_oneof![any::<u8>(), Just(b'\\'), Just(b'\n'), Just(b'n'), Just(b'\'')], 0..6),
         ) {

@@ -1,11 +1,11 @@
-//! A program's output, shorter and nothing lost: the last state of lines that it wrote over, no
-//! colours, and of lines that count evenly the first and the last.
+//! Shortens the output of programs without losing information. Keeps the final state of overwritten
+//! lines, and the first and last of evenly counting lines. Removes colours.
 //!
-//! A terminal would show the same states ([ECMA-48] 8.3 for the sequences), but for columns: what
-//! begins a line again replaces all of it. Lines are like each other if the same texts stand
-//! between their numbers (runs of ASCII digits), and each number goes on by the same step, which
-//! may be 0. So every line of such a run follows from the first, the last and the count, and a line
-//! that says anything else is always shown.
+//! A terminal would show the same states ([ECMA-48] 8.3 for the sequences), except for columns. A
+//! line that is begun again is replaced as a whole. Lines are alike if they have the same texts
+//! between their numbers (runs of ASCII digits). Each number must advance by a constant step, which
+//! may be 0. So every line of such a run follows from the first, the last and the count. Any other
+//! line is always shown.
 //!
 //! [ECMA-48]: https://ecma-international.org/publications-and-standards/standards/ecma-48/
 
@@ -15,8 +15,8 @@ use crate::limits::{MIN_FOLDED_BYTES, TERMINAL_ROWS};
 
 const ESCAPE: u8 = 0x1b;
 
-/// `bytes` folded, or the same if that saves less than [`MIN_FOLDED_BYTES`]. They begin with line
-/// `first_line` of what the marks count.
+/// Folds `bytes`, or returns them unchanged if that saves less than [`MIN_FOLDED_BYTES`].
+/// `first_line` is the number of their first line for the marks.
 pub fn fold(bytes: &[u8], first_line: usize) -> Vec<u8> {
     let rows = rows(bytes, first_line);
     let mut folded = Vec::new();
@@ -27,7 +27,7 @@ pub fn fold(bytes: &[u8], first_line: usize) -> Vec<u8> {
         next = run.end - 1;
     }
     put(&mut folded, &rows[next..]);
-    // There is no newline behind the last.
+    // The last line has no newline.
     folded.pop();
     if folded.len() + MIN_FOLDED_BYTES > bytes.len() {
         bytes.to_vec()
@@ -43,7 +43,7 @@ fn put(folded: &mut Vec<u8>, rows: &[Row]) {
     }
 }
 
-/// Stands for all of a run but its first and its last line.
+/// Returns the line that replaces all of a run except its first and last line.
 fn mark(rows: &[Row], run: &Range<usize>) -> String {
     let (count, from, to) = (
         run.len() - 2,
@@ -53,23 +53,22 @@ fn mark(rows: &[Row], run: &Range<usize>) -> String {
     format!("[… {count} lines like these, lines {from} to {to} …]\n")
 }
 
-/// A line as it stands at the end.
+/// The final state of a line.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Row {
     text: Vec<u8>,
-    /// Which line of the output wrote it.
+    /// Number of the output line that wrote it.
     line: usize,
 }
 
-/// Where the output is written to: a cursor in a column of rows of which the last ones are in
-/// reach.
+/// Screen of the simulated terminal: rows, of which the last ones are reachable, and a cursor.
 struct Screen {
     rows: Vec<Row>,
     at: usize,
     line: usize,
-    /// The cursor is at the beginning of its row: what is written replaces it.
+    /// `true` if the cursor is at the beginning of its row, so that output replaces the row.
     is_at_start: bool,
-    /// Characters that the cursor has gone back.
+    /// Number of characters that the cursor has moved back.
     back: usize,
 }
 
@@ -111,8 +110,7 @@ impl Screen {
         self.start();
     }
 
-    /// Does what a control sequence says, as far as it moves to a row or to the beginning of one,
-    /// or erases.
+    /// Executes a control sequence, as far as it moves to a row or its beginning, or erases.
     fn control(&mut self, parameters: &[u8], last: u8) {
         let number = std::str::from_utf8(parameters)
             .ok()
@@ -188,8 +186,8 @@ struct Sequence<'a> {
 }
 
 impl<'a> Sequence<'a> {
-    /// The one that `bytes` begin with. One that does not end, or not in its line, is none, so that
-    /// it hides nothing.
+    /// Parses the sequence at the beginning of `bytes`. `None` if it does not end within its line,
+    /// so that it hides nothing.
     fn at(bytes: &'a [u8]) -> Option<Self> {
         let second = *bytes.get(1)?;
         let rest = bytes.get(2..)?;
@@ -213,7 +211,7 @@ impl<'a> Sequence<'a> {
                     control,
                 })
             }
-            // DCS, SOS, OSC, PM, APC (5.6), up to ST, or to BEL as xterm has it.
+            // DCS, SOS, OSC, PM, APC (5.6), up to ST, or to BEL like in xterm.
             b'P' | b'X' | b']' | b'^' | b'_' => {
                 let end = rest
                     .iter()
@@ -246,7 +244,7 @@ impl<'a> Sequence<'a> {
     }
 }
 
-/// The runs of rows of which more than the first and the last need not be shown.
+/// Returns the runs of rows that are reduced to their first and last row.
 fn runs(rows: &[Row]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut start = 0;
@@ -264,13 +262,13 @@ fn runs(rows: &[Row]) -> Vec<Range<usize>> {
                 continue;
             }
         }
-        // The last of a run may be the first of the next.
+        // The last row of a run may be the first of the next.
         start = (end - 1).max(start + 1);
     }
     found
 }
 
-/// Where the run ends that begins with this row and has the step from it to the next.
+/// Returns the end of the run that begins with this row, with the step from it to the next.
 fn run_end(rows: &[Row], start: usize) -> usize {
     let first = fields(&rows[start].text);
     let second = fields(&rows[start + 1].text);
@@ -289,11 +287,11 @@ fn run_end(rows: &[Row], start: usize) -> usize {
     start + 1 + follow
 }
 
-/// A text of which no part is a number, or a number.
+/// A number, or a text without numbers.
 #[derive(Debug, PartialEq, Eq)]
 enum Field<'a> {
     Text(&'a [u8]),
-    /// As many digits, if they begin with a zero; else as many as it takes.
+    /// Number of digits if it begins with a zero; otherwise 1.
     Number {
         value: i64,
         digits: usize,
@@ -301,7 +299,7 @@ enum Field<'a> {
 }
 
 fn fields(text: &[u8]) -> Vec<Field<'_>> {
-    // Eighteen digits fit.
+    // Eighteen digits fit into an `i64`.
     let field = |part: &'_ [u8]| {
         let digits = std::str::from_utf8(part)
             .ok()
@@ -319,7 +317,7 @@ fn fields(text: &[u8]) -> Vec<Field<'_>> {
         .collect()
 }
 
-/// By how much each number goes on; `None` if another text stands between them.
+/// Returns the step of each number; `None` if the texts between them differ.
 fn steps(first: &[Field<'_>], second: &[Field<'_>]) -> Option<Vec<i64>> {
     let step = |(first, second): (&Field<'_>, &Field<'_>)| match (first, second) {
         (Field::Number { value: first, .. }, Field::Number { value: second, .. }) => {
@@ -333,7 +331,7 @@ fn steps(first: &[Field<'_>], second: &[Field<'_>]) -> Option<Vec<i64>> {
     first.iter().zip(second).map(step).collect()
 }
 
-/// The line so many lines behind the first; `None` where a number would be below 0.
+/// Returns the line at a distance from the first; `None` if a number would be negative.
 fn expected(first: &[Field<'_>], steps: &[i64], behind: i64) -> Option<Vec<u8>> {
     let mut text = Vec::new();
     for (field, step) in first.iter().zip(steps) {

@@ -1,9 +1,9 @@
 //! Globs over relative paths: `**`, `*`, `?`, `[...]`, `{a,b}` and `\` before a literal character.
 //!
 //! `*`, `?` and classes never match `/`; `**` as a whole component matches any number of
-//! components. `?` and a class match one character, of a path that is not UTF-8 also one sequence
-//! of bytes that is none. A glob is measured before it is compiled, so one that stands for a
-//! million others costs nothing.
+//! components. `?` and a class match one character or, in a path that is not UTF-8, one invalid
+//! byte sequence. A glob is measured before it is compiled, so that a glob with a million
+//! alternatives costs nothing.
 
 use crate::limits::{
     MAX_GLOB_ALTERNATIVES, MAX_GLOB_BYTES, MAX_GLOB_DEPTH, MAX_GLOBS, MAX_GLOBS_BYTES,
@@ -18,7 +18,7 @@ mod reading;
 
 pub use reading::{LiteralGlob, Reading, with_names};
 
-/// Why a glob is refused. Offsets count bytes from the beginning of the glob.
+/// Reason why a glob is refused. Offsets count bytes from the beginning of the glob.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GlobError {
     /// An empty glob matches nothing.
@@ -27,29 +27,29 @@ pub enum GlobError {
     /// A slash at the end: it matches no file.
     #[error("glob `{glob}` ends with a slash, so it matches no file")]
     Directory { glob: String },
-    /// A `!` that is meant to leave something out.
+    /// A `!` that is meant as an exclusion.
     #[error("glob `{glob}` begins with `!`, which leaves nothing out here")]
     Negated { glob: String },
     /// Longer than [`MAX_GLOB_BYTES`].
     #[error("a glob of {bytes} bytes is too long: at most {MAX_GLOB_BYTES} bytes are allowed")]
     TooLong { bytes: usize },
-    /// Braces that stand for too many globs.
+    /// Braces with too many alternatives.
     #[error("the braces of glob `{glob}` stand for more than {MAX_GLOB_ALTERNATIVES} alternatives")]
     TooManyAlternatives { glob: String },
-    /// Braces inside braces, too often.
+    /// Braces that are nested too deep.
     #[error(
         "the braces of glob `{glob}` are nested deeper than {MAX_GLOB_DEPTH}, at offset {offset}"
     )]
     TooDeep {
         glob: String,
-        /// Where the brace that is too deep stands.
+        /// Offset of the brace that is too deep.
         offset: usize,
     },
-    /// A glob that is not well-formed.
+    /// A syntax error.
     #[error("glob `{glob}` has {fault} at offset {offset}")]
     Syntax {
         glob: String,
-        /// What is wrong, as a noun phrase.
+        /// Description of the error, as a noun phrase.
         fault: &'static str,
         offset: usize,
     },
@@ -59,7 +59,7 @@ pub enum GlobError {
 }
 
 impl GlobError {
-    /// What to do next.
+    /// Returns a hint.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Empty => "`**` matches every file",
@@ -87,13 +87,13 @@ impl GlobError {
      use `**` and `{{a,b}}`, or several calls"
 )]
 pub struct TooManyGlobs {
-    /// How many there are.
+    /// Number of globs.
     pub count: usize,
-    /// How long they are together.
+    /// Total length in bytes.
     pub bytes: usize,
 }
 
-/// Whether a list of globs is short enough to be compiled.
+/// Fails if a list of globs is too long to be compiled.
 pub fn few_enough<S: AsRef<str>>(globs: &[S]) -> Result<(), TooManyGlobs> {
     let (count, bytes) = (
         globs.len(),
@@ -106,7 +106,7 @@ pub fn few_enough<S: AsRef<str>>(globs: &[S]) -> Result<(), TooManyGlobs> {
     }
 }
 
-/// Whether a glob is well-formed, without making what matches it.
+/// Fails if a glob is malformed, without building a matcher.
 pub fn check(glob: &str) -> Result<(), GlobError> {
     compile(glob, false).map(drop)
 }
@@ -115,12 +115,12 @@ pub fn check(glob: &str) -> Result<(), GlobError> {
 #[derive(Debug, Clone)]
 pub struct GlobMatcher {
     set: GlobSet,
-    /// For paths that are not ASCII, if that makes a difference.
+    /// Matcher for non-ASCII paths, if that makes a difference.
     characters: Option<Regex>,
 }
 
 impl GlobMatcher {
-    /// Compiles the globs; the first bad one is the error.
+    /// Compiles the globs; fails with the first bad one.
     pub fn new<S: AsRef<str>>(globs: &[S], case_insensitive: bool) -> Result<Self, GlobError> {
         let mut builder = GlobSetBuilder::new();
         for glob in globs {
@@ -146,7 +146,8 @@ impl GlobMatcher {
         Ok(Self { set, characters })
     }
 
-    /// Whether any glob matches a whole path, given as bytes with `/` between its components.
+    /// Returns true if any glob matches a whole path, given as bytes with `/` between its
+    /// components.
     pub fn is_match(&self, path: &[u8]) -> bool {
         match &self.characters {
             Some(regex) if !path.is_ascii() => {
@@ -156,7 +157,7 @@ impl GlobMatcher {
         }
     }
 
-    /// Whether there is no glob at all.
+    /// Returns true if there is no glob.
     pub fn is_empty(&self) -> bool {
         self.set.is_empty()
     }
@@ -179,8 +180,8 @@ fn compile(glob: &str, case_insensitive: bool) -> Result<Glob, GlobError> {
         })
 }
 
-/// The glob as the engine needs it: its negated classes match `/`, ours never do; and `**/**/`
-/// matches what `**/` matches, but costs more with each repetition.
+/// Adapts a glob to the engine, whose negated classes match `/`, unlike ours. Also shortens
+/// `**/**/` to `**/`, which matches the same at lower cost.
 fn for_engine(glob: &str) -> Cow<'_, str> {
     if !glob.contains(['[', '\\']) {
         let mut short = Cow::Borrowed(glob);
@@ -205,7 +206,7 @@ fn for_engine(glob: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Adds `/` to a negated class, where it neither closes the class nor makes a range.
+/// Adds `/` to a negated class, at a position where it neither closes the class nor forms a range.
 fn push_class(out: &mut String, class: &str) {
     let (open, members) = match class
         .strip_prefix("[!")
@@ -223,7 +224,7 @@ fn push_class(out: &mut String, class: &str) {
     }
 }
 
-/// Checks the form of a glob and counts what its braces stand for, in one pass.
+/// Checks the syntax of a glob and counts the alternatives of its braces, in one pass.
 fn measure(glob: &str) -> Result<(), GlobError> {
     if glob.is_empty() {
         return Err(GlobError::Empty);
@@ -236,8 +237,8 @@ fn measure(glob: &str) -> Result<(), GlobError> {
         fault,
         offset,
     };
-    // For each open brace: where it is, the alternatives before the last comma, those of the part
-    // since then.
+    // For each open brace: its offset, the alternatives before the last comma, and those of the
+    // part since then.
     let mut open: Vec<(usize, usize, usize)> = Vec::new();
     let mut count = 1_usize;
     let bytes = glob.as_bytes();
@@ -286,7 +287,7 @@ fn measure(glob: &str) -> Result<(), GlobError> {
     Ok(())
 }
 
-/// The offset of the `]` that closes the class opened at `open`.
+/// Returns the offset of the `]` that closes the class opened at `open`.
 fn class_end(glob: &str, open: usize) -> Result<usize, GlobError> {
     let fault = |fault, offset| GlobError::Syntax {
         glob: glob.to_owned(),
@@ -314,12 +315,12 @@ fn class_end(glob: &str, open: usize) -> Result<usize, GlobError> {
     Err(fault("a `[` that is not closed", open))
 }
 
-/// Whether a path that was given means a glob: it holds `*`, `?`, `{`, `}` or `[`.
+/// Returns true if a given path is a glob: it contains `*`, `?`, `{`, `}` or `[`.
 pub fn is_glob(text: &str) -> bool {
     text.contains(['*', '?', '{', '}', '['])
 }
 
-/// The glob that matches `text` itself.
+/// Returns the glob that matches only `text` itself.
 pub fn escape(text: &str) -> Cow<'_, str> {
     const SPECIAL: [char; 8] = ['*', '?', '{', '}', '[', ']', '\\', ','];
     if !text.contains(SPECIAL) {
@@ -346,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn syntax_of_the_tools() {
+    fn glob_syntax_matches_as_documented() {
         for (glob, path, expected) in [
             ("*.rs", "a.rs", true),
             ("*.rs", "src/a.rs", false),
@@ -388,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_named_with_their_place() {
+    fn glob_error_reports_offset() {
         let refusal = |glob: &str| GlobMatcher::new(&[glob], false).unwrap_err().to_string();
         for (glob, expected) in [
             ("", "a glob is empty"),
@@ -430,13 +431,13 @@ mod tests {
     }
 
     #[test]
-    fn a_special_character_makes_a_glob() {
+    fn is_glob_detects_special_characters() {
         let globs = ["a*", "a?", "{a", "a}", "[a", "a]", "a\\b"].map(is_glob);
         assert_eq!(globs, [true, true, true, true, true, false, false]);
     }
 
     #[test]
-    fn bytes_that_are_no_character_count_as_one() {
+    fn question_mark_matches_one_invalid_byte() {
         let globs = GlobMatcher::new(&["a?c"], false).expect("a good glob");
         assert_eq!(
             [&b"a\xffc"[..], b"a\xff\xffc"].map(|path| globs.is_match(path)),
@@ -445,9 +446,10 @@ mod tests {
     }
 
     proptest! {
-        /// A character outside ASCII is to one engine what a letter is to the other.
+        /// Checks that both engines give the same result: one treats non-ASCII characters like the
+        /// other treats letters.
         #[test]
-        fn both_engines_agree(glob in "([ab*?{},/]|\\*\\*/|/\\*\\*|\\[!a\\]|\\[ab\\]){1,8}", path in "[ab/]{0,6}") {
+        fn both_glob_engines_agree(glob in "([ab*?{},/]|\\*\\*/|/\\*\\*|\\[!a\\]|\\[ab\\]){1,8}", path in "[ab/]{0,6}") {
             if let Ok(globs) = GlobMatcher::new(&[&glob], false) {
                 let regex = Regex::new(&characters::to_regex(&for_engine(&glob), false)).unwrap();
                 prop_assert_eq!(regex.is_match(&path), globs.is_match(path.as_bytes()), "{} on {}", glob, path);
@@ -455,7 +457,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_measured_compiles(glob in "[a*?{},!\\[\\]^/\\\\-]{1,12}") {
+        fn measured_glob_compiles(glob in "[a*?{},!\\[\\]^/\\\\-]{1,12}") {
             let _ = GlobMatcher::new(&[&glob], false)
                 .map_err(|error| assert!(!matches!(error, GlobError::TooLarge { .. }), "{error}"));
         }

@@ -1,16 +1,15 @@
-//! Pages for a browser: the style that all have in common, what one begins with, and text between
-//! tags.
+//! HTML pages: common style, page header, and escaped text.
 
 use super::escape::harmless;
 
-/// The style of every page.
+/// Style of every page.
 pub const STYLE: &str = include_str!("style.css");
 
 const LOGO: &str = "<svg viewBox=\"0 0 16 16\" aria-hidden=\"true\"><rect width=\"16\" height=\"16\" rx=\"4\" fill=\"#2f5bd7\"/>\
                     <path d=\"M6 4.5v7l5.5-3.5z\" fill=\"#fff\"/></svg>";
 
-/// The beginning of a page with this title, up to its own text. `beside` is markup that stands in
-/// its head; the page ends with `</main></body></html>`.
+/// Returns the beginning of a page with this title, up to its content. `beside` is markup for the
+/// header; the page must be closed with `</main></body></html>`.
 pub fn begin(title: &str, beside: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
@@ -20,7 +19,7 @@ pub fn begin(title: &str, beside: &str) -> String {
     )
 }
 
-/// Text for a place between tags, or in an attribute.
+/// Escapes text for use between tags or in attributes.
 pub fn escaped(text: &str) -> String {
     harmless(text)
         .replace('&', "&amp;")

@@ -1,13 +1,13 @@
-//! Lines: where they begin, what ends them, and which one an offset is on.
+//! Lines: their starts, their endings, and the line of an offset.
 //!
-//! A line ends with LF, CRLF, or (old Macintosh files) a lone CR. Line numbers count LFs only, as
-//! every tool that an agent compares with does; a lone CR is looked at only to say what a file
-//! uses.
+//! A line ends with LF, CRLF, or (old Macintosh files) a lone CR. Line numbers count only LFs, like
+//! all tools that an agent compares with. A lone CR is only considered for the report on a file's
+//! line endings.
 
 use memchr::{memchr_iter, memrchr};
 use std::borrow::Cow;
 
-/// What ends the lines of a text.
+/// Line endings of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineEndings {
     /// Every line ends with `\n`.
@@ -18,12 +18,12 @@ pub enum LineEndings {
     Cr,
     /// More than one kind.
     Mixed,
-    /// There is no line ending at all.
+    /// There is no line ending.
     None,
 }
 
 impl LineEndings {
-    /// The name shown to agents: `lf`, `crlf`, `cr`, `mixed` or `none`.
+    /// Returns the name shown to agents: `lf`, `crlf`, `cr`, `mixed` or `none`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Lf => "lf",
@@ -34,7 +34,7 @@ impl LineEndings {
         }
     }
 
-    /// Looks at every line ending of `bytes`.
+    /// Determines the line endings of `bytes`.
     pub fn of(bytes: &[u8]) -> Self {
         let (mut crlf, mut cr) = (0_usize, 0_usize);
         for at in memchr_iter(b'\r', bytes) {
@@ -55,8 +55,8 @@ impl LineEndings {
     }
 }
 
-/// The lines of ascending offsets into a text that lies in pieces, counted from 1. Offsets past the
-/// end count as the end.
+/// Returns the lines of ascending offsets into a text in pieces, from 1. Offsets past the end count
+/// as the end.
 pub fn lines_of<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, offsets: &[usize]) -> Vec<usize> {
     let mut lines = Vec::with_capacity(offsets.len());
     let (mut line, mut start) = (1, 0);
@@ -79,18 +79,18 @@ pub fn lines_of<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, offsets: &[usize
     lines
 }
 
-/// The line of byte `offset`, counted from 1. Counts the LFs before it; an offset past the end
+/// Returns the line of byte `offset`, from 1. Counts the LFs before it; an offset past the end
 /// counts as the end.
 pub fn line_at(bytes: &[u8], offset: usize) -> usize {
     memchr_iter(b'\n', &bytes[..offset.min(bytes.len())]).count() + 1
 }
 
-/// The offset of the first byte of the line that holds `offset`.
+/// Returns the offset of the first byte of the line that contains `offset`.
 pub fn line_start(bytes: &[u8], offset: usize) -> usize {
     memrchr(b'\n', &bytes[..offset.min(bytes.len())]).map_or(0, |at| at + 1)
 }
 
-/// The offset just behind the line that holds `offset`, its line ending included.
+/// Returns the offset after the line that contains `offset`, including its line ending.
 pub fn line_end(bytes: &[u8], offset: usize) -> usize {
     let offset = offset.min(bytes.len());
     memchr::memchr(b'\n', &bytes[offset..]).map_or(bytes.len(), |at| offset + at + 1)
@@ -105,7 +105,7 @@ pub fn split_ending(line: &str) -> (&str, &str) {
     (content, &line[content.len()..])
 }
 
-/// The text with every `\r\n` written as `\n`; borrowed when there is none.
+/// Returns the text with every `\r\n` replaced by `\n`; borrowed if there is none.
 pub fn to_lf(text: &str) -> Cow<'_, str> {
     let mut pairs = memchr::memmem::find_iter(text.as_bytes(), b"\r\n").peekable();
     if pairs.peek().is_none() {
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn endings_are_named() {
+    fn line_endings_have_names() {
         for (text, expected) in [
             ("", "none"),
             ("a", "none"),
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_keep_their_endings() {
+    fn split_ending_keeps_line_ending() {
         assert_eq!(split_ending("a\r\n"), ("a", "\r\n"));
         assert_eq!(split_ending("a\r"), ("a\r", ""));
         assert_eq!(to_lf("a\r\nb\rc\n"), "a\nb\rc\n");

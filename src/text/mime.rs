@@ -1,6 +1,6 @@
-//! Media types: from the first bytes where those tell, from the name otherwise.
+//! Media types: from the first bytes if they are conclusive, otherwise from the name.
 
-/// What kind of content a client can show, besides text.
+/// Kinds of content that clients can show, besides text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MediaKind {
     Image,
@@ -11,9 +11,9 @@ pub enum MediaKind {
 /// A media type and its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Media {
-    /// Such as `image/png`; `application/octet-stream` when nothing is known.
+    /// Media type such as `image/png`; `application/octet-stream` if unknown.
     pub media_type: &'static str,
-    /// How a client shows it.
+    /// Kind of content for clients.
     pub kind: MediaKind,
 }
 
@@ -30,7 +30,7 @@ impl Media {
     }
 }
 
-/// Signatures at the very beginning, after the WHATWG MIME Sniffing Standard, section 6, and RFC
+/// Signatures at the very beginning, from the WHATWG MIME Sniffing Standard, section 6, and RFC
 /// 9639 (FLAC).
 const SIGNATURES: &[(&[u8], &str)] = &[
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -55,26 +55,26 @@ const SIGNATURES: &[(&[u8], &str)] = &[
     (b"\x7FELF", "application/x-elf"),
 ];
 
-/// Finds the media type of a file from its name (bytes, any encoding) and its first bytes (64 are
-/// enough).
+/// Returns the media type of a file from its name (bytes, any encoding) and its first bytes (64
+/// suffice).
 pub fn media(name: &[u8], head: &[u8]) -> Media {
     let by_name = from_name(name);
     match from_bytes(head) {
-        // Office documents, Java archives and many more are zip files; an Ogg file may be a film.
+        // Office documents, Java archives and many other formats are zip files; an Ogg file may be
+        // a video.
         Some("application/zip" | "audio/ogg") => by_name
             .filter(|name| !name.starts_with("text/"))
             .map_or_else(
                 || Media::new(from_bytes(head).unwrap_or(OCTETS)),
                 Media::new,
             ),
-        // Two letters are a weak sign: a text may begin with them.
+        // Two letters are weak evidence: a text may begin with them.
         Some("image/bmp") if head.len() < 26 || head.get(6..10) != Some(&[0; 4]) => {
             Media::new(by_name.unwrap_or(OCTETS))
         }
         Some(found) => Media::new(found),
         None => match by_name {
-            // The name promises a picture or a sound that the bytes do not keep, unless it is a
-            // format without a signature.
+            // The name claims a picture or sound without its signature, unless the format has none.
             Some(named)
                 if SIGNATURES.iter().any(|(_, known)| *known == named) && !head.is_empty() =>
             {
@@ -91,7 +91,8 @@ pub fn media(name: &[u8], head: &[u8]) -> Media {
 
 const OCTETS: &str = "application/octet-stream";
 
-/// MPEG audio without a tag begins with eleven set bits; anything else under that name is unknown.
+/// Checks MPEG audio without a tag, which begins with eleven set bits; anything else with that name
+/// is unknown.
 fn mpeg(named: &'static str, head: &[u8]) -> &'static str {
     let frame = matches!(head, [0xFF, second, ..] if second & 0xE0 == 0xE0);
     if named == "audio/mpeg" && frame {
@@ -114,7 +115,7 @@ fn from_bytes(head: &[u8]) -> Option<&'static str> {
     if let Some((_, found)) = SIGNATURES.iter().find(|(magic, _)| head.starts_with(magic)) {
         return Some(found);
     }
-    // Containers: a four-letter form type behind the size.
+    // Containers: a four-letter form type after the size.
     match (head.get(..4)?, head.get(8..12)?) {
         (b"RIFF", b"WEBP") => Some("image/webp"),
         (b"RIFF", b"WAVE") => Some("audio/wav"),
@@ -131,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_win_over_the_name() {
+    fn signature_overrides_file_name() {
         let cases: &[(&str, &[u8], &str, MediaKind)] = &[
             (
                 "a.txt",

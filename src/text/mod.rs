@@ -1,8 +1,6 @@
-//! What the server knows about text and names: encodings, lines, differences, globs, media types,
-//! escapes.
+//! Text and names: encodings, lines, diffs, globs, media types, escapes.
 //!
-//! Functions over bytes. Nothing here touches the disk, and the only clock is a deadline that is
-//! passed in.
+//! Functions over bytes without file access; the only use of time is a deadline passed in.
 
 pub mod alike;
 pub mod columns;

@@ -1,12 +1,12 @@
-//! Names that are not known: the known one that is nearest, and how much of the other is said.
+//! Unknown names: the nearest known name, and shortening for messages.
 
 use std::borrow::Cow;
 
 use crate::limits::MAX_SHOWN_NAME_BYTES;
 
-/// The known name that is nearest to `word` by its Damerau-Levenshtein distance, if at most half of
-/// it differs. `None` for a word of more than [`MAX_SHOWN_NAME_BYTES`]: the work grows with its
-/// length, and nobody has mistyped so long a name.
+/// Returns the known name with the smallest Damerau-Levenshtein distance to `word`, if at most half
+/// of it differs. `None` for words longer than [`MAX_SHOWN_NAME_BYTES`]: the effort grows with the
+/// length, and no real name is that long.
 pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > MAX_SHOWN_NAME_BYTES {
         return None;
@@ -18,8 +18,7 @@ pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&
         .map(|(_, known)| known)
 }
 
-/// A name as a message says it: itself, or its first [`MAX_SHOWN_NAME_BYTES`] at most and an
-/// ellipsis.
+/// Returns a name for a message, shortened to [`MAX_SHOWN_NAME_BYTES`] with an ellipsis if longer.
 pub fn shortened(name: &str) -> Cow<'_, str> {
     if name.len() <= MAX_SHOWN_NAME_BYTES {
         return Cow::Borrowed(name);
@@ -35,7 +34,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn a_slip_finds_its_name_and_anything_else_finds_none() {
+    fn nearest_finds_name_with_typo() {
         let near = |word: &str| nearest(word, ["read_file", "write_file", "ping"].into_iter());
         assert_eq!(near("raed_file"), Some("read_file"));
         assert_eq!(near("pong"), Some("ping"));
@@ -44,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_name_is_cut_between_characters() {
+    fn shortened_cuts_between_characters() {
         let most = "x".repeat(MAX_SHOWN_NAME_BYTES);
         assert_eq!(shortened(&most), most);
         assert_eq!(shortened(&format!("{most}y")), format!("{most}…"));

@@ -1,24 +1,23 @@
-//! A range of lines out of a text: where it begins and ends, without holding the text.
+//! Ranges of lines: finds start and end without holding the text in memory.
 
 use std::ops::Range;
 
 use memchr::memchr_iter;
 
-/// Which lines a caller wants.
+/// A requested range of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// First line, counted from 1; negative counts from the end, so -1 is the last line. Never 0.
+    /// First line, from 1; negative values count from the end, so -1 is the last line. Never 0.
     pub offset: i64,
-    /// Most lines; `None` means to the end.
+    /// Maximum number of lines; `None` means to the end.
     pub limit: Option<u64>,
-    /// Bytes of the first line that are left out.
+    /// Bytes of the first line to skip.
     pub skip: usize,
 }
 
 impl Page {
-    /// The lines it stands for in a text of `total` lines, counted from 0, end excluded. `None`
-    /// when it begins beyond the end. A negative offset that reaches back too far begins at the
-    /// first line.
+    /// Returns the range in a text of `total` lines, from 0, end excluded. `None` if it begins
+    /// beyond the end. A negative offset before the beginning is clamped to the first line.
     pub fn lines(self, total: u64) -> Option<Range<u64>> {
         let back = self.offset.unsigned_abs();
         let start = if self.offset > 0 {
@@ -36,14 +35,14 @@ impl Page {
     }
 }
 
-/// How far apart the marks of a [`LineMap`] are, in bytes.
+/// Distance between the marks of a [`LineMap`], in bytes.
 const STRIDE: u64 = 1024 * 1024;
 
-/// Where lines begin, roughly: one mark a mebibyte, so that a map of gigabytes stays small. Fed
-/// from front to back.
+/// Sparse index of line starts: one mark per mebibyte, so that the map of a file of gigabytes stays
+/// small. Fed from front to back.
 #[derive(Debug)]
 pub struct LineMap {
-    /// Newlines before each multiple of [`STRIDE`].
+    /// Number of newlines before each multiple of [`STRIDE`].
     marks: Vec<u64>,
     newlines: u64,
     bytes: u64,
@@ -62,7 +61,7 @@ impl Default for LineMap {
 }
 
 impl LineMap {
-    /// Takes in the next bytes.
+    /// Adds the next bytes.
     pub fn feed(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let room = (STRIDE - self.bytes % STRIDE) as usize;
@@ -77,16 +76,15 @@ impl LineMap {
         }
     }
 
-    /// Lines seen; a last one without a newline counts.
+    /// Returns the number of lines so far; a last one without a newline counts.
     pub fn total(&self) -> u64 {
         self.newlines + u64::from(!self.ends_in_newline)
     }
 
-    /// A byte offset at or before the beginning of `line` (from 0), and how many newlines lie
-    /// between the two.
+    /// Returns a byte offset at or before the beginning of `line` (from 0), and the number of
+    /// newlines between the two.
     pub fn before(&self, line: u64) -> (u64, u64) {
-        // The line begins after newline number `line`, so behind the last mark with fewer newlines
-        // than that.
+        // The line begins after newline number `line`, so after the last mark with fewer newlines.
         let index = self
             .marks
             .partition_point(|&newlines| newlines < line)
@@ -101,7 +99,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn pages_are_cut_at_both_ends() {
+    fn page_is_clamped_to_text() {
         let lines = |offset, limit, total| {
             Page {
                 offset,
@@ -122,7 +120,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_map_finds_every_line(lengths in proptest::collection::vec(0..900_000_usize, 1..8), cut in 1..2_000_000_usize) {
+        fn line_map_finds_every_line(lengths in proptest::collection::vec(0..900_000_usize, 1..8), cut in 1..2_000_000_usize) {
             let text: Vec<u8> = lengths.iter().flat_map(|&length| [vec![b'x'; length], vec![b'\n']].concat()).collect();
             let mut map = LineMap::default();
             text.chunks(cut).for_each(|chunk| map.feed(chunk));

@@ -1,7 +1,7 @@
-//! An error with the reasons below it, in one line.
+//! An error with its causes, in one line.
 
-/// `what failed: why: why that`. What is said already is not said again: some errors tell of the
-/// one below them, too.
+/// Formats `what failed: why: why that`. A cause that is already part of the text is skipped, since
+/// some errors include the one below.
 pub fn reasons(error: &anyhow::Error) -> String {
     let mut said = String::new();
     for reason in error.chain().map(ToString::to_string) {
@@ -19,7 +19,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reason_is_said_once() {
+    fn repeated_reason_appears_once() {
         let error = anyhow::anyhow!("no such file")
             .context("`a` cannot be read: no such file")
             .context("the profile");

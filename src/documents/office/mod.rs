@@ -11,7 +11,7 @@ use package::{Node, Package};
 use super::fault::Fault;
 use super::parts::{Pages, Parts};
 
-/// Whatever of them it is, by what its main part begins with.
+/// Reads any of these documents; the root element of its main part determines the type.
 pub fn text(bytes: &[u8], pages: Option<Pages>) -> Result<String, Fault> {
     let mut package = Package::open(bytes)?;
     let relations = package.relations("")?;

@@ -1,5 +1,4 @@
-//! A package of Office Open XML: a zip archive of parts that name each other by relations
-//! (ECMA-376, part 2).
+//! Office Open XML package: a zip archive of parts, linked by relations (ECMA-376, part 2).
 
 use std::collections::HashMap;
 use std::io::{BufReader, Cursor, Read as _, Take};
@@ -16,12 +15,12 @@ use crate::limits::MAX_PACKAGE_PART_BYTES;
 
 pub struct Package<'a>(ZipArchive<Cursor<&'a [u8]>>);
 
-/// A part that another one names.
+/// Relation to another part.
 pub struct Relation {
-    /// The last word of its type, such as `officeDocument`: what stands before differs between the
-    /// two forms of the standard.
+    /// Last component of its type, such as `officeDocument`; the prefix differs between the two
+    /// forms of the standard.
     pub kind: String,
-    /// Its name in the package.
+    /// Name of the target part.
     pub target: String,
 }
 
@@ -32,7 +31,7 @@ impl<'a> Package<'a> {
             .map_err(|error| Fault::broken("the zip archive", &error))
     }
 
-    /// A part as XML; an error if there is none.
+    /// Opens a part as XML; fails if it is missing.
     pub fn part(&mut self, name: &str) -> Result<Xml<'_, 'a>, Fault> {
         self.find(name)?
             .ok_or_else(|| Fault::new(format!("is damaged: it has no part `{name}`")))
@@ -46,8 +45,7 @@ impl<'a> Package<'a> {
         }
     }
 
-    /// What a part names, by the names that it has for it; the package itself is the part with no
-    /// name.
+    /// Returns the relations of a part, by id. The package itself is the part with an empty name.
     pub fn relations(&mut self, part: &str) -> Result<HashMap<String, Relation>, Fault> {
         let (folder, name) = part.rsplit_once('/').unwrap_or(("", part));
         let own = if folder.is_empty() {
@@ -70,7 +68,7 @@ impl<'a> Package<'a> {
                     .next()
                     .unwrap_or_default()
                     .to_owned();
-                let target = resolved(folder, element.attribute("Target"));
+                let target = resolve_target(folder, element.attribute("Target"));
                 found.insert(
                     element.attribute("Id").to_owned(),
                     Relation { kind, target },
@@ -81,7 +79,7 @@ impl<'a> Package<'a> {
     }
 }
 
-fn resolved(folder: &str, target: &str) -> String {
+fn resolve_target(folder: &str, target: &str) -> String {
     let mut names: Vec<&str> = if target.starts_with('/') {
         Vec::new()
     } else {
@@ -100,32 +98,31 @@ fn resolved(folder: &str, target: &str) -> String {
 
 type PartReader<'p, 'a> = Reader<BufReader<Take<ZipFile<'p, Cursor<&'a [u8]>>>>>;
 
-/// One part, read from front to back: elements without what their names stand for, and no entity
-/// but those of XML itself.
+/// XML reader of one part. Ignores namespaces, and knows only the predefined entities.
 pub struct Xml<'p, 'a> {
     reader: PartReader<'p, 'a>,
     buffer: Vec<u8>,
     part: String,
-    /// Elements that have not ended.
+    /// Number of open elements.
     depth: usize,
 }
 
 pub enum Node {
     Open(Element),
-    /// The name of an element that ends.
+    /// Name of an element that ends.
     Close(String),
     Text(String),
 }
 
 pub struct Element {
-    /// Without its prefix.
+    /// Name without prefix.
     pub name: String,
-    /// As they are written.
+    /// Attributes with their raw names.
     attributes: Vec<(String, String)>,
 }
 
 impl Element {
-    /// The attribute of this name, with or without a prefix; nothing if there is none.
+    /// Returns the attribute with this name, with or without a prefix; empty if there is none.
     pub fn attribute(&self, name: &str) -> &str {
         let is_it =
             |key: &str| key == name || key.rsplit_once(':').is_some_and(|(_, local)| local == name);
@@ -135,7 +132,8 @@ impl Element {
             .map_or("", |(_, value)| value)
     }
 
-    /// The relation that it names: `id` with a prefix, beside which there may be one without.
+    /// Returns the id of its relation: the `id` with a prefix, beside which there may be one
+    /// without.
     pub fn relation(&self) -> &str {
         self.attributes
             .iter()
@@ -157,7 +155,7 @@ impl<'p, 'a> Xml<'p, 'a> {
         }
     }
 
-    /// The next of them; `None` at the end.
+    /// Returns the next node; `None` at the end.
     pub fn next(&mut self) -> Result<Option<Node>, Fault> {
         loop {
             self.buffer.clear();

@@ -1,4 +1,5 @@
-//! Paragraphs and tables, which Word (`w:p`, `w:tbl`) and PowerPoint (`a:p`, `a:tbl`) name alike.
+//! Paragraphs and tables, which have the same names in Word (`w:p`, `w:tbl`) and PowerPoint (`a:p`,
+//! `a:tbl`).
 
 use std::collections::HashMap;
 
@@ -6,30 +7,30 @@ use super::package::{Node, Xml};
 use crate::documents::fault::Fault;
 use crate::documents::parts::Parts;
 
-/// A paragraph that has begun.
+/// An open paragraph.
 #[derive(Default)]
 struct Paragraph {
     text: String,
-    /// Of a heading, from 1.
+    /// Heading level, from 1; 0 for other paragraphs.
     level: usize,
     is_item: bool,
 }
 
-/// Writes each paragraph as a line, and of a table each row. `headings` are the levels of styles.
+/// Writes each paragraph and each table row as a line. `headings` maps styles to levels.
 pub fn write(
     xml: &mut Xml<'_, '_>,
     headings: &HashMap<String, usize>,
     parts: &mut Parts,
 ) -> Result<(), Fault> {
     let mut paragraphs: Vec<Paragraph> = Vec::new();
-    // Of the tables that have begun, one in the other: the cells of the row.
+    // Cells of the current row of each open table, outermost first.
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut is_text = false;
-    // How deep in something that is not read.
+    // Depth inside an ignored element.
     let mut left_out = 0_usize;
     while let Some(node) = xml.next()? {
         match node {
-            // What it says stands beside it in another form; fields are numbers and dates.
+            // A fallback repeats its content in another form; fields are numbers and dates.
             Node::Open(element)
                 if left_out > 0 || matches!(element.name.as_str(), "Fallback" | "fld") =>
             {
@@ -66,12 +67,12 @@ pub fn write(
                 "t" => is_text = false,
                 "p" => {
                     if let Some(paragraph) = paragraphs.pop() {
-                        place(&mut rows, &paragraph.said(), parts)?;
+                        add_text(&mut rows, &paragraph.into_line(), parts)?;
                     }
                 }
                 "tr" => {
                     if let Some(row) = rows.pop() {
-                        place(&mut rows, &format!("| {} |", row.join(" | ")), parts)?;
+                        add_text(&mut rows, &format!("| {} |", row.join(" | ")), parts)?;
                     }
                 }
                 _ => {}
@@ -82,7 +83,7 @@ pub fn write(
 }
 
 impl Paragraph {
-    fn said(self) -> String {
+    fn into_line(self) -> String {
         let text = self.text.trim_matches('\n');
         match (self.level, self.is_item) {
             _ if text.trim().is_empty() => String::new(),
@@ -93,8 +94,8 @@ impl Paragraph {
     }
 }
 
-/// Into the cell that is open, or as a line.
-fn place(rows: &mut [Vec<String>], text: &str, parts: &mut Parts) -> Result<(), Fault> {
+/// Adds text to the open cell, or as a line.
+fn add_text(rows: &mut [Vec<String>], text: &str, parts: &mut Parts) -> Result<(), Fault> {
     if text.is_empty() {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! An Excel workbook: of each sheet the cells that hold something, in the columns and rows that do.
+//! Excel workbook: the non-empty cells of each sheet, in the non-empty columns and rows.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
@@ -10,12 +10,12 @@ use crate::documents::fault::Fault;
 use crate::documents::parts::{Pages, Parts};
 use crate::limits::MAX_DOCUMENT_TEXT_BYTES;
 
-/// Columns of a sheet.
+/// Maximum number of columns of a sheet.
 const MAX_COLUMN: u32 = 16_384;
-/// The Julian day number of the day 0 of a workbook, and of one that counts from 1904 (ECMA-376,
-/// part 1, 18.17.4.1).
+/// Julian day number of day 0 of a workbook, and of one with the 1904 date system (ECMA-376, part
+/// 1, 18.17.4.1).
 const DAY_ZERO: [i32; 2] = [2_415_019, 2_416_481];
-/// Seconds of a day.
+/// Seconds per day.
 const DAY_SECS: f64 = 86_400.0;
 
 struct Sheet {
@@ -24,11 +24,11 @@ struct Sheet {
     relation: String,
 }
 
-/// What cells refer to.
+/// Data that cells refer to.
 #[derive(Default)]
 struct Book {
     strings: Vec<String>,
-    /// Of each format of cells, whether its numbers are dates.
+    /// `true` for each cell format whose numbers are dates.
     dates: Vec<bool>,
     day_zero: i32,
 }
@@ -115,7 +115,7 @@ fn strings(xml: &mut Xml<'_, '_>) -> Result<Vec<String>, Fault> {
     Ok(found)
 }
 
-/// The text in an element that has begun, without how it is pronounced (`rPh`).
+/// Returns the text in the open element, without phonetic text (`rPh`).
 fn text_of(xml: &mut Xml<'_, '_>, name: &str) -> Result<String, Fault> {
     let (mut text, mut is_text, mut is_spoken) = (String::new(), false, false);
     while let Some(node) = xml.next()? {
@@ -148,7 +148,7 @@ fn dates(xml: &mut Xml<'_, '_>) -> Result<Vec<bool>, Fault> {
                 "cellXfs" => is_of_cells = true,
                 "xf" if is_of_cells => {
                     let id = element.attribute("numFmtId");
-                    // ECMA-376, part 1, 18.8.30: formats that are not written down.
+                    // ECMA-376, part 1, 18.8.30: predefined formats.
                     let is_known = matches!(id.parse(), Ok(14..=22 | 27..=36 | 45..=47 | 50..=58));
                     formats.push(own.get(id).copied().unwrap_or(is_known));
                 }
@@ -161,8 +161,8 @@ fn dates(xml: &mut Xml<'_, '_>) -> Result<Vec<bool>, Fault> {
     Ok(formats)
 }
 
-/// Whether a format shows days or times: one of its letters is outside of quotes, brackets and
-/// escapes.
+/// Returns true if a format shows dates or times: one of its letters is outside of quotes, brackets
+/// and escapes.
 fn is_date(code: &str) -> bool {
     let mut letters = code.chars();
     while let Some(letter) = letters.next() {
@@ -192,7 +192,7 @@ fn table(mut xml: Xml<'_, '_>, book: &Book, parts: &mut Parts) -> Result<(), Fau
                 column = 0;
             }
             "c" => {
-                column = place(element.attribute("r"))
+                column = column_number(element.attribute("r"))
                     .unwrap_or(column + 1)
                     .min(MAX_COLUMN);
                 let value = value(&mut xml, &element, book)?;
@@ -212,7 +212,7 @@ fn table(mut xml: Xml<'_, '_>, book: &Book, parts: &mut Parts) -> Result<(), Fau
             _ => {}
         }
     }
-    let names: Vec<String> = columns.iter().map(|column| letters(*column)).collect();
+    let names: Vec<String> = columns.iter().map(|column| column_name(*column)).collect();
     if !names.is_empty() {
         parts.line(&format!("row\t{}", names.join("\t")))?;
     }
@@ -228,8 +228,8 @@ fn table(mut xml: Xml<'_, '_>, book: &Book, parts: &mut Parts) -> Result<(), Fau
     Ok(())
 }
 
-/// What a cell that has begun shows: of a formula the value that it had last, and itself if it
-/// never had one.
+/// Returns the text of the open cell: for a formula its cached value, or the formula itself if
+/// there is none.
 fn value(xml: &mut Xml<'_, '_>, cell: &Element, book: &Book) -> Result<String, Fault> {
     let (mut raw, mut formula, mut open) = (String::new(), String::new(), String::new());
     while let Some(node) = xml.next()? {
@@ -269,7 +269,7 @@ fn value(xml: &mut Xml<'_, '_>, cell: &Element, book: &Book) -> Result<String, F
     Ok(shown.replace('\t', " ").replace('\n', "\\n"))
 }
 
-/// A number of days as a date, a time, or both.
+/// Formats a number of days as a date, a time, or both.
 fn date(number: f64, day_zero: i32) -> Option<String> {
     let seconds = (number * DAY_SECS).round();
     let (days, second) = (
@@ -279,7 +279,7 @@ fn date(number: f64, day_zero: i32) -> Option<String> {
     if !(0.0..3_000_000.0).contains(&days) {
         return None;
     }
-    // There is a day 60 in it, the 29th of February 1900, that never was.
+    // Day 60 is the 29th of February 1900, which did not exist.
     let days = days as i32 + i32::from(day_zero == DAY_ZERO[0] && (1.0..60.0).contains(&days));
     let mut text = String::new();
     if days > 0 {
@@ -302,8 +302,8 @@ fn date(number: f64, day_zero: i32) -> Option<String> {
     Some(text)
 }
 
-/// The column of a name such as `AB12`, from 1.
-fn place(name: &str) -> Option<u32> {
+/// Returns the column of a cell name such as `AB12`, from 1.
+fn column_number(name: &str) -> Option<u32> {
     let letters = name.bytes().take_while(u8::is_ascii_alphabetic).take(4);
     let column = letters.fold(0, |column, letter| {
         column * 26 + u32::from(letter.to_ascii_uppercase() - b'A') + 1
@@ -311,7 +311,7 @@ fn place(name: &str) -> Option<u32> {
     (1..=MAX_COLUMN).contains(&column).then_some(column)
 }
 
-fn letters(mut column: u32) -> String {
+fn column_name(mut column: u32) -> String {
     let mut name = Vec::new();
     while column > 0 {
         name.push(char::from(b'A' + ((column - 1) % 26) as u8));
@@ -326,7 +326,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn numbers_are_dates_by_their_format() {
+    fn number_format_determines_dates() {
         let codes = [
             "General",
             "0.00",
@@ -359,13 +359,16 @@ mod tests {
     }
 
     #[test]
-    fn columns_have_letters() {
+    fn column_names_round_trip() {
         for (column, name) in [(1, "A"), (26, "Z"), (27, "AA"), (16_384, "XFD")] {
             assert_eq!(
-                (letters(column), place(&format!("{name}7"))),
+                (column_name(column), column_number(&format!("{name}7"))),
                 (name.to_owned(), Some(column))
             );
         }
-        assert_eq!(["", "7", "XFE1", "ZZZZZZZZZZZ"].map(place), [None; 4]);
+        assert_eq!(
+            ["", "7", "XFE1", "ZZZZZZZZZZZ"].map(column_number),
+            [None; 4]
+        );
     }
 }

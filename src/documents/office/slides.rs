@@ -1,4 +1,4 @@
-//! A PowerPoint presentation: slide by slide, with the speaker's notes.
+//! PowerPoint presentation: slide by slide, with the speaker's notes.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! A Word document: its text, footnotes, endnotes and comments.
+//! Word document: its text, footnotes, endnotes and comments.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use super::paragraphs;
 use crate::documents::fault::Fault;
 use crate::documents::parts::{Pages, Parts};
 
-/// Deepest heading.
+/// Deepest heading level.
 const MAX_LEVEL: usize = 9;
 
 pub fn write(
@@ -42,7 +42,7 @@ pub fn write(
     Ok(())
 }
 
-/// The levels of the styles of headings. Their names are the same in every language (ECMA-376, part
+/// Returns the levels of heading styles. Their names are the same in every language (ECMA-376, part
 /// 1, 17.7.4.9).
 fn headings(package: &mut Package<'_>, styles: &str) -> Result<HashMap<String, usize>, Fault> {
     let mut found = HashMap::new();

@@ -1,4 +1,4 @@
-//! Against a scripted supervisor. Real programs are in `tests/it/residents.rs`.
+//! Tests with a scripted supervisor. Tests with real programs are in `tests/it/residents.rs`.
 
 use std::os::fd::OwnedFd;
 use std::thread::{self, JoinHandle};
@@ -11,7 +11,7 @@ use crate::sandbox::wire::{INTERRUPT, STATUS, receive, send_event};
 
 const LONG: Duration = Duration::from_mins(1);
 
-/// Starts a resident whose supervisor says [`Event::Started`] and then does what `script` says.
+/// Starts a resident program whose supervisor sends [`Event::Started`] and then runs `script`.
 fn scripted<T: Send + 'static>(
     running: &Slots,
     script: impl FnOnce(&OwnedFd) -> T + Send + 'static,
@@ -104,10 +104,10 @@ fn answer(server: &OwnedFd, number: u64, threads: u32) {
 }
 
 #[test]
-fn an_answer_is_the_one_to_its_question() {
+fn status_ignores_answer_to_earlier_request() {
     let (resident, supervisor) = scripted(&Slots::new(1), |server| {
         assert_eq!(hear(server), question(1));
-        // Too late for the first, and no answer to the second.
+        // Too late for the first request, and not the answer to the second.
         assert_eq!(hear(server), question(2));
         answer(server, 1, 1);
         answer(server, 2, 2);
@@ -137,7 +137,7 @@ fn an_answer_is_the_one_to_its_question() {
 }
 
 #[test]
-fn one_answer_serves_all_who_asked_before_it() {
+fn status_answer_serves_all_earlier_requests() {
     let (resident, supervisor) = scripted(&Slots::new(1), |server| {
         let mut asked = [hear(server), hear(server), hear(server)];
         asked.sort();
@@ -159,7 +159,7 @@ fn one_answer_serves_all_who_asked_before_it() {
 }
 
 #[test]
-fn a_program_that_has_ended_is_not_asked_any_more() {
+fn status_of_ended_program_fails() {
     let running = Slots::new(1);
     let (resident, supervisor) = scripted(&running, |server| {
         assert_eq!(hear(server), question(1));
@@ -206,7 +206,7 @@ fn a_program_that_has_ended_is_not_asked_any_more() {
 }
 
 #[test]
-fn without_its_supervisor_it_was_killed() {
+fn program_without_supervisor_counts_as_killed() {
     let (resident, supervisor) = scripted(&Slots::new(1), |_| ());
     supervisor.join().unwrap();
     let exit = resident
@@ -219,7 +219,7 @@ fn without_its_supervisor_it_was_killed() {
 }
 
 #[test]
-fn waiting_for_the_end_ends_with_the_call() {
+fn await_end_returns_when_call_is_cancelled() {
     let (resident, supervisor) = scripted(&Slots::new(1), hear);
     let cancel = CancelToken::new();
     assert_eq!(resident.await_end(Instant::now(), &cancel).unwrap(), None);
@@ -233,7 +233,7 @@ fn waiting_for_the_end_ends_with_the_call() {
 }
 
 #[test]
-fn what_no_program_can_be_started_with_is_refused_before_anything_is_sent() {
+fn invalid_program_is_refused_before_request() {
     let (here, _there) = socketpair(
         AddressFamily::UNIX,
         SocketType::STREAM,

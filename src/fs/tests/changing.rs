@@ -1,15 +1,21 @@
 use super::*;
 use crate::fs::remove::Removed;
 
-fn gone(tree: &Fixture, path: &str, recursive: bool) -> Result<Removed, FsError> {
-    remove(&UNTOLD, &entry(tree, path), recursive, &CancelToken::new())
+fn remove_path(tree: &Fixture, path: &str, recursive: bool) -> Result<Removed, FsError> {
+    remove(
+        &UNRECORDED,
+        &entry(tree, path),
+        recursive,
+        &CancelToken::new(),
+    )
 }
 
 #[test]
-fn directories_are_made_with_their_parents() {
+fn create_dir_creates_missing_parents() {
     let tree = Fixture::new();
-    let make =
-        |path: &str| create_dir(&UNTOLD, &tree.policy.create_dir(tree.at(path)).unwrap()).unwrap();
+    let make = |path: &str| {
+        create_dir(&UNRECORDED, &tree.policy.create_dir(tree.at(path)).unwrap()).unwrap()
+    };
     assert_eq!(
         (make("A/x/y/z"), make("A/x/y/z"), make("A/x/y/w/")),
         (3, 0, 1)
@@ -18,14 +24,14 @@ fn directories_are_made_with_their_parents() {
     let late = tree.policy.create_dir(tree.at("A/late/sub")).unwrap();
     tree.link("A/late", "$O");
     assert!(matches!(
-        create_dir(&UNTOLD, &late),
+        create_dir(&UNRECORDED, &late),
         Err(FsError::NotADirectory { .. })
     ));
     assert_eq!(names(&tree, "O"), ["secret"]);
 }
 
 #[test]
-fn deleting_takes_what_is_named_and_never_what_a_link_leads_to() {
+fn remove_deletes_link_but_not_target() {
     let tree = Fixture::new();
     let before = outside(&tree);
     for (name, target) in [
@@ -37,25 +43,25 @@ fn deleting_takes_what_is_named_and_never_what_a_link_leads_to() {
         tree.link(name, target);
     }
     assert_eq!(
-        gone(&tree, "A/ln", true).unwrap(),
+        remove_path(&tree, "A/ln", true).unwrap(),
         Removed {
             files: 1,
             directories: 0
         }
     );
     assert_eq!(
-        gone(&tree, "A/f", false).unwrap(),
+        remove_path(&tree, "A/f", false).unwrap(),
         Removed {
             files: 1,
             directories: 0
         }
     );
     assert!(matches!(
-        gone(&tree, "A/sub", false),
+        remove_path(&tree, "A/sub", false),
         Err(FsError::NotEmpty { .. })
     ));
     assert_eq!(
-        gone(&tree, "A/sub", true).unwrap(),
+        remove_path(&tree, "A/sub", true).unwrap(),
         Removed {
             files: 4,
             directories: 2
@@ -63,7 +69,7 @@ fn deleting_takes_what_is_named_and_never_what_a_link_leads_to() {
     );
     std::fs::create_dir(tree.at("A/empty")).unwrap();
     assert_eq!(
-        gone(&tree, "A/empty", false).unwrap(),
+        remove_path(&tree, "A/empty", false).unwrap(),
         Removed {
             files: 0,
             directories: 1
@@ -76,11 +82,11 @@ fn deleting_takes_what_is_named_and_never_what_a_link_leads_to() {
 }
 
 #[test]
-fn deep_trees_are_deleted() {
+fn recursive_remove_deletes_deep_tree() {
     let tree = Fixture::new();
     dig(&tree, "A/sub", 4000);
     assert_eq!(
-        gone(&tree, "A/sub", true).unwrap(),
+        remove_path(&tree, "A/sub", true).unwrap(),
         Removed {
             files: 2,
             directories: 4002
@@ -89,12 +95,12 @@ fn deep_trees_are_deleted() {
 }
 
 #[test]
-fn deleting_stops_before_what_must_stay() {
+fn recursive_remove_stops_at_protected_path() {
     let tree = Fixture::new();
-    // What the policy refuses at once may also come into being after it has looked.
+    // The policy refuses this at once, but it may also happen after its check.
     let moved = entry(&tree, "A/sub");
     std::fs::rename(tree.at("A/ro"), tree.at("A/sub/ro")).unwrap();
-    let error = remove(&UNTOLD, &moved, true, &CancelToken::new()).unwrap_err();
+    let error = remove(&UNRECORDED, &moved, true, &CancelToken::new()).unwrap_err();
     assert!(
         matches!(&error, FsError::Partly { source, .. } if matches!(**source, FsError::Protected { .. })),
         "{error}"
@@ -106,19 +112,19 @@ fn deleting_stops_before_what_must_stay() {
     std::fs::create_dir(tree.at("A/.git/hooks")).unwrap();
     std::fs::write(tree.at("A/.git/hooks/pre-commit"), "x").unwrap();
     assert!(matches!(
-        remove(&UNTOLD, &git, true, &CancelToken::new()),
+        remove(&UNRECORDED, &git, true, &CancelToken::new()),
         Err(FsError::Protected { .. })
     ));
     assert_eq!(text(&tree, "A/.git/hooks/pre-commit"), "x");
 }
 
 #[test]
-fn deleting_can_be_stopped() {
+fn cancelled_remove_stops() {
     let tree = Fixture::new();
     let cancel = CancelToken::new();
     cancel.cancel();
     assert!(matches!(
-        remove(&UNTOLD, &entry(&tree, "A/sub"), true, &cancel),
+        remove(&UNRECORDED, &entry(&tree, "A/sub"), true, &cancel),
         Err(FsError::Cancelled { .. })
     ));
     assert_eq!(text(&tree, "A/sub/deep/f"), "A-deep");

@@ -1,4 +1,4 @@
-//! A file of the operator's below an allowed directory: known by its place and by which file it is.
+//! A hidden file of the operator below an allowed directory: recognised by path and by inode.
 
 use std::os::unix::fs::MetadataExt;
 
@@ -7,7 +7,7 @@ use pretty_assertions::assert_eq;
 use super::*;
 use crate::policy::{Access, Grant, Hidden, Policy, PolicyError, Restrictions};
 
-/// A policy over `A` in which `A/sub/log` is hidden.
+/// Returns a policy over `A` in which `A/sub/log` is hidden.
 fn hiding(tree: &Fixture) -> Policy {
     std::fs::create_dir_all(tree.at("A/sub")).unwrap();
     std::fs::write(tree.at("A/sub/log"), "secret").unwrap();
@@ -34,7 +34,7 @@ fn is_hidden<T>(result: &Result<T, PolicyError>) -> bool {
     matches!(result, Err(PolicyError::Hidden { .. }))
 }
 
-/// What each use of this path comes to: whether it is denied as hidden.
+/// Returns for each operation on this path whether it is denied as hidden.
 fn denied(policy: &Policy, path: &std::path::Path) -> [bool; 6] {
     [
         is_hidden(&policy.read(path)),
@@ -74,14 +74,14 @@ fn listed(policy: &Policy, path: &std::path::Path) -> Vec<String> {
 }
 
 #[test]
-fn nothing_is_done_with_it_at_its_place() {
+fn hidden_path_is_denied_for_every_operation() {
     let tree = Fixture::new();
     let policy = hiding(&tree);
     std::fs::write(tree.at("A/sub/other"), "").unwrap();
     tree.link("A/link", "sub/log");
     assert_eq!(denied(&policy, &tree.at("A/sub/log")), [true; 6]);
     assert_eq!(denied(&policy, &tree.at("A/sub/../sub/log")), [true; 6]);
-    // The link itself is anybody's.
+    // The link itself is not hidden.
     assert_eq!(
         denied(&policy, &tree.at("A/link")),
         [true, true, true, false, false, true]
@@ -93,7 +93,7 @@ fn nothing_is_done_with_it_at_its_place() {
         policy.entry(tree.at("A/sub")),
         Err(PolicyError::Protected { .. })
     ));
-    // Also where nothing is any more.
+    // Also if nothing has the name any more.
     std::fs::remove_file(tree.at("A/sub/log")).unwrap();
     assert_eq!(
         denied(&policy, &tree.at("A/sub/log"))[2..],
@@ -102,11 +102,11 @@ fn nothing_is_done_with_it_at_its_place() {
 }
 
 #[test]
-fn what_takes_its_place_is_hidden_as_well() {
+fn file_replacing_hidden_file_is_hidden() {
     let tree = Fixture::new();
     let policy = hiding(&tree);
     std::fs::write(tree.at("A/new"), "new").unwrap();
-    // Or its inode number is that of the next file.
+    // Otherwise the next file could get its inode number.
     let _first = std::fs::File::open(tree.at("A/sub/log")).unwrap();
     std::fs::rename(tree.at("A/new"), tree.at("A/sub/log")).unwrap();
     tree.link("A/link", "sub/log");
@@ -117,14 +117,14 @@ fn what_takes_its_place_is_hidden_as_well() {
         [true, true, true, false, false, true]
     );
     assert!(!listed(&policy, &tree.at("A/sub")).contains(&"log".to_owned()));
-    // The same name in another directory is anybody's.
+    // The same name in another directory is not hidden.
     std::fs::write(tree.at("A/log"), "").unwrap();
     assert_eq!(denied(&policy, &tree.at("A/log")), [false; 6]);
     assert!(listed(&policy, &tree.at("A")).contains(&"log".to_owned()));
 }
 
 #[test]
-fn it_is_known_by_any_other_name() {
+fn moved_hidden_file_stays_hidden() {
     let tree = Fixture::new();
     let policy = hiding(&tree);
     std::fs::create_dir_all(tree.at("A/moved")).unwrap();
@@ -133,7 +133,7 @@ fn it_is_known_by_any_other_name() {
     assert_eq!(listed(&policy, &tree.at("A/moved")), [""; 0]);
     let entry = policy.entry(tree.at("A/moved")).unwrap();
     assert!(matches!(
-        remove(&UNTOLD, &entry, true, &CancelToken::new()),
+        remove(&UNRECORDED, &entry, true, &CancelToken::new()),
         Err(FsError::Protected { .. })
     ));
     std::fs::hard_link(tree.at("A/moved/name"), tree.at("A/second")).unwrap();

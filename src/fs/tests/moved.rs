@@ -1,4 +1,4 @@
-//! Directories that others move between the look and the change.
+//! Directories that others move between check and change.
 
 use rustix::fs::AtFlags;
 
@@ -6,7 +6,7 @@ use super::super::giving::meanwhile;
 use super::*;
 use crate::policy::tests::race::while_swapping;
 
-/// `A/d`, that is moved while the next name is given in it.
+/// Creates `A/d`, which is moved while the next name is created in it.
 fn arena(to: &'static str) -> Fixture {
     let tree = Fixture::new();
     std::fs::create_dir(tree.at("A/d")).unwrap();
@@ -15,46 +15,47 @@ fn arena(to: &'static str) -> Fixture {
     tree
 }
 
-fn replaced(tree: &Fixture, path: &str) -> Result<bool, FsError> {
+fn replace_file(tree: &Fixture, path: &str) -> Result<bool, FsError> {
     Writer::default()
-        .telling(&UNTOLD)
+        .telling(&UNRECORDED)
         .replace(&write(tree, path), [&b"evil"[..]], None)
 }
 
 #[test]
-fn new_file_in_moved_directory_is_taken_back() {
+fn new_file_in_moved_directory_is_removed() {
     let tree = arena("A/.git");
     assert!(matches!(
-        replaced(&tree, "A/d/hooks"),
+        replace_file(&tree, "A/d/hooks"),
         Err(FsError::Protected { .. })
     ));
     assert_eq!(names(&tree, "A/.git"), [""; 0]);
     for (to, outer) in [("A/ro/d", "A/ro"), ("O/d", "O")] {
         let tree = arena(to);
         assert!(
-            matches!(replaced(&tree, "A/d/f"), Err(FsError::Changed { .. })),
+            matches!(replace_file(&tree, "A/d/f"), Err(FsError::Changed { .. })),
             "{to}"
         );
         assert_eq!(names(&tree, to), [""; 0]);
         assert!(names(&tree, outer).contains(&"d".to_owned()));
     }
-    // Where it may be, it is.
+    // Allowed at the new place too.
     let tree = arena("A/e");
-    replaced(&tree, "A/d/f").unwrap();
+    replace_file(&tree, "A/d/f").unwrap();
     assert_eq!(text(&tree, "A/e/f"), "evil");
 }
 
 #[test]
-fn replaced_file_in_moved_directory_comes_back() {
+fn replaced_file_in_moved_directory_is_restored() {
     for expects in [false, true] {
         let tree = arena("A/.git");
         std::fs::write(tree.at("A/d/config"), "old").unwrap();
         let target = write(&tree, "A/d/config");
         let read = current(&target, 100, None).unwrap();
         let expected = expects.then_some(&read.stamp);
-        let done = Writer::default()
-            .telling(&UNTOLD)
-            .replace(&target, [&b"evil"[..]], expected);
+        let done =
+            Writer::default()
+                .telling(&UNRECORDED)
+                .replace(&target, [&b"evil"[..]], expected);
         assert!(matches!(done, Err(FsError::Protected { .. })), "{done:?}");
         assert_eq!(
             (
@@ -77,36 +78,36 @@ fn file_set_aside_meanwhile_stays_aside() {
         std::fs::rename(to.join("config"), to.join("config.set-aside")).unwrap();
     });
     assert!(matches!(
-        replaced(&tree, "A/d/config"),
+        replace_file(&tree, "A/d/config"),
         Err(FsError::Protected { .. })
     ));
     assert_eq!(names(&tree, "A/.git"), ["config.set-aside"]);
 }
 
 #[test]
-fn directory_made_in_moved_one_is_removed() {
+fn new_directory_in_moved_directory_is_removed() {
     let tree = arena("A/.git");
     let made = tree.policy.create_dir(tree.at("A/d/hooks/x")).unwrap();
     assert!(matches!(
-        create_dir(&UNTOLD, &made),
+        create_dir(&UNRECORDED, &made),
         Err(FsError::Protected { .. })
     ));
     assert_eq!(names(&tree, "A/.git"), [""; 0]);
 }
 
-fn go(tree: &Fixture, from: &str, to: &str) -> Result<(), FsError> {
+fn move_path(tree: &Fixture, from: &str, to: &str) -> Result<(), FsError> {
     move_no_clobber(
-        &UNTOLD,
+        &UNRECORDED,
         &entry(tree, from),
         &tree.policy.destination(tree.at(to)).unwrap(),
     )
 }
 
 #[test]
-fn move_into_moved_directory_goes_back() {
+fn move_into_moved_directory_is_reverted() {
     let tree = arena("A/.git");
     assert!(matches!(
-        go(&tree, "A/f", "A/d/hooks"),
+        move_path(&tree, "A/f", "A/d/hooks"),
         Err(FsError::Protected { .. })
     ));
     assert_eq!(
@@ -116,13 +117,13 @@ fn move_into_moved_directory_goes_back() {
 }
 
 #[test]
-fn move_of_directory_filled_meanwhile_goes_back() {
+fn move_of_directory_filled_meanwhile_is_reverted() {
     let tree = Fixture::new();
     std::fs::create_dir(tree.at("A/d")).unwrap();
     let late = tree.at("A/d/settings.json");
     meanwhile::does(move || std::fs::write(late, "evil").unwrap());
     assert!(matches!(
-        go(&tree, "A/d", "A/.claude"),
+        move_path(&tree, "A/d", "A/.claude"),
         Err(FsError::Protected { .. })
     ));
     assert_eq!(
@@ -142,11 +143,11 @@ fn delete_by_old_path_spares_protected_file() {
     let [file, dir] = ["A/d/e/config", "A/d/e"].map(|path| entry(&tree, path));
     std::fs::rename(tree.at("A/d"), tree.at("A/.git")).unwrap();
     assert!(matches!(
-        remove(&UNTOLD, &file, false, &CancelToken::new()),
+        remove(&UNRECORDED, &file, false, &CancelToken::new()),
         Err(FsError::Protected { .. })
     ));
     assert!(matches!(
-        remove(&UNTOLD, &dir, true, &CancelToken::new()),
+        remove(&UNRECORDED, &dir, true, &CancelToken::new()),
         Err(FsError::Protected { .. })
     ));
     assert_eq!(text(&tree, "A/.git/e/config"), "mine");
@@ -157,7 +158,7 @@ fn write_below_moving_directory_spares_protected_paths() {
     let tree = Fixture::new();
     std::fs::create_dir(tree.at("A/d")).unwrap();
     std::fs::create_dir(tree.at("A/.git")).unwrap();
-    // By handles: a path could miss the directory that is swapped meanwhile.
+    // By descriptor: a path could miss the directory during a swap.
     let dirs = ["A/d", "A/.git"].map(|dir| std::fs::File::open(tree.at(dir)).unwrap());
     let mut refused = 0;
     while_swapping(&tree.at("A/d"), &tree.at("A/.git"), || {
@@ -165,7 +166,7 @@ fn write_below_moving_directory_spares_protected_paths() {
             return false;
         };
         let done = Writer::default()
-            .telling(&UNTOLD)
+            .telling(&UNRECORDED)
             .replace(&target, [&b"evil"[..]], None);
         let made = dirs
             .each_ref()

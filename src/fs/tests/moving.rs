@@ -3,21 +3,21 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use super::*;
 use crate::policy::{Access, Grant, Policy};
 
-fn go(tree: &Fixture, from: &str, to: &str) -> Result<(), FsError> {
+fn move_path(tree: &Fixture, from: &str, to: &str) -> Result<(), FsError> {
     move_no_clobber(
-        &UNTOLD,
+        &UNRECORDED,
         &entry(tree, from),
         &tree.policy.destination(tree.at(to)).unwrap(),
     )
 }
 
 #[test]
-fn moving_never_overwrites_and_moves_links_as_links() {
+fn move_never_overwrites_existing_file() {
     let tree = Fixture::new();
     let before = outside(&tree);
     tree.link("A/ln", "$O/secret");
     std::fs::write(tree.at("A/other"), "other").unwrap();
-    let error = go(&tree, "A/f", "A/other").unwrap_err();
+    let error = move_path(&tree, "A/f", "A/other").unwrap_err();
     assert_eq!(
         error.to_string(),
         format!(
@@ -26,24 +26,24 @@ fn moving_never_overwrites_and_moves_links_as_links() {
         )
     );
     assert!(matches!(
-        go(&tree, "A/f", "A/ln"),
+        move_path(&tree, "A/f", "A/ln"),
         Err(FsError::AlreadyExists { .. })
     ));
     assert!(matches!(
-        go(&tree, "A/f", "A/sub/"),
+        move_path(&tree, "A/f", "A/sub/"),
         Err(FsError::NotADirectory { .. })
     ));
     assert!(matches!(
-        go(&tree, "A/f", "A/new/"),
+        move_path(&tree, "A/f", "A/new/"),
         Err(FsError::NotADirectory { .. })
     ));
     assert!(matches!(
-        go(&tree, "A/sub", "A/sub/deep/x"),
+        move_path(&tree, "A/sub", "A/sub/deep/x"),
         Err(FsError::IntoItself { .. })
     ));
-    go(&tree, "A/ln", "A/moved").unwrap();
-    go(&tree, "A/f", "R/rw/x/y/f").unwrap();
-    go(&tree, "A/sub", "A/dir/").unwrap();
+    move_path(&tree, "A/ln", "A/moved").unwrap();
+    move_path(&tree, "A/f", "R/rw/x/y/f").unwrap();
+    move_path(&tree, "A/sub", "A/dir/").unwrap();
     assert_eq!(
         std::fs::read_link(tree.at("A/moved")).unwrap(),
         tree.at("O/secret")
@@ -67,7 +67,7 @@ fn moving_never_overwrites_and_moves_links_as_links() {
 }
 
 #[test]
-fn no_protected_path_comes_into_being_by_a_move() {
+fn move_cannot_create_protected_path() {
     let tree = Fixture::new();
     for dir in ["A/sub/hooks", "A/plain"] {
         std::fs::create_dir(tree.at(dir)).unwrap();
@@ -75,69 +75,71 @@ fn no_protected_path_comes_into_being_by_a_move() {
     tree.link("A/ln", "sub");
     for from in ["A/sub", "A/ln", "A/f"] {
         assert!(
-            matches!(go(&tree, from, "A/.git"), Err(FsError::Protected { .. })),
+            matches!(
+                move_path(&tree, from, "A/.git"),
+                Err(FsError::Protected { .. })
+            ),
             "{from}"
         );
     }
     // Git writes through links, so no directory becomes one.
     assert!(matches!(
-        go(&tree, "A/plain", "A/.git"),
+        move_path(&tree, "A/plain", "A/.git"),
         Err(FsError::Protected { .. })
     ));
-    go(&tree, "A/plain", "A/.claude").unwrap();
+    move_path(&tree, "A/plain", "A/.claude").unwrap();
     assert_eq!(
         names(&tree, "A"),
         [".claude", "f", "keys", "ln", "ro", "sub"]
     );
 }
 
-/// What was opened before its directory became the parent of a protected path must not be carried
-/// out any more.
+/// Checks operations that were opened before their directory became the parent of a protected path.
 #[test]
-fn no_protected_path_comes_into_being_around_a_move() {
+fn write_after_parent_move_spares_protected_path() {
     let tree = Fixture::new();
     std::fs::create_dir(tree.at("A/d")).unwrap();
     let writer = Writer::default();
     let [early, late, other] =
         ["A/d/hooks/pre-commit", "A/d/hooks", "A/d/fine"].map(|path| write(&tree, path));
     let prepared = writer
-        .telling(&UNTOLD)
+        .telling(&UNRECORDED)
         .prepare(&late, [&b"evil"[..]], None)
         .unwrap();
     let made = tree.policy.create_dir(tree.at("A/d/hooks/x")).unwrap();
     let destination = tree.policy.destination(tree.at("A/d/hooks")).unwrap();
     let again = tree.policy.destination(tree.at("A/.claude")).unwrap();
-    go(&tree, "A/d", "A/.claude").unwrap();
+    move_path(&tree, "A/d", "A/.claude").unwrap();
     assert!(matches!(
         writer
-            .telling(&UNTOLD)
+            .telling(&UNRECORDED)
             .replace(&early, [&b"evil"[..]], None),
         Err(FsError::Protected { .. })
     ));
     assert!(matches!(prepared.commit(), Err(FsError::Protected { .. })));
     assert!(matches!(
-        create_dir(&UNTOLD, &made),
+        create_dir(&UNRECORDED, &made),
         Err(FsError::Protected { .. })
     ));
     assert!(matches!(
-        move_no_clobber(&UNTOLD, &entry(&tree, "A/f"), &destination),
+        move_no_clobber(&UNRECORDED, &entry(&tree, "A/f"), &destination),
         Err(FsError::Protected { .. })
     ));
     assert!(matches!(
-        move_no_clobber(&UNTOLD, &entry(&tree, "A/sub"), &again),
+        move_no_clobber(&UNRECORDED, &entry(&tree, "A/sub"), &again),
         Err(FsError::AlreadyExists { .. })
     ));
     assert_eq!(names(&tree, "A/.claude"), [""; 0]);
-    // What no rule knows is made where it was asked for, by handle.
+    // A path without a rule is created by descriptor in the requested directory.
     writer
-        .telling(&UNTOLD)
+        .telling(&UNRECORDED)
         .replace(&other, [&b"fine"[..]], None)
         .unwrap();
     assert_eq!(names(&tree, "A/.claude"), ["fine"]);
 }
 
 #[test]
-fn a_file_moves_to_another_filesystem_with_what_it_has() {
+fn move_to_other_filesystem_keeps_attributes() {
     let tree = Fixture::new();
     let Ok(elsewhere) = tempfile::tempdir_in("/dev/shm") else {
         eprintln!("skipped: no second filesystem");
@@ -158,13 +160,13 @@ fn a_file_moves_to_another_filesystem_with_what_it_has() {
     tree.link("A/ln", "somewhere");
     let go = |from: &str, to: &str| {
         move_no_clobber(
-            &UNTOLD,
+            &UNRECORDED,
             &policy.entry(tree.at(from)).unwrap(),
             &policy.destination(other.join(to)).unwrap(),
         )
     };
-    go("A/f", "x/f").unwrap();
-    go("A/ln", "ln").unwrap();
+    move_path("A/f", "x/f").unwrap();
+    move_path("A/ln", "ln").unwrap();
     let after = std::fs::metadata(other.join("x/f")).unwrap();
     let what = |meta: &std::fs::Metadata| {
         (
@@ -182,12 +184,12 @@ fn a_file_moves_to_another_filesystem_with_what_it_has() {
         PathBuf::from("somewhere")
     );
     assert!(matches!(
-        go("A/sub", "sub"),
+        move_path("A/sub", "sub"),
         Err(FsError::OtherFilesystem { .. })
     ));
     std::fs::write(tree.at("A/again"), "").unwrap();
     assert!(matches!(
-        go("A/again", "x/f"),
+        move_path("A/again", "x/f"),
         Err(FsError::AlreadyExists { .. })
     ));
     assert_eq!(names(&tree, "A"), ["again", "keys", "ro", "sub"]);

@@ -1,5 +1,5 @@
-//! Changes while others change the same files: other writers, as other servers are, and programs
-//! that know no lock.
+//! Concurrent changes of the same files: by other writers (like other servers), and by programs
+//! without locks.
 
 use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -11,19 +11,19 @@ use super::*;
 use crate::fs::commit::{Prepared, commit_all};
 use crate::fs::current;
 
-/// How long a race lasts.
+/// Duration of a race.
 const RACE: Duration = Duration::from_millis(500);
 
 fn prepared(tree: &Fixture, path: &str, content: &str) -> Prepared<'static> {
     let target = write(tree, path);
     let stamp = current(&target, 100, None).unwrap().stamp;
     Box::leak(Box::<Writer>::default())
-        .telling(&UNTOLD)
+        .telling(&UNRECORDED)
         .prepare(&target, [content.as_bytes()], Some(&stamp))
         .unwrap()
 }
 
-/// Another program's file under the name of one that is there.
+/// Renames another program's file over an existing one.
 fn rename_over(path: &Path, content: &str) {
     let own = path.with_extension("own");
     std::fs::write(&own, content).unwrap();
@@ -36,7 +36,7 @@ fn time(tree: &Fixture, path: &str) -> (i64, i64) {
 }
 
 #[test]
-fn what_several_writers_were_told_is_written_stays() {
+fn concurrent_writers_lose_no_confirmed_write() {
     let tree = Fixture::new();
     let (writers, rounds) = (4, 300);
     std::fs::write(tree.at("A/f"), vec!["0"; writers].join("\n")).unwrap();
@@ -62,7 +62,7 @@ fn what_several_writers_were_told_is_written_stays() {
                     let text = String::from_utf8(read.bytes).unwrap();
                     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
                     lines[line] = (told + 1).to_string();
-                    match writer.telling(&UNTOLD).replace(
+                    match writer.telling(&UNRECORDED).replace(
                         &target,
                         [lines.join("\n").as_bytes()],
                         Some(&read.stamp),
@@ -82,7 +82,7 @@ fn what_several_writers_were_told_is_written_stays() {
 }
 
 #[test]
-fn a_replaced_file_is_later_than_the_one_before() {
+fn replacement_has_later_mtime() {
     let tree = Fixture::new();
     let writer = Writer::new(Durability::Kernel);
     let target = write(&tree, "A/f");
@@ -90,7 +90,7 @@ fn a_replaced_file_is_later_than_the_one_before() {
     for round in 0..400 {
         let stamp = (round % 2 == 0).then(|| current(&target, 100, None).unwrap().stamp);
         writer
-            .telling(&UNTOLD)
+            .telling(&UNRECORDED)
             .replace(&target, [&b"new"[..]], stamp.as_ref())
             .unwrap();
         let now = time(&tree, "A/f");
@@ -106,19 +106,19 @@ fn a_replaced_file_is_later_than_the_one_before() {
     drop(file);
     let before = time(&tree, "A/f");
     writer
-        .telling(&UNTOLD)
+        .telling(&UNRECORDED)
         .replace_undated(&target, [&b"kept"[..]])
         .unwrap();
     assert_eq!(time(&tree, "A/f"), before);
     writer
-        .telling(&UNTOLD)
+        .telling(&UNRECORDED)
         .replace(&target, [&b"later"[..]], None)
         .unwrap();
     assert_eq!(time(&tree, "A/f"), (before.0, before.1 + 1));
 }
 
 #[test]
-fn a_name_goes_back_to_the_newest_that_others_put_there() {
+fn give_back_restores_newest_file_of_others() {
     let tree = Fixture::new();
     let path = tree.at("A/f");
     let exchange = |prepared: &Prepared| {
@@ -126,14 +126,14 @@ fn a_name_goes_back_to_the_newest_that_others_put_there() {
         rustix::fs::renameat_with(prepared.temp.dir(), prepared.temp.name(), CWD, &path, flags)
             .unwrap();
     };
-    // Theirs came out.
+    // Their file came out.
     let mut ours = prepared(&tree, "A/f", "ours");
     rename_over(&path, "theirs");
     exchange(&ours);
     assert!(ours.give_back(true).unwrap());
     drop(ours);
     assert_eq!(text(&tree, "A/f"), "theirs");
-    // Theirs came out, and meanwhile ours was replaced by something newer.
+    // Their file came out, and meanwhile a newer one replaced ours.
     let mut ours = prepared(&tree, "A/f", "ours");
     rename_over(&path, "theirs");
     exchange(&ours);
@@ -141,7 +141,7 @@ fn a_name_goes_back_to_the_newest_that_others_put_there() {
     assert!(!ours.give_back(true).unwrap());
     drop(ours);
     assert_eq!(text(&tree, "A/f"), "newer");
-    // Theirs came out, and meanwhile the name went elsewhere.
+    // Their file came out, and meanwhile the name was moved away.
     let mut ours = prepared(&tree, "A/f", "ours");
     rename_over(&path, "theirs");
     exchange(&ours);
@@ -155,7 +155,7 @@ fn a_name_goes_back_to_the_newest_that_others_put_there() {
 }
 
 #[test]
-fn two_names_of_one_file_are_changed_together() {
+fn hard_links_of_file_change_together() {
     let tree = Fixture::new();
     std::fs::hard_link(tree.at("A/f"), tree.at("A/g")).unwrap();
     commit_all(
@@ -166,9 +166,9 @@ fn two_names_of_one_file_are_changed_together() {
     assert_eq!(["A/f", "A/g"].map(|path| text(&tree, path)), ["one", "two"]);
 }
 
-/// As on a filesystem that gives both changes one time.
+/// Simulates a filesystem that gives both changes the same time.
 #[test]
-fn a_change_in_the_same_tick_of_the_clock_is_noticed() {
+fn change_in_same_clock_tick_is_detected() {
     let tree = Fixture::new();
     let target = write(&tree, "A/f");
     std::fs::write(tree.at("A/f"), "one").unwrap();
@@ -178,7 +178,7 @@ fn a_change_in_the_same_tick_of_the_clock_is_noticed() {
     let mut stamp = current(&target, 100, None).unwrap().stamp;
     stamp.content = read.stamp.content;
     let error = Writer::default()
-        .telling(&UNTOLD)
+        .telling(&UNRECORDED)
         .replace(&target, [&b"ours"[..]], Some(&stamp))
         .unwrap_err();
     assert!(matches!(error, FsError::Changed { .. }), "{error}");
@@ -186,7 +186,7 @@ fn a_change_in_the_same_tick_of_the_clock_is_noticed() {
 }
 
 #[test]
-fn what_is_taken_back_is_ours_alone() {
+fn take_back_keeps_newer_file_of_others() {
     let tree = Fixture::new();
     std::fs::write(tree.at("A/g"), "g").unwrap();
     let committed = prepared(&tree, "A/f", "ours").commit().unwrap();
@@ -211,9 +211,8 @@ fn what_is_taken_back_is_ours_alone() {
     assert_eq!(names(&tree, "A"), ["f", "g", "keys", "ro", "sub"]);
 }
 
-/// Replaces the file's first line by its own while `other`, called with the numbers from 1 on, puts
-/// each into the second. Whether each number that was written was still there when the next one
-/// came; and how many changes were made.
+/// Replaces the first line of the file while `other`, called with increasing numbers, writes each
+/// into the second line. Returns the number of lost writes and of own changes.
 fn race(tree: &Fixture, other: impl Fn(&Path, &str) + Sync) -> (usize, usize) {
     let path = tree.at("A/f");
     std::fs::write(&path, "0\n0\n").unwrap();
@@ -228,7 +227,7 @@ fn race(tree: &Fixture, other: impl Fn(&Path, &str) + Sync) -> (usize, usize) {
                     panic!("{text:?}")
                 };
                 let there: u64 = second.trim_end().parse().unwrap();
-                // It may have been put aside for a moment.
+                // The file may have been moved aside for a moment.
                 if there != written && !is_soon(&path, written) {
                     lost += 1;
                 }
@@ -246,14 +245,14 @@ fn race(tree: &Fixture, other: impl Fn(&Path, &str) + Sync) -> (usize, usize) {
             let Ok(read) = current(&target, 100, None) else {
                 continue;
             };
-            // What a program is just writing is no text of two lines.
+            // A partially written file does not have two lines.
             let text = String::from_utf8(read.bytes).unwrap();
             let [_, second] = text.lines().collect::<Vec<_>>()[..] else {
                 continue;
             };
             let new = format!("{changes}\n{second}\n");
             match writer
-                .telling(&UNTOLD)
+                .telling(&UNRECORDED)
                 .replace(&target, [new.as_bytes()], Some(&read.stamp))
             {
                 Ok(_) => changes += 1,
@@ -268,7 +267,7 @@ fn race(tree: &Fixture, other: impl Fn(&Path, &str) + Sync) -> (usize, usize) {
 }
 
 fn is_soon(path: &Path, number: u64) -> bool {
-    // Who puts it back may wait for a processor.
+    // The restoring thread may wait for a processor.
     let end = Instant::now() + Duration::from_secs(10);
     let is_there =
         || std::fs::read_to_string(path).is_ok_and(|text| text.ends_with(&format!("\n{number}\n")));
@@ -278,7 +277,7 @@ fn is_soon(path: &Path, number: u64) -> bool {
 }
 
 #[test]
-fn nothing_is_lost_of_an_editor_that_renames() {
+fn edits_beside_renaming_editor_lose_no_change() {
     let tree = Fixture::new();
     let (lost, changes) = race(&tree, rename_over);
     assert_eq!(lost, 0, "beside {changes} changes");
@@ -286,10 +285,10 @@ fn nothing_is_lost_of_an_editor_that_renames() {
     assert_eq!(names(&tree, "A"), ["f", "keys", "ro", "sub"]);
 }
 
-/// The program waits for the lease of an edit, of which the server hears by a signal; it would end
-/// the tests, too.
+/// The program waits for the lease of an edit. The kernel reports that to the server by a signal,
+/// which must not end the tests.
 #[test]
-fn nothing_is_lost_of_a_formatter_that_writes_in_place() {
+fn edit_during_in_place_writes_keeps_changes() {
     let tree = Fixture::new();
     let (lost, changes) = race(&tree, |path, text| std::fs::write(path, text).unwrap());
     assert_eq!(lost, 0, "beside {changes} changes");
@@ -298,7 +297,7 @@ fn nothing_is_lost_of_a_formatter_that_writes_in_place() {
 }
 
 #[test]
-fn a_file_that_a_program_is_writing_is_left_to_it() {
+fn edit_of_open_file_is_refused() {
     let tree = Fixture::new();
     let mut log = std::fs::File::options()
         .append(true)
@@ -321,7 +320,7 @@ fn a_file_that_a_program_is_writing_is_left_to_it() {
 }
 
 #[test]
-fn a_program_that_waits_to_write_gets_the_file_back() {
+fn waiting_writer_gets_original_file() {
     let tree = Fixture::new();
     let path = tree.at("A/f");
     let mut ours = prepared(&tree, "A/f", "ours");

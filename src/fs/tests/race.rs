@@ -2,8 +2,7 @@ use super::*;
 use crate::fs::current;
 use crate::policy::tests::race::while_swapping;
 
-/// `A/d` with a few files, and `A/out`, a link to the outside, that takes its place again and
-/// again.
+/// Creates `A/d` with a few files, and `A/out`, a link to the outside, that repeatedly replaces it.
 fn arena() -> Fixture {
     let tree = Fixture::new();
     std::fs::create_dir_all(tree.at("A/d/in")).unwrap();
@@ -14,7 +13,7 @@ fn arena() -> Fixture {
 }
 
 #[test]
-fn nothing_outside_is_written_while_links_come_and_go() {
+fn write_during_link_swaps_stays_inside() {
     let tree = arena();
     let before = outside(&tree);
     let writer = Writer::default();
@@ -27,23 +26,23 @@ fn nothing_outside_is_written_while_links_come_and_go() {
                 }
                 done += usize::from(
                     writer
-                        .telling(&UNTOLD)
+                        .telling(&UNRECORDED)
                         .replace(&target, [&b"public"[..]], None)
                         .is_ok(),
                 );
             }
         }
         if let Ok(dir) = tree.policy.create_dir(tree.at("A/d/made/here")) {
-            let _ = create_dir(&UNTOLD, &dir);
+            let _ = create_dir(&UNRECORDED, &dir);
         }
         if let (Ok(from), Ok(to)) = (
             tree.policy.entry(tree.at("A/d/new")),
             tree.policy.destination(tree.at("A/d/z/moved")),
         ) {
-            let _ = move_no_clobber(&UNTOLD, &from, &to);
+            let _ = move_no_clobber(&UNRECORDED, &from, &to);
         }
         if let Ok(moved) = tree.policy.entry(tree.at("A/d/z")) {
-            let _ = remove(&UNTOLD, &moved, true, &CancelToken::new());
+            let _ = remove(&UNRECORDED, &moved, true, &CancelToken::new());
         }
         done > 0
     });
@@ -51,7 +50,7 @@ fn nothing_outside_is_written_while_links_come_and_go() {
 }
 
 #[test]
-fn a_file_that_turns_into_a_link_is_not_written_through() {
+fn write_never_follows_link_replacing_file() {
     let tree = arena();
     std::fs::remove_file(tree.at("A/out")).unwrap();
     tree.link("A/out", "$O/secret");
@@ -66,7 +65,7 @@ fn a_file_that_turns_into_a_link_is_not_written_through() {
         };
         assert_eq!(read.bytes, b"A-f");
         writer
-            .telling(&UNTOLD)
+            .telling(&UNRECORDED)
             .replace(&target, [&b"A-f"[..]], Some(&read.stamp))
             .is_ok()
     });
@@ -74,7 +73,7 @@ fn a_file_that_turns_into_a_link_is_not_written_through() {
 }
 
 #[test]
-fn nothing_outside_is_deleted_while_links_come_and_go() {
+fn remove_during_link_swaps_stays_inside() {
     let tree = arena();
     std::fs::create_dir_all(tree.at("O/in/deep/kept")).unwrap();
     let before = outside(&tree);
@@ -87,7 +86,7 @@ fn nothing_outside_is_deleted_while_links_come_and_go() {
         }
         for path in ["A/d/in/deep", "A/d/in", "A/d/../d/in"] {
             if let Ok(found) = tree.policy.entry(tree.at(path)) {
-                done += usize::from(remove(&UNTOLD, &found, true, &CancelToken::new()).is_ok());
+                done += usize::from(remove(&UNRECORDED, &found, true, &CancelToken::new()).is_ok());
             }
         }
         done > 0
@@ -95,9 +94,9 @@ fn nothing_outside_is_deleted_while_links_come_and_go() {
     assert_eq!(outside(&tree), before);
 }
 
-/// The swap happens below what is deleted: the walk of the delete itself is raced.
+/// The swap happens below the deleted directory, so it races the recursive delete itself.
 #[test]
-fn a_recursive_delete_never_goes_through_a_link_that_appears() {
+fn recursive_remove_never_follows_new_link() {
     let tree = arena();
     std::fs::create_dir_all(tree.at("O/in/deep/kept")).unwrap();
     let before = outside(&tree);
@@ -108,13 +107,13 @@ fn a_recursive_delete_never_goes_through_a_link_that_appears() {
         let _ = rustix::fs::symlinkat(tree.at("O"), CWD, tree.at("A/t/ln"));
         tree.policy
             .entry(tree.at("A/t"))
-            .is_ok_and(|found| remove(&UNTOLD, &found, true, &CancelToken::new()).is_ok())
+            .is_ok_and(|found| remove(&UNRECORDED, &found, true, &CancelToken::new()).is_ok())
     });
     assert_eq!(outside(&tree), before);
 }
 
 #[test]
-fn nothing_outside_is_listed_while_links_come_and_go() {
+fn walk_during_link_swaps_stays_inside() {
     let tree = arena();
     std::fs::write(tree.at("O/only-outside"), "TOPSECRET").unwrap();
     let cancel = CancelToken::new();

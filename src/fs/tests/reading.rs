@@ -6,7 +6,7 @@ use crate::fs::info::Info;
 use crate::policy::Kind;
 
 #[test]
-fn a_file_is_read_whole_or_not_at_all() {
+fn read_above_cap_fails() {
     let tree = Fixture::new();
     let file = read(&tree, "A/f");
     assert_eq!(read_all(&file, 3).unwrap(), b"A-f");
@@ -32,7 +32,7 @@ fn a_file_is_read_whole_or_not_at_all() {
 }
 
 #[test]
-fn the_cap_counts_what_is_read() {
+fn cap_limits_bytes_of_growing_file() {
     let tree = Fixture::new();
     let file = read(&tree, "A/f");
     std::fs::write(tree.at("A/f"), vec![b'x'; 300_000]).unwrap();
@@ -61,7 +61,7 @@ fn the_cap_counts_what_is_read() {
 }
 
 #[test]
-fn readers_have_their_own_positions() {
+fn readers_have_separate_positions() {
     let tree = Fixture::new();
     let file = read(&tree, "A/f");
     let (mut one, mut other) = (Reader::new(&file, 0), Reader::new(&file, 2));
@@ -72,7 +72,7 @@ fn readers_have_their_own_positions() {
 }
 
 #[test]
-fn a_directory_is_listed_in_the_order_of_bytes() {
+fn entries_are_sorted_by_bytes() {
     let tree = Fixture::new();
     for name in ["B", "a", "\u{e9}", "Z"] {
         std::fs::write(tree.at(&format!("A/sub/{name}")), "").unwrap();
@@ -119,7 +119,7 @@ fn a_directory_is_listed_in_the_order_of_bytes() {
 }
 
 #[test]
-fn metadata_is_what_the_system_says() {
+fn info_matches_system_metadata() {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
     let tree = Fixture::new();
     std::fs::set_permissions(tree.at("A/f"), std::fs::Permissions::from_mode(0o640)).unwrap();

@@ -3,7 +3,7 @@ use std::ops::ControlFlow;
 use super::*;
 use crate::policy::Kind;
 
-/// Collects what `note` says of each entry.
+/// Collects the result of `note` for each entry.
 pub(super) struct Notes<'a> {
     pub(super) enter: &'a (dyn Fn(&[u8]) -> bool + Sync),
     pub(super) note: &'a (dyn Fn(&WalkEntry<'_>) -> String + Sync),
@@ -43,7 +43,7 @@ impl Visitor for Notes<'_> {
     }
 }
 
-/// Everything in order, and how many directories could not be read.
+/// Returns everything in order, and the number of unreadable directories.
 pub(super) fn walked(
     start: &Checked<Read>,
     options: &WalkOptions<'_>,
@@ -71,21 +71,21 @@ pub(super) fn on_threads(count: usize, cancel: &CancelToken) -> WalkOptions<'_> 
     }
 }
 
-struct Asked<'a> {
+struct WalkRequest<'a> {
     threads: usize,
     gitignore: bool,
     enter: &'a (dyn Fn(&[u8]) -> bool + Sync),
     max_depth: usize,
 }
 
-const ALL: Asked<'static> = Asked {
+const ALL: WalkRequest<'static> = WalkRequest {
     threads: 1,
     gitignore: false,
     enter: &|_| true,
     max_depth: usize::MAX,
 };
 
-fn paths(tree: &Fixture, path: &str, asked: &Asked<'_>) -> (Vec<String>, u64) {
+fn paths(tree: &Fixture, path: &str, asked: &WalkRequest<'_>) -> (Vec<String>, u64) {
     let cancel = CancelToken::new();
     let options = WalkOptions {
         max_depth: asked.max_depth,
@@ -103,7 +103,7 @@ fn paths(tree: &Fixture, path: &str, asked: &Asked<'_>) -> (Vec<String>, u64) {
 }
 
 #[test]
-fn everything_is_found_once_and_no_link_is_followed() {
+fn walk_finds_each_entry_once() {
     let tree = Fixture::new();
     tree.link("A/out", "$O");
     tree.link("A/up", "..");
@@ -124,13 +124,13 @@ fn everything_is_found_once_and_no_link_is_followed() {
     .into();
     assert_eq!(paths(&tree, "A", &ALL), (expected.clone(), 0));
     assert_eq!(
-        paths(&tree, "A", &Asked { threads: 4, ..ALL }),
+        paths(&tree, "A", &WalkRequest { threads: 4, ..ALL }),
         (expected.clone(), 0)
     );
     let shallow = paths(
         &tree,
         "A",
-        &Asked {
+        &WalkRequest {
             max_depth: 1,
             ..ALL
         },
@@ -147,7 +147,7 @@ fn everything_is_found_once_and_no_link_is_followed() {
     let pruned = paths(
         &tree,
         "A",
-        &Asked {
+        &WalkRequest {
             enter: &|rel| rel != b"sub",
             ..ALL
         },
@@ -160,7 +160,7 @@ fn everything_is_found_once_and_no_link_is_followed() {
 }
 
 #[test]
-fn large_trees_are_shared_between_threads_and_nothing_is_lost() {
+fn parallel_walk_of_large_tree_is_complete() {
     let tree = Fixture::new();
     let mut expected = vec!["deep/".to_string(), "deep/f".to_string()];
     for dir in 0..60 {
@@ -171,7 +171,7 @@ fn large_trees_are_shared_between_threads_and_nothing_is_lost() {
             format!("d{dir:02}/in/"),
             format!("{name}/"),
         ]);
-        // One directory with more files than a batch, the others with a few.
+        // One directory has more files than a batch, the others have a few.
         for file in 0..(if dir == 7 { 500 } else { 3 }) {
             std::fs::write(tree.at(&format!("A/sub/{name}/{file}")), "").unwrap();
             expected.push(format!("{name}/{file}"));
@@ -180,14 +180,14 @@ fn large_trees_are_shared_between_threads_and_nothing_is_lost() {
     expected.sort();
     for threads in [1, 2, 8] {
         assert_eq!(
-            paths(&tree, "A/sub", &Asked { threads, ..ALL }),
+            paths(&tree, "A/sub", &WalkRequest { threads, ..ALL }),
             (expected.clone(), 0)
         );
     }
 }
 
 #[test]
-fn deep_and_branching_trees_need_few_open_directories() {
+fn walk_of_deep_tree_opens_few_directories() {
     let tree = Fixture::new();
     dig(&tree, "A/sub/deep", 4000);
     // A second directory on each of the first levels keeps its parent waiting.
@@ -197,7 +197,7 @@ fn deep_and_branching_trees_need_few_open_directories() {
         path.push_str("/d");
     }
     for threads in [1, 4] {
-        let (found, skipped) = paths(&tree, "A/sub/deep", &Asked { threads, ..ALL });
+        let (found, skipped) = paths(&tree, "A/sub/deep", &WalkRequest { threads, ..ALL });
         assert_eq!((found.len(), skipped), (4000 + 200 + 2, 0));
     }
     let cancel = CancelToken::new();
@@ -219,11 +219,11 @@ fn deep_and_branching_trees_need_few_open_directories() {
         ),
         (4202, 0, Some(4001))
     );
-    remove(&UNTOLD, &entry(&tree, "A/sub/deep"), true, &cancel).unwrap();
+    remove(&UNRECORDED, &entry(&tree, "A/sub/deep"), true, &cancel).unwrap();
 }
 
 #[test]
-fn gitignore_files_rule_from_their_own_directory_down() {
+fn gitignore_applies_below_its_directory() {
     let tree = Fixture::new();
     for (path, text) in [
         ("A/.gitignore", "*.log\n/build/\n# note\n!keep.log\n[bad\n"),
@@ -256,7 +256,7 @@ fn gitignore_files_rule_from_their_own_directory_down() {
         paths(
             &tree,
             "A",
-            &Asked {
+            &WalkRequest {
                 gitignore: true,
                 ..ALL
             }
@@ -288,7 +288,7 @@ fn gitignore_files_rule_from_their_own_directory_down() {
             .to_string()
     };
     assert_eq!(listed, expected.iter().map(last).collect::<Vec<_>>());
-    // The rules above the start count when they are handed in.
+    // Passed rules from above the start apply.
     let above = [(read(&tree, "A"), b"sub".to_vec())];
     std::fs::write(tree.at("A/.gitignore"), "/sub/build\n").unwrap();
     let options = WalkOptions {
@@ -309,7 +309,7 @@ fn gitignore_files_rule_from_their_own_directory_down() {
 }
 
 #[test]
-fn files_are_opened_as_files_only() {
+fn walk_entry_opens_only_regular_files() {
     let tree = Fixture::new();
     tree.link("A/sub/ln", "deep/f");
     rustix::fs::mknodat(
@@ -340,7 +340,7 @@ fn files_are_opened_as_files_only() {
 }
 
 #[test]
-fn a_walk_ends_when_it_is_told_to() {
+fn walk_stops_on_break_or_cancel() {
     let tree = Fixture::new();
     for i in 0..50 {
         std::fs::create_dir_all(tree.at(&format!("A/sub/{i}/x"))).unwrap();
@@ -379,7 +379,7 @@ fn a_walk_ends_when_it_is_told_to() {
 }
 
 #[test]
-fn a_panic_in_a_visitor_ends_the_walk_and_reaches_the_caller() {
+fn visitor_panic_reaches_caller() {
     let tree = Fixture::new();
     for i in 0..200 {
         std::fs::create_dir_all(tree.at(&format!("A/sub/{i}"))).unwrap();
@@ -404,7 +404,7 @@ fn a_panic_in_a_visitor_ends_the_walk_and_reaches_the_caller() {
 }
 
 #[test]
-fn a_tree_is_in_order_and_cut_where_asked() {
+fn tree_is_ordered_and_truncated_at_limit() {
     let tree = Fixture::new();
     tree.link("A/out", "$O");
     let cancel = CancelToken::new();

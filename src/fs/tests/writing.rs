@@ -19,12 +19,12 @@ fn chmod(tree: &Fixture, path: &str, mode: u32) {
 }
 
 #[test]
-fn a_new_file_gets_its_parents_and_an_ordinary_mode() {
+fn new_file_gets_parents_and_default_mode() {
     let tree = Fixture::new();
     let writer = Writer::default();
     assert!(
         writer
-            .telling(&UNTOLD)
+            .telling(&UNRECORDED)
             .replace(&write(&tree, "A/x/y/new"), [&b"1"[..]], None)
             .unwrap()
     );
@@ -36,7 +36,7 @@ fn a_new_file_gets_its_parents_and_an_ordinary_mode() {
     assert_eq!(names(&tree, "A/x/y"), ["new"]);
     assert!(
         !writer
-            .telling(&UNTOLD)
+            .telling(&UNRECORDED)
             .replace(&write(&tree, "A/x/y/new"), [&b"22"[..]], None)
             .unwrap()
     );
@@ -44,7 +44,7 @@ fn a_new_file_gets_its_parents_and_an_ordinary_mode() {
 }
 
 #[test]
-fn a_replaced_file_keeps_what_it_had_but_no_special_rights() {
+fn replaced_file_keeps_attributes_without_set_id() {
     let tree = Fixture::new();
     let file = std::fs::File::open(tree.at("A/f")).unwrap();
     let has_xattrs = fsetxattr(&file, "user.note", b"kept", XattrFlags::empty()).is_ok();
@@ -58,7 +58,7 @@ fn a_replaced_file_keeps_what_it_had_but_no_special_rights() {
         (meta.uid(), meta.gid())
     };
     Writer::default()
-        .telling(&UNTOLD)
+        .telling(&UNRECORDED)
         .replace(&write(&tree, "A/f"), [&b"new"[..]], None)
         .unwrap();
     let meta = std::fs::metadata(tree.at("A/f")).unwrap();
@@ -78,7 +78,7 @@ fn a_replaced_file_keeps_what_it_had_but_no_special_rights() {
 }
 
 #[test]
-fn the_other_name_of_a_file_keeps_its_bytes_and_a_link_stays_a_link() {
+fn replace_keeps_content_of_other_hard_link() {
     let tree = Fixture::new();
     std::fs::hard_link(tree.at("O/secret"), tree.at("A/hard")).unwrap();
     tree.link("A/soft", "sub/deep/f");
@@ -87,7 +87,7 @@ fn the_other_name_of_a_file_keeps_its_bytes_and_a_link_stays_a_link() {
     let writer = Writer::default();
     for path in ["A/hard", "A/soft", "A/dangling"] {
         writer
-            .telling(&UNTOLD)
+            .telling(&UNRECORDED)
             .replace(&write(&tree, path), [&b"new"[..]], None)
             .unwrap();
     }
@@ -109,13 +109,13 @@ fn the_other_name_of_a_file_keeps_its_bytes_and_a_link_stays_a_link() {
 }
 
 #[test]
-fn what_is_no_file_is_not_replaced_and_nothing_is_left_behind() {
+fn replace_of_special_file_fails_without_leftovers() {
     let tree = Fixture::new();
     mknodat(CWD, tree.at("A/fifo"), FileType::Fifo, Mode::RWXU, 0).unwrap();
     let writer = Writer::default();
     assert!(matches!(
         writer
-            .telling(&UNTOLD)
+            .telling(&UNRECORDED)
             .replace(&write(&tree, "A/fifo"), [&b"x"[..]], None),
         Err(FsError::Special { .. })
     ));
@@ -127,7 +127,7 @@ fn what_is_no_file_is_not_replaced_and_nothing_is_left_behind() {
     std::fs::create_dir(tree.at("A/new")).unwrap();
     assert!(matches!(
         writer
-            .telling(&UNTOLD)
+            .telling(&UNRECORDED)
             .replace(&became_dir, [&b"x"[..]], None),
         Err(FsError::IsDirectory { .. })
     ));
@@ -135,7 +135,7 @@ fn what_is_no_file_is_not_replaced_and_nothing_is_left_behind() {
     tree.link("A/late", "$O/secret");
     assert!(matches!(
         writer
-            .telling(&UNTOLD)
+            .telling(&UNRECORDED)
             .replace(&became_link, [&b"x"[..]], None),
         Err(FsError::Special { .. })
     ));
@@ -143,7 +143,7 @@ fn what_is_no_file_is_not_replaced_and_nothing_is_left_behind() {
     tree.link("A/way", "$O");
     assert!(matches!(
         writer
-            .telling(&UNTOLD)
+            .telling(&UNRECORDED)
             .replace(&parent_became_link, [&b"x"[..]], None),
         Err(FsError::NotADirectory { .. })
     ));
@@ -155,14 +155,14 @@ fn what_is_no_file_is_not_replaced_and_nothing_is_left_behind() {
 }
 
 #[test]
-fn a_change_by_others_is_noticed_up_to_the_last_moment() {
+fn replace_detects_change_until_rename() {
     let tree = Fixture::new();
     let writer = Writer::default();
     let target = write(&tree, "A/f");
     let read = current(&target, 100, None).unwrap();
     assert_eq!(read.bytes, b"A-f");
     let prepared = writer
-        .telling(&UNTOLD)
+        .telling(&UNRECORDED)
         .prepare(&target, [&b"mine"[..]], Some(&read.stamp))
         .unwrap();
     std::fs::write(tree.at("A/f"), "theirs").unwrap();
@@ -172,7 +172,7 @@ fn a_change_by_others_is_noticed_up_to_the_last_moment() {
     ));
     assert!(matches!(
         writer
-            .telling(&UNTOLD)
+            .telling(&UNRECORDED)
             .replace(&target, [&b"mine"[..]], Some(&read.stamp)),
         Err(FsError::Changed { .. })
     ));
@@ -182,7 +182,7 @@ fn a_change_by_others_is_noticed_up_to_the_last_moment() {
     );
     let read = current(&target, 100, None).unwrap();
     writer
-        .telling(&UNTOLD)
+        .telling(&UNRECORDED)
         .replace(&target, [&b"mine"[..]], Some(&read.stamp))
         .unwrap();
     assert_eq!(
@@ -190,7 +190,7 @@ fn a_change_by_others_is_noticed_up_to_the_last_moment() {
         ("mine", 4)
     );
     let new = writer
-        .telling(&UNTOLD)
+        .telling(&UNRECORDED)
         .prepare(&write(&tree, "A/new"), [&b"mine"[..]], None)
         .unwrap();
     std::fs::write(tree.at("A/new"), "theirs").unwrap();
@@ -206,14 +206,14 @@ fn a_change_by_others_is_noticed_up_to_the_last_moment() {
 }
 
 #[test]
-fn several_files_change_together_or_not_at_all() {
+fn commit_all_is_atomic() {
     let tree = Fixture::new();
     let writer = Writer::default();
     let inode = |path| std::fs::metadata(tree.at(path)).unwrap().ino();
     let before = inode("A/f");
     let prepare = |path: &str| {
         writer
-            .telling(&UNTOLD)
+            .telling(&UNRECORDED)
             .prepare(&write(&tree, path), [&b"new"[..]], None)
             .unwrap()
     };
@@ -270,7 +270,7 @@ fn several_files_change_together_or_not_at_all() {
 }
 
 #[test]
-fn leftovers_of_a_killed_writer_are_swept_and_nothing_else() {
+fn sweep_removes_only_leftover_temp_files() {
     let tree = Fixture::new();
     let make = |name: &str, age: u64| {
         let file = std::fs::File::create(tree.at(&format!("A/sub/{name}"))).unwrap();
@@ -307,17 +307,17 @@ fn leftovers_of_a_killed_writer_are_swept_and_nothing_else() {
         "new",
     ];
     writer
-        .telling(&UNTOLD)
+        .telling(&UNRECORDED)
         .replace(&write(&tree, "A/sub/new"), [&b""[..]], None)
         .unwrap();
     assert_eq!(names(&tree, "A/sub"), kept);
     drop(held);
     writer
-        .telling(&UNTOLD)
+        .telling(&UNRECORDED)
         .replace(&write(&tree, "A/sub/new"), [&b""[..]], None)
         .unwrap();
     assert_eq!(names(&tree, "A/sub"), kept, "not at each write");
-    // What was too young, or held, goes later.
+    // Files that were too recent, or locked, are swept later.
     let (sweeper, target, now) = (
         Sweeper::default(),
         write(&tree, "A/sub/new"),
@@ -334,7 +334,7 @@ fn leftovers_of_a_killed_writer_are_swept_and_nothing_else() {
 }
 
 #[test]
-fn parallel_changes_of_one_file_are_all_kept() {
+fn parallel_changes_of_file_are_kept() {
     let tree = Fixture::new();
     std::fs::write(tree.at("A/f"), "0").unwrap();
     tree.link("A/same", "sub/../f");
@@ -349,7 +349,7 @@ fn parallel_changes_of_one_file_are_all_kept() {
                     let read = current(&target, 100, None).unwrap();
                     let number: u32 = String::from_utf8(read.bytes).unwrap().parse().unwrap();
                     writer
-                        .telling(&UNTOLD)
+                        .telling(&UNRECORDED)
                         .replace(
                             &target,
                             [(number + 1).to_string().as_bytes()],
@@ -367,7 +367,7 @@ fn parallel_changes_of_one_file_are_all_kept() {
 }
 
 #[test]
-fn several_locks_are_taken_without_deadlock() {
+fn lock_all_never_deadlocks() {
     let tree = Fixture::new();
     let writer = Writer::default();
     let targets: Vec<_> = (0..40).map(|i| write(&tree, &format!("A/n{i}"))).collect();
@@ -386,9 +386,9 @@ fn several_locks_are_taken_without_deadlock() {
     });
 }
 
-/// A full disk, where the tests may mount one.
+/// Uses a full disk, if the tests may mount one.
 #[test]
-fn a_full_disk_leaves_the_old_file_and_no_other() {
+fn full_disk_keeps_old_file() {
     let tree = Fixture::new();
     let at = tree.at("A/small");
     std::fs::create_dir(&at).unwrap();
@@ -406,11 +406,11 @@ fn a_full_disk_leaves_the_old_file_and_no_other() {
     }
     let writer = Writer::default();
     writer
-        .telling(&UNTOLD)
+        .telling(&UNRECORDED)
         .replace(&write(&tree, "A/small/f"), [&b"old"[..]], None)
         .unwrap();
     let error = writer
-        .telling(&UNTOLD)
+        .telling(&UNRECORDED)
         .replace(
             &write(&tree, "A/small/f"),
             [vec![b'x'; 1 << 20].as_slice()],

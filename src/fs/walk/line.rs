@@ -1,24 +1,23 @@
-//! Work that several threads share and whose results come out in order.
+//! Work queue shared by several threads, with ordered results.
 //!
-//! Everything that is known stands in one line, first to last: places where work is still to be cut
-//! from, work that runs, and results that are finished while something before them is not. Work is
-//! always cut from the first place that has any, so the beginning of the order is done first;
-//! results leave at the front. No keys are compared: where a thing stands is its place in the
-//! order.
+//! All known work stands in one line, in order: sources of further tasks, running tasks, and
+//! results that wait for earlier ones. Tasks are always cut from the first source, so that the
+//! beginning is done first. Results leave at the front. No keys are compared: the position in the
+//! line is the order.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// A place that work is cut from, in order.
+/// A source of tasks, in order.
 pub(super) trait Source {
     type Task;
-    /// The next piece of work.
+    /// Returns the next task.
     fn cut(&mut self) -> Self::Task;
-    /// Whether nothing is left.
+    /// Returns true if no task is left.
     fn is_empty(&self) -> bool;
-    /// Gives up what it holds open; whether it held anything.
+    /// Closes its open directory; returns true if it had one.
     fn close(&mut self) -> bool;
 }
 
@@ -26,15 +25,15 @@ pub(super) struct Line<S, O, F> {
     state: Mutex<State<S, O, F>>,
     changed: Condvar,
     stopped: AtomicBool,
-    /// Results that may wait for what comes before them, by weight.
+    /// Maximum weight of results that wait for earlier ones.
     most_waiting: usize,
 }
 
 struct State<S, O, F> {
-    line: VecDeque<Place<S, O>>,
-    /// Pieces of work that run.
+    line: VecDeque<LineSlot<S, O>>,
+    /// Number of running tasks.
     running: usize,
-    /// Threads that wait for work.
+    /// Number of threads that wait for work.
     idle: usize,
     tickets: u64,
     /// Weight of the results in the line.
@@ -42,40 +41,41 @@ struct State<S, O, F> {
     settle: F,
 }
 
-enum Place<S, O> {
+enum LineSlot<S, O> {
     Source(S),
     Running(u64),
     Done(Vec<(O, usize)>),
 }
 
-/// What became of a piece of work.
-pub(super) struct Finished<S, O> {
-    /// Its result and what that weighs; `None` if there is nothing to say.
+/// Outcome of a task.
+pub(super) struct TaskOutcome<S, O> {
+    /// Result and its weight; `None` for an empty result.
     pub(super) result: Option<(O, usize)>,
-    /// Where more work comes from, behind the result.
+    /// Source of further work, after the result.
     pub(super) more: Option<S>,
-    /// Whether the last source that holds anything open shall close it.
+    /// `true` if the last source with an open directory shall close it.
     pub(super) close_one: bool,
 }
 
-/// A piece of work to do.
-pub(super) struct Taken<'a, S: Source, O, F> {
+/// A task to do.
+pub(super) struct AssignedTask<'a, S: Source, O, F> {
     pub(super) task: S::Task,
-    pub(super) turn: Turn<'a, S, O, F>,
+    pub(super) turn: TaskTurn<'a, S, O, F>,
 }
 
-/// While it lives, the others wait for what it brings. Dropped without being given back, by a
-/// panic, it stops them.
-pub(super) struct Turn<'a, S, O, F> {
+/// A running task, for whose result the others wait. Dropping it unfinished, in a panic, stops the
+/// others.
+pub(super) struct TaskTurn<'a, S, O, F> {
     line: &'a Line<S, O, F>,
     ticket: u64,
     over: bool,
 }
 
 impl<S: Source, O, F: FnMut(O) -> ControlFlow<()>> Line<S, O, F> {
-    /// `settle` is given all results in order, one at a time, and may end everything.
+    /// Creates a line. `settle` receives all results in order, one at a time, and may end
+    /// everything.
     pub(super) fn new(first: S, most_waiting: usize, settle: F) -> Self {
-        let line = VecDeque::from([Place::Source(first)]);
+        let line = VecDeque::from([LineSlot::Source(first)]);
         let state = State {
             line,
             running: 0,
@@ -92,30 +92,30 @@ impl<S: Source, O, F: FnMut(O) -> ControlFlow<()>> Line<S, O, F> {
         }
     }
 
-    /// The first work that nobody does; waits while others may bring more. `None` when everything
-    /// is done or stopped.
-    pub(super) fn take(&self) -> Option<Taken<'_, S, O, F>> {
+    /// Takes the first available task; waits while running tasks may bring more. `None` when
+    /// everything is done or stopped.
+    pub(super) fn take(&self) -> Option<AssignedTask<'_, S, O, F>> {
         self.take_from(self.lock())
     }
 
-    /// Gives work back and takes the next.
+    /// Finishes a task and takes the next one.
     pub(super) fn exchange(
         &self,
-        turn: Turn<'_, S, O, F>,
-        done: Finished<S, O>,
-    ) -> Option<Taken<'_, S, O, F>> {
+        turn: TaskTurn<'_, S, O, F>,
+        done: TaskOutcome<S, O>,
+    ) -> Option<AssignedTask<'_, S, O, F>> {
         self.take_from(self.give_back(turn, done))
     }
 
-    /// Gives work back. Whether there is work left for others.
-    pub(super) fn give(&self, turn: Turn<'_, S, O, F>, done: Finished<S, O>) -> bool {
+    /// Finishes a task. Returns true if there is work for others.
+    pub(super) fn give(&self, turn: TaskTurn<'_, S, O, F>, done: TaskOutcome<S, O>) -> bool {
         self.give_back(turn, done).first_source().is_some()
     }
 
-    /// Nobody takes any more work.
+    /// Stops all threads at their next task.
     pub(super) fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
-        // Under the lock, so that nobody is between looking and waiting.
+        // Under the lock, so that no thread misses the notification.
         let _state = self.lock();
         self.changed.notify_all();
     }
@@ -127,7 +127,7 @@ impl<S: Source, O, F: FnMut(O) -> ControlFlow<()>> Line<S, O, F> {
     fn take_from<'a>(
         &'a self,
         mut state: MutexGuard<'a, State<S, O, F>>,
-    ) -> Option<Taken<'a, S, O, F>> {
+    ) -> Option<AssignedTask<'a, S, O, F>> {
         loop {
             if self.is_stopped() {
                 return None;
@@ -140,9 +140,9 @@ impl<S: Source, O, F: FnMut(O) -> ControlFlow<()>> Line<S, O, F> {
                 if state.idle > 0 && state.first_source().is_some() {
                     self.changed.notify_one();
                 }
-                return Some(Taken {
+                return Some(AssignedTask {
                     task,
-                    turn: Turn {
+                    turn: TaskTurn {
                         line: self,
                         ticket,
                         over: false,
@@ -163,8 +163,8 @@ impl<S: Source, O, F: FnMut(O) -> ControlFlow<()>> Line<S, O, F> {
 
     fn give_back<'a>(
         &'a self,
-        mut turn: Turn<'_, S, O, F>,
-        done: Finished<S, O>,
+        mut turn: TaskTurn<'_, S, O, F>,
+        done: TaskOutcome<S, O>,
     ) -> MutexGuard<'a, State<S, O, F>> {
         turn.over = true;
         let mut state = self.lock();
@@ -188,12 +188,12 @@ impl<S: Source, O, F: FnMut(O) -> ControlFlow<()>> State<S, O, F> {
     fn first_source(&self) -> Option<usize> {
         self.line
             .iter()
-            .position(|place| matches!(place, Place::Source(_)))
+            .position(|place| matches!(place, LineSlot::Source(_)))
     }
 
-    /// Cuts work from the source at `at`; what runs stands in front of what is left.
+    /// Cuts a task from the source at `at`; the task stands before the rest of the source.
     fn cut(&mut self, at: usize) -> Option<(S::Task, u64)> {
-        let Some(Place::Source(source)) = self.line.get_mut(at) else {
+        let Some(LineSlot::Source(source)) = self.line.get_mut(at) else {
             return None;
         };
         if source.is_empty() {
@@ -205,40 +205,39 @@ impl<S: Source, O, F: FnMut(O) -> ControlFlow<()>> State<S, O, F> {
         self.tickets += 1;
         self.running += 1;
         if is_empty {
-            self.line[at] = Place::Running(self.tickets);
+            self.line[at] = LineSlot::Running(self.tickets);
         } else {
-            self.line.insert(at, Place::Running(self.tickets));
+            self.line.insert(at, LineSlot::Running(self.tickets));
         }
         Some((task, self.tickets))
     }
 
-    /// Puts what work brought where the work stood. Results side by side become one place, so that
-    /// the line stays short.
-    fn replace(&mut self, ticket: u64, done: Finished<S, O>) {
+    /// Replaces a task by its outcome. Adjacent results are joined, which keeps the line short.
+    fn replace(&mut self, ticket: u64, done: TaskOutcome<S, O>) {
         let found = self
             .line
             .iter()
-            .position(|place| matches!(place, Place::Running(of) if *of == ticket));
+            .position(|place| matches!(place, LineSlot::Running(of) if *of == ticket));
         let Some(mut at) = found else { return };
         let more = done.more.filter(|more| !more.is_empty());
         if more.is_none() || done.result.is_some() {
-            self.line[at] = Place::Done(Vec::new());
+            self.line[at] = LineSlot::Done(Vec::new());
             if let Some(more) = more {
-                self.line.insert(at + 1, Place::Source(more));
+                self.line.insert(at + 1, LineSlot::Source(more));
             }
             at = match done.result {
                 Some(result) => self.add_result(at, result),
                 None => self.join(at),
             };
         } else if let Some(more) = more {
-            self.line[at] = Place::Source(more);
+            self.line[at] = LineSlot::Source(more);
         }
-        if let Some(Place::Done(_)) = self.line.get(at + 1) {
+        if let Some(LineSlot::Done(_)) = self.line.get(at + 1) {
             self.join(at + 1);
         }
         if done.close_one {
             let _ = self.line.iter_mut().rev().any(|place| match place {
-                Place::Source(source) => source.close(),
+                LineSlot::Source(source) => source.close(),
                 _ => false,
             });
         }
@@ -246,35 +245,35 @@ impl<S: Source, O, F: FnMut(O) -> ControlFlow<()>> State<S, O, F> {
 
     fn add_result(&mut self, at: usize, (result, weight): (O, usize)) -> usize {
         self.waiting += weight;
-        if let Some(Place::Done(results)) = self.line.get_mut(at) {
+        if let Some(LineSlot::Done(results)) = self.line.get_mut(at) {
             results.push((result, weight));
         }
         self.join(at)
     }
 
-    /// Joins the results at `at` with results right before them; where they stand then.
+    /// Joins the results at `at` with adjacent ones before them; returns their new position.
     fn join(&mut self, at: usize) -> usize {
         let Some(before) = at.checked_sub(1) else {
             return at;
         };
         if !matches!(
             (&self.line[before], &self.line[at]),
-            (Place::Done(_), Place::Done(_))
+            (LineSlot::Done(_), LineSlot::Done(_))
         ) {
             return at;
         }
-        if let Some(Place::Done(more)) = self.line.remove(at)
-            && let Some(Place::Done(results)) = self.line.get_mut(before)
+        if let Some(LineSlot::Done(more)) = self.line.remove(at)
+            && let Some(LineSlot::Done(results)) = self.line.get_mut(before)
         {
             results.extend(more);
         }
         before
     }
 
-    /// Lets the results at the front of the line go.
+    /// Releases the results at the front of the line.
     fn settle(&mut self) -> ControlFlow<()> {
-        while let Some(Place::Done(_)) = self.line.front() {
-            let Some(Place::Done(results)) = self.line.pop_front() else {
+        while let Some(LineSlot::Done(_)) = self.line.front() {
+            let Some(LineSlot::Done(results)) = self.line.pop_front() else {
                 break;
             };
             for (result, weight) in results {
@@ -286,7 +285,7 @@ impl<S: Source, O, F: FnMut(O) -> ControlFlow<()>> State<S, O, F> {
     }
 }
 
-impl<S, O, F> Drop for Turn<'_, S, O, F> {
+impl<S, O, F> Drop for TaskTurn<'_, S, O, F> {
     fn drop(&mut self) {
         if !self.over {
             self.line.stopped.store(true, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! What is left to be done of a walk, and how it is cut into tasks.
+//! Remaining work of a walk, and its division into tasks.
 
 use std::ops::Range;
 use std::os::fd::OwnedFd;
@@ -10,8 +10,8 @@ use crate::fs::gitignore::Ignores;
 use crate::fs::listing::Entries;
 use crate::limits::WALK_BATCH_FILES;
 
-/// A place of a listing that is taken, and whether as an entry or for what is below it. A listing's
-/// names have room in 4 GiB, so its places have room in 31 bits.
+/// A position of a listing, as an entry or as the content of a directory. A listing holds at most 4
+/// GiB of names, so positions fit into 31 bits.
 #[derive(Clone, Copy)]
 pub(super) struct Step(u32);
 
@@ -29,7 +29,7 @@ impl Step {
     }
 }
 
-/// An open directory, counted.
+/// An open directory that is counted.
 pub(super) struct Dir {
     pub handle: OwnedFd,
     pub open: Arc<AtomicUsize>,
@@ -41,20 +41,20 @@ impl Drop for Dir {
     }
 }
 
-pub(super) struct Place<N> {
-    /// Without it the directory is opened from the start, name by name.
+pub(super) struct ListedDir<N> {
+    /// Open directory; if `None`, it is opened from the start, component by component.
     pub dir: Option<Arc<Dir>>,
-    /// Path below the start with a slash behind it; empty for the start itself.
+    /// Path below the start with a slash at the end; empty for the start itself.
     pub rel: Arc<[u8]>,
     pub entries: Arc<Entries<N>>,
-    /// What of it is taken, in order.
+    /// Steps, in order.
     pub steps: Arc<[Step]>,
     pub ignores: Option<Arc<Ignores>>,
-    /// 0 for the start.
+    /// Depth: 0 for the start.
     pub depth: usize,
 }
 
-impl<N> Clone for Place<N> {
+impl<N> Clone for ListedDir<N> {
     fn clone(&self) -> Self {
         Self {
             dir: self.dir.clone(),
@@ -67,8 +67,8 @@ impl<N> Clone for Place<N> {
     }
 }
 
-impl<N> Place<N> {
-    /// How many steps from `index` on are entries, at most `most`.
+impl<N> ListedDir<N> {
+    /// Returns the number of consecutive entry steps from `index` on, at most `most`.
     fn entries_from(&self, index: usize, most: usize) -> usize {
         let rest = self.steps.get(index..).unwrap_or_default();
         rest.iter()
@@ -78,11 +78,11 @@ impl<N> Place<N> {
     }
 }
 
-pub(super) enum Rest<N> {
+pub(super) enum RemainingWork<N> {
     Start(Start),
-    /// The steps from `next` on are still to be done.
+    /// A listed directory with the steps from `next` on.
     Listed {
-        place: Place<N>,
+        place: ListedDir<N>,
         next: usize,
     },
 }
@@ -94,11 +94,11 @@ pub(super) struct Start {
 
 pub(super) enum Task<N> {
     Start(Option<Arc<Ignores>>),
-    Entries(Place<N>, Range<usize>),
-    Below(Place<N>, Step),
+    Entries(ListedDir<N>, Range<usize>),
+    Below(ListedDir<N>, Step),
 }
 
-impl<N> Source for Rest<N> {
+impl<N> Source for RemainingWork<N> {
     type Task = Task<N>;
 
     fn cut(&mut self) -> Task<N> {

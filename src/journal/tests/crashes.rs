@@ -1,4 +1,4 @@
-//! The end of the process at any moment of a call, an undo, or of the mending after that.
+//! Crashes at any moment of a call, of an undo, or of the recovery after one.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,12 +11,11 @@ use super::program::{Actor, Step};
 use super::property::{World, cases, steps};
 
 thread_local! {
-    /// Notes until this process is taken to end; it does before and after each.
+    /// Number of records until the simulated crash; counted before and after each record.
     static LEFT: Cell<Option<u32>> = const { Cell::new(None) };
 }
 
-/// Ends the process, as far as the test is concerned, if it is time: nothing but handles is let go
-/// of.
+/// Simulates a crash of the process if it is due: only file descriptors are released.
 pub(in super::super) fn maybe_end() {
     if let Some(left) = LEFT.get() {
         LEFT.set(left.checked_sub(1));
@@ -24,7 +23,7 @@ pub(in super::super) fn maybe_end() {
     }
 }
 
-/// Whether it came to its end.
+/// Returns true if `act` finished before the crash.
 fn until(left: u32, act: impl FnOnce()) -> bool {
     LEFT.set(Some(left));
     let done = catch_unwind(AssertUnwindSafe(act)).is_ok();
@@ -49,11 +48,11 @@ proptest! {
     #![proptest_config(cases())]
 
     #[test]
-    fn a_call_that_was_killed_can_be_undone(before in steps(40), part in steps(10), program in steps(20), left in 0..60_u32, torn in 0..40_usize) {
+    fn killed_call_can_be_undone(before in steps(40), part in steps(10), program in steps(20), left in 0..60_u32, torn in 0..40_usize) {
         let world = World::new();
         world.unseen(&before, "before");
         let first = world.picture();
-        // It goes on in a second part.
+        // The call continues in a second part.
         call(&world, None, &part);
         until(left, || call(&world, Some(1), &program));
         let path = world.dir.path().join("store/log/1");
@@ -71,7 +70,7 @@ proptest! {
     }
 
     #[test]
-    fn an_undo_that_was_killed_is_taken_back(before in steps(40), program in steps(20), left in 0..80_u32, again in 0..80_u32) {
+    fn killed_undo_is_rolled_back(before in steps(40), program in steps(20), left in 0..80_u32, again in 0..80_u32) {
         let world = World::new();
         world.unseen(&before, "before");
         let first = world.picture();
@@ -82,7 +81,7 @@ proptest! {
             assert_eq!(outcome.conflicts, []);
         };
         let was_undone = until(left, undo);
-        // The mending is killed, too.
+        // The recovery crashes, too.
         until(again, || drop(world.store().recover().unwrap()));
         world.store().recover().unwrap();
         let found = differences(if was_undone { &first } else { &last }, &world.picture());

@@ -1,4 +1,4 @@
-//! Single entries, and what is said of them.
+//! Single entries and their reports.
 
 use std::fs;
 use std::os::fd::AsFd as _;
@@ -21,7 +21,7 @@ pub(super) fn place(path: &str) -> Place {
     }
 }
 
-/// Tells the recorder of a name in the first root.
+/// Announces a change of a name in the first root.
 pub(super) fn tell(
     world: &World,
     recorder: &mut Recorder,
@@ -56,7 +56,7 @@ pub(super) fn edit(world: &World, recorder: &mut Recorder, path: &str, text: &st
     fs::write(world.roots[0].join(path), text).unwrap();
 }
 
-/// A call that writes these files.
+/// Makes a call that writes these files.
 pub(super) fn call(world: &World, store: &Store, title: &str, files: &[(&str, &str)]) -> u64 {
     let mut recorder = store.begin(title).unwrap();
     for (path, text) in files {
@@ -89,7 +89,7 @@ pub(super) fn refused(why: &str) -> Vec<Conflict> {
 }
 
 #[test]
-fn an_entry_says_what_it_changed() {
+fn entry_lists_all_changes() {
     let world = World::new();
     let root = &world.roots[0];
     for path in ["edited", "gone", "moved", "mode", "dir/deep"] {
@@ -116,7 +116,7 @@ fn an_entry_says_what_it_changed() {
     };
     recorder.renames(at("moved"), at("there"), false).unwrap();
     fs::rename(root.join("moved"), root.join("there")).unwrap();
-    // Opened to be written to, and left as it was.
+    // Opened for writing, but left unchanged.
     tell(&world, &mut recorder, "there", |recorder, at| {
         recorder.content(at, Writing::Anywhere)
     });
@@ -135,7 +135,7 @@ fn an_entry_says_what_it_changed() {
         ),
     ];
     assert_eq!(store.changes(&entry), changes);
-    // As it is read again.
+    // Read back from the log.
     let entry = world.store().entry(1).unwrap();
     assert_eq!(
         (entry.title.as_str(), store.changes(&entry)),
@@ -170,7 +170,7 @@ fn an_entry_says_what_it_changed() {
 }
 
 #[test]
-fn one_of_two_names_that_goes_is_told_and_comes_back() {
+fn undo_restores_removed_hard_link() {
     let world = World::new();
     let root = &world.roots[0];
     fs::write(root.join("a"), "text").unwrap();
@@ -188,7 +188,7 @@ fn one_of_two_names_that_goes_is_told_and_comes_back() {
 }
 
 #[test]
-fn what_was_changed_since_is_a_conflict_and_only_force_overrides_it() {
+fn undo_of_file_changed_since_needs_force() {
     let world = World::new();
     let store = world.store();
     fs::write(world.roots[0].join("a"), "old").unwrap();
@@ -225,13 +225,13 @@ fn what_was_changed_since_is_a_conflict_and_only_force_overrides_it() {
         )
         .unwrap();
     assert_eq!(texts(&world, &["a", "b"]), [some("old"), None]);
-    // What was theirs is kept.
+    // The file of the others is saved.
     undo(&store, &[forced.number.unwrap()]);
     assert_eq!(texts(&world, &["a", "b"]), [some("theirs, longer"), None]);
 }
 
 #[test]
-fn later_calls_stand_in_the_way_until_they_are_undone_too() {
+fn undo_conflicts_with_later_call() {
     let world = World::new();
     let store = world.store();
     for (number, text) in ["one", "two, longer", "three"].iter().enumerate() {
@@ -252,7 +252,7 @@ fn later_calls_stand_in_the_way_until_they_are_undone_too() {
 }
 
 #[test]
-fn sparse_files_stay_sparse() {
+fn sparse_file_stays_sparse_after_undo() {
     let world = World::new();
     let store = world.store();
     let path = world.roots[0].join("a");
@@ -263,7 +263,7 @@ fn sparse_files_stay_sparse() {
 }
 
 #[test]
-fn a_full_disk_is_told_and_spoils_nothing() {
+fn full_disk_leaves_valid_log() {
     let world = World::new();
     let store = world.store();
     let path = world.roots[0].join("a");
@@ -297,7 +297,7 @@ fn a_full_disk_is_told_and_spoils_nothing() {
 }
 
 #[test]
-fn a_path_that_does_not_lead_to_the_handle_is_refused() {
+fn record_with_wrong_path_is_refused() {
     let world = World::new();
     let store = world.store();
     for dir in ["a", "b"] {
@@ -323,7 +323,7 @@ fn a_path_that_does_not_lead_to_the_handle_is_refused() {
 }
 
 #[test]
-fn the_store_is_its_owners_alone() {
+fn store_is_private_to_owner() {
     let world = World::new();
     let path = world.dir.path().join("store");
     drop(world.store());
@@ -351,7 +351,7 @@ fn the_store_is_its_owners_alone() {
 }
 
 #[test]
-fn an_entry_that_another_server_makes_is_let_alone() {
+fn recovery_skips_entry_of_other_server() {
     let world = World::new();
     let (ours, theirs) = (world.store(), world.store());
     let mut recorder = theirs.begin("theirs").unwrap();
@@ -367,7 +367,7 @@ fn an_entry_that_another_server_makes_is_let_alone() {
         error.to_string(),
         "call 9 is not in the journal, which has call 1; list them first"
     );
-    // Neither ended nor running.
+    // The entry has neither ended nor is it running.
     drop(recorder);
     assert_eq!(ours.recover().unwrap(), [1]);
     assert_eq!(undo(&ours, &[1]).number, Some(2));
@@ -375,12 +375,12 @@ fn an_entry_that_another_server_makes_is_let_alone() {
 }
 
 #[test]
-fn the_oldest_entries_go_first() {
+fn keep_within_removes_oldest_entries_first() {
     let world = World::new();
     let store = world.store();
     let text = "x".repeat(100_000);
     for _ in 0..3 {
-        // Each keeps what the one before wrote.
+        // Each entry saves the text of the one before.
         call(&world, &store, "call", &[("a", &text)]);
     }
     let day = Duration::from_hours(24);
@@ -419,7 +419,7 @@ fn the_oldest_entries_go_first() {
 }
 
 #[test]
-fn what_is_larger_than_all_that_may_be_kept_goes_alone() {
+fn keep_within_removes_oversized_entry_alone() {
     let world = World::new();
     let store = world.store();
     for text in ["small", &"x".repeat(300_000), "small", "small"] {
@@ -431,7 +431,7 @@ fn what_is_larger_than_all_that_may_be_kept_goes_alone() {
     };
     assert_eq!(store.keep_within(bounds).unwrap(), [3]);
     assert_eq!(store.numbers().unwrap(), [1, 2, 4]);
-    // The calls before it are not undone through it.
+    // Earlier calls are not undone across the removed one.
     assert_eq!(
         undo(&store, &[2]).conflicts,
         refused("call (call 4) changed it later")

@@ -1,4 +1,4 @@
-//! What is kept, what is not, and what needs no note.
+//! Saved and unsaved data, and changes that need no record.
 
 use std::fs;
 use std::os::fd::AsFd as _;
@@ -16,7 +16,7 @@ use super::property::World;
 const NOT_KEPT: &str = "it was not kept: it was too large, could not be read, found no room, or went where nothing is noted";
 
 #[test]
-fn what_is_new_needs_no_note() {
+fn new_object_needs_no_record() {
     let world = World::new();
     let store = world.store();
     let root = &world.roots[0];
@@ -48,7 +48,7 @@ fn what_is_new_needs_no_note() {
         [true, true]
     );
     let known = ["new", "b"].map(|name| recorder.knows_gain(above, name.as_ref()));
-    // It stands there now.
+    // It exists now.
     assert_eq!((known, recorder.knows_loss(above)), ([false, false], false));
     tell(&world, &mut recorder, "new/a", |recorder, at| {
         recorder.content(at, Writing::Anywhere)
@@ -66,7 +66,7 @@ fn what_is_new_needs_no_note() {
     });
     let known =
         [Writing::Appends, Writing::Anywhere].map(|writing| recorder.knows_content(old, writing));
-    // A small one is copied.
+    // A small file is copied.
     assert_eq!((known, recorder.knows_metadata(old)), ([true, true], true));
     let handle = fs::File::open(root).unwrap();
     let inner = fs::File::open(root.join("new")).unwrap();
@@ -89,7 +89,7 @@ fn what_is_new_needs_no_note() {
 }
 
 #[test]
-fn names_that_are_skipped_are_not_noted() {
+fn skipped_names_are_not_recorded() {
     let world = World::new();
     let root = &world.roots[0];
     for dir in ["target", "dir"] {
@@ -150,7 +150,7 @@ fn names_that_are_skipped_are_not_noted() {
 }
 
 #[test]
-fn what_is_too_large_is_told_and_what_would_be_lost_is_a_conflict() {
+fn oversized_file_is_listed_as_not_kept() {
     let world = World::new();
     let mut store = world.store();
     fs::write(world.roots[0].join("a"), "more than nothing").unwrap();
@@ -159,7 +159,7 @@ fn what_is_too_large_is_told_and_what_would_be_lost_is_a_conflict() {
     edit(&world, &mut recorder, "a", "short");
     let entry = store.end(recorder).unwrap();
     let told = undo(&store, &[entry.number]);
-    // A filesystem that shares blocks keeps it all the same.
+    // A filesystem that shares blocks saves it all the same.
     if told.number.is_none() {
         assert_eq!(store.not_kept(&entry), [place("a")]);
         assert_eq!(told.conflicts, refused(NOT_KEPT));
@@ -168,7 +168,7 @@ fn what_is_too_large_is_told_and_what_would_be_lost_is_a_conflict() {
 }
 
 #[test]
-fn on_a_full_disk_a_change_goes_on_if_that_is_wanted() {
+fn full_disk_with_drop_policy_allows_change() {
     let world = World::new();
     let mut store = world.store();
     store.keeping.when_full = WhenFull::Drop;
@@ -181,7 +181,7 @@ fn on_a_full_disk_a_change_goes_on_if_that_is_wanted() {
             .unwrap(),
     );
     edit(&world, &mut recorder, "a", "anew");
-    // There is room again.
+    // There is space again.
     recorder.log.replace_file(log);
     let entry = store.end(recorder).unwrap();
     assert_eq!(store.not_kept(&entry), []);
@@ -190,7 +190,7 @@ fn on_a_full_disk_a_change_goes_on_if_that_is_wanted() {
 }
 
 #[test]
-fn what_the_store_has_by_a_link_is_copied_before_a_descriptor_changes_it() {
+fn write_by_descriptor_copies_linked_file() {
     let world = World::new();
     let store = world.store();
     let path = world.roots[0].join("a");
@@ -233,7 +233,7 @@ fn what_the_store_has_by_a_link_is_copied_before_a_descriptor_changes_it() {
 }
 
 #[test]
-fn a_descriptor_from_before_the_call_is_enough() {
+fn write_through_old_descriptor_is_undone() {
     let world = World::new();
     let store = world.store();
     let path = world.roots[0].join("a");
@@ -257,13 +257,13 @@ fn a_descriptor_from_before_the_call_is_enough() {
 }
 
 #[test]
-fn what_is_no_file_is_kept_by_a_link_and_never_opened() {
+fn special_files_are_linked_without_opening() {
     let world = World::new();
     let root = &world.roots[0];
     let names = ["pipe", "socket", "device"];
     mkfifoat(CWD, root.join("pipe"), Mode::RUSR | Mode::WUSR).unwrap();
     let socket = std::os::unix::net::UnixListener::bind(root.join("socket")).unwrap();
-    // For root alone; else a second pipe stands in its place.
+    // Only root can create devices; otherwise a second FIFO replaces it.
     let made = mknodat(
         CWD,
         root.join("device"),
@@ -303,7 +303,7 @@ fn what_is_no_file_is_kept_by_a_link_and_never_opened() {
 }
 
 #[test]
-fn a_pipe_in_the_store_is_not_waited_for() {
+fn fifo_in_store_does_not_block_undo() {
     let world = World::new();
     let store = world.store();
     fs::write(world.roots[0].join("a"), "old").unwrap();

@@ -1,5 +1,4 @@
-//! A process that is killed for real, while it changes a tree, undoes, or mends what an earlier
-//! kill left.
+//! Real kills of a process that changes a tree, undoes changes, or recovers from an earlier kill.
 
 use std::env;
 use std::hash::{BuildHasher as _, RandomState};
@@ -13,12 +12,12 @@ use super::picture::differences;
 use super::program::{Actor, KINDS, Step};
 use super::property::{World, store};
 
-/// Says where the tree is to the process that is killed.
+/// Environment variable with the tree of the child process.
 const CHILD: &str = "JOURNAL_KILLED_IN";
-/// Processes in a row, each on what the one before left.
+/// Number of successive processes, each on the tree that the one before left.
 const KILLS: u32 = 3;
 
-/// Numbers without a pattern.
+/// Random number generator.
 struct Dice(u64);
 
 impl Dice {
@@ -45,8 +44,7 @@ fn roots(dir: &Path) -> Vec<PathBuf> {
     ["one", "two"].map(|name| dir.join(name)).to_vec()
 }
 
-/// Changes the tree and undoes that, with a byte to the parent before each thing, until it is
-/// killed.
+/// Changes the tree and undoes that until killed. Sends a byte to the parent before each step.
 fn child(dir: &Path) -> ! {
     let (roots, mut dice) = (roots(dir), Dice::new());
     let store = store(dir, &roots);
@@ -81,7 +79,7 @@ fn child(dir: &Path) -> ! {
 }
 
 #[test]
-fn whatever_is_killed_can_be_undone() {
+fn killed_process_can_be_undone() {
     if let Some(dir) = env::var_os(CHILD) {
         child(Path::new(&dir));
     }
@@ -90,7 +88,7 @@ fn whatever_is_killed_can_be_undone() {
         .and_then(|rounds| rounds.parse().ok())
         .unwrap_or(20);
     let (_, module) = module_path!().split_once("::").unwrap();
-    let test = format!("{module}::whatever_is_killed_can_be_undone");
+    let test = format!("{module}::killed_process_can_be_undone");
     let mut dice = Dice::new();
     for round in 0..rounds {
         let world = World::new();
@@ -108,7 +106,7 @@ fn whatever_is_killed_can_be_undone() {
             let mut said = process.stderr.take().unwrap();
             let mut heard = vec![0; 1 + usize::try_from(dice.roll(60)).unwrap()];
             said.read_exact(&mut heard).unwrap();
-            // A moment within what it is at.
+            // A random moment during its work.
             std::thread::sleep(Duration::from_micros(dice.roll(5_000)));
             process.kill().unwrap();
             process.wait().unwrap();

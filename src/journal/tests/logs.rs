@@ -1,4 +1,4 @@
-//! Logs, and who wrote them.
+//! Logs: damage, forgery and changed device numbers.
 
 use std::fs::{self, File};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use super::entries::{call, some, tell, texts, undo};
 use super::property::World;
 
 #[test]
-fn damaged_and_forged_logs_are_refused() {
+fn damaged_or_forged_log_is_refused() {
     let world = World::new();
     let store = world.store();
     let number = call(&world, &store, "call", &[("a", "text")]);
@@ -69,13 +69,13 @@ fn damaged_and_forged_logs_are_refused() {
         )
     );
     assert_eq!(texts(&world, &["a"]), [some("text")]);
-    // What a crash cut short never happened.
+    // A change with an incomplete record never happened.
     fs::write(&path, format!("{log}{{\"Name\":{{\"dir\":[1,2")).unwrap();
     assert_eq!(undo(&store, &[number]).conflicts, []);
 }
 
 #[test]
-fn devices_may_get_other_numbers() {
+fn log_survives_changed_device_numbers() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("log");
     let (first, second, elsewhere) = (Id(5, 1, 1), Id(9, 2, 2), Id(7, 3, 3));
@@ -99,7 +99,7 @@ fn devices_may_get_other_numbers() {
     log.add(name(first, second));
     log.add(name(elsewhere, Id(5, 4, 4)));
     log.write().unwrap();
-    // The devices have changed their places.
+    // The devices have swapped their numbers.
     let roots = [Id(9, 1, 1), Id(7, 2, 2)];
     let mut events = Vec::new();
     let take = |event| {
@@ -117,7 +117,7 @@ fn devices_may_get_other_numbers() {
 }
 
 #[test]
-fn a_directory_that_is_said_to_stand_in_itself_comes_back_once() {
+fn forged_directory_cycle_restores_once() {
     let world = World::new();
     let store = world.store();
     let dir = world.roots[0].join("d");

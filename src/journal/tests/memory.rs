@@ -1,4 +1,4 @@
-//! Memory of entries that are read.
+//! Memory accounting of entries.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::budget::{Account, Budget, Purpose};
 
 const BUDGET: usize = 16 * 1024 * 1024;
 
-/// A store with one call, and what its account may hold.
+/// Returns a store with one call, and its account.
 fn counted(world: &World) -> (Store, Account) {
     let account = Budget::new(BUDGET).account();
     let mut store = world.store();
@@ -26,7 +26,7 @@ fn free(account: &Account) -> usize {
 }
 
 #[test]
-fn readers_of_one_entry_share_its_memory() {
+fn readers_of_entry_share_memory() {
     let world = World::new();
     let (store, account) = counted(&world);
     let before = free(&account);
@@ -40,7 +40,7 @@ fn readers_of_one_entry_share_its_memory() {
 }
 
 #[test]
-fn entry_that_went_on_is_read_anew() {
+fn continued_entry_is_read_again() {
     let world = World::new();
     let (store, _account) = counted(&world);
     let first = store.entry(1).unwrap();
@@ -57,7 +57,7 @@ fn entry_that_went_on_is_read_anew() {
 fn entry_without_free_memory_is_refused() {
     let world = World::new();
     let (store, _account) = counted(&world);
-    // More can never be had, so nobody waits.
+    // More memory can never be free, so the reader does not wait.
     let small = Store {
         account: Some(Budget::new(1024).account()),
         ..world.store()

@@ -1,4 +1,4 @@
-//! Work of others that an open entry destroys.
+//! Files of others that an open entry destroys.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use super::super::{Change, Recorder, Writing};
 use super::entries::{call, edit, place, some, tell, texts, undo};
 use super::property::World;
 
-/// Replaces a file, as editors do.
+/// Replaces a file like editors do.
 fn replace(world: &World, path: &str, text: &str) {
     let temp = world.roots[0].join("temp");
     fs::write(&temp, text).unwrap();
@@ -19,7 +19,7 @@ fn remove(world: &World, recorder: &mut Recorder, path: &str) {
 }
 
 #[test]
-fn work_of_others_since_the_begin_is_kept() {
+fn work_of_others_since_start_is_kept() {
     let world = World::new();
     let store = world.store();
     for path in ["f", "g"] {
@@ -48,7 +48,7 @@ fn work_of_others_since_the_begin_is_kept() {
 }
 
 #[test]
-fn file_replaced_by_others_under_own_name_comes_back() {
+fn undo_restores_own_file_replaced_by_others() {
     let world = World::new();
     let store = world.store();
     fs::write(world.roots[0].join("old"), "old").unwrap();
@@ -72,7 +72,7 @@ fn file_replaced_by_others_under_own_name_comes_back() {
 }
 
 #[test]
-fn file_of_others_after_failed_create_comes_back() {
+fn undo_restores_others_file_after_failed_create() {
     let world = World::new();
     let store = world.store();
     let mut recorder = store.begin("command").unwrap();
@@ -87,7 +87,7 @@ fn file_of_others_after_failed_create_comes_back() {
 }
 
 #[test]
-fn own_file_made_and_removed_is_no_change() {
+fn created_then_removed_file_is_no_change() {
     let world = World::new();
     let store = world.store();
     let mut recorder = store.begin("command").unwrap();
@@ -105,7 +105,7 @@ fn own_file_made_and_removed_is_no_change() {
 }
 
 #[test]
-fn overlapping_entries_of_one_file_are_undone_together() {
+fn overlapping_entries_are_undone_together() {
     let world = World::new();
     let store = world.store();
     fs::write(world.roots[0].join("f"), "old").unwrap();
@@ -121,7 +121,7 @@ fn overlapping_entries_of_one_file_are_undone_together() {
 }
 
 #[test]
-fn overwritten_part_of_appended_file_comes_back() {
+fn undo_restores_overwritten_part_of_append_file() {
     let world = World::new();
     let store = world.store();
     let path = world.roots[0].join("log");
@@ -137,7 +137,7 @@ fn overwritten_part_of_appended_file_comes_back() {
 }
 
 #[test]
-fn overwritten_part_of_large_appended_file_is_told_as_lost() {
+fn overwritten_large_append_file_is_lost() {
     let world = World::new();
     let store = world.store();
     let path = world.roots[0].join("a");
@@ -156,7 +156,7 @@ fn overwritten_part_of_large_appended_file_is_told_as_lost() {
         drop(file);
         let entry = store.end(recorder).unwrap();
         assert_eq!(store.changes(&entry), [(place("a"), Change::Edited)]);
-        // A filesystem that shares blocks keeps it all the same.
+        // A filesystem that shares blocks saves it all the same.
         let told = undo(&store, &[entry.number]);
         assert_eq!(told.conflicts.is_empty(), store.not_kept(&entry).is_empty());
         if told.conflicts.is_empty() {

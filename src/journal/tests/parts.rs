@@ -1,4 +1,4 @@
-//! Undoing in parts, all since a call, and what is undone already.
+//! Undo in parts, undo of all calls since one, and repeated undo.
 
 use std::cell::Cell;
 use std::fs;
@@ -8,7 +8,7 @@ use super::entries::{call, edit, place, some, tell, texts, undo};
 use super::picture::differences;
 use super::property::World;
 
-/// A call that puts a new file in the place of each, as `sed -i` does.
+/// Makes a call that replaces each file by a new one, like `sed -i`.
 fn replace(world: &World, store: &Store, files: &[(&str, &str)]) -> u64 {
     let mut recorder = store.begin("replace").unwrap();
     for (path, text) in files {
@@ -27,7 +27,7 @@ fn remove(world: &World, store: &Store, path: &str) -> u64 {
 }
 
 #[test]
-fn what_a_later_undo_covers_is_not_undone_again() {
+fn standing_excludes_calls_undone_later() {
     let world = World::new();
     let store = world.store();
     for path in ["u", "v"] {
@@ -45,7 +45,7 @@ fn what_a_later_undo_covers_is_not_undone_again() {
         texts(&world, &["u", "v", "z"]),
         [some("old"), some("old"), some("new")]
     );
-    // The part that was undone first and what was between are not of one piece.
+    // The part undone first and the change in between do not fit together.
     let why = "it was changed between two of the calls".to_owned();
     let refused = store.undo(&[1, 3], "undo", Options::default()).unwrap();
     assert_eq!(
@@ -65,7 +65,7 @@ fn what_a_later_undo_covers_is_not_undone_again() {
 }
 
 #[test]
-fn what_somebody_changed_between_the_parts_of_a_call_stays() {
+fn change_by_others_between_parts_stays() {
     let world = World::new();
     let store = world.store();
     let go_on = |call: Option<u64>, files: &[(&str, &str)]| {
@@ -102,12 +102,12 @@ fn what_somebody_changed_between_the_parts_of_a_call_stays() {
     };
     assert_eq!(store.undo(&[1], "undo", rest).unwrap().number, Some(2));
     assert_eq!(texts(&world, &["a", "b", "c"]), [some("2"), None, None]);
-    // It is undone, so what comes now is not of it.
+    // The entry is undone, so new changes belong to another one.
     assert_eq!(go_on(Some(1), &[("b", "3")]).number, 3);
 }
 
 #[test]
-fn an_undo_that_nobody_wants_any_more_is_taken_back() {
+fn cancelled_undo_is_rolled_back() {
     for most in 0.. {
         let world = World::new();
         let store = world.store();
@@ -136,7 +136,7 @@ fn an_undo_that_nobody_wants_any_more_is_taken_back() {
                 texts(&world, &["a", "b", "c", "d"]),
                 [some("old"), some("old"), some("old"), None]
             );
-            // Of each file when it is looked at, when it goes, when it comes, and in the end.
+            // Asked for each file at its examination, removal and restoration, and at the end.
             assert!(asked.get() >= 16, "{}", asked.get());
             return;
         }
@@ -145,7 +145,7 @@ fn an_undo_that_nobody_wants_any_more_is_taken_back() {
 }
 
 #[test]
-fn what_is_undone_already_is_nothing_to_undo() {
+fn second_undo_of_same_call_is_empty() {
     let world = World::new();
     let store = world.store();
     fs::write(world.roots[0].join("a"), "old").unwrap();
@@ -165,7 +165,7 @@ fn what_is_undone_already_is_nothing_to_undo() {
 }
 
 #[test]
-fn a_directory_that_was_made_again_stands_for_the_one_that_was() {
+fn recreated_directory_replaces_removed_one() {
     let world = World::new();
     let (store, root) = (world.store(), &world.roots[0]);
     fs::create_dir_all(root.join("d/e")).unwrap();
@@ -178,7 +178,7 @@ fn a_directory_that_was_made_again_stands_for_the_one_that_was() {
         why,
     }];
     assert_eq!(undo(&store, &[1]).conflicts, refused);
-    // There is nowhere to put it.
+    // Its directory is missing.
     let forced = store
         .undo(
             &[1],
@@ -198,7 +198,7 @@ fn a_directory_that_was_made_again_stands_for_the_one_that_was() {
 }
 
 #[test]
-fn paths_may_be_left_out() {
+fn undo_leaves_excepted_paths_alone() {
     let world = World::new();
     let store = world.store();
     assert_eq!(
@@ -212,12 +212,12 @@ fn paths_may_be_left_out() {
     };
     assert_eq!(store.undo(&[1], "undo", but_b).unwrap().number, Some(2));
     assert_eq!(texts(&world, &["a", "b"]), [None, some("a person's")]);
-    // A part is undone, so the rest still stands.
+    // Only a part is undone, so the rest is still in effect.
     assert_eq!(store.standing(1).unwrap(), [2, 1]);
 }
 
 #[test]
-fn since_takes_any_number_from_the_first_that_is_kept() {
+fn standing_accepts_numbers_of_calls_without_changes() {
     let world = World::new();
     let store = world.store();
     assert_eq!(call(&world, &store, "call", &[("a", "new")]), 1);
@@ -237,7 +237,7 @@ fn since_takes_any_number_from_the_first_that_is_kept() {
 }
 
 #[test]
-fn a_call_that_failed_is_no_change_since() {
+fn failed_call_is_no_conflict() {
     let world = World::new();
     let store = world.store();
     fs::write(world.roots[0].join("a"), "old").unwrap();
@@ -250,7 +250,7 @@ fn a_call_that_failed_is_no_change_since() {
 }
 
 #[test]
-fn call_undone_in_parts_frees_the_call_before() {
+fn call_undone_in_parts_unblocks_earlier_call() {
     let world = World::new();
     let store = world.store();
     assert_eq!(call(&world, &store, "call", &[("f", "1")]), 1);
@@ -268,7 +268,7 @@ fn call_undone_in_parts_frees_the_call_before() {
 }
 
 #[test]
-fn object_that_only_a_later_call_kept_comes_back() {
+fn undo_restores_object_saved_by_later_call() {
     let world = World::new();
     let store = world.store();
     fs::write(world.roots[0].join("f"), "0").unwrap();

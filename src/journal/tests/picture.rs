@@ -1,4 +1,4 @@
-//! All that a tree is, but for times of access and of changes of status.
+//! Snapshot of a tree, without atime and ctime.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::super::object::attributes;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct ObjectState {
     pub(super) mode: u32,
     pub(super) owner: (u32, u32),
     pub(super) mtime: i128,
@@ -18,7 +18,7 @@ pub(super) struct Seen {
     pub(super) names: Vec<PathBuf>,
 }
 
-pub(super) type Picture = BTreeMap<PathBuf, Seen>;
+pub(super) type Picture = BTreeMap<PathBuf, ObjectState>;
 
 pub(super) fn walk(root: &Path) -> Vec<PathBuf> {
     let mut found = vec![root.to_path_buf()];
@@ -60,7 +60,7 @@ pub(super) fn picture(roots: &[PathBuf]) -> Picture {
             groups.entry(stat.ino()).or_default().push(path.clone());
         }
         inodes.insert(path.clone(), stat.ino());
-        let seen = Seen {
+        let seen = ObjectState {
             mode: stat.mode(),
             owner: (stat.uid(), stat.gid()),
             mtime: i128::from(stat.mtime()) * 1_000_000_000 + i128::from(stat.mtime_nsec()),
@@ -76,7 +76,7 @@ pub(super) fn picture(roots: &[PathBuf]) -> Picture {
     all
 }
 
-/// How many hard links are the store's.
+/// Returns the number of hard links in the store.
 pub(super) fn kept_links(roots: &[PathBuf]) -> u64 {
     let all = picture(roots);
     let files = all.iter().filter(|(_, seen)| !seen.names.is_empty());
@@ -85,7 +85,7 @@ pub(super) fn kept_links(roots: &[PathBuf]) -> u64 {
         .sum()
 }
 
-/// What is another, by path; empty for the same.
+/// Returns the differences by path; empty if there are none.
 pub(super) fn differences(was: &Picture, now: &Picture) -> Vec<String> {
     let mut found = Vec::new();
     for path in was
@@ -97,7 +97,7 @@ pub(super) fn differences(was: &Picture, now: &Picture) -> Vec<String> {
             (Some(was), Some(now)) => {
                 let content = (was.content != now.content)
                     .then(|| format!("content {} {}", was.content.len(), now.content.len()));
-                let shown = |seen: &Seen| {
+                let shown = |seen: &ObjectState| {
                     format!(
                         "{:o} {:?} {} {} {:?}",
                         seen.mode, seen.owner, seen.mtime, seen.attributes, seen.names

@@ -1,4 +1,4 @@
-//! Steps of an undo that the changer refuses.
+//! Undo steps that the changer refuses.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -14,14 +14,14 @@ use super::entries::{call, edit, some, tell, texts};
 use super::picture::differences;
 use super::property::World;
 
-/// Changer that refuses one question, by its number.
+/// Changer that refuses the request with this index.
 #[derive(Debug)]
-struct Once {
+struct RefusingChanger {
     asked: AtomicUsize,
     refuses: usize,
 }
 
-impl Once {
+impl RefusingChanger {
     fn new(refuses: usize) -> Self {
         Self {
             asked: AtomicUsize::new(0),
@@ -39,7 +39,7 @@ impl Once {
     }
 }
 
-impl Changer for Once {
+impl Changer for RefusingChanger {
     fn may_change(&self, _: BorrowedFd<'_>, _: &OsStr) -> Result<(), Misplaced> {
         self.answer()
     }
@@ -58,7 +58,8 @@ impl Changer for Once {
     }
 }
 
-/// Records one change of each kind: made, edited, deleted with its directory, moved, another mode.
+/// Records one change of each kind: created, edited, deleted with its directory, moved, changed
+/// mode.
 fn changed(world: &World, store: &Store) -> u64 {
     let root = &world.roots[0];
     fs::create_dir_all(root.join("gone/in")).unwrap();
@@ -81,13 +82,13 @@ fn changed(world: &World, store: &Store) -> u64 {
 }
 
 #[test]
-fn undo_refused_at_any_step_keeps_the_tree() {
+fn undo_refused_at_any_step_keeps_tree() {
     for refuses in 0.. {
         let world = World::new();
         let mut store = world.store();
         let number = changed(&world, &store);
         let then = world.picture();
-        let once = Arc::new(Once::new(refuses));
+        let once = Arc::new(RefusingChanger::new(refuses));
         store.changer = Some(once.clone());
         match store.undo(&[number], "undo", Options::default()) {
             Err(JournalError::Protected { .. }) => {
@@ -111,7 +112,7 @@ fn undo_of_freeze_skips_changer() {
     let mut store = world.store();
     fs::write(world.roots[0].join("a"), "old").unwrap();
     let number = call(&world, &store, "call", &[("a", "new")]);
-    store.changer = Some(Arc::new(Once::new(0)));
+    store.changer = Some(Arc::new(RefusingChanger::new(0)));
     store
         .undo(
             &[number],
@@ -141,7 +142,7 @@ fn undo_restores_no_set_id_bit() {
         fs::metadata(&path).unwrap().permissions().mode() & 0o7777,
         0o755
     );
-    // What was there before its content was restored does not run it.
+    // Set-ID bits are cleared before content is restored.
     let number = call(&world, &store, "call", &[("a", "new")]);
     fs::set_permissions(&path, fs::Permissions::from_mode(0o4755)).unwrap();
     let forced = Options {
@@ -157,9 +158,9 @@ fn undo_restores_no_set_id_bit() {
 
 /// Changer with one protected path.
 #[derive(Debug)]
-struct Protecting(PathBuf);
+struct ProtectingChanger(PathBuf);
 
-impl Changer for Protecting {
+impl Changer for ProtectingChanger {
     fn may_change(&self, _: BorrowedFd<'_>, _: &OsStr) -> Result<(), Misplaced> {
         Ok(())
     }
@@ -183,11 +184,11 @@ impl Changer for Protecting {
 }
 
 #[test]
-fn protected_path_of_killed_call_is_set_aside() {
+fn protected_path_of_killed_call_moves_aside() {
     let world = World::new();
     let root = &world.roots[0];
     let mut store = world.store();
-    store.changer = Some(Arc::new(Protecting(root.join("new/keys"))));
+    store.changer = Some(Arc::new(ProtectingChanger(root.join("new/keys"))));
     let mut recorder = store.begin("call").unwrap();
     tell(&world, &mut recorder, "new", Recorder::gains);
     fs::create_dir(root.join("new")).unwrap();

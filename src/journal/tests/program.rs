@@ -1,4 +1,4 @@
-//! Random programs of file operations, which tell the recorder first.
+//! Random sequences of file operations, each announced to the recorder.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
@@ -12,7 +12,7 @@ use rustix::fs::{AtFlags, CWD, FallocateFlags, Mode, OFlags, RenameFlags, XattrF
 use super::super::{At, Recorder, Writing};
 use super::picture::walk;
 
-/// One operation, and what it picks.
+/// One operation and its random arguments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step(
     pub(super) u8,
@@ -21,28 +21,28 @@ pub(super) struct Step(
     pub(super) u16,
 );
 
-/// Kinds of operations.
+/// Number of operation kinds.
 pub(super) const KINDS: u8 = 42;
-/// Those that make hard links.
+/// Kinds that create hard links.
 pub(super) const LINKING: [u8; 2] = [22, 38];
 
 pub(super) struct Actor<'a> {
     pub(super) roots: &'a [PathBuf],
-    /// Nobody is told without one.
+    /// Recorder of the changes; `None` to change the tree unrecorded.
     pub(super) recorder: Option<&'a mut Recorder>,
     pub(super) made: u32,
-    /// Stands in what is written.
+    /// Marker in the written content.
     pub(super) who: &'a str,
 }
 
-struct Held {
+struct NameHandle {
     dir: OwnedFd,
     root: usize,
     path: PathBuf,
     name: OsString,
 }
 
-impl Held {
+impl NameHandle {
     fn at(&self) -> At<'_> {
         At {
             dir: self.dir.as_fd(),
@@ -74,12 +74,12 @@ fn access_list() -> Vec<u8> {
 impl Actor<'_> {
     pub(super) fn run(&mut self, steps: &[Step]) {
         for step in steps {
-            // Many fail, as those of programs do.
+            // Many operations fail, as in real programs.
             let _ = self.step(*step);
         }
     }
 
-    fn held(&self, path: &Path) -> Option<Held> {
+    fn held(&self, path: &Path) -> Option<NameHandle> {
         let (root, below) = self
             .roots
             .iter()
@@ -91,7 +91,7 @@ impl Actor<'_> {
             (path.parent()?, below.file_name()?, below.parent()?)
         };
         let dir = rustix::fs::open(dir, OFlags::PATH | OFlags::DIRECTORY, Mode::empty()).ok()?;
-        Some(Held {
+        Some(NameHandle {
             dir,
             root,
             path: path.into(),
@@ -163,7 +163,8 @@ impl Actor<'_> {
     fn write(&mut self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         self.gains(path);
         self.content(path);
-        // What is noted is the name: a link that got it leads to another, and a pipe would wait.
+        // The record is about the name. A symlink would lead to another file, and a FIFO would
+        // block.
         let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap();
         let mut options = OpenOptions::new();
         options

@@ -1,4 +1,4 @@
-//! Whatever a program does, undoing it leaves what was: everything of it.
+//! Properties: an undo restores everything, after any sequence of operations.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::program::{Actor, KINDS, LINKING, Step};
 pub(super) struct World {
     pub(super) roots: Vec<PathBuf>,
     pub(super) dir: TempDir,
-    /// Of the root on another filesystem.
+    /// Directory of the root on another filesystem.
     apart: Option<TempDir>,
 }
 
@@ -33,7 +33,7 @@ impl World {
         }
     }
 
-    /// The second root lies on another filesystem, where the machine has one.
+    /// Creates a world whose second root lies on another filesystem, if the machine has one.
     pub(super) fn new_apart() -> Self {
         let mut world = Self::new();
         if let Ok(apart) = tempfile::tempdir_in("/dev/shm") {
@@ -43,7 +43,7 @@ impl World {
         world
     }
 
-    /// As another process would open it.
+    /// Opens the store like another process would.
     pub(super) fn store(&self) -> Store {
         store(self.dir.path(), &self.roots)
     }
@@ -62,12 +62,12 @@ impl World {
         .run(steps);
     }
 
-    /// A call that runs this program. Its entry.
+    /// Makes a call that runs this program. Returns the number of its entry.
     pub(super) fn call(&self, steps: &[Step], who: &str) -> u64 {
         self.goes_on(None, steps, who)
     }
 
-    /// The same as one more part of a call.
+    /// Runs the program as one more part of a call.
     pub(super) fn goes_on(&self, call: Option<u64>, steps: &[Step], who: &str) -> u64 {
         let store = self.store();
         let mut recorder = store.begin_in(call, who).unwrap();
@@ -82,7 +82,7 @@ impl World {
     }
 }
 
-/// The store in a directory.
+/// Opens the store in a directory.
 pub(super) fn store(dir: &Path, roots: &[PathBuf]) -> Store {
     let open = |path: &Path| {
         rustix::fs::open(path, OFlags::PATH | OFlags::DIRECTORY, Mode::empty()).unwrap()
@@ -135,7 +135,7 @@ proptest! {
     #![proptest_config(cases())]
 
     #[test]
-    fn what_is_undone_is_as_it_was(before in steps(60), programs in vec(steps(25), 3)) {
+    fn undo_restores_previous_state(before in steps(60), programs in vec(steps(25), 3)) {
         let world = World::new();
         world.unseen(&before, "before");
         let mut pictures = vec![world.picture()];
@@ -150,7 +150,7 @@ proptest! {
             prop_assert!(found.is_empty(), "undo {}:\n{}", number + 1, found.join("\n"));
         }
         prop_assert_eq!(kept_links(&world.roots), 0);
-        // What undid 1, 2, 3 are the entries 6, 5, 4.
+        // Entries 6, 5, 4 undid 1, 2, 3.
         for number in 1..=3 {
             undone(&store, &[7 - number]);
             let found = differences(&pictures[number as usize], &world.picture());
@@ -159,7 +159,7 @@ proptest! {
     }
 
     #[test]
-    fn a_call_in_parts_is_undone_as_one(before in steps(60), calls in vec(vec(steps(12), 3), 2)) {
+    fn call_in_parts_is_undone_as_one(before in steps(60), calls in vec(vec(steps(12), 3), 2)) {
         let world = World::new();
         world.unseen(&before, "before");
         let mut pictures = vec![world.picture()];
@@ -180,9 +180,9 @@ proptest! {
     }
 
     #[test]
-    fn what_is_undone_on_other_filesystems_is_as_it_was(before in steps(60), programs in vec(steps(20), 2)) {
+    fn undo_across_filesystems_restores_previous_state(before in steps(60), programs in vec(steps(20), 2)) {
         let world = World::new_apart();
-        // A copy cannot be linked to a name that nobody noted.
+        // A copy cannot be linked to an unrecorded name.
         let unlinked = |steps: &[Step]| -> Vec<Step> {
             steps.iter().copied().filter(|step| !LINKING.contains(&step.0)).collect()
         };
@@ -202,7 +202,7 @@ proptest! {
     }
 
     #[test]
-    fn several_are_undone_as_one(before in steps(60), programs in vec(steps(15), 3)) {
+    fn several_calls_are_undone_as_one(before in steps(60), programs in vec(steps(15), 3)) {
         let world = World::new();
         world.unseen(&before, "before");
         let first = world.picture();
@@ -217,7 +217,7 @@ proptest! {
         let number = undone(&store, &[number]);
         let found = differences(&last, &world.picture());
         prop_assert!(found.is_empty(), "redo:\n{}", found.join("\n"));
-        // Again, by undoing what was done again.
+        // Undoes the redo.
         undone(&store, &[number]);
         let found = differences(&first, &world.picture());
         prop_assert!(found.is_empty(), "again:\n{}", found.join("\n"));

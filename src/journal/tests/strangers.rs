@@ -1,4 +1,4 @@
-//! What others did in the meantime is never lost, and a part can be undone.
+//! Changes by others are never lost, and a call can be undone in parts.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::super::{Change, Entry, Options, Place, Store};
 use super::picture::{Picture, differences};
 use super::property::{World, cases, steps};
 
-/// Waits for the next tick of the filesystem's clock: what is changed later has a later time.
+/// Waits for the next tick of the filesystem's clock, so that later changes have a later ctime.
 fn tick(world: &World, entry: &Entry) {
     let path = world.dir.path().join("tick");
     loop {
@@ -20,7 +20,7 @@ fn tick(world: &World, entry: &Entry) {
     }
 }
 
-/// Everything with content in which somebody stands.
+/// Returns all file contents that contain this marker.
 fn contents_of(who: &str, picture: &Picture) -> BTreeSet<Vec<u8>> {
     let is_theirs = |content: &&Vec<u8>| String::from_utf8_lossy(content).contains(who);
     picture
@@ -61,7 +61,7 @@ proptest! {
     #![proptest_config(cases())]
 
     #[test]
-    fn what_others_wrote_since_stays(before in steps(40), program in steps(20), theirs in steps(8)) {
+    fn undo_keeps_later_content_of_others(before in steps(40), program in steps(20), theirs in steps(8)) {
         let world = World::new();
         world.unseen(&before, "before");
         let store = world.store();
@@ -89,7 +89,7 @@ proptest! {
     }
 
     #[test]
-    fn parts_make_the_whole(before in steps(40), program in steps(15)) {
+    fn undo_in_parts_equals_whole_undo(before in steps(40), program in steps(15)) {
         let world = World::new();
         world.unseen(&before, "before");
         let first = world.picture();
@@ -101,7 +101,7 @@ proptest! {
         for place in places(&store.changes(&entry)) {
             done.push(undo(&store, &[number], &[place]));
         }
-        // What is left are times of directories.
+        // Only the times of directories remain.
         done.push(undo(&store, &[number], &[]));
         let done: Vec<u64> = done.into_iter().collect::<Result<_, _>>().unwrap();
         let found: Vec<String> =
@@ -115,7 +115,7 @@ proptest! {
     }
 }
 
-/// Without the times of directories.
+/// Clears the times of directories.
 fn undated(mut picture: Picture) -> Picture {
     for seen in picture.values_mut().filter(|seen| seen.names.is_empty()) {
         seen.mtime = 0;

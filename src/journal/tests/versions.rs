@@ -1,4 +1,4 @@
-//! Both sides of what an entry changed.
+//! Both versions of changed objects.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -26,7 +26,7 @@ fn shown(version: Option<Version>) -> String {
     }
 }
 
-/// Before and after.
+/// Returns the versions before and after.
 fn sides(store: &Store, number: u64, path: &str) -> (String, String) {
     let versions = store.versions(number).unwrap();
     let [before, after] = [versions.before(&place(path)), versions.after(&place(path))];
@@ -38,7 +38,7 @@ fn is(before: &str, after: &str) -> (String, String) {
 }
 
 #[test]
-fn both_sides_of_a_change_are_found_wherever_they_were_kept() {
+fn versions_are_found_in_any_saved_copy() {
     let world = World::new();
     let root = &world.roots[0];
     fs::create_dir(root.join("dir")).unwrap();
@@ -97,7 +97,7 @@ fn both_sides_of_a_change_are_found_wherever_they_were_kept() {
     for (path, sides_are) in &first {
         assert_eq!(&sides(&store, 1, path), sides_are, "{path}");
     }
-    // Later calls kept what this one left.
+    // Later calls saved the result of this one.
     let mut recorder = store.begin("later").unwrap();
     edit(&world, &mut recorder, "edited", "second");
     edit(&world, &mut recorder, "grown", "short");
@@ -110,13 +110,13 @@ fn both_sides_of_a_change_are_found_wherever_they_were_kept() {
         assert_eq!(&sides(&store, 1, path), sides_are, "{path}, later");
     }
     assert_eq!(sides(&store, 2, "edited"), is("first", "second"));
-    // So does an undo, and what it made again is the same.
+    // An undo saves it too, and restores an equal version.
     assert_eq!(undo(&store, &[2]).conflicts, []);
     assert_eq!(undo(&store, &[1]).conflicts, []);
     for (path, sides_are) in &first {
         assert_eq!(&sides(&store, 1, path), sides_are, "{path}, undone");
     }
-    // What somebody else writes is not what the entry left.
+    // Content written by somebody else is not the entry's.
     edit_unseen(root, "edited");
     assert_eq!(sides(&store, 4, "edited"), is("first", "Unknown"));
 }

@@ -15,7 +15,7 @@ fn folded(text: &str) -> String {
     String::from_utf8(fold(text.as_bytes(), 1)).unwrap()
 }
 
-/// What the rows were, from those that are shown and the number of lines that are left out.
+/// Reconstructs the rows from the shown ones and the number of omitted lines.
 fn unfolded(rows: &[Row]) -> Vec<Vec<u8>> {
     let mut all: Vec<Vec<u8>> = Vec::new();
     let mut next = 0;
@@ -39,7 +39,7 @@ fn unfolded(rows: &[Row]) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn a_line_that_is_begun_again_is_shown_as_it_ends() {
+fn overwritten_line_shows_final_state() {
     for (written, shown) in [
         ("10%\r50%\rdone\nnext\n", "done\nnext\n"),
         ("10%\r50%\r", "50%"),
@@ -55,7 +55,7 @@ fn a_line_that_is_begun_again_is_shown_as_it_ends() {
             "a: 9%\nb: 9%\nc: 1%\nend\n",
         ),
         ("a\nb\n\x1b[2A\x1b[Jc\n", "c\n"),
-        // Nothing above what a terminal shows is in reach.
+        // Rows above the screen of a terminal are not reachable.
         ("a\n\x1b[99Ab\x1b[99Bc", "b\nc"),
     ] {
         assert_eq!(states(written), shown, "{written:?}");
@@ -65,7 +65,7 @@ fn a_line_that_is_begun_again_is_shown_as_it_ends() {
 }
 
 #[test]
-fn colours_and_titles_are_taken_out_and_what_does_not_end_stays() {
+fn complete_escape_sequences_are_removed() {
     for (written, shown) in [
         ("\x1b[1;31merror\x1b[0m: \x1b[38;5;9mx\x1b[m", "error: x"),
         (
@@ -83,7 +83,7 @@ fn colours_and_titles_are_taken_out_and_what_does_not_end_stays() {
 }
 
 #[test]
-fn lines_that_count_evenly_are_their_first_and_their_last() {
+fn evenly_counting_lines_are_folded() {
     let tests = |from: usize, to: usize| {
         (from..=to)
             .map(|n| format!("test case_{n:03} of 900 ... ok\n"))
@@ -99,7 +99,7 @@ fn lines_that_count_evenly_are_their_first_and_their_last() {
         folded(&same),
         "warning: the same thing again\n[… 48 lines like these, lines 2 to 49 …]\nwarning: the same thing again\n"
     );
-    // What saves little is shown.
+    // Small savings are not made.
     for short in [
         &*tests(1, 5),
         "\x1b[31mred\x1b[0m\n",
@@ -112,9 +112,8 @@ fn lines_that_count_evenly_are_their_first_and_their_last() {
 }
 
 #[test]
-fn every_failing_test_and_the_first_error_are_shown() {
-    // A run ends where anything but an even count is said, so a word, a gap or another number is
-    // always shown.
+fn fold_keeps_failing_tests_and_first_error() {
+    // Only an even count continues a run, so a word, a gap or another number is always shown.
     let name = |n: usize| format!("tests/test_prices.py::test_rounds_up[{n}]");
     let outcome = |n: usize| {
         if n.is_multiple_of(37) {
@@ -149,7 +148,7 @@ fn every_failing_test_and_the_first_error_are_shown() {
 }
 
 #[test]
-fn lines_that_were_not_written_one_after_the_other_are_no_run() {
+fn rewritten_lines_are_not_folded() {
     let layers: String = (0..20)
         .map(|n| format!("layer {n} of the image is waiting\n"))
         .collect::<Vec<_>>()
@@ -175,17 +174,17 @@ prop_compose! {
 }
 
 proptest! {
-    /// The lines that are left out follow from what is shown, whatever was written.
+    /// The omitted lines follow from the shown ones, for any output.
     #[test]
-    fn no_line_is_lost(written in output()) {
+    fn omitted_lines_can_be_reconstructed(written in output()) {
         let rows = rows(&written, 1);
         let all: Vec<Vec<u8>> = rows.iter().map(|row| row.text.clone()).collect();
         prop_assert_eq!(unfolded(&rows), all);
     }
 
-    /// The lines that a mark names are in the output that it was made of, at these numbers.
+    /// The lines that a mark names are in the output, at these numbers.
     #[test]
-    fn a_mark_names_the_lines(written in output(), first_line in 1_usize..9) {
+    fn fold_mark_has_correct_line_numbers(written in output(), first_line in 1_usize..9) {
         let written: Vec<u8> = written.into_iter().filter(|byte| !matches!(*byte, b'\r' | 0x08 | ESCAPE)).collect();
         let rows = rows(&written, first_line);
         let lines: Vec<&[u8]> = written.split(|byte| *byte == b'\n').collect();
@@ -197,10 +196,9 @@ proptest! {
         }
     }
 
-    /// What is folded is never longer, and folding it again as plain text says nothing new of what
-    /// has no controls.
+    /// A folded output is never longer than the original, and shorter by a minimum if it differs.
     #[test]
-    fn it_saves_or_leaves_all_as_it_is(written in output()) {
+    fn folded_output_is_shorter_or_unchanged(written in output()) {
         let folded = fold(&written, 1);
         prop_assert!(folded == written || folded.len() + MIN_FOLDED_BYTES <= written.len());
     }

@@ -1,12 +1,12 @@
-//! A glob as a regular expression over characters, for paths that are not ASCII: the glob engine
-//! counts bytes.
+//! Globs as regular expressions over characters, for non-ASCII paths: the glob engine works on
+//! bytes.
 
 use std::fmt::Write as _;
 
-/// What a glob is made of. `**` means what it means only beside slashes, so pieces are kept until
-/// the next one is known.
+/// Part of a glob. `**` is special only beside slashes, so pieces are kept until the next one is
+/// known.
 enum Piece {
-    /// A part of the expression that nothing changes.
+    /// A final part of the expression.
     Text(String),
     /// `**/` at the beginning.
     Leading,
@@ -16,7 +16,7 @@ enum Piece {
     Trailing,
 }
 
-/// The expression for a whole path. The glob must have passed `measure`.
+/// Returns the expression for a whole path. The glob must have passed `measure`.
 pub(super) fn to_regex(glob: &str, case_insensitive: bool) -> String {
     let mut reader = Reader {
         rest: glob,
@@ -73,9 +73,9 @@ fn joined(pieces: &[Piece]) -> String {
 
 struct Reader<'a> {
     rest: &'a str,
-    /// The character that was read last, and the one before it.
+    /// The last character read, and the one before it.
     read: [Option<char>; 2],
-    /// The alternatives of each open brace, the glob itself first.
+    /// Alternatives of each open brace; the glob itself comes first.
     open: Vec<Vec<Vec<Piece>>>,
 }
 
@@ -105,7 +105,7 @@ impl Reader<'_> {
         self.text(&format!("\\x{{{:x}}}", u32::from(literal)));
     }
 
-    /// The first star of two was read.
+    /// Reads the second of two stars.
     fn stars(&mut self) {
         let [_, before] = self.read;
         self.bump();

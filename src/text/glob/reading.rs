@@ -1,16 +1,17 @@
-//! Readings of text that may be a path or a glob.
+//! Interpretation of text that may be a path or a glob.
 //!
-//! Brackets, braces and backslashes are patterns, and also parts of names (`app/[slug]/page.tsx`).
-//! A name that exists is that name. Behind it each such part matches as a name and as a pattern.
+//! Brackets, braces and backslashes are patterns, but also occur in names (`app/[slug]/page.tsx`).
+//! An existing name is taken literally. After it, each ambiguous part matches both as a name and as
+//! a pattern.
 
 use std::borrow::Cow;
 
 use super::{GlobError, class_end, escape, measure};
 
-/// Characters that a backslash, or a class of one character, takes for themselves.
+/// Characters that can be escaped by a backslash, or by a class of one character.
 const ESCAPABLE: [char; 9] = ['*', '?', '[', ']', '{', '}', ',', '!', '\\'];
 
-/// A path or glob, split behind the names that exist.
+/// A path or glob, split after the existing names.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Reading<'a> {
     /// Path of the directory where `rest` begins; empty for the directory of the search.
@@ -19,14 +20,14 @@ pub struct Reading<'a> {
     pub rest: Cow<'a, str>,
     /// `true` if the text is a path, so that `rest` is one name.
     pub is_path: bool,
-    /// Last part that could be a pattern and is a name, because it exists.
+    /// Last part that could be a pattern, but is an existing name.
     pub name: Option<&'a str>,
-    /// First part of `rest` that may be meant as a name or as a pattern.
+    /// First ambiguous part of `rest`: a name or a pattern.
     pub unclear: Option<&'a str>,
 }
 
 impl<'a> Reading<'a> {
-    /// Reads a path or glob; `exists` tells of the paths that it begins with.
+    /// Interprets a path or glob; `exists` checks its leading paths.
     pub fn new(text: &'a str, mut exists: impl FnMut(&str) -> bool) -> Result<Self, GlobError> {
         if text.is_empty() {
             return Err(GlobError::Empty);
@@ -95,7 +96,7 @@ impl<'a> Reading<'a> {
         })
     }
 
-    /// The same as one glob.
+    /// Returns the interpretation as one glob.
     pub fn to_glob(&self) -> String {
         let slash = if self.directory.is_empty() || self.directory.ends_with('/') {
             ""
@@ -106,8 +107,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// The glob that also matches each part with brackets, braces or backslashes as the name that it
-/// looks like.
+/// Returns a glob that also matches each part with brackets, braces or backslashes literally.
 pub fn with_names(glob: &str) -> Cow<'_, str> {
     const MARKS: [char; 4] = ['[', '{', '}', '\\'];
     if !glob.contains(MARKS) {
@@ -123,7 +123,7 @@ pub fn with_names(glob: &str) -> Cow<'_, str> {
     Cow::Owned(parts(glob).iter().map(both).collect::<Vec<_>>().join("/"))
 }
 
-/// The part of a path, with wildcards as the only pattern in it.
+/// Returns a part of a path with everything but wildcards escaped.
 fn as_name(part: &str) -> String {
     let mut out = String::with_capacity(part.len() + 8);
     for character in part.chars() {
@@ -157,24 +157,23 @@ fn parts(glob: &str) -> Vec<&str> {
     parts
 }
 
-/// A path or glob in which wildcards and alternatives are the only patterns.
+/// A path or glob in which only wildcards and alternatives are patterns.
 #[derive(Debug, PartialEq, Eq)]
 pub struct LiteralGlob {
     pub glob: String,
     /// The path, if there is no pattern.
     pub path: Option<String>,
-    /// `true` if a bracket, brace or backslash that could be a pattern was read as a part of a
-    /// name.
+    /// `true` if a bracket, brace or backslash that could be a pattern was taken literally.
     pub is_unclear: bool,
 }
 
 impl LiteralGlob {
-    /// Reads classes, braces without a comma and backslashes as parts of names, unless they escape
-    /// a character.
+    /// Takes classes, braces without a comma and backslashes literally, unless they escape a
+    /// character.
     pub fn new(text: &str) -> Self {
         let (mut glob, mut has_pattern, mut is_unclear) =
             (String::with_capacity(text.len() + 8), false, false);
-        // Open braces: their place in the glob, and whether they have a comma.
+        // Open braces: their offset in the glob, and whether they have a comma.
         let mut braces: Vec<(usize, bool)> = Vec::new();
         let mut rest = text;
         while let Some(next) = rest.chars().next() {
@@ -264,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn existing_names_are_names() {
+    fn existing_names_are_literal() {
         let slug = ["app/[slug]"];
         for (text, there, directory, rest, is_path) in [
             ("app/[slug]/**", &slug[..], "app/[slug]", "**", false),
@@ -302,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_names_match_as_names_and_patterns() {
+    fn missing_names_match_literally_and_as_patterns() {
         let matches = |glob: &str, path: &str| {
             let reading = Reading::new(glob, |_| false).unwrap();
             GlobMatcher::new(&[reading.to_glob()], false)
@@ -329,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn unclear_parts_are_named() {
+    fn reading_reports_ambiguous_part() {
         let unclear = |text: &'static str| Reading::new(text, |_| false).unwrap().unclear;
         let found = ["a/[slug]/*", "**/{prod}.key", "a\\b*", "[A-Z]*"].map(unclear);
         assert_eq!(
@@ -377,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn brackets_alone_are_names() {
+    fn brackets_without_pattern_are_literal() {
         for (text, glob, path) in [
             (
                 "app/[id]/page.tsx",
@@ -403,14 +402,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn both_readings_match_more(glob in "([ab*?{},/]|\\*\\*/|\\[a\\]|\\[ab\\]|\\\\a){1,6}", path in "[ab/\\[\\]{}]{0,6}") {
+        fn with_names_matches_superset(glob in "([ab*?{},/]|\\*\\*/|\\[a\\]|\\[ab\\]|\\\\a){1,6}", path in "[ab/\\[\\]{}]{0,6}") {
             if let (Ok(one), Ok(both)) = (GlobMatcher::new(&[&glob], false), GlobMatcher::new(&[with_names(&glob)], false)) {
                 prop_assert!(both.is_match(path.as_bytes()) || !one.is_match(path.as_bytes()), "{} on {}", glob, path);
             }
         }
 
         #[test]
-        fn names_and_wildcards_always_compile(text in "[a*?{},!\\[\\]^/\\\\-]{1,12}") {
+        fn literal_glob_always_compiles(text in "[a*?{},!\\[\\]^/\\\\-]{1,12}") {
             prop_assert!(GlobMatcher::new(&[LiteralGlob::new(&text).glob], false).is_ok(), "{}", text);
         }
     }

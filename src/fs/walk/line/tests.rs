@@ -1,6 +1,6 @@
 use super::*;
 
-/// Pieces `next..end`, each a task by its number.
+/// Tasks `next..end`, each identified by its number.
 struct Range {
     next: u32,
     end: u32,
@@ -23,8 +23,8 @@ impl Source for Range {
     }
 }
 
-fn result(value: u32) -> Finished<Range, u32> {
-    Finished {
+fn result(value: u32) -> TaskOutcome<Range, u32> {
+    TaskOutcome {
         result: Some((value, 1)),
         more: None,
         close_one: false,
@@ -36,7 +36,7 @@ fn line<F: FnMut(u32) -> ControlFlow<()>>(most_waiting: usize, settle: F) -> Lin
 }
 
 #[test]
-fn results_leave_in_order_whoever_is_done_first() {
+fn results_leave_in_order() {
     let settled = Mutex::new(Vec::new());
     let line = line(usize::MAX, |value| {
         settled.lock().unwrap().push(value);
@@ -48,8 +48,8 @@ fn results_leave_in_order_whoever_is_done_first() {
     assert!(line.give(c.turn, result(2)));
     assert!(line.give(b.turn, result(1)));
     assert_eq!(seen(), Vec::<u32>::new());
-    // The first one turns out to hold more: that stands between its result and the others.
-    let more = Finished {
+    // The first task brings more work, which stands between its result and the others.
+    let more = TaskOutcome {
         more: Some(Range { next: 10, end: 12 }),
         ..result(0)
     };
@@ -64,7 +64,7 @@ fn results_leave_in_order_whoever_is_done_first() {
     assert!(
         line.exchange(
             eleven.turn,
-            Finished {
+            TaskOutcome {
                 result: None,
                 more: None,
                 close_one: false
@@ -77,7 +77,7 @@ fn results_leave_in_order_whoever_is_done_first() {
 }
 
 #[test]
-fn who_settles_may_end_it() {
+fn settle_can_stop_line() {
     let line = line(usize::MAX, |value| {
         if value == 1 {
             ControlFlow::Break(())
@@ -93,7 +93,7 @@ fn who_settles_may_end_it() {
 }
 
 #[test]
-fn nobody_runs_far_ahead_of_the_first() {
+fn take_waits_on_too_many_results() {
     let settled = Mutex::new(Vec::new());
     let line = line(1, |value| {
         settled.lock().unwrap().push(value);
@@ -102,7 +102,8 @@ fn nobody_runs_far_ahead_of_the_first() {
     let [a, b, c] = [(); 3].map(|()| line.take().unwrap());
     line.give(b.turn, result(1));
     line.give(c.turn, result(2));
-    // Two results wait, one may: the next piece is given out only when the first is there.
+    // Two results wait, but one is the limit: the next task is available only after the first
+    // result.
     std::thread::scope(|scope| {
         let waiter = scope.spawn(|| {
             line.take()
@@ -117,7 +118,7 @@ fn nobody_runs_far_ahead_of_the_first() {
 }
 
 #[test]
-fn a_turn_that_is_lost_stops_the_others() {
+fn dropped_turn_stops_line() {
     let line = line(usize::MAX, |_| ControlFlow::Continue(()));
     drop(line.take());
     assert!(line.is_stopped() && line.take().is_none());
