@@ -140,8 +140,8 @@ fn on_a_line(text: &str) -> String {
     quoted
 }
 
-/// Returns true if a text needs no quotes: it starts like a word or a path, has no special
-/// characters, and is not a keyword of YAML 1.1 (`bool`, `null`, `merge`).
+/// Returns true if a text needs no quotes. It must start like a word or a path, without special
+/// characters, and must not be a keyword of YAML 1.1 (`bool`, `null`, `merge`).
 fn may_be_plain(text: &str) -> bool {
     const WORDS: [&str; 11] = [
         "null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "inf",

@@ -157,9 +157,8 @@ pub struct Calls {
 /// Reads a file of calls; `file` is its name in messages.
 ///
 /// Fails if the file is too large, or if a document is broken that is not the last one of several.
-/// A broken last document is skipped and reported in `torn`. It also counts as broken without a
-/// line break at its end, which every writer adds. In this program's files it counts as broken
-/// without its last key.
+/// A broken last document is skipped and reported in `torn`. It counts as broken without its
+/// last key if this program wrote it, otherwise without a line break at its end.
 pub fn read(file: &str, bytes: &[u8], bodies: Bodies<'_>) -> Result<Calls, FileError> {
     if bytes.len() as u64 > MAX_CALLS_FILE_BYTES {
         return Err(FileError::TooLarge {

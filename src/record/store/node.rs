@@ -322,12 +322,8 @@ impl From<&[u8]> for Node {
 }
 
 /// Parses one document whose first line has this number; `None` if it is empty. Fails, with the
-/// line, in these cases:
-///
-/// - The text is not valid YAML.
-/// - A key is duplicate or not a scalar.
-/// - It uses aliases, which nobody writes and which may expand without bounds.
-/// - It is too deep or too large.
+/// line, if the text is not valid YAML, is too deep or too large, or has a key that is duplicate or
+/// not a scalar. Aliases are refused too: no writer uses them, and they may expand without bounds.
 pub fn parse(text: &str, first_line: u64) -> Result<Option<Node>, Problem> {
     let mut reader = Reader {
         events: Parser::new_from_str(text),

@@ -1,5 +1,5 @@
 //! Conversion between simple queries and prepared statements. A statement without parameters is the
-//! same call in both forms: drivers prepare statements that a connection has executed several
+//! same call in both forms. Drivers prepare a statement once a connection has executed it several
 //! times, and pools hand out connections in any order.
 
 use std::sync::Arc;
