@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::atomic::Ordering;
 
 use super::description::short;
-use super::fields::Fields;
-use super::history::Done;
+use super::fields::NoiseFields;
+use super::history::EffectDigests;
 use super::key::{Key, Question, digest, path_only, virtual_host};
-use super::lookup::Unfound;
+use super::lookup::LookupMiss;
 use super::noise::Shape;
 use super::parts::{Parts, chooses};
-use super::{Book, Closest, Entry};
+use super::{Book, ClosestRecording, Entry};
 use crate::limits::{
     MAX_CLOSEST_COMPARED, MAX_CLOSEST_HEAD_BYTES, MAX_CLOSEST_LOOKED_AT, MAX_DIFFERENCE_CHARS,
     MAX_DIFFERENCES,
@@ -29,10 +29,10 @@ const STAND_IN_HINT: &str = "`redacted...` and `edac7...` stand for secrets, whi
 const RECORD_HINT: &str = "it is another call: record again what makes it";
 
 /// Recordings by common features. Built at the first miss.
-pub(super) type Index = HashMap<Near, Vec<usize>>;
+pub(super) type Index = HashMap<IndexKey, Vec<usize>>;
 
 #[derive(PartialEq, Eq, Hash)]
-pub(super) enum Near {
+pub(super) enum IndexKey {
     Bare(Target, Key),
     Shape(Shape),
     Target(Target, Protocol),
@@ -40,19 +40,19 @@ pub(super) enum Near {
 }
 
 /// Returns the index keys of a call, the closest first.
-fn near(question: &Question<'_>) -> [Near; 4] {
+fn near(question: &Question<'_>) -> [IndexKey; 4] {
     let (target, protocol) = (
         &question.exchange.target,
         question.exchange.content.protocol(),
     );
     [
-        Near::Bare(
+        IndexKey::Bare(
             target.clone(),
-            digest([question.parts.bare(&Fields::default())]),
+            digest([question.parts.bare(&NoiseFields::default())]),
         ),
-        Near::Shape(Shape::of(question, target)),
-        Near::Target(target.clone(), protocol),
-        Near::Protocol(protocol),
+        IndexKey::Shape(Shape::of(question, target)),
+        IndexKey::Target(target.clone(), protocol),
+        IndexKey::Protocol(protocol),
     ]
 }
 
@@ -61,9 +61,9 @@ impl Book {
     pub(super) fn closest(
         &self,
         asked: &Question<'_>,
-        unfound: &Unfound,
-        done: &Done,
-    ) -> Option<Closest> {
+        unfound: &LookupMiss,
+        done: &EffectDigests,
+    ) -> Option<ClosestRecording> {
         let alike = unfound.alike.map(|index| vec![index]);
         let found = || near(asked).iter().find_map(|near| self.index().get(near));
         let candidates = alike.as_ref().or_else(found)?;
@@ -80,7 +80,7 @@ impl Book {
         ranked.truncate(MAX_CLOSEST_COMPARED);
         let compared = ranked.into_iter().map(|(rank, index)| {
             let entry = &self.entries[index];
-            let mut compared = Compared::of(entry, asked, &noise, &unfound.choosing);
+            let mut compared = Comparison::of(entry, asked, &noise, &unfound.choosing);
             if compared.lines.is_empty() {
                 compared.lines = histories(&entry.done, done);
             }
@@ -94,7 +94,7 @@ impl Book {
         let (
             _,
             name,
-            Compared {
+            Comparison {
                 lines: mut differences,
                 values,
                 ..
@@ -116,7 +116,7 @@ impl Book {
         } else {
             RECORD_HINT.to_owned()
         });
-        Some(Closest {
+        Some(ClosestRecording {
             name: name.clone(),
             differences,
         })
@@ -147,13 +147,13 @@ fn words(exchange: &Exchange) -> String {
             format!("{} {}", http.request.method, path_only(&http.request.path))
         }
         Content::Dns(dns) => dns.name.clone(),
-        Content::Wire(protocol, wire) => words::said(*protocol, wire),
+        Content::Wire(protocol, wire) => words::client_text(*protocol, wire),
     };
     line.truncate(line.floor_char_boundary(MAX_CLOSEST_HEAD_BYTES));
     line
 }
 
-struct Compared {
+struct Comparison {
     lines: Vec<String>,
     /// Number of values with equal names, plus the number of equal ones among them.
     common: i64,
@@ -161,11 +161,11 @@ struct Compared {
     values: Option<Vec<String>>,
 }
 
-impl Compared {
+impl Comparison {
     fn of(
         entry: &Entry,
         asked: &Question<'_>,
-        noise: &Fields,
+        noise: &NoiseFields,
         choosing: &BTreeSet<String>,
     ) -> Self {
         let (recorded, mut lines) = (entry.asked(), Vec::new());
@@ -260,7 +260,7 @@ impl Compared {
 
 fn head<'a>(
     parts: &'a Parts,
-    noise: &'a Fields,
+    noise: &'a NoiseFields,
     choosing: &BTreeSet<String>,
 ) -> impl Iterator<Item = &'a Part> {
     parts.head(noise).filter(|field| chooses(field, choosing))
@@ -271,7 +271,7 @@ fn head<'a>(
 fn declarable(
     ours: &Parts,
     theirs: &Parts,
-    noise: &Fields,
+    noise: &NoiseFields,
     choosing: &BTreeSet<String>,
 ) -> Option<Vec<String>> {
     let values: Vec<_> = ours
@@ -390,10 +390,12 @@ fn fields(recorded: &[Part], asked: &[Part], lines: &mut Vec<String>) -> i64 {
         }
         let [one, other] = match other {
             Some(other) if part.role == other.role => {
-                apart(&part.text, &other.text).map(|text| told(part.role, &text))
+                apart(&part.text, &other.text).map(|text| format_value(part.role, &text))
             }
             _ => [Some(part), other].map(|part| {
-                part.map_or_else(String::new, |part| told(part.role, &short(&part.text)))
+                part.map_or_else(String::new, |part| {
+                    format_value(part.role, &short(&part.text))
+                })
             }),
         };
         let other = if other.is_empty() {
@@ -418,7 +420,7 @@ fn fields(recorded: &[Part], asked: &[Part], lines: &mut Vec<String>) -> i64 {
         format!(
             "{}: asked {}, not recorded",
             part.name,
-            told(part.role, &short(&part.text))
+            format_value(part.role, &short(&part.text))
         )
     };
     lines.extend(more.into_iter().rev().map(line));
@@ -426,7 +428,7 @@ fn fields(recorded: &[Part], asked: &[Part], lines: &mut Vec<String>) -> i64 {
 }
 
 /// Formats a value; values other than text have no backticks.
-fn told(role: Role, text: &str) -> String {
+fn format_value(role: Role, text: &str) -> String {
     if role == Role::Word {
         text.to_owned()
     } else {
@@ -459,7 +461,7 @@ fn bytes(name: &str, a: &[u8], b: &[u8], lines: &mut Vec<String>) {
 }
 
 /// Describes the differences between two connection states, one per line.
-fn histories(recorded: &Done, asked: &Done) -> Vec<String> {
+fn histories(recorded: &EffectDigests, asked: &EffectDigests) -> Vec<String> {
     let shapes: BTreeSet<&String> = recorded.keys().chain(asked.keys()).collect();
     let told = |shape: &String| {
         let said = match (recorded.get(shape), asked.get(shape)) {

@@ -5,7 +5,7 @@
 
 use super::bodies::is_large;
 use super::metadata::Spec;
-use super::node::{Members, Node, unpacked};
+use super::node::{Members, Node, decode_base64};
 use super::{BodyFiles, Fault, Problem};
 use crate::limits::MAX_SHOWN_QUESTION_CHARS;
 use crate::record::call::{Content, Message, Protocol, Side, Wire};
@@ -77,15 +77,15 @@ pub(super) fn read(part: &Spec<'_>, kind: &str) -> Result<Content, Problem> {
     let session = part.metadata.is_session();
     let here = part
         .node
-        .find("messages", |messages| messages.items(said))?;
-    let messages = match here.map_or_else(|| elsewhere(part), |here| Ok(Some(here)))? {
+        .find("messages", |messages| messages.items(read_message))?;
+    let messages = match here.map_or_else(|| separate_messages(part), |here| Ok(Some(here)))? {
         Some(messages) => messages,
         None => in_turns(part, kind)?,
     };
     Ok(Content::Wire(protocol, Wire { messages, session }))
 }
 
-fn said(message: &Node) -> Result<Message, Problem> {
+fn read_message(message: &Node) -> Result<Message, Problem> {
     match message.members()? {
         [(side, bytes)] if let Some((_, from)) = SIDES.iter().find(|(word, _)| word == side) => {
             let bytes = bytes
@@ -100,9 +100,9 @@ fn said(message: &Node) -> Result<Message, Problem> {
     }
 }
 
-fn elsewhere(part: &Spec<'_>) -> Result<Option<Vec<Message>>, Problem> {
+fn separate_messages(part: &Spec<'_>) -> Result<Option<Vec<Message>>, Problem> {
     part.node.find("messages_ref", |reference| {
-        let bytes = reference.apart(part.bodies)?.unwrap_or_default();
+        let bytes = reference.load_body(part.bodies)?.unwrap_or_default();
         let expected = "expected messages with their side and their length before them";
         unframed(&bytes).ok_or_else(|| Problem::new(0, expected.to_owned()))
     })
@@ -116,7 +116,7 @@ fn in_turns(part: &Spec<'_>, kind: &str) -> Result<Vec<Message>, Problem> {
     let turns = |side: &str, from: Side| {
         part.node
             .get(&format!("{}{side}", kind.to_ascii_lowercase()), |turns| {
-                turns.items(|turn| turned(turn).map(|bytes| Message { from, bytes }))
+                turns.items(|turn| read_turn(turn).map(|bytes| Message { from, bytes }))
             })
     };
     Ok([
@@ -126,14 +126,14 @@ fn in_turns(part: &Spec<'_>, kind: &str) -> Result<Vec<Message>, Problem> {
     .concat())
 }
 
-fn turned(turn: &Node) -> Result<Vec<u8>, Problem> {
+fn read_turn(turn: &Node) -> Result<Vec<u8>, Problem> {
     let payload = |payload: &Node| {
         let is_binary = payload.get("type", Node::text)? == "binary";
         // `!!binary` values are decoded already.
         payload.get("data", |data| {
             let bytes = data.bytes()?;
             if is_binary && bytes.is_ascii() {
-                unpacked(&String::from_utf8_lossy(&bytes))
+                decode_base64(&String::from_utf8_lossy(&bytes))
             } else {
                 Ok(bytes)
             }

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::node::{Kind, Node, Scalar};
+use super::node::{Node, NodeKind, Scalar};
 
 const INDENT: usize = 4;
 /// Maximum length of a key in the short form. Readers search at most 1,024 characters for its colon
@@ -30,7 +30,7 @@ pub fn mapping(out: &mut String, members: &[(String, Node)], column: usize) {
         // As in yaml.v3: the next multiple of four, also within a list item, which is indented by
         // two more.
         let inner = (column / INDENT + 1) * INDENT;
-        if matches!(value.kind, Kind::Scalar(_)) || value.is_empty() {
+        if matches!(value.kind, NodeKind::Scalar(_)) || value.is_empty() {
             out.push_str(": ");
         } else {
             out.push_str(":\n");
@@ -42,11 +42,11 @@ pub fn mapping(out: &mut String, members: &[(String, Node)], column: usize) {
 
 fn node(out: &mut String, node: &Node, column: usize) {
     match &node.kind {
-        Kind::Map(members) if members.is_empty() => out.push_str("{}\n"),
-        Kind::Map(members) => mapping(out, members, column),
-        Kind::List(items) if items.is_empty() => out.push_str("[]\n"),
-        Kind::List(items) => list(out, items, column),
-        Kind::Scalar(Scalar {
+        NodeKind::Map(members) if members.is_empty() => out.push_str("{}\n"),
+        NodeKind::Map(members) => mapping(out, members, column),
+        NodeKind::List(items) if items.is_empty() => out.push_str("[]\n"),
+        NodeKind::List(items) => list(out, items, column),
+        NodeKind::Scalar(Scalar {
             text,
             plain,
             binary,

@@ -209,14 +209,14 @@ fn put_body(side: &mut Members, body: &[u8], apart: &mut BodyFiles) {
 }
 
 fn body(part: &Spec<'_>, side: &Node) -> Result<Vec<u8>, Problem> {
-    match elsewhere(part, side)? {
+    match separate_body(part, side)? {
         Some(body) => Ok(body),
         None => side.get("body", Node::bytes),
     }
 }
 
-pub(super) fn elsewhere(part: &Spec<'_>, side: &Node) -> Result<Option<Vec<u8>>, Problem> {
-    side.get("body_ref", |reference| reference.apart(part.bodies))
+pub(super) fn separate_body(part: &Spec<'_>, side: &Node) -> Result<Option<Vec<u8>>, Problem> {
+    side.get("body_ref", |reference| reference.load_body(part.bodies))
 }
 
 fn put_version(side: &mut Members, version: HttpVersion) {

@@ -1,13 +1,13 @@
 //! Noise in documents of calls.
 
-use super::node::{Kind, Members, Node, parse};
+use super::node::{Members, Node, NodeKind, parse};
 use super::{Problem, emit};
 use crate::record::matching::DeclaredNoise;
 
 impl DeclaredNoise {
     /// Reads a mapping, or a list of regular expressions from an older file.
     pub(super) fn read(node: &Node) -> Result<Self, Problem> {
-        if matches!(node.kind, Kind::List(_)) {
+        if matches!(node.kind, NodeKind::List(_)) {
             return Ok(Self {
                 values: node.texts()?,
                 ..Self::default()

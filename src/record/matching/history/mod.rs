@@ -25,33 +25,33 @@ use statement::{Effect, digest, effects, set};
 pub(in crate::record) use statement::{repeats, shapes, writes};
 
 use crate::record::call::{Content, Exchange, Protocol, Side, Target, Wire};
-use crate::record::protocol::script::Who;
+use crate::record::protocol::script::Identity;
 use crate::record::protocol::{mysql, postgres, redis};
 
 /// Shapes of statements, each with a digest of its last values.
-pub(in crate::record) type Done = BTreeMap<String, u64>;
+pub(in crate::record) type EffectDigests = BTreeMap<String, u64>;
 
 #[derive(Clone, Debug, Default)]
 pub(in crate::record) struct History {
     chosen: BTreeMap<&'static str, Vec<u8>>,
     /// Settings from the login.
-    start: Done,
+    start: EffectDigests,
     /// Effects outside transactions, then in the open transaction, then after each of its
     /// savepoints.
     frames: Vec<Frame>,
     /// `true` in an implicit transaction: the messages up to `Sync`.
     is_implicit: bool,
     /// State before the next call.
-    pub(in crate::record) before: Before,
+    pub(in crate::record) before: ConnectionState,
 }
 
 /// State of a connection before a call.
 #[derive(Clone, Debug, Default)]
-pub(in crate::record) struct Before {
+pub(in crate::record) struct ConnectionState {
     /// Context of the connection as bytes; empty if unknown.
     pub(in crate::record) context: Arc<Vec<u8>>,
     /// Effects that are in force.
-    pub(in crate::record) done: Arc<Done>,
+    pub(in crate::record) done: Arc<EffectDigests>,
     /// Number of the recorded transaction that the call belongs to, or that has answered in its
     /// transaction; from 1, 0 if none.
     pub(in crate::record) transaction: u64,
@@ -63,11 +63,11 @@ struct Frame {
     /// Lasting effects; `None` for a reset one.
     lasting: BTreeMap<String, Option<u64>>,
     /// Effects until the end of the transaction.
-    local: Done,
+    local: EffectDigests,
 }
 
 impl History {
-    pub(in crate::record) fn open(&mut self, who: &Who) {
+    pub(in crate::record) fn open(&mut self, who: &Identity) {
         let setting = |(name, value): &(String, Vec<u8>)| {
             (set(name), digest([Some(value.as_slice())].into_iter()))
         };
@@ -331,15 +331,17 @@ impl History {
 
 /// Returns the state before each of these calls, in order. It is empty for calls without a known
 /// connection.
-pub(in crate::record) fn befores<'a>(calls: impl Iterator<Item = &'a Exchange>) -> Vec<Before> {
+pub(in crate::record) fn befores<'a>(
+    calls: impl Iterator<Item = &'a Exchange>,
+) -> Vec<ConnectionState> {
     let mut now: HashMap<(&Target, u64), (History, u64)> = HashMap::new();
     let mut transactions = 0;
     let before = calls.map(|call| {
         if call.connection == 0 {
-            return Before::default();
+            return ConnectionState::default();
         }
         let (history, transaction) = now.entry((&call.target, call.connection)).or_default();
-        let before = Before {
+        let before = ConnectionState {
             transaction: *transaction,
             ..history.before.clone()
         };

@@ -3,7 +3,7 @@
 use super::message::{self, Manner};
 use crate::record::call::Side;
 use crate::record::protocol::dialogue::Fault;
-use crate::record::protocol::responder::{Prompter, Responder, said};
+use crate::record::protocol::responder::{Prompter, Responder, messages_from};
 
 const NO_PROOF: &str = "authentication cannot be replayed: its answer proves that the server knows the password, which no \
                         recording has; connect without a user name, to a server without access control while recording";
@@ -50,7 +50,7 @@ impl Responder for MongoResponder {
         }
         Ok(match prompter.ask(&[question]) {
             _ if message::goes_on(&bytes) => Vec::new(),
-            Ok(found) => self.reply(&bytes, said(&found, Side::Server)),
+            Ok(found) => self.reply(&bytes, messages_from(&found, Side::Server)),
             Err(text) => self.error(&bytes, &text, 1),
         })
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::message::{self, Manner};
 use crate::record::call::Side;
-use crate::record::protocol::dialogue::{Dialogue, Disposition, Draft, Fault, Log};
+use crate::record::protocol::dialogue::{CallLog, Dialogue, Disposition, Draft, Fault};
 
 #[derive(Default)]
 pub(super) struct MongoDialogue {
@@ -14,23 +14,23 @@ pub(super) struct MongoDialogue {
 }
 
 impl MongoDialogue {
-    fn asked(&mut self, bytes: &[u8], log: &mut Log) -> Result<(), Fault> {
+    fn asked(&mut self, bytes: &[u8], log: &mut CallLog) -> Result<(), Fault> {
         let (question, manner) = message::question(bytes)?;
-        let draft = Draft::asked([question], log.at)
+        let draft = Draft::with_requests([question], log.at)
             .of_session(matches!(manner, Manner::Session | Manner::Hello));
         if message::goes_on(bytes) {
-            log.done(draft);
+            log.complete(draft);
         } else if self
             .waiting
             .insert(message::number(bytes), (draft, manner))
             .is_some()
         {
-            log.unanswered();
+            log.lose();
         }
         Ok(())
     }
 
-    fn answered(&mut self, bytes: Vec<u8>, log: &mut Log) -> Result<Disposition, Fault> {
+    fn answered(&mut self, bytes: Vec<u8>, log: &mut CallLog) -> Result<Disposition, Fault> {
         // A reply to an unknown request is harmless: its request came before a fault in the
         // recording.
         let Some((mut draft, manner)) = self.waiting.remove(&message::word(&bytes, 8)) else {
@@ -50,7 +50,7 @@ impl MongoDialogue {
             // Each reply refers to the one before.
             self.waiting.insert(number, (draft, manner));
         } else if manner != Manner::Proof {
-            log.done(draft);
+            log.complete(draft);
         }
         Ok(way)
     }
@@ -65,21 +65,26 @@ impl Dialogue for MongoDialogue {
         from == Side::Server
     }
 
-    fn message(&mut self, from: Side, bytes: Vec<u8>, log: &mut Log) -> Result<Disposition, Fault> {
+    fn message(
+        &mut self,
+        from: Side,
+        bytes: Vec<u8>,
+        log: &mut CallLog,
+    ) -> Result<Disposition, Fault> {
         match from {
             Side::Client => self.asked(&bytes, log).map(|()| Disposition::On),
             Side::Server => self.answered(bytes, log),
         }
     }
 
-    fn kept(&self) -> usize {
+    fn buffered_bytes(&self) -> usize {
         self.waiting.values().map(|(draft, _)| draft.size()).sum()
     }
 
-    fn end(&mut self, log: &mut Log) {
+    fn end(&mut self, log: &mut CallLog) {
         let calls = std::mem::take(&mut self.waiting)
             .into_values()
             .filter(|(_, manner)| *manner != Manner::Proof);
-        calls.for_each(|(draft, _)| log.left(draft));
+        calls.for_each(|(draft, _)| log.abandon(draft));
     }
 }

@@ -8,18 +8,18 @@ use super::{forms, startup};
 use crate::record::call::{Content, Exchange, Side};
 use crate::record::protocol::control::Control;
 use crate::record::protocol::dialogue::Fault;
-use crate::record::protocol::responder::{Prompter, Responder, said};
+use crate::record::protocol::responder::{Prompter, Responder, messages_from};
 use crate::record::protocol::wire::PlayStep;
 
 /// A `Bind` and the messages after it that belong to it.
-struct Run {
+struct PendingRun {
     /// `Bind`, and `Execute` if it came.
     questions: Vec<Vec<u8>>,
     describe: Option<Vec<u8>>,
 }
 
 /// Data that the client copies in.
-struct Copy {
+struct CopyIn {
     /// The request that started the copy.
     questions: Vec<Vec<u8>>,
     data: Vec<u8>,
@@ -31,8 +31,8 @@ struct Copy {
 pub(super) struct PostgresResponder {
     started: bool,
     names: StatementNames,
-    run: Option<Run>,
-    copy: Option<Copy>,
+    run: Option<PendingRun>,
+    copy: Option<CopyIn>,
     /// Transaction status, as in `ReadyForQuery`.
     state: u8,
     /// `true` after an error: everything is ignored up to `Sync`.
@@ -102,7 +102,7 @@ impl PostgresResponder {
             (Input::Query(question), _) => out.extend(self.simple(prompter, &[question])),
             (Input::Prepare(question), _) => out.extend(self.prepare(prompter, question)),
             (Input::Bind(bind), _) => {
-                self.run = Some(Run {
+                self.run = Some(PendingRun {
                     questions: vec![bind],
                     describe: None,
                 })
@@ -159,9 +159,10 @@ impl PostgresResponder {
         let found = prompter.ask_or(questions, plain)?;
         let found = self.in_form_of(prompter, questions, found)?;
         // Noise in the request may differ from the recording.
-        if let (Some(asked), Some(recorded)) =
-            (questions.first(), said(&found, Side::Client).next())
-        {
+        if let (Some(asked), Some(recorded)) = (
+            questions.first(),
+            messages_from(&found, Side::Client).next(),
+        ) {
             self.names.answered_as(asked, recorded);
         }
         Ok(found)
@@ -178,20 +179,21 @@ impl PostgresResponder {
         match questions.first().and_then(|question| question.first()) {
             Some(b'B') if forms::is_query(&found) => {
                 self.described = Some(forms::described(&found));
-                Ok(forms::turned(&found, Some(message::message(b'2', &[]))))
+                Ok(forms::convert(&found, Some(message::message(b'2', &[]))))
             }
             Some(b'Q') if !forms::is_query(&found) => {
                 let described =
                     forms::describes(&found).and_then(|describe| prompter.peek(&describe));
                 let columns = described.as_deref().and_then(forms::columns);
                 if columns.is_none()
-                    && said(&found, Side::Server).any(|message| message.first() == Some(&b'D'))
+                    && messages_from(&found, Side::Server)
+                        .any(|message| message.first() == Some(&b'D'))
                 {
                     return Err(
                         "the recording of this call does not describe its results".to_owned()
                     );
                 }
-                Ok(forms::turned(&found, columns))
+                Ok(forms::convert(&found, columns))
             }
             _ => Ok(found),
         }
@@ -255,7 +257,7 @@ impl PostgresResponder {
         self.state = message::state_after(
             self.state,
             control == Some(Control::Commit),
-            said(&found, Side::Server),
+            messages_from(&found, Side::Server),
         );
         let (answers, after) = forms::answer_and_unasked(&found);
         self.after.extend(after.concat());
@@ -265,7 +267,7 @@ impl PostgresResponder {
                 Some(b'Z') => continue,
                 Some(b'E') => self.skipping = !simple,
                 Some(b'G') => {
-                    self.copy = Some(Copy {
+                    self.copy = Some(CopyIn {
                         questions: questions.to_vec(),
                         data: Vec::new(),
                         simple,
@@ -279,7 +281,7 @@ impl PostgresResponder {
     }
 
     fn copied(&mut self, prompter: &mut Prompter, end: Vec<u8>) -> Vec<u8> {
-        let Some(Copy {
+        let Some(CopyIn {
             mut questions,
             data,
             simple,
@@ -303,7 +305,7 @@ fn welcome(prompter: &mut Prompter, asked: &[u8]) -> Vec<u8> {
         Err(text) => return message::error("FATAL", &text),
     };
     prompter.script.opened(&who);
-    let answers: Vec<_> = said(&found, Side::Server)
+    let answers: Vec<_> = messages_from(&found, Side::Server)
         .filter(|message| !message::is_challenge(message))
         .collect();
     let has = |kind: u8| answers.iter().any(|message| message.first() == Some(&kind));
@@ -389,7 +391,7 @@ impl Responder for PostgresResponder {
         Ok(out)
     }
 
-    fn kept(&self) -> usize {
+    fn buffered_bytes(&self) -> usize {
         let copy = self.copy.as_ref().map_or(0, |copy| copy.data.len());
         let run = self
             .run
@@ -397,7 +399,7 @@ impl Responder for PostgresResponder {
             .flat_map(|run| &run.questions)
             .map(Vec::len)
             .sum::<usize>();
-        self.names.kept() + copy + run + self.after.len()
+        self.names.buffered_bytes() + copy + run + self.after.len()
     }
 
     fn refuse(&self, fault: Fault) -> Vec<u8> {

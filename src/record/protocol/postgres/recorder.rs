@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use super::message::{self, Opening};
 use super::statement_names::{Input, StatementNames};
 use crate::record::call::Side;
-use crate::record::protocol::dialogue::{Dialogue, Disposition, Draft, Fault, Log};
+use crate::record::protocol::dialogue::{CallLog, Dialogue, Disposition, Draft, Fault};
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Phase {
@@ -59,7 +59,7 @@ impl PostgresDialogue {
         }
     }
 
-    fn opening(&mut self, bytes: Vec<u8>, log: &Log) -> Result<Disposition, Fault> {
+    fn opening(&mut self, bytes: Vec<u8>, log: &CallLog) -> Result<Disposition, Fault> {
         match message::opening(&bytes)? {
             Opening::Encryption if self.relay_tls && !log.link.tls => {
                 self.phase = Phase::Encryption
@@ -67,7 +67,7 @@ impl PostgresDialogue {
             Opening::Encryption | Opening::Gss => return Ok(Disposition::Back(b"N".to_vec())),
             Opening::Cancel => self.phase = Phase::Cancel,
             Opening::Startup => {
-                let draft = Draft::asked([bytes], log.at).of_session(true);
+                let draft = Draft::with_requests([bytes], log.at).of_session(true);
                 self.running = Some(Running {
                     draft,
                     kind: 0,
@@ -79,7 +79,7 @@ impl PostgresDialogue {
         Ok(Disposition::On)
     }
 
-    fn started(&mut self, bytes: Vec<u8>, log: &mut Log) {
+    fn started(&mut self, bytes: Vec<u8>, log: &mut CallLog) {
         let ready = matches!(bytes[0], b'Z' | b'E');
         if let Some(running) = self
             .running
@@ -90,7 +90,7 @@ impl PostgresDialogue {
         }
         if ready && let Some(running) = self.running.take() {
             self.phase = Phase::Calls;
-            log.done(running.draft);
+            log.complete(running.draft);
         }
     }
 
@@ -114,17 +114,17 @@ impl PostgresDialogue {
                 Input::Sync => {
                     self.end_run();
                     self.skipping = false;
-                    Draft::asked([], at)
+                    Draft::with_requests([], at)
                 }
                 _ if self.skipping => continue,
                 Input::Prepare(question) | Input::DescribePortal(question, _) => {
-                    Draft::asked([question], at).of_session(true)
+                    Draft::with_requests([question], at).of_session(true)
                 }
                 Input::Query(question) | Input::Bind(question) | Input::Execute(question, _) => {
                     self.end_run();
-                    Draft::asked([question], at)
+                    Draft::with_requests([question], at)
                 }
-                Input::Close => Draft::asked([], at),
+                Input::Close => Draft::with_requests([], at),
                 // The server ignores unexpected copy data.
                 Input::Flush | Input::CopyData(_) | Input::CopyEnd(_) | Input::Terminate => {
                     continue;
@@ -146,7 +146,7 @@ impl PostgresDialogue {
             .extend(self.bound.take().map(|draft| draft.of_session(is_alone)));
     }
 
-    fn answered(&mut self, bytes: Vec<u8>, log: &mut Log) -> Result<(), Fault> {
+    fn answered(&mut self, bytes: Vec<u8>, log: &mut CallLog) -> Result<(), Fault> {
         let kind = bytes[0];
         if kind == b'W' {
             return Err("it became a stream of another kind (replication)");
@@ -200,7 +200,7 @@ impl PostgresDialogue {
             self.running = Some(running);
         } else if running.copies {
             // Without all of its data the call would look like the answer to the first request.
-            log.unanswered();
+            log.lose();
         } else {
             match running.kind {
                 b'S' | b'C' => {}
@@ -215,7 +215,8 @@ impl PostgresDialogue {
                 .iter_mut()
                 .filter(|draft| draft.answered_at.is_none())
             {
-                draft.session |= message::only_sets(draft.said(Side::Server).map(Vec::as_slice));
+                draft.session |=
+                    message::only_sets(draft.messages_from(Side::Server).map(Vec::as_slice));
                 draft.answered_at = Some(log.at);
             }
         }
@@ -226,7 +227,10 @@ impl PostgresDialogue {
     fn came_unasked(&mut self, bytes: Vec<u8>) {
         let before = self.done.iter_mut().rfind(|draft| match draft.answered_at {
             Some(_) => {
-                bytes[0] == b'A' && draft.said(Side::Server).any(|message| message[0] == b'Z')
+                bytes[0] == b'A'
+                    && draft
+                        .messages_from(Side::Server)
+                        .any(|message| message[0] == b'Z')
             }
             None => !draft.session,
         });
@@ -258,10 +262,10 @@ impl PostgresDialogue {
     }
 
     /// Records the calls that are complete.
-    fn release(&mut self, log: &mut Log) {
+    fn release(&mut self, log: &mut CallLog) {
         self.done
             .extract_if(.., |draft| draft.answered_at.is_some())
-            .for_each(|draft| log.done(draft));
+            .for_each(|draft| log.complete(draft));
     }
 }
 
@@ -285,7 +289,12 @@ impl Dialogue for PostgresDialogue {
         matches!(self.phase, Phase::Opening | Phase::Encryption)
     }
 
-    fn message(&mut self, from: Side, bytes: Vec<u8>, log: &mut Log) -> Result<Disposition, Fault> {
+    fn message(
+        &mut self,
+        from: Side,
+        bytes: Vec<u8>,
+        log: &mut CallLog,
+    ) -> Result<Disposition, Fault> {
         match (self.phase, from) {
             (Phase::Opening, Side::Client) => return self.opening(bytes, log),
             (Phase::Opening, Side::Server)
@@ -308,14 +317,14 @@ impl Dialogue for PostgresDialogue {
         Ok(Disposition::On)
     }
 
-    fn kept(&self) -> usize {
+    fn buffered_bytes(&self) -> usize {
         let drafts = self
             .done
             .iter()
             .chain(&self.bound)
             .chain(self.running.as_ref().map(|running| &running.draft));
         drafts.map(Draft::size).sum::<usize>()
-            + self.names.kept()
+            + self.names.buffered_bytes()
             + self
                 .asked
                 .iter()
@@ -323,7 +332,7 @@ impl Dialogue for PostgresDialogue {
                 .sum::<usize>()
     }
 
-    fn end(&mut self, log: &mut Log) {
+    fn end(&mut self, log: &mut CallLog) {
         self.release(log);
         if self.phase != Phase::Calls {
             return;
@@ -340,11 +349,11 @@ impl Dialogue for PostgresDialogue {
         }
         self.end_run();
         for draft in std::mem::take(&mut self.done) {
-            let is_answered = draft.said(Side::Server).next().is_some();
+            let is_answered = draft.messages_from(Side::Server).next().is_some();
             if is_answered {
-                log.done(draft)
+                log.complete(draft)
             } else {
-                log.left(draft)
+                log.abandon(draft)
             }
         }
         for Running {
@@ -355,11 +364,11 @@ impl Dialogue for PostgresDialogue {
         {
             match kind {
                 b'S' | b'C' => {}
-                _ if copies => log.unanswered(),
+                _ if copies => log.lose(),
                 // A missing answer to a preparation does not matter, unless the program waited for
                 // it.
                 _ if draft.session && log.left_by == Side::Server => {}
-                _ => log.left(draft),
+                _ => log.abandon(draft),
             }
         }
     }

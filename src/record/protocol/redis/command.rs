@@ -99,7 +99,7 @@ fn is(words: &[&[u8]], index: usize, name: &[u8]) -> bool {
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(in crate::record) struct Chosen {
+pub(in crate::record) struct SelectedState {
     /// `true` if the connection returns to its initial state.
     pub(in crate::record) resets: bool,
     /// Database, user and protocol version, each with its value; empty for the initial value.
@@ -107,7 +107,7 @@ pub(in crate::record) struct Chosen {
 }
 
 /// Returns the state that a successful call selects. A call without an answer counts as successful.
-pub(in crate::record) fn chosen(wire: &Wire) -> Chosen {
+pub(in crate::record) fn chosen(wire: &Wire) -> SelectedState {
     let commands: Vec<&[u8]> = wire.said(Side::Client).collect();
     let answer = wire.said(Side::Server).next_back();
     let resets = commands
@@ -133,7 +133,7 @@ pub(in crate::record) fn chosen(wire: &Wire) -> Chosen {
         Some(answer) => answer == b"+OK\r\n",
     });
     context.extend(selected.map(|database| ("database", database)));
-    Chosen { resets, context }
+    SelectedState { resets, context }
 }
 
 /// Commands that only read, and commands that set expiry times, which programs repeat

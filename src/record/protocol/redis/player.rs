@@ -1,15 +1,15 @@
 //! Player of Redis connections.
 
 use super::command::{Manner, manner};
-use super::resp::Scan;
+use super::resp::FrameScanner;
 use crate::record::call::Side;
 use crate::record::protocol::dialogue::Fault;
-use crate::record::protocol::responder::{Prompter, Responder, said};
+use crate::record::protocol::responder::{Prompter, Responder, messages_from};
 use crate::record::protocol::wire::PlayStep;
 
 #[derive(Default)]
 pub(super) struct RedisResponder {
-    scan: Scan,
+    scan: FrameScanner,
     /// The commands since `MULTI`.
     transaction: Vec<Vec<u8>>,
 }
@@ -21,7 +21,7 @@ impl RedisResponder {
         match prompter.ask(&commands) {
             Ok(found) if found.abandoned() => Vec::new(),
             // The replies to the earlier commands are sent already; pushed messages came first.
-            Ok(found) => said(&found, Side::Server)
+            Ok(found) => messages_from(&found, Side::Server)
                 .next_back()
                 .unwrap_or_default()
                 .to_vec(),
@@ -36,7 +36,9 @@ fn answer(prompter: &mut Prompter, question: Vec<u8>, manner: Manner) -> Vec<u8>
             // Published messages come regardless of other requests.
             let is_stream = matches!(manner, Manner::Subscription(_));
             prompter.until_more = prompter.script.overtaken(&found).filter(|_| !is_stream);
-            said(&found, Side::Server).collect::<Vec<_>>().concat()
+            messages_from(&found, Side::Server)
+                .collect::<Vec<_>>()
+                .concat()
         }
         Err(text) => error(&text),
     }
@@ -73,7 +75,7 @@ impl Responder for RedisResponder {
         Ok(answer)
     }
 
-    fn kept(&self) -> usize {
+    fn buffered_bytes(&self) -> usize {
         self.transaction
             .iter()
             .map(|command| size_of_val(command) + command.len())
