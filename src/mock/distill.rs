@@ -206,9 +206,9 @@ fn prompts(text: &mut String, cassette: &Cassette, listed: &Value) {
     }
 }
 
-/// Formats a value in YAML flow style. Unlike in JSON, characters that YAML counts as not
-/// printable (1.2.2, 5.1) are escaped. A long key gets the `?` mark; without it, a key is limited to
-/// 1,024 characters (7.4.2).
+/// Formats a value in YAML flow style. Unlike in JSON, characters that YAML counts as not printable
+/// (1.2.2, 5.1) are escaped. A long key gets the `?` mark; without it, a key is limited to 1,024
+/// characters (7.4.2).
 fn yaml(value: &Value) -> String {
     const LONG_KEY_BYTES: usize = 1000;
     match value {

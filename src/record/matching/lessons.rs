@@ -359,8 +359,8 @@ fn answer<'a>(exchange: &'a Exchange) -> Vec<&'a [u8]> {
     }
 }
 
-/// Returns true if the values are secrets that need no noise. That is a single one, which may differ
-/// in a replay anyway, or secrets from answers, which a replay repeats.
+/// Returns true if the values are secrets that need no noise. That is a single one, which may
+/// differ in a replay anyway, or secrets from answers, which a replay repeats.
 fn are_secret(values: &[&Part], given: &AnswerSecrets) -> bool {
     values.iter().all(|value| {
         let places = redact::places(&value.bytes);

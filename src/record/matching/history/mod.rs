@@ -5,10 +5,10 @@
 //! recordings that answered.
 //!
 //! The state is the last statement of each shape (its text without values) that was not a plain
-//! read. Statements that set session state last: `SET`, `CALL`, `DO`, `EXECUTE`, and a `SELECT` with
-//! values but without a table. All others count until the end of their transaction; after that every
-//! connection sees them. The function `set_config('name', value, is_local)` counts as the equivalent
-//! `SET`.
+//! read. Statements that set session state last: `SET`, `CALL`, `DO`, `EXECUTE`, and a `SELECT`
+//! with values but without a table. All others count until the end of their transaction; after that
+//! every connection sees them. The function `set_config('name', value, is_local)` counts as the
+//! equivalent `SET`.
 //!
 //! The user and the database in use are the context of the connection: they are part of the key of
 //! each call.
