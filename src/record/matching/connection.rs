@@ -52,11 +52,11 @@ impl Script for Connection {
                     self.transaction = transaction;
                 }
                 // The recording determines the new state, whatever values differ.
-                self.history.follow(&found);
+                self.history.apply_answered(&found);
                 Ok(found)
             }
             Err(miss) => {
-                self.history.stray(&asked);
+                self.history.apply_missed(&asked);
                 Err(miss.asked)
             }
         }

@@ -40,7 +40,7 @@ pub(super) enum IndexKey {
 }
 
 /// Returns the index keys of a call, the closest first.
-fn near(question: &Question<'_>) -> [IndexKey; 4] {
+fn index_keys(question: &Question<'_>) -> [IndexKey; 4] {
     let (target, protocol) = (
         &question.exchange.target,
         question.exchange.content.protocol(),
@@ -65,7 +65,11 @@ impl Book {
         done: &EffectDigests,
     ) -> Option<ClosestRecording> {
         let alike = unfound.alike.map(|index| vec![index]);
-        let found = || near(asked).iter().find_map(|near| self.index().get(near));
+        let found = || {
+            index_keys(asked)
+                .iter()
+                .find_map(|near| self.index().get(near))
+        };
         let candidates = alike.as_ref().or_else(found)?;
         let noise = self.noise.at(asked, &asked.exchange.target);
         // Of many candidates, the most similar are compared in full.
@@ -82,7 +86,7 @@ impl Book {
             let entry = &self.entries[index];
             let mut compared = Comparison::of(entry, asked, &noise, &unfound.choosing);
             if compared.lines.is_empty() {
-                compared.lines = histories(&entry.done, done);
+                compared.lines = state_differences(&entry.done, done);
             }
             let score = i64::try_from(compared.lines.len()).unwrap_or(i64::MAX) - compared.common;
             (
@@ -130,9 +134,9 @@ impl Book {
                 .iter()
                 .enumerate()
                 .filter(|(_, entry)| !entry.exchange.is_no_call());
-            for (at, near) in calls
-                .flat_map(|(at, entry)| near(&Question::of(entry.asked())).map(|near| (at, near)))
-            {
+            for (at, near) in calls.flat_map(|(at, entry)| {
+                index_keys(&Question::of(entry.asked())).map(|near| (at, near))
+            }) {
                 index.entry(near).or_default().push(at);
             }
             index
@@ -232,8 +236,11 @@ impl Comparison {
                 if lines.len() == before && body.ne(other) {
                     bytes("body", &a.body, &b.body, &mut lines);
                 }
-                let [head, other] = [ours, theirs]
-                    .map(|parts| head(parts, noise, choosing).cloned().collect::<Vec<_>>());
+                let [head, other] = [ours, theirs].map(|parts| {
+                    selecting_fields(parts, noise, choosing)
+                        .cloned()
+                        .collect::<Vec<_>>()
+                });
                 fields(&head, &other, &mut lines);
             }
             (Content::Dns(a), Content::Dns(b)) => {
@@ -241,7 +248,7 @@ impl Comparison {
                 compare("type", &a.kind, &b.kind, &mut lines);
             }
             (Content::Wire(protocol, a), Content::Wire(_, b)) => {
-                wires(*protocol, a, b, &mut lines);
+                compare_wires(*protocol, a, b, &mut lines);
                 common += fields(&of(ours, ""), &of(theirs, ""), &mut Vec::new());
             }
             _ => {}
@@ -258,7 +265,7 @@ impl Comparison {
     }
 }
 
-fn head<'a>(
+fn selecting_fields<'a>(
     parts: &'a Parts,
     noise: &'a NoiseFields,
     choosing: &BTreeSet<String>,
@@ -295,7 +302,7 @@ fn declarable(
         .filter(|(one, other)| !is_secret(one) && !is_secret(other))
         .map(|(one, _)| one);
     let [recorded, asked] =
-        [ours, theirs].map(|parts| head(parts, noise, choosing).collect::<Vec<_>>());
+        [ours, theirs].map(|parts| selecting_fields(parts, noise, choosing).collect::<Vec<_>>());
     let differs = |fields: &[&Part], part: &&Part| !fields.contains(part);
     let fields = recorded
         .iter()
@@ -336,7 +343,7 @@ fn is_of_stand_in(line: &str) -> bool {
 }
 
 /// Returns excerpts of two different texts; long ones start shortly before the first difference.
-fn apart(recorded: &str, asked: &str) -> [String; 2] {
+fn excerpts(recorded: &str, asked: &str) -> [String; 2] {
     let same = recorded
         .chars()
         .zip(asked.chars())
@@ -355,7 +362,7 @@ fn apart(recorded: &str, asked: &str) -> [String; 2] {
 
 fn compare(name: &str, recorded: &str, asked: &str, lines: &mut Vec<String>) {
     if recorded != asked {
-        let [recorded, asked] = apart(recorded, asked);
+        let [recorded, asked] = excerpts(recorded, asked);
         let value = |text: &str| {
             if text.is_empty() {
                 "nothing".to_owned()
@@ -390,7 +397,7 @@ fn fields(recorded: &[Part], asked: &[Part], lines: &mut Vec<String>) -> i64 {
         }
         let [one, other] = match other {
             Some(other) if part.role == other.role => {
-                apart(&part.text, &other.text).map(|text| format_value(part.role, &text))
+                excerpts(&part.text, &other.text).map(|text| format_value(part.role, &text))
             }
             _ => [Some(part), other].map(|part| {
                 part.map_or_else(String::new, |part| {
@@ -461,7 +468,7 @@ fn bytes(name: &str, a: &[u8], b: &[u8], lines: &mut Vec<String>) {
 }
 
 /// Describes the differences between two connection states, one per line.
-fn histories(recorded: &EffectDigests, asked: &EffectDigests) -> Vec<String> {
+fn state_differences(recorded: &EffectDigests, asked: &EffectDigests) -> Vec<String> {
     let shapes: BTreeSet<&String> = recorded.keys().chain(asked.keys()).collect();
     let told = |shape: &String| {
         let said = match (recorded.get(shape), asked.get(shape)) {
@@ -486,7 +493,7 @@ fn questions(protocol: Protocol, wire: &Wire) -> Vec<Message> {
         .collect()
 }
 
-fn wires(protocol: Protocol, a: &Wire, b: &Wire, lines: &mut Vec<String>) {
+fn compare_wires(protocol: Protocol, a: &Wire, b: &Wire, lines: &mut Vec<String>) {
     let (a, b) = (questions(protocol, a), questions(protocol, b));
     for (index, (one, other)) in a
         .iter()

@@ -150,7 +150,7 @@ impl Book {
             let fits = |index: usize| {
                 self.pairs.fit(
                     index,
-                    |at| queue.is_alone(at),
+                    |at| queue.is_constant(at),
                     &self.entries[index].anew,
                     &values,
                 )

@@ -164,7 +164,8 @@ impl Book {
             noise,
             ..Self::default()
         };
-        let histories = history::befores(recordings.iter().map(|recording| &recording.exchange));
+        let histories =
+            history::connection_states(recordings.iter().map(|recording| &recording.exchange));
         for (recording, before) in recordings.iter().zip(&histories) {
             // A Redis connection starts with the default database and user; others send theirs.
             let is_known = recording.exchange.content.protocol() == Protocol::Redis
@@ -189,7 +190,7 @@ impl Book {
         } = &mut book;
         queue::place_between_writes(entries);
         for queue in queues.values_mut() {
-            queue.settle(entries);
+            queue.prepare(entries);
         }
         book.asked = book.in_order();
         book

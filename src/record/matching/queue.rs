@@ -28,7 +28,7 @@ pub(super) struct Queue {
     /// `true` if the last recording is repeated because it is a read.
     pub(super) repeats: bool,
     /// For each generated value: `true` if it is the same in all recordings.
-    alone: Vec<bool>,
+    constant: Vec<bool>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,12 +38,12 @@ pub(super) struct QueueChoice {
 }
 
 impl Queue {
-    pub(super) fn settle(&mut self, entries: &[Entry]) {
+    pub(super) fn prepare(&mut self, entries: &[Entry]) {
         let all = || self.entries.iter().map(|index| &entries[*index]);
         let Some(first) = all().next() else { return };
         self.repeats = history::repeats(&first.exchange);
-        let is_alone = |(at, value)| all().all(|entry| entry.anew.get(at) == Some(value));
-        self.alone = first.anew.iter().enumerate().map(is_alone).collect();
+        let is_constant = |(at, value)| all().all(|entry| entry.anew.get(at) == Some(value));
+        self.constant = first.anew.iter().enumerate().map(is_constant).collect();
         let answers: BTreeSet<[u8; 32]> = all().map(|entry| answer(&entry.exchange)).collect();
         if answers.len() < 2 {
             return;
@@ -157,8 +157,8 @@ impl Queue {
     }
 
     /// Returns true if a generated value, by its index, is the same in all recordings.
-    pub(super) fn is_alone(&self, at: usize) -> bool {
-        self.alone.get(at) == Some(&true)
+    pub(super) fn is_constant(&self, at: usize) -> bool {
+        self.constant.get(at) == Some(&true)
     }
 }
 

@@ -338,12 +338,12 @@ impl ValuePairs {
     }
 
     /// Returns true if the recording at this index, with these values, may answer a request with
-    /// those. `is_alone` returns true for a value that is the same in all recordings of the call;
+    /// those. `is_constant` returns true for a value that is the same in all recordings of the call;
     /// then any secret matches.
     pub(super) fn fit(
         &self,
         index: usize,
-        is_alone: impl Fn(usize) -> bool,
+        is_constant: impl Fn(usize) -> bool,
         recorded: &[VolatileValue],
         asked: &[VolatileValue],
     ) -> bool {
@@ -354,7 +354,7 @@ impl ValuePairs {
         };
         let fits = |(at, (one, other)): (usize, (&VolatileValue, &VolatileValue))| match one.kind {
             ValueKind::Time => true,
-            ValueKind::Secret => one.text == other.text || is_alone(at),
+            ValueKind::Secret => one.text == other.text || is_constant(at),
             ValueKind::Id => match made.recorded.get(&other.text) {
                 Some(known) => *known == one.text,
                 None => one.text == other.text || is_new(one, other),

@@ -154,13 +154,13 @@ impl Inbox {
 }
 
 #[derive(Default)]
-struct Lane {
+struct SideBuffer {
     inbox: Inbox,
     /// Number of bytes in the inbox that were forwarded before the message was complete.
     sent: usize,
 }
 
-impl Lane {
+impl SideBuffer {
     fn unsent(&mut self) -> Vec<u8> {
         let unsent = self.inbox.rest()[self.sent..].to_vec();
         self.sent += unsent.len();
@@ -172,7 +172,7 @@ impl Lane {
 pub(in crate::record) struct DialogueRecorder {
     dialogue: Box<dyn Dialogue>,
     log: CallLog,
-    lanes: [Lane; 2],
+    lanes: [SideBuffer; 2],
     lost: bool,
 }
 
@@ -193,7 +193,7 @@ impl DialogueRecorder {
         Self {
             dialogue,
             log,
-            lanes: [Lane::default(), Lane::default()],
+            lanes: [SideBuffer::default(), SideBuffer::default()],
             lost: false,
         }
     }
@@ -222,7 +222,7 @@ impl DialogueRecorder {
             steps.append(&mut self.log.steps);
             if let Disposition::Encrypt = way? {
                 let early = self.lanes[Side::Client as usize].inbox.rest().to_vec();
-                self.lanes = [Lane::default(), Lane::default()];
+                self.lanes = [SideBuffer::default(), SideBuffer::default()];
                 steps.push(RecordStep::StartTls(early));
             }
         }

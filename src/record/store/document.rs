@@ -38,7 +38,7 @@ fn metadata_of(recording: &Recording) -> Metadata {
     let is_wire_session = matches!(&exchange.content, Content::Wire(_, wire) if wire.session);
     let mut metadata = Metadata::default();
     let is_session = recording.reusable || is_wire_session;
-    for (name, value) in own(&exchange.content) {
+    for (name, value) in kind_metadata(&exchange.content) {
         metadata.add(
             name,
             if name == key::TYPE && is_session {
@@ -68,7 +68,7 @@ fn metadata_of(recording: &Recording) -> Metadata {
 }
 
 /// Returns the metadata that other tools expect for each kind.
-fn own(content: &Content) -> Vec<(&'static str, &str)> {
+fn kind_metadata(content: &Content) -> Vec<(&'static str, &str)> {
     match content {
         Content::Http(call) => {
             vec![

@@ -20,7 +20,7 @@ pub fn mapping(out: &mut String, members: &[(String, Node)], column: usize) {
         if index > 0 {
             pad(out, column);
         }
-        let key = on_a_line(key);
+        let key = quote(key);
         if key.len() > MAX_SHORT_KEY_BYTES {
             out.extend(["? ", &key, "\n"]);
             pad(out, column);
@@ -55,11 +55,7 @@ fn node(out: &mut String, node: &Node, column: usize) {
             if !plain && may_be_block(text) {
                 block(out, text, column);
             } else {
-                out.push_str(&if *plain {
-                    text.clone()
-                } else {
-                    on_a_line(text)
-                });
+                out.push_str(&if *plain { text.clone() } else { quote(text) });
                 out.push('\n');
             }
         }
@@ -120,7 +116,7 @@ fn is_printable(c: char) -> bool {
         && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}')
 }
 
-fn on_a_line(text: &str) -> String {
+fn quote(text: &str) -> String {
     if may_be_plain(text) {
         return text.to_owned();
     }

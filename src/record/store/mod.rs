@@ -245,7 +245,7 @@ pub fn with_noise(
             .is_some_and(|root| !Head::is_document(&root));
         match (text, is_call.then(|| noise.next()).flatten()) {
             (Some(text), Some(Some(noise))) => {
-                let put = noise::put(text, line, noise);
+                let put = noise::replace(text, line, noise);
                 let broken = |problem| FileError::Broken {
                     file: file.to_owned(),
                     problem,

@@ -46,7 +46,7 @@ impl From<&DeclaredNoise> for Node {
 
 /// Returns the text of a document with its noise replaced. Fails if its keys do not begin lines, as
 /// in a flow mapping.
-pub(super) fn put(text: &str, line: u64, noise: &DeclaredNoise) -> Result<String, Problem> {
+pub(super) fn replace(text: &str, line: u64, noise: &DeclaredNoise) -> Result<String, Problem> {
     let mut block = String::new();
     emit::mapping(&mut block, &Members::from_iter([("noise", noise)]).0, 0);
     let mut out = String::with_capacity(text.len() + block.len());

@@ -75,13 +75,13 @@ impl History {
             start: who.settings.iter().map(setting).collect(),
             ..Self::default()
         };
-        self.enter("user", &who.user);
-        self.enter("database", &who.database);
-        self.settle();
+        self.set_context("user", &who.user);
+        self.set_context("database", &who.database);
+        self.update_effects();
     }
 
     /// Sets a part of the context.
-    fn enter(&mut self, name: &'static str, value: &[u8]) {
+    fn set_context(&mut self, name: &'static str, value: &[u8]) {
         match value {
             b"" => drop(self.chosen.remove(name)),
             _ => drop(self.chosen.insert(name, value.to_vec())),
@@ -112,20 +112,20 @@ impl History {
     }
 
     /// Applies a call that was answered as recorded.
-    pub(in crate::record) fn follow(&mut self, call: &Exchange) {
+    pub(in crate::record) fn apply_answered(&mut self, call: &Exchange) {
         let Content::Wire(protocol, wire) = &call.content else {
             return;
         };
         match protocol {
-            Protocol::Postgres => self.follow_postgres(wire),
-            Protocol::MySql => self.follow_mysql(wire),
+            Protocol::Postgres => self.apply_postgres(wire),
+            Protocol::MySql => self.apply_mysql(wire),
             Protocol::Redis => self.choose(wire),
             _ => {}
         }
     }
 
     /// Applies a missed call: its effects lead to a state that no recording has.
-    pub(in crate::record) fn stray(&mut self, call: &Exchange) {
+    pub(in crate::record) fn apply_missed(&mut self, call: &Exchange) {
         let Content::Wire(protocol, wire) = &call.content else {
             return;
         };
@@ -133,22 +133,22 @@ impl History {
             return self.choose(wire);
         }
         if let Some(database) = mysql::selected_by(*protocol, wire) {
-            self.enter("database", &database);
+            self.set_context("database", &database);
         }
         self.carry_out(effects(*protocol, wire));
     }
 
     fn choose(&mut self, wire: &Wire) {
-        let chosen = redis::chosen(wire);
+        let chosen = redis::selected_state(wire);
         if chosen.resets {
             *self = Self::default();
         }
         for (name, value) in chosen.context {
-            self.enter(name, &value);
+            self.set_context(name, &value);
         }
     }
 
-    fn follow_postgres(&mut self, wire: &Wire) {
+    fn apply_postgres(&mut self, wire: &Wire) {
         if let Some(startup) = postgres::startup_of(wire) {
             self.open(&postgres::who(startup));
             return;
@@ -186,7 +186,7 @@ impl History {
         }
     }
 
-    fn follow_mysql(&mut self, wire: &Wire) {
+    fn apply_mysql(&mut self, wire: &Wire) {
         if let Some(login) = mysql::login_of(wire) {
             self.open(&login.who);
             return;
@@ -196,10 +196,10 @@ impl History {
         };
         if mysql::resets(wire) {
             self.frames = Vec::new();
-            return self.settle();
+            return self.update_effects();
         }
         if let Some(database) = mysql::selected_by(Protocol::MySql, wire) {
-            self.enter("database", &database);
+            self.set_context("database", &database);
         }
         // The server reports the transaction status, since statements may begin or end one
         // implicitly.
@@ -219,7 +219,7 @@ impl History {
         for effect in effects {
             self.apply(effect);
         }
-        self.settle();
+        self.update_effects();
     }
 
     fn apply(&mut self, effect: Effect) {
@@ -307,7 +307,7 @@ impl History {
         }
     }
 
-    fn settle(&mut self) {
+    fn update_effects(&mut self) {
         let mut done = self.start.clone();
         for frame in &self.frames {
             for (shape, values) in &frame.lasting {
@@ -331,7 +331,7 @@ impl History {
 
 /// Returns the state before each of these calls, in order. It is empty for calls without a known
 /// connection.
-pub(in crate::record) fn befores<'a>(
+pub(in crate::record) fn connection_states<'a>(
     calls: impl Iterator<Item = &'a Exchange>,
 ) -> Vec<ConnectionState> {
     let mut now: HashMap<(&Target, u64), (History, u64)> = HashMap::new();
@@ -345,7 +345,7 @@ pub(in crate::record) fn befores<'a>(
             transaction: *transaction,
             ..history.before.clone()
         };
-        history.follow(call);
+        history.apply_answered(call);
         if !history.is_inside() {
             *transaction = 0;
         } else if *transaction == 0 {

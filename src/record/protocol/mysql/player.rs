@@ -41,10 +41,15 @@ impl MySqlResponder {
                 None
             }
         });
-        Ok(let_in(prompter, &login, &found, packet::sequence(bytes)))
+        Ok(login_result(
+            prompter,
+            &login,
+            &found,
+            packet::sequence(bytes),
+        ))
     }
 
-    fn answered(
+    fn answer_requests(
         &mut self,
         prompter: &mut Prompter,
         questions: &[Vec<u8>],
@@ -73,7 +78,7 @@ impl MySqlResponder {
 }
 
 /// Returns the result of a login. Every user with a recorded success is accepted.
-fn let_in(
+fn login_result(
     prompter: &mut Prompter,
     login: &Login,
     found: &Result<Arc<Exchange>, String>,
@@ -159,14 +164,14 @@ impl Responder for MySqlResponder {
         if code == Some(command::CHANGE_USER) {
             let login = handshake::change_user(&bytes, capabilities)?;
             let found = prompter.ask(std::slice::from_ref(&login.question));
-            return Ok(let_in(prompter, &login, &found, sequence));
+            return Ok(login_result(prompter, &login, &found, sequence));
         }
         if code == Some(command::QUIT) {
             prompter.then = Some(PlayStep::Close);
         }
         let questions = self.statements.questions(bytes)?;
         if answer::begin(code)?.is_some() {
-            self.answered(prompter, &questions, sequence)
+            self.answer_requests(prompter, &questions, sequence)
         } else {
             Ok(Vec::new())
         }

@@ -109,7 +109,7 @@ impl MySqlDialogue {
         Err("MySQL answered something that was not asked")
     }
 
-    fn answered(&mut self, bytes: Vec<u8>, log: &mut CallLog) -> Result<(), Fault> {
+    fn on_reply(&mut self, bytes: Vec<u8>, log: &mut CallLog) -> Result<(), Fault> {
         let (mut draft, answer) = match self.running.take() {
             Some(running) => running,
             None => self.begin()?,
@@ -162,7 +162,7 @@ impl Dialogue for MySqlDialogue {
             // A proof of the password.
             (Phase::Commands, Side::Client) if self.logs_in() => {}
             (Phase::Commands, Side::Client) => self.waiting.push_back((bytes, log.at)),
-            (Phase::Commands, Side::Server) => self.answered(bytes, log)?,
+            (Phase::Commands, Side::Server) => self.on_reply(bytes, log)?,
         }
         Ok(Disposition::On)
     }

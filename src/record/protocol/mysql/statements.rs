@@ -88,7 +88,7 @@ impl Statements {
             self.known.remove(&id);
             return Ok(Vec::new());
         }
-        let payload = anonymous(packet::payload(&message).to_vec());
+        let payload = clear_statement_id(packet::payload(&message).to_vec());
         let mut questions = Vec::new();
         match (code, self.known.get_mut(&id)) {
             (command::LONG_DATA, statement) => {
@@ -166,7 +166,7 @@ pub(super) fn control(question: &[u8]) -> Option<Control> {
 }
 
 /// Clears the statement id in a command.
-fn anonymous(mut payload: Vec<u8>) -> Vec<u8> {
+fn clear_statement_id(mut payload: Vec<u8>) -> Vec<u8> {
     if let Some(id) = payload.get_mut(1..5) {
         id.fill(0);
     }

@@ -64,7 +64,7 @@ pub(super) fn columns(found: &Exchange) -> Option<Vec<u8>> {
 }
 
 /// Returns the description of the results of a `Query`: `RowDescription`, or `NoData`.
-pub(super) fn described(found: &Exchange) -> Vec<u8> {
+pub(super) fn result_description(found: &Exchange) -> Vec<u8> {
     columns(found).unwrap_or_else(|| message(b'n', &[]))
 }
 
@@ -77,7 +77,7 @@ pub(super) fn is_query(found: &Exchange) -> bool {
 }
 
 /// Builds a `Describe` of the results of a recorded `Bind`.
-pub(super) fn describes(found: &Exchange) -> Option<Vec<u8>> {
+pub(super) fn describe_request(found: &Exchange) -> Option<Vec<u8>> {
     let bind = messages_from(found, Side::Client).find(|message| message.first() == Some(&b'B'))?;
     let results = format!(" -- results {}", hex(BindFields::of(bind)?.results));
     Some(message(

@@ -77,7 +77,7 @@ impl PostgresResponder {
         if let Some(copy) = self.copy.as_mut().filter(|_| !self.skipping) {
             match part {
                 Input::CopyData(data) => copy.data.extend(data),
-                Input::CopyEnd(end) => return self.copied(prompter, end),
+                Input::CopyEnd(end) => return self.finish_copy(prompter, end),
                 // During a copy the server ignores these.
                 Input::Flush | Input::Sync => {}
                 _ => {
@@ -113,7 +113,7 @@ impl PostgresResponder {
                 out.extend(self.end_run(prompter));
             }
             (Input::DescribePortal(question, _) | Input::Execute(question, _), _) => {
-                out.extend(self.answered(prompter, &[question], false));
+                out.extend(self.answer_requests(prompter, &[question], false));
             }
             (Input::Close, _) => out.extend(message::message(b'3', &[])),
             (Input::Terminate, _) => prompter.then = Some(PlayStep::Close),
@@ -128,7 +128,7 @@ impl PostgresResponder {
             return Vec::new();
         };
         let before = self.state;
-        let mut bound = self.answered(prompter, &run.questions, false);
+        let mut bound = self.answer_requests(prompter, &run.questions, false);
         let Some(describe) = run.describe.filter(|_| bound.first() == Some(&b'2')) else {
             return bound;
         };
@@ -141,7 +141,7 @@ impl PostgresResponder {
             std::mem::take(&mut self.skipping),
             std::mem::replace(&mut self.state, before),
         );
-        let described = self.answered(prompter, &[describe], false);
+        let described = self.answer_requests(prompter, &[describe], false);
         if self.skipping {
             return [bound, described].concat();
         }
@@ -157,19 +157,19 @@ impl PostgresResponder {
         let state = self.state;
         let plain = |_| plain(questions.first()?, state);
         let found = prompter.ask_or(questions, plain)?;
-        let found = self.in_form_of(prompter, questions, found)?;
+        let found = self.convert_form(prompter, questions, found)?;
         // Noise in the request may differ from the recording.
         if let (Some(asked), Some(recorded)) = (
             questions.first(),
             messages_from(&found, Side::Client).next(),
         ) {
-            self.names.answered_as(asked, recorded);
+            self.names.rename_portal(asked, recorded);
         }
         Ok(found)
     }
 
     /// Converts a recording to the form of these requests.
-    fn in_form_of(
+    fn convert_form(
         &mut self,
         prompter: &mut Prompter,
         questions: &[Vec<u8>],
@@ -178,12 +178,12 @@ impl PostgresResponder {
         self.described = None;
         match questions.first().and_then(|question| question.first()) {
             Some(b'B') if forms::is_query(&found) => {
-                self.described = Some(forms::described(&found));
+                self.described = Some(forms::result_description(&found));
                 Ok(forms::convert(&found, Some(message::message(b'2', &[]))))
             }
             Some(b'Q') if !forms::is_query(&found) => {
                 let described =
-                    forms::describes(&found).and_then(|describe| prompter.peek(&describe));
+                    forms::describe_request(&found).and_then(|describe| prompter.peek(&describe));
                 let columns = described.as_deref().and_then(forms::columns);
                 if columns.is_none()
                     && messages_from(&found, Side::Server)
@@ -206,9 +206,13 @@ impl PostgresResponder {
         match query.and_then(|query| prompter.peek(&query)) {
             Some(found) if self.state != b'E' => match question[0] {
                 b'P' => message::message(b'1', &[]),
-                _ => [message::message(b't', &[&[0, 0]]), forms::described(&found)].concat(),
+                _ => [
+                    message::message(b't', &[&[0, 0]]),
+                    forms::result_description(&found),
+                ]
+                .concat(),
             },
-            _ => self.answered(prompter, &[question], false),
+            _ => self.answer_requests(prompter, &[question], false),
         }
     }
 
@@ -223,7 +227,7 @@ impl PostgresResponder {
 
     /// Answers a simple query up to `ReadyForQuery`, unless it starts a copy.
     fn simple(&mut self, prompter: &mut Prompter, questions: &[Vec<u8>]) -> Vec<u8> {
-        let mut out = self.answered(prompter, questions, true);
+        let mut out = self.answer_requests(prompter, questions, true);
         prompter.unasked.append(&mut self.after);
         if self.copy.is_none() && prompter.then.is_none() {
             out.extend(message::ready(self.state));
@@ -233,7 +237,7 @@ impl PostgresResponder {
 
     /// Answers requests. After an error in the extended protocol everything is ignored up to the
     /// next `Sync`.
-    fn answered(
+    fn answer_requests(
         &mut self,
         prompter: &mut Prompter,
         questions: &[Vec<u8>],
@@ -280,7 +284,7 @@ impl PostgresResponder {
         out
     }
 
-    fn copied(&mut self, prompter: &mut Prompter, end: Vec<u8>) -> Vec<u8> {
+    fn finish_copy(&mut self, prompter: &mut Prompter, end: Vec<u8>) -> Vec<u8> {
         let Some(CopyIn {
             mut questions,
             data,
@@ -293,7 +297,7 @@ impl PostgresResponder {
         if simple {
             self.simple(prompter, &questions)
         } else {
-            self.answered(prompter, &questions, false)
+            self.answer_requests(prompter, &questions, false)
         }
     }
 }

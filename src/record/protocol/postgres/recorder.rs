@@ -25,7 +25,7 @@ enum Phase {
     Calls,
 }
 
-struct Running {
+struct RunningCall {
     draft: Draft,
     /// Type of the client's message.
     kind: u8,
@@ -41,7 +41,7 @@ pub(super) struct PostgresDialogue {
     names: StatementNames,
     /// Messages of the client that the server has not begun to answer, with their times.
     asked: VecDeque<(Vec<u8>, SystemTime)>,
-    running: Option<Running>,
+    running: Option<RunningCall>,
     /// A `Bind` whose `Execute` may follow.
     bound: Option<Draft>,
     /// Calls that are complete except for `ReadyForQuery`. After it they stay until the next call:
@@ -68,7 +68,7 @@ impl PostgresDialogue {
             Opening::Cancel => self.phase = Phase::Cancel,
             Opening::Startup => {
                 let draft = Draft::with_requests([bytes], log.at).of_session(true);
-                self.running = Some(Running {
+                self.running = Some(RunningCall {
                     draft,
                     kind: 0,
                     copies: false,
@@ -79,7 +79,7 @@ impl PostgresDialogue {
         Ok(Disposition::On)
     }
 
-    fn started(&mut self, bytes: Vec<u8>, log: &mut CallLog) {
+    fn on_startup_reply(&mut self, bytes: Vec<u8>, log: &mut CallLog) {
         let ready = matches!(bytes[0], b'Z' | b'E');
         if let Some(running) = self
             .running
@@ -95,7 +95,7 @@ impl PostgresDialogue {
     }
 
     /// Reads on to the next message that gets an answer.
-    fn begin(&mut self) -> Result<Option<Running>, Fault> {
+    fn begin(&mut self) -> Result<Option<RunningCall>, Fault> {
         while let Some((bytes, at)) = self.asked.pop_front() {
             let kind = bytes[0];
             if self.skipping && !matches!(kind, b'S' | b'D' | b'E') {
@@ -130,7 +130,7 @@ impl PostgresDialogue {
                     continue;
                 }
             };
-            return Ok(Some(Running {
+            return Ok(Some(RunningCall {
                 draft,
                 kind,
                 copies: false,
@@ -146,7 +146,7 @@ impl PostgresDialogue {
             .extend(self.bound.take().map(|draft| draft.of_session(is_alone)));
     }
 
-    fn answered(&mut self, bytes: Vec<u8>, log: &mut CallLog) -> Result<(), Fault> {
+    fn on_reply(&mut self, bytes: Vec<u8>, log: &mut CallLog) -> Result<(), Fault> {
         let kind = bytes[0];
         if kind == b'W' {
             return Err("it became a stream of another kind (replication)");
@@ -161,7 +161,7 @@ impl PostgresDialogue {
         };
         let Some(mut running) = running else {
             return if is_unasked || kind == b'E' {
-                self.came_unasked(bytes);
+                self.add_to_previous_call(bytes);
                 Ok(())
             } else {
                 Err("PostgreSQL answered something that was not asked")
@@ -172,12 +172,12 @@ impl PostgresDialogue {
             self.release(log);
         }
         if !is_unasked {
-            self.copied(&mut running);
+            self.take_copy_data(&mut running);
         }
         if running.kind == b'S' {
             // Any message before `ReadyForQuery` reports that a deferred part of the transaction
             // failed.
-            self.came_unasked(bytes);
+            self.add_to_previous_call(bytes);
         } else {
             running.draft.push(Side::Server, bytes);
         }
@@ -191,7 +191,7 @@ impl PostgresDialogue {
         if kind == b'G' {
             let (draft, kind) = (running.draft.successor(), running.kind);
             self.done.push(running.draft);
-            self.running = Some(Running {
+            self.running = Some(RunningCall {
                 draft,
                 kind,
                 copies: true,
@@ -224,7 +224,7 @@ impl PostgresDialogue {
     }
 
     /// Adds a message to the call before it.
-    fn came_unasked(&mut self, bytes: Vec<u8>) {
+    fn add_to_previous_call(&mut self, bytes: Vec<u8>) {
         let before = self.done.iter_mut().rfind(|draft| match draft.answered_at {
             Some(_) => {
                 bytes[0] == b'A'
@@ -240,7 +240,7 @@ impl PostgresDialogue {
     }
 
     /// Reads on to the end of copied data, if it has arrived. The server ignores a `Sync` in it.
-    fn copied(&mut self, running: &mut Running) {
+    fn take_copy_data(&mut self, running: &mut RunningCall) {
         let mut data = Vec::new();
         while running.copies
             && let Some((bytes, _)) = self
@@ -307,10 +307,10 @@ impl Dialogue for PostgresDialogue {
                     return Ok(Disposition::Encrypt);
                 }
             }
-            (Phase::Startup, Side::Server) => self.started(bytes, log),
+            (Phase::Startup, Side::Server) => self.on_startup_reply(bytes, log),
             (Phase::Calls, Side::Client) => self.asked.push_back((bytes, log.at)),
             (Phase::Calls, Side::Server) => {
-                self.answered(bytes, log)
+                self.on_reply(bytes, log)
                     .inspect_err(|_| self.release(log))?;
             }
         }
@@ -339,7 +339,7 @@ impl Dialogue for PostgresDialogue {
         }
         let mut left: Vec<_> = self.running.take().into_iter().collect();
         for running in &mut left {
-            self.copied(running);
+            self.take_copy_data(running);
         }
         while let Ok(Some(running)) = self.begin() {
             match running.kind {
@@ -356,7 +356,7 @@ impl Dialogue for PostgresDialogue {
                 log.abandon(draft)
             }
         }
-        for Running {
+        for RunningCall {
             draft,
             kind,
             copies,

@@ -35,7 +35,7 @@ pub(in crate::record) fn who(startup: &[u8]) -> Identity {
 }
 
 /// Removes the application name from a client's login message.
-pub(in crate::record) fn nameless(whole: &[u8]) -> Cow<'_, [u8]> {
+pub(in crate::record) fn without_application_name(whole: &[u8]) -> Cow<'_, [u8]> {
     let is_login = whole.first() == Some(&0) && opening_of(whole) == Some(LOGIN_VERSION);
     if !is_login || parameter(whole, NAME.as_bytes()).is_none() {
         return Cow::Borrowed(whole);

@@ -158,7 +158,7 @@ impl StatementNames {
     }
 
     /// Renames the portal of a `Bind` to the name in the recording that answered it.
-    pub(super) fn answered_as(&mut self, asked: &[u8], recorded: &[u8]) {
+    pub(super) fn rename_portal(&mut self, asked: &[u8], recorded: &[u8]) {
         let name = |bind: &[u8]| {
             let at = message::statement(bind).filter(|_| bind.first() == Some(&b'B'))?;
             Some(portal_name(&bind[at], bind))

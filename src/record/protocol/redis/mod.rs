@@ -15,7 +15,7 @@ mod tests;
 
 use crate::record::call::Protocol;
 use crate::record::protocol::database::Database;
-pub(in crate::record) use command::{chosen, is_of_context, reads, sets};
+pub(in crate::record) use command::{is_of_context, reads, selected_state, sets};
 pub(in crate::record) use resp::command;
 
 pub(super) static DATABASE: Database = Database {

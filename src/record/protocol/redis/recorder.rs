@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 
-use super::command::{Manner, manner};
+use super::command::{CommandKind, command_kind};
 use super::resp::{FrameScanner, elements};
 use crate::record::call::Side;
 use crate::record::protocol::dialogue::{CallLog, Dialogue, Disposition, Draft, Fault};
 
-struct Pending {
+struct PendingCall {
     draft: Draft,
     kind: PendingKind,
     /// Number of replies still expected, as far as known.
@@ -29,7 +29,7 @@ enum PendingKind {
 #[derive(Default)]
 pub(super) struct RedisDialogue {
     scans: [FrameScanner; 2],
-    waiting: VecDeque<Pending>,
+    waiting: VecDeque<PendingCall>,
     /// The subscription that gets the published messages.
     stream: Option<Draft>,
     subscribed: bool,
@@ -37,36 +37,41 @@ pub(super) struct RedisDialogue {
 
 impl RedisDialogue {
     fn command(&mut self, question: Vec<u8>, log: &CallLog) -> Result<(), Fault> {
-        let manner = manner(&question);
+        let command_kind = command_kind(&question);
         if let Some(last) = self
             .waiting
             .back_mut()
             .filter(|last| last.kind == PendingKind::Transaction)
-            && !matches!(manner, Manner::Empty | Manner::Foreign)
+            && !matches!(command_kind, CommandKind::Empty | CommandKind::Foreign)
         {
             last.draft.push(Side::Client, question);
             last.left += 1;
-            if matches!(manner, Manner::Finish | Manner::Quit | Manner::Reset) {
+            if matches!(
+                command_kind,
+                CommandKind::Finish | CommandKind::Quit | CommandKind::Reset
+            ) {
                 last.kind = PendingKind::Call;
             }
             return Ok(());
         }
-        let (kind, left) = match manner {
-            Manner::Empty => return Ok(()),
-            Manner::Foreign => {
+        let (kind, left) = match command_kind {
+            CommandKind::Empty => return Ok(()),
+            CommandKind::Foreign => {
                 return Err(
                     "it became a stream of another kind (`MONITOR`, `SYNC`, `PSYNC` or `CLIENT REPLY`)",
                 );
             }
-            Manner::Begin => (PendingKind::Transaction, 1),
-            Manner::Subscription(channels) => (PendingKind::Subscription, channels),
-            Manner::Quit => (PendingKind::Unrecorded, 1),
-            Manner::Plain | Manner::Session | Manner::Finish | Manner::Reset => {
-                (PendingKind::Call, 1)
-            }
+            CommandKind::Begin => (PendingKind::Transaction, 1),
+            CommandKind::Subscription(channels) => (PendingKind::Subscription, channels),
+            CommandKind::Quit => (PendingKind::Unrecorded, 1),
+            CommandKind::Plain
+            | CommandKind::Session
+            | CommandKind::Finish
+            | CommandKind::Reset => (PendingKind::Call, 1),
         };
-        let draft = Draft::with_requests([question], log.at).of_session(manner == Manner::Session);
-        self.waiting.push_back(Pending { draft, kind, left });
+        let draft = Draft::with_requests([question], log.at)
+            .of_session(command_kind == CommandKind::Session);
+        self.waiting.push_back(PendingCall { draft, kind, left });
         Ok(())
     }
 
@@ -180,7 +185,7 @@ impl Dialogue for RedisDialogue {
             .take()
             .into_iter()
             .for_each(|stream| log.complete(stream));
-        for Pending { draft, kind, .. } in std::mem::take(&mut self.waiting) {
+        for PendingCall { draft, kind, .. } in std::mem::take(&mut self.waiting) {
             match kind {
                 PendingKind::Subscription => log.complete(draft),
                 PendingKind::Unrecorded => {}
