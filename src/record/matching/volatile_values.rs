@@ -338,8 +338,8 @@ impl ValuePairs {
     }
 
     /// Returns true if the recording at this index, with these values, may answer a request with
-    /// those. `is_constant` returns true for a value that is the same in all recordings of the call;
-    /// then any secret matches.
+    /// those. `is_constant` returns true for a value that is the same in all recordings of the
+    /// call; then any secret matches.
     pub(super) fn fit(
         &self,
         index: usize,
