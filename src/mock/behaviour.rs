@@ -99,12 +99,12 @@ impl AnswerBody {
         matches!(self, Self::Generic | Self::Unfit)
     }
 
-    fn counts(&self) -> bool {
+    fn is_stateful(&self) -> bool {
         match self {
             Self::Generic | Self::Unfit => false,
-            Self::Result { template, .. } => template.counts(),
+            Self::Result { template, .. } => template.is_stateful(),
             Self::Error { message, data, .. } => {
-                message.counts() || data.as_ref().is_some_and(Template::counts)
+                message.is_stateful() || data.as_ref().is_some_and(Template::is_stateful)
             }
         }
     }
@@ -204,7 +204,7 @@ impl Answers {
                 })
         };
         let arm = self.arms.iter().position(fits);
-        let reply = self.at(arm)?;
+        let reply = self.answer_at(arm)?;
         let before = if asks(reply.next()) {
             reply.given.load(Relaxed)
         } else {
@@ -218,11 +218,11 @@ impl Answers {
 
     /// Returns the picked answer and its count.
     pub fn reply(&self, choice: AnswerChoice) -> Option<(&Answer, u64)> {
-        self.at(choice.arm)
+        self.answer_at(choice.arm)
             .map(|reply| (reply.step(choice.count), choice.count))
     }
 
-    fn at(&self, arm: Option<usize>) -> Option<&Answer> {
+    fn answer_at(&self, arm: Option<usize>) -> Option<&Answer> {
         match arm {
             Some(index) => self.arms.get(index).map(|arm| &arm.reply),
             None => self.fallback.as_ref(),
@@ -230,8 +230,8 @@ impl Answers {
     }
 
     /// Returns true if an answer depends on earlier calls.
-    pub fn counts(&self) -> bool {
-        self.arms.iter().any(|arm| arm.times.is_some()) || self.replies().any(Answer::counts)
+    pub fn is_stateful(&self) -> bool {
+        self.arms.iter().any(|arm| arm.times.is_some()) || self.replies().any(Answer::is_stateful)
     }
 
     /// Returns true if any answer takes time.
@@ -365,11 +365,11 @@ impl Answer {
         self.step(self.given.load(Relaxed) + 1)
     }
 
-    fn counts(&self) -> bool {
+    fn is_stateful(&self) -> bool {
         self.error_rate > 0.0
             || matches!(self.fault, Some(MockFault::RecoverAfter(_)))
             || !self.steps.is_empty()
-            || self.body.counts()
+            || self.body.is_stateful()
     }
 
     fn logs(&self) -> bool {
@@ -377,7 +377,7 @@ impl Answer {
     }
 
     /// Returns true if the client gets notifications before the answer.
-    pub fn tells(&self) -> bool {
+    pub fn has_messages(&self) -> bool {
         !(self.progress.is_empty() && self.log.is_empty() && self.notifications.is_empty())
     }
 

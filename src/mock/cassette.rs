@@ -168,12 +168,12 @@ impl Cassette {
 fn key(method: &str, params: &Value) -> String {
     match method {
         "initialize" | "server/discover" => method.to_owned(),
-        _ => format!("{method} {}", canonical(&plain(params))),
+        _ => format!("{method} {}", canonical(&without_meta(params))),
     }
 }
 
 /// Returns the parameters without `_meta`.
-pub fn plain(params: &Value) -> Value {
+pub fn without_meta(params: &Value) -> Value {
     match params {
         Value::Object(members) => {
             let mut members = members.clone();
@@ -235,7 +235,7 @@ impl CassetteRecorder {
         let hide = |value: &Value| self.redactor.redact(value);
         let entry = CassetteEntry {
             method: entry.method.clone(),
-            params: hide(&plain(&entry.params)),
+            params: hide(&without_meta(&entry.params)),
             result: entry.result.as_ref().map(hide),
             error: entry.error.as_ref().map(hide),
             before: entry.before.iter().map(hide).collect(),

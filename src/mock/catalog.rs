@@ -249,7 +249,7 @@ impl Catalog {
     }
 
     /// Adds the members that the revision requires to a result; more if it may be `cached`.
-    pub fn finished(
+    pub fn complete_result(
         &self,
         exchange: &AdmittedRequest<'_>,
         mut result: Value,

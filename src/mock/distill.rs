@@ -115,13 +115,18 @@ pub fn distill(cassette: &Cassette) -> String {
             match replies.as_slice() {
                 [only] => {
                     for (key, value) in only.as_object().into_iter().flatten() {
-                        let _ = writeln!(text, "          {key}: {}", yaml(&escaped(value)));
+                        let _ = writeln!(
+                            text,
+                            "          {key}: {}",
+                            yaml(&escape_placeholders(value))
+                        );
                     }
                 }
                 some => {
                     text.push_str("          sequence:\n");
                     for reply in some {
-                        let _ = writeln!(text, "            - {}", yaml(&escaped(reply)));
+                        let _ =
+                            writeln!(text, "            - {}", yaml(&escape_placeholders(reply)));
                     }
                 }
             }
@@ -201,15 +206,18 @@ fn prompts(text: &mut String, cassette: &Cassette, listed: &Value) {
             .iter()
             .find(|got| got.method == "prompts/get" && got.params["name"] == name);
         if let Some(messages) = got.and_then(|got| got.result.as_ref()?.get("messages").cloned()) {
-            let _ = writeln!(text, "      messages: {}", yaml(&escaped(&messages)));
+            let _ = writeln!(
+                text,
+                "      messages: {}",
+                yaml(&escape_placeholders(&messages))
+            );
         }
     }
 }
 
-/// Formats a value in YAML flow style. It differs from JSON in two points:
-///
-/// - Characters that YAML counts as not printable (1.2.2, 5.1) are escaped.
-/// - A long key gets the `?` mark; without it, a key is limited to 1,024 characters (7.4.2).
+/// Formats a value in YAML flow style. Unlike in JSON, characters that YAML counts as not printable
+/// (1.2.2, 5.1) are escaped. A long key gets the `?` mark; without it, a key is limited to 1,024
+/// characters (7.4.2).
 fn yaml(value: &Value) -> String {
     const LONG_KEY_BYTES: usize = 1000;
     match value {
@@ -249,14 +257,14 @@ fn yaml(value: &Value) -> String {
 }
 
 /// Escapes every `${` in the strings of a value, so that the manifest does not fill it in.
-fn escaped(value: &Value) -> Value {
+fn escape_placeholders(value: &Value) -> Value {
     match value {
         Value::String(text) => text.replace("${", "$${").into(),
-        Value::Array(items) => items.iter().map(escaped).collect(),
+        Value::Array(items) => items.iter().map(escape_placeholders).collect(),
         Value::Object(members) => Value::Object(
             members
                 .iter()
-                .map(|(key, value)| (key.clone(), escaped(value)))
+                .map(|(key, value)| (key.clone(), escape_placeholders(value)))
                 .collect::<Map<_, _>>(),
         ),
         other => other.clone(),

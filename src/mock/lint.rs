@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::faker;
 use super::manifest::{Behaviour, Item, Manifest, Reply, Tool};
 use super::problems::{ProblemList, nearest};
-use super::template::{Template, TemplatePart, unclosed};
+use super::template::{Template, TemplatePart, unclosed_placeholder};
 use crate::limits::MAX_SHOWN_NAME_BYTES;
 
 /// First steps that the path of a placeholder may have.
@@ -241,7 +241,7 @@ impl Lint<'_, '_> {
     fn places(&mut self, value: &Value, pointer: &str) {
         match value {
             Value::String(text) => {
-                if let Some(rest) = unclosed(text) {
+                if let Some(rest) = unclosed_placeholder(text) {
                     let message = format!(
                         "`{rest}` is not closed by a brace; a plain `${{` is written `$${{`"
                     );
@@ -252,7 +252,7 @@ impl Lint<'_, '_> {
                 };
                 for part in parts {
                     if let TemplatePart::Place(path, written) = part
-                        && let Some(reason) = self.is_nothing(&path)
+                        && let Some(reason) = self.unfillable_reason(&path)
                     {
                         self.faults
                             .warn(pointer, format!("`{written}` stands for nothing{reason}"));
@@ -273,7 +273,7 @@ impl Lint<'_, '_> {
         }
     }
 
-    fn is_nothing(&self, path: &[String]) -> Option<String> {
+    fn unfillable_reason(&self, path: &[String]) -> Option<String> {
         let [root, rest @ ..] = path else { return None };
         if !ROOTS.contains(&root.as_str()) {
             return Some(format!(

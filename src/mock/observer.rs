@@ -102,7 +102,7 @@ impl Observed {
     }
 
     /// Runs `work` with an outbox that records the messages and an early reply.
-    fn tapped<T>(
+    fn run_with_tap<T>(
         &self,
         exchange: &AdmittedRequest<'_>,
         seen: &mut SeenMessage,
@@ -143,7 +143,7 @@ impl Observed {
         done
     }
 
-    fn tell(&self, mut seen: SeenMessage) {
+    fn notify_answered(&self, mut seen: SeenMessage) {
         seen.before.truncate(MAX_RECORDED_MESSAGES);
         self.observers
             .iter()
@@ -252,7 +252,7 @@ impl Service for Observed {
         let revision = exchange.ticket.revision;
         let mut seen = self.came(exchange.request, Some(revision));
         let begun = Instant::now();
-        let outcome = self.tapped(exchange, &mut seen, |exchange| self.inner.serve(exchange));
+        let outcome = self.run_with_tap(exchange, &mut seen, |exchange| self.inner.serve(exchange));
         seen.time = begun.elapsed();
         match &outcome {
             // Messages that follow before the answer are recorded in `served`.
@@ -260,7 +260,7 @@ impl Service for Observed {
                 seen.reply = Some(reply(outcome, revision));
                 lock(&self.leaving).insert(exchange.ticket.id.clone(), seen);
             }
-            None => self.tell(seen),
+            None => self.notify_answered(seen),
         }
         outcome
     }
@@ -270,10 +270,10 @@ impl Service for Observed {
         let Some(mut seen) = seen else {
             return self.inner.served(exchange, outcome);
         };
-        self.tapped(exchange, &mut seen, |exchange| {
+        self.run_with_tap(exchange, &mut seen, |exchange| {
             self.inner.served(exchange, outcome)
         });
-        self.tell(seen);
+        self.notify_answered(seen);
     }
 
     fn notified(&self, request: &Request<'_>) {

@@ -21,7 +21,7 @@ pub fn answer(execution: &AnswerExecution<'_>, method: &str) -> Option<Outcome> 
     let done = |result: Value, cached| {
         Ok(Body::Raw(
             catalog
-                .finished(exchange, result, cached)
+                .complete_result(exchange, result, cached)
                 .to_string()
                 .into(),
         ))
@@ -137,7 +137,7 @@ fn page(
         );
     }
     let rest = catalog
-        .finished(exchange, Value::Object(rest), true)
+        .complete_result(exchange, Value::Object(rest), true)
         .to_string();
     let rest = rest.strip_prefix('{').unwrap_or(&rest);
     let comma = if rest == "}" { "" } else { "," };

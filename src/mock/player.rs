@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
-use super::cassette::{Cassette, CassetteEntry, CassetteRecorder, plain};
+use super::cassette::{Cassette, CassetteEntry, CassetteRecorder, without_meta};
 use super::client::ClientState;
 use super::redact::Redactor;
 use super::sync::lock;
@@ -58,7 +58,7 @@ impl CassettePlayer {
     }
 
     fn find(&self, method: &str, params: &Value) -> Option<Arc<CassetteEntry>> {
-        lock(&self.cassette).next(method, &self.redactor.redact(&plain(params)))
+        lock(&self.cassette).next(method, &self.redactor.redact(&without_meta(params)))
     }
 
     /// Sends the recorded messages before this answer. Returns `None` if the client no longer wants
@@ -105,21 +105,23 @@ impl CassettePlayer {
             CassetteMiss::Fail => {
                 let message = format!(
                     "the cassette has no exchange for {method} with {}",
-                    plain(params)
+                    without_meta(params)
                 );
                 return Err(RpcError::new(Code::Internal, message));
             }
             CassetteMiss::Ask(upstream) | CassetteMiss::Record(upstream, _) => upstream,
         };
-        let reply = upstream.ask(method, &plain(params)).map_err(|reason| {
-            RpcError::new(
-                Code::Internal,
-                format!("the server behind the cassette has not answered: {reason}"),
-            )
-        })?;
+        let reply = upstream
+            .ask(method, &without_meta(params))
+            .map_err(|reason| {
+                RpcError::new(
+                    Code::Internal,
+                    format!("the server behind the cassette has not answered: {reason}"),
+                )
+            })?;
         let entry = CassetteEntry {
             method: method.to_owned(),
-            params: plain(params),
+            params: without_meta(params),
             result: reply.get("result").cloned(),
             error: reply.get("error").cloned(),
             before: Vec::new(),
@@ -132,7 +134,7 @@ impl CassettePlayer {
     }
 
     /// Builds the answer to `server/discover` from a recorded `initialize`.
-    fn discovered(&self) -> Option<Arc<CassetteEntry>> {
+    fn build_discover(&self) -> Option<Arc<CassetteEntry>> {
         let entry = self.find("initialize", &Value::Null)?;
         let opened = entry.result.as_ref()?;
         let supported: Vec<&str> = stateless_revisions().collect();
@@ -148,7 +150,7 @@ impl CassettePlayer {
     }
 
     /// Builds the answer to `initialize` from a recorded `server/discover`.
-    fn opened(&self) -> Option<Arc<CassetteEntry>> {
+    fn build_initialize(&self) -> Option<Arc<CassetteEntry>> {
         let entry = self.find("server/discover", &Value::Null)?;
         let discovered = entry.result.as_ref()?;
         let unnamed = || json!({"name": "cassette", "version": env!("CARGO_PKG_VERSION")});
@@ -236,11 +238,11 @@ impl Service for CassettePlayer {
         let known = lock(&self.found).remove(&exchange.ticket.id);
         let mut found = known.unwrap_or_else(|| self.find(method, &params));
         if found.is_none() && method == "server/discover" && revision.is_stateless() {
-            found = self.discovered();
+            found = self.build_discover();
         }
         let opens = method == "initialize";
         if found.is_none() && opens {
-            found = self.opened();
+            found = self.build_initialize();
         }
         if opens {
             self.client.open(&params);

@@ -119,7 +119,7 @@ impl AnswerExecution<'_> {
     fn prelude(&self, reply: Option<&Answer>, delay: Duration) -> WaitOutcome {
         let cancel = Some(&self.exchange.ticket.cancel);
         // Most answers need only the wait, or nothing.
-        let Some(reply) = reply.filter(|reply| reply.tells()) else {
+        let Some(reply) = reply.filter(|reply| reply.has_messages()) else {
             return self.wait(delay, cancel);
         };
         let scope = self.scope(0, Value::Null);
@@ -190,7 +190,7 @@ impl AnswerExecution<'_> {
             .iter()
             .find(|ask| declared.get(ask.name).is_none())
         {
-            return Ok(Some(self.refused(missing)));
+            return Ok(Some(self.missing_capability(missing)));
         }
         let scope = self.scope(0, Value::Null);
         if self.exchange.ticket.revision.is_stateless() {
@@ -234,7 +234,7 @@ impl AnswerExecution<'_> {
         Ok(Some(Body::Raw(result.to_string().into())))
     }
 
-    fn refused(&self, ask: &Ask) -> Body {
+    fn missing_capability(&self, ask: &Ask) -> Body {
         let text = format!(
             "the client has not declared `{}`, which this answer asks for",
             ask.name

@@ -66,7 +66,7 @@ impl Turns {
         };
         let tool = called_tool(request).and_then(|name| catalog.tool(&name));
         let behaviours = method.into_iter().chain(tool.map(|tool| &tool.behaviour));
-        if behaviours.clone().any(Answers::counts) {
+        if behaviours.clone().any(Answers::is_stateful) {
             turn.decide(request, fault, tool);
         }
         if let Some(id) = &request.id {

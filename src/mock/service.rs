@@ -230,7 +230,7 @@ impl Mock {
                 if let Some(text) = &catalog.instructions {
                     result["instructions"] = text.clone().into();
                 }
-                raw(catalog.finished(exchange, result, true))
+                raw(catalog.complete_result(exchange, result, true))
             }
             "server/discover" => Err(RpcError::new(
                 Code::InvalidParams,

@@ -115,14 +115,14 @@ impl Template {
     }
 
     /// Returns true if a placeholder changes from call to call, even with equal arguments.
-    pub fn counts(&self) -> bool {
+    pub fn is_stateful(&self) -> bool {
         match self {
             Self::Fixed(_) => false,
             Self::Text(parts) => parts.iter().any(|part| {
                 matches!(part, TemplatePart::Place(path, _) if matches!(path.first().map(String::as_str), Some("call" | "faker")))
             }),
-            Self::Array(items) => items.iter().any(Self::counts),
-            Self::Object(members) => members.iter().any(|(_, member)| member.counts()),
+            Self::Array(items) => items.iter().any(Self::is_stateful),
+            Self::Object(members) => members.iter().any(|(_, member)| member.is_stateful()),
         }
     }
 
@@ -197,7 +197,7 @@ fn parts(text: &str) -> Vec<TemplatePart> {
 }
 
 /// Returns the text from an unclosed `${` to the end.
-pub fn unclosed(text: &str) -> Option<&str> {
+pub fn unclosed_placeholder(text: &str) -> Option<&str> {
     let mut rest = text;
     while let Some(at) = rest.find("${") {
         let begun = &rest[at..];

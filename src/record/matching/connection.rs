@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Book;
-use super::history::{Before, History};
+use super::history::{ConnectionState, History};
 use crate::record::call::{Exchange, Protocol, Target};
-use crate::record::protocol::script::{Script, Who};
+use crate::record::protocol::script::{Identity, Script};
 
 pub struct Connection {
     book: Arc<Book>,
     history: History,
-    /// See [`Before::transaction`].
+    /// See [`ConnectionState::transaction`].
     transaction: u64,
 }
 
@@ -25,13 +25,13 @@ impl Connection {
         })
     }
 
-    fn before(&self) -> Before {
+    fn before(&self) -> ConnectionState {
         let transaction = if self.history.is_inside() {
             self.transaction
         } else {
             0
         };
-        Before {
+        ConnectionState {
             transaction,
             ..self.history.before.clone()
         }
@@ -52,11 +52,11 @@ impl Script for Connection {
                     self.transaction = transaction;
                 }
                 // The recording determines the new state, whatever values differ.
-                self.history.follow(&found);
+                self.history.apply_answered(&found);
                 Ok(found)
             }
             Err(miss) => {
-                self.history.stray(&asked);
+                self.history.apply_missed(&asked);
                 Err(miss.asked)
             }
         }
@@ -66,7 +66,7 @@ impl Script for Connection {
         self.book.peek(asked, &self.before())
     }
 
-    fn opened(&mut self, who: &Who) {
+    fn opened(&mut self, who: &Identity) {
         self.history.open(who);
     }
 
@@ -100,7 +100,7 @@ impl Script for Connection {
             .map(|overtaken| overtaken.stayed)
     }
 
-    fn kept(&self) -> usize {
+    fn buffered_bytes(&self) -> usize {
         self.history.size()
     }
 }

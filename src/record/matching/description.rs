@@ -42,15 +42,15 @@ pub fn describe(exchange: &Exchange) -> String {
                 "{} {} {}",
                 protocol.word(),
                 exchange.target,
-                words::said(*protocol, wire)
+                words::client_text(*protocol, wire)
             )
         }
     };
-    shown(redact::told(&line).trim_end(), 3 * MAX_DIFFERENCE_CHARS)
+    one_line(redact::told(&line).trim_end(), 3 * MAX_DIFFERENCE_CHARS)
 }
 
 /// Formats a text for one line: escapes control and invisible characters, and truncates it.
-fn shown(text: &str, most: usize) -> String {
+fn one_line(text: &str, most: usize) -> String {
     let mut line = String::new();
     for c in text.chars().take(most) {
         if is_unsafe(c) {
@@ -66,5 +66,5 @@ fn shown(text: &str, most: usize) -> String {
 }
 
 pub(super) fn short(text: &str) -> String {
-    shown(text, MAX_DIFFERENCE_CHARS)
+    one_line(text, MAX_DIFFERENCE_CHARS)
 }

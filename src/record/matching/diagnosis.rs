@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::atomic::Ordering;
 
 use super::description::short;
-use super::fields::Fields;
-use super::history::Done;
+use super::fields::NoiseFields;
+use super::history::EffectDigests;
 use super::key::{Key, Question, digest, path_only, virtual_host};
-use super::lookup::Unfound;
+use super::lookup::LookupMiss;
 use super::noise::Shape;
 use super::parts::{Parts, chooses};
-use super::{Book, Closest, Entry};
+use super::{Book, ClosestRecording, Entry};
 use crate::limits::{
     MAX_CLOSEST_COMPARED, MAX_CLOSEST_HEAD_BYTES, MAX_CLOSEST_LOOKED_AT, MAX_DIFFERENCE_CHARS,
     MAX_DIFFERENCES,
@@ -29,10 +29,10 @@ const STAND_IN_HINT: &str = "`redacted...` and `edac7...` stand for secrets, whi
 const RECORD_HINT: &str = "it is another call: record again what makes it";
 
 /// Recordings by common features. Built at the first miss.
-pub(super) type Index = HashMap<Near, Vec<usize>>;
+pub(super) type Index = HashMap<IndexKey, Vec<usize>>;
 
 #[derive(PartialEq, Eq, Hash)]
-pub(super) enum Near {
+pub(super) enum IndexKey {
     Bare(Target, Key),
     Shape(Shape),
     Target(Target, Protocol),
@@ -40,19 +40,19 @@ pub(super) enum Near {
 }
 
 /// Returns the index keys of a call, the closest first.
-fn near(question: &Question<'_>) -> [Near; 4] {
+fn index_keys(question: &Question<'_>) -> [IndexKey; 4] {
     let (target, protocol) = (
         &question.exchange.target,
         question.exchange.content.protocol(),
     );
     [
-        Near::Bare(
+        IndexKey::Bare(
             target.clone(),
-            digest([question.parts.bare(&Fields::default())]),
+            digest([question.parts.bare(&NoiseFields::default())]),
         ),
-        Near::Shape(Shape::of(question, target)),
-        Near::Target(target.clone(), protocol),
-        Near::Protocol(protocol),
+        IndexKey::Shape(Shape::of(question, target)),
+        IndexKey::Target(target.clone(), protocol),
+        IndexKey::Protocol(protocol),
     ]
 }
 
@@ -61,11 +61,15 @@ impl Book {
     pub(super) fn closest(
         &self,
         asked: &Question<'_>,
-        unfound: &Unfound,
-        done: &Done,
-    ) -> Option<Closest> {
+        unfound: &LookupMiss,
+        done: &EffectDigests,
+    ) -> Option<ClosestRecording> {
         let alike = unfound.alike.map(|index| vec![index]);
-        let found = || near(asked).iter().find_map(|near| self.index().get(near));
+        let found = || {
+            index_keys(asked)
+                .iter()
+                .find_map(|near| self.index().get(near))
+        };
         let candidates = alike.as_ref().or_else(found)?;
         let noise = self.noise.at(asked, &asked.exchange.target);
         // Of many candidates, the most similar are compared in full.
@@ -80,9 +84,9 @@ impl Book {
         ranked.truncate(MAX_CLOSEST_COMPARED);
         let compared = ranked.into_iter().map(|(rank, index)| {
             let entry = &self.entries[index];
-            let mut compared = Compared::of(entry, asked, &noise, &unfound.choosing);
+            let mut compared = Comparison::of(entry, asked, &noise, &unfound.choosing);
             if compared.lines.is_empty() {
-                compared.lines = histories(&entry.done, done);
+                compared.lines = state_differences(&entry.done, done);
             }
             let score = i64::try_from(compared.lines.len()).unwrap_or(i64::MAX) - compared.common;
             (
@@ -94,7 +98,7 @@ impl Book {
         let (
             _,
             name,
-            Compared {
+            Comparison {
                 lines: mut differences,
                 values,
                 ..
@@ -116,7 +120,7 @@ impl Book {
         } else {
             RECORD_HINT.to_owned()
         });
-        Some(Closest {
+        Some(ClosestRecording {
             name: name.clone(),
             differences,
         })
@@ -130,9 +134,9 @@ impl Book {
                 .iter()
                 .enumerate()
                 .filter(|(_, entry)| !entry.exchange.is_no_call());
-            for (at, near) in calls
-                .flat_map(|(at, entry)| near(&Question::of(entry.asked())).map(|near| (at, near)))
-            {
+            for (at, near) in calls.flat_map(|(at, entry)| {
+                index_keys(&Question::of(entry.asked())).map(|near| (at, near))
+            }) {
                 index.entry(near).or_default().push(at);
             }
             index
@@ -147,13 +151,13 @@ fn words(exchange: &Exchange) -> String {
             format!("{} {}", http.request.method, path_only(&http.request.path))
         }
         Content::Dns(dns) => dns.name.clone(),
-        Content::Wire(protocol, wire) => words::said(*protocol, wire),
+        Content::Wire(protocol, wire) => words::client_text(*protocol, wire),
     };
     line.truncate(line.floor_char_boundary(MAX_CLOSEST_HEAD_BYTES));
     line
 }
 
-struct Compared {
+struct Comparison {
     lines: Vec<String>,
     /// Number of values with equal names, plus the number of equal ones among them.
     common: i64,
@@ -161,11 +165,11 @@ struct Compared {
     values: Option<Vec<String>>,
 }
 
-impl Compared {
+impl Comparison {
     fn of(
         entry: &Entry,
         asked: &Question<'_>,
-        noise: &Fields,
+        noise: &NoiseFields,
         choosing: &BTreeSet<String>,
     ) -> Self {
         let (recorded, mut lines) = (entry.asked(), Vec::new());
@@ -232,8 +236,11 @@ impl Compared {
                 if lines.len() == before && body.ne(other) {
                     bytes("body", &a.body, &b.body, &mut lines);
                 }
-                let [head, other] = [ours, theirs]
-                    .map(|parts| head(parts, noise, choosing).cloned().collect::<Vec<_>>());
+                let [head, other] = [ours, theirs].map(|parts| {
+                    selecting_fields(parts, noise, choosing)
+                        .cloned()
+                        .collect::<Vec<_>>()
+                });
                 fields(&head, &other, &mut lines);
             }
             (Content::Dns(a), Content::Dns(b)) => {
@@ -241,7 +248,7 @@ impl Compared {
                 compare("type", &a.kind, &b.kind, &mut lines);
             }
             (Content::Wire(protocol, a), Content::Wire(_, b)) => {
-                wires(*protocol, a, b, &mut lines);
+                compare_wires(*protocol, a, b, &mut lines);
                 common += fields(&of(ours, ""), &of(theirs, ""), &mut Vec::new());
             }
             _ => {}
@@ -258,9 +265,9 @@ impl Compared {
     }
 }
 
-fn head<'a>(
+fn selecting_fields<'a>(
     parts: &'a Parts,
-    noise: &'a Fields,
+    noise: &'a NoiseFields,
     choosing: &BTreeSet<String>,
 ) -> impl Iterator<Item = &'a Part> {
     parts.head(noise).filter(|field| chooses(field, choosing))
@@ -271,7 +278,7 @@ fn head<'a>(
 fn declarable(
     ours: &Parts,
     theirs: &Parts,
-    noise: &Fields,
+    noise: &NoiseFields,
     choosing: &BTreeSet<String>,
 ) -> Option<Vec<String>> {
     let values: Vec<_> = ours
@@ -295,7 +302,7 @@ fn declarable(
         .filter(|(one, other)| !is_secret(one) && !is_secret(other))
         .map(|(one, _)| one);
     let [recorded, asked] =
-        [ours, theirs].map(|parts| head(parts, noise, choosing).collect::<Vec<_>>());
+        [ours, theirs].map(|parts| selecting_fields(parts, noise, choosing).collect::<Vec<_>>());
     let differs = |fields: &[&Part], part: &&Part| !fields.contains(part);
     let fields = recorded
         .iter()
@@ -336,7 +343,7 @@ fn is_of_stand_in(line: &str) -> bool {
 }
 
 /// Returns excerpts of two different texts; long ones start shortly before the first difference.
-fn apart(recorded: &str, asked: &str) -> [String; 2] {
+fn excerpts(recorded: &str, asked: &str) -> [String; 2] {
     let same = recorded
         .chars()
         .zip(asked.chars())
@@ -355,7 +362,7 @@ fn apart(recorded: &str, asked: &str) -> [String; 2] {
 
 fn compare(name: &str, recorded: &str, asked: &str, lines: &mut Vec<String>) {
     if recorded != asked {
-        let [recorded, asked] = apart(recorded, asked);
+        let [recorded, asked] = excerpts(recorded, asked);
         let value = |text: &str| {
             if text.is_empty() {
                 "nothing".to_owned()
@@ -390,10 +397,12 @@ fn fields(recorded: &[Part], asked: &[Part], lines: &mut Vec<String>) -> i64 {
         }
         let [one, other] = match other {
             Some(other) if part.role == other.role => {
-                apart(&part.text, &other.text).map(|text| told(part.role, &text))
+                excerpts(&part.text, &other.text).map(|text| format_value(part.role, &text))
             }
             _ => [Some(part), other].map(|part| {
-                part.map_or_else(String::new, |part| told(part.role, &short(&part.text)))
+                part.map_or_else(String::new, |part| {
+                    format_value(part.role, &short(&part.text))
+                })
             }),
         };
         let other = if other.is_empty() {
@@ -418,7 +427,7 @@ fn fields(recorded: &[Part], asked: &[Part], lines: &mut Vec<String>) -> i64 {
         format!(
             "{}: asked {}, not recorded",
             part.name,
-            told(part.role, &short(&part.text))
+            format_value(part.role, &short(&part.text))
         )
     };
     lines.extend(more.into_iter().rev().map(line));
@@ -426,7 +435,7 @@ fn fields(recorded: &[Part], asked: &[Part], lines: &mut Vec<String>) -> i64 {
 }
 
 /// Formats a value; values other than text have no backticks.
-fn told(role: Role, text: &str) -> String {
+fn format_value(role: Role, text: &str) -> String {
     if role == Role::Word {
         text.to_owned()
     } else {
@@ -459,7 +468,7 @@ fn bytes(name: &str, a: &[u8], b: &[u8], lines: &mut Vec<String>) {
 }
 
 /// Describes the differences between two connection states, one per line.
-fn histories(recorded: &Done, asked: &Done) -> Vec<String> {
+fn state_differences(recorded: &EffectDigests, asked: &EffectDigests) -> Vec<String> {
     let shapes: BTreeSet<&String> = recorded.keys().chain(asked.keys()).collect();
     let told = |shape: &String| {
         let said = match (recorded.get(shape), asked.get(shape)) {
@@ -484,7 +493,7 @@ fn questions(protocol: Protocol, wire: &Wire) -> Vec<Message> {
         .collect()
 }
 
-fn wires(protocol: Protocol, a: &Wire, b: &Wire, lines: &mut Vec<String>) {
+fn compare_wires(protocol: Protocol, a: &Wire, b: &Wire, lines: &mut Vec<String>) {
     let (a, b) = (questions(protocol, a), questions(protocol, b));
     for (index, (one, other)) in a
         .iter()

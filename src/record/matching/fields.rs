@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::pattern::{Options, Pattern};
 
 #[derive(Clone, Debug, Default)]
-pub struct Fields {
+pub struct NoiseFields {
     /// `body.order.id`, `query.t`, `header.range`. Paths omit array indexes, so `items[3].id` is
     /// `body.items.id`. In database calls `literal.3`, `param.2`, `arg.2`, `comment.1`.
     pub(super) names: BTreeSet<String>,
@@ -14,7 +14,7 @@ pub struct Fields {
     pub(super) values: Vec<(String, Arc<Pattern>)>,
 }
 
-impl Fields {
+impl NoiseFields {
     /// Creates fields with these names, and these patterns of values. Fails if a pattern is
     /// invalid.
     pub(super) fn new(

@@ -9,9 +9,9 @@ use std::time::SystemTime;
 
 use sha2::{Digest as _, Sha256};
 
-use super::fields::Fields;
+use super::fields::NoiseFields;
 use super::parts::Parts;
-use super::volatile_values::Blank;
+use super::volatile_values::ValueBlanker;
 use crate::limits::MAX_ANEW_BYTES;
 use crate::record::call::{Content, Exchange, HttpRequest, Protocol, Target};
 use crate::record::protocol::parts::Part;
@@ -41,7 +41,7 @@ pub(super) struct Question<'a> {
     pub(super) exchange: &'a Exchange,
     pub(super) parts: Parts,
     /// A digest, and the fields that it ignores.
-    digest: Option<(Fields, Key)>,
+    digest: Option<(NoiseFields, Key)>,
 }
 
 impl<'a> Question<'a> {
@@ -60,7 +60,7 @@ impl<'a> Question<'a> {
         target: &Target,
         named: bool,
         context: &[u8],
-        noise: &Fields,
+        noise: &NoiseFields,
     ) -> Key {
         let said = match &self.digest {
             Some((known, digest)) if known.is_same(noise) => *digest,
@@ -69,7 +69,10 @@ impl<'a> Question<'a> {
                 // server's greeting.
                 let kind = [u8::from(self.exchange.is_no_call())];
                 self.digest
-                    .insert((noise.clone(), digest([&kind[..], &self.parts.kept(noise)])))
+                    .insert((
+                        noise.clone(),
+                        digest([&kind[..], &self.parts.encode(noise)]),
+                    ))
                     .1
             }
         };
@@ -81,10 +84,10 @@ impl<'a> Question<'a> {
     pub(super) fn anew(
         &self,
         near: SystemTime,
-        noise: &Fields,
+        noise: &NoiseFields,
         is_exact: bool,
-    ) -> Option<(Key, Blank)> {
-        let mut blank = Blank::new(near, is_exact);
+    ) -> Option<(Key, ValueBlanker)> {
+        let mut blank = ValueBlanker::new(near, is_exact);
         let said =
             (self.parts.size() <= MAX_ANEW_BYTES).then(|| self.parts.anew(noise, &mut blank))?;
         Some((digest([b"anew", &said[..]]), blank))

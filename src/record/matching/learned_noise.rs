@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::description::short;
-use super::fields::Fields;
+use super::fields::NoiseFields;
 use super::key::Question;
 use super::noise::{Noise, Shape};
 use super::parts::{chooses, choosing};
@@ -28,18 +28,18 @@ pub struct Lesson {
     pub place: String,
     /// Number of calls in each recording. If they differ, no change is learned.
     pub calls: (usize, usize),
-    pub changes: Vec<Change>,
+    pub changes: Vec<FieldChange>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct FieldChange {
     /// Field name, such as `body.order.id`.
     pub field: String,
     /// The values of the first differing pair of calls, each for one line.
     pub values: (String, String),
 }
 
-struct Call<'a> {
+struct ComparedCall<'a> {
     exchange: &'a Exchange,
     /// The parts that are not values.
     bare: Vec<u8>,
@@ -47,9 +47,9 @@ struct Call<'a> {
     values: Vec<Part>,
 }
 
-impl Call<'_> {
+impl ComparedCall<'_> {
     /// Returns the parts without the values of these names.
-    fn kept(&self, left_out: &BTreeSet<String>) -> Vec<&[u8]> {
+    fn without_values(&self, left_out: &BTreeSet<String>) -> Vec<&[u8]> {
         let values = self.values.iter().map(|value| {
             if left_out.contains(&value.name) {
                 b""
@@ -71,12 +71,12 @@ impl Call<'_> {
 }
 
 /// The compared calls of both recordings.
-type Pair<'a, 'b> = [Vec<&'b Call<'a>>; 2];
+type Pair<'a, 'b> = [Vec<&'b ComparedCall<'a>>; 2];
 
 /// Returns the values that changed between two recordings of one run, and their places.
 pub fn learn(a: &[Exchange], b: &[Exchange]) -> (Noise, Vec<Lesson>) {
     let mut noise = Noise::default();
-    let given = [given(a), given(b)];
+    let given = [answer_secrets(a), answer_secrets(b)];
     let (mut lessons, mut theirs) = (Vec::new(), by_place(b));
     for (place, ours) in by_place(a) {
         let theirs = theirs.remove(&place).unwrap_or_default();
@@ -113,8 +113,8 @@ pub fn learn(a: &[Exchange], b: &[Exchange]) -> (Noise, Vec<Lesson>) {
     (noise, lessons)
 }
 
-fn put(noise: &mut Noise, of: &Exchange, changes: &[Change]) {
-    if let Ok(fields) = Fields::new(changes.iter().map(|change| change.field.clone()), &[]) {
+fn put(noise: &mut Noise, of: &Exchange, changes: &[FieldChange]) {
+    if let Ok(fields) = NoiseFields::new(changes.iter().map(|change| change.field.clone()), &[]) {
         noise.put(&Question::of(of), &fields);
     }
 }
@@ -134,8 +134,8 @@ fn by_place(exchanges: &[Exchange]) -> BTreeMap<String, Vec<Question<'_>>> {
 
 /// Returns the calls of one shape in both recordings. Header fields count as values if they select
 /// answers in either recording.
-fn calls<'a>(ours: &[Question<'a>], theirs: &[Question<'a>]) -> [Vec<Call<'a>>; 2] {
-    let none = Fields::default();
+fn calls<'a>(ours: &[Question<'a>], theirs: &[Question<'a>]) -> [Vec<ComparedCall<'a>>; 2] {
+    let none = NoiseFields::default();
     let choosing = |calls: &[Question<'_>]| {
         let differ = || {
             calls
@@ -166,7 +166,7 @@ fn calls<'a>(ours: &[Question<'a>], theirs: &[Question<'a>]) -> [Vec<Call<'a>>; 
             .chain(head())
             .cloned()
             .collect();
-        Call {
+        ComparedCall {
             exchange: question.exchange,
             bare,
             values,
@@ -177,7 +177,11 @@ fn calls<'a>(ours: &[Question<'a>], theirs: &[Question<'a>]) -> [Vec<Call<'a>>; 
 
 /// Returns the changes between these calls; none if their other parts differ. `alike` if those are
 /// known to be equal.
-fn changes([ours, theirs]: &Pair<'_, '_>, given: &[Given; 2], alike: bool) -> Vec<Change> {
+fn changes(
+    [ours, theirs]: &Pair<'_, '_>,
+    given: &[AnswerSecrets; 2],
+    alike: bool,
+) -> Vec<FieldChange> {
     let (here, there) = (by_name(ours), by_name(theirs));
     let both = here
         .iter()
@@ -191,20 +195,20 @@ fn changes([ours, theirs]: &Pair<'_, '_>, given: &[Given; 2], alike: bool) -> Ve
         })
         .collect();
     let left_out: BTreeSet<String> = others.iter().map(|(name, ..)| (*name).to_owned()).collect();
-    if !alike && kept(ours, &left_out) != kept(theirs, &left_out) {
+    if !alike && remaining_parts(ours, &left_out) != remaining_parts(theirs, &left_out) {
         return Vec::new();
     }
     let is_noise = |(_, one, other): &&(&str, &Vec<&Part>, &Vec<&Part>)| {
         !(are_secret(one, &given[0]) && are_secret(other, &given[1]))
     };
-    let change = |(name, one, other): &(&str, &Vec<&Part>, &Vec<&Part>)| Change {
+    let change = |(name, one, other): &(&str, &Vec<&Part>, &Vec<&Part>)| FieldChange {
         field: (*name).to_owned(),
         values: (short(&one[0].text), short(&other[0].text)),
     };
     others.iter().filter(is_noise).map(change).collect()
 }
 
-fn by_name<'b>(calls: &[&'b Call<'_>]) -> BTreeMap<&'b str, Vec<&'b Part>> {
+fn by_name<'b>(calls: &[&'b ComparedCall<'_>]) -> BTreeMap<&'b str, Vec<&'b Part>> {
     let mut found: BTreeMap<&str, Vec<&Part>> = BTreeMap::new();
     let mut seen = HashSet::new();
     for value in calls.iter().flat_map(|call| &call.values) {
@@ -217,10 +221,13 @@ fn by_name<'b>(calls: &[&'b Call<'_>]) -> BTreeMap<&'b str, Vec<&'b Part>> {
 
 /// Returns the remaining parts of the calls, sorted. Calls of connections are deduplicated, since a
 /// pool opens any number.
-fn kept<'b>(calls: &[&'b Call<'_>], left_out: &BTreeSet<String>) -> Vec<(bool, Vec<&'b [u8]>)> {
+fn remaining_parts<'b>(
+    calls: &[&'b ComparedCall<'_>],
+    left_out: &BTreeSet<String>,
+) -> Vec<(bool, Vec<&'b [u8]>)> {
     let mut kept: Vec<_> = calls
         .iter()
-        .map(|call| (is_session(call.exchange), call.kept(left_out)))
+        .map(|call| (is_session(call.exchange), call.without_values(left_out)))
         .collect();
     kept.sort_unstable();
     kept.dedup_by(|one, other| one.0 && one == other);
@@ -230,16 +237,18 @@ fn kept<'b>(calls: &[&'b Call<'_>], left_out: &BTreeSet<String>) -> Vec<(bool, V
 /// Compares each command that the other recording lacks with the closest one there.
 fn commands(
     place: &str,
-    ours: &[Call<'_>],
-    theirs: &[Call<'_>],
-    given: &[Given; 2],
+    ours: &[ComparedCall<'_>],
+    theirs: &[ComparedCall<'_>],
+    given: &[AnswerSecrets; 2],
     noise: &mut Noise,
 ) -> Vec<Lesson> {
-    let whole = |calls: &[Call<'_>]| -> HashSet<Vec<Vec<u8>>> { calls.iter().map(said).collect() };
+    let whole = |calls: &[ComparedCall<'_>]| -> HashSet<Vec<Vec<u8>>> {
+        calls.iter().map(all_parts).collect()
+    };
     let mut known = [whole(ours), whole(theirs)];
     let mut lessons = Vec::new();
     for (at, call) in ours.iter().enumerate() {
-        if known[1].contains(&said(call)) {
+        if known[1].contains(&all_parts(call)) {
             continue;
         }
         // Considers only commands at a similar position.
@@ -247,12 +256,13 @@ fn commands(
         let others = theirs[from..]
             .iter()
             .take(MAX_NOISE_COMPARED)
-            .filter(|other| !known[0].contains(&said(other)));
+            .filter(|other| !known[0].contains(&all_parts(other)));
         let Some(partner) = others.min_by_key(|other| call.differing(other).len()) else {
             continue;
         };
         let names = call.differing(partner);
-        let is_alike = |other: &&Call<'_>| other.kept(&names) == call.kept(&names);
+        let is_alike =
+            |other: &&ComparedCall<'_>| other.without_values(&names) == call.without_values(&names);
         let pair: Pair<'_, '_> =
             [ours, theirs].map(|calls| calls.iter().filter(is_alike).collect());
         let changes = changes(&pair, given, true);
@@ -266,19 +276,19 @@ fn commands(
         add(
             &mut lessons,
             Lesson {
-                place: short(&shown(place, call, &names)),
+                place: short(&format_command(place, call, &names)),
                 calls,
                 changes,
             },
         );
-        known[1].extend(pair[0].iter().map(|call| said(call)));
-        known[0].extend(pair[1].iter().map(|call| said(call)));
+        known[1].extend(pair[0].iter().map(|call| all_parts(call)));
+        known[0].extend(pair[1].iter().map(|call| all_parts(call)));
     }
     lessons
 }
 
 /// Formats a command with its values, and with `?` for the values of these names.
-fn shown(place: &str, call: &Call<'_>, names: &BTreeSet<String>) -> String {
+fn format_command(place: &str, call: &ComparedCall<'_>, names: &BTreeSet<String>) -> String {
     let words = call.values.iter().map(|value| {
         if names.contains(&value.name) {
             "?"
@@ -316,17 +326,17 @@ fn add(lessons: &mut Vec<Lesson>, learned: Lesson) {
     }
 }
 
-fn said(call: &Call<'_>) -> Vec<Vec<u8>> {
-    call.kept(&BTreeSet::new())
+fn all_parts(call: &ComparedCall<'_>) -> Vec<Vec<u8>> {
+    call.without_values(&BTreeSet::new())
         .into_iter()
         .map(<[u8]>::to_vec)
         .collect()
 }
 
 /// Placeholders of secrets in the answers of a recording.
-type Given = BTreeSet<Vec<u8>>;
+type AnswerSecrets = BTreeSet<Vec<u8>>;
 
-fn given(exchanges: &[Exchange]) -> Given {
+fn answer_secrets(exchanges: &[Exchange]) -> AnswerSecrets {
     let answers = exchanges.iter().flat_map(answer);
     answers
         .flat_map(|part| redact::places(part).into_iter().map(|at| part[at].to_vec()))
@@ -349,9 +359,9 @@ fn answer<'a>(exchange: &'a Exchange) -> Vec<&'a [u8]> {
     }
 }
 
-/// Returns true if the values are secrets that need no noise: a single one, which may differ in a
-/// replay anyway, or secrets from answers, which a replay repeats.
-fn are_secret(values: &[&Part], given: &Given) -> bool {
+/// Returns true if the values are secrets that need no noise. That is a single one, which may
+/// differ in a replay anyway, or secrets from answers, which a replay repeats.
+fn are_secret(values: &[&Part], given: &AnswerSecrets) -> bool {
     values.iter().all(|value| {
         let places = redact::places(&value.bytes);
         !places.is_empty()

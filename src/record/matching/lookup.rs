@@ -7,28 +7,28 @@ use std::sync::{Arc, PoisonError};
 use std::time::SystemTime;
 
 use super::Book;
-use super::fields::Fields;
-use super::history::{self, Before};
+use super::fields::NoiseFields;
+use super::history::{self, ConnectionState};
 use super::key::{self, Key, Question};
 use super::parts::chooses;
-use super::queue::{Choice, Queue};
+use super::queue::{Queue, QueueChoice};
 use super::report::Miss;
-use super::volatile_values::{Blank, Volatile};
+use super::volatile_values::{ValueBlanker, VolatileValue};
 use crate::record::call::{Content, Exchange, Message, Protocol, Side, Target};
 use crate::record::protocol::parts::Part;
 use crate::record::protocol::{postgres, registry};
 
 /// Recordings of a call that were all used.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Used {
+pub(super) struct UsedRecordings {
     pub(super) count: usize,
     pub(super) last: usize,
 }
 
 #[derive(Default)]
-pub(super) struct Unfound {
+pub(super) struct LookupMiss {
     /// Matching recordings, which were all used.
-    pub(super) used: Option<Used>,
+    pub(super) used: Option<UsedRecordings>,
     /// A similar recording: with a secret of another call, or after another connection state.
     pub(super) alike: Option<usize>,
     /// Header fields that distinguish otherwise equal recordings.
@@ -36,7 +36,7 @@ pub(super) struct Unfound {
 }
 
 /// A recording, and its transaction if it identifies one.
-pub(in crate::record) type Answer = (Arc<Exchange>, u64);
+pub(in crate::record) type FoundAnswer = (Arc<Exchange>, u64);
 
 impl Book {
     /// Returns the recording that answers a call. Each recording is given out once, in order. The
@@ -46,7 +46,7 @@ impl Book {
     /// with that of the request, answer if no other does.
     pub fn find(&self, asked: &Exchange) -> Result<Arc<Exchange>, Miss> {
         let asked = self.secrets.asked(asked);
-        let (mut question, before) = (Question::of(&asked), Before::default());
+        let (mut question, before) = (Question::of(&asked), ConnectionState::default());
         let found = self.look_up(&mut question, &before).map(|(found, _)| found);
         found.map_err(|unfound| self.missed_call(&question, &before, &unfound))
     }
@@ -56,9 +56,9 @@ impl Book {
     pub(in crate::record) fn find_in(
         &self,
         asked: &Exchange,
-        before: &Before,
+        before: &ConnectionState,
         plain: impl FnOnce() -> Option<Vec<Vec<u8>>>,
-    ) -> Result<Answer, Miss> {
+    ) -> Result<FoundAnswer, Miss> {
         let said = self.secrets.asked(asked);
         let mut question = Question::of(&said);
         self.look_up(&mut question, before).or_else(|unfound| {
@@ -78,7 +78,7 @@ impl Book {
     pub(in crate::record) fn peek(
         &self,
         asked: &Exchange,
-        before: &Before,
+        before: &ConnectionState,
     ) -> Option<Arc<Exchange>> {
         let asked = self.secrets.asked(asked);
         let mut question = Question::of(&asked);
@@ -91,8 +91,12 @@ impl Book {
         })
     }
 
-    fn look_up(&self, question: &mut Question<'_>, before: &Before) -> Result<Answer, Unfound> {
-        let mut unfound = Unfound::default();
+    fn look_up(
+        &self,
+        question: &mut Question<'_>,
+        before: &ConnectionState,
+    ) -> Result<FoundAnswer, LookupMiss> {
+        let mut unfound = LookupMiss::default();
         for (target, named) in targets(question.exchange) {
             for (bare, noise) in self.keys(question, &target, named, before) {
                 let Some(queue) = self.queue(bare, question.parts.head(&noise)) else {
@@ -104,7 +108,7 @@ impl Book {
                     if noise.is_empty() {
                         self.pairs.keep(&self.entries[taken.index].anew);
                     }
-                    return Ok(self.given(question, queue, taken));
+                    return Ok(self.serve(question, queue, taken));
                 }
                 if !queue.has(&self.entries, &before.done) {
                     unfound.alike = unfound.alike.or(queue.entries.first().copied());
@@ -113,7 +117,7 @@ impl Book {
                 // Recordings with equal values are among those without the values.
                 let is_whole =
                     noise.is_empty() || !matches!(question.exchange.content, Content::Wire(..));
-                let all = queue.entries.last().map(|last| Used {
+                let all = queue.entries.last().map(|last| UsedRecordings {
                     count: queue.entries.len(),
                     last: *last,
                 });
@@ -131,9 +135,9 @@ impl Book {
     fn look_up_anew(
         &self,
         question: &Question<'_>,
-        before: &Before,
-        unfound: &mut Unfound,
-    ) -> Option<Answer> {
+        before: &ConnectionState,
+        unfound: &mut LookupMiss,
+    ) -> Option<FoundAnswer> {
         let asked = question.exchange;
         let (said, blank) = self.anew(question, SystemTime::now())?;
         let mut other = None;
@@ -146,7 +150,7 @@ impl Book {
             let fits = |index: usize| {
                 self.pairs.fit(
                     index,
-                    |at| queue.is_alone(at),
+                    |at| queue.is_constant(at),
                     &self.entries[index].anew,
                     &values,
                 )
@@ -160,7 +164,7 @@ impl Book {
                     .copied()
                     .filter(|index| fits(*index) && is_after(index));
                 let fitting: Vec<usize> = fitting.collect();
-                unfound.used = unfound.used.or(fitting.last().map(|last| Used {
+                unfound.used = unfound.used.or(fitting.last().map(|last| UsedRecordings {
                     count: fitting.len(),
                     last: *last,
                 }));
@@ -168,18 +172,18 @@ impl Book {
             };
             let entry = &self.entries[taken.index];
             self.pairs.pair(&entry.name, &entry.anew, &values);
-            Some(self.given(question, queue, taken))
+            Some(self.serve(question, queue, taken))
         });
         // It differs only in such values, but they belong to another object.
         unfound.alike = unfound.alike.or(other.filter(|_| unfound.used.is_none()));
         found
     }
 
-    fn given(&self, question: &Question<'_>, queue: &Queue, taken: Choice) -> Answer {
+    fn serve(&self, question: &Question<'_>, queue: &Queue, taken: QueueChoice) -> FoundAnswer {
         let entry = &self.entries[taken.index];
         entry.used.store(true, Ordering::Relaxed);
         self.turns.send_replace(());
-        let none = Fields::default();
+        let none = NoiseFields::default();
         for field in &entry.credentials {
             if question
                 .parts
@@ -217,16 +221,16 @@ impl Book {
         question: &mut Question<'_>,
         target: &Target,
         named: bool,
-        before: &Before,
-    ) -> Vec<(Key, Fields)> {
+        before: &ConnectionState,
+    ) -> Vec<(Key, NoiseFields)> {
         let noise = self.noise.at(question, target);
         let context = self.context(target, question.exchange, before);
         let reduced = question.key(target, named, context, &noise);
         if noise.is_empty() || !matches!(question.exchange.content, Content::Wire(..)) {
             return vec![(reduced, noise)];
         }
-        let exact = question.key(target, named, context, &Fields::default());
-        let mut keys = vec![(exact, Fields::default()), (reduced, noise)];
+        let exact = question.key(target, named, context, &NoiseFields::default());
+        let mut keys = vec![(exact, NoiseFields::default()), (reduced, noise)];
         keys.truncate(if exact == reduced { 1 } else { 2 });
         keys
     }
@@ -236,7 +240,7 @@ impl Book {
         &self,
         target: &Target,
         exchange: &Exchange,
-        before: &'a Before,
+        before: &'a ConnectionState,
     ) -> &'a [u8] {
         let is_known = self
             .contexts
@@ -268,7 +272,11 @@ impl Book {
     }
 
     /// Returns the digest of a call without secrets and generated values.
-    pub(super) fn anew(&self, question: &Question<'_>, near: SystemTime) -> Option<(Key, Blank)> {
+    pub(super) fn anew(
+        &self,
+        question: &Question<'_>,
+        near: SystemTime,
+    ) -> Option<(Key, ValueBlanker)> {
         question.anew(
             near,
             &self.noise.at(question, &question.exchange.target),
@@ -282,8 +290,8 @@ impl Book {
         &self,
         bare: Key,
         head: impl Iterator<Item = &'a Part>,
-        mut blank: Blank,
-    ) -> (Vec<Volatile>, Key) {
+        mut blank: ValueBlanker,
+    ) -> (Vec<VolatileValue>, Key) {
         let choosing = self.choosing(bare);
         let chosen = head.filter(|field| chooses(field, choosing));
         let key = key::with_head(bare, chosen, |value| Cow::Owned(blank.text(value)));

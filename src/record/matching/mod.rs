@@ -32,16 +32,16 @@ use tokio::sync::watch;
 
 pub use connection::Connection;
 pub use description::describe;
-use fields::Fields;
-use history::{Before, Done};
+use fields::NoiseFields;
+use history::{ConnectionState, EffectDigests};
 use key::{Key, Question};
 pub use learned_noise::learn;
-use lookup::{Unfound, Used};
+use lookup::{LookupMiss, UsedRecordings};
 pub use noise::{DeclaredNoise, Noise};
 use queue::Queue;
-use report::Missed;
-pub use report::{Closest, Miss, Report, Unused, Why};
-use volatile_values::{Blank, Pairs, Volatile};
+use report::MissList;
+pub use report::{ClosestRecording, Miss, Report, UnusedRecording, Why};
+use volatile_values::{ValueBlanker, ValuePairs, VolatileValue};
 
 use crate::record::call::{Content, Exchange, Protocol, Refusal, Side, Target};
 use crate::record::protocol::parts::Part;
@@ -90,8 +90,8 @@ struct Entry {
     reusable: bool,
     named: bool,
     /// State of its connection before it.
-    done: Arc<Done>,
-    anew: Vec<Volatile>,
+    done: Arc<EffectDigests>,
+    anew: Vec<VolatileValue>,
     used: AtomicBool,
     /// `true` if it may change later reads.
     writes: bool,
@@ -115,7 +115,7 @@ struct PartialKey {
     bare: Key,
     head: Vec<Part>,
     /// Finder of generated values, with those outside the header; `None` for the exact key.
-    blank: Option<Blank>,
+    blank: Option<ValueBlanker>,
     index: usize,
 }
 
@@ -123,7 +123,7 @@ struct PartialKey {
 #[derive(Default)]
 pub struct Book {
     entries: Vec<Entry>,
-    pairs: Pairs,
+    pairs: ValuePairs,
     /// Queues of recordings by call, with and without generated values.
     queues: HashMap<Key, Queue>,
     /// Selecting header fields by the key without a header.
@@ -148,7 +148,7 @@ pub struct Book {
     others: Mutex<BTreeMap<String, u64>>,
     /// `true` if misses go to the real servers, where possible.
     passes_on: bool,
-    missed: Mutex<Missed>,
+    missed: Mutex<MissList>,
 }
 
 impl Book {
@@ -164,7 +164,8 @@ impl Book {
             noise,
             ..Self::default()
         };
-        let histories = history::befores(recordings.iter().map(|recording| &recording.exchange));
+        let histories =
+            history::connection_states(recordings.iter().map(|recording| &recording.exchange));
         for (recording, before) in recordings.iter().zip(&histories) {
             // A Redis connection starts with the default database and user; others send theirs.
             let is_known = recording.exchange.content.protocol() == Protocol::Redis
@@ -189,7 +190,7 @@ impl Book {
         } = &mut book;
         queue::place_between_writes(entries);
         for queue in queues.values_mut() {
-            queue.settle(entries);
+            queue.prepare(entries);
         }
         book.asked = book.in_order();
         book
@@ -241,14 +242,14 @@ impl Book {
         self.queues.entry(key).or_default().entries.push(index);
     }
 
-    fn add(&mut self, recording: Recording, before: &Before) -> Vec<PartialKey> {
+    fn add(&mut self, recording: Recording, before: &ConnectionState) -> Vec<PartialKey> {
         let index = self.entries.len();
         let exchange = Arc::new(recording.exchange);
         let said = self.secrets.asked(&exchange);
         let mut question = Question::of(&said);
         let protocol = exchange.content.protocol();
         let target = &exchange.target;
-        let head = |question: &Question<'_>, noise: &Fields| {
+        let head = |question: &Question<'_>, noise: &NoiseFields| {
             question.parts.head(noise).cloned().collect::<Vec<_>>()
         };
         let mut ways = Vec::new();
@@ -292,7 +293,7 @@ impl Book {
                 .or_default()
                 .push(index);
         }
-        let mut credentials = head(&question, &Fields::default());
+        let mut credentials = head(&question, &NoiseFields::default());
         credentials.retain(|field| !places(&field.bytes).is_empty());
         drop(question);
         self.entries.push(Entry {
@@ -314,16 +315,21 @@ impl Book {
         ways
     }
 
-    fn missed_call(&self, asked: &Question<'_>, before: &Before, unfound: &Unfound) -> Miss {
+    fn missed_call(
+        &self,
+        asked: &Question<'_>,
+        before: &ConnectionState,
+        unfound: &LookupMiss,
+    ) -> Miss {
         let closest = match unfound.used {
-            Some(Used { last, .. }) => Some(Closest {
+            Some(UsedRecordings { last, .. }) => Some(ClosestRecording {
                 name: self.entries[last].name.clone(),
                 differences: Vec::new(),
             }),
             None => self.closest(asked, unfound, &before.done),
         };
         let why = match unfound.used {
-            Some(Used { count, .. }) => Why::Used(count),
+            Some(UsedRecordings { count, .. }) => Why::Used(count),
             None if closest.is_some() => Why::Differs,
             None => Why::NothingRecorded,
         };
@@ -406,7 +412,7 @@ impl Book {
             counts && !entry.used.load(Ordering::Relaxed)
         });
         let unused = unused
-            .map(|entry| Unused {
+            .map(|entry| UnusedRecording {
                 name: entry.name.clone(),
                 call: describe(&entry.exchange),
             })
@@ -422,7 +428,7 @@ impl Book {
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .clone(),
-            anew: self.pairs.told(),
+            anew: self.pairs.differences(),
             missed: missed.told.clone(),
             missed_count: missed.count,
             unused,

@@ -9,7 +9,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-use super::fields::Fields;
+use super::fields::NoiseFields;
 use super::is_session;
 use super::key::{Key, Question, digest};
 use crate::record::call::{Content, Exchange, Protocol, Target};
@@ -24,7 +24,7 @@ pub struct DeclaredNoise {
 
 #[derive(Clone, Debug, Default)]
 pub struct Noise {
-    everywhere: Fields,
+    everywhere: NoiseFields,
     shapes: HashMap<Shape, Vec<Rule>>,
     /// `true` if only declared or learned noise is ignored.
     pub(super) is_exact: bool,
@@ -58,7 +58,7 @@ impl fmt::Display for Shape {
 
 #[derive(Clone, Debug)]
 struct Rule {
-    fields: Fields,
+    fields: NoiseFields,
     /// Digests of the other parts; `None` if the rule applies to all calls of the shape.
     alike: Option<HashSet<Key>>,
 }
@@ -82,7 +82,7 @@ impl Noise {
         } else {
             normal
         };
-        let fields = Fields::new(
+        let fields = NoiseFields::new(
             declared.fields.iter().map(|name| spelt(name)),
             &declared.values,
         )?;
@@ -98,14 +98,14 @@ impl Noise {
         self.is_exact = is_exact;
     }
 
-    pub(super) fn put(&mut self, question: &Question<'_>, fields: &Fields) {
+    pub(super) fn put(&mut self, question: &Question<'_>, fields: &NoiseFields) {
         if fields.is_empty() {
             return;
         }
         let parts = &question.parts;
         let shape = Shape::of(question, &question.exchange.target);
         let rules = self.shapes.entry(shape).or_default();
-        let kept = parts.is_narrow.then(|| digest([parts.kept(fields)]));
+        let kept = parts.is_narrow.then(|| digest([parts.encode(fields)]));
         // All noise of a whole shape is one rule.
         let known = rules
             .iter_mut()
@@ -149,7 +149,7 @@ impl Noise {
             (!is_learned).then(|| {
                 (
                     Shape::of(&question, &exchange.target),
-                    question.parts.kept(&noise),
+                    question.parts.encode(&noise),
                 )
             })
         };
@@ -180,7 +180,7 @@ impl Noise {
 
     /// Returns the noise of a call's shape, for its document.
     pub fn learned(&self, exchange: &Exchange) -> Option<DeclaredNoise> {
-        let Fields { names, values } = self.own(&Question::of(exchange), &exchange.target);
+        let NoiseFields { names, values } = self.own(&Question::of(exchange), &exchange.target);
         let values: Vec<String> = values.into_iter().map(|(source, _)| source).collect();
         let any = !names.is_empty() || !values.is_empty();
         any.then(|| DeclaredNoise {
@@ -190,20 +190,20 @@ impl Noise {
     }
 
     /// Returns the noise of a call, for this target.
-    pub(super) fn at(&self, question: &Question<'_>, target: &Target) -> Fields {
+    pub(super) fn at(&self, question: &Question<'_>, target: &Target) -> NoiseFields {
         let mut fields = self.everywhere.clone();
         fields.add(&self.own(question, target));
         fields
     }
 
-    fn own(&self, question: &Question<'_>, target: &Target) -> Fields {
-        let mut fields = Fields::default();
+    fn own(&self, question: &Question<'_>, target: &Target) -> NoiseFields {
+        let mut fields = NoiseFields::default();
         // Most sets have no noise.
         if self.shapes.is_empty() {
             return fields;
         }
         let is_alike = |rule: &Rule, alike: &HashSet<Key>| {
-            alike.contains(&digest([question.parts.kept(&rule.fields)]))
+            alike.contains(&digest([question.parts.encode(&rule.fields)]))
         };
         let fits = |rule: &&Rule| {
             rule.alike

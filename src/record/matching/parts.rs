@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::fields::Fields;
-use super::volatile_values::Blank;
+use super::fields::NoiseFields;
+use super::volatile_values::ValueBlanker;
 use crate::record::call::{Exchange, Protocol};
 use crate::record::protocol::dissector::parts;
 use crate::record::protocol::parts::{Part, Role};
@@ -50,7 +50,7 @@ impl Parts {
     /// text if it is ignored by name. An ignored document is one part.
     pub(super) fn without<'a>(
         &'a self,
-        noise: &'a Fields,
+        noise: &'a NoiseFields,
     ) -> impl Iterator<Item = (&'a Part, Option<&'a str>)> {
         let mut document = "";
         let counts = self.all.iter().filter(|part| part.role != Role::Field);
@@ -75,24 +75,24 @@ impl Parts {
         })
     }
 
-    pub(super) fn leaves_out(&self, noise: &Fields) -> bool {
+    pub(super) fn leaves_out(&self, noise: &NoiseFields) -> bool {
         self.without(noise).any(|(_, why)| why.is_some())
     }
 
     /// Encodes the call with a mark for each ignored value.
-    pub(super) fn kept(&self, noise: &Fields) -> Vec<u8> {
+    pub(super) fn encode(&self, noise: &NoiseFields) -> Vec<u8> {
         self.written(noise, |part| Some(Cow::Borrowed(&part.bytes)))
     }
 
     /// Encodes the parts that are not values.
-    pub(super) fn bare(&self, noise: &Fields) -> Vec<u8> {
+    pub(super) fn bare(&self, noise: &NoiseFields) -> Vec<u8> {
         self.written(noise, |part| {
             (!part.is_value()).then_some(Cow::Borrowed(&part.bytes))
         })
     }
 
     /// Encodes the call with the shape of each generated value in its place.
-    pub(super) fn anew(&self, noise: &Fields, blank: &mut Blank) -> Vec<u8> {
+    pub(super) fn anew(&self, noise: &NoiseFields, blank: &mut ValueBlanker) -> Vec<u8> {
         self.written(noise, |part| {
             Some(match part.role {
                 Role::Literal | Role::Key | Role::Rest | Role::Word => {
@@ -107,7 +107,7 @@ impl Parts {
     /// Encodes each part in the form of `seen`, with its kind and length; `None` becomes a mark.
     fn written(
         &self,
-        noise: &Fields,
+        noise: &NoiseFields,
         mut seen: impl FnMut(&Part) -> Option<Cow<'_, [u8]>>,
     ) -> Vec<u8> {
         let mut out = Vec::new();
@@ -149,7 +149,7 @@ impl Parts {
             .join("; ")
     }
 
-    pub(super) fn values<'a>(&'a self, noise: &'a Fields) -> impl Iterator<Item = &'a Part> {
+    pub(super) fn values<'a>(&'a self, noise: &'a NoiseFields) -> impl Iterator<Item = &'a Part> {
         self.without(noise)
             .filter(|(part, why)| part.is_value() && why.is_none())
             .map(|(part, _)| part)
@@ -157,7 +157,7 @@ impl Parts {
 
     /// Returns the header fields that may select the answer. Noise of a field applies to each
     /// cookie in it.
-    pub(super) fn head<'a>(&'a self, noise: &'a Fields) -> impl Iterator<Item = &'a Part> {
+    pub(super) fn head<'a>(&'a self, noise: &'a NoiseFields) -> impl Iterator<Item = &'a Part> {
         let counts = |part: &&Part| {
             let field = part.name.split(' ').next().unwrap_or_default();
             !noise.has(field) && left_out(noise, part).is_none() && !is_signed(&part.bytes)
@@ -170,7 +170,7 @@ impl Parts {
 }
 
 /// Returns the pattern that ignores a value; empty if its name does, `None` if it is not ignored.
-fn left_out<'a>(noise: &'a Fields, value: &Part) -> Option<&'a str> {
+fn left_out<'a>(noise: &'a NoiseFields, value: &Part) -> Option<&'a str> {
     if noise.has(&value.name) {
         Some("")
     } else {

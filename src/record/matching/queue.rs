@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use sha2::{Digest, Sha256};
 
 use super::Entry;
-use super::history::{self, Before, Done};
+use super::history::{self, ConnectionState, EffectDigests};
 use crate::record::call::{Content, Exchange, Protocol, Side, Target};
 use crate::record::protocol::mysql;
 
@@ -28,22 +28,22 @@ pub(super) struct Queue {
     /// `true` if the last recording is repeated because it is a read.
     pub(super) repeats: bool,
     /// For each generated value: `true` if it is the same in all recordings.
-    alone: Vec<bool>,
+    constant: Vec<bool>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Choice {
+pub(super) struct QueueChoice {
     pub(super) index: usize,
     pub(super) is_again: bool,
 }
 
 impl Queue {
-    pub(super) fn settle(&mut self, entries: &[Entry]) {
+    pub(super) fn prepare(&mut self, entries: &[Entry]) {
         let all = || self.entries.iter().map(|index| &entries[*index]);
         let Some(first) = all().next() else { return };
         self.repeats = history::repeats(&first.exchange);
-        let is_alone = |(at, value)| all().all(|entry| entry.anew.get(at) == Some(value));
-        self.alone = first.anew.iter().enumerate().map(is_alone).collect();
+        let is_constant = |(at, value)| all().all(|entry| entry.anew.get(at) == Some(value));
+        self.constant = first.anew.iter().enumerate().map(is_constant).collect();
         let answers: BTreeSet<[u8; 32]> = all().map(|entry| answer(&entry.exchange)).collect();
         if answers.len() < 2 {
             return;
@@ -60,7 +60,7 @@ impl Queue {
     }
 
     /// Returns true if a recording after the first state may answer a request after the second.
-    pub(super) fn is_after(&self, recorded: &Done, asked: &Done) -> bool {
+    pub(super) fn is_after(&self, recorded: &EffectDigests, asked: &EffectDigests) -> bool {
         self.choosing.as_ref().is_none_or(|choosing| {
             let is_same = |shape: &String| recorded.get(shape) == asked.get(shape);
             let is_other = |(shape, values): (&String, &u64)| {
@@ -78,12 +78,12 @@ impl Queue {
     pub(super) fn take(
         &self,
         entries: &[Entry],
-        Before {
+        ConnectionState {
             done, transaction, ..
-        }: &Before,
+        }: &ConnectionState,
         without: bool,
         fits: impl Fn(usize) -> bool,
-    ) -> Option<Choice> {
+    ) -> Option<QueueChoice> {
         let is_given = |index: &usize| entries[*index].given.load(Ordering::Relaxed);
         let from = self.given.load(Ordering::Relaxed);
         let skipped = self.entries[from..]
@@ -108,7 +108,7 @@ impl Queue {
         if let Some((_, index)) = left().find(|(_, index)| is_within(index))
             && !entries[*index].given.swap(true, Ordering::Relaxed)
         {
-            return Some(Choice {
+            return Some(QueueChoice {
                 index: *index,
                 is_again: false,
             });
@@ -131,34 +131,34 @@ impl Queue {
             if let Some(last) =
                 last.filter(|last| repeats && is_before_writes(&entries[**last..*index]))
             {
-                return Some(Choice {
+                return Some(QueueChoice {
                     index: *last,
                     is_again: true,
                 });
             }
             if !entry.given.swap(true, Ordering::Relaxed) {
-                return Some(Choice {
+                return Some(QueueChoice {
                     index: *index,
                     is_again: false,
                 });
             }
         }
         let again = self.entries.iter().rev().find(answers_again)?;
-        (repeats || entries[*again].reusable).then_some(Choice {
+        (repeats || entries[*again].reusable).then_some(QueueChoice {
             index: *again,
             is_again: true,
         })
     }
 
-    pub(super) fn has(&self, entries: &[Entry], done: &Done) -> bool {
+    pub(super) fn has(&self, entries: &[Entry], done: &EffectDigests) -> bool {
         self.entries
             .iter()
             .any(|index| self.is_after(&entries[*index].done, done))
     }
 
     /// Returns true if a generated value, by its index, is the same in all recordings.
-    pub(super) fn is_alone(&self, at: usize) -> bool {
-        self.alone.get(at) == Some(&true)
+    pub(super) fn is_constant(&self, at: usize) -> bool {
+        self.constant.get(at) == Some(&true)
     }
 }
 

@@ -14,7 +14,7 @@ pub struct Miss {
     pub asked: String,
     pub why: Why,
     /// The closest recording of the protocol, if any.
-    pub closest: Option<Closest>,
+    pub closest: Option<ClosestRecording>,
     /// `true` if it could not go to the real server, since recordings have answered its connection
     /// since the login.
     pub bound: bool,
@@ -36,7 +36,7 @@ pub enum Why {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Closest {
+pub struct ClosestRecording {
     pub name: String,
     /// Differences, one per line: `body.items.qty: recorded 2, asked 3`.
     pub differences: Vec<String>,
@@ -85,7 +85,7 @@ impl fmt::Display for Miss {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unused {
+pub struct UnusedRecording {
     pub name: String,
     /// The call in one line, without secrets.
     pub call: String,
@@ -114,7 +114,7 @@ pub struct Report {
     /// Number of missed calls.
     pub missed_count: u64,
     /// Unused recordings, except those of connections and name lookups.
-    pub unused: Vec<Unused>,
+    pub unused: Vec<UnusedRecording>,
 }
 
 impl Book {
@@ -150,12 +150,12 @@ impl Report {
 }
 
 #[derive(Default)]
-pub(super) struct Missed {
+pub(super) struct MissList {
     pub(super) told: Vec<Miss>,
     pub(super) count: u64,
 }
 
-impl Missed {
+impl MissList {
     pub(super) fn add(&mut self, miss: Miss) {
         self.count += 1;
         // Repetitions usually follow each other.

@@ -18,7 +18,9 @@ use super::*;
 use crate::limits::MAX_MISSES_TOLD;
 use crate::record::call::Dns;
 use crate::record::redact::Secrets;
-use calls::{JSON, answered, ask, exchange, get, http, kept, learned, me, post, request, wire};
+use calls::{
+    JSON, answered, ask, exchange, get, http, learned, me, post, redacted_book, request, wire,
+};
 
 #[test]
 fn identical_calls_get_answers_in_order() {
@@ -191,7 +193,7 @@ fn miss_reports_closest_recording_with_differences() {
     let expected = Miss {
         asked: "POST http://shop:80/orders".to_owned(),
         why: Why::Differs,
-        closest: Some(Closest {
+        closest: Some(ClosestRecording {
             name: "mock-2".to_owned(),
             differences: vec![
                 "body.items.qty: recorded 2, asked 3".to_owned(),

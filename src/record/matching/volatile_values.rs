@@ -28,14 +28,14 @@ const UUID_CHARS: usize = 36;
 const POSTGRES_EPOCH_SECS: u64 = 946_684_800;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Volatile {
+pub(super) struct VolatileValue {
     pub(super) text: String,
-    kind: Kind,
+    kind: ValueKind,
 }
 
 /// Matching rule of a generated value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum ValueKind {
     /// Any time matches.
     Time,
     Id,
@@ -44,14 +44,14 @@ enum Kind {
 
 /// Replaces generated values in texts by their shapes, and collects them.
 #[derive(Clone, Debug)]
-pub(super) struct Blank {
+pub(super) struct ValueBlanker {
     near: SystemTime,
     /// `true` if only placeholders of secrets are replaced.
     is_exact: bool,
-    pub(super) values: Vec<Volatile>,
+    pub(super) values: Vec<VolatileValue>,
 }
 
-impl Blank {
+impl ValueBlanker {
     pub(super) fn new(near: SystemTime, is_exact: bool) -> Self {
         Self {
             near,
@@ -67,9 +67,9 @@ impl Blank {
         while at < text.len() {
             if let Some(secret) = secrets.next_if(|secret| secret.start <= at) {
                 let value = String::from_utf8_lossy(&text[secret.clone()]).into_owned();
-                self.values.push(Volatile {
+                self.values.push(VolatileValue {
                     text: value,
-                    kind: Kind::Secret,
+                    kind: ValueKind::Secret,
                 });
                 out.extend_from_slice(b"\0secret\0");
                 at = secret.end;
@@ -110,9 +110,9 @@ impl Blank {
         let secs = micros.and_then(|micros| u64::try_from(i64::from_be_bytes(*micros)).ok());
         let secs = secs.map(|micros| micros / 1_000_000 + POSTGRES_EPOCH_SECS);
         if !self.is_exact && secs.is_some_and(|secs| self.is_near(secs)) {
-            self.values.push(Volatile {
+            self.values.push(VolatileValue {
                 text: told.to_owned(),
-                kind: Kind::Time,
+                kind: ValueKind::Time,
             });
             return b"\0micros\0".to_vec();
         }
@@ -122,12 +122,16 @@ impl Blank {
     /// Reads the generated value at the start of a text: its length and its shape.
     fn value(&mut self, text: &[u8]) -> Option<(usize, String)> {
         let (length, shape, is_time) = self.shape(text)?;
-        let kind = if is_time { Kind::Time } else { Kind::Id };
+        let kind = if is_time {
+            ValueKind::Time
+        } else {
+            ValueKind::Id
+        };
         let mut text = String::from_utf8_lossy(&text[..length]).into_owned();
         if shape == "uuid" {
             text.make_ascii_lowercase();
         }
-        self.values.push(Volatile { text, kind });
+        self.values.push(VolatileValue { text, kind });
         Some((length, shape))
     }
 
@@ -312,46 +316,46 @@ fn is_token(word: &[u8]) -> bool {
 
 /// Pairs of values in this replay and in the recordings.
 #[derive(Default)]
-pub(super) struct Pairs {
+pub(super) struct ValuePairs {
     /// Values of the recordings, each with the index of its first recording.
     first: HashMap<String, usize>,
-    made: Mutex<Made>,
+    made: Mutex<PairingState>,
 }
 
 #[derive(Default)]
-struct Made {
+struct PairingState {
     recorded: HashMap<String, String>,
     taken: HashSet<String>,
     /// Names of recordings that answered with other values, each with the first differences.
     told: BTreeMap<String, String>,
 }
 
-impl Pairs {
-    pub(super) fn know(&mut self, values: &[Volatile], index: usize) {
-        for value in values.iter().filter(|value| value.kind == Kind::Id) {
+impl ValuePairs {
+    pub(super) fn know(&mut self, values: &[VolatileValue], index: usize) {
+        for value in values.iter().filter(|value| value.kind == ValueKind::Id) {
             self.first.entry(value.text.clone()).or_insert(index);
         }
     }
 
     /// Returns true if the recording at this index, with these values, may answer a request with
-    /// those. `is_alone` returns true for a value that is the same in all recordings of the call;
-    /// then any secret matches.
+    /// those. `is_constant` returns true for a value that is the same in all recordings of the
+    /// call; then any secret matches.
     pub(super) fn fit(
         &self,
         index: usize,
-        is_alone: impl Fn(usize) -> bool,
-        recorded: &[Volatile],
-        asked: &[Volatile],
+        is_constant: impl Fn(usize) -> bool,
+        recorded: &[VolatileValue],
+        asked: &[VolatileValue],
     ) -> bool {
         let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_new = |one: &Volatile, other: &Volatile| {
+        let is_new = |one: &VolatileValue, other: &VolatileValue| {
             let is_known = self.first.contains_key(&other.text) || made.taken.contains(&one.text);
             !is_known && self.first.get(&one.text) == Some(&index)
         };
-        let fits = |(at, (one, other)): (usize, (&Volatile, &Volatile))| match one.kind {
-            Kind::Time => true,
-            Kind::Secret => one.text == other.text || is_alone(at),
-            Kind::Id => match made.recorded.get(&other.text) {
+        let fits = |(at, (one, other)): (usize, (&VolatileValue, &VolatileValue))| match one.kind {
+            ValueKind::Time => true,
+            ValueKind::Secret => one.text == other.text || is_constant(at),
+            ValueKind::Id => match made.recorded.get(&other.text) {
                 Some(known) => *known == one.text,
                 None => one.text == other.text || is_new(one, other),
             },
@@ -359,7 +363,7 @@ impl Pairs {
         recorded.len() == asked.len() && recorded.iter().zip(asked).enumerate().all(fits)
     }
 
-    pub(super) fn pair(&self, name: &str, recorded: &[Volatile], asked: &[Volatile]) {
+    pub(super) fn pair(&self, name: &str, recorded: &[VolatileValue], asked: &[VolatileValue]) {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let pairs = || {
             recorded
@@ -367,11 +371,11 @@ impl Pairs {
                 .zip(asked)
                 .filter(|(one, other)| one.text != other.text)
         };
-        for (one, other) in pairs().filter(|(one, _)| one.kind == Kind::Id) {
+        for (one, other) in pairs().filter(|(one, _)| one.kind == ValueKind::Id) {
             made.recorded.insert(other.text.clone(), one.text.clone());
             made.taken.insert(one.text.clone());
         }
-        let said = |(one, other): (&Volatile, &Volatile)| {
+        let said = |(one, other): (&VolatileValue, &VolatileValue)| {
             format!(
                 "recorded `{}`, asked `{}`",
                 short(&one.text),
@@ -387,16 +391,16 @@ impl Pairs {
     }
 
     /// Pairs each value with itself, after a recording has answered a request with equal values.
-    pub(super) fn keep(&self, recorded: &[Volatile]) {
+    pub(super) fn keep(&self, recorded: &[VolatileValue]) {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        for value in recorded.iter().filter(|value| value.kind == Kind::Id) {
+        for value in recorded.iter().filter(|value| value.kind == ValueKind::Id) {
             if made.taken.insert(value.text.clone()) {
                 made.recorded.insert(value.text.clone(), value.text.clone());
             }
         }
     }
 
-    pub(super) fn told(&self) -> BTreeMap<String, String> {
+    pub(super) fn differences(&self) -> BTreeMap<String, String> {
         self.made
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

@@ -33,12 +33,17 @@ pub(in crate::record) trait Dialogue: Send {
         false
     }
     /// Processes a complete message. The disposition counts only if messages are held.
-    fn message(&mut self, from: Side, bytes: Vec<u8>, log: &mut Log) -> Result<Disposition, Fault>;
-    fn kept(&self) -> usize;
-    fn end(&mut self, log: &mut Log);
+    fn message(
+        &mut self,
+        from: Side,
+        bytes: Vec<u8>,
+        log: &mut CallLog,
+    ) -> Result<Disposition, Fault>;
+    fn buffered_bytes(&self) -> usize;
+    fn end(&mut self, log: &mut CallLog);
 }
 
-pub(in crate::record) struct Log {
+pub(in crate::record) struct CallLog {
     pub(in crate::record) link: Link,
     protocol: Protocol,
     pub(in crate::record) at: SystemTime,
@@ -47,23 +52,23 @@ pub(in crate::record) struct Log {
     steps: Vec<RecordStep>,
 }
 
-impl Log {
-    pub(in crate::record) fn done(&mut self, draft: Draft) {
+impl CallLog {
+    pub(in crate::record) fn complete(&mut self, draft: Draft) {
         self.finish(draft, End::Answered);
     }
 
     /// Ends a call without a complete answer. If the program closed the connection, the call is
     /// recorded as abandoned. If the server did, the call is lost.
-    pub(in crate::record) fn left(&mut self, mut draft: Draft) {
+    pub(in crate::record) fn abandon(&mut self, mut draft: Draft) {
         if self.left_by == Side::Server {
-            return self.unanswered();
+            return self.lose();
         }
         draft.session = false;
         self.finish(draft, End::Abandoned);
     }
 
     /// Reports a call that lost its answer with the connection, and so cannot be replayed.
-    pub(in crate::record) fn unanswered(&mut self) {
+    pub(in crate::record) fn lose(&mut self) {
         let what = format!(
             "a call to `{}`: the connection ended before its answer",
             self.link.target
@@ -149,13 +154,13 @@ impl Inbox {
 }
 
 #[derive(Default)]
-struct Lane {
+struct SideBuffer {
     inbox: Inbox,
     /// Number of bytes in the inbox that were forwarded before the message was complete.
     sent: usize,
 }
 
-impl Lane {
+impl SideBuffer {
     fn unsent(&mut self) -> Vec<u8> {
         let unsent = self.inbox.rest()[self.sent..].to_vec();
         self.sent += unsent.len();
@@ -164,21 +169,21 @@ impl Lane {
 }
 
 /// A [`WireRecorder`] for any [`Dialogue`].
-pub(in crate::record) struct Follow {
+pub(in crate::record) struct DialogueRecorder {
     dialogue: Box<dyn Dialogue>,
-    log: Log,
-    lanes: [Lane; 2],
+    log: CallLog,
+    lanes: [SideBuffer; 2],
     lost: bool,
 }
 
-impl Follow {
+impl DialogueRecorder {
     pub(in crate::record) fn new(
         dialogue: Box<dyn Dialogue>,
         protocol: Protocol,
         link: &Link,
     ) -> Self {
         let (at, left_by) = (SystemTime::UNIX_EPOCH, Side::Server);
-        let log = Log {
+        let log = CallLog {
             link: link.clone(),
             protocol,
             at,
@@ -188,7 +193,7 @@ impl Follow {
         Self {
             dialogue,
             log,
-            lanes: [Lane::default(), Lane::default()],
+            lanes: [SideBuffer::default(), SideBuffer::default()],
             lost: false,
         }
     }
@@ -217,11 +222,11 @@ impl Follow {
             steps.append(&mut self.log.steps);
             if let Disposition::Encrypt = way? {
                 let early = self.lanes[Side::Client as usize].inbox.rest().to_vec();
-                self.lanes = [Lane::default(), Lane::default()];
+                self.lanes = [SideBuffer::default(), SideBuffer::default()];
                 steps.push(RecordStep::StartTls(early));
             }
         }
-        if self.dialogue.kept() > MAX_WIRE_CONNECTION_BYTES {
+        if self.dialogue.buffered_bytes() > MAX_WIRE_CONNECTION_BYTES {
             return Err("more than 128 MiB wait for their answers");
         }
         Ok(())
@@ -234,7 +239,7 @@ fn forward(steps: &mut Vec<RecordStep>, from: Side, bytes: Vec<u8>) {
     }
 }
 
-impl WireRecorder for Follow {
+impl WireRecorder for DialogueRecorder {
     fn take(&mut self, from: Side, bytes: &[u8], at: SystemTime) -> Vec<RecordStep> {
         if self.lost {
             return vec![RecordStep::Forward(from, bytes.to_vec())];
@@ -268,7 +273,11 @@ impl WireRecorder for Follow {
     }
 
     fn kept(&self) -> usize {
-        let dialogue = if self.lost { 0 } else { self.dialogue.kept() };
+        let dialogue = if self.lost {
+            0
+        } else {
+            self.dialogue.buffered_bytes()
+        };
         dialogue
             + self
                 .lanes
@@ -291,7 +300,7 @@ pub(in crate::record) struct Draft {
 
 impl Draft {
     /// Starts a call with these requests, in the form used for lookup.
-    pub(in crate::record) fn asked(
+    pub(in crate::record) fn with_requests(
         questions: impl IntoIterator<Item = Vec<u8>>,
         sent_at: SystemTime,
     ) -> Self {
@@ -314,7 +323,7 @@ impl Draft {
 
     /// Starts another call with the same requests.
     pub(in crate::record) fn successor(&self) -> Self {
-        Self::asked(self.said(Side::Client).cloned(), self.sent_at)
+        Self::with_requests(self.messages_from(Side::Client).cloned(), self.sent_at)
     }
 
     pub(in crate::record) fn push(&mut self, from: Side, bytes: Vec<u8>) {
@@ -326,7 +335,10 @@ impl Draft {
         }
     }
 
-    pub(in crate::record) fn said(&self, by: Side) -> impl DoubleEndedIterator<Item = &Vec<u8>> {
+    pub(in crate::record) fn messages_from(
+        &self,
+        by: Side,
+    ) -> impl DoubleEndedIterator<Item = &Vec<u8>> {
         self.messages
             .iter()
             .filter(move |message| message.from == by)

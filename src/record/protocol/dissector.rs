@@ -49,7 +49,7 @@ fn message(protocol: Protocol, bytes: &[u8], taken: &mut PartList) {
         taken.parts.truncate(before);
         taken.counts = counts;
         match protocol {
-            Protocol::Postgres => taken.head(&postgres::nameless(bytes)),
+            Protocol::Postgres => taken.head(&postgres::without_application_name(bytes)),
             Protocol::Mongo => taken.head(&mongo::renumbered(bytes, 0, 0)),
             _ => taken.head(bytes),
         }

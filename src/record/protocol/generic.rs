@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use crate::limits::{MAX_RECORDED_BODY_BYTES, MAX_SHOWN_CALL_BYTES};
 use crate::record::call::{Content, Link, Message, Protocol, Said, Side, Wire};
 use crate::record::http::websocket::Unmask;
-use crate::record::protocol::responder::{Prompter, said};
+use crate::record::protocol::responder::{Prompter, messages_from};
 use crate::record::protocol::script::Script;
 use crate::record::protocol::wire::{PlayStep, RecordStep, WirePlayer, WireRecorder};
 
@@ -128,13 +128,13 @@ impl WireRecorder for GenericRecorder {
 
 /// State of the program's input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum More {
+enum InputState {
     /// More may arrive at any moment.
-    Comes,
+    Open,
     /// The input has paused; the bytes so far may be a complete message.
     Paused,
     /// The input has ended.
-    Never,
+    Ended,
 }
 
 /// Plays a server: answers bytes that equal a recorded message.
@@ -180,7 +180,7 @@ impl GenericPlayer {
 
     /// Returns the length of the recorded message at the start of the pending bytes, if any. Also
     /// returns true if all pending bytes may become a longer message.
-    fn standing(&mut self) -> (Option<usize>, bool) {
+    fn match_pending(&mut self) -> (Option<usize>, bool) {
         let longer = self
             .said
             .range::<[u8], _>((Bound::Included(self.pending.as_slice()), Bound::Unbounded))
@@ -216,18 +216,18 @@ impl GenericPlayer {
             .next_back()
     }
 
-    fn answer(&mut self, more: More) -> Vec<PlayStep> {
+    fn answer(&mut self, more: InputState) -> Vec<PlayStep> {
         let mut steps = Vec::new();
         self.is_held = false;
-        if more == More::Comes && self.is_ahead() {
+        if more == InputState::Open && self.is_ahead() {
             return steps;
         }
         while !self.pending.is_empty() && !self.ended {
-            let (length, longer) = self.standing();
-            if longer && more == More::Comes {
+            let (length, longer) = self.match_pending();
+            if longer && more == InputState::Open {
                 break;
             }
-            if longer && more == More::Paused && length != Some(self.pending.len()) {
+            if longer && more == InputState::Paused && length != Some(self.pending.len()) {
                 self.is_held = true;
                 break;
             }
@@ -243,7 +243,7 @@ impl GenericPlayer {
     fn say(&mut self, asked: &[Vec<u8>]) -> Vec<PlayStep> {
         let steps: Vec<_> = match self.prompter.ask(asked) {
             Ok(found) => {
-                let said = said(&found, Side::Server).map(<[u8]>::to_vec);
+                let said = messages_from(&found, Side::Server).map(<[u8]>::to_vec);
                 said.map(|bytes| {
                     if bytes.is_empty() {
                         PlayStep::Close
@@ -275,10 +275,10 @@ impl WirePlayer for GenericPlayer {
             Some(unmask) => self.pending.extend(unmask.take(bytes)),
             None => self.pending.extend_from_slice(bytes),
         }
-        let mut steps = self.answer(More::Comes);
+        let mut steps = self.answer(InputState::Open);
         // Recorded messages are never longer, so these bytes match none.
         if self.pending.len() > MAX_RECORDED_BODY_BYTES {
-            steps.extend(self.answer(More::Never));
+            steps.extend(self.answer(InputState::Ended));
         }
         steps
     }
@@ -290,11 +290,11 @@ impl WirePlayer for GenericPlayer {
 
     /// Answers a complete recorded message; waits on for the rest of an incomplete one.
     fn pause(&mut self) -> Vec<PlayStep> {
-        self.answer(More::Paused)
+        self.answer(InputState::Paused)
     }
 
     fn finish(&mut self) -> Vec<PlayStep> {
-        self.answer(More::Never)
+        self.answer(InputState::Ended)
     }
 
     fn kept(&self) -> usize {

@@ -131,9 +131,9 @@ impl PartList {
         for (range, kind) in sql::cut(text, is_mysql) {
             let part = &text[range];
             match kind {
-                sql::Kind::Plain | sql::Kind::Line => self.text(part),
-                sql::Kind::Literal => self.value_in_text(Role::Literal, "literal", part),
-                sql::Kind::Comment => self.value_in_text(Role::Literal, "comment", part),
+                sql::LexemeKind::Plain | sql::LexemeKind::Line => self.text(part),
+                sql::LexemeKind::Literal => self.value_in_text(Role::Literal, "literal", part),
+                sql::LexemeKind::Comment => self.value_in_text(Role::Literal, "comment", part),
             }
         }
     }

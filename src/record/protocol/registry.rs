@@ -2,8 +2,8 @@
 
 use crate::record::call::{Link, Protocol};
 use crate::record::protocol::database::Database;
-use crate::record::protocol::dialogue::Follow;
-use crate::record::protocol::responder::{Play, Prompter};
+use crate::record::protocol::dialogue::DialogueRecorder;
+use crate::record::protocol::responder::{Prompter, ResponderPlayer};
 use crate::record::protocol::script::Script;
 use crate::record::protocol::wire::{WirePlayer, WireRecorder};
 use crate::record::protocol::{mongo, mysql, postgres, redis};
@@ -39,7 +39,7 @@ pub fn of_kind(kind: &str) -> Option<Protocol> {
 /// none. Without the real certificate a client cannot use channel binding (RFC 5802, 6), and
 /// loopback traffic needs no encryption.
 pub fn recorder(protocol: Protocol, link: &Link, relay_tls: bool) -> Option<Box<dyn WireRecorder>> {
-    Some(Box::new(Follow::new(
+    Some(Box::new(DialogueRecorder::new(
         (of(protocol)?.recorder)(relay_tls),
         protocol,
         link,
@@ -53,7 +53,7 @@ pub fn player(
     link: &Link,
     script: Box<dyn Script>,
 ) -> Option<Box<dyn WirePlayer>> {
-    Some(Box::new(Play::new(
+    Some(Box::new(ResponderPlayer::new(
         (of(protocol)?.player)(),
         Prompter::new(link.clone(), protocol, script),
     )))

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use crate::limits::{MAX_DIFFERENCES, MAX_SHOWN_QUESTION_CHARS, MAX_WIRE_CONNECTION_BYTES};
 use crate::record::call::{Content, Exchange, Link, Message, Protocol, Side, Wire};
 use crate::record::protocol::dialogue::{Fault, Inbox};
-use crate::record::protocol::script::{Script, Who};
+use crate::record::protocol::script::{Identity, Script};
 use crate::record::protocol::wire::{PlayStep, WirePlayer};
 
 pub(in crate::record) trait Responder: Send {
@@ -19,7 +19,7 @@ pub(in crate::record) trait Responder: Send {
     /// Returns the length of the first message; `None` while it is unknown.
     fn length(&mut self, bytes: &[u8]) -> Result<Option<usize>, Fault>;
     fn message(&mut self, prompter: &mut Prompter, bytes: Vec<u8>) -> Result<Vec<u8>, Fault>;
-    fn kept(&self) -> usize {
+    fn buffered_bytes(&self) -> usize {
         0
     }
     /// Returns the error for a malformed message; the connection closes after it.
@@ -72,8 +72,8 @@ impl Prompter {
         plain: impl Fn(bool) -> Option<Vec<Vec<u8>>>,
     ) -> Result<Arc<Exchange>, String> {
         let found = self.script.ask(self.call(questions), &plain);
-        let found =
-            found.map_err(|asked| format!("no recording answers this call: {}", shown(&asked)))?;
+        let found = found
+            .map_err(|asked| format!("no recording answers this call: {}", one_line(&asked)))?;
         if found.abandoned() {
             self.then = Some(PlayStep::Hold);
         }
@@ -115,10 +115,11 @@ impl Prompter {
     pub(in crate::record) fn login(
         &mut self,
         question: &[u8],
-        who: &Who,
-        of: impl Fn(&Exchange) -> Option<Who>,
+        who: &Identity,
+        of: impl Fn(&Exchange) -> Option<Identity>,
     ) -> Result<Arc<Exchange>, String> {
-        let is_same = |known: Who| (&known.user, &known.database) == (&who.user, &who.database);
+        let is_same =
+            |known: Identity| (&known.user, &known.database) == (&who.user, &who.database);
         let found = if self.peek(question).is_some() {
             self.ask(&[question.to_vec()]).ok()
         } else {
@@ -130,7 +131,7 @@ impl Prompter {
         if let Some(found) = found {
             return Ok(found);
         }
-        let readable = |bytes: &[u8]| shown(&String::from_utf8_lossy(bytes));
+        let readable = |bytes: &[u8]| one_line(&String::from_utf8_lossy(bytes));
         let named = |what: &str, name: &[u8]| {
             if name.is_empty() {
                 format!("no {what}")
@@ -140,7 +141,7 @@ impl Prompter {
         };
         let logins = self.script.logins(self.protocol);
         let known = logins.iter().filter_map(|found| {
-            let Who { user, database, .. } = of(found)?;
+            let Identity { user, database, .. } = of(found)?;
             Some(format!(
                 "`{}@{}/{}`",
                 readable(&user),
@@ -169,7 +170,7 @@ impl Prompter {
 }
 
 /// Formats a text for one line of an error, without control characters.
-fn shown(text: &str) -> String {
+fn one_line(text: &str) -> String {
     let mut shown: String = text
         .chars()
         .map(|c| if c.is_control() { ' ' } else { c })
@@ -182,7 +183,7 @@ fn shown(text: &str) -> String {
 }
 
 /// Returns the messages of one side in a recording.
-pub(in crate::record) fn said(
+pub(in crate::record) fn messages_from(
     exchange: &Exchange,
     by: Side,
 ) -> impl DoubleEndedIterator<Item = &[u8]> {
@@ -195,7 +196,7 @@ pub(in crate::record) fn said(
 }
 
 /// A [`WirePlayer`] for any [`Responder`].
-pub(in crate::record) struct Play {
+pub(in crate::record) struct ResponderPlayer {
     responder: Box<dyn Responder>,
     prompter: Prompter,
     inbox: Inbox,
@@ -205,7 +206,7 @@ pub(in crate::record) struct Play {
     held: bool,
 }
 
-impl Play {
+impl ResponderPlayer {
     pub(in crate::record) fn new(responder: Box<dyn Responder>, prompter: Prompter) -> Self {
         Self {
             responder,
@@ -224,8 +225,9 @@ impl Play {
             let mut said = std::mem::take(&mut self.prompter.unasked);
             said.extend(self.responder.message(&mut self.prompter, message)?);
             self.say(said, steps);
-            self.kept =
-                self.responder.kept() + self.prompter.script.kept() + self.prompter.unasked.len();
+            self.kept = self.responder.buffered_bytes()
+                + self.prompter.script.buffered_bytes()
+                + self.prompter.unasked.len();
             if self.kept > MAX_WIRE_CONNECTION_BYTES {
                 return Err("more than 128 MiB wait for their answers");
             }
@@ -258,7 +260,7 @@ impl Play {
     }
 }
 
-impl WirePlayer for Play {
+impl WirePlayer for ResponderPlayer {
     fn open(&mut self) -> Vec<PlayStep> {
         let (mut steps, said) = (Vec::new(), self.responder.open(&mut self.prompter));
         self.say(said, &mut steps);

@@ -18,7 +18,7 @@ pub trait Script: Send {
     ) -> Result<Arc<Exchange>, String>;
     /// Returns the recording that would answer a call, without using it up.
     fn peek(&self, asked: &Exchange) -> Option<Arc<Exchange>>;
-    fn opened(&mut self, who: &Who);
+    fn opened(&mut self, who: &Identity);
     /// Marks the end of messages that were sent together.
     fn synchronised(&mut self);
     /// Returns the recordings that belong to the connections of a target, in order, without using
@@ -36,12 +36,12 @@ pub trait Script: Send {
     /// came.
     fn overtaken(&self, found: &Exchange) -> Option<Duration>;
     /// Returns the memory, in bytes, for the state of the connection.
-    fn kept(&self) -> usize;
+    fn buffered_bytes(&self) -> usize;
 }
 
 /// Identity of a connection, from a login.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Who {
+pub struct Identity {
     pub user: Vec<u8>,
     /// The initial database.
     pub database: Vec<u8>,

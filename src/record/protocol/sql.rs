@@ -7,7 +7,7 @@ mod tests;
 use std::ops::Range;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::record) enum Kind {
+pub(in crate::record) enum LexemeKind {
     /// Words, names, marks, quotes, and hints.
     Plain,
     /// A comment up to the end of the line; programs do not generate these.
@@ -28,16 +28,19 @@ pub(in crate::record) enum Token {
 }
 
 /// Splits a statement into parts; concatenated they are the statement.
-pub(in crate::record) fn cut(text: &[u8], is_mysql: bool) -> Vec<(Range<usize>, Kind)> {
+pub(in crate::record) fn cut(text: &[u8], is_mysql: bool) -> Vec<(Range<usize>, LexemeKind)> {
     let (mut found, mut plain) = (Vec::new(), 0);
     for (range, lexeme) in read(text, is_mysql) {
         if let Lexeme::Part(kind) = lexeme {
-            found.extend([(plain..range.start, Kind::Plain), (range.clone(), kind)]);
+            found.extend([
+                (plain..range.start, LexemeKind::Plain),
+                (range.clone(), kind),
+            ]);
             plain = range.end;
         }
     }
-    found.push((plain..text.len(), Kind::Plain));
-    found.retain(|(range, kind)| *kind != Kind::Plain || !range.is_empty());
+    found.push((plain..text.len(), LexemeKind::Plain));
+    found.retain(|(range, kind)| *kind != LexemeKind::Plain || !range.is_empty());
     found
 }
 
@@ -73,7 +76,7 @@ pub(in crate::record) fn statements(
                 continue;
             }
             Lexeme::Mark => Token::Mark(part[0]),
-            Lexeme::Part(Kind::Literal) => Token::Value(Some(part.to_vec())),
+            Lexeme::Part(LexemeKind::Literal) => Token::Value(Some(part.to_vec())),
             Lexeme::Part(_) => continue,
         };
         if let Some(last) = found.last_mut() {
@@ -92,7 +95,7 @@ enum Lexeme {
     Parameter(usize),
     Mark,
     /// A literal or a comment.
-    Part(Kind),
+    Part(LexemeKind),
 }
 
 /// Returns the lexemes of a text, without white space.
@@ -150,7 +153,7 @@ impl Reader<'_> {
                 self.put(at..at + 1, Lexeme::Parameter(self.marks))
             }
             first if first.is_ascii_digit() => {
-                self.put(at..at + number(rest), Lexeme::Part(Kind::Literal))
+                self.put(at..at + number(rest), Lexeme::Part(LexemeKind::Literal))
             }
             first if is_word(first) || first == b'@' => {
                 let is_part = |byte: &u8| is_word(*byte) || b"$.@".contains(byte);
@@ -181,7 +184,7 @@ impl Reader<'_> {
         } else {
             self.text.len()
         };
-        self.put(from..to, Lexeme::Part(Kind::Literal));
+        self.put(from..to, Lexeme::Part(LexemeKind::Literal));
         end
     }
 
@@ -228,7 +231,7 @@ impl Reader<'_> {
 
     fn line(&mut self, at: usize) -> usize {
         let end = memchr::memchr(b'\n', &self.text[at..]).map_or(self.text.len(), |end| at + end);
-        self.put(at..end, Lexeme::Part(Kind::Line))
+        self.put(at..end, Lexeme::Part(LexemeKind::Line))
     }
 
     fn comment(&mut self, at: usize) -> usize {
@@ -242,7 +245,7 @@ impl Reader<'_> {
         };
         // A hint for the server is not a comment.
         if mark != Some(&b'+') {
-            self.put(at + 2..end - 2, Lexeme::Part(Kind::Comment));
+            self.put(at + 2..end - 2, Lexeme::Part(LexemeKind::Comment));
         }
         end
     }

@@ -9,7 +9,7 @@ use crate::record::protocol::parts::{Part, Role};
 use crate::record::protocol::registry;
 
 /// Formats the client's messages, by protocol where possible.
-pub fn said(protocol: Protocol, wire: &Wire) -> String {
+pub fn client_text(protocol: Protocol, wire: &Wire) -> String {
     let texts = wire
         .said(Side::Client)
         .map(|bytes| text(protocol, bytes))
@@ -21,14 +21,14 @@ pub fn said(protocol: Protocol, wire: &Wire) -> String {
 pub fn text(protocol: Protocol, bytes: &[u8]) -> String {
     let rest = registry::of(protocol).map_or(0, |known| (known.head)(bytes));
     match parts_of(protocol, bytes).filter(|_| rest < bytes.len()) {
-        Some(parts) => told(&parts),
+        Some(parts) => format_parts(&parts),
         None => readable(bytes.get(rest..).unwrap_or(bytes)),
     }
 }
 
 /// Joins the text, and the values beside it. Values of documents have names; fields that drivers
 /// add are left out.
-fn told(parts: &[Part]) -> String {
+fn format_parts(parts: &[Part]) -> String {
     let is_added = |part: &&Part| {
         let field = part
             .name

@@ -15,7 +15,7 @@ const DIRECTORY: &str = "bodies";
 const SUFFIX: &str = ".bin";
 
 /// Loads a body from a separate file; its path is relative to the set. Fails with a reason.
-pub type Bodies<'a> = &'a dyn Fn(&BodyRef) -> Result<Vec<u8>, String>;
+pub type BodyLoader<'a> = &'a dyn Fn(&BodyRef) -> Result<Vec<u8>, String>;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BodyRef {
@@ -66,7 +66,7 @@ pub(super) fn is_large(bytes: usize) -> bool {
 impl Node {
     /// Loads the bytes of the referenced file; `None` without a reference. Fails if the file is
     /// missing or changed.
-    pub(super) fn apart(&self, bodies: Bodies<'_>) -> Result<Option<Vec<u8>>, Problem> {
+    pub(super) fn load_body(&self, bodies: BodyLoader<'_>) -> Result<Option<Vec<u8>>, Problem> {
         let reference = BodyRef {
             path: self.get("path", Self::text)?,
             size: self.get("size", Self::number)?,

@@ -5,7 +5,7 @@
 
 use super::bodies::is_large;
 use super::metadata::Spec;
-use super::node::{Members, Node, unpacked};
+use super::node::{Members, Node, decode_base64};
 use super::{BodyFiles, Fault, Problem};
 use crate::limits::MAX_SHOWN_QUESTION_CHARS;
 use crate::record::call::{Content, Message, Protocol, Side, Wire};
@@ -26,7 +26,7 @@ pub(super) fn kind(protocol: Protocol) -> &'static str {
 pub(super) fn write(protocol: Protocol, wire: &Wire, apart: &mut BodyFiles) -> Members {
     let mut parts = Members::default();
     if is_large(wire.messages.iter().map(|it| it.bytes.len()).sum()) {
-        parts.put("messages_ref", apart.put(framed(&wire.messages)));
+        parts.put("messages_ref", apart.put(encode_frames(&wire.messages)));
     } else {
         parts.put(
             "messages",
@@ -73,19 +73,19 @@ pub(super) fn read(part: &Spec<'_>, kind: &str) -> Result<Content, Problem> {
     let other = OTHERS.contains(&kind).then_some(Protocol::Generic);
     let protocol = registry::of_kind(kind)
         .or(other)
-        .ok_or_else(|| foreign(kind))?;
+        .ok_or_else(|| unsupported_kind(kind))?;
     let session = part.metadata.is_session();
     let here = part
         .node
-        .find("messages", |messages| messages.items(said))?;
-    let messages = match here.map_or_else(|| elsewhere(part), |here| Ok(Some(here)))? {
+        .find("messages", |messages| messages.items(read_message))?;
+    let messages = match here.map_or_else(|| separate_messages(part), |here| Ok(Some(here)))? {
         Some(messages) => messages,
         None => in_turns(part, kind)?,
     };
     Ok(Content::Wire(protocol, Wire { messages, session }))
 }
 
-fn said(message: &Node) -> Result<Message, Problem> {
+fn read_message(message: &Node) -> Result<Message, Problem> {
     match message.members()? {
         [(side, bytes)] if let Some((_, from)) = SIDES.iter().find(|(word, _)| word == side) => {
             let bytes = bytes
@@ -100,23 +100,23 @@ fn said(message: &Node) -> Result<Message, Problem> {
     }
 }
 
-fn elsewhere(part: &Spec<'_>) -> Result<Option<Vec<Message>>, Problem> {
+fn separate_messages(part: &Spec<'_>) -> Result<Option<Vec<Message>>, Problem> {
     part.node.find("messages_ref", |reference| {
-        let bytes = reference.apart(part.bodies)?.unwrap_or_default();
+        let bytes = reference.load_body(part.bodies)?.unwrap_or_default();
         let expected = "expected messages with their side and their length before them";
-        unframed(&bytes).ok_or_else(|| Problem::new(0, expected.to_owned()))
+        decode_frames(&bytes).ok_or_else(|| Problem::new(0, expected.to_owned()))
     })
 }
 
 /// Reads the messages of a call in Keploy's form, which groups them by side.
 fn in_turns(part: &Spec<'_>, kind: &str) -> Result<Vec<Message>, Problem> {
     if !TURNS.contains(&kind) {
-        return Err(foreign(kind));
+        return Err(unsupported_kind(kind));
     }
     let turns = |side: &str, from: Side| {
         part.node
             .get(&format!("{}{side}", kind.to_ascii_lowercase()), |turns| {
-                turns.items(|turn| turned(turn).map(|bytes| Message { from, bytes }))
+                turns.items(|turn| read_turn(turn).map(|bytes| Message { from, bytes }))
             })
     };
     Ok([
@@ -126,14 +126,14 @@ fn in_turns(part: &Spec<'_>, kind: &str) -> Result<Vec<Message>, Problem> {
     .concat())
 }
 
-fn turned(turn: &Node) -> Result<Vec<u8>, Problem> {
+fn read_turn(turn: &Node) -> Result<Vec<u8>, Problem> {
     let payload = |payload: &Node| {
         let is_binary = payload.get("type", Node::text)? == "binary";
         // `!!binary` values are decoded already.
         payload.get("data", |data| {
             let bytes = data.bytes()?;
             if is_binary && bytes.is_ascii() {
-                unpacked(&String::from_utf8_lossy(&bytes))
+                decode_base64(&String::from_utf8_lossy(&bytes))
             } else {
                 Ok(bytes)
             }
@@ -144,7 +144,7 @@ fn turned(turn: &Node) -> Result<Vec<u8>, Problem> {
 }
 
 /// Returns the problem of a call without the bytes needed for a replay.
-fn foreign(kind: &str) -> Problem {
+fn unsupported_kind(kind: &str) -> Problem {
     let can = "as Keploy writes it cannot be answered again; HTTP, gRPC and Redis can";
     Problem::of(
         Fault::Form,
@@ -153,7 +153,7 @@ fn foreign(kind: &str) -> Problem {
 }
 
 /// Encodes each message with the letter of its side and its length (8 bytes, big-endian).
-fn framed(messages: &[Message]) -> Vec<u8> {
+fn encode_frames(messages: &[Message]) -> Vec<u8> {
     let mut out = Vec::new();
     for message in messages {
         out.push(if message.from == Side::Client {
@@ -167,7 +167,7 @@ fn framed(messages: &[Message]) -> Vec<u8> {
     out
 }
 
-fn unframed(mut bytes: &[u8]) -> Option<Vec<Message>> {
+fn decode_frames(mut bytes: &[u8]) -> Option<Vec<Message>> {
     let mut messages = Vec::new();
     while let Some((side, rest)) = bytes.split_first() {
         let from = match side {

@@ -4,7 +4,7 @@ use std::time::UNIX_EPOCH;
 
 use super::metadata::{Metadata, Spec, key};
 use super::node::{Members, Node};
-use super::{Bodies, BodyFiles, Problem, databases, dns, emit, grpc, http};
+use super::{BodyFiles, BodyLoader, Problem, databases, dns, emit, grpc, http};
 use crate::record::call::{Content, End, Exchange, Refusal, Target};
 use crate::record::matching::{DeclaredNoise, Recording};
 
@@ -38,7 +38,7 @@ fn metadata_of(recording: &Recording) -> Metadata {
     let is_wire_session = matches!(&exchange.content, Content::Wire(_, wire) if wire.session);
     let mut metadata = Metadata::default();
     let is_session = recording.reusable || is_wire_session;
-    for (name, value) in own(&exchange.content) {
+    for (name, value) in kind_metadata(&exchange.content) {
         metadata.add(
             name,
             if name == key::TYPE && is_session {
@@ -68,7 +68,7 @@ fn metadata_of(recording: &Recording) -> Metadata {
 }
 
 /// Returns the metadata that other tools expect for each kind.
-fn own(content: &Content) -> Vec<(&'static str, &str)> {
+fn kind_metadata(content: &Content) -> Vec<(&'static str, &str)> {
     match content {
         Content::Http(call) => {
             vec![
@@ -86,7 +86,7 @@ fn own(content: &Content) -> Vec<(&'static str, &str)> {
 
 /// Reads the call in a document. Fails, with line and key, if the document is insufficient for a
 /// replay.
-pub(super) fn read(root: &Node, bodies: Bodies<'_>) -> Result<Recording, Problem> {
+pub(super) fn read(root: &Node, bodies: BodyLoader<'_>) -> Result<Recording, Problem> {
     if root.members().is_err() {
         let message = "a recorded call is a mapping with `version`, `kind` and `spec`";
         return Err(Problem::new(root.line, message.to_owned()));

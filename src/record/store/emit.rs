@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::node::{Kind, Node, Scalar};
+use super::node::{Node, NodeKind, Scalar};
 
 const INDENT: usize = 4;
 /// Maximum length of a key in the short form. Readers search at most 1,024 characters for its colon
@@ -20,7 +20,7 @@ pub fn mapping(out: &mut String, members: &[(String, Node)], column: usize) {
         if index > 0 {
             pad(out, column);
         }
-        let key = on_a_line(key);
+        let key = quote(key);
         if key.len() > MAX_SHORT_KEY_BYTES {
             out.extend(["? ", &key, "\n"]);
             pad(out, column);
@@ -30,7 +30,7 @@ pub fn mapping(out: &mut String, members: &[(String, Node)], column: usize) {
         // As in yaml.v3: the next multiple of four, also within a list item, which is indented by
         // two more.
         let inner = (column / INDENT + 1) * INDENT;
-        if matches!(value.kind, Kind::Scalar(_)) || value.is_empty() {
+        if matches!(value.kind, NodeKind::Scalar(_)) || value.is_empty() {
             out.push_str(": ");
         } else {
             out.push_str(":\n");
@@ -42,11 +42,11 @@ pub fn mapping(out: &mut String, members: &[(String, Node)], column: usize) {
 
 fn node(out: &mut String, node: &Node, column: usize) {
     match &node.kind {
-        Kind::Map(members) if members.is_empty() => out.push_str("{}\n"),
-        Kind::Map(members) => mapping(out, members, column),
-        Kind::List(items) if items.is_empty() => out.push_str("[]\n"),
-        Kind::List(items) => list(out, items, column),
-        Kind::Scalar(Scalar {
+        NodeKind::Map(members) if members.is_empty() => out.push_str("{}\n"),
+        NodeKind::Map(members) => mapping(out, members, column),
+        NodeKind::List(items) if items.is_empty() => out.push_str("[]\n"),
+        NodeKind::List(items) => list(out, items, column),
+        NodeKind::Scalar(Scalar {
             text,
             plain,
             binary,
@@ -55,11 +55,7 @@ fn node(out: &mut String, node: &Node, column: usize) {
             if !plain && may_be_block(text) {
                 block(out, text, column);
             } else {
-                out.push_str(&if *plain {
-                    text.clone()
-                } else {
-                    on_a_line(text)
-                });
+                out.push_str(&if *plain { text.clone() } else { quote(text) });
                 out.push('\n');
             }
         }
@@ -120,7 +116,7 @@ fn is_printable(c: char) -> bool {
         && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}')
 }
 
-fn on_a_line(text: &str) -> String {
+fn quote(text: &str) -> String {
     if may_be_plain(text) {
         return text.to_owned();
     }
@@ -140,8 +136,8 @@ fn on_a_line(text: &str) -> String {
     quoted
 }
 
-/// Returns true if a text needs no quotes: it starts like a word or a path, has no special
-/// characters, and is not a keyword of YAML 1.1 (`bool`, `null`, `merge`).
+/// Returns true if a text needs no quotes. It must start like a word or a path, without special
+/// characters, and must not be a keyword of YAML 1.1 (`bool`, `null`, `merge`).
 fn may_be_plain(text: &str) -> bool {
     const WORDS: [&str; 11] = [
         "null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "inf",

@@ -2,7 +2,7 @@
 //! (<https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md>).
 
 use super::bodies::is_large;
-use super::http::{Headers, created, elsewhere, from_map, status, to_map};
+use super::http::{Headers, created, from_map, separate_body, status, to_map};
 use super::metadata::{Metadata, Spec, key};
 use super::node::{Members, Node};
 use super::{BodyFiles, Problem, protoscope};
@@ -136,7 +136,7 @@ fn fields(side: &Node, key: &str, name: &str, metadata: &Metadata) -> Result<Hea
 }
 
 fn body(part: &Spec<'_>, side: &Node) -> Result<Vec<u8>, Problem> {
-    if let Some(body) = elsewhere(part, side)? {
+    if let Some(body) = separate_body(part, side)? {
         return Ok(body);
     }
     if let Some(raw) = side.find("raw", Node::bytes)? {

@@ -93,7 +93,7 @@ pub struct Head {
 
 impl Head {
     /// Returns true if a document is a header: it has none of the keys of a call.
-    pub(super) fn is(root: &Node) -> bool {
+    pub(super) fn is_document(root: &Node) -> bool {
         let is_call = ["version", "kind", "name", "spec"]
             .iter()
             .any(|key| root.member(key).is_some());

@@ -141,7 +141,7 @@ pub(super) fn read(part: &Spec<'_>, kind: &str) -> Result<Content, Problem> {
     })?;
     let response = part.node.need("resp", |resp| {
         let status = resp.need("status_code", |code| {
-            status(code, metadata.is_ours() && is_nothing(resp))
+            status(code, metadata.is_ours() && is_empty_response(resp))
         })?;
         if status == 0 {
             return Ok(None);
@@ -180,7 +180,7 @@ pub(super) fn status(code: &Node, may_be_none: bool) -> Result<u16, Problem> {
     }
 }
 
-fn is_nothing(resp: &Node) -> bool {
+fn is_empty_response(resp: &Node) -> bool {
     ["header", "headers", "body", "body_ref"]
         .iter()
         .all(|key| resp.member(key).is_none_or(Node::is_empty))
@@ -209,14 +209,14 @@ fn put_body(side: &mut Members, body: &[u8], apart: &mut BodyFiles) {
 }
 
 fn body(part: &Spec<'_>, side: &Node) -> Result<Vec<u8>, Problem> {
-    match elsewhere(part, side)? {
+    match separate_body(part, side)? {
         Some(body) => Ok(body),
         None => side.get("body", Node::bytes),
     }
 }
 
-pub(super) fn elsewhere(part: &Spec<'_>, side: &Node) -> Result<Option<Vec<u8>>, Problem> {
-    side.get("body_ref", |reference| reference.apart(part.bodies))
+pub(super) fn separate_body(part: &Spec<'_>, side: &Node) -> Result<Option<Vec<u8>>, Problem> {
+    side.get("body_ref", |reference| reference.load_body(part.bodies))
 }
 
 fn put_version(side: &mut Members, version: HttpVersion) {

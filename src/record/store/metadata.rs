@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use super::node::Node;
-use super::{Bodies, Problem};
+use super::{BodyLoader, Problem};
 
 /// This program's keys in `metadata`.
 pub(super) mod key {
@@ -76,7 +76,7 @@ impl Metadata {
 pub(super) struct Spec<'a> {
     pub(super) node: &'a Node,
     pub(super) metadata: &'a Metadata,
-    pub(super) bodies: Bodies<'a>,
+    pub(super) bodies: BodyLoader<'a>,
 }
 
 impl Spec<'_> {

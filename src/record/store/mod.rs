@@ -23,7 +23,7 @@ mod tests;
 
 use std::fmt;
 
-pub use bodies::{Bodies, BodyFiles, BodyRef};
+pub use bodies::{BodyFiles, BodyLoader, BodyRef};
 pub use head::{COMMAND_WITHIN_BYTES, CommandMark, Head};
 
 use crate::limits::MAX_CALLS_FILE_BYTES;
@@ -143,7 +143,7 @@ impl FileError {
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Calls {
+pub struct CallsFile {
     /// Settings for all calls.
     pub head: Head,
     pub recordings: Vec<Recording>,
@@ -157,10 +157,9 @@ pub struct Calls {
 /// Reads a file of calls; `file` is its name in messages.
 ///
 /// Fails if the file is too large, or if a document is broken that is not the last one of several.
-/// A broken last document is skipped and reported in `torn`. It also counts as broken without a
-/// line break at its end, which every writer adds. In this program's files it counts as broken
-/// without its last key.
-pub fn read(file: &str, bytes: &[u8], bodies: Bodies<'_>) -> Result<Calls, FileError> {
+/// A broken last document is skipped and reported in `torn`. It counts as broken without its
+/// last key if this program wrote it, otherwise without a line break at its end.
+pub fn read(file: &str, bytes: &[u8], bodies: BodyLoader<'_>) -> Result<CallsFile, FileError> {
     if bytes.len() as u64 > MAX_CALLS_FILE_BYTES {
         return Err(FileError::TooLarge {
             file: file.to_owned(),
@@ -168,7 +167,7 @@ pub fn read(file: &str, bytes: &[u8], bodies: Bodies<'_>) -> Result<Calls, FileE
         });
     }
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let mut calls = Calls::default();
+    let mut calls = CallsFile::default();
     calls.head.command = CommandMark::read(bytes);
     let broken = |problem, whole| FileError::Broken {
         file: file.to_owned(),
@@ -243,10 +242,10 @@ pub fn with_noise(
         let text = std::str::from_utf8(piece).ok();
         let is_call = text
             .and_then(|text| node::parse(text, line).ok().flatten())
-            .is_some_and(|root| !Head::is(&root));
+            .is_some_and(|root| !Head::is_document(&root));
         match (text, is_call.then(|| noise.next()).flatten()) {
             (Some(text), Some(Some(noise))) => {
-                let put = noise::put(text, line, noise);
+                let put = noise::replace(text, line, noise);
                 let broken = |problem| FileError::Broken {
                     file: file.to_owned(),
                     problem,
@@ -292,7 +291,7 @@ fn document(
     piece: &[u8],
     line: u64,
     (is_ours, is_last): (bool, bool),
-    bodies: Bodies<'_>,
+    bodies: BodyLoader<'_>,
 ) -> Result<Document, Problem> {
     let text = std::str::from_utf8(piece).map_err(|error| {
         let before = &piece[..error.valid_up_to()];
@@ -305,7 +304,7 @@ fn document(
     let Some(root) = node::parse(text, line)? else {
         return Ok(Document::Nothing);
     };
-    if Head::is(&root) {
+    if Head::is_document(&root) {
         return Head::read(&root).map(Document::Head);
     }
     let (is_cut, reason) = if is_ours {

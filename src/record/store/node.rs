@@ -20,13 +20,13 @@ use crate::limits::{MAX_CALLS_DEPTH, MAX_CALLS_NODES};
 pub struct Node {
     /// Line in the file, from 1; 0 for a new node.
     pub line: u64,
-    pub kind: Kind,
+    pub kind: NodeKind,
     /// A comment above the value, for people; readers ignore it.
     pub note: String,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Kind {
+pub enum NodeKind {
     /// A scalar whose type is not decided yet.
     Scalar(Scalar),
     List(Vec<Node>),
@@ -34,7 +34,7 @@ pub enum Kind {
     Map(Vec<(String, Node)>),
 }
 
-impl Default for Kind {
+impl Default for NodeKind {
     fn default() -> Self {
         Self::Map(Vec::new())
     }
@@ -59,7 +59,7 @@ impl Scalar {
 impl Node {
     /// Returns the value of a key; `None` if it is missing or null, or if this is not a mapping.
     pub fn member(&self, key: &str) -> Option<&Self> {
-        let Kind::Map(members) = &self.kind else {
+        let NodeKind::Map(members) = &self.kind else {
             return None;
         };
         members
@@ -102,7 +102,7 @@ impl Node {
 
     pub fn members(&self) -> Result<&[(String, Self)], Problem> {
         match &self.kind {
-            Kind::Map(members) => Ok(members),
+            NodeKind::Map(members) => Ok(members),
             _ if self.is_null() => Ok(&[]),
             _ => Err(self.expected("a mapping")),
         }
@@ -123,7 +123,7 @@ impl Node {
 
     pub fn items<T>(&self, take: impl Fn(&Self) -> Result<T, Problem>) -> Result<Vec<T>, Problem> {
         let items = match &self.kind {
-            Kind::List(items) => items.as_slice(),
+            NodeKind::List(items) => items.as_slice(),
             _ if self.is_null() => &[],
             _ => return Err(self.expected("a list")),
         };
@@ -144,16 +144,16 @@ impl Node {
     /// Returns the bytes of a text, or of base64 with the tag `!!binary`.
     pub fn bytes(&self) -> Result<Vec<u8>, Problem> {
         match &self.kind {
-            Kind::Scalar(scalar) if scalar.binary => unpacked(&scalar.text),
-            Kind::Scalar(scalar) if scalar.is_null() => Ok(Vec::new()),
-            Kind::Scalar(scalar) => Ok(scalar.text.clone().into_bytes()),
+            NodeKind::Scalar(scalar) if scalar.binary => decode_base64(&scalar.text),
+            NodeKind::Scalar(scalar) if scalar.is_null() => Ok(Vec::new()),
+            NodeKind::Scalar(scalar) => Ok(scalar.text.clone().into_bytes()),
             _ => Err(self.expected("a text")),
         }
     }
 
     pub fn number<T: FromStr>(&self) -> Result<T, Problem> {
         match &self.kind {
-            Kind::Scalar(scalar) => scalar.text.parse().map_err(|_| self.expected("a number")),
+            NodeKind::Scalar(scalar) => scalar.text.parse().map_err(|_| self.expected("a number")),
             _ => Err(self.expected("a number")),
         }
     }
@@ -172,30 +172,30 @@ impl Node {
 
     pub fn expected(&self, what: &str) -> Problem {
         let got = match &self.kind {
-            Kind::Scalar(scalar) => {
+            NodeKind::Scalar(scalar) => {
                 let shown: String = scalar.text.chars().take(40).collect();
                 format!("`{}`", shown.escape_debug())
             }
-            Kind::List(_) => "a list".to_owned(),
-            Kind::Map(_) => "a mapping".to_owned(),
+            NodeKind::List(_) => "a list".to_owned(),
+            NodeKind::Map(_) => "a mapping".to_owned(),
         };
         Problem::new(self.line, format!("expected {what}, got {got}"))
     }
 
     pub fn is_base64(&self) -> bool {
-        matches!(&self.kind, Kind::Scalar(scalar) if scalar.binary)
+        matches!(&self.kind, NodeKind::Scalar(scalar) if scalar.binary)
     }
 
     pub fn is_empty(&self) -> bool {
         match &self.kind {
-            Kind::Scalar(scalar) => scalar.text.is_empty() || scalar.is_null(),
-            Kind::List(items) => items.is_empty(),
-            Kind::Map(members) => members.is_empty(),
+            NodeKind::Scalar(scalar) => scalar.text.is_empty() || scalar.is_null(),
+            NodeKind::List(items) => items.is_empty(),
+            NodeKind::Map(members) => members.is_empty(),
         }
     }
 
     fn is_null(&self) -> bool {
-        matches!(&self.kind, Kind::Scalar(scalar) if scalar.is_null())
+        matches!(&self.kind, NodeKind::Scalar(scalar) if scalar.is_null())
     }
 
     pub fn base64(bytes: &[u8]) -> Self {
@@ -211,7 +211,7 @@ impl Node {
 }
 
 /// Decodes base64, which may contain white space.
-pub fn unpacked(text: &str) -> Result<Vec<u8>, Problem> {
+pub fn decode_base64(text: &str) -> Result<Vec<u8>, Problem> {
     let packed: Vec<u8> = text
         .bytes()
         .filter(|byte| !byte.is_ascii_whitespace())
@@ -244,7 +244,7 @@ impl Members {
 
 fn scalar(text: String, plain: bool, binary: bool) -> Node {
     Node {
-        kind: Kind::Scalar(Scalar {
+        kind: NodeKind::Scalar(Scalar {
             text,
             plain,
             binary,
@@ -256,7 +256,7 @@ fn scalar(text: String, plain: bool, binary: bool) -> Node {
 impl From<Members> for Node {
     fn from(members: Members) -> Self {
         Self {
-            kind: Kind::Map(members.0),
+            kind: NodeKind::Map(members.0),
             ..Self::default()
         }
     }
@@ -265,7 +265,7 @@ impl From<Members> for Node {
 impl<T: Into<Self>> From<Vec<T>> for Node {
     fn from(items: Vec<T>) -> Self {
         Self {
-            kind: Kind::List(items.into_iter().map(Into::into).collect()),
+            kind: NodeKind::List(items.into_iter().map(Into::into).collect()),
             ..Self::default()
         }
     }
@@ -322,12 +322,8 @@ impl From<&[u8]> for Node {
 }
 
 /// Parses one document whose first line has this number; `None` if it is empty. Fails, with the
-/// line, in these cases:
-///
-/// - The text is not valid YAML.
-/// - A key is duplicate or not a scalar.
-/// - It uses aliases, which nobody writes and which may expand without bounds.
-/// - It is too deep or too large.
+/// line, if the text is not valid YAML, is too deep or too large, or has a key that is duplicate or
+/// not a scalar. Aliases are refused too: no writer uses them, and they may expand without bounds.
 pub fn parse(text: &str, first_line: u64) -> Result<Option<Node>, Problem> {
     let mut reader = Reader {
         events: Parser::new_from_str(text),
@@ -387,7 +383,7 @@ impl<'a> Reader<'a> {
                     .as_ref()
                     .and_then(|tag| tag.suffix_in_namespace("tag:yaml.org,2002:"));
                 let binary = name.is_some_and(|name| name == "binary");
-                Kind::Scalar(Scalar {
+                NodeKind::Scalar(Scalar {
                     text: text.into_owned(),
                     plain,
                     binary,
@@ -398,12 +394,12 @@ impl<'a> Reader<'a> {
                 while let Some(item) = self.value(depth + 1)? {
                     items.push(item);
                 }
-                Kind::List(items)
+                NodeKind::List(items)
             }
             Event::MappingStart(..) => {
                 let (mut members, mut keys) = (Vec::new(), HashSet::new());
                 while let Some(Node { line, kind, .. }) = self.value(depth + 1)? {
-                    let Kind::Scalar(Scalar { text: key, .. }) = kind else {
+                    let NodeKind::Scalar(Scalar { text: key, .. }) = kind else {
                         return Err(Problem::new(line, "a key that is no text".to_owned()));
                     };
                     // Duplicate keys would lose a value.
@@ -412,7 +408,7 @@ impl<'a> Reader<'a> {
                     }
                     members.push((key, self.value(depth + 1)?.unwrap_or_default()));
                 }
-                Kind::Map(members)
+                NodeKind::Map(members)
             }
             Event::Alias(_) | Event::UnresolvedAlias(_) => {
                 return Err(Problem::new(

@@ -1,13 +1,13 @@
 //! Noise in documents of calls.
 
-use super::node::{Kind, Members, Node, parse};
+use super::node::{Members, Node, NodeKind, parse};
 use super::{Problem, emit};
 use crate::record::matching::DeclaredNoise;
 
 impl DeclaredNoise {
     /// Reads a mapping, or a list of regular expressions from an older file.
     pub(super) fn read(node: &Node) -> Result<Self, Problem> {
-        if matches!(node.kind, Kind::List(_)) {
+        if matches!(node.kind, NodeKind::List(_)) {
             return Ok(Self {
                 values: node.texts()?,
                 ..Self::default()
@@ -46,7 +46,7 @@ impl From<&DeclaredNoise> for Node {
 
 /// Returns the text of a document with its noise replaced. Fails if its keys do not begin lines, as
 /// in a flow mapping.
-pub(super) fn put(text: &str, line: u64, noise: &DeclaredNoise) -> Result<String, Problem> {
+pub(super) fn replace(text: &str, line: u64, noise: &DeclaredNoise) -> Result<String, Problem> {
     let mut block = String::new();
     emit::mapping(&mut block, &Members::from_iter([("noise", noise)]).0, 0);
     let mut out = String::with_capacity(text.len() + block.len());

@@ -1,7 +1,8 @@
 //! Protoscope, the text format of gRPC messages in files
 //! (<https://github.com/protocolbuffers/protoscope/blob/main/language.txt>). Only the subset for
-//! messages without a schema is supported: numbers, `3:` tags, texts, `{...}` with a length,
-//! `!{...}` groups, `i32` and `i64` numbers, numbers with a point, hexadecimal in backticks.
+//! messages without a schema is supported. It has `3:` tags, texts, `{...}` with a length, `!{...}`
+//! groups and hexadecimal in backticks. Numbers are plain, with the suffix `i32` or `i64`, or with
+//! a point.
 
 use std::fmt::Write as _;
 

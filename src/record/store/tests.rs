@@ -28,15 +28,15 @@ const GOLDEN: [(&str, &str); 8] = [
     ("kafka", include_str!("../../../testdata/calls/kafka.yaml")),
 ];
 
-fn nowhere(_: &BodyRef) -> Result<Vec<u8>, String> {
+fn no_body(_: &BodyRef) -> Result<Vec<u8>, String> {
     Err("it is lost".to_owned())
 }
 
-fn found(reference: &BodyRef) -> Result<Vec<u8>, String> {
+fn known_body(reference: &BodyRef) -> Result<Vec<u8>, String> {
     if reference.path == "bodies/mock-0.bin" {
         Ok(b"body".to_vec())
     } else {
-        nowhere(reference)
+        no_body(reference)
     }
 }
 
@@ -51,7 +51,7 @@ fn golden(name: &str, count: usize) -> String {
 
 /// Returns a call of a file, with any separate body.
 fn call(name: &str, index: usize) -> Recording {
-    read(name, golden(name, index + 1).as_bytes(), &found)
+    read(name, golden(name, index + 1).as_bytes(), &known_body)
         .unwrap()
         .recordings
         .remove(index)
@@ -59,7 +59,7 @@ fn call(name: &str, index: usize) -> Recording {
 
 /// Returns the error for a text that is not a file of calls.
 fn refused(text: &str) -> String {
-    read("f", text.as_bytes(), &nowhere)
+    read("f", text.as_bytes(), &no_body)
         .unwrap_err()
         .to_string()
 }
@@ -93,7 +93,7 @@ fn keploy_files_convert_without_loss() {
         .iter()
         .filter(|(name, _)| *name != "http_body_elsewhere")
     {
-        let calls = read(name, golden(name, 9).as_bytes(), &nowhere).unwrap();
+        let calls = read(name, golden(name, 9).as_bytes(), &no_body).unwrap();
         assert_eq!(
             (calls.torn, calls.head, calls.recordings.is_empty()),
             (None, Head::default(), false),
@@ -106,7 +106,7 @@ fn keploy_files_convert_without_loss() {
             &mut BodyFiles::default(),
         )
         .unwrap();
-        let again = read(name, &written, &nowhere).unwrap();
+        let again = read(name, &written, &no_body).unwrap();
         assert_eq!(
             again.recordings,
             calls.recordings,
@@ -204,12 +204,12 @@ fn separate_body_errors_name_field() {
         panic!()
     };
     assert_eq!(http.request.body, b"body");
-    let told = |text: &str, bodies: Bodies<'_>| {
+    let told = |text: &str, bodies: BodyLoader<'_>| {
         read("f", text.as_bytes(), bodies).unwrap_err().to_string()
     };
     let place = "f:12: `spec.req.body_ref`: the body in `bodies/mock-0.bin`";
     assert_eq!(
-        told(&one, &nowhere),
+        told(&one, &no_body),
         format!("{place} cannot be read: it is lost")
     );
     assert_eq!(
@@ -217,12 +217,15 @@ fn separate_body_errors_name_field() {
         format!("{place} has 3 bytes, and had 4")
     );
     assert_eq!(
-        told(&one.replace("path: bodies/mock-0.bin", "path: ''"), &found),
+        told(
+            &one.replace("path: bodies/mock-0.bin", "path: ''"),
+            &known_body
+        ),
         "f:12: `spec.req.body_ref.path`: expected the path of a body of 4 bytes, got ``"
     );
     // A complete document without its body does not count as truncated.
     assert_eq!(
-        told(&golden("http_body_elsewhere", 2), &found),
+        told(&golden("http_body_elsewhere", 2), &known_body),
         "f:33: `spec.resp.body_skipped`: the body was too large and was not recorded"
     );
 }
@@ -304,7 +307,7 @@ fn keploy_database_calls_are_refused_with_hint() {
         let text = format!(
             "version: {VERSION}\nkind: {kind}\nname: mock-0\nspec:\n    metadata: {{type: mocks}}\n"
         );
-        let error = read("f", text.as_bytes(), &nowhere).unwrap_err();
+        let error = read("f", text.as_bytes(), &no_body).unwrap_err();
         let told = format!(
             "f:5: `spec`: a call of kind `{kind}` as Keploy writes it cannot be answered again; HTTP, gRPC and Redis can"
         );
@@ -337,7 +340,7 @@ fn other_format_versions_are_refused_with_hint() {
         let error = read(
             "f",
             ours.replacen("# replay: 3\n", format, 1).as_bytes(),
-            &nowhere,
+            &no_body,
         )
         .unwrap_err();
         let hint = "record it again with `replay calls record -- COMMAND`";
@@ -512,7 +515,7 @@ fn our_file() -> Vec<u8> {
 
 #[test]
 fn recordings_round_trip() {
-    let calls = read("mocks.yaml", &our_file(), &nowhere).unwrap();
+    let calls = read("mocks.yaml", &our_file(), &no_body).unwrap();
     assert_eq!((calls.torn, calls.recordings), (None, ours()));
 }
 
@@ -613,7 +616,7 @@ fn truncated_file_is_detected_at_any_length() {
     let all: Vec<Recording> = ours().into_iter().skip(3).step_by(2).take(4).collect();
     let whole = write("f", &Head::default(), &all, &mut BodyFiles::default()).unwrap();
     for end in 0..whole.len() {
-        match read("f", &whole[..end], &nowhere) {
+        match read("f", &whole[..end], &no_body) {
             Ok(calls) => {
                 let count = calls.recordings.len();
                 assert_eq!(calls.recordings, all[..count], "cut at {end}");
@@ -677,13 +680,13 @@ fn broken_document_error_names_line_and_field() {
     }
     let bytes = [good.as_bytes(), b"# \xff\n"].concat();
     assert_eq!(
-        read("f", &bytes, &nowhere).unwrap_err().to_string(),
+        read("f", &bytes, &no_body).unwrap_err().to_string(),
         "f:8: bytes that are not UTF-8, which YAML is written in"
     );
 
     let broken = good.replace("DNS", "[");
     let middle = format!("{good}---\n{broken}---\n{good}");
-    let error = read("f", middle.as_bytes(), &nowhere).unwrap_err();
+    let error = read("f", middle.as_bytes(), &no_body).unwrap_err();
     let FileError::Broken { problem, whole, .. } = &error else {
         panic!("{error}")
     };
@@ -696,7 +699,7 @@ fn broken_document_error_names_line_and_field() {
         )
     );
 
-    let last = read("f", format!("{good}---\n{broken}").as_bytes(), &nowhere).unwrap();
+    let last = read("f", format!("{good}---\n{broken}").as_bytes(), &no_body).unwrap();
     assert_eq!(
         (
             last.recordings.len(),
@@ -707,7 +710,7 @@ fn broken_document_error_names_line_and_field() {
     );
     let empty = write("f", &Head::default(), &[], &mut BodyFiles::default()).unwrap();
     for nothing in [&b""[..], b"# Generated by Keploy (1)\n", &empty] {
-        assert_eq!(read("f", nothing, &nowhere).unwrap(), Calls::default());
+        assert_eq!(read("f", nothing, &no_body).unwrap(), CallsFile::default());
     }
 }
 
@@ -716,7 +719,7 @@ fn file_header_holds_redactions_and_noise() {
     let text =
         "redact:\n    - ACME-4711\n    - '/ref-[0-9]+/'\nnoise:\n    value:\n        - '^x'\n---\n";
     let file = format!("# Generated by another\n{text}{}", golden("redis", 1));
-    let calls = read("f", file.as_bytes(), &nowhere).unwrap();
+    let calls = read("f", file.as_bytes(), &no_body).unwrap();
     let texts = |list: &[&str]| list.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
     let head = Head {
         command: Some(CommandMark::of("true")),
@@ -739,7 +742,7 @@ fn file_header_holds_redactions_and_noise() {
         "{}",
         written.escape_ascii()
     );
-    let again = read("f", &written, &nowhere).unwrap();
+    let again = read("f", &written, &no_body).unwrap();
     assert_eq!((again.head, again.recordings), (head, calls.recordings));
 
     let unknown = text.replace("redact:", "redacted:");
@@ -804,7 +807,7 @@ fn with_noise_changes_only_noise_lines() {
 #[test]
 fn read_refuses_file_above_size_limit() {
     let bytes = vec![b'\n'; usize::try_from(MAX_CALLS_FILE_BYTES).unwrap() + 1];
-    let error = read("f", &bytes, &nowhere).unwrap_err();
+    let error = read("f", &bytes, &no_body).unwrap_err();
     assert_eq!(
         error.to_string(),
         "f: 268435457 bytes; a file of calls may have at most 268435456"

@@ -5,12 +5,10 @@
 //! recordings that answered.
 //!
 //! The state is the last statement of each shape (its text without values) that was not a plain
-//! read.
-//!
-//! - Statements that set session state last: `SET`, `CALL`, `DO`, `EXECUTE`, and a `SELECT` with
-//!   values but without a table.
-//! - All others count until the end of their transaction; after that every connection sees them.
-//! - `set_config('name', value, is_local)` counts as the equivalent `SET`.
+//! read. Statements that set session state last: `SET`, `CALL`, `DO`, `EXECUTE`, and a `SELECT`
+//! with values but without a table. All others count until the end of their transaction; after that
+//! every connection sees them. The function `set_config('name', value, is_local)` counts as the
+//! equivalent `SET`.
 //!
 //! The user and the database in use are the context of the connection: they are part of the key of
 //! each call.
@@ -27,33 +25,33 @@ use statement::{Effect, digest, effects, set};
 pub(in crate::record) use statement::{repeats, shapes, writes};
 
 use crate::record::call::{Content, Exchange, Protocol, Side, Target, Wire};
-use crate::record::protocol::script::Who;
+use crate::record::protocol::script::Identity;
 use crate::record::protocol::{mysql, postgres, redis};
 
 /// Shapes of statements, each with a digest of its last values.
-pub(in crate::record) type Done = BTreeMap<String, u64>;
+pub(in crate::record) type EffectDigests = BTreeMap<String, u64>;
 
 #[derive(Clone, Debug, Default)]
 pub(in crate::record) struct History {
     chosen: BTreeMap<&'static str, Vec<u8>>,
     /// Settings from the login.
-    start: Done,
+    start: EffectDigests,
     /// Effects outside transactions, then in the open transaction, then after each of its
     /// savepoints.
     frames: Vec<Frame>,
     /// `true` in an implicit transaction: the messages up to `Sync`.
     is_implicit: bool,
     /// State before the next call.
-    pub(in crate::record) before: Before,
+    pub(in crate::record) before: ConnectionState,
 }
 
 /// State of a connection before a call.
 #[derive(Clone, Debug, Default)]
-pub(in crate::record) struct Before {
+pub(in crate::record) struct ConnectionState {
     /// Context of the connection as bytes; empty if unknown.
     pub(in crate::record) context: Arc<Vec<u8>>,
     /// Effects that are in force.
-    pub(in crate::record) done: Arc<Done>,
+    pub(in crate::record) done: Arc<EffectDigests>,
     /// Number of the recorded transaction that the call belongs to, or that has answered in its
     /// transaction; from 1, 0 if none.
     pub(in crate::record) transaction: u64,
@@ -65,11 +63,11 @@ struct Frame {
     /// Lasting effects; `None` for a reset one.
     lasting: BTreeMap<String, Option<u64>>,
     /// Effects until the end of the transaction.
-    local: Done,
+    local: EffectDigests,
 }
 
 impl History {
-    pub(in crate::record) fn open(&mut self, who: &Who) {
+    pub(in crate::record) fn open(&mut self, who: &Identity) {
         let setting = |(name, value): &(String, Vec<u8>)| {
             (set(name), digest([Some(value.as_slice())].into_iter()))
         };
@@ -77,13 +75,13 @@ impl History {
             start: who.settings.iter().map(setting).collect(),
             ..Self::default()
         };
-        self.enter("user", &who.user);
-        self.enter("database", &who.database);
-        self.settle();
+        self.set_context("user", &who.user);
+        self.set_context("database", &who.database);
+        self.update_effects();
     }
 
     /// Sets a part of the context.
-    fn enter(&mut self, name: &'static str, value: &[u8]) {
+    fn set_context(&mut self, name: &'static str, value: &[u8]) {
         match value {
             b"" => drop(self.chosen.remove(name)),
             _ => drop(self.chosen.insert(name, value.to_vec())),
@@ -114,20 +112,20 @@ impl History {
     }
 
     /// Applies a call that was answered as recorded.
-    pub(in crate::record) fn follow(&mut self, call: &Exchange) {
+    pub(in crate::record) fn apply_answered(&mut self, call: &Exchange) {
         let Content::Wire(protocol, wire) = &call.content else {
             return;
         };
         match protocol {
-            Protocol::Postgres => self.follow_postgres(wire),
-            Protocol::MySql => self.follow_mysql(wire),
+            Protocol::Postgres => self.apply_postgres(wire),
+            Protocol::MySql => self.apply_mysql(wire),
             Protocol::Redis => self.choose(wire),
             _ => {}
         }
     }
 
     /// Applies a missed call: its effects lead to a state that no recording has.
-    pub(in crate::record) fn stray(&mut self, call: &Exchange) {
+    pub(in crate::record) fn apply_missed(&mut self, call: &Exchange) {
         let Content::Wire(protocol, wire) = &call.content else {
             return;
         };
@@ -135,22 +133,22 @@ impl History {
             return self.choose(wire);
         }
         if let Some(database) = mysql::selected_by(*protocol, wire) {
-            self.enter("database", &database);
+            self.set_context("database", &database);
         }
         self.carry_out(effects(*protocol, wire));
     }
 
     fn choose(&mut self, wire: &Wire) {
-        let chosen = redis::chosen(wire);
+        let chosen = redis::selected_state(wire);
         if chosen.resets {
             *self = Self::default();
         }
         for (name, value) in chosen.context {
-            self.enter(name, &value);
+            self.set_context(name, &value);
         }
     }
 
-    fn follow_postgres(&mut self, wire: &Wire) {
+    fn apply_postgres(&mut self, wire: &Wire) {
         if let Some(startup) = postgres::startup_of(wire) {
             self.open(&postgres::who(startup));
             return;
@@ -188,7 +186,7 @@ impl History {
         }
     }
 
-    fn follow_mysql(&mut self, wire: &Wire) {
+    fn apply_mysql(&mut self, wire: &Wire) {
         if let Some(login) = mysql::login_of(wire) {
             self.open(&login.who);
             return;
@@ -198,10 +196,10 @@ impl History {
         };
         if mysql::resets(wire) {
             self.frames = Vec::new();
-            return self.settle();
+            return self.update_effects();
         }
         if let Some(database) = mysql::selected_by(Protocol::MySql, wire) {
-            self.enter("database", &database);
+            self.set_context("database", &database);
         }
         // The server reports the transaction status, since statements may begin or end one
         // implicitly.
@@ -221,7 +219,7 @@ impl History {
         for effect in effects {
             self.apply(effect);
         }
-        self.settle();
+        self.update_effects();
     }
 
     fn apply(&mut self, effect: Effect) {
@@ -309,7 +307,7 @@ impl History {
         }
     }
 
-    fn settle(&mut self) {
+    fn update_effects(&mut self) {
         let mut done = self.start.clone();
         for frame in &self.frames {
             for (shape, values) in &frame.lasting {
@@ -333,19 +331,21 @@ impl History {
 
 /// Returns the state before each of these calls, in order. It is empty for calls without a known
 /// connection.
-pub(in crate::record) fn befores<'a>(calls: impl Iterator<Item = &'a Exchange>) -> Vec<Before> {
+pub(in crate::record) fn connection_states<'a>(
+    calls: impl Iterator<Item = &'a Exchange>,
+) -> Vec<ConnectionState> {
     let mut now: HashMap<(&Target, u64), (History, u64)> = HashMap::new();
     let mut transactions = 0;
     let before = calls.map(|call| {
         if call.connection == 0 {
-            return Before::default();
+            return ConnectionState::default();
         }
         let (history, transaction) = now.entry((&call.target, call.connection)).or_default();
-        let before = Before {
+        let before = ConnectionState {
             transaction: *transaction,
             ..history.before.clone()
         };
-        history.follow(call);
+        history.apply_answered(call);
         if !history.is_inside() {
             *transaction = 0;
         } else if *transaction == 0 {

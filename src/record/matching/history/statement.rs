@@ -220,11 +220,13 @@ impl Statement<'_> {
             ("set" | "reset", _) => self.set(1).into_iter().collect(),
             ("use", _) => Vec::new(),
             _ if self.is_plain_read() => Vec::new(),
-            _ => self.configured().unwrap_or_else(|| vec![self.done()]),
+            _ => self
+                .set_config_effects()
+                .unwrap_or_else(|| vec![self.as_effect()]),
         }
     }
 
-    fn done(&self) -> Effect {
+    fn as_effect(&self) -> Effect {
         let is_temporary = self.word(0) == "create"
             && (1..4).any(|at| matches!(self.word(at), "temp" | "temporary"));
         let lasts = LASTS.contains(&self.word(0)) && !self.writes() || is_temporary;
@@ -297,7 +299,7 @@ impl Statement<'_> {
     }
 
     /// Parses `SELECT set_config('name', value, is_local), ...` without other columns.
-    fn configured(&self) -> Option<Vec<Effect>> {
+    fn set_config_effects(&self) -> Option<Vec<Effect>> {
         let (Token::Word(select), mut rest) = self.0.split_first()? else {
             return None;
         };

@@ -54,7 +54,7 @@ fn query(text: &str, fails: bool) -> Exchange {
 fn after(statements: &[&str]) -> Vec<String> {
     let mut history = History::default();
     for text in statements {
-        history.follow(&query(text.trim_end_matches('!'), text.ends_with('!')));
+        history.apply_answered(&query(text.trim_end_matches('!'), text.ends_with('!')));
     }
     history.before.done.keys().cloned().collect()
 }

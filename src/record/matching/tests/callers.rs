@@ -14,12 +14,12 @@ fn session_headers_select_answer() {
         "X-Cookie-Token",
     ] {
         let of = |who: &str| me(&[(name, who)], who);
-        let book = kept(vec![of("alice"), of("bob")]);
+        let book = redacted_book(vec![of("alice"), of("bob")]);
         assert_eq!(ask(&book, &of("bob")), Ok("bob".to_owned()), "{name}");
         assert!(book.find(&of("mallory")).is_err(), "{name}");
         assert_eq!(ask(&book, &of("alice")), Ok("alice".to_owned()), "{name}");
         assert_eq!(
-            ask(&kept(vec![of("alice")]), &of("mallory")),
+            ask(&redacted_book(vec![of("alice")]), &of("mallory")),
             Ok("alice".to_owned()),
             "{name}"
         );
@@ -63,7 +63,7 @@ fn signing_identity_selects_answer() {
     ];
     for (index, way) in ways.into_iter().enumerate() {
         let of = |who: &str, n| me(&[("Authorization", &way(who, n))], who);
-        let book = kept(vec![of("alice", 1), of("bob", 2), of("alice", 3)]);
+        let book = redacted_book(vec![of("alice", 1), of("bob", 2), of("alice", 3)]);
         assert_eq!(ask(&book, &of("bob", 4)), Ok("bob".to_owned()), "{index}");
         assert!(book.find(&of("mallory", 5)).is_err(), "{index}");
         assert_eq!(
@@ -77,14 +77,17 @@ fn signing_identity_selects_answer() {
             "{index}"
         );
         assert_eq!(
-            ask(&kept(vec![of("alice", 1)]), &of("mallory", 2)),
+            ask(&redacted_book(vec![of("alice", 1)]), &of("mallory", 2)),
             Ok("alice".to_owned()),
             "{index}"
         );
     }
     let token = |who: &str| me(&[("Authorization", &format!("OAuth {who}"))], who);
     assert_eq!(
-        ask(&kept(vec![token("alice"), token("bob")]), &token("bob")),
+        ask(
+            &redacted_book(vec![token("alice"), token("bob")]),
+            &token("bob")
+        ),
         Ok("bob".to_owned())
     );
 }
@@ -133,7 +136,7 @@ fn known_cookies_select_answer() {
     assert!(book.find(&of("0123456789abcdef-carol")).is_err());
     // A single value does not select.
     assert_eq!(
-        ask(&kept(vec![of(alice), of(alice)]), &of("x")),
+        ask(&redacted_book(vec![of(alice), of(alice)]), &of("x")),
         Ok("alice".to_owned())
     );
 }
@@ -150,7 +153,7 @@ fn unrecorded_cookie_value_is_missed() {
         ),
     ] {
         let of = |value: &str| me(&[("Cookie", &format!("x=1; {name}={value}"))], &value[..3]);
-        let book = kept(vec![of(one), of(other)]);
+        let book = redacted_book(vec![of(one), of(other)]);
         let told = |asked: &Exchange| book.find(asked).unwrap_err().closest.unwrap().differences;
         let differs = |asked: &Exchange| told(asked).remove(0);
         assert!(
@@ -173,7 +176,7 @@ fn unrecorded_cookie_value_is_missed() {
             &format!("{sid} {cart}"),
         )
     };
-    let book = kept(vec![of("alice", "one"), of("bobby", "two")]);
+    let book = redacted_book(vec![of("alice", "one"), of("bobby", "two")]);
     assert!(book.find(&of("bobby", "one")).is_err());
     assert_eq!(ask(&book, &of("bobby", "two")), Ok("bobby two".to_owned()));
 }
@@ -189,7 +192,7 @@ fn selecting_headers_must_match_single_recording() {
         "Accept",
     ] {
         let of = |value: &str| me(&[(name, value)], value);
-        let book = kept(vec![of("/a")]);
+        let book = redacted_book(vec![of("/a")]);
         assert!(book.find(&of("/b")).is_err(), "{name}");
         assert!(book.find(&me(&[], "")).is_err(), "{name}");
         assert_eq!(ask(&book, &of("/a")), Ok("/a".to_owned()), "{name}");
@@ -209,7 +212,7 @@ fn several_tenant_header_values_select_answer() {
         "Prefer",
     ] {
         let of = |value: &str| me(&[(name, value), ("User-Agent", "x")], value);
-        let book = kept(vec![of("a"), of("b")]);
+        let book = redacted_book(vec![of("a"), of("b")]);
         assert_eq!(ask(&book, &of("b")), Ok("b".to_owned()), "{name}");
         assert!(book.find(&of("c")).is_err(), "{name}");
         assert!(book.find(&answered(get("/me"), "")).is_err(), "{name}");
@@ -262,7 +265,7 @@ fn json_secrets_match_in_any_key_order() {
     for (index, body) in bodies.into_iter().enumerate() {
         let of = |a, b| answered(post(&body(a, b)[0]), a);
         let turned = |a, b| post(&body(a, b)[1]);
-        let book = kept(vec![of("one", "two"), of("two", "one")]);
+        let book = redacted_book(vec![of("one", "two"), of("two", "one")]);
         assert_eq!(
             ask(&book, &turned("two", "one")),
             Ok("two".to_owned()),
@@ -276,7 +279,7 @@ fn json_secrets_match_in_any_key_order() {
         );
     }
     let query = |path: &str, answer| answered(get(path), answer);
-    let book = kept(vec![
+    let book = redacted_book(vec![
         query("/?a=x://u:one@h&b=x://u:two@h", "1"),
         query("/?a=x://u:two@h&b=x://u:one@h", "2"),
     ]);

@@ -124,7 +124,7 @@ pub(super) fn me(fields: &[(&str, &str)], answer: &str) -> Exchange {
 }
 
 /// Returns a book of these calls as they are stored.
-pub(super) fn kept(mut calls: Vec<Exchange>) -> Book {
+pub(super) fn redacted_book(mut calls: Vec<Exchange>) -> Book {
     Secrets::default().calls(&mut calls);
     Book::new(calls, Noise::default())
 }

@@ -3,7 +3,7 @@
 use pretty_assertions::assert_eq;
 
 use super::*;
-use crate::record::matching::learned_noise::Change;
+use crate::record::matching::learned_noise::FieldChange;
 
 fn answers(book: &Book, asked: &[Exchange]) -> Vec<Option<String>> {
     asked.iter().map(|asked| ask(book, asked).ok()).collect()
@@ -28,7 +28,7 @@ fn header_with_several_recorded_values_selects_answer() {
     ] {
         let of = |value: &str| me(&[(name, value)], value);
         let none = || me(&[], "none");
-        let book = kept(vec![of("a"), of("b"), none(), of("b")]);
+        let book = redacted_book(vec![of("a"), of("b"), none(), of("b")]);
         let asked = [of("b"), none(), of("c"), of("b"), of("a"), none()];
         assert_eq!(
             answers(&book, &asked),
@@ -38,13 +38,16 @@ fn header_with_several_recorded_values_selects_answer() {
         // Fields do not select between equal answers.
         let same = |value: &str| me(&[(name, value)], "same");
         assert_eq!(
-            answers(&kept(vec![same("a"), same("b")]), &[same("c"), none()]),
+            answers(
+                &redacted_book(vec![same("a"), same("b")]),
+                &[same("c"), none()]
+            ),
             some(&["same", "same"]),
             "{name}"
         );
         // A single value does not matter.
         assert_eq!(
-            answers(&kept(vec![of("a"), of("a")]), &[of("b"), none()]),
+            answers(&redacted_book(vec![of("a"), of("a")]), &[of("b"), none()]),
             some(&["a", "a"]),
             "{name}"
         );
@@ -54,7 +57,9 @@ fn header_with_several_recorded_values_selects_answer() {
 #[test]
 fn miss_reports_header_of_unrecorded_value() {
     let of = |value: &str| me(&[("X-Feature", value)], value);
-    let miss = kept(vec![of("a"), of("b")]).find(&of("c")).unwrap_err();
+    let miss = redacted_book(vec![of("a"), of("b")])
+        .find(&of("c"))
+        .unwrap_err();
     let hint = "only values differ: record again if the program was changed; if they change from run to run, add `noise: {req: [header.x-feature]}` below `name: mock-1`, \
                 learn it with `replay calls noise SET OTHER --write`, or fix the clock, seed or id that makes them";
     let told = |line: &str| vec![line.to_owned(), hint.to_owned()];
@@ -62,7 +67,9 @@ fn miss_reports_header_of_unrecorded_value() {
         miss.closest.unwrap().differences,
         told("header.x-feature: recorded `a`, asked `c`")
     );
-    let miss = kept(vec![of("a"), of("b")]).find(&me(&[], "")).unwrap_err();
+    let miss = redacted_book(vec![of("a"), of("b")])
+        .find(&me(&[], ""))
+        .unwrap_err();
     assert_eq!(
         miss.closest.unwrap().differences,
         told("header.x-feature: recorded `a`, not asked")
@@ -74,7 +81,7 @@ fn generated_header_values_pair_with_recorded_ones() {
     let uuid = |n: u32| format!("550e8400-e29b-41d4-a716-44665544000{n}");
     for name in ["X-Request-Id", "X-User-Id", "Idempotency-Key"] {
         let of = |n: u32| me(&[(name, &uuid(n))], &n.to_string());
-        let book = kept(vec![of(1), of(2), of(3)]);
+        let book = redacted_book(vec![of(1), of(2), of(3)]);
         assert_eq!(
             answers(&book, &[of(7), of(3), of(8), of(9), of(7)]),
             some(&["1", "3", "2", "", "1"]),
@@ -82,7 +89,10 @@ fn generated_header_values_pair_with_recorded_ones() {
         );
         // Repeated values are repeated in a replay.
         assert_eq!(
-            answers(&kept(vec![of(1), of(2), of(1)]), &[of(7), of(8), of(7)]),
+            answers(
+                &redacted_book(vec![of(1), of(2), of(1)]),
+                &[of(7), of(8), of(7)]
+            ),
             some(&["1", "2", "1"]),
             "{name}"
         );
@@ -109,7 +119,7 @@ fn generated_header_values_pair_with_recorded_ones() {
     // Transport headers are not compared.
     let of = |n: &str| me(&[("traceparent", n), ("grpc-timeout", n), ("date", n)], n);
     assert_eq!(
-        answers(&kept(vec![of("1"), of("2")]), &[of("3"), of("4")]),
+        answers(&redacted_book(vec![of("1"), of("2")]), &[of("3"), of("4")]),
         some(&["1", "2"])
     );
 }
@@ -122,7 +132,7 @@ fn accept_header_does_not_hide_selecting_header() {
             &format!("{role} {form}"),
         )
     };
-    let book = kept(vec![of("admin", "text/csv"), of("user", "text/html")]);
+    let book = redacted_book(vec![of("admin", "text/csv"), of("user", "text/html")]);
     assert_eq!(
         answers(&book, &[of("admin", "text/html"), of("user", "text/html")]),
         some(&["", "user text/html"])
@@ -152,16 +162,16 @@ fn missing_cookie_or_credential_selects_answer() {
     let (one, other) = ("0123456789abcdef-alice", "0123456789abcdef-bobby");
     let asked = [none(), cookie(other), none()];
     assert_eq!(
-        answers(&kept(vec![cookie(one), none()]), &asked),
+        answers(&redacted_book(vec![cookie(one), none()]), &asked),
         some(&["without", "with", "without"])
     );
     // The only recording answers every caller.
     assert_eq!(
-        answers(&kept(vec![cookie(one)]), &[none()]),
+        answers(&redacted_book(vec![cookie(one)]), &[none()]),
         some(&["with"])
     );
     let theme = |value: &str| me(&[("Cookie", &format!("theme={value}"))], value);
-    let book = kept(vec![theme("dark"), theme("light"), none()]);
+    let book = redacted_book(vec![theme("dark"), theme("light"), none()]);
     assert_eq!(
         answers(&book, &[theme("light"), theme("blue"), none()]),
         some(&["light", "", "without"])
@@ -173,7 +183,7 @@ fn missing_cookie_or_credential_selects_answer() {
         )
     };
     let bare = || me(&[("Authorization", "Bearer same")], "bare");
-    let book = kept(vec![key("one"), bare()]);
+    let book = redacted_book(vec![key("one"), bare()]);
     assert_eq!(
         answers(&book, &[bare(), key("two"), key("one")]),
         some(&["bare", "with a key", "with a key"])
@@ -183,7 +193,7 @@ fn missing_cookie_or_credential_selects_answer() {
 #[test]
 fn report_counts_calls_with_other_credential() {
     let of = |who: &str| me(&[("Authorization", &format!("Bearer {who}"))], who);
-    let book = kept(vec![of("alice"), of("alice"), of("alice")]);
+    let book = redacted_book(vec![of("alice"), of("alice"), of("alice")]);
     assert_eq!(
         answers(&book, &[of("alice"), of("eve"), of("eve")]),
         some(&["alice", "alice", "alice"])
@@ -214,7 +224,7 @@ fn selecting_headers_changing_per_run_become_noise() {
     };
     let run = |run: u32| vec![call(run, 0), call(run, 1)];
     let (noise, lessons) = learn(&run(0), &run(1));
-    let change = |field: &str, values: (&str, &str)| Change {
+    let change = |field: &str, values: (&str, &str)| FieldChange {
         field: field.to_owned(),
         values: (values.0.to_owned(), values.1.to_owned()),
     };

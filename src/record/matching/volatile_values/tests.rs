@@ -4,7 +4,7 @@ use super::*;
 
 /// Returns a text with each generated value as its shape between marks, on 23 November 2026.
 fn blanked(text: &str) -> String {
-    let mut blank = Blank::new(
+    let mut blank = ValueBlanker::new(
         SystemTime::UNIX_EPOCH + Duration::from_mins(29_924_500),
         false,
     );
@@ -55,16 +55,17 @@ fn generated_values_are_recognized_by_shape() {
 #[test]
 fn generated_value_stays_paired_with_first_match() {
     let value = |text: &str| {
-        vec![Volatile {
+        vec![VolatileValue {
             text: text.to_owned(),
-            kind: Kind::Id,
+            kind: ValueKind::Id,
         }]
     };
-    let mut pairs = Pairs::default();
+    let mut pairs = ValuePairs::default();
     pairs.know(&value("a"), 0);
     pairs.know(&[value("a"), value("b")].concat(), 1);
-    let fit =
-        |pairs: &Pairs, index, one, other| pairs.fit(index, |_| false, &value(one), &value(other));
+    let fit = |pairs: &ValuePairs, index, one, other| {
+        pairs.fit(index, |_| false, &value(one), &value(other))
+    };
     assert!(fit(&pairs, 0, "a", "x"));
     assert!(!fit(&pairs, 1, "a", "x"), "it was not new there");
     assert!(!fit(&pairs, 0, "a", "b"), "that is another recording's");
@@ -73,7 +74,7 @@ fn generated_value_stays_paired_with_first_match() {
         .map(|(one, other)| fit(&pairs, 1, one, other));
     assert_eq!(fits, [true, false, false, true]);
     assert_eq!(
-        pairs.told(),
+        pairs.differences(),
         [("mock-1".to_owned(), "recorded `a`, asked `x`".to_owned())].into()
     );
 }

@@ -105,7 +105,7 @@ pub(in crate::record) fn document(elements: &[Element<'_>]) -> Vec<u8> {
 }
 
 /// Rebuilds a document with new values from `each`; elements without a new value are dropped.
-pub(super) fn rewritten<'a>(
+pub(super) fn rewrite<'a>(
     document: &'a [u8],
     each: impl Fn(usize, &Element<'a>) -> Result<Option<Cow<'a, [u8]>>, Fault>,
 ) -> Result<Vec<u8>, Fault> {

@@ -56,7 +56,7 @@ pub(super) fn flags(message: &[u8]) -> u32 {
 }
 
 /// Returns true if no reply is expected, or if another reply to the same request follows.
-pub(super) fn goes_on(message: &[u8]) -> bool {
+pub(super) fn has_more_to_come(message: &[u8]) -> bool {
     flags(message) & MORE_TO_COME != 0
 }
 
@@ -75,7 +75,7 @@ pub(in crate::record) fn renumbered(message: &[u8], number: u32, responds_to: u3
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Manner {
+pub(super) enum RequestKind {
     Plain,
     /// A handshake of a driver, or another request that belongs to the connection.
     Session,
@@ -154,7 +154,7 @@ fn documents(mut rest: &[u8]) -> Result<Vec<&[u8]>, Fault> {
 }
 
 /// Rebuilds a message with new documents from `each`, which gets the name of a sequence.
-fn rewritten(
+fn rewrite(
     message: &[u8],
     mut each: impl FnMut(Option<&[u8]>, &[u8]) -> Result<Vec<u8>, Fault>,
 ) -> Result<Vec<u8>, Fault> {
@@ -186,9 +186,9 @@ fn rewritten(
 }
 
 /// Returns a client's message in normal form, and its kind.
-pub(super) fn question(message: &[u8]) -> Result<(Vec<u8>, Manner), Fault> {
-    let (mut manner, mut inserts) = (None, false);
-    let question = rewritten(message, |sequence, document| match sequence {
+pub(super) fn question(message: &[u8]) -> Result<(Vec<u8>, RequestKind), Fault> {
+    let (mut request_kind, mut inserts) = (None, false);
+    let question = rewrite(message, |sequence, document| match sequence {
         Some(_) if inserts => inserted(document),
         Some(_) => Ok(document.to_vec()),
         None => {
@@ -196,31 +196,40 @@ pub(super) fn question(message: &[u8]) -> Result<(Vec<u8>, Manner), Fault> {
                 .first()
                 .map_or(&b""[..], |first| first.name);
             inserts |= name == b"insert";
-            command(document, name, *manner.get_or_insert(manner_of(name)))
+            command(
+                document,
+                name,
+                *request_kind.get_or_insert(request_kind_of(name)),
+            )
         }
     })?;
-    Ok((renumbered(&question, 0, 0), manner.unwrap_or(Manner::Plain)))
+    Ok((
+        renumbered(&question, 0, 0),
+        request_kind.unwrap_or(RequestKind::Plain),
+    ))
 }
 
-fn manner_of(command: &[u8]) -> Manner {
+fn request_kind_of(command: &[u8]) -> RequestKind {
     match command {
-        b"hello" | b"isMaster" | b"ismaster" => Manner::Hello,
+        b"hello" | b"isMaster" | b"ismaster" => RequestKind::Hello,
         b"ping" | b"buildInfo" | b"buildinfo" | b"endSessions" | b"logout" | b"getParameter" => {
-            Manner::Session
+            RequestKind::Session
         }
-        b"saslStart" | b"saslContinue" | b"authenticate" => Manner::Proof,
-        _ => Manner::Plain,
+        b"saslStart" | b"saslContinue" | b"authenticate" => RequestKind::Proof,
+        _ => RequestKind::Plain,
     }
 }
 
 /// Removes the fields of a command that a driver generates for each run.
-fn command(document: &[u8], command: &[u8], manner: Manner) -> Result<Vec<u8>, Fault> {
-    bson::rewritten(document, |index, element| {
-        let is_kept = match manner {
+fn command(document: &[u8], command: &[u8], request_kind: RequestKind) -> Result<Vec<u8>, Fault> {
+    bson::rewrite(document, |index, element| {
+        let is_kept = match request_kind {
             // Driver metadata, its features and its timeouts are left out.
-            Manner::Hello => index == 0 || matches!(element.name, b"$db" | b"saslSupportedMechs"),
-            Manner::Proof => index == 0 || matches!(element.name, b"$db" | b"mechanism"),
-            Manner::Session | Manner::Plain => {
+            RequestKind::Hello => {
+                index == 0 || matches!(element.name, b"$db" | b"saslSupportedMechs")
+            }
+            RequestKind::Proof => index == 0 || matches!(element.name, b"$db" | b"mechanism"),
+            RequestKind::Session | RequestKind::Plain => {
                 !matches!(element.name, b"lsid" | b"$clusterTime" | b"txnNumber")
             }
         };
@@ -234,7 +243,7 @@ fn command(document: &[u8], command: &[u8], manner: Manner) -> Result<Vec<u8>, F
 }
 
 fn each_inserted(array: &[u8]) -> Result<Vec<u8>, Fault> {
-    bson::rewritten(array, |_, element| {
+    bson::rewrite(array, |_, element| {
         let is_document = element.kind == kind::DOCUMENT;
         Ok(Some(if is_document {
             inserted(element.value)?.into()
@@ -247,7 +256,7 @@ fn each_inserted(array: &[u8]) -> Result<Vec<u8>, Fault> {
 /// Replaces the generated identifier of an inserted document, which consists of time and random
 /// bytes.
 fn inserted(document: &[u8]) -> Result<Vec<u8>, Fault> {
-    bson::rewritten(document, |_, element| {
+    bson::rewrite(document, |_, element| {
         let is_made = element.name == b"_id" && element.kind == kind::OBJECT_ID;
         Ok(Some(Cow::Borrowed(if is_made {
             &[0; 12]
@@ -266,12 +275,12 @@ pub(super) fn without_offers(message: &[u8], is_kept: bool) -> Result<Vec<u8>, F
         _ => true,
     };
     let offers = |document: &[u8]| {
-        bson::rewritten(
+        bson::rewrite(
             document,
             |_, one| Ok(keeps(one).then_some(one.value.into())),
         )
     };
-    rewritten(message, |_, document| offers(document))
+    rewrite(message, |_, document| offers(document))
 }
 
 /// Builds a reply of one document to this message.

@@ -82,13 +82,13 @@ fn content(element: &Element<'_>, path: String, taken: &mut PartList, depth: usi
         }
         // Types without bytes, such as null, have only one value.
         _ if element.value.is_empty() => {}
-        _ => taken.value(path, element.value, told(element)),
+        _ => taken.value(path, element.value, format_value(element)),
     }
     Some(())
 }
 
 /// Formats a value (`bsonspec.org`).
-fn told(element: &Element<'_>) -> String {
+fn format_value(element: &Element<'_>) -> String {
     const BOOLEAN: u8 = 0x08;
     const BINARY: u8 = 0x05;
     const DATE: u8 = 0x09;

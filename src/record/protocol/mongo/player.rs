@@ -1,9 +1,9 @@
 //! Player of `MongoDB` connections.
 
-use super::message::{self, Manner};
+use super::message::{self, RequestKind};
 use crate::record::call::Side;
 use crate::record::protocol::dialogue::Fault;
-use crate::record::protocol::responder::{Prompter, Responder, said};
+use crate::record::protocol::responder::{Prompter, Responder, messages_from};
 
 const NO_PROOF: &str = "authentication cannot be replayed: its answer proves that the server knows the password, which no \
                         recording has; connect without a user name, to a server without access control while recording";
@@ -40,8 +40,8 @@ impl Responder for MongoResponder {
     }
 
     fn message(&mut self, prompter: &mut Prompter, bytes: Vec<u8>) -> Result<Vec<u8>, Fault> {
-        let (question, manner) = message::question(&bytes)?;
-        if manner == Manner::Proof {
+        let (question, request_kind) = message::question(&bytes)?;
+        if request_kind == RequestKind::Proof {
             prompter.script.missed(
                 &prompter.link.target,
                 "authentication, which cannot be replayed",
@@ -49,8 +49,8 @@ impl Responder for MongoResponder {
             return Ok(self.error(&bytes, NO_PROOF, 18));
         }
         Ok(match prompter.ask(&[question]) {
-            _ if message::goes_on(&bytes) => Vec::new(),
-            Ok(found) => self.reply(&bytes, said(&found, Side::Server)),
+            _ if message::has_more_to_come(&bytes) => Vec::new(),
+            Ok(found) => self.reply(&bytes, messages_from(&found, Side::Server)),
             Err(text) => self.error(&bytes, &text, 1),
         })
     }

@@ -2,42 +2,44 @@
 
 use std::collections::BTreeMap;
 
-use super::message::{self, Manner};
+use super::message::{self, RequestKind};
 use crate::record::call::Side;
-use crate::record::protocol::dialogue::{Dialogue, Disposition, Draft, Fault, Log};
+use crate::record::protocol::dialogue::{CallLog, Dialogue, Disposition, Draft, Fault};
 
 #[derive(Default)]
 pub(super) struct MongoDialogue {
     /// Calls that wait for a reply, by the message number that it refers to. Authentication is not
     /// recorded: it holds proofs of a password, and cannot be replayed.
-    waiting: BTreeMap<u32, (Draft, Manner)>,
+    waiting: BTreeMap<u32, (Draft, RequestKind)>,
 }
 
 impl MongoDialogue {
-    fn asked(&mut self, bytes: &[u8], log: &mut Log) -> Result<(), Fault> {
-        let (question, manner) = message::question(bytes)?;
-        let draft = Draft::asked([question], log.at)
-            .of_session(matches!(manner, Manner::Session | Manner::Hello));
-        if message::goes_on(bytes) {
-            log.done(draft);
+    fn on_request(&mut self, bytes: &[u8], log: &mut CallLog) -> Result<(), Fault> {
+        let (question, request_kind) = message::question(bytes)?;
+        let draft = Draft::with_requests([question], log.at).of_session(matches!(
+            request_kind,
+            RequestKind::Session | RequestKind::Hello
+        ));
+        if message::has_more_to_come(bytes) {
+            log.complete(draft);
         } else if self
             .waiting
-            .insert(message::number(bytes), (draft, manner))
+            .insert(message::number(bytes), (draft, request_kind))
             .is_some()
         {
-            log.unanswered();
+            log.lose();
         }
         Ok(())
     }
 
-    fn answered(&mut self, bytes: Vec<u8>, log: &mut Log) -> Result<Disposition, Fault> {
+    fn on_reply(&mut self, bytes: Vec<u8>, log: &mut CallLog) -> Result<Disposition, Fault> {
         // A reply to an unknown request is harmless: its request came before a fault in the
         // recording.
-        let Some((mut draft, manner)) = self.waiting.remove(&message::word(&bytes, 8)) else {
+        let Some((mut draft, request_kind)) = self.waiting.remove(&message::word(&bytes, 8)) else {
             return Ok(Disposition::On);
         };
-        let (goes_on, number) = (message::goes_on(&bytes), message::number(&bytes));
-        let (way, kept) = if manner == Manner::Hello {
+        let (goes_on, number) = (message::has_more_to_come(&bytes), message::number(&bytes));
+        let (way, kept) = if request_kind == RequestKind::Hello {
             (
                 Disposition::Instead(message::without_offers(&bytes, false)?),
                 message::without_offers(&bytes, true)?,
@@ -48,9 +50,9 @@ impl MongoDialogue {
         draft.push(Side::Server, kept);
         if goes_on {
             // Each reply refers to the one before.
-            self.waiting.insert(number, (draft, manner));
-        } else if manner != Manner::Proof {
-            log.done(draft);
+            self.waiting.insert(number, (draft, request_kind));
+        } else if request_kind != RequestKind::Proof {
+            log.complete(draft);
         }
         Ok(way)
     }
@@ -65,21 +67,26 @@ impl Dialogue for MongoDialogue {
         from == Side::Server
     }
 
-    fn message(&mut self, from: Side, bytes: Vec<u8>, log: &mut Log) -> Result<Disposition, Fault> {
+    fn message(
+        &mut self,
+        from: Side,
+        bytes: Vec<u8>,
+        log: &mut CallLog,
+    ) -> Result<Disposition, Fault> {
         match from {
-            Side::Client => self.asked(&bytes, log).map(|()| Disposition::On),
-            Side::Server => self.answered(bytes, log),
+            Side::Client => self.on_request(&bytes, log).map(|()| Disposition::On),
+            Side::Server => self.on_reply(bytes, log),
         }
     }
 
-    fn kept(&self) -> usize {
+    fn buffered_bytes(&self) -> usize {
         self.waiting.values().map(|(draft, _)| draft.size()).sum()
     }
 
-    fn end(&mut self, log: &mut Log) {
+    fn end(&mut self, log: &mut CallLog) {
         let calls = std::mem::take(&mut self.waiting)
             .into_values()
-            .filter(|(_, manner)| *manner != Manner::Proof);
-        calls.for_each(|(draft, _)| log.left(draft));
+            .filter(|(_, request_kind)| *request_kind != RequestKind::Proof);
+        calls.for_each(|(draft, _)| log.abandon(draft));
     }
 }

@@ -1,4 +1,4 @@
-//! Conversations with `MongoDB`, as its documentation of the protocol has them.
+//! Conversations from the documentation of the `MongoDB` protocol.
 
 use super::bson::{self, Element, kind};
 use super::message::word;

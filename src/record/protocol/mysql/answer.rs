@@ -9,7 +9,7 @@ const CURSOR: u16 = 1 << 6;
 
 /// Next expected part of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum AnswerState {
     One,
     /// Answers to authentication, up to OK or an error.
     Login,
@@ -30,24 +30,24 @@ pub(super) enum Answer {
 }
 
 /// Returns the first expected part of the answer to a command; `None` if it has no answer.
-pub(super) fn begin(code: Option<u8>) -> Result<Option<Answer>, Fault> {
+pub(super) fn begin(code: Option<u8>) -> Result<Option<AnswerState>, Fault> {
     Ok(Some(match code.unwrap_or_default() {
         command::QUIT | command::CLOSE | command::LONG_DATA => return Ok(None),
         command::QUERY | command::EXECUTE | command::BULK_EXECUTE | command::PROCESS_INFO => {
-            Answer::Result
+            AnswerState::Result
         }
-        command::FIELD_LIST => Answer::Fields,
-        command::PREPARE => Answer::PreparedStatement,
-        command::FETCH => Answer::Rows,
-        command::CHANGE_USER => Answer::Login,
+        command::FIELD_LIST => AnswerState::Fields,
+        command::PREPARE => AnswerState::PreparedStatement,
+        command::FETCH => AnswerState::Rows,
+        command::CHANGE_USER => AnswerState::Login,
         command::BINLOG_DUMP | command::BINLOG_DUMP_GTID | command::TABLE_DUMP | command::CLONE => {
             return Err("it became a stream of another kind (replication)");
         }
-        _ => Answer::One,
+        _ => AnswerState::One,
     }))
 }
 
-impl Answer {
+impl AnswerState {
     /// Parses one message of the server and returns the next expected part. With `no_eof` rows end
     /// with an OK packet (`CLIENT_DEPRECATE_EOF`).
     pub(super) fn read(self, message: &[u8], no_eof: bool) -> Result<Option<Self>, Fault> {
@@ -91,9 +91,9 @@ impl Answer {
     }
 }
 
-fn after_result(status: u16) -> Option<Answer> {
+fn after_result(status: u16) -> Option<AnswerState> {
     if status & MORE_RESULTS != 0 {
-        Some(Answer::Result)
+        Some(AnswerState::Result)
     } else {
         None
     }

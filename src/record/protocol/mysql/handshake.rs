@@ -2,7 +2,7 @@
 
 use super::packet;
 use crate::record::protocol::dialogue::Fault;
-use crate::record::protocol::script::Who;
+use crate::record::protocol::script::Identity;
 
 /// `CLIENT_CONNECT_WITH_DB`: a database follows.
 pub(super) const WITH_DATABASE: u32 = 1 << 3;
@@ -67,7 +67,7 @@ pub(super) fn is_greeting(message: &[u8]) -> bool {
     packet::code(message) == Some(10) && message.get(3) == Some(&0)
 }
 
-pub(super) enum Hello {
+pub(super) enum HandshakeRequest {
     Encryption,
     Login(Login),
 }
@@ -76,7 +76,7 @@ pub(in crate::record) struct Login {
     pub(super) capabilities: u32,
     /// The message without password and attributes, for lookup.
     pub(super) question: Vec<u8>,
-    pub(in crate::record) who: Who,
+    pub(in crate::record) who: Identity,
     /// `true` if the client waits for the result of fast authentication. That is so after a
     /// `caching_sha2_password` response, unless the password is empty.
     pub(super) waits: bool,
@@ -90,7 +90,7 @@ impl Login {
         method: &[u8],
         proof: &[u8],
     ) -> Self {
-        let who = Who {
+        let who = Identity {
             user: user.to_vec(),
             database: database.to_vec(),
             settings: Vec::new(),
@@ -118,7 +118,7 @@ pub(super) fn proof<'a>(rest: &mut &'a [u8], capabilities: u32) -> Result<&'a [u
 }
 
 /// Parses `HandshakeResponse41`, or its prefix that requests encryption.
-pub(super) fn hello(message: &[u8]) -> Result<Hello, Fault> {
+pub(super) fn hello(message: &[u8]) -> Result<HandshakeRequest, Fault> {
     let mut rest = packet::payload(message);
     let fixed = packet::bytes(&mut rest, 32)?;
     let capabilities = u32::from_le_bytes([fixed[0], fixed[1], fixed[2], fixed[3]]);
@@ -126,7 +126,7 @@ pub(super) fn hello(message: &[u8]) -> Result<Hello, Fault> {
         return Err("a client of MySQL speaks the protocol from before version 4.1");
     }
     if rest.is_empty() && capabilities & ENCRYPTION != 0 {
-        return Ok(Hello::Encryption);
+        return Ok(HandshakeRequest::Encryption);
     }
     let user = packet::text(&mut rest);
     let proof = proof(&mut rest, capabilities)?;
@@ -148,7 +148,7 @@ pub(super) fn hello(message: &[u8]) -> Result<Hello, Fault> {
         payload.extend([text, &b"\0"[..]].concat());
     }
     let question = packet::message(1, &payload);
-    Ok(Hello::Login(Login::new(
+    Ok(HandshakeRequest::Login(Login::new(
         capabilities,
         question,
         [user, database],

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::answer;
-use super::handshake::{self, Hello, Login};
+use super::handshake::{self, HandshakeRequest, Login};
 use super::packet::{self, command};
 use super::statements::{self, Statements};
 use crate::record::call::{Exchange, Side};
 use crate::record::protocol::dialogue::Fault;
-use crate::record::protocol::responder::{Prompter, Responder, said};
+use crate::record::protocol::responder::{Prompter, Responder, messages_from};
 use crate::record::protocol::wire::PlayStep;
 
 /// The server must speak first, but no greeting was recorded.
@@ -24,27 +24,32 @@ pub(super) struct MySqlResponder {
 impl MySqlResponder {
     fn hello(&mut self, prompter: &mut Prompter, bytes: &[u8]) -> Result<Vec<u8>, Fault> {
         let login = match handshake::hello(bytes)? {
-            Hello::Encryption => {
+            HandshakeRequest::Encryption => {
                 prompter.encrypt();
                 return Ok(Vec::new());
             }
-            Hello::Login(login) => login,
+            HandshakeRequest::Login(login) => login,
         };
         self.capabilities = Some(login.capabilities);
         let found = prompter.login(&login.question, &login.who, |found| {
-            let question = said(found, Side::Client).next();
+            let question = messages_from(found, Side::Client).next();
             let question =
                 question.filter(|_| greeting(found).is_some_and(handshake::is_greeting))?;
-            if let Ok(Hello::Login(recorded)) = handshake::hello(question) {
+            if let Ok(HandshakeRequest::Login(recorded)) = handshake::hello(question) {
                 Some(recorded.who)
             } else {
                 None
             }
         });
-        Ok(let_in(prompter, &login, &found, packet::sequence(bytes)))
+        Ok(login_result(
+            prompter,
+            &login,
+            &found,
+            packet::sequence(bytes),
+        ))
     }
 
-    fn answered(
+    fn answer_requests(
         &mut self,
         prompter: &mut Prompter,
         questions: &[Vec<u8>],
@@ -55,7 +60,9 @@ impl MySqlResponder {
             plain(questions.last()?, sequence, is_inside)
         });
         let mut out = match found {
-            Ok(found) => said(&found, Side::Server).collect::<Vec<_>>().concat(),
+            Ok(found) => messages_from(&found, Side::Server)
+                .collect::<Vec<_>>()
+                .concat(),
             Err(text) => return Ok(packet::error(sequence.wrapping_add(1), &text)),
         };
         if let Some(prepare) = questions.last()
@@ -71,7 +78,7 @@ impl MySqlResponder {
 }
 
 /// Returns the result of a login. Every user with a recorded success is accepted.
-fn let_in(
+fn login_result(
     prompter: &mut Prompter,
     login: &Login,
     found: &Result<Arc<Exchange>, String>,
@@ -79,7 +86,9 @@ fn let_in(
 ) -> Vec<u8> {
     let verdict = match found {
         Ok(found) if found.abandoned() => return Vec::new(),
-        Ok(found) => said(found, Side::Server).next_back().unwrap_or_default(),
+        Ok(found) => messages_from(found, Side::Server)
+            .next_back()
+            .unwrap_or_default(),
         Err(text) => {
             prompter.then = Some(PlayStep::Close);
             return packet::error(sequence.wrapping_add(1), text);
@@ -100,7 +109,7 @@ fn let_in(
 }
 
 fn greeting(found: &Exchange) -> Option<&[u8]> {
-    said(found, Side::Server).next()
+    messages_from(found, Side::Server).next()
 }
 
 /// Returns the answer that needs no recording: OK with the transaction status.
@@ -128,7 +137,8 @@ impl Responder for MySqlResponder {
             return handshake::greeting(greeting, encrypted).unwrap_or_else(|_| greeting.to_vec());
         }
         prompter.then = Some(PlayStep::Close);
-        let is_refused = |found: &&Arc<Exchange>| said(found, Side::Client).next().is_none();
+        let is_refused =
+            |found: &&Arc<Exchange>| messages_from(found, Side::Client).next().is_none();
         if let Some(refusal) = sessions
             .iter()
             .find(is_refused)
@@ -154,21 +164,21 @@ impl Responder for MySqlResponder {
         if code == Some(command::CHANGE_USER) {
             let login = handshake::change_user(&bytes, capabilities)?;
             let found = prompter.ask(std::slice::from_ref(&login.question));
-            return Ok(let_in(prompter, &login, &found, sequence));
+            return Ok(login_result(prompter, &login, &found, sequence));
         }
         if code == Some(command::QUIT) {
             prompter.then = Some(PlayStep::Close);
         }
         let questions = self.statements.questions(bytes)?;
         if answer::begin(code)?.is_some() {
-            self.answered(prompter, &questions, sequence)
+            self.answer_requests(prompter, &questions, sequence)
         } else {
             Ok(Vec::new())
         }
     }
 
-    fn kept(&self) -> usize {
-        self.statements.kept()
+    fn buffered_bytes(&self) -> usize {
+        self.statements.buffered_bytes()
     }
 
     fn refuse(&self, fault: Fault) -> Vec<u8> {

@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 use std::time::SystemTime;
 
-use super::answer::{self, Answer};
-use super::handshake::{self, Hello};
+use super::answer::{self, AnswerState};
+use super::handshake::{self, HandshakeRequest};
 use super::packet::{self, command};
 use super::statements::{self, Statements};
 use crate::record::call::Side;
-use crate::record::protocol::dialogue::{Dialogue, Disposition, Draft, Fault, Log};
+use crate::record::protocol::dialogue::{CallLog, Dialogue, Disposition, Draft, Fault};
 
 #[derive(Default)]
 enum Phase {
@@ -30,7 +30,7 @@ pub(super) struct MySqlDialogue {
     /// Commands that the server has not begun to answer.
     waiting: VecDeque<(Vec<u8>, SystemTime)>,
     /// The call that is being answered, and the next expected part of its answer.
-    running: Option<(Draft, Answer)>,
+    running: Option<(Draft, AnswerState)>,
 }
 
 impl MySqlDialogue {
@@ -41,7 +41,7 @@ impl MySqlDialogue {
         }
     }
 
-    fn greeting(&mut self, bytes: &[u8], log: &mut Log) -> Result<Disposition, Fault> {
+    fn greeting(&mut self, bytes: &[u8], log: &mut CallLog) -> Result<Disposition, Fault> {
         match packet::code(bytes) {
             Some(10) => {
                 let greeting = handshake::greeting(bytes, self.relay_tls && !log.link.tls)?;
@@ -50,9 +50,9 @@ impl MySqlDialogue {
             }
             // The server refuses connections, with an error instead of a greeting.
             Some(0xff) => {
-                let mut draft = Draft::asked([], log.at).of_session(true);
+                let mut draft = Draft::with_requests([], log.at).of_session(true);
                 draft.push(Side::Server, bytes.to_vec());
-                log.done(draft);
+                log.complete(draft);
                 Ok(Disposition::On)
             }
             _ => Err("it does not begin as a connection to MySQL does"),
@@ -63,20 +63,20 @@ impl MySqlDialogue {
         &mut self,
         bytes: &[u8],
         greeting: Vec<u8>,
-        log: &mut Log,
+        log: &mut CallLog,
     ) -> Result<Disposition, Fault> {
         match handshake::hello(bytes)? {
-            Hello::Encryption => {
+            HandshakeRequest::Encryption => {
                 self.phase = Phase::Hello(greeting);
                 log.link.tls = true;
                 Ok(Disposition::Encrypt)
             }
-            Hello::Login(login) => {
+            HandshakeRequest::Login(login) => {
                 self.capabilities = login.capabilities;
-                let mut draft = Draft::asked([], log.at).of_session(true);
+                let mut draft = Draft::with_requests([], log.at).of_session(true);
                 draft.push(Side::Server, greeting);
                 draft.push(Side::Client, login.question);
-                self.running = Some((draft, Answer::Login));
+                self.running = Some((draft, AnswerState::Login));
                 Ok(Disposition::On)
             }
         }
@@ -84,10 +84,10 @@ impl MySqlDialogue {
 
     /// Returns true during authentication.
     fn logs_in(&self) -> bool {
-        matches!(self.running, Some((_, Answer::Login)))
+        matches!(self.running, Some((_, AnswerState::Login)))
     }
 
-    fn begin(&mut self) -> Result<(Draft, Answer), Fault> {
+    fn begin(&mut self) -> Result<(Draft, AnswerState), Fault> {
         while let Some((bytes, at)) = self.waiting.pop_front() {
             let code = packet::code(&bytes);
             let questions = if code == Some(command::CHANGE_USER) {
@@ -101,30 +101,33 @@ impl MySqlDialogue {
             let is_session = questions
                 .last()
                 .is_some_and(|question| statements::is_session(question));
-            return Ok((Draft::asked(questions, at).of_session(is_session), answer));
+            return Ok((
+                Draft::with_requests(questions, at).of_session(is_session),
+                answer,
+            ));
         }
         Err("MySQL answered something that was not asked")
     }
 
-    fn answered(&mut self, bytes: Vec<u8>, log: &mut Log) -> Result<(), Fault> {
+    fn on_reply(&mut self, bytes: Vec<u8>, log: &mut CallLog) -> Result<(), Fault> {
         let (mut draft, answer) = match self.running.take() {
             Some(running) => running,
             None => self.begin()?,
         };
         let next = answer.read(&bytes, self.capabilities & handshake::NO_EOF != 0)?;
-        if answer == Answer::PreparedStatement
+        if answer == AnswerState::PreparedStatement
             && let Some(prepared) = answer::prepared(packet::payload(&bytes))
-            && let Some(prepare) = draft.said(Side::Client).next_back()
+            && let Some(prepare) = draft.messages_from(Side::Client).next_back()
         {
             self.statements.prepared(prepare, &prepared)?;
         }
         // Only the result of a login is recorded.
-        if answer != Answer::Login || next.is_none() {
+        if answer != AnswerState::Login || next.is_none() {
             draft.push(Side::Server, bytes);
         }
         match next {
             Some(answer) => self.running = Some((draft, answer)),
-            None => log.done(draft),
+            None => log.complete(draft),
         }
         Ok(())
     }
@@ -146,7 +149,12 @@ impl Dialogue for MySqlDialogue {
         }
     }
 
-    fn message(&mut self, from: Side, bytes: Vec<u8>, log: &mut Log) -> Result<Disposition, Fault> {
+    fn message(
+        &mut self,
+        from: Side,
+        bytes: Vec<u8>,
+        log: &mut CallLog,
+    ) -> Result<Disposition, Fault> {
         match (std::mem::replace(&mut self.phase, Phase::Commands), from) {
             (Phase::Greeting, _) => return self.greeting(&bytes, log),
             (Phase::Hello(greeting), Side::Client) => return self.hello(&bytes, greeting, log),
@@ -154,12 +162,12 @@ impl Dialogue for MySqlDialogue {
             // A proof of the password.
             (Phase::Commands, Side::Client) if self.logs_in() => {}
             (Phase::Commands, Side::Client) => self.waiting.push_back((bytes, log.at)),
-            (Phase::Commands, Side::Server) => self.answered(bytes, log)?,
+            (Phase::Commands, Side::Server) => self.on_reply(bytes, log)?,
         }
         Ok(Disposition::On)
     }
 
-    fn kept(&self) -> usize {
+    fn buffered_bytes(&self) -> usize {
         let waiting = self
             .waiting
             .iter()
@@ -167,15 +175,15 @@ impl Dialogue for MySqlDialogue {
             .sum::<usize>();
         waiting
             + self.running.as_ref().map_or(0, |(draft, _)| draft.size())
-            + self.statements.kept()
+            + self.statements.buffered_bytes()
     }
 
-    fn end(&mut self, log: &mut Log) {
+    fn end(&mut self, log: &mut CallLog) {
         if self.logs_in() {
             return;
         }
         while let Some((draft, _)) = self.running.take().or_else(|| self.begin().ok()) {
-            log.left(draft);
+            log.abandon(draft);
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::answer::{self, PreparedStatement};
-use super::handshake::{self, Hello, Login};
+use super::handshake::{self, HandshakeRequest, Login};
 use super::packet::{self, command};
 use crate::limits::MAX_WIRE_STATEMENTS;
 use crate::record::call::{Protocol, Side, Wire};
@@ -31,7 +31,7 @@ pub(super) struct Statements {
 }
 
 impl Statements {
-    pub(super) fn kept(&self) -> usize {
+    pub(super) fn buffered_bytes(&self) -> usize {
         let of = |statement: &Statement| {
             statement.prepare.len() + statement.long.iter().map(Vec::len).sum::<usize>()
         };
@@ -88,7 +88,7 @@ impl Statements {
             self.known.remove(&id);
             return Ok(Vec::new());
         }
-        let payload = anonymous(packet::payload(&message).to_vec());
+        let payload = clear_statement_id(packet::payload(&message).to_vec());
         let mut questions = Vec::new();
         match (code, self.known.get_mut(&id)) {
             (command::LONG_DATA, statement) => {
@@ -166,7 +166,7 @@ pub(super) fn control(question: &[u8]) -> Option<Control> {
 }
 
 /// Clears the statement id in a command.
-fn anonymous(mut payload: Vec<u8>) -> Vec<u8> {
+fn clear_statement_id(mut payload: Vec<u8>) -> Vec<u8> {
     if let Some(id) = payload.get_mut(1..5) {
         id.fill(0);
     }
@@ -211,7 +211,7 @@ pub(in crate::record) fn login_of(wire: &Wire) -> Option<Login> {
     }
     let asked = wire.said(Side::Client).next()?;
     if handshake::is_greeting(first) {
-        return if let Ok(Hello::Login(login)) = handshake::hello(asked) {
+        return if let Ok(HandshakeRequest::Login(login)) = handshake::hello(asked) {
             Some(login)
         } else {
             None

@@ -1,4 +1,4 @@
-//! Conversations with `MySQL`, as its documentation of the protocol has them.
+//! Conversations from the documentation of the `MySQL` protocol.
 
 mod users;
 

@@ -11,9 +11,9 @@ fn marked(text: &str, is_mysql: bool) -> String {
     for (range, kind) in sql::cut(text.as_bytes(), is_mysql) {
         let part = &text[range];
         match kind {
-            sql::Kind::Plain | sql::Kind::Line => out.push_str(part),
-            sql::Kind::Literal => out.extend(["<", part, ">"]),
-            sql::Kind::Comment => out.extend(["(", part, ")"]),
+            sql::LexemeKind::Plain | sql::LexemeKind::Line => out.push_str(part),
+            sql::LexemeKind::Literal => out.extend(["<", part, ">"]),
+            sql::LexemeKind::Comment => out.extend(["(", part, ")"]),
         }
     }
     out
@@ -109,7 +109,7 @@ fn sql_parts_concatenate_to_statement() {
     }
 }
 
-fn told(protocol: Protocol, said: &[Vec<u8>]) -> Vec<(String, String)> {
+fn value_texts(protocol: Protocol, said: &[Vec<u8>]) -> Vec<(String, String)> {
     let messages = said
         .iter()
         .map(|bytes| Message {
@@ -154,7 +154,7 @@ fn postgres_bind_values_are_parameters() {
         [&[kind][..], &(body.len() as u32 + 4).to_be_bytes(), body].concat()
     };
     assert_eq!(
-        told(
+        value_texts(
             Protocol::Postgres,
             &[message(b'B', &body), message(b'E', b"\0\0\0\0\0")]
         ),
@@ -166,7 +166,10 @@ fn postgres_bind_values_are_parameters() {
         ])
     );
     // Truncated messages have no values.
-    assert_eq!(told(Protocol::Postgres, &[message(b'B', &body[..40])]), []);
+    assert_eq!(
+        value_texts(Protocol::Postgres, &[message(b'B', &body[..40])]),
+        []
+    );
 }
 
 #[test]
@@ -183,7 +186,7 @@ fn mysql_execute_values_are_parameters() {
     execute.extend(7_u32.to_le_bytes());
     execute.extend([11, 0xea, 7, 11, 23, 2, 3, 4, 5, 0, 0, 0]);
     assert_eq!(
-        told(Protocol::MySql, &[prepare, long, packet(&execute)]),
+        value_texts(Protocol::MySql, &[prepare, long, packet(&execute)]),
         pairs(&[
             ("literal.1", "?"),
             ("literal.2", "7"),
@@ -212,14 +215,17 @@ fn redis_transaction_arguments_are_numbered_across_commands() {
         command(&["EXEC"]),
     ];
     assert_eq!(
-        told(Protocol::Redis, &said),
+        value_texts(Protocol::Redis, &said),
         pairs(&[("arg.1", "a"), ("arg.2", "1"), ("arg.3", "b")])
     );
     assert_eq!(
-        told(Protocol::Redis, &[b"GET a\r\n".to_vec()]),
+        value_texts(Protocol::Redis, &[b"GET a\r\n".to_vec()]),
         pairs(&[("arg.1", "a")])
     );
-    assert_eq!(told(Protocol::Redis, &[b"*1\r\n$9\r\nGE".to_vec()]), []);
+    assert_eq!(
+        value_texts(Protocol::Redis, &[b"*1\r\n$9\r\nGE".to_vec()]),
+        []
+    );
 }
 
 #[test]
@@ -271,7 +277,7 @@ fn mongo_values_are_named_by_path() {
     ]
     .concat();
     assert_eq!(
-        told(Protocol::Mongo, &[said]),
+        value_texts(Protocol::Mongo, &[said]),
         pairs(&[
             ("body.filter.id", "abababab-abab-abab-abab-abababababab"),
             ("body.filter.n", "1"),

@@ -1,12 +1,12 @@
 //! Conversion between simple queries and prepared statements. A statement without parameters is the
-//! same call in both forms: drivers prepare statements that a connection has executed several
+//! same call in both forms. Drivers prepare a statement once a connection has executed it several
 //! times, and pools hand out connections in any order.
 
 use std::sync::Arc;
 
-use super::message::{Bound, message, statement};
+use super::message::{BindFields, message, statement};
 use crate::record::call::{Content, Exchange, Message, Side};
-use crate::record::protocol::responder::said;
+use crate::record::protocol::responder::messages_from;
 use crate::text::escape::hex;
 
 /// Replaces a `Bind` and an `Execute` by a `Query`, if the statement has no parameters, returns
@@ -32,7 +32,7 @@ pub(in crate::record) fn unify(messages: &mut Vec<Message>) {
 
 /// Returns the `Query` for a `Bind` without parameters and with text results.
 fn query_of(bind: &[u8]) -> Option<Vec<u8>> {
-    let bound = Bound::of(bind)?;
+    let bound = BindFields::of(bind)?;
     let is_plain = bound.formats == [0, 0] && bound.values.is_empty();
     let is_text = bound.results.get(2..)?.iter().all(|byte| *byte == 0);
     if is_plain && is_text {
@@ -58,27 +58,28 @@ pub(super) fn query_of_preparation(question: &[u8]) -> Option<Vec<u8>> {
 }
 
 pub(super) fn columns(found: &Exchange) -> Option<Vec<u8>> {
-    said(found, Side::Server)
+    messages_from(found, Side::Server)
         .find(|message| message.first() == Some(&b'T'))
         .map(<[u8]>::to_vec)
 }
 
 /// Returns the description of the results of a `Query`: `RowDescription`, or `NoData`.
-pub(super) fn described(found: &Exchange) -> Vec<u8> {
+pub(super) fn result_description(found: &Exchange) -> Vec<u8> {
     columns(found).unwrap_or_else(|| message(b'n', &[]))
 }
 
 pub(super) fn is_query(found: &Exchange) -> bool {
-    let mut asked = said(found, Side::Client).filter(|message| message.first() != Some(&0));
+    let mut asked =
+        messages_from(found, Side::Client).filter(|message| message.first() != Some(&0));
     asked
         .next()
         .is_some_and(|question| question.first() == Some(&b'Q'))
 }
 
 /// Builds a `Describe` of the results of a recorded `Bind`.
-pub(super) fn describes(found: &Exchange) -> Option<Vec<u8>> {
-    let bind = said(found, Side::Client).find(|message| message.first() == Some(&b'B'))?;
-    let results = format!(" -- results {}", hex(Bound::of(bind)?.results));
+pub(super) fn describe_request(found: &Exchange) -> Option<Vec<u8>> {
+    let bind = messages_from(found, Side::Client).find(|message| message.first() == Some(&b'B'))?;
+    let results = format!(" -- results {}", hex(BindFields::of(bind)?.results));
     Some(message(
         b'D',
         &[b"P", &bind[statement(bind)?], results.as_bytes(), b"\0"],
@@ -86,7 +87,7 @@ pub(super) fn describes(found: &Exchange) -> Option<Vec<u8>> {
 }
 
 /// Converts an answer to the other form, in which it begins with `first`.
-pub(super) fn turned(found: &Exchange, first: Option<Vec<u8>>) -> Arc<Exchange> {
+pub(super) fn convert(found: &Exchange, first: Option<Vec<u8>>) -> Arc<Exchange> {
     let mut turned = found.clone();
     if let Content::Wire(_, wire) = &mut turned.content {
         let is_kept =
@@ -110,7 +111,7 @@ pub(super) fn turned(found: &Exchange, first: Option<Vec<u8>>) -> Arc<Exchange> 
 /// that a connection listens to (manual, "Asynchronous Operations") follow the `ReadyForQuery` of
 /// the call before them.
 pub(super) fn answer_and_unasked(found: &Exchange) -> (Vec<&[u8]>, Vec<&[u8]>) {
-    let mut answer: Vec<_> = said(found, Side::Server).collect();
+    let mut answer: Vec<_> = messages_from(found, Side::Server).collect();
     let end = answer
         .iter()
         .position(|message| message.first() == Some(&b'Z'));

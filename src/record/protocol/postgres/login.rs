@@ -13,7 +13,7 @@ const MECHANISM: &[u8] = b"SCRAM-SHA-256";
 /// Maximum length of a login message.
 const MAX_MESSAGE_BYTES: usize = 64 * 1024;
 
-enum Stage {
+enum LoginStage {
     /// The server has not requested authentication.
     Begun,
     /// The program is asked for its password. The server wants it by SCRAM or in plain text.
@@ -28,13 +28,13 @@ enum Stage {
 
 /// Messages to send after a received message.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Sent {
+pub struct LoginMessages {
     pub to_client: Vec<u8>,
     pub to_server: Vec<u8>,
 }
 
 pub struct Login<'a> {
-    stage: Stage,
+    stage: LoginStage,
     nonce: String,
     /// Replaces the password that a program gives by the real one.
     real: &'a (dyn Fn(&[u8]) -> Vec<u8> + Sync),
@@ -83,7 +83,7 @@ impl<'a> Login<'a> {
     /// Creates a login. `nonce` must consist of unpredictable printable characters without a comma.
     pub fn new(nonce: String, real: &'a (dyn Fn(&[u8]) -> Vec<u8> + Sync)) -> Self {
         Self {
-            stage: Stage::Begun,
+            stage: LoginStage::Begun,
             nonce,
             real,
         }
@@ -91,17 +91,17 @@ impl<'a> Login<'a> {
 
     /// Returns true if the server has accepted the program.
     pub fn is_done(&self) -> bool {
-        matches!(self.stage, Stage::Done)
+        matches!(self.stage, LoginStage::Done)
     }
 
-    pub fn server_said(&mut self, said: &[u8]) -> Result<Sent, Fault> {
-        let on = || Sent {
+    pub fn server_said(&mut self, said: &[u8]) -> Result<LoginMessages, Fault> {
+        let on = || LoginMessages {
             to_client: said.to_vec(),
-            ..Sent::default()
+            ..LoginMessages::default()
         };
-        let ask = || Sent {
+        let ask = || LoginMessages {
             to_client: ASK.to_vec(),
-            ..Sent::default()
+            ..LoginMessages::default()
         };
         let Some(b'R') = said.first() else {
             return match said.first() {
@@ -113,57 +113,59 @@ impl<'a> Login<'a> {
             .split_at_checked(4)
             .ok_or("a message of PostgreSQL is shorter than what it holds")?;
         match (&mut self.stage, code) {
-            (Stage::Begun | Stage::Asked { .. } | Stage::Proven, [0, 0, 0, 0]) => {
-                self.stage = Stage::Done;
+            (LoginStage::Begun | LoginStage::Asked { .. } | LoginStage::Proven, [0, 0, 0, 0]) => {
+                self.stage = LoginStage::Done;
                 Ok(on())
             }
-            (Stage::Begun, [0, 0, 0, 3]) => {
-                self.stage = Stage::Asked { scram: false };
+            (LoginStage::Begun, [0, 0, 0, 3]) => {
+                self.stage = LoginStage::Asked { scram: false };
                 Ok(ask())
             }
-            (Stage::Begun, [0, 0, 0, 10])
+            (LoginStage::Begun, [0, 0, 0, 10])
                 if rest.split(|byte| *byte == 0).any(|name| name == MECHANISM) =>
             {
-                self.stage = Stage::Asked { scram: true };
+                self.stage = LoginStage::Asked { scram: true };
                 Ok(ask())
             }
-            (Stage::Proving(scram), [0, 0, 0, 11]) => {
+            (LoginStage::Proving(scram), [0, 0, 0, 11]) => {
                 let answer = scram.last("", rest)?;
-                Ok(Sent {
+                Ok(LoginMessages {
                     to_server: message(b'p', &[answer.as_bytes()]),
-                    ..Sent::default()
+                    ..LoginMessages::default()
                 })
             }
-            (Stage::Proving(scram), [0, 0, 0, 12]) if scram.is_server(rest) => {
-                self.stage = Stage::Proven;
-                Ok(Sent::default())
+            (LoginStage::Proving(scram), [0, 0, 0, 12]) if scram.is_server(rest) => {
+                self.stage = LoginStage::Proven;
+                Ok(LoginMessages::default())
             }
-            (Stage::Proving(_), _) => Err("the server does not prove that it knows the password"),
+            (LoginStage::Proving(_), _) => {
+                Err("the server does not prove that it knows the password")
+            }
             _ => Err("the server asks for another login than scram-sha-256 or password"),
         }
     }
 
-    pub fn client_said(&mut self, said: &[u8]) -> Result<Sent, Fault> {
+    pub fn client_said(&mut self, said: &[u8]) -> Result<LoginMessages, Fault> {
         let given = said
             .strip_prefix(b"p")
             .and_then(|rest| rest.get(4..)?.strip_suffix(b"\0"));
-        let (Stage::Asked { scram }, Some(given)) = (&self.stage, given) else {
+        let (LoginStage::Asked { scram }, Some(given)) = (&self.stage, given) else {
             return Err("the program did not answer with a password");
         };
         let password = (self.real)(given);
         if !scram {
-            return Ok(Sent {
+            return Ok(LoginMessages {
                 to_server: message(b'p', &[&password, b"\0"]),
-                ..Sent::default()
+                ..LoginMessages::default()
             });
         }
         let scram = Scram::new(password, self.nonce.clone());
         let first = scram.first("");
-        self.stage = Stage::Proving(scram);
+        self.stage = LoginStage::Proving(scram);
         let length = (first.len() as u32).to_be_bytes();
-        Ok(Sent {
+        Ok(LoginMessages {
             to_server: message(b'p', &[MECHANISM, b"\0", &length, first.as_bytes()]),
-            ..Sent::default()
+            ..LoginMessages::default()
         })
     }
 }
@@ -181,17 +183,17 @@ mod tests {
         }
     }
 
-    fn to_client(bytes: &[u8]) -> Sent {
-        Sent {
+    fn to_client(bytes: &[u8]) -> LoginMessages {
+        LoginMessages {
             to_client: bytes.to_vec(),
-            ..Sent::default()
+            ..LoginMessages::default()
         }
     }
 
-    fn to_server(bytes: Vec<u8>) -> Sent {
-        Sent {
+    fn to_server(bytes: Vec<u8>) -> LoginMessages {
+        LoginMessages {
             to_server: bytes,
-            ..Sent::default()
+            ..LoginMessages::default()
         }
     }
 

@@ -109,7 +109,7 @@ pub(super) fn statement(message: &[u8]) -> Option<Range<usize>> {
 }
 
 /// Fields of a `Bind` after the statement.
-pub(super) struct Bound<'a> {
+pub(super) struct BindFields<'a> {
     /// Count and formats of the parameters.
     pub(super) formats: &'a [u8],
     /// The parameters; NULL is `None`.
@@ -118,7 +118,7 @@ pub(super) struct Bound<'a> {
     pub(super) results: &'a [u8],
 }
 
-impl<'a> Bound<'a> {
+impl<'a> BindFields<'a> {
     pub(super) fn read(all: &'a [u8]) -> Result<Self, Fault> {
         let mut rest = all;
         let formats = count(&mut rest)?;

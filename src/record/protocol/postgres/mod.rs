@@ -27,7 +27,7 @@ use crate::record::protocol::database::Database;
 pub(in crate::record) use forms::{again, unify};
 pub(in crate::record) use login::{Beginning, Login, SSL_REQUEST, beginning, failure, next};
 pub(in crate::record) use message::is_aborted;
-pub(in crate::record) use startup::{nameless, startup_of, who};
+pub(in crate::record) use startup::{startup_of, who, without_application_name};
 
 pub(super) static DATABASE: Database = Database {
     protocol: Protocol::Postgres,

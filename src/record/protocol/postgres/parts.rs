@@ -1,6 +1,6 @@
 //! Parser of messages of `PostgreSQL` clients ("Message Formats").
 
-use super::message::{Bound, statement};
+use super::message::{BindFields, statement};
 use crate::record::protocol::parts::{PartList, Role, readable};
 
 /// Parses `Query`, `Parse`, `Bind`, `Describe` and `Execute`, which name statements by their text.
@@ -17,7 +17,7 @@ pub(in crate::record) fn parts(bytes: &[u8], taken: &mut PartList) -> Option<()>
         taken.head(&bytes[at.end..]);
         return Some(());
     }
-    let bound = Bound::of(bytes)?;
+    let bound = BindFields::of(bytes)?;
     taken.head(bound.formats);
     for (number, value) in bound.values.iter().enumerate() {
         match value {

@@ -8,18 +8,18 @@ use super::{forms, startup};
 use crate::record::call::{Content, Exchange, Side};
 use crate::record::protocol::control::Control;
 use crate::record::protocol::dialogue::Fault;
-use crate::record::protocol::responder::{Prompter, Responder, said};
+use crate::record::protocol::responder::{Prompter, Responder, messages_from};
 use crate::record::protocol::wire::PlayStep;
 
 /// A `Bind` and the messages after it that belong to it.
-struct Run {
+struct PendingRun {
     /// `Bind`, and `Execute` if it came.
     questions: Vec<Vec<u8>>,
     describe: Option<Vec<u8>>,
 }
 
 /// Data that the client copies in.
-struct Copy {
+struct CopyIn {
     /// The request that started the copy.
     questions: Vec<Vec<u8>>,
     data: Vec<u8>,
@@ -31,8 +31,8 @@ struct Copy {
 pub(super) struct PostgresResponder {
     started: bool,
     names: StatementNames,
-    run: Option<Run>,
-    copy: Option<Copy>,
+    run: Option<PendingRun>,
+    copy: Option<CopyIn>,
     /// Transaction status, as in `ReadyForQuery`.
     state: u8,
     /// `true` after an error: everything is ignored up to `Sync`.
@@ -77,7 +77,7 @@ impl PostgresResponder {
         if let Some(copy) = self.copy.as_mut().filter(|_| !self.skipping) {
             match part {
                 Input::CopyData(data) => copy.data.extend(data),
-                Input::CopyEnd(end) => return self.copied(prompter, end),
+                Input::CopyEnd(end) => return self.finish_copy(prompter, end),
                 // During a copy the server ignores these.
                 Input::Flush | Input::Sync => {}
                 _ => {
@@ -102,7 +102,7 @@ impl PostgresResponder {
             (Input::Query(question), _) => out.extend(self.simple(prompter, &[question])),
             (Input::Prepare(question), _) => out.extend(self.prepare(prompter, question)),
             (Input::Bind(bind), _) => {
-                self.run = Some(Run {
+                self.run = Some(PendingRun {
                     questions: vec![bind],
                     describe: None,
                 })
@@ -113,7 +113,7 @@ impl PostgresResponder {
                 out.extend(self.end_run(prompter));
             }
             (Input::DescribePortal(question, _) | Input::Execute(question, _), _) => {
-                out.extend(self.answered(prompter, &[question], false));
+                out.extend(self.answer_requests(prompter, &[question], false));
             }
             (Input::Close, _) => out.extend(message::message(b'3', &[])),
             (Input::Terminate, _) => prompter.then = Some(PlayStep::Close),
@@ -128,7 +128,7 @@ impl PostgresResponder {
             return Vec::new();
         };
         let before = self.state;
-        let mut bound = self.answered(prompter, &run.questions, false);
+        let mut bound = self.answer_requests(prompter, &run.questions, false);
         let Some(describe) = run.describe.filter(|_| bound.first() == Some(&b'2')) else {
             return bound;
         };
@@ -141,7 +141,7 @@ impl PostgresResponder {
             std::mem::take(&mut self.skipping),
             std::mem::replace(&mut self.state, before),
         );
-        let described = self.answered(prompter, &[describe], false);
+        let described = self.answer_requests(prompter, &[describe], false);
         if self.skipping {
             return [bound, described].concat();
         }
@@ -157,18 +157,19 @@ impl PostgresResponder {
         let state = self.state;
         let plain = |_| plain(questions.first()?, state);
         let found = prompter.ask_or(questions, plain)?;
-        let found = self.in_form_of(prompter, questions, found)?;
+        let found = self.convert_form(prompter, questions, found)?;
         // Noise in the request may differ from the recording.
-        if let (Some(asked), Some(recorded)) =
-            (questions.first(), said(&found, Side::Client).next())
-        {
-            self.names.answered_as(asked, recorded);
+        if let (Some(asked), Some(recorded)) = (
+            questions.first(),
+            messages_from(&found, Side::Client).next(),
+        ) {
+            self.names.rename_portal(asked, recorded);
         }
         Ok(found)
     }
 
     /// Converts a recording to the form of these requests.
-    fn in_form_of(
+    fn convert_form(
         &mut self,
         prompter: &mut Prompter,
         questions: &[Vec<u8>],
@@ -177,21 +178,22 @@ impl PostgresResponder {
         self.described = None;
         match questions.first().and_then(|question| question.first()) {
             Some(b'B') if forms::is_query(&found) => {
-                self.described = Some(forms::described(&found));
-                Ok(forms::turned(&found, Some(message::message(b'2', &[]))))
+                self.described = Some(forms::result_description(&found));
+                Ok(forms::convert(&found, Some(message::message(b'2', &[]))))
             }
             Some(b'Q') if !forms::is_query(&found) => {
                 let described =
-                    forms::describes(&found).and_then(|describe| prompter.peek(&describe));
+                    forms::describe_request(&found).and_then(|describe| prompter.peek(&describe));
                 let columns = described.as_deref().and_then(forms::columns);
                 if columns.is_none()
-                    && said(&found, Side::Server).any(|message| message.first() == Some(&b'D'))
+                    && messages_from(&found, Side::Server)
+                        .any(|message| message.first() == Some(&b'D'))
                 {
                     return Err(
                         "the recording of this call does not describe its results".to_owned()
                     );
                 }
-                Ok(forms::turned(&found, columns))
+                Ok(forms::convert(&found, columns))
             }
             _ => Ok(found),
         }
@@ -204,9 +206,13 @@ impl PostgresResponder {
         match query.and_then(|query| prompter.peek(&query)) {
             Some(found) if self.state != b'E' => match question[0] {
                 b'P' => message::message(b'1', &[]),
-                _ => [message::message(b't', &[&[0, 0]]), forms::described(&found)].concat(),
+                _ => [
+                    message::message(b't', &[&[0, 0]]),
+                    forms::result_description(&found),
+                ]
+                .concat(),
             },
-            _ => self.answered(prompter, &[question], false),
+            _ => self.answer_requests(prompter, &[question], false),
         }
     }
 
@@ -221,7 +227,7 @@ impl PostgresResponder {
 
     /// Answers a simple query up to `ReadyForQuery`, unless it starts a copy.
     fn simple(&mut self, prompter: &mut Prompter, questions: &[Vec<u8>]) -> Vec<u8> {
-        let mut out = self.answered(prompter, questions, true);
+        let mut out = self.answer_requests(prompter, questions, true);
         prompter.unasked.append(&mut self.after);
         if self.copy.is_none() && prompter.then.is_none() {
             out.extend(message::ready(self.state));
@@ -231,7 +237,7 @@ impl PostgresResponder {
 
     /// Answers requests. After an error in the extended protocol everything is ignored up to the
     /// next `Sync`.
-    fn answered(
+    fn answer_requests(
         &mut self,
         prompter: &mut Prompter,
         questions: &[Vec<u8>],
@@ -255,7 +261,7 @@ impl PostgresResponder {
         self.state = message::state_after(
             self.state,
             control == Some(Control::Commit),
-            said(&found, Side::Server),
+            messages_from(&found, Side::Server),
         );
         let (answers, after) = forms::answer_and_unasked(&found);
         self.after.extend(after.concat());
@@ -265,7 +271,7 @@ impl PostgresResponder {
                 Some(b'Z') => continue,
                 Some(b'E') => self.skipping = !simple,
                 Some(b'G') => {
-                    self.copy = Some(Copy {
+                    self.copy = Some(CopyIn {
                         questions: questions.to_vec(),
                         data: Vec::new(),
                         simple,
@@ -278,8 +284,8 @@ impl PostgresResponder {
         out
     }
 
-    fn copied(&mut self, prompter: &mut Prompter, end: Vec<u8>) -> Vec<u8> {
-        let Some(Copy {
+    fn finish_copy(&mut self, prompter: &mut Prompter, end: Vec<u8>) -> Vec<u8> {
+        let Some(CopyIn {
             mut questions,
             data,
             simple,
@@ -291,7 +297,7 @@ impl PostgresResponder {
         if simple {
             self.simple(prompter, &questions)
         } else {
-            self.answered(prompter, &questions, false)
+            self.answer_requests(prompter, &questions, false)
         }
     }
 }
@@ -303,7 +309,7 @@ fn welcome(prompter: &mut Prompter, asked: &[u8]) -> Vec<u8> {
         Err(text) => return message::error("FATAL", &text),
     };
     prompter.script.opened(&who);
-    let answers: Vec<_> = said(&found, Side::Server)
+    let answers: Vec<_> = messages_from(&found, Side::Server)
         .filter(|message| !message::is_challenge(message))
         .collect();
     let has = |kind: u8| answers.iter().any(|message| message.first() == Some(&kind));
@@ -389,7 +395,7 @@ impl Responder for PostgresResponder {
         Ok(out)
     }
 
-    fn kept(&self) -> usize {
+    fn buffered_bytes(&self) -> usize {
         let copy = self.copy.as_ref().map_or(0, |copy| copy.data.len());
         let run = self
             .run
@@ -397,7 +403,7 @@ impl Responder for PostgresResponder {
             .flat_map(|run| &run.questions)
             .map(Vec::len)
             .sum::<usize>();
-        self.names.kept() + copy + run + self.after.len()
+        self.names.buffered_bytes() + copy + run + self.after.len()
     }
 
     fn refuse(&self, fault: Fault) -> Vec<u8> {

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use super::message::{self, Opening};
 use super::statement_names::{Input, StatementNames};
 use crate::record::call::Side;
-use crate::record::protocol::dialogue::{Dialogue, Disposition, Draft, Fault, Log};
+use crate::record::protocol::dialogue::{CallLog, Dialogue, Disposition, Draft, Fault};
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Phase {
@@ -25,7 +25,7 @@ enum Phase {
     Calls,
 }
 
-struct Running {
+struct RunningCall {
     draft: Draft,
     /// Type of the client's message.
     kind: u8,
@@ -41,7 +41,7 @@ pub(super) struct PostgresDialogue {
     names: StatementNames,
     /// Messages of the client that the server has not begun to answer, with their times.
     asked: VecDeque<(Vec<u8>, SystemTime)>,
-    running: Option<Running>,
+    running: Option<RunningCall>,
     /// A `Bind` whose `Execute` may follow.
     bound: Option<Draft>,
     /// Calls that are complete except for `ReadyForQuery`. After it they stay until the next call:
@@ -59,7 +59,7 @@ impl PostgresDialogue {
         }
     }
 
-    fn opening(&mut self, bytes: Vec<u8>, log: &Log) -> Result<Disposition, Fault> {
+    fn opening(&mut self, bytes: Vec<u8>, log: &CallLog) -> Result<Disposition, Fault> {
         match message::opening(&bytes)? {
             Opening::Encryption if self.relay_tls && !log.link.tls => {
                 self.phase = Phase::Encryption
@@ -67,8 +67,8 @@ impl PostgresDialogue {
             Opening::Encryption | Opening::Gss => return Ok(Disposition::Back(b"N".to_vec())),
             Opening::Cancel => self.phase = Phase::Cancel,
             Opening::Startup => {
-                let draft = Draft::asked([bytes], log.at).of_session(true);
-                self.running = Some(Running {
+                let draft = Draft::with_requests([bytes], log.at).of_session(true);
+                self.running = Some(RunningCall {
                     draft,
                     kind: 0,
                     copies: false,
@@ -79,7 +79,7 @@ impl PostgresDialogue {
         Ok(Disposition::On)
     }
 
-    fn started(&mut self, bytes: Vec<u8>, log: &mut Log) {
+    fn on_startup_reply(&mut self, bytes: Vec<u8>, log: &mut CallLog) {
         let ready = matches!(bytes[0], b'Z' | b'E');
         if let Some(running) = self
             .running
@@ -90,12 +90,12 @@ impl PostgresDialogue {
         }
         if ready && let Some(running) = self.running.take() {
             self.phase = Phase::Calls;
-            log.done(running.draft);
+            log.complete(running.draft);
         }
     }
 
     /// Reads on to the next message that gets an answer.
-    fn begin(&mut self) -> Result<Option<Running>, Fault> {
+    fn begin(&mut self) -> Result<Option<RunningCall>, Fault> {
         while let Some((bytes, at)) = self.asked.pop_front() {
             let kind = bytes[0];
             if self.skipping && !matches!(kind, b'S' | b'D' | b'E') {
@@ -114,23 +114,23 @@ impl PostgresDialogue {
                 Input::Sync => {
                     self.end_run();
                     self.skipping = false;
-                    Draft::asked([], at)
+                    Draft::with_requests([], at)
                 }
                 _ if self.skipping => continue,
                 Input::Prepare(question) | Input::DescribePortal(question, _) => {
-                    Draft::asked([question], at).of_session(true)
+                    Draft::with_requests([question], at).of_session(true)
                 }
                 Input::Query(question) | Input::Bind(question) | Input::Execute(question, _) => {
                     self.end_run();
-                    Draft::asked([question], at)
+                    Draft::with_requests([question], at)
                 }
-                Input::Close => Draft::asked([], at),
+                Input::Close => Draft::with_requests([], at),
                 // The server ignores unexpected copy data.
                 Input::Flush | Input::CopyData(_) | Input::CopyEnd(_) | Input::Terminate => {
                     continue;
                 }
             };
-            return Ok(Some(Running {
+            return Ok(Some(RunningCall {
                 draft,
                 kind,
                 copies: false,
@@ -146,7 +146,7 @@ impl PostgresDialogue {
             .extend(self.bound.take().map(|draft| draft.of_session(is_alone)));
     }
 
-    fn answered(&mut self, bytes: Vec<u8>, log: &mut Log) -> Result<(), Fault> {
+    fn on_reply(&mut self, bytes: Vec<u8>, log: &mut CallLog) -> Result<(), Fault> {
         let kind = bytes[0];
         if kind == b'W' {
             return Err("it became a stream of another kind (replication)");
@@ -161,7 +161,7 @@ impl PostgresDialogue {
         };
         let Some(mut running) = running else {
             return if is_unasked || kind == b'E' {
-                self.came_unasked(bytes);
+                self.add_to_previous_call(bytes);
                 Ok(())
             } else {
                 Err("PostgreSQL answered something that was not asked")
@@ -172,12 +172,12 @@ impl PostgresDialogue {
             self.release(log);
         }
         if !is_unasked {
-            self.copied(&mut running);
+            self.take_copy_data(&mut running);
         }
         if running.kind == b'S' {
             // Any message before `ReadyForQuery` reports that a deferred part of the transaction
             // failed.
-            self.came_unasked(bytes);
+            self.add_to_previous_call(bytes);
         } else {
             running.draft.push(Side::Server, bytes);
         }
@@ -191,7 +191,7 @@ impl PostgresDialogue {
         if kind == b'G' {
             let (draft, kind) = (running.draft.successor(), running.kind);
             self.done.push(running.draft);
-            self.running = Some(Running {
+            self.running = Some(RunningCall {
                 draft,
                 kind,
                 copies: true,
@@ -200,7 +200,7 @@ impl PostgresDialogue {
             self.running = Some(running);
         } else if running.copies {
             // Without all of its data the call would look like the answer to the first request.
-            log.unanswered();
+            log.lose();
         } else {
             match running.kind {
                 b'S' | b'C' => {}
@@ -215,7 +215,8 @@ impl PostgresDialogue {
                 .iter_mut()
                 .filter(|draft| draft.answered_at.is_none())
             {
-                draft.session |= message::only_sets(draft.said(Side::Server).map(Vec::as_slice));
+                draft.session |=
+                    message::only_sets(draft.messages_from(Side::Server).map(Vec::as_slice));
                 draft.answered_at = Some(log.at);
             }
         }
@@ -223,10 +224,13 @@ impl PostgresDialogue {
     }
 
     /// Adds a message to the call before it.
-    fn came_unasked(&mut self, bytes: Vec<u8>) {
+    fn add_to_previous_call(&mut self, bytes: Vec<u8>) {
         let before = self.done.iter_mut().rfind(|draft| match draft.answered_at {
             Some(_) => {
-                bytes[0] == b'A' && draft.said(Side::Server).any(|message| message[0] == b'Z')
+                bytes[0] == b'A'
+                    && draft
+                        .messages_from(Side::Server)
+                        .any(|message| message[0] == b'Z')
             }
             None => !draft.session,
         });
@@ -236,7 +240,7 @@ impl PostgresDialogue {
     }
 
     /// Reads on to the end of copied data, if it has arrived. The server ignores a `Sync` in it.
-    fn copied(&mut self, running: &mut Running) {
+    fn take_copy_data(&mut self, running: &mut RunningCall) {
         let mut data = Vec::new();
         while running.copies
             && let Some((bytes, _)) = self
@@ -258,10 +262,10 @@ impl PostgresDialogue {
     }
 
     /// Records the calls that are complete.
-    fn release(&mut self, log: &mut Log) {
+    fn release(&mut self, log: &mut CallLog) {
         self.done
             .extract_if(.., |draft| draft.answered_at.is_some())
-            .for_each(|draft| log.done(draft));
+            .for_each(|draft| log.complete(draft));
     }
 }
 
@@ -285,7 +289,12 @@ impl Dialogue for PostgresDialogue {
         matches!(self.phase, Phase::Opening | Phase::Encryption)
     }
 
-    fn message(&mut self, from: Side, bytes: Vec<u8>, log: &mut Log) -> Result<Disposition, Fault> {
+    fn message(
+        &mut self,
+        from: Side,
+        bytes: Vec<u8>,
+        log: &mut CallLog,
+    ) -> Result<Disposition, Fault> {
         match (self.phase, from) {
             (Phase::Opening, Side::Client) => return self.opening(bytes, log),
             (Phase::Opening, Side::Server)
@@ -298,24 +307,24 @@ impl Dialogue for PostgresDialogue {
                     return Ok(Disposition::Encrypt);
                 }
             }
-            (Phase::Startup, Side::Server) => self.started(bytes, log),
+            (Phase::Startup, Side::Server) => self.on_startup_reply(bytes, log),
             (Phase::Calls, Side::Client) => self.asked.push_back((bytes, log.at)),
             (Phase::Calls, Side::Server) => {
-                self.answered(bytes, log)
+                self.on_reply(bytes, log)
                     .inspect_err(|_| self.release(log))?;
             }
         }
         Ok(Disposition::On)
     }
 
-    fn kept(&self) -> usize {
+    fn buffered_bytes(&self) -> usize {
         let drafts = self
             .done
             .iter()
             .chain(&self.bound)
             .chain(self.running.as_ref().map(|running| &running.draft));
         drafts.map(Draft::size).sum::<usize>()
-            + self.names.kept()
+            + self.names.buffered_bytes()
             + self
                 .asked
                 .iter()
@@ -323,14 +332,14 @@ impl Dialogue for PostgresDialogue {
                 .sum::<usize>()
     }
 
-    fn end(&mut self, log: &mut Log) {
+    fn end(&mut self, log: &mut CallLog) {
         self.release(log);
         if self.phase != Phase::Calls {
             return;
         }
         let mut left: Vec<_> = self.running.take().into_iter().collect();
         for running in &mut left {
-            self.copied(running);
+            self.take_copy_data(running);
         }
         while let Ok(Some(running)) = self.begin() {
             match running.kind {
@@ -340,14 +349,14 @@ impl Dialogue for PostgresDialogue {
         }
         self.end_run();
         for draft in std::mem::take(&mut self.done) {
-            let is_answered = draft.said(Side::Server).next().is_some();
+            let is_answered = draft.messages_from(Side::Server).next().is_some();
             if is_answered {
-                log.done(draft)
+                log.complete(draft)
             } else {
-                log.left(draft)
+                log.abandon(draft)
             }
         }
-        for Running {
+        for RunningCall {
             draft,
             kind,
             copies,
@@ -355,11 +364,11 @@ impl Dialogue for PostgresDialogue {
         {
             match kind {
                 b'S' | b'C' => {}
-                _ if copies => log.unanswered(),
+                _ if copies => log.lose(),
                 // A missing answer to a preparation does not matter, unless the program waited for
                 // it.
                 _ if draft.session && log.left_by == Side::Server => {}
-                _ => log.left(draft),
+                _ => log.abandon(draft),
             }
         }
     }

@@ -53,7 +53,7 @@ impl Scram {
         {
             return Err(ODD);
         }
-        let salted = salted(&self.password, &salt, rounds);
+        let salted = salt_password(&self.password, &salt, rounds);
         let without_proof = format!("c={},r={nonce}", STANDARD.encode(HEADER));
         let all = format!("n={user},r={},{said},{without_proof}", self.nonce);
         let key = hmac(&salted, &[b"Client Key"]);
@@ -74,7 +74,7 @@ impl Scram {
 }
 
 /// `Hi` of RFC 5802, 2.2.
-fn salted(password: &[u8], salt: &[u8], rounds: u32) -> Hash {
+fn salt_password(password: &[u8], salt: &[u8], rounds: u32) -> Hash {
     let mut last = hmac(password, &[salt, &1_u32.to_be_bytes()]);
     let mut all = last;
     for _ in 1..rounds {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::message::{opening, opening_of, parameter, parameters};
 use crate::record::call::{Side, Wire};
-use crate::record::protocol::script::Who;
+use crate::record::protocol::script::Identity;
 
 const NAME: &str = "application_name";
 /// Version of the clients' startup messages, 3.0. Messages of other versions mark the connection
@@ -17,7 +17,7 @@ pub(in crate::record) fn startup_of(wire: &Wire) -> Option<&[u8]> {
     first.filter(|first| first.first() == Some(&0) && opening(first).is_ok())
 }
 
-pub(in crate::record) fn who(startup: &[u8]) -> Who {
+pub(in crate::record) fn who(startup: &[u8]) -> Identity {
     let settings = parameters(startup).filter_map(|(name, value)| {
         let name = std::str::from_utf8(name)
             .ok()
@@ -27,7 +27,7 @@ pub(in crate::record) fn who(startup: &[u8]) -> Who {
     let user = parameter(startup, b"user").unwrap_or_default();
     // The database defaults to the user name.
     let database = parameter(startup, b"database").unwrap_or(user);
-    Who {
+    Identity {
         user: user.to_vec(),
         database: database.to_vec(),
         settings: settings.collect(),
@@ -35,7 +35,7 @@ pub(in crate::record) fn who(startup: &[u8]) -> Who {
 }
 
 /// Removes the application name from a client's login message.
-pub(in crate::record) fn nameless(whole: &[u8]) -> Cow<'_, [u8]> {
+pub(in crate::record) fn without_application_name(whole: &[u8]) -> Cow<'_, [u8]> {
     let is_login = whole.first() == Some(&0) && opening_of(whole) == Some(LOGIN_VERSION);
     if !is_login || parameter(whole, NAME.as_bytes()).is_none() {
         return Cow::Borrowed(whole);

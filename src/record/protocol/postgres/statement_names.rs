@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use sha2::{Digest, Sha256};
 
-use super::message::{self, Bound, bytes, count, message, text};
+use super::message::{self, BindFields, bytes, count, message, text};
 use crate::limits::MAX_WIRE_STATEMENTS;
 use crate::record::protocol::dialogue::Fault;
 use crate::text::escape::hex;
@@ -51,7 +51,7 @@ pub(super) struct StatementNames {
 }
 
 impl StatementNames {
-    pub(super) fn kept(&self) -> usize {
+    pub(super) fn buffered_bytes(&self) -> usize {
         let statements = self
             .statements
             .iter()
@@ -144,7 +144,7 @@ impl StatementNames {
         let statement = text(&mut rest)?;
         let statement = self.statement(statement).to_vec();
         let bound = message(b'B', &[b"\0", &statement, b"\0", rest]);
-        let described = format!(" -- results {}", hex(Bound::read(rest)?.results));
+        let described = format!(" -- results {}", hex(BindFields::read(rest)?.results));
         let described = [&statement, described.as_bytes()].concat();
         let portal = Portal {
             name: portal_name(&statement, &bound),
@@ -158,7 +158,7 @@ impl StatementNames {
     }
 
     /// Renames the portal of a `Bind` to the name in the recording that answered it.
-    pub(super) fn answered_as(&mut self, asked: &[u8], recorded: &[u8]) {
+    pub(super) fn rename_portal(&mut self, asked: &[u8], recorded: &[u8]) {
         let name = |bind: &[u8]| {
             let at = message::statement(bind).filter(|_| bind.first() == Some(&b'B'))?;
             Some(portal_name(&bind[at], bind))

@@ -1,4 +1,4 @@
-//! Conversations with `PostgreSQL`, as the chapter "Message Flow" of its manual has them.
+//! Conversations from the chapter "Message Flow" of the `PostgreSQL` manual.
 
 mod abandonment;
 mod attacks;

@@ -6,7 +6,7 @@ use crate::record::protocol::parts::{PartList, Role};
 
 /// Form of a command's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Manner {
+pub(super) enum CommandKind {
     Plain,
     /// One reply, the same for every connection: commands that libraries send when they connect.
     Session,
@@ -25,7 +25,7 @@ pub(super) enum Manner {
     Foreign,
 }
 
-pub(super) fn manner(command: &[u8]) -> Manner {
+pub(super) fn command_kind(command: &[u8]) -> CommandKind {
     let words = words(command);
     let word = |index: usize| {
         words
@@ -34,20 +34,22 @@ pub(super) fn manner(command: &[u8]) -> Manner {
             .unwrap_or_default()
     };
     match word(0).as_slice() {
-        b"" => Manner::Empty,
-        b"MULTI" => Manner::Begin,
-        b"EXEC" | b"DISCARD" => Manner::Finish,
+        b"" => CommandKind::Empty,
+        b"MULTI" => CommandKind::Begin,
+        b"EXEC" | b"DISCARD" => CommandKind::Finish,
         b"SUBSCRIBE" | b"PSUBSCRIBE" | b"SSUBSCRIBE" => {
-            Manner::Subscription((words.len() - 1).max(1))
+            CommandKind::Subscription((words.len() - 1).max(1))
         }
-        b"UNSUBSCRIBE" | b"PUNSUBSCRIBE" | b"SUNSUBSCRIBE" => Manner::Subscription(words.len() - 1),
-        b"QUIT" => Manner::Quit,
-        b"RESET" => Manner::Reset,
-        b"MONITOR" | b"SYNC" | b"PSYNC" => Manner::Foreign,
-        b"CLIENT" if word(1) == b"REPLY" => Manner::Foreign,
+        b"UNSUBSCRIBE" | b"PUNSUBSCRIBE" | b"SUNSUBSCRIBE" => {
+            CommandKind::Subscription(words.len() - 1)
+        }
+        b"QUIT" => CommandKind::Quit,
+        b"RESET" => CommandKind::Reset,
+        b"MONITOR" | b"SYNC" | b"PSYNC" => CommandKind::Foreign,
+        b"CLIENT" if word(1) == b"REPLY" => CommandKind::Foreign,
         b"HELLO" | b"AUTH" | b"SELECT" | b"COMMAND" | b"INFO" | b"PING" | b"READONLY"
-        | b"READWRITE" | b"ASKING" | b"CLUSTER" | b"SENTINEL" | b"CLIENT" => Manner::Session,
-        _ => Manner::Plain,
+        | b"READWRITE" | b"ASKING" | b"CLUSTER" | b"SENTINEL" | b"CLIENT" => CommandKind::Session,
+        _ => CommandKind::Plain,
     }
 }
 
@@ -99,7 +101,7 @@ fn is(words: &[&[u8]], index: usize, name: &[u8]) -> bool {
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(in crate::record) struct Chosen {
+pub(in crate::record) struct SelectedState {
     /// `true` if the connection returns to its initial state.
     pub(in crate::record) resets: bool,
     /// Database, user and protocol version, each with its value; empty for the initial value.
@@ -107,7 +109,7 @@ pub(in crate::record) struct Chosen {
 }
 
 /// Returns the state that a successful call selects. A call without an answer counts as successful.
-pub(in crate::record) fn chosen(wire: &Wire) -> Chosen {
+pub(in crate::record) fn selected_state(wire: &Wire) -> SelectedState {
     let commands: Vec<&[u8]> = wire.said(Side::Client).collect();
     let answer = wire.said(Side::Server).next_back();
     let resets = commands
@@ -133,7 +135,7 @@ pub(in crate::record) fn chosen(wire: &Wire) -> Chosen {
         Some(answer) => answer == b"+OK\r\n",
     });
     context.extend(selected.map(|database| ("database", database)));
-    Chosen { resets, context }
+    SelectedState { resets, context }
 }
 
 /// Commands that only read, and commands that set expiry times, which programs repeat
@@ -144,7 +146,7 @@ const READS: &str = "\
     SSCAN ZRANGE ZREVRANGE ZRANGEBYSCORE ZREVRANGEBYSCORE ZSCORE ZCARD ZCOUNT ZRANK ZREVRANK XRANGE XREVRANGE XLEN
     JSON.GET EXPIRE PEXPIRE";
 
-fn alone(wire: &Wire) -> Vec<&[u8]> {
+fn single_command(wire: &Wire) -> Vec<&[u8]> {
     let mut commands = wire.said(Side::Client);
     match (commands.next(), commands.next()) {
         (Some(one), None) => words(one),
@@ -154,7 +156,7 @@ fn alone(wire: &Wire) -> Vec<&[u8]> {
 
 /// Returns true if a call is one of [`READS`].
 pub(in crate::record) fn reads(wire: &Wire) -> bool {
-    let words = alone(wire);
+    let words = single_command(wire);
     READS
         .split_ascii_whitespace()
         .any(|known| is(&words, 0, known.as_bytes()))
@@ -164,7 +166,7 @@ pub(in crate::record) fn reads(wire: &Wire) -> bool {
 /// with at most a time.
 pub(in crate::record) fn sets(wire: &Wire) -> bool {
     const TIMES: [&str; 5] = ["EX", "PX", "EXAT", "PXAT", "KEEPTTL"];
-    let words = alone(wire);
+    let words = single_command(wire);
     let is_time = |word: &&[u8]| {
         word.iter().all(u8::is_ascii_digit)
             || TIMES
@@ -177,7 +179,8 @@ pub(in crate::record) fn sets(wire: &Wire) -> bool {
 /// Returns true if the answer to a call depends on the database and the user.
 pub(in crate::record) fn is_of_context(wire: &Wire) -> bool {
     let first = wire.said(Side::Client).next();
-    first.is_some_and(|first| matches!(manner(first), Manner::Plain | Manner::Begin))
+    first
+        .is_some_and(|first| matches!(command_kind(first), CommandKind::Plain | CommandKind::Begin))
 }
 
 /// Parses a command and its arguments. The first argument identifies an object.

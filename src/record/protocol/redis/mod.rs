@@ -1,15 +1,10 @@
 //! RESP, the protocol of Redis in versions 2 and 3
 //! (`redis.io/docs/latest/develop/reference/protocol-spec`).
 //!
-//! Calls:
-//!
-//! - A call is one command and its reply.
-//! - `MULTI` to `EXEC` is one call, since commands inside have other replies.
-//! - A subscription is a call; its answer is everything published until the next subscription.
-//! - A call to a database other than 0 begins with its `SELECT`, which also names the user if it is
-//!   not the default.
-//!
-//! Passwords are never recorded.
+//! A call is one command and its reply. `MULTI` to `EXEC` is one call, since commands inside have
+//! other replies. A subscription is a call; its answer is everything published until the next
+//! subscription. A call to a database other than 0 begins with its `SELECT`, which also names the
+//! user if it is not the default. Passwords are never recorded.
 
 mod command;
 mod player;
@@ -20,7 +15,7 @@ mod tests;
 
 use crate::record::call::Protocol;
 use crate::record::protocol::database::Database;
-pub(in crate::record) use command::{chosen, is_of_context, reads, sets};
+pub(in crate::record) use command::{is_of_context, reads, selected_state, sets};
 pub(in crate::record) use resp::command;
 
 pub(super) static DATABASE: Database = Database {

@@ -1,27 +1,27 @@
 //! Player of Redis connections.
 
-use super::command::{Manner, manner};
-use super::resp::Scan;
+use super::command::{CommandKind, command_kind};
+use super::resp::FrameScanner;
 use crate::record::call::Side;
 use crate::record::protocol::dialogue::Fault;
-use crate::record::protocol::responder::{Prompter, Responder, said};
+use crate::record::protocol::responder::{Prompter, Responder, messages_from};
 use crate::record::protocol::wire::PlayStep;
 
 #[derive(Default)]
 pub(super) struct RedisResponder {
-    scan: Scan,
+    scan: FrameScanner,
     /// The commands since `MULTI`.
     transaction: Vec<Vec<u8>>,
 }
 
 impl RedisResponder {
     /// Returns the result of a complete transaction.
-    fn carry_out(&mut self, prompter: &mut Prompter) -> Vec<u8> {
+    fn finish_transaction(&mut self, prompter: &mut Prompter) -> Vec<u8> {
         let commands = std::mem::take(&mut self.transaction);
         match prompter.ask(&commands) {
             Ok(found) if found.abandoned() => Vec::new(),
             // The replies to the earlier commands are sent already; pushed messages came first.
-            Ok(found) => said(&found, Side::Server)
+            Ok(found) => messages_from(&found, Side::Server)
                 .next_back()
                 .unwrap_or_default()
                 .to_vec(),
@@ -30,13 +30,15 @@ impl RedisResponder {
     }
 }
 
-fn answer(prompter: &mut Prompter, question: Vec<u8>, manner: Manner) -> Vec<u8> {
+fn answer(prompter: &mut Prompter, question: Vec<u8>, command_kind: CommandKind) -> Vec<u8> {
     match prompter.ask(&[question]) {
         Ok(found) => {
             // Published messages come regardless of other requests.
-            let is_stream = matches!(manner, Manner::Subscription(_));
+            let is_stream = matches!(command_kind, CommandKind::Subscription(_));
             prompter.until_more = prompter.script.overtaken(&found).filter(|_| !is_stream);
-            said(&found, Side::Server).collect::<Vec<_>>().concat()
+            messages_from(&found, Side::Server)
+                .collect::<Vec<_>>()
+                .concat()
         }
         Err(text) => error(&text),
     }
@@ -52,28 +54,32 @@ impl Responder for RedisResponder {
     }
 
     fn message(&mut self, prompter: &mut Prompter, bytes: Vec<u8>) -> Result<Vec<u8>, Fault> {
-        let manner = manner(&bytes);
+        let command_kind = command_kind(&bytes);
         let is_inside = !self.transaction.is_empty();
-        let answer = match manner {
-            Manner::Empty => return Ok(Vec::new()),
-            Manner::Quit if !is_inside => b"+OK\r\n".to_vec(),
-            _ if !is_inside && manner != Manner::Begin => answer(prompter, bytes, manner),
+        let answer = match command_kind {
+            CommandKind::Empty => return Ok(Vec::new()),
+            CommandKind::Quit if !is_inside => b"+OK\r\n".to_vec(),
+            _ if !is_inside && command_kind != CommandKind::Begin => {
+                answer(prompter, bytes, command_kind)
+            }
             _ => {
                 self.transaction.push(bytes);
-                match manner {
+                match command_kind {
                     _ if !is_inside => b"+OK\r\n".to_vec(),
-                    Manner::Finish | Manner::Quit | Manner::Reset => self.carry_out(prompter),
+                    CommandKind::Finish | CommandKind::Quit | CommandKind::Reset => {
+                        self.finish_transaction(prompter)
+                    }
                     _ => b"+QUEUED\r\n".to_vec(),
                 }
             }
         };
-        if manner == Manner::Quit {
+        if command_kind == CommandKind::Quit {
             prompter.then.get_or_insert(PlayStep::Close);
         }
         Ok(answer)
     }
 
-    fn kept(&self) -> usize {
+    fn buffered_bytes(&self) -> usize {
         self.transaction
             .iter()
             .map(|command| size_of_val(command) + command.len())

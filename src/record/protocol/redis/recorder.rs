@@ -2,20 +2,20 @@
 
 use std::collections::VecDeque;
 
-use super::command::{Manner, manner};
-use super::resp::{Scan, elements};
+use super::command::{CommandKind, command_kind};
+use super::resp::{FrameScanner, elements};
 use crate::record::call::Side;
-use crate::record::protocol::dialogue::{Dialogue, Disposition, Draft, Fault, Log};
+use crate::record::protocol::dialogue::{CallLog, Dialogue, Disposition, Draft, Fault};
 
-struct Pending {
+struct PendingCall {
     draft: Draft,
-    kind: Kind,
+    kind: PendingKind,
     /// Number of replies still expected, as far as known.
     left: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum PendingKind {
     /// A call with `left` replies.
     Call,
     /// A transaction that still gets commands.
@@ -28,51 +28,58 @@ enum Kind {
 
 #[derive(Default)]
 pub(super) struct RedisDialogue {
-    scans: [Scan; 2],
-    waiting: VecDeque<Pending>,
+    scans: [FrameScanner; 2],
+    waiting: VecDeque<PendingCall>,
     /// The subscription that gets the published messages.
     stream: Option<Draft>,
     subscribed: bool,
 }
 
 impl RedisDialogue {
-    fn command(&mut self, question: Vec<u8>, log: &Log) -> Result<(), Fault> {
-        let manner = manner(&question);
+    fn command(&mut self, question: Vec<u8>, log: &CallLog) -> Result<(), Fault> {
+        let command_kind = command_kind(&question);
         if let Some(last) = self
             .waiting
             .back_mut()
-            .filter(|last| last.kind == Kind::Transaction)
-            && !matches!(manner, Manner::Empty | Manner::Foreign)
+            .filter(|last| last.kind == PendingKind::Transaction)
+            && !matches!(command_kind, CommandKind::Empty | CommandKind::Foreign)
         {
             last.draft.push(Side::Client, question);
             last.left += 1;
-            if matches!(manner, Manner::Finish | Manner::Quit | Manner::Reset) {
-                last.kind = Kind::Call;
+            if matches!(
+                command_kind,
+                CommandKind::Finish | CommandKind::Quit | CommandKind::Reset
+            ) {
+                last.kind = PendingKind::Call;
             }
             return Ok(());
         }
-        let (kind, left) = match manner {
-            Manner::Empty => return Ok(()),
-            Manner::Foreign => {
+        let (kind, left) = match command_kind {
+            CommandKind::Empty => return Ok(()),
+            CommandKind::Foreign => {
                 return Err(
                     "it became a stream of another kind (`MONITOR`, `SYNC`, `PSYNC` or `CLIENT REPLY`)",
                 );
             }
-            Manner::Begin => (Kind::Transaction, 1),
-            Manner::Subscription(channels) => (Kind::Subscription, channels),
-            Manner::Quit => (Kind::Unrecorded, 1),
-            Manner::Plain | Manner::Session | Manner::Finish | Manner::Reset => (Kind::Call, 1),
+            CommandKind::Begin => (PendingKind::Transaction, 1),
+            CommandKind::Subscription(channels) => (PendingKind::Subscription, channels),
+            CommandKind::Quit => (PendingKind::Unrecorded, 1),
+            CommandKind::Plain
+            | CommandKind::Session
+            | CommandKind::Finish
+            | CommandKind::Reset => (PendingKind::Call, 1),
         };
-        let draft = Draft::asked([question], log.at).of_session(manner == Manner::Session);
-        self.waiting.push_back(Pending { draft, kind, left });
+        let draft = Draft::with_requests([question], log.at)
+            .of_session(command_kind == CommandKind::Session);
+        self.waiting.push_back(PendingCall { draft, kind, left });
         Ok(())
     }
 
-    fn reply(&mut self, bytes: Vec<u8>, log: &mut Log) -> Result<(), Fault> {
+    fn reply(&mut self, bytes: Vec<u8>, log: &mut CallLog) -> Result<(), Fault> {
         let subscribing = self
             .waiting
             .front()
-            .is_some_and(|front| front.kind == Kind::Subscription);
+            .is_some_and(|front| front.kind == PendingKind::Subscription);
         let pushed = bytes.first() == Some(&b'>');
         if pushed || bytes.first() == Some(&b'*') && (self.subscribed || subscribing) {
             let elements = elements(&bytes);
@@ -128,20 +135,20 @@ impl RedisDialogue {
         front.draft.push(Side::Server, bytes);
         front.left = front.left.saturating_sub(1);
         match front.kind {
-            Kind::Subscription => log.done(front.draft),
-            Kind::Transaction => self.waiting.push_front(front),
+            PendingKind::Subscription => log.complete(front.draft),
+            PendingKind::Transaction => self.waiting.push_front(front),
             _ if front.left > 0 => self.waiting.push_front(front),
-            Kind::Call => log.done(front.draft),
-            Kind::Unrecorded => {}
+            PendingKind::Call => log.complete(front.draft),
+            PendingKind::Unrecorded => {}
         }
         Ok(())
     }
 
     /// Assigns later published messages to the call that is answered now.
-    fn stream_begins(&mut self, log: &mut Log) {
+    fn stream_begins(&mut self, log: &mut CallLog) {
         let stream = self.waiting.pop_front().map(|pending| pending.draft);
         if let Some(before) = std::mem::replace(&mut self.stream, stream) {
-            log.done(before);
+            log.complete(before);
         }
     }
 }
@@ -151,7 +158,12 @@ impl Dialogue for RedisDialogue {
         self.scans[from as usize].length(from, bytes)
     }
 
-    fn message(&mut self, from: Side, bytes: Vec<u8>, log: &mut Log) -> Result<Disposition, Fault> {
+    fn message(
+        &mut self,
+        from: Side,
+        bytes: Vec<u8>,
+        log: &mut CallLog,
+    ) -> Result<Disposition, Fault> {
         match from {
             Side::Client => self.command(bytes, log)?,
             Side::Server => self.reply(bytes, log)?,
@@ -159,7 +171,7 @@ impl Dialogue for RedisDialogue {
         Ok(Disposition::On)
     }
 
-    fn kept(&self) -> usize {
+    fn buffered_bytes(&self) -> usize {
         self.waiting
             .iter()
             .map(|pending| &pending.draft)
@@ -168,18 +180,18 @@ impl Dialogue for RedisDialogue {
             .sum()
     }
 
-    fn end(&mut self, log: &mut Log) {
+    fn end(&mut self, log: &mut CallLog) {
         self.stream
             .take()
             .into_iter()
-            .for_each(|stream| log.done(stream));
-        for Pending { draft, kind, .. } in std::mem::take(&mut self.waiting) {
+            .for_each(|stream| log.complete(stream));
+        for PendingCall { draft, kind, .. } in std::mem::take(&mut self.waiting) {
             match kind {
-                Kind::Subscription => log.done(draft),
-                Kind::Unrecorded => {}
+                PendingKind::Subscription => log.complete(draft),
+                PendingKind::Unrecorded => {}
                 // A transaction is looked up only with its `EXEC`.
-                Kind::Transaction => log.unanswered(),
-                Kind::Call => log.left(draft),
+                PendingKind::Transaction => log.lose(),
+                PendingKind::Call => log.abandon(draft),
             }
         }
     }

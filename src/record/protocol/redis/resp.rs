@@ -8,7 +8,7 @@ use crate::record::protocol::dialogue::Fault;
 
 /// Incremental search for the end of the first message; reads each byte once.
 #[derive(Debug, Default)]
-pub(super) struct Scan {
+pub(super) struct FrameScanner {
     /// Offset of the first incomplete element.
     at: usize,
     /// Offset up to which its first line was searched for its end.
@@ -17,7 +17,7 @@ pub(super) struct Scan {
     open: Vec<u64>,
 }
 
-impl Scan {
+impl FrameScanner {
     /// Returns the length of the first message, once it is complete. The next call begins with the
     /// message after it.
     pub(super) fn length(&mut self, from: Side, bytes: &[u8]) -> Result<Option<usize>, Fault> {

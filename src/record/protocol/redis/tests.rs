@@ -1,4 +1,4 @@
-//! Conversations with Redis, as its documentation shows them.
+//! Conversations from the Redis documentation.
 
 use crate::record::call::{Protocol, Side};
 use crate::record::redact::Secrets;

@@ -31,6 +31,6 @@ fn client_messages_are_shown_as_text() {
             }],
             session: false,
         };
-        assert_eq!(said(protocol, &wire), expected);
+        assert_eq!(client_text(protocol, &wire), expected);
     }
 }

@@ -5,7 +5,7 @@ use pretty_assertions::assert_eq;
 use super::*;
 
 /// Records a conversation that the program abandons.
-fn left(conversation: &[Said]) -> Outcome {
+fn record_abandoned(conversation: &[Said]) -> Outcome {
     let whole: Vec<_> = login()
         .into_iter()
         .chain(conversation.iter().cloned())
@@ -32,11 +32,11 @@ fn asks(outcome: &Outcome, questions: &[Vec<u8>]) -> (Vec<u8>, bool) {
 #[test]
 fn abandoned_query_replays_partial_answer() {
     let asked = query("SELECT pg_sleep(9)");
-    let outcome = left(&[client(&asked)]);
+    let outcome = record_abandoned(&[client(&asked)]);
     assert_eq!((outcome.calls.len(), outcome.lost.len()), (2, 0));
     assert_eq!(asks(&outcome, std::slice::from_ref(&asked)), (vec![], true));
     let part = [columns(), row("1")].concat();
-    let outcome = left(&[client(&asked), server(&part)]);
+    let outcome = record_abandoned(&[client(&asked), server(&part)]);
     assert_eq!(asks(&outcome, &[asked]), (part, true));
 }
 
@@ -50,7 +50,7 @@ fn abandoned_statement_replays_partial_answer() {
     ];
     let begun = [vec![], only(b'1'), [only(b'1'), only(b'2')].concat()];
     for answer in begun {
-        let outcome = left(&[client(asked.concat()), server(&answer)]);
+        let outcome = record_abandoned(&[client(asked.concat()), server(&answer)]);
         assert_eq!(outcome.lost.len(), 0);
         assert_eq!(asks(&outcome, &asked), (answer, true));
     }

@@ -27,7 +27,7 @@ fn plain(before: &[Said], answer: &str) -> Vec<Said> {
     with(before, &query(ASKED), value(answer))
 }
 
-fn kept(whole: &[Said]) -> Arc<crate::record::matching::Book> {
+fn book_of(whole: &[Said]) -> Arc<crate::record::matching::Book> {
     book(&record(Protocol::Postgres, whole).calls)
 }
 
@@ -101,7 +101,7 @@ fn setting_functions_distinguish_sessions() {
         ASKED,
         "a",
     );
-    let book = kept(&twice);
+    let book = book_of(&twice);
     assert_eq!(
         replay(
             &book,
@@ -118,7 +118,7 @@ fn setting_functions_distinguish_sessions() {
         ("UPDATE t SET (a) = (1)", "UPDATE 1"),
     ];
     let pure = session(&[], &calls, ASKED, "a");
-    let book = kept(&pure);
+    let book = book_of(&pure);
     assert_eq!(replay(&book, &session(&[], &[], ASKED, "")), value("a"));
 }
 
@@ -145,7 +145,7 @@ fn functions_with_arguments_distinguish_sessions() {
         ASKED,
     );
     let is_as_fresh = |way: &[(&str, &str)], asked| {
-        let book = kept(&session(&[], way, asked, "a"));
+        let book = book_of(&session(&[], way, asked, "a"));
         assert_eq!(
             replay(&book, &session(&[], &[], asked, "")),
             value("a"),
@@ -204,7 +204,7 @@ fn uncommitted_writes_select_answer_within_transaction() {
         ],
     ];
     for way in ways {
-        let book = kept(&session(&[], way, ASKED, "a"));
+        let book = book_of(&session(&[], way, ASKED, "a"));
         assert_eq!(
             replay(&book, &session(&[], &[], ASKED, "")),
             value("a"),
@@ -249,7 +249,7 @@ fn failed_transaction_answers_aborted_error() {
         &[client(query("ROLLBACK")), server(done("ROLLBACK"))],
     ]
     .concat();
-    let book = kept(&plain(&rolled_back, "a"));
+    let book = book_of(&plain(&rolled_back, "a"));
     assert_eq!(replay(&book, &plain(&[], "")), value("a"));
 }
 
@@ -268,7 +268,7 @@ fn failed_commit_ends_transaction() {
         &plain(&before, "none"),
         &plain(&simple("SET search_path TO one", &["SET"]), "one"),
     );
-    let book = kept(&plain(&before, "none"));
+    let book = book_of(&plain(&before, "none"));
     assert_eq!(replay(&book, &plain(&[], "")), value("none"));
 }
 
@@ -292,7 +292,7 @@ fn pipeline_until_sync_is_one_transaction() {
         &plain(&broken, "none"),
         &plain(&simple(set, &["SET"]), "one"),
     );
-    let book = kept(&plain(&broken, "none"));
+    let book = book_of(&plain(&broken, "none"));
     assert_eq!(replay(&book, &plain(&[], "")), value("none"));
     // Local settings end with the transaction.
     let local = |to: &str| {
@@ -320,7 +320,7 @@ fn pipeline_until_sync_is_one_transaction() {
     are_told_apart(&local("a"), &local("b"));
     let mut whole = local("a");
     whole.extend([client(query(ASKED)), server(value("none"))]);
-    assert_eq!(replay(&kept(&whole), &plain(&[], "")), value("none"));
+    assert_eq!(replay(&book_of(&whole), &plain(&[], "")), value("none"));
 }
 
 #[test]
@@ -346,7 +346,7 @@ fn describe_uses_state_before_execution() {
         with(&[], &asked, answer)
     };
     let whole = described("SELECT set_config('a.b', 'x', false)");
-    let book = kept(&whole);
+    let book = book_of(&whole);
     assert_eq!(
         replay(&book, &whole).escape_ascii().to_string(),
         whole.last().unwrap().1.escape_ascii().to_string()

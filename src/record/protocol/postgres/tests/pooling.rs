@@ -69,7 +69,7 @@ fn runs_at_once(text: &str, given: &str, answer: &str) -> Step {
 }
 
 /// Returns a book of these connections.
-fn kept(connections: &[&[Step]]) -> Arc<crate::record::matching::Book> {
+fn book_of(connections: &[&[Step]]) -> Arc<crate::record::matching::Book> {
     let calls = connections.iter().flat_map(|steps| {
         let said = steps
             .iter()
@@ -130,7 +130,7 @@ fn unnamed_setting_functions_distinguish_sessions() {
     // The recording has one connection, the replay two.
     let [use_a, use_b] = ["SELECT use_tenant('a')", "SELECT use_tenant('b')"].map(says);
     let (a, b) = (reads("a"), reads("b"));
-    let book = kept(&[&[
+    let book = book_of(&[&[
         use_a.clone(),
         a.clone(),
         use_b.clone(),
@@ -172,7 +172,7 @@ fn setting_statement_ignores_previous_state() {
     ];
     for sets in ways {
         let [a, b] = ["a", "b"].map(|who| [sets(who), reads(who)]);
-        let book = kept(&[&[a.clone(), b.clone(), a.clone(), b.clone()].concat()]);
+        let book = book_of(&[&[a.clone(), b.clone(), a.clone(), b.clone()].concat()]);
         let mut played = [(); 2].map(|()| connection(&book));
         answers(&mut played[0], &[&b[0], &b[1], &b[0], &b[1]]);
         answers(&mut played[1], &[&a[0], &a[1]]);
@@ -187,7 +187,7 @@ fn setting_statement_ignores_previous_state() {
         "SELECT set_config('a.c', 'x', true)",
         "COMMIT",
     ] {
-        let book = kept(&[
+        let book = book_of(&[
             &[says("SET app.tenant = 'a'"), says(asked)],
             &[says("SET app.tenant = 'b'")],
         ]);
@@ -209,11 +209,11 @@ fn setting_statement_ignores_previous_state() {
         .concat();
         (query(&format!("SET app.tenant = '{who}'; {ASKED}")), answer)
     };
-    let book = kept(&[&[both("a"), both("b")]]);
+    let book = book_of(&[&[both("a"), both("b")]]);
     answers(&mut connection(&book), &[&both("b"), &both("a")]);
     assert_eq!(book.report().missed, []);
     for reset in ["RESET app.tenant", "RESET ALL", "DISCARD ALL"].map(says) {
-        let book = kept(&[
+        let book = book_of(&[
             &[says("SET app.tenant = 'a'"), reset.clone()],
             &[says("SET app.tenant = 'b'")],
         ]);
@@ -236,7 +236,7 @@ fn statement_matches_prepared_or_unprepared() {
         tenant("b"),
         runs("s", "1", "b"),
     ];
-    let book = kept(&[&whole]);
+    let book = book_of(&[&whole]);
     let mut played = connection(&book);
     let changed = [
         prepares("s", TEXT),
@@ -284,7 +284,7 @@ fn statement_without_parameters_matches_simple_query() {
         ended(),
     ];
     for (recorded, asked) in [(&simple[..], &prepared[..]), (&prepared, &simple)] {
-        let book = kept(&[recorded]);
+        let book = book_of(&[recorded]);
         answers(&mut connection(&book), &asked.iter().collect::<Vec<_>>());
         assert_eq!(book.report().missed, []);
     }
@@ -295,11 +295,11 @@ fn reset_statements_ignore_previous_state() {
     let [a, b] = ["SET app.tenant = 'a'", "SET app.tenant = 'b'"].map(says);
     let [end, reset] = [("DEALLOCATE ALL", "DEALLOCATE ALL"), ("RESET ALL", "RESET")]
         .map(|(text, tag)| (query(text), done(tag)));
-    let book = kept(&[&[a.clone(), end.clone(), b.clone()]]);
+    let book = book_of(&[&[a.clone(), end.clone(), b.clone()]]);
     answers(&mut connection(&book), &[&b, &end, &a]);
     assert_eq!(book.report().missed, []);
     // Settings from functions are reset too.
-    let book = kept(&[&[says("SELECT set_tenant('a')"), reset.clone(), reads("none")]]);
+    let book = book_of(&[&[says("SELECT set_tenant('a')"), reset.clone(), reads("none")]]);
     answers(&mut connection(&book), &[&reads("none")]);
     assert_eq!(book.report().missed, []);
 }
