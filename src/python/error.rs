@@ -166,7 +166,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn no_error_repeats_much_of_what_was_given() {
+    fn error_message_shortens_long_input() {
         let long = "é".repeat(100_000);
         let short = format!("{}... (200000 bytes)", "é".repeat(MAX_REPEATED_CHARS));
         assert_eq!(

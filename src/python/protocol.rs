@@ -245,7 +245,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn a_request_is_one_line() {
+    fn request_is_serialized_as_one_line() {
         let line = Request::Exec {
             id: 7,
             code: "a\n\"é",
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_is_read() {
+    fn known_event_lines_are_parsed() {
         let ready =
             br#"{"event": "ready", "version": "3.11.2", "executable": "/p", "prefix": "/usr", "pid": 2, "more": []}"#;
         let expected = Ready {
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_understands_means_nothing() {
+    fn malformed_event_line_is_ignored() {
         let lines: [&[u8]; 8] = [
             b"",
             b"null",
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_cut_wherever_the_bytes_are() {
+    fn lines_are_split_for_any_chunk_size() {
         for size in 1..12 {
             let mut lines = Lines::default();
             let mut seen = Vec::new();
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_an_end_is_refused() {
+    fn line_above_limit_is_refused() {
         let mut lines = Lines::default();
         let part = vec![b'x'; 1 << 20];
         let parts = MAX_PYTHON_EVENT_BYTES / part.len();

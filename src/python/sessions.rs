@@ -114,7 +114,7 @@ impl Sessions {
         table.find(name).ok_or_else(|| table.unknown(name))
     }
 
-    /// As [`Sessions::find`], before a start of the interpreter. Fails if the maximum number of
+    /// Like [`Sessions::find`], before a start of the interpreter. Fails if the maximum number of
     /// interpreters runs.
     pub fn find_to_start(&self, name: Option<&str>) -> Result<Arc<Session>, PythonError> {
         let session = self.find(name)?;
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_session_is_always_there() {
+    fn deleted_default_session_is_recreated() {
         let sessions = sessions();
         assert_eq!(sessions.find(None).unwrap().name(), DEFAULT_SESSION);
         let number = sessions.find(None).unwrap().number();
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn switching_says_what_was_before_and_deleting_goes_back() {
+    fn switch_returns_previous_session_name() {
         let sessions = sessions();
         sessions.create("a", Settings::default()).unwrap();
         assert_eq!(sessions.switch("a").unwrap(), DEFAULT_SESSION);
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_names_and_there_is_one_of_each() {
+    fn create_refuses_bad_or_duplicate_name() {
         let sessions = sessions();
         for name in ["", "a\nb", &"x".repeat(MAX_SESSION_NAME_CHARS + 1)] {
             assert!(

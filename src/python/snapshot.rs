@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn new_and_modified_files_are_told_apart() {
+    fn snapshot_separates_new_and_modified_files() {
         let before = snapshot(&[
             ("a", (1, 1, (0, 0))),
             ("b", (2, 1, (0, 0))),
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_not_guessed() {
+    fn partial_snapshot_reports_no_changes() {
         let partial = Snapshot {
             is_partial: true,
             ..Snapshot::default()
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn directories_of_tools_are_left_out() {
+    fn snapshot_skips_tool_directories() {
         let looker = Looker {
             bound: Bound::default(),
             stop: CancelToken::new(),
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn looking_ends_in_time_and_with_the_call_also_where_there_are_only_directories() {
+    fn snapshot_stops_at_deadline_or_cancellation() {
         let tree = tempfile::tempdir().unwrap();
         for name in ["a", "b", "c"] {
             std::fs::create_dir_all(tree.path().join(name).join("d")).unwrap();

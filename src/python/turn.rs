@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn the_turn_goes_to_who_came_first() {
+    fn turn_passes_in_order_of_arrival() {
         let turn = Turn::default();
         let cancel = CancelToken::new();
         let order = Mutex::new(Vec::new());
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_too_long_or_is_cancelled_leaves_the_line() {
+    fn queue_drops_timed_out_or_cancelled_waiter() {
         let turn = Turn::default();
         let cancel = CancelToken::new();
         let held = turn.enter(soon(), &cancel).unwrap();

@@ -32,7 +32,7 @@ pub trait Checker: ProjectTool {
     /// Parses the output of a check within a time limit.
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults;
 
-    /// As [`Self::parse`], with the end of the remaining output.
+    /// Like [`Self::parse`], with the end of the remaining output.
     fn read(&self, sources: Sources<'_>, bound: Bound<'_>) -> CheckResults {
         CheckResults {
             remarks: results::remarks(&sources),

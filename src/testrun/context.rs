@@ -89,7 +89,7 @@ impl<'a> RunContext<'a> {
         self.shell_until(dir, line, timeout, None, on_progress)
     }
 
-    /// As [`Self::shell`]; `on_progress` may set `over` to end the command as at a timeout.
+    /// Like [`Self::shell`]; `on_progress` may set `over` to end the command as at a timeout.
     pub fn shell_until(
         &self,
         dir: &Checked<Read>,

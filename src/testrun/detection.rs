@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_project_comes_first() {
+    fn detection_puts_nearest_project_first() {
         let files = [
             (
                 "/w/package.json",
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn another_runner_of_another_place_is_told_with_it() {
+    fn detection_note_names_runner_of_parent_project() {
         let files = [
             ("/w/package.json", r#"{"scripts": {"test": "vitest run"}}"#),
             ("/w/api/package.json", r#"{"scripts": {"test": "jest"}}"#),
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn in_one_place_the_test_script_decides() {
+    fn test_script_decides_between_runners() {
         let both = |script| {
             let text: String = format!(
                 r#"{{"scripts": {{"test": "{script}"}}, "devDependencies": {{"vitest": "3", "jest": "30"}}}}"#
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_project_of_python_needs_no_configuration() {
+    fn python_project_is_detected_without_configuration() {
         let files = [
             ("/w/setup.py", ""),
             ("/w/tests/test_a.py", ""),
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn files_say_their_language() {
+    fn tool_suits_files_of_its_language() {
         assert!(Vitest.suits("a/b.test.tsx") && !Vitest.suits("a.py"));
         assert!(Pytest.suits("tests") && GoVet.suits("x/y.go"));
         assert!(!Tsc.suits("src/main.rs"));

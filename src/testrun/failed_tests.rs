@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_test_leaves_the_list_when_it_passes() {
+    fn failed_test_leaves_list_after_pass() {
         use State::{Failed, Passed, Skipped};
         let of = |known: &[FailedTest], results: &TestResults, is_all| {
             left(PYTEST, known, results, is_all)

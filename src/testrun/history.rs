@@ -115,7 +115,7 @@ mod tests {
     const PYTEST: RunnerName = RunnerName("pytest");
 
     #[test]
-    fn only_the_last_failures_of_a_project_are_remembered() {
+    fn history_keeps_last_failures_of_project() {
         let kept = History::default();
         let test = |name: &str| FailedTest {
             id: name.to_owned(),

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_did_not_come_to_all_of_its_tests_is_cut() {
+    fn run_with_unreached_tests_is_interrupted() {
         let of = |is_shared, results: &TestResults| how(is_shared, results, TestStatus::Failed);
         let dead = TestResults {
             failures: vec![Case::new("a", "a", State::Crashed)],
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_run_of_the_same_or_of_all_makes_up_for_it() {
+    fn interruption_ends_after_same_or_full_run() {
         let cut = after(None, Some("timed out"), &part("/a"), None);
         assert_eq!(
             cut,

@@ -118,7 +118,7 @@ pub trait Runner: ProjectTool {
         }
     }
 
-    /// As [`Self::count`], for the report of a bundled reporter.
+    /// Like [`Self::count`], for the report of a bundled reporter.
     fn count_event(&self, _event: &ReporterEvent, _counted: &mut TestCount) {}
 
     /// Parses the output of a run within a time limit.
@@ -187,7 +187,7 @@ pub trait Runner: ProjectTool {
         }
     }
 
-    /// As [`Self::failed`], for a test that began and never ended; `None` if it cannot be run by
+    /// Like [`Self::failed`], for a test that began and never ended; `None` if it cannot be run by
     /// name.
     fn unfinished(&self, id: &str) -> Option<FailedTest> {
         self.has_reporter()
@@ -252,7 +252,7 @@ impl dyn Runner {
         RunnerName(self.name())
     }
 
-    /// As [`Runner::parse`], with the end of the remaining output.
+    /// Like [`Runner::parse`], with the end of the remaining output.
     pub fn read(&self, sources: Sources<'_>, bound: Bound<'_>) -> TestResults {
         TestResults {
             remarks: results::remarks(&sources),

@@ -133,7 +133,7 @@ fn runs(runner: &'static dyn Runner, expected: &[(&str, (TestStatus, [u64; 7]))]
 use TestStatus::{BuildError, ConfigError, Crashed, Failed, NoTests, Passed, TimedOut};
 
 #[test]
-fn vitest() {
+fn vitest_samples_match_snapshots() {
     let mixed = (Failed, [4, 6, 0, 1, 1, 1, 3]);
     let skipped = (NoTests, [0, 0, 0, 2, 0, 0, 0]);
     let none = [0; 7];
@@ -161,7 +161,7 @@ fn vitest() {
 }
 
 #[test]
-fn pytest() {
+fn pytest_samples_match_snapshots() {
     let xdist = (Failed, [3, 5, 2, 1, 1, 0, 0]);
     let expected = [
         // pytest's own counts are 7 failed, 4 passed and 1 xpassed. One of the failures is a
@@ -206,7 +206,7 @@ fn pytest() {
 }
 
 #[test]
-fn jest() {
+fn jest_samples_match_snapshots() {
     // Jest's own counts: 5 failed, 1 pending, 1 todo, 5 passed.
     let expected = [
         ("mixed", (Failed, [5, 5, 0, 1, 1, 1, 0])),
@@ -226,7 +226,7 @@ fn jest() {
 }
 
 #[test]
-fn junit() {
+fn junit_samples_match_snapshots() {
     let expected = [
         ("pytest", (Failed, [3, 7, 3, 1, 1, 0, 0])),
         ("vitest", (Failed, [4, 9, 0, 5, 0, 0, 0])),
@@ -236,7 +236,7 @@ fn junit() {
 }
 
 #[test]
-fn a_suite_that_counts_more_failures_than_it_holds_has_failed() {
+fn junit_suite_with_uncounted_failures_fails() {
     let status = |xml: &str| {
         let sources = Sources {
             report: xml.as_bytes(),
@@ -339,7 +339,7 @@ fn a_suite_that_counts_more_failures_than_it_holds_has_failed() {
 }
 
 #[test]
-fn what_a_case_says_of_itself_is_believed() {
+fn junit_status_attribute_decides_case_state() {
     let states = |attributes: &[&str]| {
         let cases = attributes
             .iter()
@@ -405,7 +405,7 @@ fn what_a_case_says_of_itself_is_believed() {
 }
 
 #[test]
-fn nextest() {
+fn nextest_samples_match_snapshots() {
     let expected = [
         ("mixed", (Failed, [4, 7, 0, 1, 0, 0, 0])),
         ("abort", (Failed, [3, 2, 0, 0, 0, 0, 0])),
@@ -417,7 +417,7 @@ fn nextest() {
 }
 
 #[test]
-fn cargo_test() {
+fn cargo_test_samples_match_snapshots() {
     let expected = [
         ("mixed", (Failed, [7, 8, 0, 2, 0, 0, 0])),
         ("abort", (Crashed, [1, 0, 0, 0, 0, 0, 2])),
@@ -456,7 +456,7 @@ fn cargo_test() {
 }
 
 #[test]
-fn go_packages_that_end_in_any_order_are_told_in_one() {
+fn go_failures_are_sorted_by_package() {
     let of = |package: &str, action: &str, test: &str| {
         let line = serde_json::json!({"Package": format!("example.com/demo/{package}"), "Action": action, "Test": test});
         format!("{line}\n")
@@ -498,7 +498,7 @@ fn go_packages_that_end_in_any_order_are_told_in_one() {
 }
 
 #[test]
-fn go() {
+fn go_samples_match_snapshots() {
     let expected = [
         ("mixed", (Failed, [3, 5, 0, 1, 0, 0, 0])),
         ("none", (NoTests, [0; 7])),
@@ -511,7 +511,7 @@ fn go() {
 }
 
 #[test]
-fn checkers() {
+fn checker_samples_match_snapshots() {
     let samples: [(&dyn Checker, _, _, _, _); 17] = [
         (&Tsc, "errors_5", CheckStatus::Errors, 7, 0),
         (&Tsc, "errors_7", CheckStatus::Errors, 7, 0),
@@ -571,7 +571,7 @@ fn checkers() {
 }
 
 #[test]
-fn a_flood_of_failures_is_bounded() {
+fn report_with_many_failures_is_bounded() {
     let mut report = b"{\"ev\":\"init\",\"version\":\"5.1.1\"}\n".to_vec();
     let noise = "x".repeat(3000);
     for number in 0..600 {
@@ -608,7 +608,7 @@ fn a_flood_of_failures_is_bounded() {
 }
 
 #[test]
-fn a_report_that_is_cut_off_gives_what_stands_before() {
+fn truncated_report_keeps_earlier_results() {
     let samples: [(&dyn Runner, _); 7] = [
         (&Vitest, "mixed_5"),
         (&Pytest, "mixed_9"),

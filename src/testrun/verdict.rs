@@ -486,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_to_end_when_time_was_up_has_not_crashed() {
+    fn test_ended_at_timeout_is_no_crash() {
         let ended = |signal: &str| {
             let error = TestError {
                 message: format!("process aborted with signal ({signal})"),
@@ -530,7 +530,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_dies_with_its_tests_is_a_crash_and_a_missing_environment_is_none() {
+    fn worker_death_is_crash_only_with_planned_tests() {
         let of = |not_run| {
             let summary = Summary {
                 total: not_run,
@@ -556,7 +556,7 @@ mod tests {
     }
 
     #[test]
-    fn times_of_a_clock_that_a_test_stopped_are_left_out() {
+    fn impossible_test_times_are_omitted() {
         let slow = |id: &str, duration_ms| crate::testrun::model::Slow {
             id: id.to_owned(),
             duration_ms,
@@ -588,7 +588,7 @@ mod tests {
     }
 
     #[test]
-    fn only_tests_that_ran_and_a_runner_that_agrees_pass() {
+    fn verdict_requires_tests_and_runner_success() {
         let of = |results: &TestResults, code| of_tests(&Vitest, results, 0, exit(code));
         assert_eq!(of(&results(passed(1)), 0), TestStatus::Passed);
         // Coverage thresholds.
@@ -634,7 +634,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_early_is_told_by_how_it_ended() {
+    fn incomplete_run_verdict_follows_process_end() {
         let half = TestResults {
             ended: false,
             ..results(passed(3))
@@ -679,7 +679,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_lives_on_is_told_with_what_holds_it() {
+    fn lingering_process_is_reported_with_reason() {
         let held = RunError {
             message: "the thread `x`".to_owned(),
             ..RunError::default()
@@ -721,7 +721,7 @@ mod tests {
     }
 
     #[test]
-    fn runners_have_their_own_codes_for_no_tests() {
+    fn exit_code_for_no_tests_depends_on_runner() {
         let of = |runner: &dyn Runner, code| {
             of_tests(runner, &results(Summary::default()), 0, exit(code))
         };
@@ -739,7 +739,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_for_and_did_not_run_has_not_passed() {
+    fn missed_target_makes_run_incomplete() {
         let of = |results: &TestResults, code| of_tests(&Vitest, results, 1, exit(code));
         assert_eq!(of(&results(passed(1)), 0), TestStatus::Incomplete);
         assert_eq!(of(&results(passed(1)), 1), TestStatus::Failed);
@@ -747,7 +747,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_with_success_before_any_test_is_a_crash() {
+    fn success_exit_before_any_test_is_crash() {
         let of = |runner: &dyn Runner| of_tests(runner, &TestResults::default(), 0, exit(0));
         assert_eq!(
             [of(&Vitest), of(&Jest), of(&Pytest)],
@@ -773,7 +773,7 @@ mod tests {
     }
 
     #[test]
-    fn a_check_is_clean_where_it_was_asked() {
+    fn check_is_clean_without_errors_in_scope() {
         let at = |file: Option<&str>| Diagnostic {
             file: file.map(str::to_owned),
             ..Diagnostic::new(Severity::Error, "x")

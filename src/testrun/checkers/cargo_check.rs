@@ -288,7 +288,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_of_benches_alone_leave_all_else_checked() {
+    fn cargo_errors_in_benches_leave_rest_checked() {
         let of = |kinds: &[&str]| {
             let message = |kind: &&str| {
                 let told = serde_json::json!({"reason": "compiler-message", "target": {"kind": [kind], "src_path": "/p/x.rs"},

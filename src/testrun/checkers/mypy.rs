@@ -302,7 +302,7 @@ fn checked_files(line: &str) -> Option<u64> {
 }
 
 /// Returns the name of a project's own cache, from the true path, device and inode of its
-/// directory. mypy finds a cache entry by path below the project, size and modification time in
+/// directory. A cache entry has the path below the project, the size and the modification time in
 /// seconds (`mypy.build.validate_meta`). These can be equal in two projects, or in two that had the
 /// same path one after the other.
 fn cache_name(dir: &Path, (device, inode): (u64, u64)) -> String {
@@ -325,7 +325,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_project_has_a_cache_of_its_own() {
+    fn mypy_cache_name_differs_between_projects() {
         let of = |path: &str, id| cache_name(Path::new(path), id);
         let own = of("/w/a", (1, 2));
         assert_eq!(own.len(), 2 * CACHE_NAME_BYTES);

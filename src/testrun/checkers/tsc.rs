@@ -239,7 +239,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn references_are_found_in_json_with_comments() {
+    fn tsconfig_references_are_found_despite_comments() {
         let vite = "\u{feff}{\n  // of Vite\n  \"files\": [],\n  \"references\": [\n    { \"path\": \"./a\" }, /* , */\n  ],\n}\n";
         assert!(has_references(vite));
         assert!(

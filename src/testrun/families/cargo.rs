@@ -322,7 +322,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn examples_that_are_run_are_tests() {
+    fn doc_example_counts_only_if_run() {
         let of = |info: &str| {
             has_example(&format!(
                 "    /// Adds.\n    /// ```{info}\n    /// x\n    /// ```\n"

@@ -140,7 +140,7 @@ pub fn programs(disk: AllowedDisk<'_>, from: &Path) -> Option<PathBuf> {
         .find(|dir| disk.directory_above(dir).is_some())
 }
 
-/// As [`find`], or the way to install the program.
+/// Like [`find`], or the way to install the program.
 pub fn program(disk: AllowedDisk<'_>, from: &Path, package: &str, program: &str) -> ToolProgram {
     match find(disk, from, package, program) {
         Some((argv, version)) => ToolProgram::Found(argv, version),
@@ -238,7 +238,7 @@ mod tests {
     use crate::testrun::project::disk::tests::tree;
 
     #[test]
-    fn a_test_script_is_told() {
+    fn npm_placeholder_is_no_test_script() {
         let script = |text| test_script(&tree(&[("/w/package.json", text)]), Path::new("/w"));
         assert_eq!(
             script(r#"{"scripts": {"test": "mocha -r x"}}"#).as_deref(),
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_of_json_are_taken_out() {
+    fn json_trailing_comma_is_removed() {
         assert_eq!(
             without_comments("{\"a\": \"/* ä */\", }"),
             "{\"a\": \"/* ä */\"}"

@@ -171,7 +171,7 @@ pub fn cases(bytes: &[u8], bound: Bound<'_>, each: impl FnMut(JunitCase)) -> (bo
     read(bytes, bound, each, |_| {})
 }
 
-/// As [`cases`]; also calls `wrong` for each failure that only a suite reports.
+/// Like [`cases`]; also calls `wrong` for each failure that only a suite reports.
 fn read(
     bytes: &[u8],
     bound: Bound<'_>,

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn beginning_and_end_are_kept_and_what_must_not_go() {
+    fn long_output_keeps_beginning_and_end() {
         let mut output = KeptOutput::default();
         output.push("first\n");
         for line in 0..50_000 {

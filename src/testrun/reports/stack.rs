@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frames_of_libraries_stand_last() {
+    fn library_frames_are_ordered_last() {
         let text = "TypeError: boom\n    over two lines\n    at boom (/p/src/math.ts:2:39)\n    \
             at file:///p/node_modules/x/run.js:155:11\n    at new Promise (<anonymous>)\n    at async /p/a.test.ts:13:24\n    \
             at process.processTicks (node:internal/process/task_queues:95:5)";
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_below_the_root_become_relative() {
+    fn paths_below_root_become_relative() {
         let of = |text: &str| without_root(text, "/p").into_owned();
         assert_eq!(
             of("in /p/a.ts and '/p/b.ts' (file:///p/c.ts)"),
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_found_in_a_message() {
+    fn message_with_file_gives_line_and_column() {
         assert_eq!(
             place_in("[ src/a.ts:2:33 ]", "src/a.ts"),
             Some((2, Some(33)))

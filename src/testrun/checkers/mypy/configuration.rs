@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stars_of_mypy_stand_for_any_number_of_components() {
+    fn mypy_star_matches_any_number_of_components() {
         let matches = |pattern| is_match(pattern, "a.b.c");
         assert!(
             ["a.b.c", "a.*", "*.c", "a.*.c", "a.b.c.*", "*"]

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_pyright_is_told_to_leave_out_is_said_with_the_reason() {
+    fn pyright_exclusion_is_reported_with_reason() {
         let json = r#"{ // with a comment
             "exclude": ["sub", "**/generated_*.py"], "ignore": ["./old/"] }"#;
         let toml = "[tool.other]\nexclude = ['x']\n[tool.pyright]\nignore = [\n  \"old\", # why\n]\nexclude = ['sub', \"**/generated_*.py\"]\n[tool.more]\n";

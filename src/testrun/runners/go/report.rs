@@ -553,7 +553,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_test_that_the_program_ends_in_has_not_passed() {
+    fn go_test_with_program_exit_is_unfinished() {
         let of = |lines: &[(&str, &str, &str)]| {
             let event = |(action, test, output): &(&str, &str, &str)| {
                 serde_json::json!({"Action": action, "Package": "x", "Test": test, "Output": output}).to_string()
@@ -596,7 +596,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_test_says_last_is_kept() {
+    fn go_output_keeps_last_lines() {
         let of = |last: &str| {
             let event = |action: &str, output: &str| {
                 serde_json::json!({"Action": action, "Package": "x", "Test": "TestA", "Output": output}).to_string()

@@ -383,7 +383,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn causes_and_members_are_errors_with_places() {
+    fn jest_error_causes_have_places() {
         let mut collector = ResultCollector::new("/p");
         let text = "Error: cannot load\n    at x (/p/a.test.js:3:36)\n\n[cause]: TypeError: bad\n    at load (/p/a.js:1:25)\n\n\
             [errors]: one\n    at y (/p/b.js:2:3)";
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_loaded_because_of_another_names_the_place_there() {
+    fn jest_file_error_names_place_in_imported_file() {
         let of = |message: &str| {
             let mut collector = ResultCollector::new("/p");
             file_error(
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_ends_before_jest_does_is_seen() {
+    fn jest_process_exit_before_end_is_detected() {
         let of = |more: &str| {
             let report = format!(
                 "{{\"ev\":\"init\",\"files\":0}}\n{{\"ev\":\"end\",\"success\":true,\"files\":0{more}\n"

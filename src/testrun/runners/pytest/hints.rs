@@ -124,7 +124,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn options_tell_their_plugin() {
+    fn unknown_pytest_option_names_plugin() {
         let said = "ERROR: usage: __main__.py [options]\n__main__.py: error: unrecognized arguments: --x --cov=a\n  inifile: a";
         assert_eq!(unknown_options(said), Some("--x --cov=a"));
         let found = ["--x --cov=a", "-n4", "--nothing -q", "--reruns 2"].map(plugin_of);
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn only_whole_packages_are_missing() {
+    fn missing_module_is_reported_for_whole_packages() {
         let of = |name: &str| {
             missing_module(&format!(
                 "E   ModuleNotFoundError: No module named '{name}'"

@@ -494,7 +494,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_caught_and_nobody_ran_is_told() {
+    fn pytest_leaks_and_unreached_files_are_reported() {
         let report = "{\"ev\":\"init\"}\n\
             {\"ev\":\"module_skipped\",\"file\":\"b.py\",\"message\":\"Skipped: no tool\"}\n\
             {\"ev\":\"module_skipped\",\"file\":\"b.py\",\"message\":\"Skipped: no tool\"}\n\
@@ -539,7 +539,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_error_comes_from_has_its_place() {
+    fn pytest_error_in_imported_file_has_place() {
         let place = |file: &str, line: u32| serde_json::json!([{"file": file, "line": line}]);
         let events = [
             serde_json::json!({"ev": "init"}),
@@ -606,7 +606,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_taken_apart() {
+    fn pytest_node_id_is_split() {
         assert_eq!(
             taken_apart("d/t.py::A::B::test_x[a::b-]"),
             ("d/t.py", vec!["A", "B"], "test_x[a::b-]")
@@ -617,7 +617,7 @@ mod tests {
     }
 
     #[test]
-    fn the_error_of_a_traceback_is_what_is_marked() {
+    fn pytest_error_is_read_from_marked_lines() {
         assert_eq!(
             last_error("t.py:1: in <module>\n    x\nE     File \"t.py\"\nE   Bad: y\nE"),
             "  File \"t.py\"\nBad: y\n"

@@ -370,7 +370,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_that_bail_kept_from_beginning_did_not_run() {
+    fn vitest_bail_leaves_later_files_unreached() {
         let of = |reason: &str| {
             let end = serde_json::json!({"ev": "end", "reason": reason, "open": ["b.test.ts"], "errors": []});
             let report = format!("{{\"ev\":\"init\"}}\n{end}\n");
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn a_global_set_up_that_throws_is_told_and_no_run_without_tests() {
+    fn vitest_global_setup_failure_is_reported() {
         let events = [
             serde_json::json!({"ev": "init"}),
             serde_json::json!({"ev": "planned", "planned": [{"file": "a.test.ts"}]}),
@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_planned_and_never_begun_did_not_run() {
+    fn vitest_planned_file_without_start_is_unreached() {
         let file = |name: &str| serde_json::json!({"file": name});
         let events = [
             serde_json::json!({"ev": "init"}),
