@@ -83,7 +83,7 @@ pub enum PythonError {
     #[error("session `{session}` cannot answer: {}", named(.reason))]
     Unanswered { session: String, reason: String },
     /// The session has no process to ask.
-    #[error("the process of session `{session}` has ended ({})", how(*.exit))]
+    #[error("the process of session `{session}` has ended ({})", describe_exit(*.exit))]
     Over { session: String, exit: Exit },
     /// The policy denies a path.
     #[error(transparent)]
@@ -133,7 +133,7 @@ impl PythonError {
 }
 
 /// Describes the end of a process in words.
-pub(super) fn how(exit: Exit) -> String {
+pub(super) fn describe_exit(exit: Exit) -> String {
     match exit {
         Exit::Code(code) => format!("exit code {code}"),
         Exit::Signal(signal) => format!("signal {signal}"),

@@ -181,12 +181,12 @@ fn from_line(bytes: &[u8]) -> &[u8] {
 
 /// Output between cells, or of an earlier cell's thread. Keeps the last bytes.
 #[derive(Debug, Default)]
-pub(super) struct Late {
+pub(super) struct LateOutput {
     bytes: VecDeque<u8>,
     left_out: u64,
 }
 
-impl Late {
+impl LateOutput {
     /// Appends bytes.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         let kept = &bytes[bytes.len().saturating_sub(MAX_PYTHON_LATE_BYTES)..];
@@ -316,7 +316,7 @@ mod tests {
 
     #[test]
     fn late_output_is_bounded_and_returned_once() {
-        let mut late = Late::default();
+        let mut late = LateOutput::default();
         late.push(b"a");
         late.push(b"b\n");
         assert_eq!(

@@ -24,12 +24,12 @@ const SKIPPED: [&[u8]; 6] = [
 ];
 
 /// Identity of a file version: inode number, size in bytes, and time of the last change.
-type Mark = (u64, u64, (i64, u32));
+type FileStamp = (u64, u64, (i64, u32));
 
 /// Regular files below a directory.
 #[derive(Debug, Default)]
 pub(super) struct Snapshot {
-    files: HashMap<Box<[u8]>, Mark>,
+    files: HashMap<Box<[u8]>, FileStamp>,
     /// `true` if there were too many files, or the walk took too long.
     is_partial: bool,
 }
@@ -58,7 +58,7 @@ impl Snapshot {
     }
 
     fn within(dir: &Checked<Read>, bound: Bound<'_>) -> Result<Self, FsError> {
-        let looker = Looker {
+        let visitor = SnapshotVisitor {
             bound,
             stop: CancelToken::new(),
             files: AtomicUsize::new(0),
@@ -70,14 +70,19 @@ impl Snapshot {
             respect_gitignore: false,
             above: &[],
             account: None,
-            cancel: &looker.stop,
+            cancel: &visitor.stop,
         };
         let mut snapshot = Self::default();
-        let ended = walk(dir, &options, &looker, |found: Vec<(Box<[u8]>, Mark)>| {
-            snapshot.files.extend(found);
-            ControlFlow::Continue(())
-        })?;
-        if ended == Ended::Stopped || looker.stop.is_cancelled() {
+        let ended = walk(
+            dir,
+            &options,
+            &visitor,
+            |found: Vec<(Box<[u8]>, FileStamp)>| {
+                snapshot.files.extend(found);
+                ControlFlow::Continue(())
+            },
+        )?;
+        if ended == Ended::Stopped || visitor.stop.is_cancelled() {
             return Ok(Self::partial());
         }
         Ok(snapshot)
@@ -120,12 +125,12 @@ impl Snapshot {
 
 /// Takes the snapshots of one session.
 #[derive(Debug, Default)]
-pub(super) struct Lookout {
+pub(super) struct SnapshotTaker {
     /// Time of the next try, after a snapshot with too many files.
     next: Mutex<Option<Instant>>,
 }
 
-impl Lookout {
+impl SnapshotTaker {
     /// Takes a snapshot, unless the last one took too long a moment ago: a row of cells must not
     /// wait each time.
     pub(super) fn look(
@@ -169,15 +174,15 @@ impl Lookout {
     }
 }
 
-struct Looker<'a> {
+struct SnapshotVisitor<'a> {
     bound: Bound<'a>,
     stop: CancelToken,
     files: AtomicUsize,
 }
 
-impl Visitor for Looker<'_> {
+impl Visitor for SnapshotVisitor<'_> {
     type Local = ();
-    type Out = Vec<(Box<[u8]>, Mark)>;
+    type Out = Vec<(Box<[u8]>, FileStamp)>;
     type Notes = ();
 
     fn local(&self) {}
@@ -220,7 +225,7 @@ mod tests {
     use crate::policy::{Access, Grant, Policy};
     use pretty_assertions::assert_eq;
 
-    fn snapshot(files: &[(&str, Mark)]) -> Snapshot {
+    fn snapshot(files: &[(&str, FileStamp)]) -> Snapshot {
         let files = files
             .iter()
             .map(|(path, mark)| (path.as_bytes().into(), *mark))
@@ -271,13 +276,13 @@ mod tests {
 
     #[test]
     fn snapshot_skips_tool_directories() {
-        let looker = Looker {
+        let visitor = SnapshotVisitor {
             bound: Bound::default(),
             stop: CancelToken::new(),
             files: AtomicUsize::new(0),
         };
-        assert!(!looker.enters(b"a/node_modules") && !looker.enters(b".git"));
-        assert!(looker.enters(b"a/src") && looker.enters(b"targets"));
+        assert!(!visitor.enters(b"a/node_modules") && !visitor.enters(b".git"));
+        assert!(visitor.enters(b"a/src") && visitor.enters(b"targets"));
     }
 
     #[test]

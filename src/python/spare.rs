@@ -31,7 +31,7 @@ pub(super) struct Spare {
 }
 
 impl Spare {
-    /// Creates an empty slot. It stays empty until [`Spare::want`].
+    /// Creates an empty slot. It stays empty until [`Spare::enable`].
     pub(super) fn new(directory: PathBuf, idle: Duration) -> Self {
         let (is_forbidden, is_wanted) = (AtomicBool::new(false), AtomicBool::new(false));
         Self {
@@ -44,12 +44,12 @@ impl Spare {
     }
 
     /// Disables the spare interpreter for good.
-    pub(super) fn forbid(&self) {
+    pub(super) fn disable(&self) {
         self.is_forbidden.store(true, Ordering::Relaxed);
     }
 
     /// Enables the spare interpreter.
-    pub(super) fn want(&self) {
+    pub(super) fn enable(&self) {
         self.is_wanted.store(true, Ordering::Relaxed);
     }
 
@@ -67,7 +67,7 @@ impl Spare {
         }
     }
 
-    /// Ends the spare interpreter. The next [`Spare::want`] enables it again.
+    /// Ends the spare interpreter. The next [`Spare::enable`] enables it again.
     pub(super) fn clear(&self) {
         self.is_wanted.store(false, Ordering::Relaxed);
         *self.lock() = None;
@@ -96,7 +96,7 @@ impl Spare {
             Adoption::Done(driver) => Some(driver),
             Adoption::Refused => None,
             Adoption::Never => {
-                self.forbid();
+                self.disable();
                 None
             }
         }

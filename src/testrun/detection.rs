@@ -163,7 +163,7 @@ mod tests {
         around(tree, cwd)
     }
 
-    fn said(files: &[(&'static str, &'static str)], cwd: &str) -> Vec<String> {
+    fn describe(files: &[(&'static str, &'static str)], cwd: &str) -> Vec<String> {
         let found = runners(&tree(files), Path::new(cwd));
         found
             .iter()
@@ -195,11 +195,11 @@ mod tests {
             ("/w/tools/tests/conftest.py", ""),
         ];
         assert_eq!(
-            said(&files, "/w/packages/a"),
+            describe(&files, "/w/packages/a"),
             ["vitest in /w: vitest is a dependency in package.json"]
         );
         assert_eq!(
-            said(&files, "/w/packages/b"),
+            describe(&files, "/w/packages/b"),
             [
                 "jest in /w/packages/b: jest is a dependency in package.json",
                 "vitest in /w: vitest is a dependency in package.json"
@@ -207,7 +207,7 @@ mod tests {
         );
         // A sign that names pytest outweighs a conftest.py below it.
         assert_eq!(
-            said(&files, "/w/tools/tests"),
+            describe(&files, "/w/tools/tests"),
             [
                 "pytest in /w/tools: pyproject.toml has tool.pytest",
                 "vitest in /w: vitest is a dependency in package.json"
@@ -280,14 +280,14 @@ mod tests {
             "cargo in /w: Cargo.toml",
             "pytest in /w: tests/ holds tests of Python",
         ];
-        assert_eq!(said(&files, "/w"), expected);
-        assert_eq!(said(&[("/w/notes.txt", "")], "/w"), [""; 0]);
+        assert_eq!(describe(&files, "/w"), expected);
+        assert_eq!(describe(&[("/w/notes.txt", "")], "/w"), [""; 0]);
         let inside = [("/w/setup.py", ""), ("/w/toolz/tests/test_a.py", "")];
         assert_eq!(
-            said(&inside, "/w"),
+            describe(&inside, "/w"),
             ["pytest in /w: toolz/tests/ holds tests of Python"]
         );
-        assert_eq!(said(&inside[1..], "/w"), [""; 0]);
+        assert_eq!(describe(&inside[1..], "/w"), [""; 0]);
         let checks = around::<dyn Checker>(&tree(&files), Path::new("/w/tests"));
         let checks: Vec<_> = checks
             .iter()

@@ -8,7 +8,7 @@ use super::evidence::absolute;
 use super::listing::listed;
 use super::model::TestStatus;
 use super::project::disk::ProjectTree as _;
-use super::project::files::written;
+use super::project::files::matching_sources;
 use super::project::language::{Language, TestFiles};
 use super::reports::results::TestResults;
 use super::runner::Runner;
@@ -30,7 +30,7 @@ pub struct FinishedRun<'a> {
 
 /// Returns a note on named files that the configuration does not match. Without these, the note is
 /// on other files that are named like tests.
-pub fn told(
+pub fn note(
     context: &RunContext<'_>,
     run: &FinishedRun<'_>,
     results: &TestResults,
@@ -54,9 +54,10 @@ pub fn told(
         {
             ("named", run.missed.to_vec())
         }
-        TestSelection::All if !run.is_filtered && is_through(run.status, results) => {
-            ("named like tests", unseen(context, run, results, names)?)
-        }
+        TestSelection::All if !run.is_filtered && is_through(run.status, results) => (
+            "named like tests",
+            uncollected(context, run, results, names)?,
+        ),
         _ => return None,
     };
     let files = listed(files, MAX_NAMED_UNTAKEN)?;
@@ -83,7 +84,7 @@ fn is_through(status: TestStatus, results: &TestResults) -> bool {
 }
 
 /// Returns files named like tests that the runner did not collect, and that no other note names.
-fn unseen(
+fn uncollected(
     context: &RunContext<'_>,
     run: &FinishedRun<'_>,
     results: &TestResults,
@@ -110,7 +111,7 @@ fn unseen(
                 .text(file)
                 .is_some_and(|text| text.contains(names.marker))
     };
-    let found = written(context.call(), &project, names.globs, names.copies).ok()?;
+    let found = matching_sources(context.call(), &project, names.globs, names.copies).ok()?;
     let found = found.iter().filter(|file| !seen.contains(*file));
     let named = found.filter_map(|file| {
         let name = file.strip_prefix(run.root).ok()?.to_str()?;

@@ -16,7 +16,7 @@ pub struct Interruption {
 
 impl Interruption {
     /// Describes the unreached tests for people.
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         format!(
             "tests that an earlier run did not come to, since it {}",
             self.how
@@ -26,7 +26,7 @@ impl Interruption {
 
 /// Returns the kind of interruption; `None` if all requested tests had their turn, or none had. If
 /// a shared process dies in a test, the later tests are not even known.
-pub fn how(is_shared: bool, results: &TestResults, status: TestStatus) -> Option<&'static str> {
+pub fn kind(is_shared: bool, results: &TestResults, status: TestStatus) -> Option<&'static str> {
     match status {
         TestStatus::TimedOut if !results.ended => return Some("timed out"),
         TestStatus::Crashed => return Some("crashed"),
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn run_with_unreached_tests_is_interrupted() {
-        let of = |is_shared, results: &TestResults| how(is_shared, results, TestStatus::Failed);
+        let of = |is_shared, results: &TestResults| kind(is_shared, results, TestStatus::Failed);
         let dead = TestResults {
             failures: vec![Case::new("a", "a", State::Crashed)],
             ..TestResults::default()
@@ -106,10 +106,10 @@ mod tests {
         assert_eq!(of(false, &files), Some("stopped early"));
         assert_eq!(of(false, &TestResults::default()), None);
         assert_eq!(
-            how(false, &TestResults::default(), TestStatus::TimedOut),
+            kind(false, &TestResults::default(), TestStatus::TimedOut),
             Some("timed out")
         );
-        assert_eq!(how(false, &bail, TestStatus::ConfigError), None);
+        assert_eq!(kind(false, &bail, TestStatus::ConfigError), None);
     }
 
     #[test]

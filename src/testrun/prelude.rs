@@ -8,9 +8,9 @@ pub use serde::Deserialize;
 pub use serde_json::Value;
 
 pub use super::changes::{Affected, GitChanges};
-pub use super::checker::{CheckSource, CheckWanted, Checker};
+pub use super::checker::{CheckInputs, CheckSource, Checker};
 pub use super::command::{
-    PathStyle, REPORT, RunPlan, WantedRun, by_name, escape_regex, paths, safe, words,
+    PathStyle, REPORT, RunInputs, RunPlan, by_name, escape_regex, paths, safe, words,
 };
 pub use super::context::RunContext;
 pub use super::error::TestrunError;
@@ -26,13 +26,13 @@ pub use super::project::program::ToolProgram;
 pub use super::project::signs::{ProjectLevel, Sign, SignWeight, stronger};
 pub use super::project::{go, node, python};
 pub use super::reports::collector::{ResultCollector, joined, millis, milliseconds, worse};
-pub use super::reports::findings::Findings;
+pub use super::reports::findings::DiagnosticCollector;
 pub use super::reports::kept_output::KeptOutput;
 pub use super::reports::results::{CheckResults, Sources, TestResults};
 pub use super::reports::{go_text, junit, lines, python_text, rust_text, stack, visible_text};
 pub use super::runner::{ReporterEvent, Runner, TestCount};
 pub use super::selection::{FailedTest, TestSelection};
-pub use super::tool::{About, Origin, ProjectTool};
+pub use super::tool::{ProgramOrigin, ProjectTool, ToolDescription};
 pub use crate::cancel::Bound;
 pub use crate::exec::Outcome;
 pub use crate::policy::{Checked, Read};

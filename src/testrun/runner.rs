@@ -9,7 +9,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::changes::{Affected, GitChanges};
-use super::command::{RunPlan, WantedRun};
+use super::command::{RunInputs, RunPlan};
 use super::context::RunContext;
 use super::error::TestrunError;
 use super::evidence::{Evidence, ProjectFacts, not_taken_up};
@@ -98,14 +98,14 @@ pub trait Runner: ProjectTool {
     }
 
     /// Returns the command for a run.
-    fn plan(&self, wanted: &WantedRun<'_>) -> Result<RunPlan, TestrunError>;
+    fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError>;
 
     /// Returns the facts about a project that are needed to read its results.
     fn facts(
         &self,
         _context: &RunContext<'_>,
         _project: &Checked<Read>,
-        _wanted: &WantedRun<'_>,
+        _wanted: &RunInputs<'_>,
     ) -> ProjectFacts {
         ProjectFacts::default()
     }
@@ -209,7 +209,7 @@ pub trait Runner: ProjectTool {
     }
 
     /// Returns the ids of unreported tests after one in which their process died.
-    fn behind(&self, _evidence: &Evidence<'_>, _results: &TestResults) -> Vec<String> {
+    fn unreported(&self, _evidence: &Evidence<'_>, _results: &TestResults) -> Vec<String> {
         Vec::new()
     }
 

@@ -16,7 +16,7 @@ use crate::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, MAX_LEFT_OUT, MAX_TEST_FILES};
 use crate::policy::{Checked, Read};
 
 /// Selected tests of a call; `Err` is the note with the reason for an empty run.
-pub type MeantTests = Result<TestSelection, String>;
+pub type SelectionResult = Result<TestSelection, String>;
 
 /// Returns the tests that the arguments select. Adds notes on choices that the arguments do not
 /// show.
@@ -26,7 +26,7 @@ pub fn scope(
     request: &RunRequest<'_>,
     cwd: &Checked<Read>,
     project: &Checked<Read>,
-) -> Result<MeantTests, TestrunError> {
+) -> Result<SelectionResult, TestrunError> {
     let asked = [
         !request.files.is_empty(),
         request.changed,
@@ -56,7 +56,7 @@ pub fn scope(
         ) {
             return Ok(Err(format!(
                 "nothing to run again: no test that has failed is known; but there are {}: run them without `rerunFailed`",
-                cut.told()
+                cut.describe()
             )));
         }
         if known.is_empty() {
@@ -128,7 +128,7 @@ fn changed_tests(
     context: &RunContext<'_>,
     chosen: &mut RunnerChoice,
     project: &Checked<Read>,
-) -> Result<MeantTests, TestrunError> {
+) -> Result<SelectionResult, TestrunError> {
     let timeout = Duration::from_secs(DEFAULT_COMMAND_TIMEOUT_SECS);
     let outcome = context.shell(project, changes::GIT, timeout, &mut |_, _| {})?;
     let text = outcome.stdout.text();

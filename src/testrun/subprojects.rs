@@ -46,7 +46,7 @@ pub fn projects<T: ToolKind + ?Sized>(
 
 /// Returns the next step if projects below have a missing tool. Names those in which it is
 /// installed, else those that use it. Returns `None` if there are none.
-pub fn who_has<T: ToolKind + ?Sized>(
+pub fn projects_with_tool<T: ToolKind + ?Sized>(
     context: &RunContext<'_>,
     cwd: &Path,
     tool: &T,

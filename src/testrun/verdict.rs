@@ -8,7 +8,7 @@ use super::model::{
 };
 use super::outcome::ProcessEnding;
 use super::reports::results::{CheckResults, TestResults};
-use super::reports::stack::told_frames;
+use super::reports::stack::frames_to_show;
 use super::runner::Runner;
 use crate::limits::{
     MAX_LISTED_TESTS, MAX_RUN_FAULTS, MAX_SHOWN_DIAGNOSTICS, MAX_SHOWN_FAILURES, MAX_TOLD_FAILURES,
@@ -290,7 +290,7 @@ pub fn shortened(mut report: TestReport) -> TestReport {
                 .into_iter()
                 .flatten()
                 .for_each(&mut cut);
-            error.stack.truncate(told_frames(&error.stack));
+            error.stack.truncate(frames_to_show(&error.stack));
         }
     }
     report
@@ -299,7 +299,7 @@ pub fn shortened(mut report: TestReport) -> TestReport {
         .for_each(|error| cut(&mut error.message));
     for error in &mut report.run_errors {
         cut(&mut error.message);
-        error.stack.truncate(told_frames(&error.stack));
+        error.stack.truncate(frames_to_show(&error.stack));
     }
     report.truncated.bytes += left_out;
     report

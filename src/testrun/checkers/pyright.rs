@@ -7,12 +7,12 @@ use crate::testrun::prelude::*;
 pub struct Pyright;
 
 impl ProjectTool for Pyright {
-    fn about(&self) -> &'static About {
-        &About {
+    fn about(&self) -> &'static ToolDescription {
+        &ToolDescription {
             name: "pyright",
             title: "pyright",
             language: Some(Language::Python),
-            origin: Origin::Path("pyright"),
+            origin: ProgramOrigin::Path("pyright"),
         }
     }
 
@@ -47,7 +47,7 @@ impl ProjectTool for Pyright {
 }
 
 impl Checker for Pyright {
-    fn arguments(&self, wanted: &CheckWanted<'_>) -> Result<Vec<String>, TestrunError> {
+    fn arguments(&self, wanted: &CheckInputs<'_>) -> Result<Vec<String>, TestrunError> {
         let mut words = vec!["--outputjson".to_owned()];
         if let Some(python) = python::interpreter(wanted.context.disk(), wanted.dir()) {
             words.extend(["--pythonpath".to_owned(), python]);
@@ -58,7 +58,7 @@ impl Checker for Pyright {
 
     /// Parses stdout. If it holds no document, the reason is on stderr.
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults {
-        let mut found = Findings::new(sources.root);
+        let mut found = DiagnosticCollector::new(sources.root);
         let (mut version, mut files) = (None, None);
         lines::document::<PyrightFinding>(
             sources.stdout,

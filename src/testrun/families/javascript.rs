@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::limits::MAX_TEST_NAME_BYTES;
-use crate::testrun::command::{RunPlan, WantedRun, by_name, escape_regex};
+use crate::testrun::command::{RunInputs, RunPlan, by_name, escape_regex};
 use crate::testrun::context::RunContext;
 use crate::testrun::project::disk::ProjectTree as _;
 use crate::testrun::project::script::{self, TestScript};
@@ -14,7 +14,7 @@ use crate::text::escape::show;
 
 /// Returns a plan with the options of the test script. Options of the run follow them: the last of
 /// two wins. Test names cannot be taken as values of a variadic option then.
-pub fn program(wanted: &WantedRun<'_>, subcommand: Option<&str>) -> RunPlan {
+pub fn program(wanted: &RunInputs<'_>, subcommand: Option<&str>) -> RunPlan {
     let mut plan = RunPlan::of(wanted);
     let at = usize::from(plan.argv.first().is_some_and(|word| word == "node"));
     plan.argv.splice(
@@ -28,7 +28,7 @@ pub fn program(wanted: &WantedRun<'_>, subcommand: Option<&str>) -> RunPlan {
 
 /// Adds the selection: `changed` for changed tests, or one regular expression over suites and test
 /// names.
-pub fn select(plan: &mut RunPlan, wanted: &WantedRun<'_>, changed: &str) {
+pub fn select(plan: &mut RunPlan, wanted: &RunInputs<'_>, changed: &str) {
     if *wanted.selection == TestSelection::Changed {
         plan.add([changed]);
     }

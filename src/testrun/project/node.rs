@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::disk::{AllowedDisk, ProjectTree};
 use super::language::Language;
-use super::program::{Missing, ToolProgram};
+use super::program::{MissingProgram, ToolProgram};
 use super::signs::{LEVELS_BELOW, LOOKED_AT, ProjectLevel, Sign, SignWeight, open_below};
 
 /// Returns the sign in `package.json` for a package that is also a program.
@@ -149,7 +149,7 @@ pub fn program(disk: AllowedDisk<'_>, from: &Path, package: &str, program: &str)
 }
 
 /// Returns the way to install a Node package, by the nearest lock file.
-fn missing(disk: AllowedDisk<'_>, from: &Path, package: &str) -> Missing {
+fn missing(disk: AllowedDisk<'_>, from: &Path, package: &str) -> MissingProgram {
     const LOCKS: [(&str, &str, &str); 5] = [
         ("pnpm-lock.yaml", "pnpm install", "pnpm add -D"),
         ("yarn.lock", "yarn install", "yarn add -D"),
@@ -176,7 +176,7 @@ fn missing(disk: AllowedDisk<'_>, from: &Path, package: &str) -> Missing {
     } else {
         format!("{} {package}", manager.1)
     };
-    Missing {
+    MissingProgram {
         what: format!(
             "no node_modules in `{}` or above it holds {package}",
             from.display()

@@ -80,7 +80,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     );
     (collector.results.begun, collector.results.ended) = (begun, ended);
     // Counters of a suite are believed if they are worse than its cases.
-    for Wrong { class, message } in wrong {
+    for SuiteFailure { class, message } in wrong {
         collector.results.passed = Some(false);
         collector.run_error(Some(class), &message, Vec::new());
     }
@@ -88,7 +88,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
 }
 
 /// A failure that a suite reports, and its test cases do not.
-struct Wrong {
+struct SuiteFailure {
     class: &'static str,
     message: String,
 }
@@ -131,7 +131,7 @@ impl Suite {
     }
 
     /// Compares attributes and contents of the suite. pytest counts subtests, which have no case.
-    fn wrong(&self) -> Option<Wrong> {
+    fn wrong(&self) -> Option<SuiteFailure> {
         let [tests, failures] = self.said;
         let [cases, faults] = self.held;
         let is_short = if self.name == PYTEST_SUITE {
@@ -139,7 +139,7 @@ impl Suite {
         } else {
             tests > cases
         };
-        (failures > faults || is_short).then(|| Wrong {
+        (failures > faults || is_short).then(|| SuiteFailure {
             class: "counts disagree",
             message: format!(
                 "the suite `{}` counts {tests} tests that ran and {failures} failures, and holds {cases} tests and \
@@ -150,7 +150,7 @@ impl Suite {
     }
 
     /// Returns a failure or an error outside every test case, such as in a set-up.
-    fn fault(&self, tag: &BytesStart<'_>) -> Wrong {
+    fn fault(&self, tag: &BytesStart<'_>) -> SuiteFailure {
         let what = String::from_utf8_lossy(tag.local_name().as_ref()).into_owned();
         let words = [attribute(tag, b"type"), attribute(tag, b"message")].join(" ");
         let message = format!(
@@ -158,7 +158,7 @@ impl Suite {
             self.name,
             words.trim()
         );
-        Wrong {
+        SuiteFailure {
             class: "suite",
             message: message.trim_end_matches(": ").to_owned(),
         }
@@ -176,7 +176,7 @@ fn read(
     bytes: &[u8],
     bound: Bound<'_>,
     mut each: impl FnMut(JunitCase),
-    mut wrong: impl FnMut(Wrong),
+    mut wrong: impl FnMut(SuiteFailure),
 ) -> (bool, bool) {
     let text = String::from_utf8_lossy(bytes);
     let mut reader = Reader::from_str(&text);
@@ -441,7 +441,7 @@ fn add(collector: &mut ResultCollector<'_>, element: JunitCase) {
     case.retries = element.attempts;
     if state.is_failure() {
         for fault in &element.faults {
-            let (text, frames) = stack::of_v8(&fault.text);
+            let (text, frames) = stack::parse_v8(&fault.text);
             // Some writers put the whole message into the element, and its first line into the
             // attribute.
             let own = text

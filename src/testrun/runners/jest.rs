@@ -9,12 +9,12 @@ const REPORTER: (&str, &str) = ("replay-jest.cjs", include_str!("jest/reporter.c
 pub struct Jest;
 
 impl ProjectTool for Jest {
-    fn about(&self) -> &'static About {
-        &About {
+    fn about(&self) -> &'static ToolDescription {
+        &ToolDescription {
             name: "jest",
             title: "Jest",
             language: Some(Language::JavaScript),
-            origin: Origin::Node("jest", "jest"),
+            origin: ProgramOrigin::Node("jest", "jest"),
         }
     }
 
@@ -34,7 +34,7 @@ impl ProjectTool for Jest {
 }
 
 impl Runner for Jest {
-    fn plan(&self, wanted: &WantedRun<'_>) -> Result<RunPlan, TestrunError> {
+    fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {
         let mut plan = javascript::program(wanted, None);
         plan.report_by(wanted, REPORTER);
         plan.argv.extend([

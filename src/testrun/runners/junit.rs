@@ -6,12 +6,12 @@ use crate::testrun::prelude::*;
 pub struct Junit;
 
 impl ProjectTool for Junit {
-    fn about(&self) -> &'static About {
-        &About {
+    fn about(&self) -> &'static ToolDescription {
+        &ToolDescription {
             name: "junit",
             title: "`runner: \"junit\"` with a `command` that writes JUnit XML",
             language: None,
-            origin: Origin::Path("sh"),
+            origin: ProgramOrigin::Path("sh"),
         }
     }
 }
@@ -21,7 +21,7 @@ impl Runner for Junit {
         true
     }
 
-    fn plan(&self, wanted: &WantedRun<'_>) -> Result<RunPlan, TestrunError> {
+    fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {
         Ok(RunPlan::of(wanted))
     }
 

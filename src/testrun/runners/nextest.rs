@@ -12,12 +12,12 @@ const METADATA_FAILED: i32 = 102;
 pub struct Nextest;
 
 impl ProjectTool for Nextest {
-    fn about(&self) -> &'static About {
-        &About {
+    fn about(&self) -> &'static ToolDescription {
+        &ToolDescription {
             name: "nextest",
             title: "cargo-nextest where it is installed",
             language: Some(Language::Rust),
-            origin: Origin::Path("cargo"),
+            origin: ProgramOrigin::Path("cargo"),
         }
     }
 }
@@ -40,7 +40,7 @@ impl Runner for Nextest {
         cargo::NAME
     }
 
-    fn plan(&self, wanted: &WantedRun<'_>) -> Result<RunPlan, TestrunError> {
+    fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {
         let mut plan = RunPlan::of(wanted);
         let path = format!("{}/{REPORT}", wanted.place);
         // The output of passed tests shows if their processes reached the end of the test.
@@ -72,7 +72,7 @@ impl Runner for Nextest {
         &self,
         context: &RunContext<'_>,
         project: &Checked<Read>,
-        wanted: &WantedRun<'_>,
+        wanted: &RunInputs<'_>,
     ) -> ProjectFacts {
         let parts = cargo::parts(wanted).unwrap_or_default();
         let texts = cargo::manifest_texts(context, project, false);

@@ -13,12 +13,12 @@ const PLUGIN: (&str, &str) = ("replay_pytest.py", include_str!("pytest/replay_py
 pub struct Pytest;
 
 impl ProjectTool for Pytest {
-    fn about(&self) -> &'static About {
-        &About {
+    fn about(&self) -> &'static ToolDescription {
+        &ToolDescription {
             name: "pytest",
             title: "pytest 6 and newer",
             language: Some(Language::Python),
-            origin: Origin::Python("pytest"),
+            origin: ProgramOrigin::Python("pytest"),
         }
     }
 
@@ -63,7 +63,7 @@ impl Runner for Pytest {
         Some(affected)
     }
 
-    fn plan(&self, wanted: &WantedRun<'_>) -> Result<RunPlan, TestrunError> {
+    fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {
         let mut plan = RunPlan::of(wanted);
         plan.report_by(wanted, PLUGIN);
         // Keep compiled files and the plugin's cache out of the project.

@@ -6,7 +6,7 @@ use pretty_assertions::assert_eq;
 
 use super::*;
 use crate::testrun::changes::{Affected, GitChanges};
-use crate::testrun::command::{RunPlan, WantedRun, line};
+use crate::testrun::command::{RunInputs, RunPlan, line};
 use crate::testrun::project::disk::tests::tree;
 use crate::testrun::project::files::NamedPath;
 use crate::testrun::project::script::TestScript;
@@ -46,7 +46,7 @@ fn plan(
     filter: Option<&str>,
     script: &TestScript,
 ) -> RunPlan {
-    let wanted = WantedRun {
+    let wanted = RunInputs {
         program: &[program.to_owned()],
         project: Path::new("/w"),
         tree: &tree(files),

@@ -11,12 +11,12 @@ const REPORTER: (&str, &str) = ("replay-vitest.mjs", include_str!("vitest/report
 pub struct Vitest;
 
 impl ProjectTool for Vitest {
-    fn about(&self) -> &'static About {
-        &About {
+    fn about(&self) -> &'static ToolDescription {
+        &ToolDescription {
             name: "vitest",
             title: "Vitest 3 to 5",
             language: Some(Language::JavaScript),
-            origin: Origin::Node("vitest", "vitest"),
+            origin: ProgramOrigin::Node("vitest", "vitest"),
         }
     }
 
@@ -32,7 +32,7 @@ impl ProjectTool for Vitest {
 }
 
 impl Runner for Vitest {
-    fn plan(&self, wanted: &WantedRun<'_>) -> Result<RunPlan, TestrunError> {
+    fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {
         let mut plan = javascript::program(wanted, Some("run"));
         plan.report_by(wanted, REPORTER);
         plan.argv.extend([

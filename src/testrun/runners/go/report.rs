@@ -170,8 +170,8 @@ impl GoReader<'_> {
             "fail" => {
                 package.ended = true;
                 let output = std::mem::take(&mut package.output).text();
-                self.end_as_said(&event.package);
-                self.left_open(event, &output);
+                self.finish_from_output(&event.package);
+                self.handle_unfinished(event, &output);
                 let Some(package) = self.packages.get(&event.package) else {
                     return;
                 };
@@ -193,7 +193,7 @@ impl GoReader<'_> {
                 if !package.done {
                     self.collector.silent(&event.package);
                 }
-                self.end_as_said(&event.package);
+                self.finish_from_output(&event.package);
             }
             "skip" => package.ended = true,
             _ => {}
@@ -201,7 +201,7 @@ impl GoReader<'_> {
     }
 
     /// Handles the unfinished tests of a failed package: the process died in one of them.
-    fn left_open(&mut self, event: &GoEvent, output: &str) {
+    fn handle_unfinished(&mut self, event: &GoEvent, output: &str) {
         let left = self
             .open
             .extract_if(|(package, _), _| *package == event.package);
@@ -230,7 +230,7 @@ impl GoReader<'_> {
     }
 
     /// Finishes the tests whose end is in their output alone.
-    fn end_as_said(&mut self, package: &str) {
+    fn finish_from_output(&mut self, package: &str) {
         let said = self
             .open
             .extract_if(|(of, _), open| of == package && open.said.is_some());
@@ -379,7 +379,7 @@ impl GoReader<'_> {
         let mut found: Vec<(Frame, String)> = Vec::new();
         let mut rest = String::new();
         for line in output.lines() {
-            if let Some((frame, message)) = said_at(line) {
+            if let Some((frame, message)) = message_place(line) {
                 found.push((frame, message.to_owned()));
             } else if let (Some(last), Some(more)) =
                 (found.last_mut(), line.strip_prefix("        "))
@@ -525,7 +525,7 @@ fn of_panic(output: &str) -> (&str, Vec<Frame>) {
 }
 
 /// Parses `    file.go:12: message`.
-fn said_at(line: &str) -> Option<(Frame, &str)> {
+fn message_place(line: &str) -> Option<(Frame, &str)> {
     let line = line.trim_start();
     let (place, message) = line
         .split_once(": ")

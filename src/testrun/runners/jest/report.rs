@@ -64,7 +64,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
         match event.ev.as_str() {
             "init" => collector.results.begun = true,
             "file_start" => {
-                collector.seen(&event.file);
+                collector.add_file(&event.file);
                 if open.len() < MAX_KEPT_TESTS {
                     let begun = JestFile {
                         order,
@@ -99,7 +99,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             "file" => {
                 open.remove(&key);
                 ended += 1;
-                collector.seen(&event.file);
+                collector.add_file(&event.file);
                 if event.broken {
                     file_error(&mut collector, &event);
                 }
@@ -108,7 +108,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
                 }
             }
             "left_out" => collector.left_out("the project's configuration", &event.options),
-            "takes" => collector.takes(&event.options),
+            "takes" => collector.set_patterns(&event.options),
             "end" => {
                 collector.results.ended = true;
                 collector.results.passed = Some(event.success);
@@ -122,13 +122,13 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             "held" => event
                 .held
                 .iter()
-                .for_each(|held| collector.held(held, Vec::new())),
+                .for_each(|held| collector.add_held(held, Vec::new())),
             "over" => collector.results.is_cut_short = false,
             _ => {}
         }
     }
     if !collector.results.begun {
-        collector.takes(&said_of_files(sources));
+        collector.set_patterns(&said_of_files(sources));
     }
     if collector.results.ended && collector.results.passed == Some(true) && ended < planned {
         let message = format!("only {ended} of {planned} files came to their end");
@@ -278,7 +278,7 @@ fn error(
     text: &str,
     values: Option<&JestValues>,
 ) -> TestError {
-    let (text, frames) = stack::of_v8(text);
+    let (text, frames) = stack::parse_v8(text);
     let (class, message) = classified(text);
     let (expected, actual) = values
         .map(|values| (values.expected.as_deref(), values.actual.as_deref()))
@@ -340,7 +340,7 @@ fn file_error(collector: &mut ResultCollector<'_>, file: &JestEvent) {
         None => own(body),
     };
     let base = file.file.rsplit('/').next().unwrap_or_default();
-    let mut frames = stack::of_v8(&text).1;
+    let mut frames = stack::parse_v8(&text).1;
     frames.splice(..0, babel(&text));
     let own = frames
         .iter()
@@ -348,7 +348,7 @@ fn file_error(collector: &mut ResultCollector<'_>, file: &JestEvent) {
         .and_then(|own| Some((own.line?, own.column)));
     let own = own.or_else(|| stack::place_in(&text, base));
     let mut message = message;
-    let (line, column) = stack::to_mend(own, &frames, base, &mut message).unzip();
+    let (line, column) = stack::place_to_fix(own, &frames, base, &mut message).unzip();
     let phase = if file.tests.is_empty() {
         Phase::Collect
     } else {

@@ -108,7 +108,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
                     (left_out.ignored, left_out.count) = (event.ignored, event.count);
                 }
             }
-            "takes" => reader.collector.takes(&event.options),
+            "takes" => reader.collector.set_patterns(&event.options),
             "options" => {
                 (reader.left_out.is_asked, reader.left_out.options) = (event.asked, event.options)
             }
@@ -132,10 +132,11 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
                 );
             }
             "end" => {
-                event
-                    .held
-                    .iter()
-                    .for_each(|held| reader.collector.held(&held.message, frames(&held.stack)));
+                event.held.iter().for_each(|held| {
+                    reader
+                        .collector
+                        .add_held(&held.message, frames(&held.stack))
+                });
                 reader.collector.results.ended = true;
                 reader.collector.results.passed = event.exit.map(|exit| exit == 0);
             }
@@ -178,8 +179,8 @@ impl PytestReader<'_> {
         if self.running.contains_key(&event.id) || self.running.len() >= MAX_KEPT_TESTS {
             return;
         }
-        let (file, suite, name) = taken_apart(&event.id);
-        self.collector.seen(file);
+        let (file, suite, name) = split_id(&event.id);
+        self.collector.add_file(file);
         let mut case = Case::new(
             self.collector.name(&event.id),
             self.collector.name(name),
@@ -284,7 +285,7 @@ impl PytestReader<'_> {
 
     fn collect_error(&mut self, event: &PytestEvent) {
         let file = event.id.split("::").next().unwrap_or_default();
-        self.collector.seen(file);
+        self.collector.add_file(file);
         let absolute = format!("{}/{file}", self.collector.root());
         let place = stack::place_in(&event.message, &absolute)
             .or_else(|| stack::place_in(&event.message, file))
@@ -308,7 +309,7 @@ impl PytestReader<'_> {
         // A file with a syntax error has no frame: its place is in the error.
         frames.extend(message.lines().next().and_then(python_text::frame));
         frames.reverse();
-        let (line, column) = stack::to_mend(place, &frames, file, &mut message).unzip();
+        let (line, column) = stack::place_to_fix(place, &frames, file, &mut message).unzip();
         self.collector
             .file_error(file, Phase::Collect, &message, line, column.flatten());
     }
@@ -366,7 +367,7 @@ impl PytestReader<'_> {
         // run.
         if is_asked {
             for file in std::mem::take(&mut self.emptied) {
-                self.collector.seen(&file);
+                self.collector.add_file(&file);
             }
         }
         self.collector.left_out("options of the project", &options);
@@ -417,7 +418,7 @@ fn tests_were(count: u64) -> String {
 }
 
 /// Splits a node id into file, classes and name; parameters may contain any characters.
-fn taken_apart(id: &str) -> (&str, Vec<&str>, &str) {
+fn split_id(id: &str) -> (&str, Vec<&str>, &str) {
     let (path, parameters) = id.split_at(id.find('[').unwrap_or(id.len()));
     let mut parts = path.split("::");
     let file = parts.next().unwrap_or_default();
@@ -608,12 +609,12 @@ mod tests {
     #[test]
     fn pytest_node_id_is_split() {
         assert_eq!(
-            taken_apart("d/t.py::A::B::test_x[a::b-]"),
+            split_id("d/t.py::A::B::test_x[a::b-]"),
             ("d/t.py", vec!["A", "B"], "test_x[a::b-]")
         );
-        assert_eq!(taken_apart("t.py::test_x"), ("t.py", vec![], "test_x"));
-        assert_eq!(taken_apart("README.md"), ("README.md", vec![], "README.md"));
-        assert_eq!(taken_apart("[::"), ("", vec![], "[::"));
+        assert_eq!(split_id("t.py::test_x"), ("t.py", vec![], "test_x"));
+        assert_eq!(split_id("README.md"), ("README.md", vec![], "README.md"));
+        assert_eq!(split_id("[::"), ("", vec![], "[::"));
     }
 
     #[test]

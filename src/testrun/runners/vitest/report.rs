@@ -91,7 +91,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             event.ev.as_str(),
             "file_start" | "collected" | "test" | "file_end"
         ) {
-            collector.seen(event.path.as_deref().unwrap_or(&event.file));
+            collector.add_file(event.path.as_deref().unwrap_or(&event.file));
             planned.remove(&key(&event));
         }
         match event.ev.as_str() {
@@ -166,7 +166,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
                 .iter()
                 .for_each(|failure| run_error(&mut collector, failure)),
             "left_out" => collector.left_out("the project's configuration", &event.options),
-            "takes" => collector.takes(&event.options),
+            "takes" => collector.set_patterns(&event.options),
             "closed" => {
                 closes = false;
                 for failure in event.errors {
@@ -285,7 +285,7 @@ fn frames(failure: &VitestFailure) -> Vec<Frame> {
         return failure
             .stack
             .as_deref()
-            .map(|text| stack::of_v8(text).1)
+            .map(|text| stack::parse_v8(text).1)
             .unwrap_or_default();
     }
     let frame = |place: &VitestPlace| {
@@ -350,7 +350,7 @@ fn file_errors(collector: &mut ResultCollector<'_>, event: &VitestEvent, phase: 
             None => message(failure),
         };
         let (line, column) =
-            stack::to_mend(found, &frames(failure), &event.file, &mut text).unzip();
+            stack::place_to_fix(found, &frames(failure), &event.file, &mut text).unzip();
         collector.file_error(&event.file, phase, &text, line, column.flatten());
     }
 }
