@@ -33,7 +33,7 @@ const SOURCE: &str = concat!(
     include_str!("driver/libraries.py"),
     include_str!("driver/session.py")
 );
-/// Source for requests beside a cell (completion, inspection). Read at the first request.
+/// Source for requests beside a cell: completion, inspection, variables. Read at the first one.
 const QUESTIONS: &str = include_str!("driver/questions.py");
 /// Source that hands a spare interpreter over to a session.
 const ADOPTION: &str = include_str!("driver/adoption.py");
