@@ -27,7 +27,7 @@ pub(super) struct Spare {
     is_forbidden: AtomicBool,
     /// A client that may make sessions is connected.
     is_wanted: AtomicBool,
-    kept: Mutex<Option<Driver>>,
+    slot: Mutex<Option<Driver>>,
 }
 
 impl Spare {
@@ -39,7 +39,7 @@ impl Spare {
             idle,
             is_forbidden,
             is_wanted,
-            kept: Mutex::default(),
+            slot: Mutex::default(),
         }
     }
 
@@ -59,11 +59,11 @@ impl Spare {
         if self.is_forbidden.load(Ordering::Relaxed) || !self.is_wanted.load(Ordering::Relaxed) {
             return;
         }
-        let mut kept = self.lock();
+        let mut slot = self.lock();
         if !has_room {
-            *kept = None;
-        } else if kept.as_ref().is_none_or(|driver| driver.ended().is_some()) {
-            *kept = self.begin(host);
+            *slot = None;
+        } else if slot.as_ref().is_none_or(|driver| driver.ended().is_some()) {
+            *slot = self.begin(host);
         }
     }
 
@@ -104,6 +104,6 @@ impl Spare {
 
     fn lock(&self) -> MutexGuard<'_, Option<Driver>> {
         // A panic leaves the slot consistent.
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        self.slot.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

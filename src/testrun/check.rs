@@ -109,7 +109,7 @@ pub fn check(
             .push(Diagnostic::new(Severity::Error, message));
     }
     if !targets.is_empty() {
-        let looked_at = checker.looked_at(
+        let looked_at = checker.examined_files(
             &wanted,
             &outcome,
             bound,
@@ -347,7 +347,7 @@ fn build_outcome(
         CheckStatus::MissingTool => {
             let elsewhere = projects_with_tool(wanted.context, wanted.dir(), checker);
             report.hint = elsewhere
-                .or_else(|| Some(checker.how_to_get(wanted.context, &report.tool.command)));
+                .or_else(|| Some(checker.install_step(wanted.context, &report.tool.command)));
         }
         CheckStatus::TimedOut => {
             report.hint = Some(format!(

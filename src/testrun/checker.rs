@@ -42,7 +42,7 @@ pub trait Checker: ProjectTool {
 
     /// Returns the absolute paths of the checked files, where the output does not name them; `None`
     /// if unknown.
-    fn looked_at(
+    fn examined_files(
         &self,
         _wanted: &CheckInputs<'_>,
         _outcome: &Outcome,

@@ -64,7 +64,7 @@ impl RunPlan {
     }
 
     /// Adds a bundled reporter to the shared directory, and the variable with its output path.
-    pub fn report_by(&mut self, wanted: &RunInputs<'_>, (file, text): (&'static str, &str)) {
+    pub fn use_reporter(&mut self, wanted: &RunInputs<'_>, (file, text): (&'static str, &str)) {
         self.files.push((file, text.to_owned()));
         self.environment
             .push((REPORT_VARIABLE, format!("{}/{REPORT}", wanted.place)));
@@ -85,7 +85,7 @@ pub enum PathStyle {
 
 /// Returns true if failed tests are named one by one: not if a whole file failed, nor if there are
 /// too many.
-pub fn by_name(failed: &[FailedTest]) -> bool {
+pub fn can_rerun_by_name(failed: &[FailedTest]) -> bool {
     failed.len() <= MAX_RERUN_TESTS && failed.iter().all(|test| !test.names.is_empty())
 }
 

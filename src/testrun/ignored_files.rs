@@ -50,11 +50,12 @@ pub fn note(
         // Runners that match parts of paths accept any named file. If Jest finds no file, it does
         // not call its reporter.
         TestSelection::Targets(_)
-            if !run.runner.takes_parts() && (is_known || run.status == TestStatus::NoTests) =>
+            if !run.runner.accepts_test_ids()
+                && (is_known || run.status == TestStatus::NoTests) =>
         {
             ("named", run.missed.to_vec())
         }
-        TestSelection::All if !run.is_filtered && is_through(run.status, results) => (
+        TestSelection::All if !run.is_filtered && ran_all_files(run.status, results) => (
             "named like tests",
             uncollected(context, run, results, names)?,
         ),
@@ -72,7 +73,7 @@ pub fn note(
 }
 
 /// Returns true if every file had its turn.
-fn is_through(status: TestStatus, results: &TestResults) -> bool {
+fn ran_all_files(status: TestStatus, results: &TestResults) -> bool {
     let is_known = results.files.len() < MAX_KEPT_TESTS
         && results.unreached.is_empty()
         && results.summary.not_run == 0;

@@ -10,11 +10,11 @@ pub use serde_json::Value;
 pub use super::changes::{Affected, GitChanges};
 pub use super::checker::{CheckInputs, CheckSource, Checker};
 pub use super::command::{
-    PathStyle, REPORT, RunInputs, RunPlan, by_name, escape_regex, paths, safe, words,
+    PathStyle, REPORT, RunInputs, RunPlan, can_rerun_by_name, escape_regex, paths, safe, words,
 };
 pub use super::context::RunContext;
 pub use super::error::TestrunError;
-pub use super::evidence::{Evidence, ProjectFacts, not_taken_up};
+pub use super::evidence::{Evidence, ProjectFacts, not_collected};
 pub use super::families::{cargo, javascript};
 pub use super::model::{
     Case, Diagnostic, Frame, Phase, Related, Severity, State, TestError, TestReport, TestStatus,
@@ -25,7 +25,7 @@ pub use super::project::language::Language;
 pub use super::project::program::ToolProgram;
 pub use super::project::signs::{ProjectLevel, Sign, SignWeight, stronger};
 pub use super::project::{go, node, python};
-pub use super::reports::collector::{ResultCollector, joined, millis, milliseconds, worse};
+pub use super::reports::collector::{ResultCollector, join_id, millis, milliseconds, worse_state};
 pub use super::reports::findings::DiagnosticCollector;
 pub use super::reports::kept_output::KeptOutput;
 pub use super::reports::results::{CheckResults, Sources, TestResults};

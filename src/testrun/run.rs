@@ -242,7 +242,8 @@ fn build_outcome(
         log,
     } = ended;
     let runner = choice.runner;
-    let missing = !results.begun && !runner.is_given() && is_absent(runner.name(), outcome);
+    let missing =
+        !results.begun && !runner.is_custom_command() && is_absent(runner.name(), outcome);
     let lingered = over && outcome.timed_out;
     let ending = ProcessEnding {
         lingered,
@@ -387,7 +388,7 @@ fn check_given(
         return Err(error.into());
     }
     match (
-        request.runner.is_some_and(Runner::is_given),
+        request.runner.is_some_and(Runner::is_custom_command),
         request.command,
         request.report,
     ) {

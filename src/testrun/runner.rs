@@ -12,7 +12,7 @@ use super::changes::{Affected, GitChanges};
 use super::command::{RunInputs, RunPlan};
 use super::context::RunContext;
 use super::error::TestrunError;
-use super::evidence::{Evidence, ProjectFacts, not_taken_up};
+use super::evidence::{Evidence, ProjectFacts, not_collected};
 use super::families::{cargo, javascript};
 use super::model::{Case, RunnerName, TestReport};
 use super::project::files::NamedPath;
@@ -27,7 +27,7 @@ use crate::policy::{Checked, Read};
 /// A test runner.
 pub trait Runner: ProjectTool {
     /// Returns the name of the detected tool, if this runner is used in place of another one.
-    fn found_as(&self) -> &'static str {
+    fn detected_name(&self) -> &'static str {
         self.name()
     }
 
@@ -43,24 +43,24 @@ pub trait Runner: ProjectTool {
 
     /// Returns true if the call gives the command and the report, so that the runner chooses
     /// nothing itself.
-    fn is_given(&self) -> bool {
+    fn is_custom_command(&self) -> bool {
         false
     }
 
     /// Returns true if each project has its own installation, so that another project may have the
     /// runner where this one has not.
-    fn lies_in_projects(&self) -> bool {
+    fn is_installed_per_project(&self) -> bool {
         false
     }
 
     /// Returns true if a file argument may name a test in it (`::`).
-    fn takes_parts(&self) -> bool {
+    fn accepts_test_ids(&self) -> bool {
         false
     }
 
     /// Returns true if a run without files covers the whole project, in whatever subdirectory it
     /// starts.
-    fn takes_whole_projects(&self) -> bool {
+    fn covers_whole_project(&self) -> bool {
         matches!(self.language(), Some(Language::Rust) | None)
     }
 
@@ -145,7 +145,7 @@ pub trait Runner: ProjectTool {
     }
 
     /// Returns true if a run with no test, no failure and no error ended well.
-    fn found_none(&self, _results: &TestResults, exit_code: Option<i32>) -> bool {
+    fn ended_without_tests(&self, _results: &TestResults, exit_code: Option<i32>) -> bool {
         exit_code == Some(0)
     }
 
@@ -201,10 +201,10 @@ pub trait Runner: ProjectTool {
         named: &[&'t NamedPath],
         results: &TestResults,
     ) -> Vec<&'t NamedPath> {
-        if self.is_given() {
+        if self.is_custom_command() {
             Vec::new()
         } else {
-            not_taken_up(evidence, named, results, |_| true)
+            not_collected(evidence, named, results, |_| true)
         }
     }
 

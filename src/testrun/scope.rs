@@ -37,7 +37,7 @@ pub fn scope(
             "`testFiles`, `changed` and `rerunFailed` exclude one another; give one of them",
         ));
     }
-    if chosen.runner.is_given() && asked.contains(&true) {
+    if chosen.runner.is_custom_command() && asked.contains(&true) {
         return Err(TestrunError::arguments(format!(
             "`testFiles`, `changed` and `rerunFailed` mean nothing to `runner: \"{}\"`; say in `command` what is run",
             chosen.runner.name()
@@ -82,7 +82,7 @@ pub fn scope(
             if target.is_dir && target.path == project.shown() {
                 return Ok(Ok(whole(context, chosen, project)));
             }
-            if !target.part.is_empty() && !chosen.runner.takes_parts() {
+            if !target.part.is_empty() && !chosen.runner.accepts_test_ids() {
                 return Err(TestrunError::arguments(format!(
                     "`{}` names a test in a file, which only pytest understands; give the name as `filter`",
                     target.part
@@ -92,7 +92,7 @@ pub fn scope(
         return Ok(Ok(TestSelection::Targets(targets)));
     }
     let below = cwd.shown() != project.shown();
-    if below && !chosen.runner.takes_whole_projects() {
+    if below && !chosen.runner.covers_whole_project() {
         chosen.notes.push(format!(
             "only what is below `cwd`; the project is `{}`",
             project.shown().display()

@@ -81,7 +81,7 @@ impl Sample {
 }
 
 /// Returns the sample directory of a runner: `cargo` and `go` are names of checkers, too.
-fn home(runner: &dyn Runner) -> &'static str {
+fn sample_dir(runner: &dyn Runner) -> &'static str {
     if runner.name() == "cargo" {
         "cargo_test"
     } else {
@@ -90,7 +90,7 @@ fn home(runner: &dyn Runner) -> &'static str {
 }
 
 /// Returns the sample directory of a checker.
-fn check_home(checker: &dyn Checker) -> &'static str {
+fn checker_sample_dir(checker: &dyn Checker) -> &'static str {
     match checker.name() {
         "cargo" => "cargo_check",
         "go" => "go_vet",
@@ -101,13 +101,13 @@ fn check_home(checker: &dyn Checker) -> &'static str {
 /// Compares snapshots: the text of each sample, and the whole report of the first one. Also
 /// compares status and counts: passed, failed, errored, skipped, todo or expected to fail, flaky,
 /// not run.
-fn runs(runner: &'static dyn Runner, expected: &[(&str, (TestStatus, [u64; 7]))]) {
+fn check_samples(runner: &'static dyn Runner, expected: &[(&str, (TestStatus, [u64; 7]))]) {
     let mut told = String::new();
     for (index, (name, expected)) in expected.iter().enumerate() {
-        let report = Sample::of(home(runner), name).run(runner);
+        let report = Sample::of(sample_dir(runner), name).run(runner);
         let _ = writeln!(told, "=== {name}\n{}\n", text::tests(&report));
         if index == 0 {
-            insta::assert_json_snapshot!(format!("{}_whole", home(runner)), report);
+            insta::assert_json_snapshot!(format!("{}_whole", sample_dir(runner)), report);
         }
         let of = report.summary;
         assert_eq!(
@@ -127,7 +127,7 @@ fn runs(runner: &'static dyn Runner, expected: &[(&str, (TestStatus, [u64; 7]))]
         ];
         assert_eq!((report.status, counts), *expected, "{name}");
     }
-    insta::assert_snapshot!(format!("{}_text", home(runner)), told);
+    insta::assert_snapshot!(format!("{}_text", sample_dir(runner)), told);
 }
 
 use TestStatus::{BuildError, ConfigError, Crashed, Failed, NoTests, Passed, TimedOut};
@@ -157,7 +157,7 @@ fn vitest_samples_match_snapshots() {
         ("throws_4", (Failed, [1, 0, 0, 0, 0, 0, 0])),
         ("quits_5", (Failed, [1, 0, 0, 0, 0, 0, 0])),
     ];
-    runs(&Vitest, &expected);
+    check_samples(&Vitest, &expected);
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn pytest_samples_match_snapshots() {
         results.files.iter().collect::<Vec<_>>(),
         ["t/test_ok.py", "t/test_sub.py"]
     );
-    runs(&Pytest, &expected);
+    check_samples(&Pytest, &expected);
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn jest_samples_match_snapshots() {
         ("hang", (TimedOut, [1, 0, 0, 0, 0, 0, 1])),
         ("ignored", (Passed, [1, 0, 0, 0, 0, 0, 0])),
     ];
-    runs(&Jest, &expected);
+    check_samples(&Jest, &expected);
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn junit_samples_match_snapshots() {
         ("vitest", (Failed, [4, 9, 0, 5, 0, 0, 0])),
         ("jest", (Failed, [6, 5, 0, 1, 0, 0, 0])),
     ];
-    runs(&Junit, &expected);
+    check_samples(&Junit, &expected);
 }
 
 #[test]
@@ -413,7 +413,7 @@ fn nextest_samples_match_snapshots() {
         ("killed", (TimedOut, [3, 1, 0, 0, 0, 0, 1])),
         ("none", (NoTests, [0, 0, 0, 5, 0, 0, 0])),
     ];
-    runs(&Nextest, &expected);
+    check_samples(&Nextest, &expected);
 }
 
 #[test]
@@ -430,7 +430,7 @@ fn cargo_test_samples_match_snapshots() {
         ("own", (Passed, [2, 0, 0, 0, 0, 0, 0])),
         ("own_fails", (Failed, [2, 0, 0, 0, 0, 0, 0])),
     ];
-    runs(&CargoTest, &expected);
+    check_samples(&CargoTest, &expected);
     let own = |own_harness| {
         let results = Sample {
             own_harness,
@@ -507,7 +507,7 @@ fn go_samples_match_snapshots() {
         ("old", (BuildError, [0; 7])),
         ("exit", (Crashed, [1, 0, 0, 0, 0, 0, 0])),
     ];
-    runs(&Go, &expected);
+    check_samples(&Go, &expected);
 }
 
 #[test]
@@ -533,7 +533,7 @@ fn checker_samples_match_snapshots() {
     ];
     let mut told = String::new();
     for (checker, name, status, errors, warnings) in samples {
-        let sample = Sample::of(check_home(checker), name);
+        let sample = Sample::of(checker_sample_dir(checker), name);
         let checked = checker.read(sample.sources(), Bound::default());
         let info = ToolInfo {
             name: checker.id(),
@@ -545,7 +545,7 @@ fn checker_samples_match_snapshots() {
         let _ = writeln!(
             told,
             "=== {} {name}\n{}\n",
-            check_home(checker),
+            checker_sample_dir(checker),
             text::diagnostics(&report)
         );
         let found = (
@@ -557,12 +557,12 @@ fn checker_samples_match_snapshots() {
             found,
             (status, errors, warnings),
             "{} {name}: {}",
-            check_home(checker),
+            checker_sample_dir(checker),
             text::diagnostics(&report)
         );
         if ["errors_5", "errors", "json"].contains(&name) {
             insta::assert_json_snapshot!(
-                format!("{}_whole", check_home(checker)),
+                format!("{}_whole", checker_sample_dir(checker)),
                 report.diagnostics
             );
         }
@@ -619,7 +619,7 @@ fn truncated_report_keeps_earlier_results() {
         (&Go, "mixed"),
     ];
     for (runner, name) in samples {
-        let whole = Sample::of(home(runner), name);
+        let whole = Sample::of(sample_dir(runner), name);
         let ran = |sample: &Sample| {
             runner
                 .read(sample.sources(), Bound::default())

@@ -65,7 +65,7 @@ pub fn of_tests(
             (true, _) => TestStatus::Incomplete,
         };
     }
-    let is_told = runner.is_given() && results.passed == Some(false);
+    let is_told = runner.is_custom_command() && results.passed == Some(false);
     if !results.file_errors.is_empty() || failed || is_told {
         return TestStatus::Failed;
     }
@@ -78,7 +78,7 @@ pub fn of_tests(
     if !results.run_errors.is_empty() {
         return TestStatus::ConfigError;
     }
-    if runner.found_none(results, ending.exit_code) {
+    if runner.ended_without_tests(results, ending.exit_code) {
         TestStatus::NoTests
     } else {
         TestStatus::ConfigError
@@ -199,7 +199,7 @@ pub fn test_report(
     } else {
         MAX_TOLD_FAILURES
     };
-    report.truncated.failures += cut(&mut report.failures, most);
+    report.truncated.failures += truncate_list(&mut report.failures, most);
     // If a test stops or moves the clock, runners measure wrong times.
     let is_possible = |time: &u64| *time <= ending.duration_ms.saturating_mul(2);
     report.slowest.retain(|slow| is_possible(&slow.duration_ms));
@@ -214,11 +214,11 @@ pub fn test_report(
         slow.duration_ms = slow.duration_ms.min(ending.duration_ms);
     }
     match &mut report.tests {
-        Some(tests) => report.truncated.others += cut(tests, MAX_LISTED_TESTS),
+        Some(tests) => report.truncated.others += truncate_list(tests, MAX_LISTED_TESTS),
         // Do not count unrequested names as omitted.
         None => report.truncated.others = 0,
     }
-    report.truncated.others += cut(&mut report.not_run, MAX_RUN_FAULTS);
+    report.truncated.others += truncate_list(&mut report.not_run, MAX_RUN_FAULTS);
     let is_silent = !results.silent.is_empty();
     report.unfinished.extend(results.silent);
     report.hint = hint(&report, results.deselected, is_silent, ending);
@@ -396,12 +396,13 @@ pub fn diagnostics(
     let mut shown = std::mem::take(&mut checked.diagnostics);
     shown.retain(|diagnostic| diagnostic.file.as_deref().is_none_or(&in_scope));
     shown.sort_by_key(|diagnostic| diagnostic.severity as u8);
-    let truncated = cut(&mut shown, MAX_SHOWN_DIAGNOSTICS) + beyond_errors + beyond_warnings;
+    let truncated =
+        truncate_list(&mut shown, MAX_SHOWN_DIAGNOSTICS) + beyond_errors + beyond_warnings;
     let mut not_checked = std::mem::take(&mut checked.not_checked);
     let is_missed = !not_checked.is_empty();
     checked.silenced.retain(|file| !not_checked.contains(file));
     not_checked.append(&mut checked.silenced);
-    let truncated = truncated + cut(&mut not_checked, MAX_RUN_FAULTS);
+    let truncated = truncated + truncate_list(&mut not_checked, MAX_RUN_FAULTS);
     let hint = match status {
         CheckStatus::Errors if summary.errors == 0 => Some(
             "the checker stopped at errors elsewhere, and may not have looked at what was asked for: check without `files`",
@@ -449,7 +450,7 @@ pub fn diagnostics(
 }
 
 /// Cuts a list; returns the number of items cut.
-fn cut<T>(list: &mut Vec<T>, max: usize) -> u64 {
+fn truncate_list<T>(list: &mut Vec<T>, max: usize) -> u64 {
     let more = list.len().saturating_sub(max);
     list.truncate(max);
     more as u64

@@ -87,7 +87,7 @@ impl Checker for CargoCheck {
 
     /// Reads the dep-info file beside each artifact, which names its sources. Artifacts of an
     /// earlier build count too.
-    fn looked_at(
+    fn examined_files(
         &self,
         wanted: &CheckInputs<'_>,
         outcome: &Outcome,

@@ -83,7 +83,7 @@ impl Checker for GoVet {
     }
 
     /// Lists the files of the packages: a build constraint excludes files silently.
-    fn looked_at(
+    fn examined_files(
         &self,
         wanted: &CheckInputs<'_>,
         outcome: &Outcome,

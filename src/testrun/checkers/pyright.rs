@@ -38,7 +38,7 @@ impl ProjectTool for Pyright {
             || python::is_installed(disk, dir, "pyright")
     }
 
-    fn how_to_get(&self, context: &RunContext<'_>, _: &[String]) -> String {
+    fn install_step(&self, context: &RunContext<'_>, _: &[String]) -> String {
         context.install_hint(
             "npm install -D pyright",
             ", or with `pip install pyright` in the project's .venv",
@@ -99,7 +99,8 @@ impl Checker for Pyright {
     }
 
     fn silenced(&self, source: CheckSource<'_>, configuration: &str) -> Option<String> {
-        python::top_ignore(source.text).or_else(|| exclusions::left_out(source.path, configuration))
+        python::type_ignore_comment(source.text)
+            .or_else(|| exclusions::left_out(source.path, configuration))
     }
 }
 

@@ -10,7 +10,7 @@ use super::program::{MissingProgram, ToolProgram};
 use super::signs::{LEVELS_BELOW, LOOKED_AT, ProjectLevel, Sign, SignWeight, open_below};
 
 /// Returns the sign in `package.json` for a package that is also a program.
-pub fn in_package(level: &ProjectLevel<'_>, name: &str) -> Sign {
+pub fn package_sign(level: &ProjectLevel<'_>, name: &str) -> Sign {
     let package = level.package();
     let script = |text: &str| {
         text.split(|next: char| !next.is_alphanumeric() && next != '-')
@@ -49,7 +49,7 @@ pub fn in_package(level: &ProjectLevel<'_>, name: &str) -> Sign {
 
 /// Returns the sign of a package that is installed here as a program and imported by a test. This
 /// needs no further evidence.
-pub fn imported(level: &ProjectLevel<'_>, package: &str) -> Sign {
+pub fn import_sign(level: &ProjectLevel<'_>, package: &str) -> Sign {
     let installed = level.tree.names(&level.dir.join("node_modules/.bin"))?;
     let is_test = |name: &str| {
         Language::of(name) == Some(Language::JavaScript)

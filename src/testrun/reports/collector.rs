@@ -317,7 +317,7 @@ pub fn milliseconds(value: f64) -> Option<u64> {
 }
 
 /// Joins suites and a test name to an id.
-pub fn joined<'s>(parts: impl IntoIterator<Item = &'s str>) -> String {
+pub fn join_id<'s>(parts: impl IntoIterator<Item = &'s str>) -> String {
     parts
         .into_iter()
         .filter(|part| !part.is_empty())
@@ -326,6 +326,6 @@ pub fn joined<'s>(parts: impl IntoIterator<Item = &'s str>) -> String {
 }
 
 /// Returns the worse of two states of one test.
-pub fn worse(one: State, other: State) -> State {
+pub fn worse_state(one: State, other: State) -> State {
     if one.is_failure() { one } else { other }
 }

@@ -56,7 +56,7 @@ impl Runner for CargoTest {
         plan.add(["test"]);
         let filters = cargo::select(&mut plan, wanted)?;
         match wanted.selection {
-            TestSelection::Failed(failed) if by_name(failed) => {
+            TestSelection::Failed(failed) if can_rerun_by_name(failed) => {
                 plan.add(["--", "--exact"]);
                 plan.add(cargo::paths(failed));
             }

@@ -82,7 +82,7 @@ impl Runner for Go {
                     .collect();
                 names.sort();
                 names.dedup();
-                if by_name(failed) {
+                if can_rerun_by_name(failed) {
                     plan.argv.push(format!("-run=^(?:{})$", names.join("|")));
                 }
                 plan.argv.extend(paths(wanted, PathStyle::Exact));
@@ -188,7 +188,7 @@ impl Runner for Go {
             {
                 if !text.lines().any(|line| line.starts_with("//go:build ")) {
                     let names = declared(&text).filter(|name| !told.contains(&(package, *name)));
-                    behind.extend(names.map(|name| joined([package, name])));
+                    behind.extend(names.map(|name| join_id([package, name])));
                 }
             }
         }

@@ -17,7 +17,7 @@ impl ProjectTool for Junit {
 }
 
 impl Runner for Junit {
-    fn is_given(&self) -> bool {
+    fn is_custom_command(&self) -> bool {
         true
     }
 
@@ -30,7 +30,7 @@ impl Runner for Junit {
     }
 
     /// A command that should have written a report and wrote none did not end well.
-    fn found_none(&self, results: &TestResults, exit_code: Option<i32>) -> bool {
+    fn ended_without_tests(&self, results: &TestResults, exit_code: Option<i32>) -> bool {
         exit_code == Some(0) && results.begun
     }
 }

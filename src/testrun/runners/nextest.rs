@@ -36,7 +36,7 @@ impl Runner for Nextest {
         cargo::missed(evidence, targets, results, true)
     }
 
-    fn found_as(&self) -> &'static str {
+    fn detected_name(&self) -> &'static str {
         cargo::NAME
     }
 
@@ -54,7 +54,7 @@ impl Runner for Nextest {
         )]);
         let filters = cargo::select(&mut plan, wanted)?;
         match wanted.selection {
-            TestSelection::Failed(failed) if by_name(failed) => {
+            TestSelection::Failed(failed) if can_rerun_by_name(failed) => {
                 let exact = cargo::paths(failed)
                     .map(|name| format!("test(={})", name.replace([')', '\\'], "?")));
                 plan.add([format!(
@@ -101,7 +101,7 @@ impl Runner for Nextest {
     }
 
     /// If a filter matches no test, nextest exits with 4.
-    fn found_none(&self, _: &TestResults, exit_code: Option<i32>) -> bool {
+    fn ended_without_tests(&self, _: &TestResults, exit_code: Option<i32>) -> bool {
         matches!(exit_code, Some(0 | 4))
     }
 

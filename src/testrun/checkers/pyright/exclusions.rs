@@ -25,13 +25,13 @@ pub fn left_out(path: &str, config: &str) -> Option<String> {
                 Vec::new()
             }
         });
-        let spec = specs.into_iter().find(|spec| is_of(spec, path))?;
+        let spec = specs.into_iter().find(|spec| is_within(spec, path))?;
         Some(format!("`{key}` of pyright's configuration has `{spec}`"))
     })
 }
 
 /// Returns true if a path is at or below the path of a specification.
-fn is_of(spec: &str, path: &str) -> bool {
+fn is_within(spec: &str, path: &str) -> bool {
     let spec = spec.trim_start_matches("./").trim_end_matches('/');
     if spec.is_empty() || spec == "." {
         return true;

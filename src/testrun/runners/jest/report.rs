@@ -60,7 +60,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     let (mut order, mut planned, mut ended) = (0, 0, 0);
     for event in lines::events::<JestEvent>(sources.report, bound) {
         order += 1;
-        let key = key(&collector, &event);
+        let key = file_key(&collector, &event);
         match event.ev.as_str() {
             "init" => collector.results.begun = true,
             "file_start" => {
@@ -128,7 +128,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
         }
     }
     if !collector.results.begun {
-        collector.set_patterns(&said_of_files(sources));
+        collector.set_patterns(&configuration_message(sources));
     }
     if collector.results.ended && collector.results.passed == Some(true) && ended < planned {
         let message = format!("only {ended} of {planned} files came to their end");
@@ -161,7 +161,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
 
 /// Returns Jest's message on its configuration if it found no file, such as `testMatch: **/*.js - 0
 /// matches`. Reporters are not called then (`getNoTestsFoundMessage` of jest-core).
-fn said_of_files(sources: &Sources<'_>) -> Vec<String> {
+fn configuration_message(sources: &Sources<'_>) -> Vec<String> {
     let text = String::from_utf8_lossy(sources.stdout);
     let told = text.lines().filter_map(|line| {
         let (told, _) = line.trim().rsplit_once(" - ")?;
@@ -174,7 +174,7 @@ fn said_of_files(sources: &Sources<'_>) -> Vec<String> {
 }
 
 /// Returns the key of a file, different for each project.
-fn key(collector: &ResultCollector<'_>, event: &JestEvent) -> String {
+fn file_key(collector: &ResultCollector<'_>, event: &JestEvent) -> String {
     let file = stack::relative(&event.file, collector.root());
     match event.project.as_deref() {
         Some(project) => format!("|{project}| {file}"),
@@ -183,7 +183,7 @@ fn key(collector: &ResultCollector<'_>, event: &JestEvent) -> String {
 }
 
 fn id(key: &str, suite: &[String], name: &str) -> String {
-    joined(
+    join_id(
         [key]
             .into_iter()
             .chain(suite.iter().map(String::as_str))
@@ -279,7 +279,7 @@ fn error(
     values: Option<&JestValues>,
 ) -> TestError {
     let (text, frames) = stack::parse_v8(text);
-    let (class, message) = classified(text);
+    let (class, message) = split_class(text);
     let (expected, actual) = values
         .map(|values| (values.expected.as_deref(), values.actual.as_deref()))
         .unwrap_or_default();
@@ -301,7 +301,7 @@ fn error(
 }
 
 /// Splits `TypeError: message`.
-fn classified(text: &str) -> (Option<&str>, &str) {
+fn split_class(text: &str) -> (Option<&str>, &str) {
     let class = text.split_once(": ").filter(|(class, _)| {
         class
             .chars()
@@ -341,7 +341,7 @@ fn file_error(collector: &mut ResultCollector<'_>, file: &JestEvent) {
     };
     let base = file.file.rsplit('/').next().unwrap_or_default();
     let mut frames = stack::parse_v8(&text).1;
-    frames.splice(..0, babel(&text));
+    frames.splice(..0, babel_place(&text));
     let own = frames
         .iter()
         .find(|frame| frame.file.ends_with(base))
@@ -359,7 +359,7 @@ fn file_error(collector: &mut ResultCollector<'_>, file: &JestEvent) {
 
 /// Parses Babel's place: `SyntaxError: /p/a.js: Unexpected token (1:26)`, whose columns count from
 /// 0.
-fn babel(text: &str) -> Option<Frame> {
+fn babel_place(text: &str) -> Option<Frame> {
     let line = text
         .lines()
         .find_map(|line| line.trim_start().strip_prefix("SyntaxError: "))?;

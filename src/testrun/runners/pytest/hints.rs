@@ -48,7 +48,7 @@ fn plugin_hint(context: &RunContext<'_>, report: &TestReport, options: &str) -> 
     match plugin_of(options) {
         Some(plugin) => format!(
             "the project's own options (`addopts`) ask for `{shown}`, and {plugin}, which brings that, is not there: {}",
-            context.how_to_install(&report.runner.command, plugin)
+            context.python_install_step(&report.runner.command, plugin)
         ),
         None => format!(
             "the project's own options (`addopts`) ask for `{shown}`, which neither pytest nor a plugin that is there knows: \
@@ -83,7 +83,7 @@ fn module_hint(context: &RunContext<'_>, report: &TestReport) -> Option<String> 
         .find_map(|message| missing_module(message))?;
     let project = Path::new(&report.runner.cwd);
     let is_there = |dir: &Path| context.disk().names(&dir.join(module)).is_some();
-    let install = || context.how_to_install(&report.runner.command, "-e .");
+    let install = || context.python_install_step(&report.runner.command, "-e .");
     for place in ["src", "."] {
         if is_there(&project.join(place)) {
             let shown = if place == "." {

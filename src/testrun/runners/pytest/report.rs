@@ -118,8 +118,8 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             }
             "start" => reader.start(event),
             "phase" => reader.phase(event),
-            "leak" => reader.leak(&event),
-            "module_skipped" => reader.module_skipped(&event),
+            "leak" => reader.add_leak(&event),
+            "module_skipped" => reader.add_skipped_module(&event),
             "unreached" => event
                 .files
                 .iter()
@@ -227,7 +227,7 @@ impl PytestReader<'_> {
                 } else {
                     State::Errored
                 };
-                case.state = worse(case.state, state);
+                case.state = worse_state(case.state, state);
                 if case.errors.len() < MAX_TEST_ERRORS {
                     case.errors.extend(error(&mut self.collector, &event));
                     case.errors.extend(event.related.iter().map(|related| {
@@ -315,7 +315,7 @@ impl PytestReader<'_> {
     }
 
     /// Adds an exception of a thread or a finalizer, which pytest reports as a warning.
-    fn leak(&mut self, event: &PytestEvent) {
+    fn add_leak(&mut self, event: &PytestEvent) {
         let class = event.class.as_deref().unwrap_or_default();
         let class = class
             .strip_prefix("Pytest")
@@ -334,7 +334,7 @@ impl PytestReader<'_> {
 
     /// Adds a file that skipped itself before its tests were known: one skipped test, as pytest
     /// counts it.
-    fn module_skipped(&mut self, event: &PytestEvent) {
+    fn add_skipped_module(&mut self, event: &PytestEvent) {
         let Some(file) = event.file.as_deref() else {
             return;
         };
@@ -347,7 +347,7 @@ impl PytestReader<'_> {
         }
     }
 
-    fn tell_left_out(&mut self) {
+    fn report_left_out(&mut self) {
         let PytestLeftOut {
             options,
             is_asked,
@@ -398,7 +398,7 @@ impl PytestReader<'_> {
                 .saturating_sub(done)
                 .max(self.running.len() as u64),
         );
-        self.tell_left_out();
+        self.report_left_out();
         let mut running: Vec<_> = self.running.into_values().collect();
         running.sort_by_key(|running| running.order);
         for running in running {

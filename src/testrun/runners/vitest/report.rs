@@ -92,7 +92,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             "file_start" | "collected" | "test" | "file_end"
         ) {
             collector.add_file(event.path.as_deref().unwrap_or(&event.file));
-            planned.remove(&key(&event));
+            planned.remove(&file_key(&event));
         }
         match event.ev.as_str() {
             "init" => {
@@ -109,7 +109,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             "file_start" | "collected" => {
                 let order = files.len();
                 if order < MAX_KEPT_TESTS {
-                    let open = files.entry(key(&event)).or_insert_with(|| VitestFile {
+                    let open = files.entry(file_key(&event)).or_insert_with(|| VitestFile {
                         order,
                         ..VitestFile::default()
                     });
@@ -119,7 +119,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             "start" => {
                 let id = id(&event);
                 if let Some(open) = files
-                    .get_mut(&key(&event))
+                    .get_mut(&file_key(&event))
                     .filter(|open| open.running.len() < MAX_KEPT_TESTS)
                 {
                     begun += 1;
@@ -127,7 +127,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
                 }
             }
             "test" => {
-                if let Some(open) = files.get_mut(&key(&event)) {
+                if let Some(open) = files.get_mut(&file_key(&event)) {
                     open.seen += 1;
                     open.running.remove(&id(&event));
                 }
@@ -136,7 +136,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             "file_end" => {
                 // If tests were found, the file was loaded.
                 let loaded = files
-                    .remove(&key(&event))
+                    .remove(&file_key(&event))
                     .is_some_and(|open| open.collected > 0);
                 file_errors(
                     &mut collector,
@@ -214,7 +214,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
 }
 
 /// Returns the key of a file, different for each project.
-fn key(event: &VitestEvent) -> String {
+fn file_key(event: &VitestEvent) -> String {
     of_project(event.project.as_deref(), &event.file)
 }
 
@@ -226,9 +226,9 @@ fn of_project(project: Option<&str>, file: &str) -> String {
 }
 
 fn id(event: &VitestEvent) -> String {
-    let file = key(event);
+    let file = file_key(event);
     let suites = event.suite.iter().map(String::as_str);
-    joined(
+    join_id(
         [file.as_str()]
             .into_iter()
             .chain(suites)
@@ -411,7 +411,7 @@ mod tests {
                 },
                 Bound::default(),
             );
-            let found_none = super::super::Vitest.found_none(&results, Some(1));
+            let found_none = super::super::Vitest.ended_without_tests(&results, Some(1));
             let told = results
                 .run_errors
                 .iter()
