@@ -13,10 +13,10 @@ use rustix::time::{ClockId, clock_gettime};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::error::{PythonError, how};
+use super::error::{PythonError, describe_exit};
 use super::kernel::Kernel as _;
 use super::protocol::{Ready, Request};
-use super::pump::{Line, Shared};
+use super::pump::{Connection, ConnectionState};
 use crate::cancel::CancelToken;
 use crate::exec::{Bell, ExecError, Exit, Launcher, Program, Resident, Slots, readable};
 use crate::limits::{
@@ -33,13 +33,13 @@ const SOURCE: &str = concat!(
     include_str!("driver/libraries.py"),
     include_str!("driver/session.py")
 );
-/// Source for requests beside a cell (completion, inspection). Read at the first request.
+/// Source for requests beside a cell: completion, inspection, variables. Read at the first one.
 const QUESTIONS: &str = include_str!("driver/questions.py");
 /// Source that hands a spare interpreter over to a session.
 const ADOPTION: &str = include_str!("driver/adoption.py");
 /// Shell command that looks the interpreter up in PATH, as execve(2) does not.
 const SHELL: [&str; 3] = ["/bin/sh", "-c", "exec \"$0\" \"$@\""];
-/// As [`SHELL`], for a spare interpreter. It reports the PATH of its lookup and pyenv's variables.
+/// Like [`SHELL`], for a spare interpreter. It reports the PATH of its lookup and pyenv's variables.
 const SHELL_OF_SPARE: [&str; 3] = [
     "/bin/sh",
     "-c",
@@ -74,7 +74,7 @@ pub enum Adoption {
 pub struct Driver {
     session: String,
     ready: Ready,
-    line: Arc<Line>,
+    line: Arc<Connection>,
     /// Run time and processor time before a session took the interpreter over.
     before: Option<(Duration, Duration)>,
 }
@@ -134,7 +134,7 @@ impl Driver {
             },
             Some(exit) => PythonError::NotStarted {
                 python,
-                reason: how(exit),
+                reason: describe_exit(exit),
                 said,
             },
             None => {
@@ -167,7 +167,8 @@ impl Driver {
     }
 
     fn around(resident: Resident, interpreter: &Interpreter<'_>) -> Result<Self, PythonError> {
-        let line = Arc::new(Line::new(resident, interpreter.idle).map_err(ExecError::Follow)?);
+        let line =
+            Arc::new(Connection::new(resident, interpreter.idle).map_err(ExecError::Follow)?);
         let pumped = Arc::clone(&line);
         thread::Builder::new()
             .name(format!("python {}", interpreter.session))
@@ -208,7 +209,7 @@ impl Driver {
     fn adopt(mut self, interpreter: &Interpreter<'_>, cancel: &CancelToken) -> Option<Adoption> {
         #[derive(Deserialize)]
         #[serde(untagged)]
-        enum Answer {
+        enum AdoptReply {
             Adopted {
                 cpu_seconds: f64,
             },
@@ -232,7 +233,7 @@ impl Driver {
             }
             .line()
         };
-        let Answer::Adopted { cpu_seconds } = self.ask(adopt, timeout, cancel).ok()? else {
+        let AdoptReply::Adopted { cpu_seconds } = self.ask(adopt, timeout, cancel).ok()? else {
             return Some(Adoption::Never);
         };
         interpreter.session.clone_into(&mut self.session);
@@ -246,7 +247,7 @@ impl Driver {
         &self,
         until: Option<Instant>,
         cancel: Option<&CancelToken>,
-        mut find: impl FnMut(&mut Shared) -> Option<T>,
+        mut find: impl FnMut(&mut ConnectionState) -> Option<T>,
     ) -> Result<Option<T>, PythonError> {
         let bell = Arc::new(Bell::new().map_err(ExecError::Follow)?);
         let wake = cancel
@@ -287,7 +288,7 @@ impl Driver {
                 return Err(self.over(exit));
             }
             if shared.replies.len() >= MAX_PYTHON_QUESTIONS
-                || Line::unsent(&shared) > MAX_PYTHON_UNSENT_BYTES
+                || Connection::unsent(&shared) > MAX_PYTHON_UNSENT_BYTES
             {
                 return Err(self.silent());
             }
@@ -307,10 +308,10 @@ impl Driver {
         match answer? {
             Some(Ok(line)) => {
                 #[derive(Deserialize)]
-                struct Failed {
+                struct ErrorReply {
                     error: String,
                 }
-                if let Ok(Failed { error }) = serde_json::from_slice(&line) {
+                if let Ok(ErrorReply { error }) = serde_json::from_slice(&line) {
                     return Err(self.unanswered(error));
                 }
                 serde_json::from_slice(&line).map_err(|error| self.unanswered(error.to_string()))

@@ -83,7 +83,7 @@ pub enum PythonError {
     #[error("session `{session}` cannot answer: {}", named(.reason))]
     Unanswered { session: String, reason: String },
     /// The session has no process to ask.
-    #[error("the process of session `{session}` has ended ({})", how(*.exit))]
+    #[error("the process of session `{session}` has ended ({})", describe_exit(*.exit))]
     Over { session: String, exit: Exit },
     /// The policy denies a path.
     #[error(transparent)]
@@ -133,7 +133,7 @@ impl PythonError {
 }
 
 /// Describes the end of a process in words.
-pub(super) fn how(exit: Exit) -> String {
+pub(super) fn describe_exit(exit: Exit) -> String {
     match exit {
         Exit::Code(code) => format!("exit code {code}"),
         Exit::Signal(signal) => format!("signal {signal}"),
@@ -166,7 +166,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn no_error_repeats_much_of_what_was_given() {
+    fn error_message_shortens_long_input() {
         let long = "é".repeat(100_000);
         let short = format!("{}... (200000 bytes)", "é".repeat(MAX_REPEATED_CHARS));
         assert_eq!(

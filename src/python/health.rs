@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_processor_is_measured_between_looks() {
+    fn cpu_percent_covers_time_since_last_sample() {
         let ms = Duration::from_millis;
         let mut samples = Samples::default();
         let percent = [

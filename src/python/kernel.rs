@@ -78,7 +78,7 @@ pub struct Question<'a> {
 
 /// Reply to a ping.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Pong {
+pub struct PingReply {
     /// Time until the reply.
     pub elapsed: Duration,
     /// Value that the interpreter computed: 42.
@@ -129,7 +129,11 @@ pub trait Kernel: Debug + Send + Sync {
     fn add_packages(&self, directory: &str, cancel: &CancelToken) -> Result<(), PythonError>;
 
     /// Pings the interpreter. Returns `None` at the timeout: a cell blocks the interpreter.
-    fn ping(&self, timeout: Duration, cancel: &CancelToken) -> Result<Option<Pong>, PythonError>;
+    fn ping(
+        &self,
+        timeout: Duration,
+        cancel: &CancelToken,
+    ) -> Result<Option<PingReply>, PythonError>;
 
     /// Returns the state of the process. Works while a cell runs.
     fn status(&self) -> Result<ProgramStatus, PythonError>;

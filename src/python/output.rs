@@ -181,12 +181,12 @@ fn from_line(bytes: &[u8]) -> &[u8] {
 
 /// Output between cells, or of an earlier cell's thread. Keeps the last bytes.
 #[derive(Debug, Default)]
-pub(super) struct Late {
+pub(super) struct LateOutput {
     bytes: VecDeque<u8>,
     left_out: u64,
 }
 
-impl Late {
+impl LateOutput {
     /// Appends bytes.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         let kept = &bytes[bytes.len().saturating_sub(MAX_PYTHON_LATE_BYTES)..];
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_shown_whole() {
+    fn output_below_cap_is_shown_whole() {
         let expected = Captured {
             text: "a\n\u{fffd}é".into(),
             total_bytes: 5,
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn of_more_the_beginning_and_the_end_are_shown_by_lines() {
+    fn output_above_cap_keeps_lines_at_both_ends() {
         let all: Vec<u8> = (10..40)
             .flat_map(|number| format!("{number}\n").into_bytes())
             .collect();
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_with_all_of_it_is_named_where_something_is_left_out() {
+    fn omission_line_names_file_with_whole_output() {
         let mut shown = captured(4, &[b"a\nb\nc\nd\n"]);
         shown.name_file("outputs/x.txt");
         assert_eq!(
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_shown_whole_or_with_both_ends() {
+    fn text_above_cap_keeps_both_ends() {
         assert_eq!(beginning_and_end("abcd".into(), 4), "abcd");
         assert_eq!(
             beginning_and_end("abcde".into(), 4),
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_over_is_in_the_file() {
+    fn overwritten_lines_are_only_in_file() {
         let all = (0..=100)
             .map(|part| format!("\r{part:3}% of it"))
             .collect::<Vec<_>>()
@@ -291,13 +291,13 @@ mod tests {
     }
 
     #[test]
-    fn no_character_is_cut() {
+    fn output_cut_keeps_characters_whole() {
         let shown = captured(10, &["éééééééé".as_bytes()]);
         assert_eq!(shown.text, "éé\n[... 8 of 16 bytes left out ...]\néé");
     }
 
     #[test]
-    fn the_end_is_known_however_much_there_is() {
+    fn output_above_log_limit_keeps_last_lines() {
         let mut capture = Capture::new(64);
         let line = [b'x'; 999].into_iter().chain([b'\n']).collect::<Vec<u8>>();
         let lines = MAX_PYTHON_LOG_BYTES / line.len() + 10;
@@ -315,8 +315,8 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_late_is_told_once_and_bounded() {
-        let mut late = Late::default();
+    fn late_output_is_bounded_and_returned_once() {
+        let mut late = LateOutput::default();
         late.push(b"a");
         late.push(b"b\n");
         assert_eq!(

@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_of_a_package_is_read_by_the_shell() {
+    fn install_script_quotes_package_names() {
         assert_eq!(
             quoted("a'; rm -rf \"$HOME\"\n"),
             "'a'\\''; rm -rf \"$HOME\"\n'"
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_source_tree_needs_is_told_from_other_failures() {
+    fn missing_build_backend_is_parsed_from_pip_output() {
         assert_eq!(
             missing_builder("      error: invalid command 'bdist_wheel'\n"),
             Some("wheel")
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_output_errors_and_the_end_are_told() {
+    fn shortened_pip_output_keeps_errors_and_end() {
         assert_eq!(shortened("ERROR: a\nb"), "ERROR: a\nb");
         let trace: String = (0..500)
             .flat_map(|number| ["  File ".to_owned(), number.to_string(), "\n".to_owned()])
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn the_place_is_the_last_line() {
+    fn package_directory_is_parsed_from_last_line() {
         assert_eq!(
             found("did it\nreplay-packages /e/lib\n"),
             (Some("/e/lib"), "did it")
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn only_names_are_looked_for_and_fetched_where_there_is_a_network() {
+    fn install_script_checks_installed_names_only() {
         let mixed = script(
             "python3",
             Path::new("/e"),
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_package_is_known_by_its_modules_name() {
+    fn package_matches_module_of_same_name() {
         for package in [
             "tiny",
             "Tiny==1.0",
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_told_from_names() {
+    fn package_path_is_distinguished_from_name() {
         for path in [
             "./a",
             "../a",

@@ -116,7 +116,7 @@ pub struct Variable {
 
 /// End of a cell.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-pub(super) struct Done {
+pub(super) struct CellEnd {
     pub(super) id: u64,
     #[serde(rename = "cell")]
     pub(super) number: u64,
@@ -142,7 +142,7 @@ pub(super) enum Event {
         text: String,
     },
     /// The cell has ended; its output is in the pipes.
-    Done(Done),
+    Done(CellEnd),
     /// Reply to a request, by its id.
     Reply {
         id: u64,
@@ -154,23 +154,23 @@ impl Event {
     /// Parses a line. Returns `None` for an unknown message.
     pub(super) fn read(line: &[u8]) -> Option<Self> {
         #[derive(Deserialize)]
-        struct Head<'a> {
+        struct MessageHead<'a> {
             #[serde(borrow)]
             event: &'a str,
             id: Option<u64>,
         }
         #[derive(Deserialize)]
-        struct Forms {
+        struct DisplayMessage {
             #[serde(default)]
             data: BTreeMap<String, String>,
             #[serde(default)]
             files: Vec<String>,
         }
         #[derive(Deserialize)]
-        struct Words {
+        struct LateMessage {
             text: String,
         }
-        let head: Head<'_> = serde_json::from_slice(line).ok()?;
+        let head: MessageHead<'_> = serde_json::from_slice(line).ok()?;
         match (head.event, head.id) {
             ("ready", _) => serde_json::from_slice(line).ok().map(Self::Ready),
             ("begun", Some(id)) => Some(Self::Begun { id }),
@@ -180,7 +180,7 @@ impl Event {
                 line: line.to_vec(),
             }),
             (kind @ ("display" | "result"), Some(id)) => {
-                let Forms { data, files } = serde_json::from_slice(line).ok()?;
+                let DisplayMessage { data, files } = serde_json::from_slice(line).ok()?;
                 Some(Self::Shown {
                     id,
                     shown: Shown {
@@ -191,7 +191,7 @@ impl Event {
                 })
             }
             ("late", _) => {
-                let Words { text } = serde_json::from_slice(line).ok()?;
+                let LateMessage { text } = serde_json::from_slice(line).ok()?;
                 Some(Self::Late { text })
             }
             _ => None,
@@ -201,21 +201,21 @@ impl Event {
 
 /// Splits a byte stream into lines.
 #[derive(Debug, Default)]
-pub(super) struct Lines {
+pub(super) struct LineSplitter {
     rest: Vec<u8>,
 }
 
 /// Error: a line longer than the limit.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Endless;
+pub(super) struct LineTooLong;
 
-impl Lines {
+impl LineSplitter {
     /// Takes bytes in and calls `each` for every complete line, without its newline.
     pub(super) fn push(
         &mut self,
         mut bytes: &[u8],
         mut each: impl FnMut(&[u8]),
-    ) -> Result<(), Endless> {
+    ) -> Result<(), LineTooLong> {
         while let Some(end) = memchr::memchr(b'\n', bytes) {
             if self.rest.is_empty() {
                 each(&bytes[..end]);
@@ -232,7 +232,7 @@ impl Lines {
             self.rest.shrink_to(64 * 1024);
         }
         if self.rest.len() > MAX_PYTHON_EVENT_BYTES {
-            Err(Endless)
+            Err(LineTooLong)
         } else {
             Ok(())
         }
@@ -245,7 +245,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn a_request_is_one_line() {
+    fn request_is_serialized_as_one_line() {
         let line = Request::Exec {
             id: 7,
             code: "a\n\"é",
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_is_read() {
+    fn known_event_lines_are_parsed() {
         let ready =
             br#"{"event": "ready", "version": "3.11.2", "executable": "/p", "prefix": "/usr", "pid": 2, "more": []}"#;
         let expected = Ready {
@@ -300,7 +300,7 @@ mod tests {
             })
         );
         let done = br#"{"event": "done", "id": 3, "cell": 1, "error": null, "seconds": 0.5, "notes": ["n"]}"#;
-        let expected = Done {
+        let expected = CellEnd {
             id: 3,
             number: 1,
             error: None,
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_understands_means_nothing() {
+    fn malformed_event_line_is_ignored() {
         let lines: [&[u8]; 8] = [
             b"",
             b"null",
@@ -329,9 +329,9 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_cut_wherever_the_bytes_are() {
+    fn lines_are_split_for_any_chunk_size() {
         for size in 1..12 {
-            let mut lines = Lines::default();
+            let mut lines = LineSplitter::default();
             let mut seen = Vec::new();
             for part in b"one\n\ntwo\nthree".chunks(size) {
                 lines
@@ -351,8 +351,8 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_an_end_is_refused() {
-        let mut lines = Lines::default();
+    fn line_above_limit_is_refused() {
+        let mut lines = LineSplitter::default();
         let part = vec![b'x'; 1 << 20];
         let parts = MAX_PYTHON_EVENT_BYTES / part.len();
         for _ in 0..parts {
@@ -360,7 +360,7 @@ mod tests {
         }
         assert_eq!(
             lines.push(&part, |_| panic!("no line has ended")),
-            Err(Endless)
+            Err(LineTooLong)
         );
     }
 }

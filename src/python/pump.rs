@@ -11,8 +11,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, ioctl_fionread, read};
 use rustix::net::{SendFlags, send};
 
-use super::output::{Capture, Late};
-use super::protocol::{Done, Event, Lines, Ready, Shown};
+use super::output::{Capture, LateOutput};
+use super::protocol::{CellEnd, Event, LineSplitter, Ready, Shown};
 use crate::exec::{Bell, ExecError, Exit, Resident};
 use crate::limits::{
     MAX_PYTHON_SHOWN, MAX_PYTHON_SHOWN_BYTES, PIPE_READ_BYTES, PYTHON_HANG_UP_MS, PYTHON_PING_MS,
@@ -24,9 +24,9 @@ const READS_AT_ONCE: usize = 8;
 
 /// State of a running interpreter that the pump and the calls share.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct Connection {
     pub(super) resident: Resident,
-    shared: Mutex<Shared>,
+    shared: Mutex<ConnectionState>,
     bell: Bell,
     last_id: AtomicU64,
     /// Locked while a cell begins or is interrupted, so that an interrupt reaches its own cell.
@@ -39,13 +39,13 @@ pub(super) struct Line {
 
 /// Received data, and the waiting calls.
 #[derive(Debug)]
-pub(super) struct Shared {
-    lines: Lines,
+pub(super) struct ConnectionState {
+    lines: LineSplitter,
     /// Bytes that the socket has not accepted yet.
     unsent: Vec<u8>,
     pub(super) ready: Option<Ready>,
-    pub(super) cell: Option<Running>,
-    pub(super) late: Late,
+    pub(super) cell: Option<RunningCell>,
+    pub(super) late: LateOutput,
     /// Pending requests, and their raw replies.
     pub(super) replies: HashMap<u64, Option<Vec<u8>>>,
     watchers: Vec<Arc<Bell>>,
@@ -63,7 +63,7 @@ pub(super) struct Shared {
 
 /// The running cell.
 #[derive(Debug)]
-pub(super) struct Running {
+pub(super) struct RunningCell {
     pub(super) id: u64,
     pub(super) sent: Instant,
     pub(super) has_begun: bool,
@@ -73,12 +73,12 @@ pub(super) struct Running {
     pub(super) shown: Vec<Shown>,
     shown_bytes: usize,
     pub(super) unshown: u64,
-    pub(super) done: Option<Done>,
+    pub(super) done: Option<CellEnd>,
     /// End of the output that was not reported yet.
     pub(super) recent: Vec<u8>,
 }
 
-impl Running {
+impl RunningCell {
     pub(super) fn new(id: u64, cap: usize) -> Self {
         Self {
             id,
@@ -123,15 +123,15 @@ impl Running {
     }
 }
 
-impl Line {
+impl Connection {
     /// Creates the state for an interpreter. The interpreter is ended after `idle` without use.
     pub(super) fn new(resident: Resident, idle: Duration) -> std::io::Result<Self> {
-        let shared = Shared {
-            lines: Lines::default(),
+        let shared = ConnectionState {
+            lines: LineSplitter::default(),
             unsent: Vec::new(),
             ready: None,
             cell: None,
-            late: Late::default(),
+            late: LateOutput::default(),
             replies: HashMap::new(),
             watchers: Vec::new(),
             ended: None,
@@ -154,7 +154,7 @@ impl Line {
         })
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, Shared> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, ConnectionState> {
         // A panic leaves the state consistent at any point.
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -165,7 +165,7 @@ impl Line {
     }
 
     /// Sends a line. The pump sends what the socket does not accept at once.
-    pub(super) fn send(&self, shared: &mut Shared, line: &[u8]) {
+    pub(super) fn send(&self, shared: &mut ConnectionState, line: &[u8]) {
         shared.last_used = Instant::now();
         let sent = if shared.unsent.is_empty() {
             self.send_some(line)
@@ -203,7 +203,7 @@ impl Line {
     }
 
     /// Waits until no interrupt is on its way, and blocks new ones while the guard lives.
-    pub(super) fn alone(&self) -> Result<MutexGuard<'_, bool>, ExecError> {
+    pub(super) fn block_interrupts(&self) -> Result<MutexGuard<'_, bool>, ExecError> {
         let mut is_sent = self
             .interrupting
             .lock()
@@ -225,7 +225,7 @@ impl Line {
     }
 
     /// Returns the number of unsent bytes.
-    pub(super) fn unsent(shared: &Shared) -> usize {
+    pub(super) fn unsent(shared: &ConnectionState) -> usize {
         shared.unsent.len()
     }
 
@@ -248,7 +248,7 @@ impl Line {
     }
 
     /// Reads the output from before a cell begins, which does not belong to the cell.
-    pub(super) fn drain_late(&self, shared: &mut Shared) {
+    pub(super) fn drain_late(&self, shared: &mut ConnectionState) {
         for stream in [0, 1] {
             self.read_waiting(shared, stream);
         }
@@ -276,11 +276,11 @@ impl Line {
     pub(super) fn pump(&self) {
         let mut buffer = vec![0; PIPE_READ_BYTES];
         loop {
-            let until = self.lock().due(self.idle);
+            let until = self.lock().deadline(self.idle);
             let Some([supervisor, channel, stdout, stderr]) = self.wait(until) else {
                 // Without `poll` its output cannot be read.
                 self.resident.kill();
-                self.settle(Exit::Signal(9));
+                self.handle_end(Exit::Signal(9));
                 return;
             };
             let mut shared = self.lock();
@@ -296,10 +296,10 @@ impl Line {
                 self.read_some(&mut shared, stream, &mut buffer, READS_AT_ONCE);
             }
             if channel {
-                self.hear(&mut shared, &mut buffer, READS_AT_ONCE);
+                self.read_channel(&mut shared, &mut buffer, READS_AT_ONCE);
             }
             if shared
-                .due(self.idle)
+                .deadline(self.idle)
                 .is_some_and(|until| Instant::now() >= until)
             {
                 (shared.has_expired, shared.is_ending) = (shared.hung_up.is_none(), true);
@@ -307,21 +307,21 @@ impl Line {
             }
             drop(shared);
             if supervisor && let Some(exit) = self.resident.ended() {
-                self.settle(exit);
+                self.handle_end(exit);
                 return;
             }
         }
     }
 
     /// Handles the end of the interpreter, after reading the rest of the pipes.
-    fn settle(&self, exit: Exit) {
+    fn handle_end(&self, exit: Exit) {
         let mut buffer = vec![0; PIPE_READ_BYTES];
         let mut shared = self.lock();
         for stream in [0, 1] {
             self.read_waiting(&mut shared, stream);
         }
         // One pipe's capacity, which is the most that can be left.
-        self.hear(&mut shared, &mut buffer, usize::MAX);
+        self.read_channel(&mut shared, &mut buffer, usize::MAX);
         shared.ended = Some(exit);
         shared.watchers.iter().for_each(|watcher| watcher.ring());
     }
@@ -390,7 +390,13 @@ impl Line {
     }
 
     /// Reads one of the two output streams, at most `most` times.
-    fn read_some(&self, shared: &mut Shared, stream: usize, buffer: &mut [u8], most: usize) {
+    fn read_some(
+        &self,
+        shared: &mut ConnectionState,
+        stream: usize,
+        buffer: &mut [u8],
+        most: usize,
+    ) {
         let fd = if stream == 0 {
             self.resident.stdout()
         } else {
@@ -410,7 +416,7 @@ impl Line {
     }
 
     /// Reads the bytes that a stream holds now, and no later ones.
-    fn read_waiting(&self, shared: &mut Shared, stream: usize) {
+    fn read_waiting(&self, shared: &mut ConnectionState, stream: usize) {
         let fd = if stream == 0 {
             self.resident.stdout()
         } else {
@@ -433,7 +439,7 @@ impl Line {
     }
 
     /// Reads the channel, at most `most` times.
-    fn hear(&self, shared: &mut Shared, buffer: &mut [u8], most: usize) {
+    fn read_channel(&self, shared: &mut ConnectionState, buffer: &mut [u8], most: usize) {
         for _ in 0..most {
             match read(self.resident.channel(), &mut *buffer) {
                 Ok(count @ 1..) => {
@@ -459,7 +465,7 @@ impl Line {
         }
     }
 
-    fn take(&self, shared: &mut Shared, event: Event) {
+    fn take(&self, shared: &mut ConnectionState, event: Event) {
         match event {
             Event::Ready(ready) => {
                 // Sent once; a repetition comes from a cell.
@@ -506,9 +512,9 @@ impl Line {
     }
 }
 
-impl Shared {
+impl ConnectionState {
     /// Returns the deadline of an interpreter that is idle or has hung up.
-    fn due(&self, idle: Duration) -> Option<Instant> {
+    fn deadline(&self, idle: Duration) -> Option<Instant> {
         if self.is_ending {
             return None;
         }
@@ -524,7 +530,7 @@ impl Shared {
     }
 
     /// Returns the running cell, if it has this id and has not ended.
-    pub(super) fn cell_of(&mut self, id: u64) -> Option<&mut Running> {
+    pub(super) fn cell_of(&mut self, id: u64) -> Option<&mut RunningCell> {
         self.cell
             .as_mut()
             .filter(|cell| cell.id == id && cell.done.is_none())

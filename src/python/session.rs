@@ -7,15 +7,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::driver::{Driver, Interpreter};
-use super::error::{PythonError, how};
+use super::error::{PythonError, describe_exit};
 use super::health::{Health, Samples};
 use super::host::Host;
 use super::kernel::{Bounds, Cell, Kernel, News};
 use super::output::Captured;
 use super::packages::names_module;
-use super::snapshot::{Changes, Lookout};
+use super::snapshot::{Changes, SnapshotTaker};
 use super::spare::Spare;
-use super::turn::Turn;
+use super::turn::TurnQueue;
 use crate::cancel::CancelToken;
 use crate::exec::{ExecError, Exit, place_of};
 use crate::fs::FsError;
@@ -44,16 +44,16 @@ pub struct Session {
     settings: Settings,
     created: SystemTime,
     idle: Duration,
-    turn: Turn,
-    lookout: Lookout,
+    turn: TurnQueue,
+    lookout: SnapshotTaker,
     spare: Arc<Spare>,
     /// Locked while the interpreter starts or ends, so that there is never more than one.
     starting: Mutex<()>,
-    state: Mutex<State>,
+    state: Mutex<SessionState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct SessionState {
     kernel: Option<Arc<dyn Kernel>>,
     /// Reason for lost variables of earlier cells, until it is reported.
     lost: Option<String>,
@@ -96,7 +96,7 @@ impl Session {
         spare: Arc<Spare>,
     ) -> Self {
         let now = SystemTime::now();
-        let state = State {
+        let state = SessionState {
             kernel: None,
             lost: None,
             late: String::new(),
@@ -109,8 +109,8 @@ impl Session {
             is_deleted: false,
         };
         let (turn, lookout, starting, state) = (
-            Turn::default(),
-            Lookout::default(),
+            TurnQueue::default(),
+            SnapshotTaker::default(),
             Mutex::default(),
             Mutex::new(state),
         );
@@ -236,7 +236,7 @@ impl Session {
                 match kernel.ended() {
                     None => return Ok(kernel),
                     Some(exit) => {
-                        state.bury(&kernel, exit);
+                        state.record_end(&kernel, exit);
                     }
                 }
             }
@@ -292,7 +292,7 @@ impl Session {
             .ended
             .filter(|_| !cell.has_begun && !cell.killed && !cell.cancelled);
         if let Some(exit) = unbegun
-            && self.lock().bury(&kernel, exit)
+            && self.lock().record_end(&kernel, exit)
         {
             // The interpreter was about to end when it got the cell, of which no part has run.
             self.lock().late.push_str(&cell.late);
@@ -319,13 +319,13 @@ impl Session {
             lost = Some(format!(
                 "the cell {what} and did not heed an interrupt, so the session was ended"
             ));
-            self.lock().forget(&kernel, Exit::Signal(SIGKILL));
+            self.lock().drop_kernel(&kernel, Exit::Signal(SIGKILL));
         } else if let Some(exit) = cell.ended {
             lost = Some(format!(
                 "the session's process ended in the cell ({})",
-                how(exit)
+                describe_exit(exit)
             ));
-            self.lock().forget(&kernel, exit);
+            self.lock().drop_kernel(&kernel, exit);
         }
         self.lock().last_activity = SystemTime::now();
         let logs = self.keep_logs(host, &mut cell, &mut notes);
@@ -471,17 +471,17 @@ impl Session {
         self.end();
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, SessionState> {
         // A panic leaves the state consistent at any point.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl SessionState {
     /// Records that the interpreter has ended, and the reason for the next cell's caller. Returns
     /// false if it was ended on purpose.
-    fn bury(&mut self, kernel: &Arc<dyn Kernel>, exit: Exit) -> bool {
-        if !self.forget(kernel, exit) {
+    fn record_end(&mut self, kernel: &Arc<dyn Kernel>, exit: Exit) -> bool {
+        if !self.drop_kernel(kernel, exit) {
             return false;
         }
         self.late.push_str(&kernel.take_late());
@@ -489,13 +489,13 @@ impl State {
             "the session was ended because nobody had used it for long (--python-idle-timeout-secs)"
                 .to_owned()
         } else {
-            format!("the session's process had ended ({})", how(exit))
+            format!("the session's process had ended ({})", describe_exit(exit))
         });
         true
     }
 
     /// Drops an ended interpreter. Returns false if another one has replaced it since.
-    fn forget(&mut self, kernel: &Arc<dyn Kernel>, exit: Exit) -> bool {
+    fn drop_kernel(&mut self, kernel: &Arc<dyn Kernel>, exit: Exit) -> bool {
         let is_own = self
             .kernel
             .as_ref()

@@ -22,11 +22,11 @@ pub struct Sessions {
     idle: Duration,
     directory: PathBuf,
     spare: Arc<Spare>,
-    table: Mutex<Table>,
+    table: Mutex<SessionTable>,
 }
 
 #[derive(Debug, Default)]
-struct Table {
+struct SessionTable {
     last_number: u64,
     /// Sessions in the order of their creation.
     all: Vec<Arc<Session>>,
@@ -38,9 +38,9 @@ impl Sessions {
     /// Creates the table with at most `most` running interpreters. An interpreter is ended after
     /// `idle` without use. The default session runs in `directory`.
     pub fn new(most: usize, idle: Duration, directory: PathBuf) -> Self {
-        let table = Table {
+        let table = SessionTable {
             active: DEFAULT_SESSION.to_owned(),
-            ..Table::default()
+            ..SessionTable::default()
         };
         let spare = Arc::new(Spare::new(directory.clone(), idle));
         let sessions = Self {
@@ -57,11 +57,11 @@ impl Sessions {
     /// Disables the spare interpreter, so that interpreters are started on demand.
     #[must_use]
     pub fn without_spare(self) -> Self {
-        self.spare.forbid();
+        self.spare.disable();
         self
     }
 
-    fn add_default(&self, table: &mut Table) {
+    fn add_default(&self, table: &mut SessionTable) {
         let (python, directory) = (DEFAULT_PYTHON.to_owned(), self.directory.clone());
         let settings = Settings {
             python,
@@ -71,7 +71,7 @@ impl Sessions {
         self.add(table, DEFAULT_SESSION.to_owned(), settings);
     }
 
-    fn add(&self, table: &mut Table, name: String, settings: Settings) -> Arc<Session> {
+    fn add(&self, table: &mut SessionTable, name: String, settings: Settings) -> Arc<Session> {
         table.last_number += 1;
         let session = Arc::new(Session::new(
             name,
@@ -87,7 +87,7 @@ impl Sessions {
     /// Enables the spare interpreter when a client arrives that may make sessions. From now on
     /// [`Sessions::prepare`] keeps one interpreter more than sessions use.
     pub fn expect_use(&self, host: &Host<'_>) {
-        self.spare.want();
+        self.spare.enable();
         self.prepare(host);
     }
 
@@ -114,7 +114,7 @@ impl Sessions {
         table.find(name).ok_or_else(|| table.unknown(name))
     }
 
-    /// As [`Sessions::find`], before a start of the interpreter. Fails if the maximum number of
+    /// Like [`Sessions::find`], before a start of the interpreter. Fails if the maximum number of
     /// interpreters runs.
     pub fn find_to_start(&self, name: Option<&str>) -> Result<Arc<Session>, PythonError> {
         let session = self.find(name)?;
@@ -233,13 +233,13 @@ impl Sessions {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Table> {
+    fn lock(&self) -> MutexGuard<'_, SessionTable> {
         // A panic leaves the table consistent at any point.
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Table {
+impl SessionTable {
     fn find(&self, name: &str) -> Option<Arc<Session>> {
         self.all
             .iter()
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_session_is_always_there() {
+    fn deleted_default_session_is_recreated() {
         let sessions = sessions();
         assert_eq!(sessions.find(None).unwrap().name(), DEFAULT_SESSION);
         let number = sessions.find(None).unwrap().number();
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn switching_says_what_was_before_and_deleting_goes_back() {
+    fn switch_returns_previous_session_name() {
         let sessions = sessions();
         sessions.create("a", Settings::default()).unwrap();
         assert_eq!(sessions.switch("a").unwrap(), DEFAULT_SESSION);
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_names_and_there_is_one_of_each() {
+    fn create_refuses_bad_or_duplicate_name() {
         let sessions = sessions();
         for name in ["", "a\nb", &"x".repeat(MAX_SESSION_NAME_CHARS + 1)] {
             assert!(

@@ -24,12 +24,12 @@ const SKIPPED: [&[u8]; 6] = [
 ];
 
 /// Identity of a file version: inode number, size in bytes, and time of the last change.
-type Mark = (u64, u64, (i64, u32));
+type FileStamp = (u64, u64, (i64, u32));
 
 /// Regular files below a directory.
 #[derive(Debug, Default)]
 pub(super) struct Snapshot {
-    files: HashMap<Box<[u8]>, Mark>,
+    files: HashMap<Box<[u8]>, FileStamp>,
     /// `true` if there were too many files, or the walk took too long.
     is_partial: bool,
 }
@@ -58,7 +58,7 @@ impl Snapshot {
     }
 
     fn within(dir: &Checked<Read>, bound: Bound<'_>) -> Result<Self, FsError> {
-        let looker = Looker {
+        let visitor = SnapshotVisitor {
             bound,
             stop: CancelToken::new(),
             files: AtomicUsize::new(0),
@@ -70,14 +70,19 @@ impl Snapshot {
             respect_gitignore: false,
             above: &[],
             account: None,
-            cancel: &looker.stop,
+            cancel: &visitor.stop,
         };
         let mut snapshot = Self::default();
-        let ended = walk(dir, &options, &looker, |found: Vec<(Box<[u8]>, Mark)>| {
-            snapshot.files.extend(found);
-            ControlFlow::Continue(())
-        })?;
-        if ended == Ended::Stopped || looker.stop.is_cancelled() {
+        let ended = walk(
+            dir,
+            &options,
+            &visitor,
+            |found: Vec<(Box<[u8]>, FileStamp)>| {
+                snapshot.files.extend(found);
+                ControlFlow::Continue(())
+            },
+        )?;
+        if ended == Ended::Stopped || visitor.stop.is_cancelled() {
             return Ok(Self::partial());
         }
         Ok(snapshot)
@@ -120,12 +125,12 @@ impl Snapshot {
 
 /// Takes the snapshots of one session.
 #[derive(Debug, Default)]
-pub(super) struct Lookout {
+pub(super) struct SnapshotTaker {
     /// Time of the next try, after a snapshot with too many files.
     next: Mutex<Option<Instant>>,
 }
 
-impl Lookout {
+impl SnapshotTaker {
     /// Takes a snapshot, unless the last one took too long a moment ago: a row of cells must not
     /// wait each time.
     pub(super) fn look(
@@ -169,15 +174,15 @@ impl Lookout {
     }
 }
 
-struct Looker<'a> {
+struct SnapshotVisitor<'a> {
     bound: Bound<'a>,
     stop: CancelToken,
     files: AtomicUsize,
 }
 
-impl Visitor for Looker<'_> {
+impl Visitor for SnapshotVisitor<'_> {
     type Local = ();
-    type Out = Vec<(Box<[u8]>, Mark)>;
+    type Out = Vec<(Box<[u8]>, FileStamp)>;
     type Notes = ();
 
     fn local(&self) {}
@@ -220,7 +225,7 @@ mod tests {
     use crate::policy::{Access, Grant, Policy};
     use pretty_assertions::assert_eq;
 
-    fn snapshot(files: &[(&str, Mark)]) -> Snapshot {
+    fn snapshot(files: &[(&str, FileStamp)]) -> Snapshot {
         let files = files
             .iter()
             .map(|(path, mark)| (path.as_bytes().into(), *mark))
@@ -236,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn new_and_modified_files_are_told_apart() {
+    fn snapshot_separates_new_and_modified_files() {
         let before = snapshot(&[
             ("a", (1, 1, (0, 0))),
             ("b", (2, 1, (0, 0))),
@@ -260,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_not_guessed() {
+    fn partial_snapshot_reports_no_changes() {
         let partial = Snapshot {
             is_partial: true,
             ..Snapshot::default()
@@ -270,18 +275,18 @@ mod tests {
     }
 
     #[test]
-    fn directories_of_tools_are_left_out() {
-        let looker = Looker {
+    fn snapshot_skips_tool_directories() {
+        let visitor = SnapshotVisitor {
             bound: Bound::default(),
             stop: CancelToken::new(),
             files: AtomicUsize::new(0),
         };
-        assert!(!looker.enters(b"a/node_modules") && !looker.enters(b".git"));
-        assert!(looker.enters(b"a/src") && looker.enters(b"targets"));
+        assert!(!visitor.enters(b"a/node_modules") && !visitor.enters(b".git"));
+        assert!(visitor.enters(b"a/src") && visitor.enters(b"targets"));
     }
 
     #[test]
-    fn looking_ends_in_time_and_with_the_call_also_where_there_are_only_directories() {
+    fn snapshot_stops_at_deadline_or_cancellation() {
         let tree = tempfile::tempdir().unwrap();
         for name in ["a", "b", "c"] {
             std::fs::create_dir_all(tree.path().join(name).join("d")).unwrap();

@@ -27,11 +27,11 @@ pub(super) struct Spare {
     is_forbidden: AtomicBool,
     /// A client that may make sessions is connected.
     is_wanted: AtomicBool,
-    kept: Mutex<Option<Driver>>,
+    slot: Mutex<Option<Driver>>,
 }
 
 impl Spare {
-    /// Creates an empty slot. It stays empty until [`Spare::want`].
+    /// Creates an empty slot. It stays empty until [`Spare::enable`].
     pub(super) fn new(directory: PathBuf, idle: Duration) -> Self {
         let (is_forbidden, is_wanted) = (AtomicBool::new(false), AtomicBool::new(false));
         Self {
@@ -39,17 +39,17 @@ impl Spare {
             idle,
             is_forbidden,
             is_wanted,
-            kept: Mutex::default(),
+            slot: Mutex::default(),
         }
     }
 
     /// Disables the spare interpreter for good.
-    pub(super) fn forbid(&self) {
+    pub(super) fn disable(&self) {
         self.is_forbidden.store(true, Ordering::Relaxed);
     }
 
     /// Enables the spare interpreter.
-    pub(super) fn want(&self) {
+    pub(super) fn enable(&self) {
         self.is_wanted.store(true, Ordering::Relaxed);
     }
 
@@ -59,15 +59,15 @@ impl Spare {
         if self.is_forbidden.load(Ordering::Relaxed) || !self.is_wanted.load(Ordering::Relaxed) {
             return;
         }
-        let mut kept = self.lock();
+        let mut slot = self.lock();
         if !has_room {
-            *kept = None;
-        } else if kept.as_ref().is_none_or(|driver| driver.ended().is_some()) {
-            *kept = self.begin(host);
+            *slot = None;
+        } else if slot.as_ref().is_none_or(|driver| driver.ended().is_some()) {
+            *slot = self.begin(host);
         }
     }
 
-    /// Ends the spare interpreter. The next [`Spare::want`] enables it again.
+    /// Ends the spare interpreter. The next [`Spare::enable`] enables it again.
     pub(super) fn clear(&self) {
         self.is_wanted.store(false, Ordering::Relaxed);
         *self.lock() = None;
@@ -96,7 +96,7 @@ impl Spare {
             Adoption::Done(driver) => Some(driver),
             Adoption::Refused => None,
             Adoption::Never => {
-                self.forbid();
+                self.disable();
                 None
             }
         }
@@ -104,6 +104,6 @@ impl Spare {
 
     fn lock(&self) -> MutexGuard<'_, Option<Driver>> {
         // A panic leaves the slot consistent.
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        self.slot.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

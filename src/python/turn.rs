@@ -11,10 +11,10 @@ use crate::exec::{Bell, ExecError, readable};
 
 /// Queue of one session.
 #[derive(Debug, Default)]
-pub(super) struct Turn(Mutex<Line>);
+pub(super) struct TurnQueue(Mutex<QueueState>);
 
 #[derive(Debug, Default)]
-struct Line {
+struct QueueState {
     is_taken: bool,
     /// Waiting calls. A call that is taken out of the queue has the turn.
     waiting: VecDeque<Arc<Bell>>,
@@ -22,20 +22,20 @@ struct Line {
 
 /// Guard of the turn. Drop passes the turn to the next waiter.
 #[derive(Debug)]
-pub(super) struct Held<'a>(&'a Turn);
+pub(super) struct TurnGuard<'a>(&'a TurnQueue);
 
-impl Turn {
+impl TurnQueue {
     /// Waits for the turn. Returns `None` if `until` comes first.
     pub(super) fn enter(
         &self,
         until: Instant,
         cancel: &CancelToken,
-    ) -> Result<Option<Held<'_>>, PythonError> {
+    ) -> Result<Option<TurnGuard<'_>>, PythonError> {
         let bell = {
             let mut line = self.lock();
             if !line.is_taken {
                 line.is_taken = true;
-                return Ok(Some(Held(self)));
+                return Ok(Some(TurnGuard(self)));
             }
             let bell = Arc::new(Bell::new().map_err(ExecError::Follow)?);
             line.waiting.push_back(Arc::clone(&bell));
@@ -45,7 +45,7 @@ impl Turn {
         let mut line = self.lock();
         let before = line.waiting.len();
         line.waiting.retain(|waiting| !Arc::ptr_eq(waiting, &bell));
-        let held = (line.waiting.len() == before).then(|| Held(self));
+        let held = (line.waiting.len() == before).then(|| TurnGuard(self));
         // Drop of the guard takes the lock.
         drop(line);
         waited.map(|()| held)
@@ -67,13 +67,13 @@ impl Turn {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Line> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         // A panic leaves the queue consistent at any point.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for TurnGuard<'_> {
     fn drop(&mut self) {
         let mut line = self.0.lock();
         match line.waiting.pop_front() {
@@ -93,8 +93,8 @@ mod tests {
     }
 
     #[test]
-    fn the_turn_goes_to_who_came_first() {
-        let turn = Turn::default();
+    fn turn_passes_in_order_of_arrival() {
+        let turn = TurnQueue::default();
         let cancel = CancelToken::new();
         let order = Mutex::new(Vec::new());
         let first = turn.enter(soon(), &cancel).unwrap().unwrap();
@@ -117,8 +117,8 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_too_long_or_is_cancelled_leaves_the_line() {
-        let turn = Turn::default();
+    fn queue_drops_timed_out_or_cancelled_waiter() {
+        let turn = TurnQueue::default();
         let cancel = CancelToken::new();
         let held = turn.enter(soon(), &cancel).unwrap();
         assert!(held.is_some());

@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_git_says_is_read() {
+    fn git_status_output_is_parsed() {
         let written = "/w\n M a b.py\0?? new/x.py\0R  to.py\0from.py\0 D gone.py\0MM ä.py\0";
         let paths = |paths: &[&str]| paths.iter().map(PathBuf::from).collect::<Vec<_>>();
         let files = paths(&["/w/a b.py", "/w/new/x.py", "/w/to.py", "/w/ä.py"]);

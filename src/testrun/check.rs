@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::checker::{CheckSource, CheckWanted, Checker};
+use super::checker::{CheckInputs, CheckSource, Checker};
 use super::checkers::CHECKERS;
 use super::command::words;
 use super::context::RunContext;
@@ -16,9 +16,9 @@ use super::outcome::{ProcessEnding, RunOutcome};
 use super::project::disk::{AllowedDisk, ProjectTree as _};
 use super::project::files::{self, NamedPath};
 use super::project::language::Language;
-use super::project::program::{Missing, ToolProgram};
+use super::project::program::{MissingProgram, ToolProgram};
 use super::reports::results::{CheckResults, Sources};
-use super::subprojects::{self, who_has};
+use super::subprojects::{self, projects_with_tool};
 use super::tool::is_absent;
 use super::verdict;
 use crate::cancel::Bound;
@@ -55,7 +55,7 @@ pub fn check(
         targets
     };
     let (_lent, place) = context.lend()?;
-    let wanted = CheckWanted {
+    let wanted = CheckInputs {
         context,
         project: &project,
         targets: &targets,
@@ -109,7 +109,7 @@ pub fn check(
             .push(Diagnostic::new(Severity::Error, message));
     }
     if !targets.is_empty() {
-        let looked_at = checker.looked_at(
+        let looked_at = checker.examined_files(
             &wanted,
             &outcome,
             bound,
@@ -140,14 +140,14 @@ pub fn check(
         tool,
         log,
     };
-    let mut ran = told(checker, results, ended, request.timeout);
+    let mut ran = build_outcome(checker, results, ended, request.timeout);
     ran.notes = notes;
     Ok(ran)
 }
 
 /// A finished check.
 struct EndedCheck<'a> {
-    wanted: &'a CheckWanted<'a>,
+    wanted: &'a CheckInputs<'a>,
     outcome: &'a Outcome,
     took: Duration,
     tool: ToolInfo<CheckerName>,
@@ -159,7 +159,7 @@ struct EndedCheck<'a> {
 /// alone.
 fn silenced(
     checker: &dyn Checker,
-    wanted: &CheckWanted<'_>,
+    wanted: &CheckInputs<'_>,
     notes: &mut Vec<String>,
 ) -> Vec<String> {
     const TOLD: usize = 5;
@@ -252,7 +252,7 @@ fn choose(
                 } else {
                     cwd.to_path_buf()
                 };
-                Ok((checker, dir, vec![only(checker)]))
+                Ok((checker, dir, vec![single_checker_note(checker)]))
             }
             _ => {
                 let names = CHECKERS
@@ -271,13 +271,17 @@ fn choose(
     };
     if let Some((checker, _)) = installed.filter(|(checker, _)| checker.name() != best.what.name())
     {
-        return Ok((checker, best.dir.clone(), vec![only(checker)]));
+        return Ok((
+            checker,
+            best.dir.clone(),
+            vec![single_checker_note(checker)],
+        ));
     }
     Ok((best.what, best.dir.clone(), best.notes(&found, "checker")))
 }
 
 /// Returns a note with the reason for a checker that the project does not name.
-fn only(checker: &dyn Checker) -> String {
+fn single_checker_note(checker: &dyn Checker) -> String {
     format!(
         "{}: nothing says how types are checked, and it is the only checker that is installed here",
         checker.name()
@@ -312,7 +316,7 @@ fn only_checker(
     None
 }
 
-fn told(
+fn build_outcome(
     checker: &'static dyn Checker,
     mut results: CheckResults,
     ended: EndedCheck<'_>,
@@ -336,14 +340,14 @@ fn told(
     }
     let ending = ProcessEnding::of(outcome, took, missing);
     let mut report = verdict::diagnostics(tool, scope(wanted), results, ending, |file| {
-        holds(wanted, file)
+        includes(wanted, file)
     });
     report.log_uri = Some(log.uri.clone());
     match report.status {
         CheckStatus::MissingTool => {
-            let elsewhere = who_has(wanted.context, wanted.dir(), checker);
+            let elsewhere = projects_with_tool(wanted.context, wanted.dir(), checker);
             report.hint = elsewhere
-                .or_else(|| Some(checker.how_to_get(wanted.context, &report.tool.command)));
+                .or_else(|| Some(checker.install_step(wanted.context, &report.tool.command)));
         }
         CheckStatus::TimedOut => {
             report.hint = Some(format!(
@@ -362,7 +366,7 @@ fn told(
 }
 
 /// Returns true if the check includes a path below the project.
-fn holds(wanted: &CheckWanted<'_>, file: &str) -> bool {
+fn includes(wanted: &CheckInputs<'_>, file: &str) -> bool {
     let file = wanted.dir().join(file);
     let is_of = |target: &NamedPath| {
         if target.is_dir {
@@ -374,7 +378,7 @@ fn holds(wanted: &CheckWanted<'_>, file: &str) -> bool {
     wanted.targets.is_empty() || wanted.targets.iter().any(is_of)
 }
 
-fn scope(wanted: &CheckWanted<'_>) -> Scope {
+fn scope(wanted: &CheckInputs<'_>) -> Scope {
     let files = wanted
         .targets
         .iter()
@@ -389,7 +393,7 @@ fn scope(wanted: &CheckWanted<'_>) -> Scope {
 /// Returns the requested targets that were not checked; empty if the checked files are unknown.
 fn not_checked(
     checker: &dyn Checker,
-    wanted: &CheckWanted<'_>,
+    wanted: &CheckInputs<'_>,
     listed: &BTreeSet<String>,
 ) -> Vec<String> {
     let is_listed = |target: &NamedPath| {
@@ -416,9 +420,9 @@ fn not_checked(
 
 fn missing_tool(
     checker: &'static dyn Checker,
-    wanted: &CheckWanted<'_>,
+    wanted: &CheckInputs<'_>,
     mut notes: Vec<String>,
-    missing: &Missing,
+    missing: &MissingProgram,
 ) -> RunOutcome<Diagnostics> {
     notes.push(missing.what.clone());
     let cwd = wanted.dir().to_string_lossy().into_owned();
@@ -436,7 +440,7 @@ fn missing_tool(
         verdict::diagnostics(tool, scope(wanted), CheckResults::default(), ending, |_| {
             true
         });
-    let elsewhere = who_has(wanted.context, wanted.dir(), checker);
+    let elsewhere = projects_with_tool(wanted.context, wanted.dir(), checker);
     report.hint = elsewhere.or_else(|| Some(wanted.context.install_hint(&missing.install, "")));
     RunOutcome {
         report,

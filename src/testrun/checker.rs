@@ -21,7 +21,7 @@ use crate::policy::{Checked, Read};
 /// A checker of types.
 pub trait Checker: ProjectTool {
     /// Returns the arguments for a project.
-    fn arguments(&self, wanted: &CheckWanted<'_>) -> Result<Vec<String>, TestrunError>;
+    fn arguments(&self, wanted: &CheckInputs<'_>) -> Result<Vec<String>, TestrunError>;
 
     /// Adapts a command that a version of the program refused with this stderr. Returns false if no
     /// change is needed.
@@ -32,7 +32,7 @@ pub trait Checker: ProjectTool {
     /// Parses the output of a check within a time limit.
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults;
 
-    /// As [`Self::parse`], with the end of the remaining output.
+    /// Like [`Self::parse`], with the end of the remaining output.
     fn read(&self, sources: Sources<'_>, bound: Bound<'_>) -> CheckResults {
         CheckResults {
             remarks: results::remarks(&sources),
@@ -42,9 +42,9 @@ pub trait Checker: ProjectTool {
 
     /// Returns the absolute paths of the checked files, where the output does not name them; `None`
     /// if unknown.
-    fn looked_at(
+    fn examined_files(
         &self,
-        _wanted: &CheckWanted<'_>,
+        _wanted: &CheckInputs<'_>,
         _outcome: &Outcome,
         _bound: Bound<'_>,
         _time_left: Duration,
@@ -95,7 +95,7 @@ impl Debug for dyn Checker {
 }
 
 /// Inputs of a checker's command line.
-pub struct CheckWanted<'a> {
+pub struct CheckInputs<'a> {
     /// Server context of the check.
     pub context: &'a RunContext<'a>,
     pub project: &'a Checked<Read>,
@@ -105,7 +105,7 @@ pub struct CheckWanted<'a> {
     pub place: &'a str,
 }
 
-impl CheckWanted<'_> {
+impl CheckInputs<'_> {
     /// Returns the text of a file of the project.
     pub fn text(&self, name: &str) -> Option<String> {
         self.context.disk().text(&self.dir().join(name))

@@ -36,8 +36,8 @@ pub fn choose(
     if let Some(asked) = asked {
         let of = found
             .into_iter()
-            .find(|found| found.what.name() == asked.found_as());
-        let dir = of.map_or_else(|| cwd.to_path_buf(), |found| home(found, cwd));
+            .find(|found| found.what.name() == asked.detected_name());
+        let dir = of.map_or_else(|| cwd.to_path_buf(), |found| start_dir(found, cwd));
         return Ok(RunnerChoice {
             runner: asked,
             dir,
@@ -51,7 +51,7 @@ pub fn choose(
         found = detection::around(&disk, &files::start(disk, cwd, false, files));
     }
     let Some(at) = found.iter().position(suits) else {
-        several(context, cwd, files)?;
+        reject_several_projects(context, cwd, files)?;
         let what = if files.is_empty() {
             "its tests are run"
         } else {
@@ -73,7 +73,7 @@ pub fn choose(
     let notes = best.notes(&found, "runner");
     Ok(RunnerChoice {
         runner: best.what,
-        dir: home(best, cwd),
+        dir: start_dir(best, cwd),
         notes,
         left_out: Vec::new(),
     })
@@ -81,7 +81,7 @@ pub fn choose(
 
 /// Returns the directory in which a runner starts. Tests without a project start in `cwd`, where
 /// Python finds their modules.
-fn home(found: DetectedTool<dyn Runner>, cwd: &Path) -> PathBuf {
+fn start_dir(found: DetectedTool<dyn Runner>, cwd: &Path) -> PathBuf {
     if found.is_habit() && found.dir.starts_with(cwd) {
         cwd.to_path_buf()
     } else {
@@ -90,7 +90,11 @@ fn home(found: DetectedTool<dyn Runner>, cwd: &Path) -> PathBuf {
 }
 
 /// Returns the error for files that belong to several projects.
-fn several(context: &RunContext<'_>, cwd: &Path, files: &[String]) -> Result<(), TestrunError> {
+fn reject_several_projects(
+    context: &RunContext<'_>,
+    cwd: &Path,
+    files: &[String],
+) -> Result<(), TestrunError> {
     const NAMED: usize = 3;
     let mut groups: Vec<(DetectedTool<dyn Runner>, Vec<&str>)> = Vec::new();
     for file in files {

@@ -15,7 +15,7 @@ pub const REPORT_VARIABLE: &str = "REPLAY_TEST_REPORT";
 
 /// Inputs of a runner's command line.
 #[derive(Clone, Copy)]
-pub struct WantedRun<'a> {
+pub struct RunInputs<'a> {
     /// First words of the command.
     pub program: &'a [String],
     /// Working directory of the command.
@@ -53,7 +53,7 @@ pub struct RunPlan {
 
 impl RunPlan {
     /// Creates a plan with the program and the variables of the test script.
-    pub fn of(wanted: &WantedRun<'_>) -> Self {
+    pub fn of(wanted: &RunInputs<'_>) -> Self {
         let of_script = wanted.script.environment.clone();
         Self {
             argv: wanted.program.to_vec(),
@@ -64,7 +64,7 @@ impl RunPlan {
     }
 
     /// Adds a bundled reporter to the shared directory, and the variable with its output path.
-    pub fn report_by(&mut self, wanted: &WantedRun<'_>, (file, text): (&'static str, &str)) {
+    pub fn use_reporter(&mut self, wanted: &RunInputs<'_>, (file, text): (&'static str, &str)) {
         self.files.push((file, text.to_owned()));
         self.environment
             .push((REPORT_VARIABLE, format!("{}/{REPORT}", wanted.place)));
@@ -85,12 +85,12 @@ pub enum PathStyle {
 
 /// Returns true if failed tests are named one by one: not if a whole file failed, nor if there are
 /// too many.
-pub fn by_name(failed: &[FailedTest]) -> bool {
+pub fn can_rerun_by_name(failed: &[FailedTest]) -> bool {
     failed.len() <= MAX_RERUN_TESTS && failed.iter().all(|test| !test.names.is_empty())
 }
 
 /// Returns files and directories as arguments, relative to the project's directory where possible.
-pub fn paths(wanted: &WantedRun<'_>, style: PathStyle) -> Vec<String> {
+pub fn paths(wanted: &RunInputs<'_>, style: PathStyle) -> Vec<String> {
     match wanted.selection {
         TestSelection::All | TestSelection::Changed => Vec::new(),
         TestSelection::Targets(targets) => targets

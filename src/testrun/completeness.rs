@@ -29,7 +29,7 @@ pub fn missed(
     }
     match selection {
         TestSelection::All | TestSelection::Changed => Vec::new(),
-        TestSelection::Failed(failed) => again(runner, failed, results),
+        TestSelection::Failed(failed) => not_rerun(runner, failed, results),
         TestSelection::Targets(targets) => {
             let is_test = |file: &Path| {
                 runner
@@ -48,7 +48,7 @@ pub fn missed(
 }
 
 /// Returns the tests that were to run again and did not.
-fn again(runner: &dyn Runner, failed: &[FailedTest], results: &TestResults) -> Vec<String> {
+fn not_rerun(runner: &dyn Runner, failed: &[FailedTest], results: &TestResults) -> Vec<String> {
     let ran: HashSet<&str> = results
         .tests
         .iter()

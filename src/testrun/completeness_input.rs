@@ -34,7 +34,7 @@ pub struct ProjectFacts {
 
 /// Returns the named files and directories that the runner did not collect, or for which `is_part`
 /// returns false.
-pub fn not_taken_up<'t>(
+pub fn not_collected<'t>(
     evidence: &Evidence<'_>,
     targets: &[&'t NamedPath],
     results: &TestResults,

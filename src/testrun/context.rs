@@ -89,7 +89,7 @@ impl<'a> RunContext<'a> {
         self.shell_until(dir, line, timeout, None, on_progress)
     }
 
-    /// As [`Self::shell`]; `on_progress` may set `over` to end the command as at a timeout.
+    /// Like [`Self::shell`]; `on_progress` may set `over` to end the command as at a timeout.
     pub fn shell_until(
         &self,
         dir: &Checked<Read>,
@@ -147,7 +147,7 @@ impl<'a> RunContext<'a> {
 
     /// Returns the way to install a Python package for the interpreter in use; `argv` is the
     /// command that ran.
-    pub fn how_to_install(&self, argv: &[String], package: &str) -> String {
+    pub fn python_install_step(&self, argv: &[String], package: &str) -> String {
         let command = match argv
             .iter()
             .find_map(|word| word.strip_suffix("/bin/python"))
@@ -177,12 +177,12 @@ impl<'a> RunContext<'a> {
     /// Returns the requested directory, or the default one.
     pub fn directory(&self, named: Option<&str>) -> Result<Checked<Read>, TestrunError> {
         self.disk()
-            .directory(&named.map_or_else(|| self.usual_dir(), PathBuf::from))
+            .directory(&named.map_or_else(|| self.default_dir(), PathBuf::from))
     }
 
     /// Returns the default directory for commands and relative paths: the first writable allowed
     /// directory, else the first.
-    fn usual_dir(&self) -> PathBuf {
+    fn default_dir(&self) -> PathBuf {
         let writable = self.policy.roots().iter().find(|root| root.writable());
         let root = writable.or_else(|| self.policy.project());
         root.map_or_else(|| PathBuf::from("."), |root| root.path().to_path_buf())

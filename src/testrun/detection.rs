@@ -163,7 +163,7 @@ mod tests {
         around(tree, cwd)
     }
 
-    fn said(files: &[(&'static str, &'static str)], cwd: &str) -> Vec<String> {
+    fn describe(files: &[(&'static str, &'static str)], cwd: &str) -> Vec<String> {
         let found = runners(&tree(files), Path::new(cwd));
         found
             .iter()
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_project_comes_first() {
+    fn detection_puts_nearest_project_first() {
         let files = [
             (
                 "/w/package.json",
@@ -195,11 +195,11 @@ mod tests {
             ("/w/tools/tests/conftest.py", ""),
         ];
         assert_eq!(
-            said(&files, "/w/packages/a"),
+            describe(&files, "/w/packages/a"),
             ["vitest in /w: vitest is a dependency in package.json"]
         );
         assert_eq!(
-            said(&files, "/w/packages/b"),
+            describe(&files, "/w/packages/b"),
             [
                 "jest in /w/packages/b: jest is a dependency in package.json",
                 "vitest in /w: vitest is a dependency in package.json"
@@ -207,7 +207,7 @@ mod tests {
         );
         // A sign that names pytest outweighs a conftest.py below it.
         assert_eq!(
-            said(&files, "/w/tools/tests"),
+            describe(&files, "/w/tools/tests"),
             [
                 "pytest in /w/tools: pyproject.toml has tool.pytest",
                 "vitest in /w: vitest is a dependency in package.json"
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn another_runner_of_another_place_is_told_with_it() {
+    fn detection_note_names_runner_of_parent_project() {
         let files = [
             ("/w/package.json", r#"{"scripts": {"test": "vitest run"}}"#),
             ("/w/api/package.json", r#"{"scripts": {"test": "jest"}}"#),
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn in_one_place_the_test_script_decides() {
+    fn test_script_decides_between_runners() {
         let both = |script| {
             let text: String = format!(
                 r#"{{"scripts": {{"test": "{script}"}}, "devDependencies": {{"vitest": "3", "jest": "30"}}}}"#
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_project_of_python_needs_no_configuration() {
+    fn python_project_is_detected_without_configuration() {
         let files = [
             ("/w/setup.py", ""),
             ("/w/tests/test_a.py", ""),
@@ -280,14 +280,14 @@ mod tests {
             "cargo in /w: Cargo.toml",
             "pytest in /w: tests/ holds tests of Python",
         ];
-        assert_eq!(said(&files, "/w"), expected);
-        assert_eq!(said(&[("/w/notes.txt", "")], "/w"), [""; 0]);
+        assert_eq!(describe(&files, "/w"), expected);
+        assert_eq!(describe(&[("/w/notes.txt", "")], "/w"), [""; 0]);
         let inside = [("/w/setup.py", ""), ("/w/toolz/tests/test_a.py", "")];
         assert_eq!(
-            said(&inside, "/w"),
+            describe(&inside, "/w"),
             ["pytest in /w: toolz/tests/ holds tests of Python"]
         );
-        assert_eq!(said(&inside[1..], "/w"), [""; 0]);
+        assert_eq!(describe(&inside[1..], "/w"), [""; 0]);
         let checks = around::<dyn Checker>(&tree(&files), Path::new("/w/tests"));
         let checks: Vec<_> = checks
             .iter()
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn files_say_their_language() {
+    fn tool_suits_files_of_its_language() {
         assert!(Vitest.suits("a/b.test.tsx") && !Vitest.suits("a.py"));
         assert!(Pytest.suits("tests") && GoVet.suits("x/y.go"));
         assert!(!Tsc.suits("src/main.rs"));

@@ -5,7 +5,7 @@ use super::model::{State, TestReport, TestStatus};
 use super::request::RunRequest;
 use super::runner::Runner;
 use super::selection::TestSelection;
-use super::subprojects::who_has;
+use super::subprojects::projects_with_tool;
 use crate::limits::TESTS_LINGER_SECS;
 
 /// Returns the next step, if the report alone does not show it.
@@ -22,8 +22,8 @@ pub fn hint(
         TestStatus::MissingTool => {
             // Another project may have the missing files.
             let elsewhere =
-                runner.lies_in_projects().then(|| who_has(context, report.runner.cwd.as_ref(), runner)).flatten();
-            elsewhere.unwrap_or_else(|| runner.how_to_get(context, &report.runner.command))
+                runner.is_installed_per_project().then(|| projects_with_tool(context, report.runner.cwd.as_ref(), runner)).flatten();
+            elsewhere.unwrap_or_else(|| runner.install_step(context, &report.runner.command))
         }
         TestStatus::TimedOut if lingered => format!(
             "every test had ended, and the process went on for {TESTS_LINGER_SECS} s and was ended: close what holds it (a server, \

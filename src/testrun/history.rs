@@ -82,16 +82,16 @@ impl History {
 
     /// Returns a project's failures that have not passed since; `None` if there was no run.
     pub fn failed(&self, project: &Path, runner: RunnerName) -> Option<Arc<[FailedTest]>> {
-        self.left(project, runner, |known| Arc::clone(&known.failed))
+        self.look_up(project, runner, |known| Arc::clone(&known.failed))
     }
 
     /// Returns the tests of a project that no run has reached, if one was interrupted.
     pub fn cut(&self, project: &Path, runner: RunnerName) -> Option<Interruption> {
-        self.left(project, runner, |known| known.cut.clone())
+        self.look_up(project, runner, |known| known.cut.clone())
             .flatten()
     }
 
-    fn left<T>(
+    fn look_up<T>(
         &self,
         project: &Path,
         runner: RunnerName,
@@ -115,7 +115,7 @@ mod tests {
     const PYTEST: RunnerName = RunnerName("pytest");
 
     #[test]
-    fn only_the_last_failures_of_a_project_are_remembered() {
+    fn history_keeps_last_failures_of_project() {
         let kept = History::default();
         let test = |name: &str| FailedTest {
             id: name.to_owned(),

@@ -8,7 +8,7 @@ use super::context::RunContext;
 use super::listing::listed;
 use super::model::TestStatus;
 use super::project::disk::ProjectTree as _;
-use super::project::files::written;
+use super::project::files::matching_sources;
 use super::project::language::{Language, TestFiles};
 use super::reports::results::TestResults;
 use super::runner::Runner;
@@ -30,7 +30,7 @@ pub struct FinishedRun<'a> {
 
 /// Returns a note on named files that the configuration does not match. Without these, the note is
 /// on other files that are named like tests.
-pub fn told(
+pub fn note(
     context: &RunContext<'_>,
     run: &FinishedRun<'_>,
     results: &TestResults,
@@ -50,13 +50,15 @@ pub fn told(
         // Runners that match parts of paths accept any named file. If Jest finds no file, it does
         // not call its reporter.
         TestSelection::Targets(_)
-            if !run.runner.takes_parts() && (is_known || run.status == TestStatus::NoTests) =>
+            if !run.runner.accepts_test_ids()
+                && (is_known || run.status == TestStatus::NoTests) =>
         {
             ("named", run.missed.to_vec())
         }
-        TestSelection::All if !run.is_filtered && is_through(run.status, results) => {
-            ("named like tests", unseen(context, run, results, names)?)
-        }
+        TestSelection::All if !run.is_filtered && ran_all_files(run.status, results) => (
+            "named like tests",
+            uncollected(context, run, results, names)?,
+        ),
         _ => return None,
     };
     let files = listed(files, MAX_NAMED_UNTAKEN)?;
@@ -71,7 +73,7 @@ pub fn told(
 }
 
 /// Returns true if every file had its turn.
-fn is_through(status: TestStatus, results: &TestResults) -> bool {
+fn ran_all_files(status: TestStatus, results: &TestResults) -> bool {
     let is_known = results.files.len() < MAX_KEPT_TESTS
         && results.unreached.is_empty()
         && results.summary.not_run == 0;
@@ -83,7 +85,7 @@ fn is_through(status: TestStatus, results: &TestResults) -> bool {
 }
 
 /// Returns files named like tests that the runner did not collect, and that no other note names.
-fn unseen(
+fn uncollected(
     context: &RunContext<'_>,
     run: &FinishedRun<'_>,
     results: &TestResults,
@@ -110,7 +112,7 @@ fn unseen(
                 .text(file)
                 .is_some_and(|text| text.contains(names.marker))
     };
-    let found = written(context.call(), &project, names.globs, names.copies).ok()?;
+    let found = matching_sources(context.call(), &project, names.globs, names.copies).ok()?;
     let found = found.iter().filter(|file| !seen.contains(*file));
     let named = found.filter_map(|file| {
         let name = file.strip_prefix(run.root).ok()?.to_str()?;

@@ -16,7 +16,7 @@ pub struct Interruption {
 
 impl Interruption {
     /// Describes the unreached tests for people.
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         format!(
             "tests that an earlier run did not come to, since it {}",
             self.how
@@ -26,7 +26,7 @@ impl Interruption {
 
 /// Returns the kind of interruption; `None` if all requested tests had their turn, or none had. If
 /// a shared process dies in a test, the later tests are not even known.
-pub fn how(is_shared: bool, results: &TestResults, status: TestStatus) -> Option<&'static str> {
+pub fn kind(is_shared: bool, results: &TestResults, status: TestStatus) -> Option<&'static str> {
     match status {
         TestStatus::TimedOut if !results.ended => return Some("timed out"),
         TestStatus::Crashed => return Some("crashed"),
@@ -84,8 +84,8 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_did_not_come_to_all_of_its_tests_is_cut() {
-        let of = |is_shared, results: &TestResults| how(is_shared, results, TestStatus::Failed);
+    fn run_with_unreached_tests_is_interrupted() {
+        let of = |is_shared, results: &TestResults| kind(is_shared, results, TestStatus::Failed);
         let dead = TestResults {
             failures: vec![Case::new("a", "a", State::Crashed)],
             ..TestResults::default()
@@ -106,14 +106,14 @@ mod tests {
         assert_eq!(of(false, &files), Some("stopped early"));
         assert_eq!(of(false, &TestResults::default()), None);
         assert_eq!(
-            how(false, &TestResults::default(), TestStatus::TimedOut),
+            kind(false, &TestResults::default(), TestStatus::TimedOut),
             Some("timed out")
         );
-        assert_eq!(how(false, &bail, TestStatus::ConfigError), None);
+        assert_eq!(kind(false, &bail, TestStatus::ConfigError), None);
     }
 
     #[test]
-    fn only_a_run_of_the_same_or_of_all_makes_up_for_it() {
+    fn interruption_ends_after_same_or_full_run() {
         let cut = after(None, Some("timed out"), &part("/a"), None);
         assert_eq!(
             cut,

@@ -1,16 +1,15 @@
 //! Test runs and type checks: finds a project's runner, runs it, and reports its results in one
 //! shape.
 //!
-//! From the bottom:
+//! From the bottom: `model` has the shape of a reply, and `project` reads the disk. `selection`,
+//! `command` and `context` prepare and run commands, and `reports` parses their output. `families`
+//! is shared code of runners for one language.
 //!
-//! - `model` (the shape of a reply), `project` (the disk), `selection`, `command`, `context`
-//!   (command execution) and `reports` (parsing).
-//! - `families`: shared code of runners for one language.
-//! - `runner` and `checker`: the traits. `runners` and `checkers` hold one implementation a file,
-//!   written with `prelude`.
-//! - `detection`, `choice`, `scope`, `rerun`, `completeness` and `verdict` know implementations by
-//!   these traits alone.
-//! - `run` and `check` are on top, and `text` formats reports for the model.
+//! Traits: `runner` and `checker`. Their implementations are in `runners` and `checkers`, one a
+//! file, written with `prelude`.
+//!
+//! On top: `detection`, `choice`, `scope`, `rerun`, `completeness` and `verdict` use the traits
+//! alone. The entry points are `run` and `check`, and `text` formats reports for the model.
 
 mod by_language;
 mod changes;

@@ -9,11 +9,11 @@ pub use serde_json::Value;
 
 pub use super::by_language::{cargo, javascript};
 pub use super::changes::{Affected, GitChanges};
-pub use super::checker::{CheckSource, CheckWanted, Checker};
+pub use super::checker::{CheckInputs, CheckSource, Checker};
 pub use super::command::{
-    PathStyle, REPORT, RunPlan, WantedRun, by_name, escape_regex, paths, safe, words,
+    PathStyle, REPORT, RunInputs, RunPlan, can_rerun_by_name, escape_regex, paths, safe, words,
 };
-pub use super::completeness_input::{Evidence, ProjectFacts, not_taken_up};
+pub use super::completeness_input::{Evidence, ProjectFacts, not_collected};
 pub use super::context::RunContext;
 pub use super::error::TestrunError;
 pub use super::model::{
@@ -25,14 +25,14 @@ pub use super::project::language::Language;
 pub use super::project::program::ToolProgram;
 pub use super::project::signs::{ProjectLevel, Sign, SignWeight, stronger};
 pub use super::project::{go, node, python};
-pub use super::reports::collector::{ResultCollector, joined, millis, milliseconds, worse};
-pub use super::reports::findings::Findings;
+pub use super::reports::collector::{ResultCollector, join_id, millis, milliseconds, worse_state};
+pub use super::reports::findings::DiagnosticCollector;
 pub use super::reports::kept_output::KeptOutput;
 pub use super::reports::results::{CheckResults, Sources, TestResults};
 pub use super::reports::{go_text, junit, lines, python_text, rust_text, stack, visible_text};
 pub use super::runner::{ReporterEvent, Runner, TestCount};
 pub use super::selection::{FailedTest, TestSelection};
-pub use super::tool::{About, Origin, ProjectTool};
+pub use super::tool::{ProgramOrigin, ProjectTool, ToolDescription};
 pub use crate::cancel::Bound;
 pub use crate::exec::Outcome;
 pub use crate::policy::{Checked, Read};

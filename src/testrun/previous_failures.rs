@@ -11,7 +11,7 @@ use crate::limits::MAX_KEPT_FAILURES;
 /// Returns the list of failed tests after a run: its failures, and those of `known` (the list
 /// before) that did not pass in it. A run of all tests (`is_all`) removes tests that no longer
 /// exist. The list holds at most [`MAX_KEPT_FAILURES`] tests and the new failures.
-pub fn left(
+pub fn remaining(
     runner: &dyn Runner,
     known: &[FailedTest],
     results: &TestResults,
@@ -139,10 +139,10 @@ mod tests {
     }
 
     #[test]
-    fn a_test_leaves_the_list_when_it_passes() {
+    fn failed_test_leaves_list_after_pass() {
         use State::{Failed, Passed, Skipped};
         let of = |known: &[FailedTest], results: &TestResults, is_all| {
-            left(PYTEST, known, results, is_all)
+            remaining(PYTEST, known, results, is_all)
         };
         let known = of(
             &[],

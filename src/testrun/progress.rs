@@ -61,7 +61,7 @@ mod tests {
     use crate::testrun::runners::{CargoTest, Vitest};
 
     #[test]
-    fn a_growing_report_is_counted() {
+    fn progress_counts_tests_in_growing_report() {
         let mut progress = RunProgress::new(&Vitest);
         assert_eq!((progress.done(), progress.total()), (0, None));
         progress.feed(b"{\"ev\":\"collected\",\"tests\":3}\n{\"ev\":\"te");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::choice::{RunnerChoice, choose};
-use super::command::{REPORT, WantedRun, line, words};
+use super::command::{REPORT, RunInputs, line, words};
 use super::completeness::missed;
 use super::completeness_input::{Evidence, ProjectFacts};
 use super::context::RunContext;
@@ -16,14 +16,14 @@ use super::interruption::{self, Interruption};
 use super::model::{RunError, RunnerName, Scope, TestReport, TestStatus, ToolInfo};
 use super::outcome::{ProcessEnding, RunOutcome};
 use super::progress::RunProgress;
-use super::project::program::{Missing, ToolProgram};
+use super::project::program::{MissingProgram, ToolProgram};
 use super::report_file::{report_of, version_of};
 use super::reports::results::{Sources, TestResults};
 use super::request::RunRequest;
 use super::runner::Runner;
 use super::scope::scope;
 use super::selection::TestSelection;
-use super::subprojects::who_has;
+use super::subprojects::projects_with_tool;
 use super::tool::is_absent;
 use super::{ignored_files, previous_failures, runners, verdict};
 use crate::cancel::Bound;
@@ -41,7 +41,7 @@ pub fn run(
     let disk = context.disk();
     let cwd = context.directory(request.cwd)?;
     check_given(context, request, &cwd)?;
-    let known = again_where(context, request);
+    let known = rerun_project(context, request);
     // Failed tests run again with the runner that ran them.
     let exactly = request.runner.is_some() || known.is_some();
     let mut choice = match known {
@@ -80,7 +80,7 @@ pub fn run(
     choice.notes.extend(notes);
     choice.left_out.extend(left_out);
     let (lent, place) = context.lend()?;
-    let wanted = WantedRun {
+    let wanted = RunInputs {
         program: &program,
         project: project.shown(),
         tree: &disk,
@@ -186,7 +186,7 @@ pub fn run(
         over: over.get(),
         log,
     };
-    Ok(told(context, request, choice, results, ended))
+    Ok(build_outcome(context, request, choice, results, ended))
 }
 
 /// A finished run.
@@ -203,7 +203,7 @@ struct EndedRun<'a> {
 
 /// Returns the project for a rerun of failed tests without a directory: that of the last run with
 /// failures, which need not be the default one.
-fn again_where(context: &RunContext<'_>, request: &RunRequest<'_>) -> Option<RunnerChoice> {
+fn rerun_project(context: &RunContext<'_>, request: &RunRequest<'_>) -> Option<RunnerChoice> {
     if !request.rerun_failed || request.cwd.is_some() || !request.files.is_empty() {
         return None;
     }
@@ -225,7 +225,7 @@ fn again_where(context: &RunContext<'_>, request: &RunRequest<'_>) -> Option<Run
     })
 }
 
-fn told(
+fn build_outcome(
     context: &RunContext<'_>,
     request: &RunRequest<'_>,
     choice: RunnerChoice,
@@ -242,7 +242,8 @@ fn told(
         log,
     } = ended;
     let runner = choice.runner;
-    let missing = !results.begun && !runner.is_given() && is_absent(runner.name(), outcome);
+    let missing =
+        !results.begun && !runner.is_custom_command() && is_absent(runner.name(), outcome);
     let lingered = over && outcome.timed_out;
     let ending = ProcessEnding {
         lingered,
@@ -263,7 +264,7 @@ fn told(
         .failed(root, runner.id())
         .unwrap_or_default();
     let is_all = *selection == TestSelection::All && request.filter.is_none();
-    let failed = previous_failures::left(runner, &known, &results, is_all);
+    let failed = previous_failures::remaining(runner, &known, &results, is_all);
     let is_filtered = request.filter.is_some();
     let evidence = Evidence {
         is_filtered,
@@ -278,7 +279,7 @@ fn told(
     };
     let mut missed = missed(runner, selection, &evidence, &results);
     if !is_filtered && !matches!(selection, TestSelection::Failed(_)) {
-        let behind = runner.behind(&evidence, &results);
+        let behind = runner.unreported(&evidence, &results);
         results.summary.not_run += behind.len() as u64;
         results.summary.total += behind.len() as u64;
         missed.extend(behind);
@@ -287,7 +288,7 @@ fn told(
     let cut_before = cut
         .as_ref()
         .filter(|_| matches!(selection, TestSelection::Failed(_)))
-        .map(Interruption::told);
+        .map(Interruption::describe);
     missed.extend(cut_before.clone());
     let status = verdict::of_tests(runner, &results, missed.len(), ending);
     let cut = match status {
@@ -295,7 +296,7 @@ fn told(
         TestStatus::BuildError => cut,
         _ => interruption::after(
             cut,
-            interruption::how(runner.is_shared(), &results, status),
+            interruption::kind(runner.is_shared(), &results, status),
             selection,
             request.filter,
         ),
@@ -308,7 +309,7 @@ fn told(
         missed: &missed,
         root,
     };
-    let ignored = ignored_files::told(context, &run, &results);
+    let ignored = ignored_files::note(context, &run, &results);
     results.left_out.extend(ignored);
     let scope = scope_of(selection, request, root);
     let mut report =
@@ -387,7 +388,7 @@ fn check_given(
         return Err(error.into());
     }
     match (
-        request.runner.is_some_and(Runner::is_given),
+        request.runner.is_some_and(Runner::is_custom_command),
         request.command,
         request.report,
     ) {
@@ -408,10 +409,10 @@ fn missing_tool(
     context: &RunContext<'_>,
     choice: &RunnerChoice,
     project: &Checked<Read>,
-    missing: &Missing,
+    missing: &MissingProgram,
     request: &RunRequest<'_>,
 ) -> RunOutcome<TestReport> {
-    let elsewhere = who_has(context, project.shown(), choice.runner);
+    let elsewhere = projects_with_tool(context, project.shown(), choice.runner);
     let hint = elsewhere.unwrap_or_else(|| context.install_hint(&missing.install, ""));
     let ending = ProcessEnding {
         missing: true,

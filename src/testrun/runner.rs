@@ -10,8 +10,8 @@ use serde::Deserialize;
 
 use super::by_language::{cargo, javascript};
 use super::changes::{Affected, GitChanges};
-use super::command::{RunPlan, WantedRun};
-use super::completeness_input::{Evidence, ProjectFacts, not_taken_up};
+use super::command::{RunInputs, RunPlan};
+use super::completeness_input::{Evidence, ProjectFacts, not_collected};
 use super::context::RunContext;
 use super::error::TestrunError;
 use super::model::{Case, RunnerName, TestReport};
@@ -27,7 +27,7 @@ use crate::policy::{Checked, Read};
 /// A test runner.
 pub trait Runner: ProjectTool {
     /// Returns the name of the detected tool, if this runner is used in place of another one.
-    fn found_as(&self) -> &'static str {
+    fn detected_name(&self) -> &'static str {
         self.name()
     }
 
@@ -43,24 +43,24 @@ pub trait Runner: ProjectTool {
 
     /// Returns true if the call gives the command and the report, so that the runner chooses
     /// nothing itself.
-    fn is_given(&self) -> bool {
+    fn is_custom_command(&self) -> bool {
         false
     }
 
     /// Returns true if each project has its own installation, so that another project may have the
     /// runner where this one has not.
-    fn lies_in_projects(&self) -> bool {
+    fn is_installed_per_project(&self) -> bool {
         false
     }
 
     /// Returns true if a file argument may name a test in it (`::`).
-    fn takes_parts(&self) -> bool {
+    fn accepts_test_ids(&self) -> bool {
         false
     }
 
     /// Returns true if a run without files covers the whole project, in whatever subdirectory it
     /// starts.
-    fn takes_whole_projects(&self) -> bool {
+    fn covers_whole_project(&self) -> bool {
         matches!(self.language(), Some(Language::Rust) | None)
     }
 
@@ -98,14 +98,14 @@ pub trait Runner: ProjectTool {
     }
 
     /// Returns the command for a run.
-    fn plan(&self, wanted: &WantedRun<'_>) -> Result<RunPlan, TestrunError>;
+    fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError>;
 
     /// Returns the facts about a project that are needed to read its results.
     fn facts(
         &self,
         _context: &RunContext<'_>,
         _project: &Checked<Read>,
-        _wanted: &WantedRun<'_>,
+        _wanted: &RunInputs<'_>,
     ) -> ProjectFacts {
         ProjectFacts::default()
     }
@@ -118,7 +118,7 @@ pub trait Runner: ProjectTool {
         }
     }
 
-    /// As [`Self::count`], for the report of a bundled reporter.
+    /// Like [`Self::count`], for the report of a bundled reporter.
     fn count_event(&self, _event: &ReporterEvent, _counted: &mut TestCount) {}
 
     /// Parses the output of a run within a time limit.
@@ -145,7 +145,7 @@ pub trait Runner: ProjectTool {
     }
 
     /// Returns true if a run with no test, no failure and no error ended well.
-    fn found_none(&self, _results: &TestResults, exit_code: Option<i32>) -> bool {
+    fn ended_without_tests(&self, _results: &TestResults, exit_code: Option<i32>) -> bool {
         exit_code == Some(0)
     }
 
@@ -187,7 +187,7 @@ pub trait Runner: ProjectTool {
         }
     }
 
-    /// As [`Self::failed`], for a test that began and never ended; `None` if it cannot be run by
+    /// Like [`Self::failed`], for a test that began and never ended; `None` if it cannot be run by
     /// name.
     fn unfinished(&self, id: &str) -> Option<FailedTest> {
         self.has_reporter()
@@ -201,15 +201,15 @@ pub trait Runner: ProjectTool {
         named: &[&'t NamedPath],
         results: &TestResults,
     ) -> Vec<&'t NamedPath> {
-        if self.is_given() {
+        if self.is_custom_command() {
             Vec::new()
         } else {
-            not_taken_up(evidence, named, results, |_| true)
+            not_collected(evidence, named, results, |_| true)
         }
     }
 
     /// Returns the ids of unreported tests after one in which their process died.
-    fn behind(&self, _evidence: &Evidence<'_>, _results: &TestResults) -> Vec<String> {
+    fn unreported(&self, _evidence: &Evidence<'_>, _results: &TestResults) -> Vec<String> {
         Vec::new()
     }
 
@@ -252,7 +252,7 @@ impl dyn Runner {
         RunnerName(self.name())
     }
 
-    /// As [`Runner::parse`], with the end of the remaining output.
+    /// Like [`Runner::parse`], with the end of the remaining output.
     pub fn read(&self, sources: Sources<'_>, bound: Bound<'_>) -> TestResults {
         TestResults {
             remarks: results::remarks(&sources),

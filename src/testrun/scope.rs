@@ -16,7 +16,7 @@ use crate::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, MAX_LEFT_OUT, MAX_TEST_FILES};
 use crate::policy::{Checked, Read};
 
 /// Selected tests of a call; `Err` is the note with the reason for an empty run.
-pub type MeantTests = Result<TestSelection, String>;
+pub type SelectionResult = Result<TestSelection, String>;
 
 /// Returns the tests that the arguments select. Adds notes on choices that the arguments do not
 /// show.
@@ -26,7 +26,7 @@ pub fn scope(
     request: &RunRequest<'_>,
     cwd: &Checked<Read>,
     project: &Checked<Read>,
-) -> Result<MeantTests, TestrunError> {
+) -> Result<SelectionResult, TestrunError> {
     let asked = [
         !request.files.is_empty(),
         request.changed,
@@ -37,7 +37,7 @@ pub fn scope(
             "`testFiles`, `changed` and `rerunFailed` exclude one another; give one of them",
         ));
     }
-    if chosen.runner.is_given() && asked.contains(&true) {
+    if chosen.runner.is_custom_command() && asked.contains(&true) {
         return Err(TestrunError::arguments(format!(
             "`testFiles`, `changed` and `rerunFailed` mean nothing to `runner: \"{}\"`; say in `command` what is run",
             chosen.runner.name()
@@ -56,7 +56,7 @@ pub fn scope(
         ) {
             return Ok(Err(format!(
                 "nothing to run again: no test that has failed is known; but there are {}: run them without `rerunFailed`",
-                cut.told()
+                cut.describe()
             )));
         }
         if known.is_empty() {
@@ -82,7 +82,7 @@ pub fn scope(
             if target.is_dir && target.path == project.shown() {
                 return Ok(Ok(whole(context, chosen, project)));
             }
-            if !target.part.is_empty() && !chosen.runner.takes_parts() {
+            if !target.part.is_empty() && !chosen.runner.accepts_test_ids() {
                 return Err(TestrunError::arguments(format!(
                     "`{}` names a test in a file, which only pytest understands; give the name as `filter`",
                     target.part
@@ -92,7 +92,7 @@ pub fn scope(
         return Ok(Ok(TestSelection::Targets(targets)));
     }
     let below = cwd.shown() != project.shown();
-    if below && !chosen.runner.takes_whole_projects() {
+    if below && !chosen.runner.covers_whole_project() {
         chosen.notes.push(format!(
             "only what is below `cwd`; the project is `{}`",
             project.shown().display()
@@ -128,7 +128,7 @@ fn changed_tests(
     context: &RunContext<'_>,
     chosen: &mut RunnerChoice,
     project: &Checked<Read>,
-) -> Result<MeantTests, TestrunError> {
+) -> Result<SelectionResult, TestrunError> {
     let timeout = Duration::from_secs(DEFAULT_COMMAND_TIMEOUT_SECS);
     let outcome = context.shell(project, changes::GIT, timeout, &mut |_, _| {})?;
     let text = outcome.stdout.text();

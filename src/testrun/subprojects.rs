@@ -33,7 +33,7 @@ pub fn projects<T: ToolKind + ?Sized>(
                 None => 2,
             };
             let tool = suits.or_else(|| tools.first())?;
-            Some((rank, shown(context, &cwd.join(&dir)), tool.name()))
+            Some((rank, cwd_argument(context, &cwd.join(&dir)), tool.name()))
         })
         .collect();
     ranked.sort_by_key(|(rank, ..)| *rank);
@@ -46,7 +46,7 @@ pub fn projects<T: ToolKind + ?Sized>(
 
 /// Returns the next step if projects below have a missing tool. Names those in which it is
 /// installed, else those that use it. Returns `None` if there are none.
-pub fn who_has<T: ToolKind + ?Sized>(
+pub fn projects_with_tool<T: ToolKind + ?Sized>(
     context: &RunContext<'_>,
     cwd: &Path,
     tool: &T,
@@ -75,7 +75,7 @@ pub fn who_has<T: ToolKind + ?Sized>(
     }
     let named = users
         .iter()
-        .map(|dir| format!("`{}`", shown(context, &cwd.join(dir))))
+        .map(|dir| format!("`{}`", cwd_argument(context, &cwd.join(dir))))
         .collect();
     listed(named, MAX_NAMED_PROJECTS).map(|named| {
         format!(
@@ -86,7 +86,7 @@ pub fn who_has<T: ToolKind + ?Sized>(
 }
 
 /// Returns a directory as `cwd` takes it: relative to the first allowed directory, or absolute.
-fn shown(context: &RunContext<'_>, dir: &Path) -> String {
+fn cwd_argument(context: &RunContext<'_>, dir: &Path) -> String {
     let below = context
         .policy
         .project()

@@ -81,7 +81,7 @@ impl Sample {
 }
 
 /// Returns the sample directory of a runner: `cargo` and `go` are names of checkers, too.
-fn home(runner: &dyn Runner) -> &'static str {
+fn sample_dir(runner: &dyn Runner) -> &'static str {
     if runner.name() == "cargo" {
         "cargo_test"
     } else {
@@ -90,7 +90,7 @@ fn home(runner: &dyn Runner) -> &'static str {
 }
 
 /// Returns the sample directory of a checker.
-fn check_home(checker: &dyn Checker) -> &'static str {
+fn checker_sample_dir(checker: &dyn Checker) -> &'static str {
     match checker.name() {
         "cargo" => "cargo_check",
         "go" => "go_vet",
@@ -101,13 +101,13 @@ fn check_home(checker: &dyn Checker) -> &'static str {
 /// Compares snapshots: the text of each sample, and the whole report of the first one. Also
 /// compares status and counts: passed, failed, errored, skipped, todo or expected to fail, flaky,
 /// not run.
-fn runs(runner: &'static dyn Runner, expected: &[(&str, (TestStatus, [u64; 7]))]) {
+fn check_samples(runner: &'static dyn Runner, expected: &[(&str, (TestStatus, [u64; 7]))]) {
     let mut told = String::new();
     for (index, (name, expected)) in expected.iter().enumerate() {
-        let report = Sample::of(home(runner), name).run(runner);
+        let report = Sample::of(sample_dir(runner), name).run(runner);
         let _ = writeln!(told, "=== {name}\n{}\n", text::tests(&report));
         if index == 0 {
-            insta::assert_json_snapshot!(format!("{}_whole", home(runner)), report);
+            insta::assert_json_snapshot!(format!("{}_whole", sample_dir(runner)), report);
         }
         let of = report.summary;
         assert_eq!(
@@ -127,13 +127,13 @@ fn runs(runner: &'static dyn Runner, expected: &[(&str, (TestStatus, [u64; 7]))]
         ];
         assert_eq!((report.status, counts), *expected, "{name}");
     }
-    insta::assert_snapshot!(format!("{}_text", home(runner)), told);
+    insta::assert_snapshot!(format!("{}_text", sample_dir(runner)), told);
 }
 
 use TestStatus::{BuildError, ConfigError, Crashed, Failed, NoTests, Passed, TimedOut};
 
 #[test]
-fn vitest() {
+fn vitest_samples_match_snapshots() {
     let mixed = (Failed, [4, 6, 0, 1, 1, 1, 3]);
     let skipped = (NoTests, [0, 0, 0, 2, 0, 0, 0]);
     let none = [0; 7];
@@ -157,11 +157,11 @@ fn vitest() {
         ("throws_4", (Failed, [1, 0, 0, 0, 0, 0, 0])),
         ("quits_5", (Failed, [1, 0, 0, 0, 0, 0, 0])),
     ];
-    runs(&Vitest, &expected);
+    check_samples(&Vitest, &expected);
 }
 
 #[test]
-fn pytest() {
+fn pytest_samples_match_snapshots() {
     let xdist = (Failed, [3, 5, 2, 1, 1, 0, 0]);
     let expected = [
         // pytest's own counts are 7 failed, 4 passed and 1 xpassed. One of the failures is a
@@ -202,11 +202,11 @@ fn pytest() {
         results.files.iter().collect::<Vec<_>>(),
         ["t/test_ok.py", "t/test_sub.py"]
     );
-    runs(&Pytest, &expected);
+    check_samples(&Pytest, &expected);
 }
 
 #[test]
-fn jest() {
+fn jest_samples_match_snapshots() {
     // Jest's own counts: 5 failed, 1 pending, 1 todo, 5 passed.
     let expected = [
         ("mixed", (Failed, [5, 5, 0, 1, 1, 1, 0])),
@@ -222,21 +222,21 @@ fn jest() {
         ("hang", (TimedOut, [1, 0, 0, 0, 0, 0, 1])),
         ("ignored", (Passed, [1, 0, 0, 0, 0, 0, 0])),
     ];
-    runs(&Jest, &expected);
+    check_samples(&Jest, &expected);
 }
 
 #[test]
-fn junit() {
+fn junit_samples_match_snapshots() {
     let expected = [
         ("pytest", (Failed, [3, 7, 3, 1, 1, 0, 0])),
         ("vitest", (Failed, [4, 9, 0, 5, 0, 0, 0])),
         ("jest", (Failed, [6, 5, 0, 1, 0, 0, 0])),
     ];
-    runs(&Junit, &expected);
+    check_samples(&Junit, &expected);
 }
 
 #[test]
-fn a_suite_that_counts_more_failures_than_it_holds_has_failed() {
+fn junit_suite_with_uncounted_failures_fails() {
     let status = |xml: &str| {
         let sources = Sources {
             report: xml.as_bytes(),
@@ -339,7 +339,7 @@ fn a_suite_that_counts_more_failures_than_it_holds_has_failed() {
 }
 
 #[test]
-fn what_a_case_says_of_itself_is_believed() {
+fn junit_status_attribute_decides_case_state() {
     let states = |attributes: &[&str]| {
         let cases = attributes
             .iter()
@@ -405,7 +405,7 @@ fn what_a_case_says_of_itself_is_believed() {
 }
 
 #[test]
-fn nextest() {
+fn nextest_samples_match_snapshots() {
     let expected = [
         ("mixed", (Failed, [4, 7, 0, 1, 0, 0, 0])),
         ("abort", (Failed, [3, 2, 0, 0, 0, 0, 0])),
@@ -413,11 +413,11 @@ fn nextest() {
         ("killed", (TimedOut, [3, 1, 0, 0, 0, 0, 1])),
         ("none", (NoTests, [0, 0, 0, 5, 0, 0, 0])),
     ];
-    runs(&Nextest, &expected);
+    check_samples(&Nextest, &expected);
 }
 
 #[test]
-fn cargo_test() {
+fn cargo_test_samples_match_snapshots() {
     let expected = [
         ("mixed", (Failed, [7, 8, 0, 2, 0, 0, 0])),
         ("abort", (Crashed, [1, 0, 0, 0, 0, 0, 2])),
@@ -430,7 +430,7 @@ fn cargo_test() {
         ("own", (Passed, [2, 0, 0, 0, 0, 0, 0])),
         ("own_fails", (Failed, [2, 0, 0, 0, 0, 0, 0])),
     ];
-    runs(&CargoTest, &expected);
+    check_samples(&CargoTest, &expected);
     let own = |own_harness| {
         let results = Sample {
             own_harness,
@@ -456,7 +456,7 @@ fn cargo_test() {
 }
 
 #[test]
-fn go_packages_that_end_in_any_order_are_told_in_one() {
+fn go_failures_are_sorted_by_package() {
     let of = |package: &str, action: &str, test: &str| {
         let line = serde_json::json!({"Package": format!("example.com/demo/{package}"), "Action": action, "Test": test});
         format!("{line}\n")
@@ -498,7 +498,7 @@ fn go_packages_that_end_in_any_order_are_told_in_one() {
 }
 
 #[test]
-fn go() {
+fn go_samples_match_snapshots() {
     let expected = [
         ("mixed", (Failed, [3, 5, 0, 1, 0, 0, 0])),
         ("none", (NoTests, [0; 7])),
@@ -507,11 +507,11 @@ fn go() {
         ("old", (BuildError, [0; 7])),
         ("exit", (Crashed, [1, 0, 0, 0, 0, 0, 0])),
     ];
-    runs(&Go, &expected);
+    check_samples(&Go, &expected);
 }
 
 #[test]
-fn checkers() {
+fn checker_samples_match_snapshots() {
     let samples: [(&dyn Checker, _, _, _, _); 17] = [
         (&Tsc, "errors_5", CheckStatus::Errors, 7, 0),
         (&Tsc, "errors_7", CheckStatus::Errors, 7, 0),
@@ -533,7 +533,7 @@ fn checkers() {
     ];
     let mut told = String::new();
     for (checker, name, status, errors, warnings) in samples {
-        let sample = Sample::of(check_home(checker), name);
+        let sample = Sample::of(checker_sample_dir(checker), name);
         let checked = checker.read(sample.sources(), Bound::default());
         let info = ToolInfo {
             name: checker.id(),
@@ -545,7 +545,7 @@ fn checkers() {
         let _ = writeln!(
             told,
             "=== {} {name}\n{}\n",
-            check_home(checker),
+            checker_sample_dir(checker),
             text::diagnostics(&report)
         );
         let found = (
@@ -557,12 +557,12 @@ fn checkers() {
             found,
             (status, errors, warnings),
             "{} {name}: {}",
-            check_home(checker),
+            checker_sample_dir(checker),
             text::diagnostics(&report)
         );
         if ["errors_5", "errors", "json"].contains(&name) {
             insta::assert_json_snapshot!(
-                format!("{}_whole", check_home(checker)),
+                format!("{}_whole", checker_sample_dir(checker)),
                 report.diagnostics
             );
         }
@@ -571,7 +571,7 @@ fn checkers() {
 }
 
 #[test]
-fn a_flood_of_failures_is_bounded() {
+fn report_with_many_failures_is_bounded() {
     let mut report = b"{\"ev\":\"init\",\"version\":\"5.1.1\"}\n".to_vec();
     let noise = "x".repeat(3000);
     for number in 0..600 {
@@ -608,7 +608,7 @@ fn a_flood_of_failures_is_bounded() {
 }
 
 #[test]
-fn a_report_that_is_cut_off_gives_what_stands_before() {
+fn truncated_report_keeps_earlier_results() {
     let samples: [(&dyn Runner, _); 7] = [
         (&Vitest, "mixed_5"),
         (&Pytest, "mixed_9"),
@@ -619,7 +619,7 @@ fn a_report_that_is_cut_off_gives_what_stands_before() {
         (&Go, "mixed"),
     ];
     for (runner, name) in samples {
-        let whole = Sample::of(home(runner), name);
+        let whole = Sample::of(sample_dir(runner), name);
         let ran = |sample: &Sample| {
             runner
                 .read(sample.sources(), Bound::default())

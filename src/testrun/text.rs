@@ -9,7 +9,7 @@ use super::model::{
     Case, CheckStatus, Diagnostic, Diagnostics, FileError, Frame, Severity, State, TestError,
     TestReport, TestStatus,
 };
-use super::reports::stack::told_frames;
+use super::reports::stack::frames_to_show;
 use crate::limits::MAX_TOLD_LINES;
 
 pub fn tests(report: &TestReport) -> String {
@@ -126,9 +126,9 @@ fn grouped<T>(all: &[T], is_same: impl Fn(&T, &T) -> bool) -> Vec<(&T, Vec<&T>)>
 fn file_errors(text: &mut String, errors: &[FileError]) {
     let place = |error: &FileError| place(Some(&error.file), error.line, error.column);
     for (first, others) in grouped(errors, |one, other| {
-        one.phase == other.phase && gist(&one.message) == gist(&other.message)
+        one.phase == other.phase && essential_lines(&one.message) == essential_lines(&other.message)
     }) {
-        let _ = writeln!(text, "ERROR {} ({})", place(first), on_wire(first.phase));
+        let _ = writeln!(text, "ERROR {} ({})", place(first), wire_name(first.phase));
         indented(text, &first.message);
         if !others.is_empty() {
             let named: Vec<String> = others.iter().map(|error| place(error)).collect();
@@ -144,7 +144,7 @@ fn file_errors(text: &mut String, errors: &[FileError]) {
 
 /// Returns the lines of a message that do not depend on the place: those that pytest marks, if any.
 /// The lines around them are source code, which differs.
-fn gist(message: &str) -> Vec<&str> {
+fn essential_lines(message: &str) -> Vec<&str> {
     let marked: Vec<&str> = message
         .lines()
         .filter(|line| line.starts_with("E  "))
@@ -158,7 +158,7 @@ fn gist(message: &str) -> Vec<&str> {
 
 /// Writes the failures; those with equal messages form a group with one text.
 fn failures(text: &mut String, cases: &[Case]) {
-    for (first, others) in grouped(cases, says_the_same) {
+    for (first, others) in grouped(cases, has_same_message) {
         failure(text, first);
         if !others.is_empty() {
             let _ = writeln!(text, "  and {} more with the same message:", others.len());
@@ -170,9 +170,9 @@ fn failures(text: &mut String, cases: &[Case]) {
     }
 }
 
-fn says_the_same(one: &Case, other: &Case) -> bool {
+fn has_same_message(one: &Case, other: &Case) -> bool {
     let is_same = |(one, other): (&TestError, &TestError)| {
-        gist(&one.message) == gist(&other.message)
+        essential_lines(&one.message) == essential_lines(&other.message)
             && [&one.class, &one.expected, &one.actual, &one.diff]
                 == [&other.class, &other.expected, &other.actual, &other.diff]
     };
@@ -262,7 +262,7 @@ fn values(text: &mut String, expected: Option<&str>, actual: Option<&str>) {
 }
 
 fn frames(text: &mut String, stack: &[Frame]) {
-    for frame in stack.iter().take(told_frames(stack)) {
+    for frame in stack.iter().take(frames_to_show(stack)) {
         let place = place(Some(&frame.file), frame.line, frame.column);
         let _ = match &frame.function {
             Some(function) => writeln!(text, "  at {place} {function}"),
@@ -284,7 +284,7 @@ fn others(text: &mut String, report: &TestReport) {
         let word = if test.state == State::Passed {
             "ok".to_owned()
         } else {
-            on_wire(test.state)
+            wire_name(test.state)
         };
         let time = test
             .duration_ms
@@ -374,7 +374,7 @@ fn diagnostic(text: &mut String, diagnostic: &Diagnostic) {
     let _ = writeln!(
         text,
         "{}{code}: {}",
-        on_wire(diagnostic.severity),
+        wire_name(diagnostic.severity),
         lines.next().unwrap_or_default()
     );
     for line in lines.take(MAX_TOLD_LINES) {
@@ -403,7 +403,7 @@ fn diagnostic(text: &mut String, diagnostic: &Diagnostic) {
 }
 
 /// Returns the name of a value in the structured reply.
-fn on_wire(value: impl Serialize) -> String {
+fn wire_name(value: impl Serialize) -> String {
     serde_json::to_value(value)
         .ok()
         .and_then(|value| value.as_str().map(str::to_owned))

@@ -13,19 +13,19 @@ use crate::exec::{Exit, Outcome};
 use crate::policy::{Checked, Read};
 
 /// Static data of a tool.
-pub struct About {
+pub struct ToolDescription {
     /// Name in requests and replies.
     pub name: &'static str,
     /// Name for people, with the supported versions.
     pub title: &'static str,
     /// Language of its projects; `None` for any.
     pub language: Option<Language>,
-    pub origin: Origin,
+    pub origin: ProgramOrigin,
 }
 
 /// Source of a tool's program.
 #[derive(Clone, Copy)]
-pub enum Origin {
+pub enum ProgramOrigin {
     /// A program in PATH.
     Path(&'static str),
     /// A package in `node_modules`, and its program.
@@ -36,7 +36,7 @@ pub enum Origin {
 
 /// A runner or a checker.
 pub trait ProjectTool: Sync {
-    fn about(&self) -> &'static About;
+    fn about(&self) -> &'static ToolDescription;
 
     /// Returns the sign of the tool in a directory.
     fn sign(&self, _level: &ProjectLevel<'_>) -> Sign {
@@ -47,27 +47,31 @@ pub trait ProjectTool: Sync {
     fn program(&self, context: &RunContext<'_>, project: &Checked<Read>) -> ToolProgram {
         let (disk, dir) = (context.disk(), project.shown());
         match self.about().origin {
-            Origin::Path(program) => ToolProgram::on_path(program),
-            Origin::Node(package, program) => node::program(disk, dir, package, program),
-            Origin::Python(module) => ToolProgram::Found(python::module(disk, dir, module), None),
+            ProgramOrigin::Path(program) => ToolProgram::on_path(program),
+            ProgramOrigin::Node(package, program) => node::program(disk, dir, package, program),
+            ProgramOrigin::Python(module) => {
+                ToolProgram::Found(python::module(disk, dir, module), None)
+            }
         }
     }
 
     /// Returns true if the tool is installed in the directory itself.
     fn is_in(&self, disk: AllowedDisk<'_>, dir: &Path) -> bool {
         match self.about().origin {
-            Origin::Path(_) => false,
-            Origin::Node(package, program) => node::find(disk, dir, package, program).is_some(),
-            Origin::Python(module) => python::is_installed(disk, dir, module),
+            ProgramOrigin::Path(_) => false,
+            ProgramOrigin::Node(package, program) => {
+                node::find(disk, dir, package, program).is_some()
+            }
+            ProgramOrigin::Python(module) => python::is_installed(disk, dir, module),
         }
     }
 
     /// Returns the next step if the program was not found; `argv` is the command that ran.
-    fn how_to_get(&self, context: &RunContext<'_>, argv: &[String]) -> String {
+    fn install_step(&self, context: &RunContext<'_>, argv: &[String]) -> String {
         match self.about().origin {
-            Origin::Path(program) => RunContext::not_found_hint(program),
-            Origin::Node(..) => RunContext::not_found_hint("node"),
-            Origin::Python(module) => context.how_to_install(argv, module),
+            ProgramOrigin::Path(program) => RunContext::not_found_hint(program),
+            ProgramOrigin::Node(..) => RunContext::not_found_hint("node"),
+            ProgramOrigin::Python(module) => context.python_install_step(argv, module),
         }
     }
 

@@ -8,7 +8,7 @@ use super::model::{
 };
 use super::outcome::ProcessEnding;
 use super::reports::results::{CheckResults, TestResults};
-use super::reports::stack::told_frames;
+use super::reports::stack::frames_to_show;
 use super::runner::Runner;
 use crate::limits::{
     MAX_LISTED_TESTS, MAX_RUN_FAULTS, MAX_SHOWN_DIAGNOSTICS, MAX_SHOWN_FAILURES, MAX_TOLD_FAILURES,
@@ -65,7 +65,7 @@ pub fn of_tests(
             (true, _) => TestStatus::Incomplete,
         };
     }
-    let is_told = runner.is_given() && results.passed == Some(false);
+    let is_told = runner.is_custom_command() && results.passed == Some(false);
     if !results.file_errors.is_empty() || failed || is_told {
         return TestStatus::Failed;
     }
@@ -78,7 +78,7 @@ pub fn of_tests(
     if !results.run_errors.is_empty() {
         return TestStatus::ConfigError;
     }
-    if runner.found_none(results, ending.exit_code) {
+    if runner.ended_without_tests(results, ending.exit_code) {
         TestStatus::NoTests
     } else {
         TestStatus::ConfigError
@@ -199,7 +199,7 @@ pub fn test_report(
     } else {
         MAX_TOLD_FAILURES
     };
-    report.truncated.failures += cut(&mut report.failures, most);
+    report.truncated.failures += truncate_list(&mut report.failures, most);
     // If a test stops or moves the clock, runners measure wrong times.
     let is_possible = |time: &u64| *time <= ending.duration_ms.saturating_mul(2);
     report.slowest.retain(|slow| is_possible(&slow.duration_ms));
@@ -214,11 +214,11 @@ pub fn test_report(
         slow.duration_ms = slow.duration_ms.min(ending.duration_ms);
     }
     match &mut report.tests {
-        Some(tests) => report.truncated.others += cut(tests, MAX_LISTED_TESTS),
+        Some(tests) => report.truncated.others += truncate_list(tests, MAX_LISTED_TESTS),
         // Do not count unrequested names as omitted.
         None => report.truncated.others = 0,
     }
-    report.truncated.others += cut(&mut report.not_run, MAX_RUN_FAULTS);
+    report.truncated.others += truncate_list(&mut report.not_run, MAX_RUN_FAULTS);
     let is_silent = !results.silent.is_empty();
     report.unfinished.extend(results.silent);
     report.hint = hint(&report, results.deselected, is_silent, ending);
@@ -290,7 +290,7 @@ pub fn shortened(mut report: TestReport) -> TestReport {
                 .into_iter()
                 .flatten()
                 .for_each(&mut cut);
-            error.stack.truncate(told_frames(&error.stack));
+            error.stack.truncate(frames_to_show(&error.stack));
         }
     }
     report
@@ -299,7 +299,7 @@ pub fn shortened(mut report: TestReport) -> TestReport {
         .for_each(|error| cut(&mut error.message));
     for error in &mut report.run_errors {
         cut(&mut error.message);
-        error.stack.truncate(told_frames(&error.stack));
+        error.stack.truncate(frames_to_show(&error.stack));
     }
     report.truncated.bytes += left_out;
     report
@@ -396,12 +396,13 @@ pub fn diagnostics(
     let mut shown = std::mem::take(&mut checked.diagnostics);
     shown.retain(|diagnostic| diagnostic.file.as_deref().is_none_or(&in_scope));
     shown.sort_by_key(|diagnostic| diagnostic.severity as u8);
-    let truncated = cut(&mut shown, MAX_SHOWN_DIAGNOSTICS) + beyond_errors + beyond_warnings;
+    let truncated =
+        truncate_list(&mut shown, MAX_SHOWN_DIAGNOSTICS) + beyond_errors + beyond_warnings;
     let mut not_checked = std::mem::take(&mut checked.not_checked);
     let is_missed = !not_checked.is_empty();
     checked.silenced.retain(|file| !not_checked.contains(file));
     not_checked.append(&mut checked.silenced);
-    let truncated = truncated + cut(&mut not_checked, MAX_RUN_FAULTS);
+    let truncated = truncated + truncate_list(&mut not_checked, MAX_RUN_FAULTS);
     let hint = match status {
         CheckStatus::Errors if summary.errors == 0 => Some(
             "the checker stopped at errors elsewhere, and may not have looked at what was asked for: check without `files`",
@@ -449,7 +450,7 @@ pub fn diagnostics(
 }
 
 /// Cuts a list; returns the number of items cut.
-fn cut<T>(list: &mut Vec<T>, max: usize) -> u64 {
+fn truncate_list<T>(list: &mut Vec<T>, max: usize) -> u64 {
     let more = list.len().saturating_sub(max);
     list.truncate(max);
     more as u64
@@ -486,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_to_end_when_time_was_up_has_not_crashed() {
+    fn test_ended_at_timeout_is_no_crash() {
         let ended = |signal: &str| {
             let error = TestError {
                 message: format!("process aborted with signal ({signal})"),
@@ -530,7 +531,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_dies_with_its_tests_is_a_crash_and_a_missing_environment_is_none() {
+    fn worker_death_is_crash_only_with_planned_tests() {
         let of = |not_run| {
             let summary = Summary {
                 total: not_run,
@@ -556,7 +557,7 @@ mod tests {
     }
 
     #[test]
-    fn times_of_a_clock_that_a_test_stopped_are_left_out() {
+    fn impossible_test_times_are_omitted() {
         let slow = |id: &str, duration_ms| crate::testrun::model::Slow {
             id: id.to_owned(),
             duration_ms,
@@ -588,7 +589,7 @@ mod tests {
     }
 
     #[test]
-    fn only_tests_that_ran_and_a_runner_that_agrees_pass() {
+    fn verdict_requires_tests_and_runner_success() {
         let of = |results: &TestResults, code| of_tests(&Vitest, results, 0, exit(code));
         assert_eq!(of(&results(passed(1)), 0), TestStatus::Passed);
         // Coverage thresholds.
@@ -634,7 +635,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_early_is_told_by_how_it_ended() {
+    fn incomplete_run_verdict_follows_process_end() {
         let half = TestResults {
             ended: false,
             ..results(passed(3))
@@ -679,7 +680,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_lives_on_is_told_with_what_holds_it() {
+    fn lingering_process_is_reported_with_reason() {
         let held = RunError {
             message: "the thread `x`".to_owned(),
             ..RunError::default()
@@ -721,7 +722,7 @@ mod tests {
     }
 
     #[test]
-    fn runners_have_their_own_codes_for_no_tests() {
+    fn exit_code_for_no_tests_depends_on_runner() {
         let of = |runner: &dyn Runner, code| {
             of_tests(runner, &results(Summary::default()), 0, exit(code))
         };
@@ -739,7 +740,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_for_and_did_not_run_has_not_passed() {
+    fn missed_target_makes_run_incomplete() {
         let of = |results: &TestResults, code| of_tests(&Vitest, results, 1, exit(code));
         assert_eq!(of(&results(passed(1)), 0), TestStatus::Incomplete);
         assert_eq!(of(&results(passed(1)), 1), TestStatus::Failed);
@@ -747,7 +748,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_with_success_before_any_test_is_a_crash() {
+    fn success_exit_before_any_test_is_crash() {
         let of = |runner: &dyn Runner| of_tests(runner, &TestResults::default(), 0, exit(0));
         assert_eq!(
             [of(&Vitest), of(&Jest), of(&Pytest)],
@@ -773,7 +774,7 @@ mod tests {
     }
 
     #[test]
-    fn a_check_is_clean_where_it_was_asked() {
+    fn check_is_clean_without_errors_in_scope() {
         let at = |file: Option<&str>| Diagnostic {
             file: file.map(str::to_owned),
             ..Diagnostic::new(Severity::Error, "x")

@@ -1,17 +1,18 @@
-"""How an interpreter that waits for a session becomes its own: only that one reads this."""
+"""Adoption of a spare interpreter by a session. Only spare interpreters read this source."""
 
-# Variables with paths that say where modules are; relative ones are another place in each directory.
+# Variables with module search paths. A relative path means another place in each directory.
 PLACES = ("PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE")
-# What tells a shim of pyenv, and where that pyenv is.
+# Matches a shim of pyenv, and captures the root of that pyenv.
 SHIM = re.compile(r'^export PYENV_ROOT="([^"$`\\]+)"$.*^exec "[^"$`]+/libexec/pyenv" exec "\$program" "\$@"$', re.M | re.S)
 MAX_SHIM_BYTES = 4096
-# Hooks of pyenv and pyenv-virtualenv: none of them has another version started, or starts it elsewhere.
+# Known hooks of pyenv and pyenv-virtualenv: none changes the started version or its place.
 HOOKS = ("conda.bash", "pip-rehash.bash", "python-config.bash", "system-site-packages.bash")
 HOOKED = ("exec", "version-name", "which")
 
 
 def version_of(path):
-    """Which version of a file or directory there is, and of the link that leads to it; None if there is none."""
+    """Returns the version of a file or directory, and of the symlink to it; None if it does not
+    exist."""
     try:
         found = os.lstat(path), os.stat(path)
     except OSError:
@@ -20,7 +21,7 @@ def version_of(path):
 
 
 def names_in(directory):
-    """What is in a directory, in order; nothing if it cannot be read."""
+    """Returns the sorted names in a directory; empty if it cannot be read."""
     try:
         return sorted(os.listdir(directory))
     except OSError:
@@ -32,7 +33,7 @@ def is_newer(version, moment_ns):
 
 
 def start_of(path):
-    """The beginning of a text, or nothing."""
+    """Returns the beginning of a text file, or an empty text."""
     try:
         with open(path, "rb") as file:
             return file.read(MAX_SHIM_BYTES).decode("utf-8", "replace")
@@ -41,8 +42,8 @@ def start_of(path):
 
 
 class Pyenv:
-    """What a `python3` of pyenv starts: the interpreter of a version that a variable or the nearest file names
-    (`pyenv help version-file`)."""
+    """The interpreter behind pyenv's `python3`: the version in a variable or in the nearest version
+    file (`pyenv help version-file`)."""
 
     def __init__(self, root, named):
         self.root, self.named = root, named
@@ -50,11 +51,11 @@ class Pyenv:
         self.hooks = [os.path.join(place, part) for place in os.environ.get("PYENV_HOOK_PATH", "").split(os.pathsep)
                       for part in HOOKED]
         self.files = [self.file, *self.hooks] if self.file else self.hooks
-        # It takes the newest of those that begin with what is named.
+        # pyenv takes the newest version with the given prefix.
         self.files += [os.path.join(root, name) for name in ("libexec", "libexec/pyenv", "libexec/pyenv-exec", "versions")]
 
     def version_file(self, directory):
-        """The file that names the version for this directory; None if a variable does."""
+        """Returns the version file for this directory; None if a variable names the version."""
         while not self.named:
             path = os.path.join(directory, ".python-version")
             if os.path.isfile(path):
@@ -65,7 +66,8 @@ class Pyenv:
         return None
 
     def is_plain(self, others):
-        """Whether it has done what is known of it, and nothing else; `others` are the programs behind it in PATH."""
+        """Returns true if pyenv acted only in known ways; `others` are the later programs in
+        PATH."""
         lines = [line.split() for line in (start_of(self.file).splitlines() if self.file else [self.named])]
         asked = [words[0] for words in lines if words and not words[0].startswith("#")] or ["system"]
         version = os.environ.get("PYENV_VERSION", "")
@@ -87,17 +89,17 @@ class Pyenv:
 
 
 class Footing:
-    """What the start of this interpreter stood on, as far as a look at files tells it: one that starts later is the same as
-    long as this is."""
+    """Files and variables that the start of this interpreter depended on. While they are unchanged,
+    a new interpreter would be the same."""
 
     def __init__(self, begun_ns, search_path, version):
-        # PATH as the shell had it that started this: a manager of versions puts another one into the environment.
+        # PATH of the starting shell: a version manager changes PATH in the environment.
         places = search_path.split(os.pathsep)
         self.programs = [os.path.join(place, "python3") for place in places]
         found = [path for path in self.programs if os.path.isfile(path) and os.access(path, os.X_OK)]
         shim = SHIM.search(start_of(found[0])) if found else None
         self.pyenv = Pyenv(shim[1], version) if shim else None
-        # Anything else than the interpreter itself may start another one elsewhere, or later, for reasons of its own.
+        # A wrapper may start another interpreter elsewhere or later.
         self.is_direct = found != [] and all(os.path.isabs(place) for place in places) and (
             self.pyenv.is_plain(found[1:]) if self.pyenv
             else os.path.realpath(found[0]) == os.path.realpath(sys.executable)
@@ -106,16 +108,17 @@ class Footing:
             os.path.isabs(place) for name in PLACES for place in os.environ.get(name, os.sep).split(os.pathsep)
         )
         site = sys.modules.get("site")
-        # Packages of the user may come to be there later, as those of the system.
+        # User and system packages may be installed later.
         self.places = [place for place in [*sys.path, getattr(site, "USER_SITE", None), sys.prefix] if place]
         home = os.path.dirname(sys.executable)
         self.files = [*self.programs, sys.executable, *(self.pyenv.files if self.pyenv else [])]
         self.files += [os.path.join(place, "pyvenv.cfg") for place in (home, os.path.dirname(home))]
-        # All that was imported: what runs by itself at the start (`sitecustomize`, files `.pth`) may import anything.
+        # All imported modules: code that runs at the start (`sitecustomize`, `.pth` files) may
+        # import anything.
         files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
         self.files += [file for file in files if isinstance(file, str)]
         self.state = self.look()
-        # What has changed since the start began need not be what it stands on.
+        # Files changed since the start began may differ from the ones that were read.
         self.is_sound = not any(is_newer(version, begun_ns) for version in self.state)
 
     def look(self):
@@ -134,7 +137,8 @@ FOOTING = Footing(int(sys.argv[4]), *sys.argv[5:7])
 
 
 def adopt(session, directory, device, inode):
-    """Has the interpreter be what one that started now in this directory would be, or says that it cannot."""
+    """Makes this interpreter equal to one started now in this directory, or returns the reason why
+    it cannot."""
     if not FOOTING.is_direct:
         return {"is_stand_in": True}
     os.chdir(directory)

@@ -1,8 +1,9 @@
-"""The inside of a Python session: runs cells one after the other, and answers questions meanwhile.
+"""Driver inside a Python session: runs cells one after the other, and answers requests meanwhile.
 
-Standard library only, Python 3.8 and newer. Standard input is one end of a socket: requests come in as JSON lines, events
-go out as JSON lines. Standard output and error are plain pipes, so whatever writes there (C code and child processes too)
-is seen in order; a cell is over when `done` was sent, and everything it wrote before is in the pipes by then.
+Standard library only, Python 3.8 and newer. Standard input is one end of a socket: requests come in
+as JSON lines, events go out as JSON lines. Standard output and error are plain pipes, so all output
+is read in order, also from C code and child processes. A cell is over when `done` was sent; all its
+earlier output is in the pipes by then.
 
 Requests:  {"op": "exec", "id", "code"}  and, answered at once by a thread of their own:
            {"op": "complete", "id", "code", "cursor"}, {"op": "inspect", "id", "code", "cursor", "detail"},
@@ -10,12 +11,13 @@ Requests:  {"op": "exec", "id", "code"}  and, answered at once by a thread of th
            {"op": "adopt", "id", "directory", "dev", "ino"}
 Events:    ready, begun, display, result, late, done, reply
 
-An interrupt (SIGINT) between `begun` and `done` is meant for the cell; at any other time it means nothing.
+An interrupt (SIGINT) between `begun` and `done` is meant for the cell; at any other time it is ignored.
 
-Cells may put anything in the place of anything: `builtins.len`, `json.dumps`, `os.write`, the `__str__` of an exception.
-What runs between cells therefore stands on what it took at the start: this text has builtins of its own, and what it needs
-of modules is bound to names below, compiled code where there is some (`door.py` has said `ready` and bound `FIRST`, `QUOTE`,
-`QUESTIONS` and `ADOPTION`). Nothing of a value is asked without a net.
+Cells may replace anything: `builtins.len`, `json.dumps`, `os.write`, the `__str__` of an exception.
+Code between cells therefore uses only objects saved at the start. This source has builtins of its
+own, and binds functions of modules to the names below, compiled ones where possible. (`door.py` has
+sent `ready` and bound `FIRST`, `QUOTE`, `QUESTIONS` and `ADOPTION`.) All access to a cell's values
+is guarded by `try`.
 """
 
 import sys
@@ -35,9 +37,9 @@ import traceback
 import types
 import warnings
 
-# What only some cells need is imported by them: a first cell waits half the time.
+# Modules that few cells need are imported on demand: this halves the wait of a first cell.
 
-# The name that this text is compiled under.
+# File name of this source in compiled code.
 OWN_NAME = "<replay>"
 MAX_TEXT_CHARS = 200_000
 MAX_DATA_BYTES = 8 * 1024 * 1024
@@ -45,11 +47,11 @@ MAX_MATCHES = 500
 MAX_VARIABLES = 500
 MAX_SHORT_CHARS = 120
 MAX_SHOWN = 100
-# Frames of a traceback that is made without the module for it.
+# Maximum frames of a traceback made without the `traceback` module.
 MAX_PLAIN_FRAMES = 50
-# To say how a cell has ended.
+# Attempts to report the end of a cell.
 MAX_TRIES = 10
-# Below this a cell's recursion limit leaves no room for what is said about the cell.
+# A recursion limit below this leaves no room for the report on a cell.
 MIN_RECURSION = 200
 USUAL_RECURSION = 1000
 # `CO_COROUTINE` of the module `inspect`.
@@ -72,14 +74,15 @@ MAIN = GET_IDENT()
 
 
 class Reading:
-    """How JSON is read; the names are those of `json.JSONDecoder`."""
+    """Options of the JSON scanner, with the names of `json.JSONDecoder`."""
 
     strict, object_hook, object_pairs_hook = True, None, None
     parse_float, parse_int, parse_constant = float, int, float
 
 
 try:
-    # What `json` and `queue` are made of. The modules themselves take longer than most to import, as `ast` and `signal` do.
+    # The C parts of `json` and `queue`. The whole modules take longer to import, and so do `ast`
+    # and `signal`.
     from _json import make_scanner
     from _queue import SimpleQueue
 
@@ -93,12 +96,12 @@ except ImportError:
 
 
 def exact(text):
-    """The same text without the class that a cell may have made for it."""
+    """Converts an instance of a `str` subclass to a plain `str`."""
     return "".join((text, ""))
 
 
 def encoded(value):
-    """A value as JSON; what has no JSON is text."""
+    """Encodes a value as JSON; values without a JSON form become text."""
     kind = type(value)
     if value is None or kind is bool:
         return "null" if value is None else "true" if value else "false"
@@ -122,7 +125,7 @@ def spoken(event, **members):
 
 
 class Channel:
-    """The socket to the server. Taken from standard input, which is empty from then on."""
+    """Socket to the server. Takes over standard input, which is empty from then on."""
 
     def __init__(self):
         self.number = DUP(0)
@@ -132,7 +135,7 @@ class Channel:
         CLOSE(empty)
         self.lock = LOCK()
         self.closed = False
-        # The main thread is sending, and must not be interrupted in the middle of a line.
+        # True while the main thread sends: an interrupt must not cut the line.
         self.is_shielded = False
 
     def lines(self):
@@ -154,7 +157,7 @@ class Channel:
                 rest = rest[WRITE(self.number, rest):]
 
     def forget(self):
-        """In a child process, which has no say here."""
+        """Closes the channel in a child process."""
         self.lock = LOCK()
         self.closed = True
         CLOSE(self.number)
@@ -173,7 +176,7 @@ def class_name(value):
 
 
 def words(error):
-    """What an exception says of itself, or that it says nothing."""
+    """Returns the message of an exception, or a placeholder if its `str()` raises."""
     try:
         return shortened(str(error))
     except BaseException:
@@ -188,7 +191,7 @@ def plain(value):
 
 
 def brief(value):
-    """One line about a value, however large it is."""
+    """Describes a value of any size in one line."""
     import reprlib
 
     if issubclass(type(value), (str, bytes, int, list, tuple, dict, set, frozenset)):
@@ -206,7 +209,7 @@ def brief(value):
 
 
 def cleaned(told):
-    """Takes the frames out that are none of the user's, in causes too."""
+    """Removes the driver's own frames, in causes too."""
     seen, left = set(), [told]
     while left:
         one = left.pop()
@@ -215,7 +218,7 @@ def cleaned(told):
         seen.add(id(one))
         frames = [frame for frame in one.stack if frame.filename != OWN_NAME]
         if one is told and not any(frame.filename.startswith("<cell ") for frame in frames):
-            # The cell itself was not read to its end: the frames are those of the parser.
+            # The cell itself was not parsed to its end: the frames are those of the parser.
             frames = []
         one.stack = traceback.StackSummary.from_list(frames)
         left += [one.__cause__, one.__context__]
@@ -223,7 +226,7 @@ def cleaned(told):
 
 
 def told_plainly(error, value):
-    """A traceback made of nothing but what the interpreter itself keeps."""
+    """Formats a traceback from the interpreter's own attributes alone."""
     lines, trace = ["Traceback (most recent call last):\n"], TRACEBACK_OF(error)
     while trace is not None:
         code = trace.tb_frame.f_code
@@ -236,7 +239,7 @@ def told_plainly(error, value):
 
 
 def told(error):
-    """An exception for the reader, whatever a cell has made of it and of the modules that show it."""
+    """Formats an exception, even if a cell has changed it or the modules that format it."""
     value = words(error)
     try:
         full = traceback.TracebackException(type(error), error, TRACEBACK_OF(error))

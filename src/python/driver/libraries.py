@@ -1,7 +1,7 @@
 
 
 def unpacked(text, media):
-    """A picture that is given as text: base64, as in Jupyter's bundles, if it is no text itself."""
+    """Decodes a picture given as text: base64 as in Jupyter's bundles, or else the text itself."""
     try:
         return text.encode() if media == "image/svg+xml" else binascii.a2b_base64(text)
     except (binascii.Error, ValueError):
@@ -9,10 +9,10 @@ def unpacked(text, media):
 
 
 def drawn(figure):
-    """A figure as PNG: what `_repr_png_` of matplotlib's figures is."""
+    """Renders a figure as PNG, in place of `_repr_png_` of matplotlib's figures."""
     picture = io.BytesIO()
     figure.savefig(picture, format="png", bbox_inches="tight")
-    # What changes the figure sets it.
+    # Any change of the figure sets it again.
     figure.stale = False
     SESSION.drawn.append(figure)
     return picture.getvalue()
@@ -26,7 +26,7 @@ def own_show(module):
     def show(*_arguments, **_options):
         SESSION.show_figures()
 
-    # A function, since matplotlib sets attributes on it.
+    # A function, because matplotlib sets attributes on it.
     module.show = show
 
 
@@ -35,7 +35,7 @@ def own_display(module):
 
 
 class Libraries:
-    """A finder of modules that has libraries show their things in the session, as soon as they are imported."""
+    """Module finder that adapts libraries on import, so that they display in the session."""
 
     after = {
         "matplotlib.figure": own_figure,

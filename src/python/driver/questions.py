@@ -1,16 +1,17 @@
-"""What a session answers beside its cells: read when the first such question comes."""
+"""Replies beside the cells: completion, inspection, variables, packages. Read at the first request."""
 
 MISSING = object()
 IMPORTS = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+)?import[ \t]+([\w., \t]+)", re.MULTILINE)
 KEYS = re.compile(r"([\w.]+)\[(['\"])([^'\"\]]*)$")
 MEMBERS = re.compile(r"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]+(?:[\w \t,]*,[ \t]*)?(\w*)$")
 MADE = re.compile(r"\b(?:def|class|as|for|import)[ \t]+(\w+)|\b(\w+)[ \t]*=(?!=)")
-# Modules that do something when they are imported.
+# Modules with side effects on import.
 EGGS = ("antigravity", "this", "idlelib", "turtledemo")
 
 
 class Questions:
-    """What a session answers while a cell may run, on a thread of its own. Asking an object may run its code."""
+    """Answers requests on a thread of its own while a cell may run. Reading an object may run its
+    code."""
 
     def __init__(self, names):
         self.names = names
@@ -28,7 +29,7 @@ class Questions:
             import site
 
             site.addsitedir(request["directory"])
-            # In front of what the system has, as in a session that starts with them.
+            # Before the system's packages, as in a session that starts with them.
             if request["directory"] in sys.path:
                 sys.path.remove(request["directory"])
             sys.path.insert(1, request["directory"])
@@ -42,7 +43,7 @@ class Questions:
         if matches:
             return {"matches": matches[:MAX_MATCHES], "cursor_start": start, "cursor_end": cursor}
         try:
-            # What names lead to is known at once; only the rest is worth the seconds that this may take.
+            # Names are looked up at once. Only the rest is worth the seconds that jedi may take.
             import jedi
 
             lines = code[:cursor].split("\n")
@@ -50,7 +51,7 @@ class Questions:
             length = found[0].get_completion_prefix_length() if found else 0
             matches, start = [one.name for one in found], cursor - length
         except Exception:
-            # No jedi, or one that fails on this code.
+            # jedi is missing or fails on this code.
             pass
         return {"matches": matches[:MAX_MATCHES], "cursor_start": start, "cursor_end": cursor}
 
@@ -74,16 +75,16 @@ class Questions:
             import keyword
 
             names = self.names.keys() | set(dir(builtins)) | set(keyword.kwlist)
-            # What the code is about to make.
+            # Names that the code defines.
             names |= {name for names in MADE.findall(code) for name in names if name and name != token}
         matches = sorted(name for name in list(names) if name.startswith(part) and "." not in name)
-        # What is private is offered to who begins to spell it.
+        # Offer private names only after a leading underscore.
         return [name for name in matches if part.startswith("_") or not name.startswith("_")], start
 
     def keys_in(self, found):
         value = self.look_up(found.group(1))
         try:
-            # What IPython asks first.
+            # IPython calls this method first.
             keys = getattr(type(value), "_ipython_key_completions_", None) or type(value).keys
             return [key for key in keys(value) if type(key) is str]
         except Exception:
@@ -94,7 +95,7 @@ class Questions:
         return [] if module is MISSING else [name for name in dir(module) if part or not name.startswith("_")]
 
     def modules(self):
-        """Names of what can be imported."""
+        """Returns the names of importable modules."""
         if self.importable is None:
             import pkgutil
 
@@ -103,7 +104,7 @@ class Questions:
         return self.importable | sys.modules.keys()
 
     def module(self, name):
-        """A module, if it is there already or part of Python."""
+        """Returns a module if it is imported already or part of the standard library."""
         known = getattr(sys, "stdlib_module_names", sys.builtin_module_names)
         if name not in sys.modules and (name.partition(".")[0] not in known or name in EGGS):
             return MISSING
@@ -113,12 +114,12 @@ class Questions:
             return MISSING
 
     def imported(self, name, code):
-        """What a name is that the code itself imports."""
+        """Returns the value of a name that the code itself imports."""
         for line in IMPORTS.finditer(code):
             package, names = line.groups()
             for one in names.split(","):
                 words = one.split()
-                # `import a.b` makes the name `a`, and `import a.b as c` the name `c`.
+                # `import a.b` defines the name `a`, and `import a.b as c` the name `c`.
                 is_plain = not package and len(words) == 1
                 if not words or (words[0].partition(".")[0] if is_plain else words[-1]) != name:
                     continue
@@ -150,7 +151,7 @@ class Questions:
         before = re.search(r"[\w.]*$", code[:cursor]).group()
         after = re.match(r"\w*", code[cursor:]).group()
         name = (before + after).strip(".")
-        # Inside the brackets of a call the function is meant.
+        # Inside the brackets of a call, inspect the function.
         if not name:
             called = re.search(r"([\w.]+)\([^()]*$", code[:cursor])
             name = called.group(1) if called else ""
@@ -190,7 +191,7 @@ class Questions:
             try:
                 one["value"] = brief(value)
             except BaseException as error:
-                # It is about this value, and no reason to be silent about the others.
+                # An error in this value must not hide the others.
                 one["value"] = f"<its repr() raises {class_name(error)}>"
             for member in ("shape", "__len__"):
                 try:

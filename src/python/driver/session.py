@@ -13,7 +13,7 @@ SUFFIXES = {"image/png": ".png", "image/jpeg": ".jpg", "image/svg+xml": ".svg"}
 
 
 def forms(value):
-    """What a value looks like, by media type. Bytes are base64."""
+    """Returns the representations of a value by media type. Bytes are base64."""
     found = {}
     kind = type(value)
     if getattr(kind, "_repr_mimebundle_", None) is not None:
@@ -44,18 +44,18 @@ class Session:
         self.channel = channel
         self.cells = 0
         self.running = None
-        # The number of the cell that runs, or 0.
+        # Number of the running cell, or 0.
         self.active = 0
         self.shown = 0
-        # The figures that this cell has shown.
+        # Figures that this cell has displayed.
         self.drawn = []
         self.is_interrupted = False
         self.home = os.getcwd()
         self.since = 0.0
         self.loop = None
-        # Set when a request comes while tasks go on.
+        # Event for a new request while tasks run.
         self.alarm = None
-        # Read when somebody asks something.
+        # Created at the first request.
         self.answers = None
         self.is_child = False
         module = types.ModuleType("__main__")
@@ -70,14 +70,14 @@ class Session:
         os.register_at_fork(after_in_child=self.forked)
 
     def interrupted(self, _number, _frame):
-        # Between cells there is nothing to interrupt, and an exception there would end the session.
+        # Between cells an exception would end the session.
         if self.channel.is_shielded:
             self.is_interrupted = True
         elif self.running is not None:
             raise KeyboardInterrupt
 
     def send(self, event, **members):
-        """Sends a line from the main thread, which an interrupt cannot cut in two."""
+        """Sends a line from the main thread. An interrupt cannot cut the line in two."""
         channel = self.channel
         if GET_IDENT() != MAIN:
             return channel.send(event, **members)
@@ -95,13 +95,13 @@ class Session:
         self.is_child = True
         self.channel.forget()
 
-    # What is shown.
+    # Display of values.
 
     def present(self, event, value):
         flush()
         self.shown += 1
         data, files = {}, []
-        # The server counts what is beyond that.
+        # The server counts the values beyond the limit.
         for media, form in forms(value).items() if self.shown <= MAX_SHOWN else ():
             if media in SUFFIXES:
                 content = form if issubclass(type(form), bytes) else unpacked(str(form), media)
@@ -115,9 +115,9 @@ class Session:
         self.send(event, id=self.running, data=data, files=[file for file in files if file])
 
     def save(self, content, suffix):
-        """Keeps a picture below `outputs`; the path, or None where that cannot be written."""
+        """Saves a picture below `outputs`. Returns the path, or None if it cannot be written."""
         try:
-            # Where the session began, wherever a cell has gone since.
+            # In the session's start directory, even after a `chdir` of a cell.
             os.makedirs(os.path.join(self.home, "outputs"), exist_ok=True)
             for number in range(1, 10_000):
                 path = os.path.join("outputs", f"cell{self.cells}-{number}{suffix}")
@@ -132,7 +132,7 @@ class Session:
         return None
 
     def display(self, *values, **_options):
-        """Shows values as a cell's last expression is shown."""
+        """Displays values like a cell's last expression."""
         for value in values:
             self.present("display", value)
 
@@ -142,10 +142,10 @@ class Session:
             self.present("result", value)
 
     def show_figures(self):
-        """Shows the figures that are open, and closes them; not those that were shown as they are."""
+        """Displays and closes the open figures, except those displayed unchanged before."""
         pyplot = sys.modules.get("matplotlib.pyplot")
         figures = [pyplot.figure(number) for number in pyplot.get_fignums()] if pyplot is not None else []
-        # All at first: where the time is up while one is drawn, the next cell has nothing to do with the others.
+        # Close all first: if drawing one times out, the next cell must not get the others.
         for figure in figures:
             pyplot.close(figure)
         for figure in figures:
@@ -169,12 +169,13 @@ class Session:
                 self.run_cell(code, name)
                 self.show_figures()
             except BaseException as raised:
-                # Everything that a cell can raise, `SystemExit` too, is news about the cell and no end of the session.
+                # Any exception of a cell, also `SystemExit`, is a result of the cell and must not
+                # end the session.
                 error = raised
             finally:
                 self.running, self.active = None, 0
         except BaseException as raised:
-            # It came while the cell was being left.
+            # The exception came after the cell's code.
             self.running, self.active = None, 0
             error = error or raised
         seconds = PERF_COUNTER() - begin
@@ -183,8 +184,8 @@ class Session:
         self.leave(request, error, seconds)
 
     def leave(self, request, error, seconds):
-        """Says how a cell has ended. Nothing of the cell's is between here and the end of the line."""
-        # An interrupt that comes too late for the cell is not to end the session, whatever the cell has made of interrupts.
+        """Reports the end of a cell. None of the cell's code runs until the line is sent."""
+        # A late interrupt must not end the session, even if the cell changed the handler.
         ON_SIGNAL(SIGINT, self.interrupted)
         self.make_headroom()
         share_streams(True)
@@ -193,11 +194,12 @@ class Session:
         self.send("done", id=request["id"], cell=self.cells, error=failure, seconds=seconds)
 
     def remark(self, text):
-        """Says something of the session's own, where threads of earlier cells are heard: to the server it is no more."""
+        """Reports a remark of the session through the channel for late output."""
         self.send("late", cell=self.cells, stream="stderr", text=f"[session] {text}\n")
 
     def restore(self):
-        """Gives a cell what the one before may have taken away, and says what that was."""
+        """Restores streams, limits and hooks that an earlier cell changed, and reports the
+        changes."""
         ON_SIGNAL(SIGINT, self.interrupted)
         self.make_headroom()
         for number, name in ((1, "stdout"), (2, "stderr")):
@@ -208,7 +210,7 @@ class Session:
             try:
                 is_closed = own.closed
             except ValueError:
-                # Its buffer was taken out of it.
+                # Its buffer was detached.
                 is_closed = True
             if SYS.get(name) is not own or is_closed:
                 SYS[name] = SYS[f"__{name}__"] = make_stream(number, name) if is_closed else own
@@ -219,7 +221,7 @@ class Session:
             self.remark("sys.displayhook could not be called and is the session's own again")
 
     def make_headroom(self):
-        """Undoes a recursion limit that leaves no room to speak of the cell that has set it."""
+        """Resets a recursion limit that leaves no room for the report on the cell."""
         limit = GET_RECURSION()
         if limit < MIN_RECURSION:
             SET_RECURSION(USUAL_RECURSION)
@@ -264,13 +266,13 @@ class Session:
                     pass
                 raise
             except BaseException as error:
-                # The loop was stopped, or ended by what a task of an earlier cell raised.
+                # The loop was stopped, or ended by an exception of an earlier cell's task.
                 if task.done() or self.loop.is_closed():
                     raise
                 self.remark(f"a task of an earlier cell ended the event loop ({class_name(error)}), which goes on")
 
     async def asked(self):
-        """Waits for the next request, while tasks of earlier cells go on."""
+        """Waits for the next request while tasks of earlier cells run."""
         import asyncio
 
         self.alarm = asyncio.Event()
@@ -287,7 +289,7 @@ class Session:
         return self.queue.get()
 
     def end_child(self, error):
-        """A cell that forks comes back here twice; the child must not go on as a second session."""
+        """Ends a forked child process, which must not go on as a second session."""
         status = 1
         try:
             if error is None or exits_well(error):
@@ -301,7 +303,7 @@ class Session:
         finally:
             EXIT(status & 0xFF)
 
-    # The two loops.
+    # Loops for requests and replies.
 
     def listen(self):
         try:
@@ -314,7 +316,7 @@ class Session:
                 elif request["op"] in ("ping", "adopt"):
                     self.reply(request)
                 else:
-                    # An answer may run code of the session's objects, for as long as that likes.
+                    # A reply may run code of the session's objects for any time.
                     self.questions.put(request)
         finally:
             # Nobody is there any more.
@@ -356,11 +358,12 @@ class Session:
                 request = self.next_request()
                 self.execute(request)
             except BaseException as error:
-                # An interrupt that came too late for its cell, or what a signal handler of a cell has raised since.
+                # A late interrupt, or an exception of a cell's signal handler.
                 self.recover(request, error)
 
     def recover(self, request, error):
-        """Ends a cell that was cut short while it was being left; one whose end was told already is not told again."""
+        """Finishes a cell that was interrupted while it was reported. Never reports an end
+        twice."""
         if self.is_child:
             EXIT(1)
         self.running, self.active = None, 0
@@ -370,27 +373,28 @@ class Session:
             try:
                 return self.leave(request, error, 0.0)
             except OSError:
-                # The cell has closed the channel.
+                # A cell has closed the channel.
                 break
             except BaseException:
-                # Such a handler may raise again and again.
+                # A signal handler may raise again and again.
                 continue
-        # Whoever waits for the cell hears at least that it is over.
+        # The end of the process tells the waiting call that the cell is over.
         EXIT(1)
 
 
 SYS, OWN = sys.__dict__, globals()
-# Standard output and error as the session made them: objects, and descriptors that no cell knows of.
+# The session's own standard output and error: stream objects, and descriptors unknown to cells.
 STREAMS, KEPT = {}, {}
 SESSION = None
 
 
 class Stream(io.TextIOWrapper):
-    """Standard output or error while no thread of an earlier cell is there: a line costs no more than elsewhere."""
+    """Standard output or error without threads of earlier cells: as fast as a plain stream."""
 
 
 class SharedStream(Stream):
-    """The same while there may be one: what it writes is none of the cell's that runs now."""
+    """Standard output or error with possible threads of earlier cells, whose text is sent as late
+    output."""
 
     def write(self, text):
         if GET_IDENT() != MAIN and SESSION is not None and not SESSION.is_child:
@@ -407,7 +411,7 @@ def share_streams(is_shared):
 
 
 def has_leftovers():
-    """Whether threads of earlier cells are there still."""
+    """Returns true if threads of earlier cells still run."""
     try:
         return any(getattr(thread, "replay_cell", None) is not None for thread in threading.enumerate())
     except Exception:
@@ -415,7 +419,7 @@ def has_leftovers():
 
 
 def make_stream(number, name):
-    """By line, whatever it leads to, so that what is printed can be read at once."""
+    """Creates a line-buffered stream, so that printed text can be read at once."""
     raw = BUFFERED(FILE(number, "wb", closefd=False), 1 << 16)
     stream = SharedStream(raw, encoding="utf-8", errors="backslashreplace", line_buffering=True)
     stream.label = name
@@ -424,7 +428,7 @@ def make_stream(number, name):
 
 
 def identity(number):
-    """What a descriptor leads to; None if nowhere."""
+    """Returns the device and inode of a descriptor; None if it is closed."""
     try:
         status = FSTAT(number)
     except OSError:
@@ -433,7 +437,7 @@ def identity(number):
 
 
 def remember(name, code):
-    """Has tracebacks show the lines of a cell."""
+    """Registers a cell's source, so that tracebacks show its lines."""
     try:
         linecache.cache[name] = (len(code), None, code.splitlines(True), name)
     except Exception:
@@ -465,7 +469,7 @@ def streams():
 
 
 def mark_threads():
-    """Has every thread know the cell that it began in."""
+    """Marks every thread with the cell that started it."""
     start = threading.Thread.start
 
     def marked(thread):
@@ -482,7 +486,8 @@ def begin():
     channel = Channel()
     streams()
     os.environ.setdefault("MPLBACKEND", "Agg")
-    # What `show` says of a backend without a window; figures are shown when the cell ends.
+    # Warnings of `show` for a backend without a window. Figures are displayed at the end of the
+    # cell.
     warnings.filterwarnings("ignore", message=".*(non-interactive|non-GUI backend).*", category=UserWarning)
     sys.argv = [""]
     sys.path[:0] = FIRST

@@ -12,14 +12,14 @@ use crate::limits::{
     PYTHON_PROGRESS_MS, PYTHON_STATUS_MS,
 };
 use crate::python::error::PythonError;
-use crate::python::kernel::{Bounds, Cell, Kernel, News, Pong, Question};
+use crate::python::kernel::{Bounds, Cell, Kernel, News, PingReply, Question};
 use crate::python::output::Capture;
 use crate::python::protocol::{Completion, Inspection, Ready, Request, Variable};
-use crate::python::pump::{Running as RunningCell, Shared};
+use crate::python::pump::{ConnectionState, RunningCell};
 
 /// State of ending a cell early.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum StopStage {
     Running,
     /// The interrupt is sent as soon as the cell has begun.
     Wanted,
@@ -70,7 +70,7 @@ impl Kernel for Driver {
         cell.denied = earlier.into_iter().filter(is_own).collect();
         let begun = Instant::now();
         {
-            let _no_interrupt = self.line.alone()?;
+            let _no_interrupt = self.line.block_interrupts()?;
             let mut shared = self.line.lock();
             if shared.ended.is_some() {
                 (cell.ended, cell.late) = (shared.ended, shared.late.take());
@@ -82,7 +82,7 @@ impl Kernel for Driver {
         }
         let progress = Duration::from_millis(PYTHON_PROGRESS_MS);
         let (mut step, mut due, mut next_news) = (
-            Step::Running,
+            StopStage::Running,
             begun.checked_add(bounds.timeout),
             begun + progress,
         );
@@ -90,9 +90,9 @@ impl Kernel for Driver {
         let mut last = None;
         loop {
             // After an interrupt the cancellation is handled; do not report it again.
-            let cancelled = (step == Step::Running).then_some(cancel);
+            let cancelled = (step == StopStage::Running).then_some(cancel);
             let until = due.map_or(next_news, |due| due.min(next_news));
-            let wants_begin = step == Step::Wanted;
+            let wants_begin = step == StopStage::Wanted;
             let found = self.wait(Some(until), cancelled, |shared| {
                 let is_over = shared.ended.is_some()
                     || shared.cell.as_ref().is_none_or(|cell| cell.done.is_some());
@@ -108,33 +108,33 @@ impl Kernel for Driver {
                 break;
             }
             let now = Instant::now();
-            if step == Step::Running && cancel.is_cancelled() {
+            if step == StopStage::Running && cancel.is_cancelled() {
                 cell.cancelled = true;
-                (step, due) = (Step::Wanted, now.checked_add(bounds.grace));
+                (step, due) = (StopStage::Wanted, now.checked_add(bounds.grace));
                 last = due;
             } else if due.is_some_and(|due| now >= due) {
                 match step {
-                    Step::Running => {
+                    StopStage::Running => {
                         cell.timed_out = true;
-                        (step, due) = (Step::Wanted, now.checked_add(bounds.grace));
+                        (step, due) = (StopStage::Wanted, now.checked_add(bounds.grace));
                         last = due;
                     }
-                    Step::Interrupted => {
+                    StopStage::Interrupted => {
                         let _ = self.line.interrupt(id);
-                        (step, due) = (Step::Repeated, last);
+                        (step, due) = (StopStage::Repeated, last);
                     }
-                    Step::Wanted | Step::Repeated => {
+                    StopStage::Wanted | StopStage::Repeated => {
                         self.line.resident.kill();
                         cell.killed = true;
                         (step, due) = (
-                            Step::Killed,
+                            StopStage::Killed,
                             Some(now + Duration::from_millis(KILL_WAIT_MS)),
                         );
                     }
-                    Step::Killed => return Err(ExecError::Stuck.into()),
+                    StopStage::Killed => return Err(ExecError::Stuck.into()),
                 }
             }
-            if step == Step::Wanted
+            if step == StopStage::Wanted
                 && self
                     .line
                     .lock()
@@ -145,7 +145,7 @@ impl Kernel for Driver {
                 // Fails if the interpreter has ended, which the next wait reports.
                 let _ = self.line.interrupt(id);
                 let half = last.map(|last: Instant| now + last.saturating_duration_since(now) / 2);
-                (step, due) = (Step::Interrupted, half);
+                (step, due) = (StopStage::Interrupted, half);
             }
             if now >= next_news {
                 next_news = now + progress;
@@ -208,7 +208,7 @@ impl Kernel for Driver {
     }
 
     fn interrupt(&self, asked: Instant) -> Result<bool, PythonError> {
-        let ran = |shared: &Shared| {
+        let ran = |shared: &ConnectionState| {
             shared
                 .cell
                 .as_ref()
@@ -279,8 +279,8 @@ impl Kernel for Driver {
 
     fn add_packages(&self, directory: &str, cancel: &CancelToken) -> Result<(), PythonError> {
         #[derive(Deserialize)]
-        struct Nothing {}
-        self.ask::<Nothing>(
+        struct EmptyReply {}
+        self.ask::<EmptyReply>(
             |id| Request::Packages { id, directory }.line(),
             ANSWER,
             cancel,
@@ -288,14 +288,18 @@ impl Kernel for Driver {
         .map(drop)
     }
 
-    fn ping(&self, timeout: Duration, cancel: &CancelToken) -> Result<Option<Pong>, PythonError> {
+    fn ping(
+        &self,
+        timeout: Duration,
+        cancel: &CancelToken,
+    ) -> Result<Option<PingReply>, PythonError> {
         #[derive(Deserialize)]
-        struct Answer {
+        struct PingAnswer {
             test: i64,
         }
         let begun = Instant::now();
-        match self.ask::<Answer>(|id| Request::Ping { id }.line(), timeout, cancel) {
-            Ok(Answer { test }) => Ok(Some(Pong {
+        match self.ask::<PingAnswer>(|id| Request::Ping { id }.line(), timeout, cancel) {
+            Ok(PingAnswer { test }) => Ok(Some(PingReply {
                 elapsed: begun.elapsed(),
                 value: test,
             })),

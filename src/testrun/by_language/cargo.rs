@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use crate::policy::{Checked, Read};
-use crate::testrun::command::{RunPlan, WantedRun};
+use crate::testrun::command::{RunInputs, RunPlan};
 use crate::testrun::completeness_input::Evidence;
 use crate::testrun::context::RunContext;
 use crate::testrun::error::TestrunError;
 use crate::testrun::project::cargo::{self, CargoPart, CargoTargets, tables_of};
 use crate::testrun::project::disk::ProjectTree as _;
-use crate::testrun::project::files::{NamedPath, matching, written};
+use crate::testrun::project::files::{NamedPath, matching, matching_sources};
 use crate::testrun::reports::results::TestResults;
 use crate::testrun::selection::{FailedTest, TestSelection};
 
@@ -17,7 +17,7 @@ use crate::testrun::selection::{FailedTest, TestSelection};
 pub const NAME: &str = "cargo";
 
 /// Returns the requested parts of a workspace; empty for all.
-pub fn parts(wanted: &WantedRun<'_>) -> Result<Vec<CargoPart>, TestrunError> {
+pub fn parts(wanted: &RunInputs<'_>) -> Result<Vec<CargoPart>, TestrunError> {
     match wanted.selection {
         TestSelection::Targets(targets) => {
             cargo::cargo_parts(wanted.tree, targets, wanted.by_package)
@@ -27,7 +27,7 @@ pub fn parts(wanted: &WantedRun<'_>) -> Result<Vec<CargoPart>, TestrunError> {
 }
 
 /// Adds the packages, targets and test names to the command; returns the filters, which come last.
-pub fn select(plan: &mut RunPlan, wanted: &WantedRun<'_>) -> Result<Vec<String>, TestrunError> {
+pub fn select(plan: &mut RunPlan, wanted: &RunInputs<'_>) -> Result<Vec<String>, TestrunError> {
     plan.add(["--no-fail-fast", "--color=never"]);
     let parts = parts(wanted)?;
     let mut packages: Vec<&str> = parts.iter().map(|part| part.package.as_str()).collect();
@@ -224,7 +224,7 @@ pub fn has_doc_tests(context: &RunContext<'_>, root: &Path) -> bool {
         if is_off || context.disk().text(&dir.join("src/lib.rs")).is_none() {
             return false;
         }
-        let files = written(context.call(), &src, &["**/*.rs"], &[]).unwrap_or_default();
+        let files = matching_sources(context.call(), &src, &["**/*.rs"], &[]).unwrap_or_default();
         files
             .iter()
             .filter_map(|file| context.disk().text(file))
@@ -305,7 +305,7 @@ fn has_tests(context: &RunContext<'_>, dir: &Path, glob: &str) -> bool {
     let Ok(package) = context.disk().directory(dir) else {
         return false;
     };
-    let files = written(context.call(), &package, &[glob], &[]).unwrap_or_default();
+    let files = matching_sources(context.call(), &package, &[glob], &[]).unwrap_or_default();
     files.iter().any(|file| is_tested(context, file))
 }
 
@@ -322,7 +322,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn examples_that_are_run_are_tests() {
+    fn doc_example_counts_only_if_run() {
         let of = |info: &str| {
             has_example(&format!(
                 "    /// Adds.\n    /// ```{info}\n    /// x\n    /// ```\n"

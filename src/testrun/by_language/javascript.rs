@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::limits::MAX_TEST_NAME_BYTES;
-use crate::testrun::command::{RunPlan, WantedRun, by_name, escape_regex};
+use crate::testrun::command::{RunInputs, RunPlan, can_rerun_by_name, escape_regex};
 use crate::testrun::context::RunContext;
 use crate::testrun::project::disk::ProjectTree as _;
 use crate::testrun::project::script::{self, TestScript};
@@ -14,7 +14,7 @@ use crate::text::escape::show;
 
 /// Returns a plan with the options of the test script. Options of the run follow them: the last of
 /// two wins. Test names cannot be taken as values of a variadic option then.
-pub fn program(wanted: &WantedRun<'_>, subcommand: Option<&str>) -> RunPlan {
+pub fn program(wanted: &RunInputs<'_>, subcommand: Option<&str>) -> RunPlan {
     let mut plan = RunPlan::of(wanted);
     let at = usize::from(plan.argv.first().is_some_and(|word| word == "node"));
     plan.argv.splice(
@@ -28,14 +28,14 @@ pub fn program(wanted: &WantedRun<'_>, subcommand: Option<&str>) -> RunPlan {
 
 /// Adds the selection: `changed` for changed tests, or one regular expression over suites and test
 /// names.
-pub fn select(plan: &mut RunPlan, wanted: &WantedRun<'_>, changed: &str) {
+pub fn select(plan: &mut RunPlan, wanted: &RunInputs<'_>, changed: &str) {
     if *wanted.selection == TestSelection::Changed {
         plan.add([changed]);
     }
     if let Some(filter) = wanted.filter {
         plan.argv.push(format!("--testNamePattern={filter}"));
     } else if let TestSelection::Failed(failed) = wanted.selection
-        && by_name(failed)
+        && can_rerun_by_name(failed)
     {
         // Vitest 5 puts ` > ` between suites and name, the others a blank; Vitest 3 also has a
         // leading blank.
@@ -77,19 +77,19 @@ pub fn script(
     let note = (!heeded.is_empty()).then(|| {
         format!(
             "as the test script of package.json says: {}",
-            shown(&heeded.join(" "))
+            excerpt(&heeded.join(" "))
         )
     });
     let left_out = script.unheeded.as_deref().map(|text| {
         format!(
             "what the test script of package.json says: `{}`",
-            shown(text)
+            excerpt(text)
         )
     });
     (script, note.into_iter().collect(), left_out)
 }
 
 /// Returns the beginning of words from a project.
-fn shown(words: &str) -> String {
+fn excerpt(words: &str) -> String {
     show(&words.as_bytes()[..words.floor_char_boundary(MAX_TEST_NAME_BYTES)]).into_owned()
 }

@@ -11,12 +11,12 @@ const ENDS: [&str; 3] = ["bench", "example", "test"];
 pub struct CargoCheck;
 
 impl ProjectTool for CargoCheck {
-    fn about(&self) -> &'static About {
-        &About {
+    fn about(&self) -> &'static ToolDescription {
+        &ToolDescription {
             name: "cargo",
             title: "cargo check",
             language: Some(Language::Rust),
-            origin: Origin::Path("cargo"),
+            origin: ProgramOrigin::Path("cargo"),
         }
     }
 
@@ -26,7 +26,7 @@ impl ProjectTool for CargoCheck {
 }
 
 impl Checker for CargoCheck {
-    fn arguments(&self, wanted: &CheckWanted<'_>) -> Result<Vec<String>, TestrunError> {
+    fn arguments(&self, wanted: &CheckInputs<'_>) -> Result<Vec<String>, TestrunError> {
         let disk = wanted.context.disk();
         let mut words = [
             "check",
@@ -50,7 +50,7 @@ impl Checker for CargoCheck {
 
     /// Parses stdout, and Cargo's own errors from stderr.
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults {
-        let mut found = Findings::new(sources.root);
+        let mut found = DiagnosticCollector::new(sources.root);
         let mut crates = HashSet::new();
         // Errors in targets that others depend on, and in the rest.
         let mut errors = [false; 2];
@@ -87,9 +87,9 @@ impl Checker for CargoCheck {
 
     /// Reads the dep-info file beside each artifact, which names its sources. Artifacts of an
     /// earlier build count too.
-    fn looked_at(
+    fn examined_files(
         &self,
-        wanted: &CheckWanted<'_>,
+        wanted: &CheckInputs<'_>,
         outcome: &Outcome,
         bound: Bound<'_>,
         _: Duration,
@@ -194,7 +194,7 @@ pub fn artifacts(stdout: &[u8], bound: Bound<'_>) -> Vec<String> {
         .collect()
 }
 
-fn add(found: &mut Findings<'_>, message: CargoMessage) {
+fn add(found: &mut DiagnosticCollector<'_>, message: CargoMessage) {
     let severity = match message.level.as_str() {
         "error" | "error: internal compiler error" => Severity::Error,
         "warning" => Severity::Warning,
@@ -262,7 +262,7 @@ fn child(child: &CargoNote) -> Related {
 
 /// Adds Cargo's own errors: each a block from `error: ` to the next empty line that does not
 /// precede a cause.
-fn cargo_errors(found: &mut Findings<'_>, stderr: &[u8], bound: Bound<'_>) {
+fn cargo_errors(found: &mut DiagnosticCollector<'_>, stderr: &[u8], bound: Bound<'_>) {
     let mut text = String::new();
     for line in lines::lines(stderr, bound) {
         let line = String::from_utf8_lossy(line);
@@ -288,7 +288,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_of_benches_alone_leave_all_else_checked() {
+    fn cargo_errors_in_benches_leave_rest_checked() {
         let of = |kinds: &[&str]| {
             let message = |kind: &&str| {
                 let told = serde_json::json!({"reason": "compiler-message", "target": {"kind": [kind], "src_path": "/p/x.rs"},

@@ -6,12 +6,12 @@ use crate::testrun::prelude::*;
 pub struct GoVet;
 
 impl ProjectTool for GoVet {
-    fn about(&self) -> &'static About {
-        &About {
+    fn about(&self) -> &'static ToolDescription {
+        &ToolDescription {
             name: "go",
             title: "go vet",
             language: Some(Language::Go),
-            origin: Origin::Path("go"),
+            origin: ProgramOrigin::Path("go"),
         }
     }
 
@@ -21,7 +21,7 @@ impl ProjectTool for GoVet {
 }
 
 impl Checker for GoVet {
-    fn arguments(&self, wanted: &CheckWanted<'_>) -> Result<Vec<String>, TestrunError> {
+    fn arguments(&self, wanted: &CheckInputs<'_>) -> Result<Vec<String>, TestrunError> {
         Ok(["vet".to_owned()]
             .into_iter()
             .chain(packages(wanted))
@@ -30,7 +30,7 @@ impl Checker for GoVet {
 
     /// Parses the text of stderr or the JSON of stdout.
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults {
-        let mut found = Findings::new(sources.root);
+        let mut found = DiagnosticCollector::new(sources.root);
         for line in lines::lines(sources.stderr, bound) {
             let text = String::from_utf8_lossy(line);
             if let Some((file, number, column, message)) = go_text::line(&text) {
@@ -83,9 +83,9 @@ impl Checker for GoVet {
     }
 
     /// Lists the files of the packages: a build constraint excludes files silently.
-    fn looked_at(
+    fn examined_files(
         &self,
-        wanted: &CheckWanted<'_>,
+        wanted: &CheckInputs<'_>,
         outcome: &Outcome,
         _: Bound<'_>,
         time_left: Duration,
@@ -130,7 +130,7 @@ struct GoFinding {
 }
 
 /// Returns the packages to check.
-fn packages(wanted: &CheckWanted<'_>) -> Vec<String> {
+fn packages(wanted: &CheckInputs<'_>) -> Vec<String> {
     let packages = go::packages(wanted.dir(), wanted.targets);
     if packages.is_empty() {
         vec!["./...".to_owned()]

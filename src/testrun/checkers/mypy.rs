@@ -20,12 +20,12 @@ const OUTPUT: &str = "--output=json";
 pub struct Mypy;
 
 impl ProjectTool for Mypy {
-    fn about(&self) -> &'static About {
-        &About {
+    fn about(&self) -> &'static ToolDescription {
+        &ToolDescription {
             name: "mypy",
             title: "mypy",
             language: Some(Language::Python),
-            origin: Origin::Python("mypy"),
+            origin: ProgramOrigin::Python("mypy"),
         }
     }
 
@@ -43,7 +43,7 @@ impl ProjectTool for Mypy {
 }
 
 impl Checker for Mypy {
-    fn arguments(&self, wanted: &CheckWanted<'_>) -> Result<Vec<String>, TestrunError> {
+    fn arguments(&self, wanted: &CheckInputs<'_>) -> Result<Vec<String>, TestrunError> {
         let cache = cache_name(wanted.dir(), wanted.project.id());
         // Only a traceback has the reason for an internal error of mypy.
         let mut words = [OUTPUT, "--no-color-output", "--show-traceback"]
@@ -69,7 +69,7 @@ impl Checker for Mypy {
 
     /// Parses stdout, and mypy's own errors from stderr.
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults {
-        let mut found = Findings::new(sources.root);
+        let mut found = DiagnosticCollector::new(sources.root);
         let mut crash = None;
         for bytes in [sources.stdout, sources.stderr] {
             for line in lines::lines(bytes, bound) {
@@ -186,7 +186,7 @@ fn last_words(sources: &Sources<'_>, bound: Bound<'_>) -> Vec<String> {
 }
 
 /// Adds a diagnostic, or appends a note to the error on the same line.
-fn add(found: &mut Findings<'_>, diagnostic: Diagnostic) {
+fn add(found: &mut DiagnosticCollector<'_>, diagnostic: Diagnostic) {
     if diagnostic.severity == Severity::Note
         && let Some(file) = &diagnostic.file
     {
@@ -239,7 +239,7 @@ fn severity(word: &str) -> Option<Severity> {
 
 /// Parses `file:line:column:end_line:end_column: error: message  [code]`. All numbers but the line
 /// are optional, and so is the line for errors of the whole file.
-fn of_text(found: &mut Findings<'_>, line: &str) -> Option<Diagnostic> {
+fn of_text(found: &mut DiagnosticCollector<'_>, line: &str) -> Option<Diagnostic> {
     if let Some(files) = checked_files(line) {
         found.checked.files_checked = Some(files);
         return None;
@@ -302,7 +302,7 @@ fn checked_files(line: &str) -> Option<u64> {
 }
 
 /// Returns the name of a project's own cache, from the true path, device and inode of its
-/// directory. mypy finds a cache entry by path below the project, size and modification time in
+/// directory. A cache entry has the path below the project, the size and the modification time in
 /// seconds (`mypy.build.validate_meta`). These can be equal in two projects, or in two that had the
 /// same path one after the other.
 fn cache_name(dir: &Path, (device, inode): (u64, u64)) -> String {
@@ -325,7 +325,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_project_has_a_cache_of_its_own() {
+    fn mypy_cache_name_differs_between_projects() {
         let of = |path: &str, id| cache_name(Path::new(path), id);
         let own = of("/w/a", (1, 2));
         assert_eq!(own.len(), 2 * CACHE_NAME_BYTES);

@@ -7,12 +7,12 @@ use crate::testrun::prelude::*;
 pub struct Pyright;
 
 impl ProjectTool for Pyright {
-    fn about(&self) -> &'static About {
-        &About {
+    fn about(&self) -> &'static ToolDescription {
+        &ToolDescription {
             name: "pyright",
             title: "pyright",
             language: Some(Language::Python),
-            origin: Origin::Path("pyright"),
+            origin: ProgramOrigin::Path("pyright"),
         }
     }
 
@@ -38,7 +38,7 @@ impl ProjectTool for Pyright {
             || python::is_installed(disk, dir, "pyright")
     }
 
-    fn how_to_get(&self, context: &RunContext<'_>, _: &[String]) -> String {
+    fn install_step(&self, context: &RunContext<'_>, _: &[String]) -> String {
         context.install_hint(
             "npm install -D pyright",
             ", or with `pip install pyright` in the project's .venv",
@@ -47,7 +47,7 @@ impl ProjectTool for Pyright {
 }
 
 impl Checker for Pyright {
-    fn arguments(&self, wanted: &CheckWanted<'_>) -> Result<Vec<String>, TestrunError> {
+    fn arguments(&self, wanted: &CheckInputs<'_>) -> Result<Vec<String>, TestrunError> {
         let mut words = vec!["--outputjson".to_owned()];
         if let Some(python) = python::interpreter(wanted.context.disk(), wanted.dir()) {
             words.extend(["--pythonpath".to_owned(), python]);
@@ -58,7 +58,7 @@ impl Checker for Pyright {
 
     /// Parses stdout. If it holds no document, the reason is on stderr.
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults {
-        let mut found = Findings::new(sources.root);
+        let mut found = DiagnosticCollector::new(sources.root);
         let (mut version, mut files) = (None, None);
         lines::document::<PyrightFinding>(
             sources.stdout,
@@ -99,7 +99,8 @@ impl Checker for Pyright {
     }
 
     fn silenced(&self, source: CheckSource<'_>, configuration: &str) -> Option<String> {
-        python::top_ignore(source.text).or_else(|| exclusions::left_out(source.path, configuration))
+        python::type_ignore_comment(source.text)
+            .or_else(|| exclusions::left_out(source.path, configuration))
     }
 }
 

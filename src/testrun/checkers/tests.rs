@@ -17,7 +17,7 @@ fn of(checker: &dyn Checker, path: &str, text: &str, config: &str) -> Option<Str
 }
 
 #[test]
-fn typescript_is_silenced_before_all_code() {
+fn tsc_nocheck_comment_before_code_silences_file() {
     let says = |text: &str| of(&Tsc, "a.ts", text, "{}").is_some();
     for text in [
         "// @ts-nocheck",
@@ -39,7 +39,7 @@ fn typescript_is_silenced_before_all_code() {
 }
 
 #[test]
-fn javascript_and_declarations_are_checked_if_the_configuration_says_so() {
+fn javascript_is_checked_only_if_configured() {
     let says = |path: &str, text: &str, config: &str| of(&Tsc, path, text, config).is_some();
     let with = |option: &str| {
         format!("{{ // ours\n\"compilerOptions\": {{\"allowJs\": true, {option}}}, }}")
@@ -59,7 +59,7 @@ fn javascript_and_declarations_are_checked_if_the_configuration_says_so() {
 }
 
 #[test]
-fn python_is_silenced_by_comments() {
+fn python_ignore_comment_silences_file() {
     let by = |text: &str| {
         [&Mypy as &dyn Checker, &Pyright].map(|checker| of(checker, "a.py", text, "").is_some())
     };
@@ -78,7 +78,7 @@ fn python_is_silenced_by_comments() {
 }
 
 #[test]
-fn python_is_silenced_by_the_configuration() {
+fn mypy_ignore_errors_section_silences_file() {
     let says = |path: &str, config: &str| of(&Mypy, path, "x", config);
     let ini = "[mypy]\nstrict = True\nexclude = (?x)(\n    ^a/  # ours\n    | ^b/)\n[mypy-pkg.sub.*,other]\nignore_errors = True\n\
                [mypy-pkg.sub.fine]\nignore_errors = no\n[other]\nignore_errors = True\n";

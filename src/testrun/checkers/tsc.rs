@@ -10,12 +10,12 @@ use crate::testrun::reports::results;
 pub struct Tsc;
 
 impl ProjectTool for Tsc {
-    fn about(&self) -> &'static About {
-        &About {
+    fn about(&self) -> &'static ToolDescription {
+        &ToolDescription {
             name: "tsc",
             title: "tsc 5 to 7, vue-tsc",
             language: Some(Language::JavaScript),
-            origin: Origin::Node("typescript", "tsc"),
+            origin: ProgramOrigin::Node("typescript", "tsc"),
         }
     }
 
@@ -33,7 +33,7 @@ impl ProjectTool for Tsc {
 }
 
 impl Checker for Tsc {
-    fn arguments(&self, wanted: &CheckWanted<'_>) -> Result<Vec<String>, TestrunError> {
+    fn arguments(&self, wanted: &CheckInputs<'_>) -> Result<Vec<String>, TestrunError> {
         let mut words: Vec<String> = Vec::new();
         let mut add = |more: &[&str]| words.extend(more.iter().map(|word| (*word).to_owned()));
         if has_references(&wanted.text("tsconfig.json").unwrap_or_default()) {
@@ -51,7 +51,7 @@ impl Checker for Tsc {
 
     /// Parses stdout; `--listFiles` or `--listFilesOnly` also give the number of files.
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults {
-        let mut found = Findings::new(sources.root);
+        let mut found = DiagnosticCollector::new(sources.root);
         let mut last: Option<Diagnostic> = None;
         let mut files = 0_u64;
         for line in lines::lines(sources.stdout, bound) {
@@ -239,7 +239,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn references_are_found_in_json_with_comments() {
+    fn tsconfig_references_are_found_despite_comments() {
         let vite = "\u{feff}{\n  // of Vite\n  \"files\": [],\n  \"references\": [\n    { \"path\": \"./a\" }, /* , */\n  ],\n}\n";
         assert!(has_references(vite));
         assert!(

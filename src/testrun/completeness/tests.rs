@@ -71,7 +71,7 @@ fn targets(paths: &[&str]) -> TestSelection {
 }
 
 #[test]
-fn files_are_compared_with_those_that_the_runner_took_up() {
+fn named_file_not_collected_is_missed() {
     let ran = results(
         &[
             "src/a.test.ts",
@@ -96,7 +96,7 @@ fn files_are_compared_with_those_that_the_runner_took_up() {
 }
 
 #[test]
-fn of_what_a_glob_matches_only_tests_are_missed() {
+fn glob_matched_file_is_missed_only_if_test() {
     let matched = |name: &str| NamedPath {
         is_matched: true,
         ..NamedPath::whole(Path::new("/w").join(name), false)
@@ -109,7 +109,7 @@ fn of_what_a_glob_matches_only_tests_are_missed() {
 }
 
 #[test]
-fn parts_of_files_are_compared_by_node_id() {
+fn pytest_node_id_without_test_is_missed() {
     let ran = results(
         &["t.py"],
         &[
@@ -130,7 +130,7 @@ fn parts_of_files_are_compared_by_node_id() {
 }
 
 #[test]
-fn files_of_rust_are_programs_or_modules() {
+fn rust_file_without_tests_run_is_missed() {
     let selection = targets(&[
         "tests/it.rs",
         "tests/cli.rs",
@@ -166,7 +166,7 @@ fn files_of_rust_are_programs_or_modules() {
 }
 
 #[test]
-fn files_of_go_are_packages_and_what_they_declare() {
+fn go_file_without_declared_test_run_is_missed() {
     let selection = targets(&["a/a_test.go", "b/b_test.go", "c/", "a/"]);
     let ran = results(&[], &[("example.com/demo/a > TestA/sub/x", State::Passed)]);
     assert_eq!(
@@ -182,7 +182,7 @@ fn files_of_go_are_packages_and_what_they_declare() {
 }
 
 #[test]
-fn tests_that_were_to_run_again_are_compared_by_id() {
+fn failed_test_not_rerun_is_missed() {
     let test = |id: &str, names: &[&str]| FailedTest {
         id: id.to_owned(),
         file: "a.ts".to_owned(),

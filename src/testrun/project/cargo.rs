@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn harnesses_of_their_own_are_found() {
+    fn manifest_targets_without_harness_are_found() {
         let manifest = "[package]\nname = 'x'\n[[test]]\nname = \"own\" \nharness = false # ours\n[[test]]\nname = 'it'\n\
             [[bench]]\nharness=false\npath = \"benches/b.rs\"";
         assert_eq!(
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_a_package_is_that_of_its_table() {
+    fn package_name_is_read_from_package_table() {
         let manifest = "[workspace]\nmembers = ['x']\n[package]\nedition = \"2024\"\nname = \"shop\"\n[[bin]]\nname='b'\n";
         assert_eq!(package_name(manifest).as_deref(), Some("shop"));
         assert_eq!(package_name("[workspace]\nname = \"w\"\n"), None);
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_rust_is_a_target_or_a_module() {
+    fn rust_file_maps_to_target_or_module() {
         let of = [
             "tests/it/main.rs",
             "tests/cli.rs",

@@ -50,7 +50,7 @@ impl AllowedDisk<'_> {
         self.true_directory(self.0.read(path)?)
     }
 
-    /// As [`Self::directory`], for a directory that is only searched.
+    /// Like [`Self::directory`], for a directory that is only searched.
     pub fn directory_above(self, path: &Path) -> Option<PathBuf> {
         let dir = self.true_directory(self.0.probe(path).ok()?).ok()?;
         Some(dir.shown().to_path_buf())

@@ -145,7 +145,7 @@ fn one(
         let glob = if is_matched {
             path.to_owned()
         } else {
-            anywhere(path)
+            glob_at_any_depth(path)
         };
         let found = matching(call, base, &glob)?;
         if !found.is_empty() {
@@ -164,7 +164,7 @@ fn one(
     let near = bases
         .first()
         .filter(|_| !is_glob(path))
-        .and_then(|base| near(call, base, path));
+        .and_then(|base| similar_path(call, base, path));
     Err(TestrunError::NoMatch {
         what: given.to_owned(),
         dir,
@@ -174,7 +174,7 @@ fn one(
 
 /// Suggests a file for a path that does not exist: the file below a directory with the nearest
 /// name. Prefers another extension, then the same extension.
-fn near(call: Call<'_>, base: &Checked<Read>, path: &str) -> Option<String> {
+fn similar_path(call: Call<'_>, base: &Checked<Read>, path: &str) -> Option<String> {
     let name = path.trim_end_matches('/').rsplit('/').next()?;
     let (stem, same) = match name.rsplit_once('.') {
         Some((stem, ending)) => (stem, format!("**/*.{}", escape(ending))),
@@ -190,7 +190,7 @@ fn near(call: Call<'_>, base: &Checked<Read>, path: &str) -> Option<String> {
         format!("**/{}.*", escape(stem)),
         same,
     ] {
-        let found = written(call, base, &[&glob], &[]).ok()?;
+        let found = matching_sources(call, base, &[&glob], &[]).ok()?;
         let stems: Vec<String> = found
             .iter()
             .filter_map(|file| Some(without(file.file_name()?.to_str()?)))
@@ -209,7 +209,7 @@ fn near(call: Call<'_>, base: &Checked<Read>, path: &str) -> Option<String> {
 }
 
 /// Returns the glob for a path at any depth.
-fn anywhere(path: &str) -> String {
+fn glob_at_any_depth(path: &str) -> String {
     format!(
         "**/{}",
         escape(path.trim_start_matches("./").trim_start_matches('/'))
@@ -227,7 +227,7 @@ pub fn matching(
 
 /// Returns files whose names match one of these globs. Excludes environments, files ignored by git,
 /// and directories with a name in `made`.
-pub fn written(
+pub fn matching_sources(
     call: Call<'_>,
     base: &Checked<Read>,
     globs: &[&str],

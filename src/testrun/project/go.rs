@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_modules_of_a_workspace_of_go_are_read() {
+    fn go_work_modules_are_parsed() {
         let work =
             "go 1.19\n\nuse ./a // one\nuse (\n\t./b/c\n\t\"./d e\"\n\n\t.\n)\nreplace x => ./y\n";
         assert_eq!(modules(work), ["a", "b/c", "d e", "."]);
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn files_and_directories_are_packages() {
+    fn go_files_and_directories_map_to_packages() {
         let target = |path: &str, is_dir| NamedPath::whole(path.into(), is_dir);
         let found = packages(
             Path::new("/w"),

@@ -6,11 +6,11 @@ use serde_json::Value;
 
 use super::disk::{AllowedDisk, ProjectTree};
 use super::language::Language;
-use super::program::{Missing, ToolProgram};
+use super::program::{MissingProgram, ToolProgram};
 use super::signs::{LEVELS_BELOW, LOOKED_AT, ProjectLevel, Sign, SignWeight, open_below};
 
 /// Returns the sign in `package.json` for a package that is also a program.
-pub fn in_package(level: &ProjectLevel<'_>, name: &str) -> Sign {
+pub fn package_sign(level: &ProjectLevel<'_>, name: &str) -> Sign {
     let package = level.package();
     let script = |text: &str| {
         text.split(|next: char| !next.is_alphanumeric() && next != '-')
@@ -49,7 +49,7 @@ pub fn in_package(level: &ProjectLevel<'_>, name: &str) -> Sign {
 
 /// Returns the sign of a package that is installed here as a program and imported by a test. This
 /// needs no further evidence.
-pub fn imported(level: &ProjectLevel<'_>, package: &str) -> Sign {
+pub fn import_sign(level: &ProjectLevel<'_>, package: &str) -> Sign {
     let installed = level.tree.names(&level.dir.join("node_modules/.bin"))?;
     let is_test = |name: &str| {
         Language::of(name) == Some(Language::JavaScript)
@@ -140,7 +140,7 @@ pub fn programs(disk: AllowedDisk<'_>, from: &Path) -> Option<PathBuf> {
         .find(|dir| disk.directory_above(dir).is_some())
 }
 
-/// As [`find`], or the way to install the program.
+/// Like [`find`], or the way to install the program.
 pub fn program(disk: AllowedDisk<'_>, from: &Path, package: &str, program: &str) -> ToolProgram {
     match find(disk, from, package, program) {
         Some((argv, version)) => ToolProgram::Found(argv, version),
@@ -149,7 +149,7 @@ pub fn program(disk: AllowedDisk<'_>, from: &Path, package: &str, program: &str)
 }
 
 /// Returns the way to install a Node package, by the nearest lock file.
-fn missing(disk: AllowedDisk<'_>, from: &Path, package: &str) -> Missing {
+fn missing(disk: AllowedDisk<'_>, from: &Path, package: &str) -> MissingProgram {
     const LOCKS: [(&str, &str, &str); 5] = [
         ("pnpm-lock.yaml", "pnpm install", "pnpm add -D"),
         ("yarn.lock", "yarn install", "yarn add -D"),
@@ -176,7 +176,7 @@ fn missing(disk: AllowedDisk<'_>, from: &Path, package: &str) -> Missing {
     } else {
         format!("{} {package}", manager.1)
     };
-    Missing {
+    MissingProgram {
         what: format!(
             "no node_modules in `{}` or above it holds {package}",
             from.display()
@@ -238,7 +238,7 @@ mod tests {
     use crate::testrun::project::disk::tests::tree;
 
     #[test]
-    fn a_test_script_is_told() {
+    fn npm_placeholder_is_no_test_script() {
         let script = |text| test_script(&tree(&[("/w/package.json", text)]), Path::new("/w"));
         assert_eq!(
             script(r#"{"scripts": {"test": "mocha -r x"}}"#).as_deref(),
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_of_json_are_taken_out() {
+    fn json_trailing_comma_is_removed() {
         assert_eq!(
             without_comments("{\"a\": \"/* ä */\", }"),
             "{\"a\": \"/* ä */\"}"

@@ -6,12 +6,12 @@ pub enum ToolProgram {
     /// First words of the command, and the version if known.
     Found(Vec<String>, Option<String>),
     /// The program is not installed.
-    Missing(Missing),
+    Missing(MissingProgram),
 }
 
 /// A missing program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Missing {
+pub struct MissingProgram {
     /// Name of the program, and the places of the search.
     pub what: String,
     /// The way to install it.

@@ -26,7 +26,7 @@ pub fn is_project(level: &ProjectLevel<'_>) -> bool {
 }
 
 /// Returns the sign of test files and directories with pytest's default names.
-pub fn habits(level: &ProjectLevel<'_>) -> Sign {
+pub fn default_test_sign(level: &ProjectLevel<'_>) -> Sign {
     let is_test =
         |name: &String| Language::Python.is_test_name(name.as_ref()) || name == "conftest.py";
     if let Some(name) = level.names.iter().find(|name| is_test(name)) {
@@ -99,7 +99,7 @@ pub fn module(disk: AllowedDisk<'_>, from: &Path, module: &str) -> Vec<String> {
 }
 
 /// Returns a comment `# type: ignore` before all code, which applies to the whole file.
-pub fn top_ignore(text: &str) -> Option<String> {
+pub fn type_ignore_comment(text: &str) -> Option<String> {
     let mut top = text.trim_start_matches('\u{feff}').lines().map(str::trim);
     let comment = top
         .by_ref()

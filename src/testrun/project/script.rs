@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_command_is_taken_over() {
+    fn plain_test_script_is_parsed() {
         assert_eq!(
             of("MODE=full vitest run --typecheck", "vitest"),
             ["MODE=full", "", "--typecheck"]
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn of_commands_in_a_row_the_runner_is_taken_over() {
+    fn runner_in_command_sequence_is_parsed() {
         let found = read("tsc && A=1 jest --ci && echo done", "jest");
         assert_eq!(
             (found.options, found.unheeded),
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_taken_over_of_what_is_no_plain_command() {
+    fn complex_test_script_is_not_applied() {
         let nothing = |script: &str| TestScript {
             unheeded: Some(script.to_owned()),
             ..TestScript::default()

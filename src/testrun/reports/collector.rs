@@ -49,7 +49,7 @@ impl<'a> ResultCollector<'a> {
     }
 
     /// Records a file that the runner has collected, by the runner's own path.
-    pub fn seen(&mut self, file: &str) {
+    pub fn add_file(&mut self, file: &str) {
         let file = stack::relative(file, self.root);
         if !self.results.files.contains(file)
             && self.results.files.len() < MAX_KEPT_TESTS
@@ -189,7 +189,7 @@ impl<'a> ResultCollector<'a> {
     }
 
     /// Records the reason why the process goes on after the end of its tests.
-    pub fn held(&mut self, message: &str, frames: Vec<Frame>) {
+    pub fn add_held(&mut self, message: &str, frames: Vec<Frame>) {
         let error = RunError {
             class: Some("held on".to_owned()),
             message: self.text(message),
@@ -232,7 +232,7 @@ impl<'a> ResultCollector<'a> {
     }
 
     /// Records the project's patterns for test files.
-    pub fn takes(&mut self, what: &[String]) {
+    pub fn set_patterns(&mut self, what: &[String]) {
         self.results.takes = what
             .iter()
             .take(MAX_LEFT_OUT)
@@ -317,7 +317,7 @@ pub fn milliseconds(value: f64) -> Option<u64> {
 }
 
 /// Joins suites and a test name to an id.
-pub fn joined<'s>(parts: impl IntoIterator<Item = &'s str>) -> String {
+pub fn join_id<'s>(parts: impl IntoIterator<Item = &'s str>) -> String {
     parts
         .into_iter()
         .filter(|part| !part.is_empty())
@@ -326,6 +326,6 @@ pub fn joined<'s>(parts: impl IntoIterator<Item = &'s str>) -> String {
 }
 
 /// Returns the worse of two states of one test.
-pub fn worse(one: State, other: State) -> State {
+pub fn worse_state(one: State, other: State) -> State {
     if one.is_failure() { one } else { other }
 }

@@ -5,12 +5,12 @@ use super::{stack, visible_text};
 use crate::limits::{MAX_KEPT_DIAGNOSTICS, MAX_RELATED, MAX_TEST_NAME_BYTES, MAX_TEST_TEXT_BYTES};
 use crate::testrun::model::{Diagnostic, Related, Severity};
 
-pub struct Findings<'a> {
+pub struct DiagnosticCollector<'a> {
     pub checked: CheckResults,
     root: &'a str,
 }
 
-impl<'a> Findings<'a> {
+impl<'a> DiagnosticCollector<'a> {
     /// Creates a collector for a check in `root`.
     pub fn new(root: &'a str) -> Self {
         Self {

@@ -6,7 +6,7 @@ use quick_xml::Reader;
 use quick_xml::escape::{resolve_predefined_entity, unescape};
 use quick_xml::events::{BytesStart, Event};
 
-use super::collector::{ResultCollector, joined, millis};
+use super::collector::{ResultCollector, join_id, millis};
 use super::kept_output::KeptOutput;
 use super::results::{Sources, TestResults};
 use super::stack;
@@ -56,7 +56,7 @@ pub struct JunitCase {
     /// Attempts before the last one.
     pub attempts: u64,
     /// State in the attributes of the case, if that is not a pass.
-    pub said: Option<State>,
+    pub stated: Option<State>,
 }
 
 /// Owner of a text in the document.
@@ -80,7 +80,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     );
     (collector.results.begun, collector.results.ended) = (begun, ended);
     // Counters of a suite are believed if they are worse than its cases.
-    for Wrong { class, message } in wrong {
+    for SuiteFailure { class, message } in wrong {
         collector.results.passed = Some(false);
         collector.run_error(Some(class), &message, Vec::new());
     }
@@ -88,7 +88,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
 }
 
 /// A failure that a suite reports, and its test cases do not.
-struct Wrong {
+struct SuiteFailure {
     class: &'static str,
     message: String,
 }
@@ -98,8 +98,8 @@ struct Wrong {
 struct Suite {
     name: String,
     file: String,
-    said: [u64; 2],
-    held: [u64; 2],
+    declared: [u64; 2],
+    counted: [u64; 2],
 }
 
 impl Suite {
@@ -111,7 +111,7 @@ impl Suite {
                 .unwrap_or_default()
         };
         let left_out = number(b"skipped").saturating_add(number(b"disabled"));
-        let said = [
+        let declared = [
             // Some writers count omitted tests without writing their cases.
             number(b"tests").saturating_sub(left_out),
             number(b"failures").saturating_add(number(b"errors")),
@@ -119,27 +119,27 @@ impl Suite {
         Self {
             name: attribute(tag, b"name"),
             file: attribute(tag, b"file"),
-            said,
-            held: [0; 2],
+            declared,
+            counted: [0; 2],
         }
     }
 
     /// Counts a test case.
-    fn hold(&mut self, element: &JunitCase) {
-        self.held[0] += 1;
-        self.held[1] += element.faults.len() as u64;
+    fn count_case(&mut self, element: &JunitCase) {
+        self.counted[0] += 1;
+        self.counted[1] += element.faults.len() as u64;
     }
 
     /// Compares attributes and contents of the suite. pytest counts subtests, which have no case.
-    fn wrong(&self) -> Option<Wrong> {
-        let [tests, failures] = self.said;
-        let [cases, faults] = self.held;
+    fn wrong(&self) -> Option<SuiteFailure> {
+        let [tests, failures] = self.declared;
+        let [cases, faults] = self.counted;
         let is_short = if self.name == PYTEST_SUITE {
             tests > 0 && cases == 0
         } else {
             tests > cases
         };
-        (failures > faults || is_short).then(|| Wrong {
+        (failures > faults || is_short).then(|| SuiteFailure {
             class: "counts disagree",
             message: format!(
                 "the suite `{}` counts {tests} tests that ran and {failures} failures, and holds {cases} tests and \
@@ -150,7 +150,7 @@ impl Suite {
     }
 
     /// Returns a failure or an error outside every test case, such as in a set-up.
-    fn fault(&self, tag: &BytesStart<'_>) -> Wrong {
+    fn fault(&self, tag: &BytesStart<'_>) -> SuiteFailure {
         let what = String::from_utf8_lossy(tag.local_name().as_ref()).into_owned();
         let words = [attribute(tag, b"type"), attribute(tag, b"message")].join(" ");
         let message = format!(
@@ -158,7 +158,7 @@ impl Suite {
             self.name,
             words.trim()
         );
-        Wrong {
+        SuiteFailure {
             class: "suite",
             message: message.trim_end_matches(": ").to_owned(),
         }
@@ -171,12 +171,12 @@ pub fn cases(bytes: &[u8], bound: Bound<'_>, each: impl FnMut(JunitCase)) -> (bo
     read(bytes, bound, each, |_| {})
 }
 
-/// As [`cases`]; also calls `wrong` for each failure that only a suite reports.
+/// Like [`cases`]; also calls `wrong` for each failure that only a suite reports.
 fn read(
     bytes: &[u8],
     bound: Bound<'_>,
     mut each: impl FnMut(JunitCase),
-    mut wrong: impl FnMut(Wrong),
+    mut wrong: impl FnMut(SuiteFailure),
 ) -> (bool, bool) {
     let text = String::from_utf8_lossy(bytes);
     let mut reader = Reader::from_str(&text);
@@ -192,7 +192,7 @@ fn read(
         suites
             .iter_mut()
             .chain(root)
-            .for_each(|suite| suite.hold(&element));
+            .for_each(|suite| suite.count_case(&element));
         each(element);
     };
     let mut begun = false;
@@ -249,7 +249,7 @@ fn read(
                     suites
                         .iter_mut()
                         .chain(&mut root)
-                        .for_each(|suite| suite.held[1] += 1);
+                        .for_each(|suite| suite.counted[1] += 1);
                     let nowhere = Suite::default();
                     wrong(
                         suites
@@ -260,7 +260,7 @@ fn read(
                     );
                 }
                 (name, Some(element)) if attempt == 0 => {
-                    target = begin(element, &tag, name, is_empty)
+                    target = start_element(element, &tag, name, is_empty)
                 }
                 _ => {}
             },
@@ -320,10 +320,10 @@ fn element(tag: &BytesStart<'_>, suite: String, file: String) -> JunitCase {
         file: if own.is_empty() { file } else { own },
         line: attribute(tag, b"line").parse().ok(),
         time: attribute(tag, b"time").replace(',', "").parse().ok(),
-        said: [b"status".as_slice(), b"result"]
+        stated: [b"status".as_slice(), b"result"]
             .into_iter()
             .fold(None, |said, name| {
-                let state = said_state(&attribute(tag, name));
+                let state = parse_state(&attribute(tag, name));
                 if said.is_some_and(State::is_failure) {
                     said
                 } else {
@@ -337,7 +337,7 @@ fn element(tag: &BytesStart<'_>, suite: String, file: String) -> JunitCase {
 
 /// Parses the state in an attribute, if that is not a pass. Knows the words of `GoogleTest`
 /// (`status="notrun" result="suppressed"`), `CTest`, behave and `NUnit`.
-fn said_state(word: &str) -> Option<State> {
+fn parse_state(word: &str) -> Option<State> {
     let word: String = word
         .chars()
         .filter(char::is_ascii_alphabetic)
@@ -356,7 +356,12 @@ fn said_state(word: &str) -> Option<State> {
 }
 
 /// Handles the start of an element in a test case; returns the owner of its text.
-fn begin(element: &mut JunitCase, tag: &BytesStart<'_>, name: &[u8], is_empty: bool) -> TextOwner {
+fn start_element(
+    element: &mut JunitCase,
+    tag: &BytesStart<'_>,
+    name: &[u8],
+    is_empty: bool,
+) -> TextOwner {
     let fault = |is_error| JunitFault {
         is_error,
         kind: attribute(tag, b"type"),
@@ -411,7 +416,7 @@ fn add(collector: &mut ResultCollector<'_>, element: JunitCase) {
     } else if !element.faults.is_empty() {
         State::Failed
     } else {
-        match (&element.skipped, element.said) {
+        match (&element.skipped, element.stated) {
             (_, Some(said)) if said.is_failure() => said,
             (Some(skip), _) if skip.kind.contains("xfail") => State::ExpectedFailure,
             (Some(skip), _) if skip.kind.contains("todo") => State::Todo,
@@ -428,7 +433,7 @@ fn add(collector: &mut ResultCollector<'_>, element: JunitCase) {
     // Some writers put the same text into both.
     let around = if around == name { "" } else { around };
     let mut case = Case::new(
-        collector.name(&joined([around, name])),
+        collector.name(&join_id([around, name])),
         collector.name(name),
         state,
     );
@@ -441,7 +446,7 @@ fn add(collector: &mut ResultCollector<'_>, element: JunitCase) {
     case.retries = element.attempts;
     if state.is_failure() {
         for fault in &element.faults {
-            let (text, frames) = stack::of_v8(&fault.text);
+            let (text, frames) = stack::parse_v8(&fault.text);
             // Some writers put the whole message into the element, and its first line into the
             // attribute.
             let own = text

@@ -28,13 +28,13 @@ impl KeptOutput {
         }
         self.tail.push_str(text);
         if self.room.is_none() && self.tail.len() > 2 * MAX_END_BYTES {
-            self.settle();
+            self.trim_tail();
         }
     }
 
     /// Switches to keeping the beginning of the following output.
     pub fn keep_what_follows(&mut self) {
-        self.settle();
+        self.trim_tail();
         self.room = Some(MAX_END_BYTES);
     }
 
@@ -49,7 +49,7 @@ impl KeptOutput {
         self.head
     }
 
-    fn settle(&mut self) {
+    fn trim_tail(&mut self) {
         let from = self.tail.len().saturating_sub(MAX_END_BYTES);
         let from = self.tail.ceil_char_boundary(from);
         // Cut at a line break, unless the line is too long.
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn beginning_and_end_are_kept_and_what_must_not_go() {
+    fn long_output_keeps_beginning_and_end() {
         let mut output = KeptOutput::default();
         output.push("first\n");
         for line in 0..50_000 {

@@ -23,7 +23,7 @@ pub fn lines_with_empty<'a>(bytes: &'a [u8], bound: Bound<'a>) -> impl Iterator<
         .filter(|line| line.len() <= MAX_TEST_LINE_BYTES)
 }
 
-/// As [`lines_with_empty`], without empty lines.
+/// Like [`lines_with_empty`], without empty lines.
 pub fn lines<'a>(bytes: &'a [u8], bound: Bound<'a>) -> impl Iterator<Item = &'a [u8]> {
     lines_with_empty(bytes, bound).filter(|line| !line.is_empty())
 }
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_before_a_missing_end_is_read() {
+    fn truncated_document_keeps_earlier_elements() {
         assert_eq!(
             read("noise {\"a\":{\"b\":1},\"list\":[1,\"x\",2],\"c\":true}"),
             (
@@ -173,13 +173,13 @@ mod tests {
     }
 
     #[test]
-    fn a_document_that_nests_too_deep_is_no_danger() {
+    fn deeply_nested_document_is_rejected_safely() {
         let deep = format!("{{\"list\":[1,{}", "[".repeat(100_000));
         assert_eq!(read(&deep), (false, vec![1], vec![]));
     }
 
     #[test]
-    fn lines_end_when_the_work_has_to_be_over() {
+    fn lines_stop_at_deadline() {
         let over = Bound {
             deadline: Some(std::time::Instant::now()),
             cancel: None,

@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_traceback_tells_its_error_and_its_frames() {
+    fn traceback_gives_error_and_frames() {
         let text = "Exception in thread T (work)\n\nTraceback (most recent call last):\n  File \"/lib/python3/threading.py\", \
             line 982, in run\n    self._target()\n  File \"t.py\", line 3, in work\n    raise ValueError(\"x\")\nValueError: x\n\n\
             Enable tracemalloc\n";
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_dies_tells_where() {
+    fn fatal_error_gives_reason_and_frames() {
         let text = "t.py Fatal Python error: Segmentation fault\n\nThread 0x1 (most recent call first):\n  \
             File \"o.py\", line 1 in wait\n\nCurrent thread 0x2 (most recent call first):\n  File \"t.py\", line 3 in crash\n\n\
             Extension modules: x\n";

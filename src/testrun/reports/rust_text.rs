@@ -36,7 +36,7 @@ pub fn failure<'t>(collector: &mut ResultCollector<'_>, text: &'t str) -> (TestE
             None => (place, message.to_owned()),
         },
     };
-    let mut error = compared(collector, message.trim());
+    let mut error = parse_assert_eq(collector, message.trim());
     if let Some((_, note)) = text.split_once("note: panic did not contain expected string") {
         let part = |name: &str| {
             note.lines()
@@ -73,7 +73,7 @@ fn without_panic<'t>(collector: &mut ResultCollector<'_>, text: &'t str) -> (Tes
 }
 
 /// Parses the message of `assert_eq!` with its two values.
-fn compared(collector: &mut ResultCollector<'_>, message: &str) -> TestError {
+fn parse_assert_eq(collector: &mut ResultCollector<'_>, message: &str) -> TestError {
     let parts = message.split_once("\n  left: ").and_then(|(first, rest)| {
         let (left, right) = rest.split_once("\n right: ")?;
         Some((first, left, right))

@@ -76,7 +76,7 @@ pub fn is_library(file: &str) -> bool {
 
 /// Returns the line and column to fix for an error of `file`. This is `own`, unless the error comes
 /// from another file of the project: then the message ends with that place.
-pub fn to_mend(
+pub fn place_to_fix(
     own: Option<(u32, Option<u32>)>,
     frames: &[Frame],
     file: &str,
@@ -105,7 +105,7 @@ pub fn to_mend(
 }
 
 /// Returns the number of frames to report: those of the project, or else the first one.
-pub fn told_frames(stack: &[Frame]) -> usize {
+pub fn frames_to_show(stack: &[Frame]) -> usize {
     stack
         .iter()
         .take_while(|frame| !is_library(&frame.file))
@@ -131,7 +131,7 @@ pub fn ordered(frames: Vec<Frame>) -> Vec<Frame> {
 
 /// Splits V8's `Error.stack` into the message and the frames
 /// (<https://v8.dev/docs/stack-trace-api>).
-pub fn of_v8(text: &str) -> (&str, Vec<Frame>) {
+pub fn parse_v8(text: &str) -> (&str, Vec<Frame>) {
     let is_frame = |line: &str| {
         line.trim_start()
             .strip_prefix("at ")
@@ -217,11 +217,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frames_of_libraries_stand_last() {
+    fn library_frames_are_ordered_last() {
         let text = "TypeError: boom\n    over two lines\n    at boom (/p/src/math.ts:2:39)\n    \
             at file:///p/node_modules/x/run.js:155:11\n    at new Promise (<anonymous>)\n    at async /p/a.test.ts:13:24\n    \
             at process.processTicks (node:internal/process/task_queues:95:5)";
-        let (message, frames) = of_v8(text);
+        let (message, frames) = parse_v8(text);
         assert_eq!(message, "TypeError: boom\n    over two lines");
         let told: Vec<_> = ordered(frames)
             .iter()
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_below_the_root_become_relative() {
+    fn paths_below_root_become_relative() {
         let of = |text: &str| without_root(text, "/p").into_owned();
         assert_eq!(
             of("in /p/a.ts and '/p/b.ts' (file:///p/c.ts)"),
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_found_in_a_message() {
+    fn message_with_file_gives_line_and_column() {
         assert_eq!(
             place_in("[ src/a.ts:2:33 ]", "src/a.ts"),
             Some((2, Some(33)))

@@ -20,7 +20,7 @@ pub fn head(text: &str, max: usize) -> (String, u64) {
     (out, 0)
 }
 
-/// As [`head`], but keeps the end.
+/// Like [`head`], but keeps the end.
 pub fn tail(text: &str, max: usize) -> (String, u64) {
     // Escapes are searched in the end alone: the kept length bounds the work.
     let mut from = text.len().saturating_sub(max.saturating_mul(2));
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn escapes_and_controls_are_not_seen() {
+    fn escapes_and_controls_are_removed() {
         let text = "\u{1b}[31m[ERR] \u{1b}[0mUn\u{8}expected\r\n\u{1b}]8;;http://x\u{7}link\u{1b}]8;;\u{1b}\\ \u{1b}[38;5;246m╭\u{1b}[0m\tx\u{1b}";
         assert_eq!(
             head(text, 100),
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_text_says_so() {
+    fn cut_text_has_ellipsis() {
         assert_eq!(head("äöü", 4), ("äö…".to_owned(), 2));
         assert_eq!(tail("äöü", 3), ("…ü".to_owned(), 4));
         assert_eq!(tail("\nab\n", 5), ("ab".to_owned(), 0));

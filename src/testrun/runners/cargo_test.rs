@@ -9,12 +9,12 @@ use crate::testrun::project::cargo::own_harness;
 pub struct CargoTest;
 
 impl ProjectTool for CargoTest {
-    fn about(&self) -> &'static About {
-        &About {
+    fn about(&self) -> &'static ToolDescription {
+        &ToolDescription {
             name: cargo::NAME,
             title: "cargo test",
             language: Some(Language::Rust),
-            origin: Origin::Path("cargo"),
+            origin: ProgramOrigin::Path("cargo"),
         }
     }
 
@@ -48,7 +48,7 @@ impl Runner for CargoTest {
             .then_some((&Nextest, why)))
     }
 
-    fn plan(&self, wanted: &WantedRun<'_>) -> Result<RunPlan, TestrunError> {
+    fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {
         let mut plan = RunPlan {
             reports: false,
             ..RunPlan::of(wanted)
@@ -56,7 +56,7 @@ impl Runner for CargoTest {
         plan.add(["test"]);
         let filters = cargo::select(&mut plan, wanted)?;
         match wanted.selection {
-            TestSelection::Failed(failed) if by_name(failed) => {
+            TestSelection::Failed(failed) if can_rerun_by_name(failed) => {
                 plan.add(["--", "--exact"]);
                 plan.add(cargo::paths(failed));
             }
@@ -71,7 +71,7 @@ impl Runner for CargoTest {
         &self,
         context: &RunContext<'_>,
         project: &Checked<Read>,
-        _: &WantedRun<'_>,
+        _: &RunInputs<'_>,
     ) -> ProjectFacts {
         let tables = ["[lib]", "[[bin]]", "[[test]]", "[[bench]]", "[[example]]"];
         let texts = cargo::manifest_texts(context, project, true);

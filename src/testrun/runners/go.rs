@@ -12,12 +12,12 @@ use crate::testrun::prelude::*;
 pub struct Go;
 
 impl ProjectTool for Go {
-    fn about(&self) -> &'static About {
-        &About {
+    fn about(&self) -> &'static ToolDescription {
+        &ToolDescription {
             name: "go",
             title: "go test",
             language: Some(Language::Go),
-            origin: Origin::Path("go"),
+            origin: ProgramOrigin::Path("go"),
         }
     }
 
@@ -64,7 +64,7 @@ impl Runner for Go {
         )
     }
 
-    fn plan(&self, wanted: &WantedRun<'_>) -> Result<RunPlan, TestrunError> {
+    fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {
         let mut plan = RunPlan {
             reports: false,
             ..RunPlan::of(wanted)
@@ -82,7 +82,7 @@ impl Runner for Go {
                     .collect();
                 names.sort();
                 names.dedup();
-                if by_name(failed) {
+                if can_rerun_by_name(failed) {
                     plan.argv.push(format!("-run=^(?:{})$", names.join("|")));
                 }
                 plan.argv.extend(paths(wanted, PathStyle::Exact));
@@ -97,7 +97,7 @@ impl Runner for Go {
         &self,
         context: &RunContext<'_>,
         project: &Checked<Read>,
-        _: &WantedRun<'_>,
+        _: &RunInputs<'_>,
     ) -> ProjectFacts {
         ProjectFacts {
             go_package: go::import_path(&context.disk(), project.shown()),
@@ -156,7 +156,7 @@ impl Runner for Go {
 
     /// Finds them by the declarations in the package's files. Files with a build constraint may not
     /// belong to the package.
-    fn behind(&self, evidence: &Evidence<'_>, results: &TestResults) -> Vec<String> {
+    fn unreported(&self, evidence: &Evidence<'_>, results: &TestResults) -> Vec<String> {
         let dead = results
             .failures
             .iter()
@@ -188,7 +188,7 @@ impl Runner for Go {
             {
                 if !text.lines().any(|line| line.starts_with("//go:build ")) {
                     let names = declared(&text).filter(|name| !told.contains(&(package, *name)));
-                    behind.extend(names.map(|name| joined([package, name])));
+                    behind.extend(names.map(|name| join_id([package, name])));
                 }
             }
         }

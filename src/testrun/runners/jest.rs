@@ -9,18 +9,18 @@ const REPORTER: (&str, &str) = ("replay-jest.cjs", include_str!("jest/reporter.c
 pub struct Jest;
 
 impl ProjectTool for Jest {
-    fn about(&self) -> &'static About {
-        &About {
+    fn about(&self) -> &'static ToolDescription {
+        &ToolDescription {
             name: "jest",
             title: "Jest",
             language: Some(Language::JavaScript),
-            origin: Origin::Node("jest", "jest"),
+            origin: ProgramOrigin::Node("jest", "jest"),
         }
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
         stronger(
-            node::in_package(level, "jest"),
+            node::package_sign(level, "jest"),
             level.configured("jest.config."),
         )
         .or_else(|| {
@@ -34,9 +34,9 @@ impl ProjectTool for Jest {
 }
 
 impl Runner for Jest {
-    fn plan(&self, wanted: &WantedRun<'_>) -> Result<RunPlan, TestrunError> {
+    fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {
         let mut plan = javascript::program(wanted, None);
-        plan.report_by(wanted, REPORTER);
+        plan.use_reporter(wanted, REPORTER);
         plan.argv.extend([
             format!("--reporters={}/{}", wanted.place, REPORTER.0),
             // For the log.
@@ -66,7 +66,7 @@ impl Runner for Jest {
     }
 
     /// If a filter matches no test, Jest exits with 1.
-    fn found_none(&self, results: &TestResults, exit_code: Option<i32>) -> bool {
+    fn ended_without_tests(&self, results: &TestResults, exit_code: Option<i32>) -> bool {
         let is_told = results.begun || results.remarks.contains("No tests found");
         exit_code == Some(0) || exit_code == Some(1) && is_told
     }

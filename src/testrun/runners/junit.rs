@@ -6,22 +6,22 @@ use crate::testrun::prelude::*;
 pub struct Junit;
 
 impl ProjectTool for Junit {
-    fn about(&self) -> &'static About {
-        &About {
+    fn about(&self) -> &'static ToolDescription {
+        &ToolDescription {
             name: "junit",
             title: "`runner: \"junit\"` with a `command` that writes JUnit XML",
             language: None,
-            origin: Origin::Path("sh"),
+            origin: ProgramOrigin::Path("sh"),
         }
     }
 }
 
 impl Runner for Junit {
-    fn is_given(&self) -> bool {
+    fn is_custom_command(&self) -> bool {
         true
     }
 
-    fn plan(&self, wanted: &WantedRun<'_>) -> Result<RunPlan, TestrunError> {
+    fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {
         Ok(RunPlan::of(wanted))
     }
 
@@ -30,7 +30,7 @@ impl Runner for Junit {
     }
 
     /// A command that should have written a report and wrote none did not end well.
-    fn found_none(&self, results: &TestResults, exit_code: Option<i32>) -> bool {
+    fn ended_without_tests(&self, results: &TestResults, exit_code: Option<i32>) -> bool {
         exit_code == Some(0) && results.begun
     }
 }

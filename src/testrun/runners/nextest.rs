@@ -12,12 +12,12 @@ const METADATA_FAILED: i32 = 102;
 pub struct Nextest;
 
 impl ProjectTool for Nextest {
-    fn about(&self) -> &'static About {
-        &About {
+    fn about(&self) -> &'static ToolDescription {
+        &ToolDescription {
             name: "nextest",
             title: "cargo-nextest where it is installed",
             language: Some(Language::Rust),
-            origin: Origin::Path("cargo"),
+            origin: ProgramOrigin::Path("cargo"),
         }
     }
 }
@@ -36,11 +36,11 @@ impl Runner for Nextest {
         cargo::missed(evidence, targets, results, true)
     }
 
-    fn found_as(&self) -> &'static str {
+    fn detected_name(&self) -> &'static str {
         cargo::NAME
     }
 
-    fn plan(&self, wanted: &WantedRun<'_>) -> Result<RunPlan, TestrunError> {
+    fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {
         let mut plan = RunPlan::of(wanted);
         let path = format!("{}/{REPORT}", wanted.place);
         // The output of passed tests shows if their processes reached the end of the test.
@@ -54,7 +54,7 @@ impl Runner for Nextest {
         )]);
         let filters = cargo::select(&mut plan, wanted)?;
         match wanted.selection {
-            TestSelection::Failed(failed) if by_name(failed) => {
+            TestSelection::Failed(failed) if can_rerun_by_name(failed) => {
                 let exact = cargo::paths(failed)
                     .map(|name| format!("test(={})", name.replace([')', '\\'], "?")));
                 plan.add([format!(
@@ -72,7 +72,7 @@ impl Runner for Nextest {
         &self,
         context: &RunContext<'_>,
         project: &Checked<Read>,
-        wanted: &WantedRun<'_>,
+        wanted: &RunInputs<'_>,
     ) -> ProjectFacts {
         let parts = cargo::parts(wanted).unwrap_or_default();
         let texts = cargo::manifest_texts(context, project, false);
@@ -101,7 +101,7 @@ impl Runner for Nextest {
     }
 
     /// If a filter matches no test, nextest exits with 4.
-    fn found_none(&self, _: &TestResults, exit_code: Option<i32>) -> bool {
+    fn ended_without_tests(&self, _: &TestResults, exit_code: Option<i32>) -> bool {
         matches!(exit_code, Some(0 | 4))
     }
 

@@ -13,12 +13,12 @@ const PLUGIN: (&str, &str) = ("replay_pytest.py", include_str!("pytest/replay_py
 pub struct Pytest;
 
 impl ProjectTool for Pytest {
-    fn about(&self) -> &'static About {
-        &About {
+    fn about(&self) -> &'static ToolDescription {
+        &ToolDescription {
             name: "pytest",
             title: "pytest 6 and newer",
             language: Some(Language::Python),
-            origin: Origin::Python("pytest"),
+            origin: ProgramOrigin::Python("pytest"),
         }
     }
 
@@ -28,16 +28,16 @@ impl ProjectTool for Pytest {
             .or_else(|| level.section("pyproject.toml", "[tool.pytest"))
             .or_else(|| level.section("setup.cfg", "[tool:pytest]"))
             .or_else(|| level.section("tox.ini", "[pytest]"))
-            .or_else(|| python::habits(level))
+            .or_else(|| python::default_test_sign(level))
     }
 }
 
 impl Runner for Pytest {
-    fn lies_in_projects(&self) -> bool {
+    fn is_installed_per_project(&self) -> bool {
         true
     }
 
-    fn takes_parts(&self) -> bool {
+    fn accepts_test_ids(&self) -> bool {
         true
     }
 
@@ -63,9 +63,9 @@ impl Runner for Pytest {
         Some(affected)
     }
 
-    fn plan(&self, wanted: &WantedRun<'_>) -> Result<RunPlan, TestrunError> {
+    fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {
         let mut plan = RunPlan::of(wanted);
-        plan.report_by(wanted, PLUGIN);
+        plan.use_reporter(wanted, PLUGIN);
         // Keep compiled files and the plugin's cache out of the project.
         plan.environment.push((
             "PYTHONPYCACHEPREFIX",
@@ -119,7 +119,7 @@ impl Runner for Pytest {
     }
 
     /// If a filter matches no test, pytest exits with 5.
-    fn found_none(&self, _: &TestResults, exit_code: Option<i32>) -> bool {
+    fn ended_without_tests(&self, _: &TestResults, exit_code: Option<i32>) -> bool {
         matches!(exit_code, Some(0 | 5))
     }
 
@@ -143,7 +143,7 @@ impl Runner for Pytest {
         results: &TestResults,
     ) -> Vec<&'t NamedPath> {
         // pytest does not name the tests of a file that a filter deselects.
-        not_taken_up(evidence, targets, results, |target| {
+        not_collected(evidence, targets, results, |target| {
             target.part.is_empty()
                 || evidence.is_filtered
                 || has_run(&target.below(evidence.project), results)

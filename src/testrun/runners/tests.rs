@@ -6,7 +6,7 @@ use pretty_assertions::assert_eq;
 
 use super::*;
 use crate::testrun::changes::{Affected, GitChanges};
-use crate::testrun::command::{RunPlan, WantedRun, line};
+use crate::testrun::command::{RunInputs, RunPlan, line};
 use crate::testrun::project::disk::tests::tree;
 use crate::testrun::project::files::NamedPath;
 use crate::testrun::project::script::TestScript;
@@ -46,7 +46,7 @@ fn plan(
     filter: Option<&str>,
     script: &TestScript,
 ) -> RunPlan {
-    let wanted = WantedRun {
+    let wanted = RunInputs {
         program: &[program.to_owned()],
         project: Path::new("/w"),
         tree: &tree(files),
@@ -69,7 +69,7 @@ fn failed(file: &str, names: &[&str]) -> FailedTest {
 }
 
 #[test]
-fn vitest_gets_its_reporter_and_no_coverage() {
+fn vitest_command_has_reporter_without_coverage() {
     const START: &str = "x run --reporter=/tmp/r/replay-vitest.mjs --reporter=default --includeTaskLocation \
         --coverage.enabled=false";
     let vitest = |selection: &TestSelection, filter| argv(&Vitest, selection, filter);
@@ -107,7 +107,7 @@ fn vitest_gets_its_reporter_and_no_coverage() {
 }
 
 #[test]
-fn jest_is_given_paths_not_patterns() {
+fn jest_command_has_paths_not_patterns() {
     const START: &str = "x --reporters=/tmp/r/replay-jest.cjs --reporters=default --testLocationInResults --coverage=false";
     let files = TestSelection::Targets(vec![file("/w/a.test.js")]);
     assert_eq!(
@@ -122,7 +122,7 @@ fn jest_is_given_paths_not_patterns() {
 }
 
 #[test]
-fn pytest_leaves_the_project_as_it_is() {
+fn pytest_command_keeps_project_unchanged() {
     const START: &str = "x -p replay_pytest --continue-on-collection-errors --color=no -o cache_dir=/tmp/r/pytest-cache --rootdir=/w";
     let part = TestSelection::Targets(vec![NamedPath {
         part: "::T::test_x".to_owned(),
@@ -154,7 +154,7 @@ fn pytest_leaves_the_project_as_it_is() {
 }
 
 #[test]
-fn a_file_of_rust_is_a_target_or_a_module() {
+fn cargo_command_selects_target_or_module() {
     let files = [
         ("/w/Cargo.toml", "[workspace]\n"),
         ("/w/a/Cargo.toml", "[package]\nname = \"a\"\n"),
@@ -207,7 +207,7 @@ fn a_file_of_rust_is_a_target_or_a_module() {
 }
 
 #[test]
-fn go_tests_packages() {
+fn go_command_selects_packages() {
     let targets = TestSelection::Targets(vec![
         file("/w/a/x_test.go"),
         NamedPath::whole("/w/b".into(), true),
@@ -226,7 +226,7 @@ fn go_tests_packages() {
 }
 
 #[test]
-fn what_the_test_script_says_is_done() {
+fn command_applies_test_script_settings() {
     let environment = vec![("MODE".to_owned(), "a b".to_owned())];
     let (node, options) = (vec!["--x".to_owned()], vec!["--config=e2e.ts".to_owned()]);
     let script = TestScript {
@@ -254,7 +254,7 @@ fn what_the_test_script_says_is_done() {
 }
 
 #[test]
-fn tests_are_found_by_name_and_place() {
+fn changed_files_select_tests_by_name_or_package() {
     let files = [
         "/w/p/core.py",
         "/w/p/shop/__init__.py",

@@ -11,30 +11,30 @@ const REPORTER: (&str, &str) = ("replay-vitest.mjs", include_str!("vitest/report
 pub struct Vitest;
 
 impl ProjectTool for Vitest {
-    fn about(&self) -> &'static About {
-        &About {
+    fn about(&self) -> &'static ToolDescription {
+        &ToolDescription {
             name: "vitest",
             title: "Vitest 3 to 5",
             language: Some(Language::JavaScript),
-            origin: Origin::Node("vitest", "vitest"),
+            origin: ProgramOrigin::Node("vitest", "vitest"),
         }
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
         stronger(
-            node::in_package(level, "vitest"),
+            node::package_sign(level, "vitest"),
             level
                 .configured("vitest.config.")
                 .or_else(|| level.configured("vitest.workspace.")),
         )
-        .or_else(|| node::imported(level, "vitest"))
+        .or_else(|| node::import_sign(level, "vitest"))
     }
 }
 
 impl Runner for Vitest {
-    fn plan(&self, wanted: &WantedRun<'_>) -> Result<RunPlan, TestrunError> {
+    fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {
         let mut plan = javascript::program(wanted, Some("run"));
-        plan.report_by(wanted, REPORTER);
+        plan.use_reporter(wanted, REPORTER);
         plan.argv.extend([
             format!("--reporter={}/{}", wanted.place, REPORTER.0),
             // For the log. It comes last: a failing reporter keeps later ones from getting the end
@@ -63,7 +63,7 @@ impl Runner for Vitest {
     }
 
     /// If a filter matches no test, Vitest exits with 1.
-    fn found_none(&self, results: &TestResults, exit_code: Option<i32>) -> bool {
+    fn ended_without_tests(&self, results: &TestResults, exit_code: Option<i32>) -> bool {
         exit_code == Some(0)
             || exit_code == Some(1) && results.begun && results.unreached.is_empty()
     }

@@ -4,7 +4,7 @@
 //! <https://mypy.readthedocs.io/en/stable/config_file.html>.
 
 use crate::testrun::checker::CheckSource;
-use crate::testrun::project::python::top_ignore;
+use crate::testrun::project::python::type_ignore_comment;
 
 /// Configuration files in mypy's order. The first one with a section for mypy is used.
 pub const FILES: [&str; 4] = ["mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg"];
@@ -12,7 +12,7 @@ pub const FILES: [&str; 4] = ["mypy.ini", ".mypy.ini", "pyproject.toml", "setup.
 /// Returns the reason if mypy suppresses all errors of a file.
 pub fn silenced(source: CheckSource<'_>, config: &str) -> Option<String> {
     mypy_comment(source.text)
-        .or_else(|| top_ignore(source.text))
+        .or_else(|| type_ignore_comment(source.text))
         .or_else(|| {
             Some(format!(
                 "`ignore_errors` of its section {} in mypy's configuration",
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stars_of_mypy_stand_for_any_number_of_components() {
+    fn mypy_star_matches_any_number_of_components() {
         let matches = |pattern| is_match(pattern, "a.b.c");
         assert!(
             ["a.b.c", "a.*", "*.c", "a.*.c", "a.b.c.*", "*"]

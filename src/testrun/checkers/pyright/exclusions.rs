@@ -25,13 +25,13 @@ pub fn left_out(path: &str, config: &str) -> Option<String> {
                 Vec::new()
             }
         });
-        let spec = specs.into_iter().find(|spec| is_of(spec, path))?;
+        let spec = specs.into_iter().find(|spec| is_within(spec, path))?;
         Some(format!("`{key}` of pyright's configuration has `{spec}`"))
     })
 }
 
 /// Returns true if a path is at or below the path of a specification.
-fn is_of(spec: &str, path: &str) -> bool {
+fn is_within(spec: &str, path: &str) -> bool {
     let spec = spec.trim_start_matches("./").trim_end_matches('/');
     if spec.is_empty() || spec == "." {
         return true;
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_pyright_is_told_to_leave_out_is_said_with_the_reason() {
+    fn pyright_exclusion_is_reported_with_reason() {
         let json = r#"{ // with a comment
             "exclude": ["sub", "**/generated_*.py"], "ignore": ["./old/"] }"#;
         let toml = "[tool.other]\nexclude = ['x']\n[tool.pyright]\nignore = [\n  \"old\", # why\n]\nexclude = ['sub', \"**/generated_*.py\"]\n[tool.more]\n";

@@ -44,7 +44,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     collector.results.begun = !blocks.is_empty();
     // All programs that Cargo started have reported their end, and so has Cargo.
     collector.results.ended = !blocks.is_empty() && blocks.iter().all(|block| block.ended);
-    let told = ToldPrograms::of(&programs, &blocks, sources.own_harness);
+    let told = ProgramReports::of(&programs, &blocks, sources.own_harness);
     let mut at = 0;
     for block in blocks {
         let program = next_program(&told.programs, &mut at, &block);
@@ -57,7 +57,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             collector.silent(program);
         }
     }
-    died(&mut collector, &stderr, &programs, &told);
+    add_crash(&mut collector, &stderr, &programs, &told);
     collector.results
 }
 
@@ -184,14 +184,14 @@ fn programs(stderr: &str) -> Vec<(String, bool)> {
 }
 
 /// Test programs, by presence of a report.
-struct ToldPrograms {
+struct ProgramReports {
     /// Programs of the blocks, in order; empty if unknown.
     programs: Vec<(String, bool)>,
     /// Programs without a report, each with `true` if it has a harness of its own.
     silent: Vec<(String, bool)>,
 }
 
-impl ToldPrograms {
+impl ProgramReports {
     /// Matches programs and blocks. A program of libtest prints at least one block, if only
     /// `running 0 tests`. A program with another harness need not.
     fn of(programs: &[(String, bool)], blocks: &[TestBlock], own_harness: &[String]) -> Self {
@@ -335,11 +335,11 @@ fn doc_place(name: &str) -> Option<(&str, u32)> {
 
 /// Adds the error of a killed program: `process didn't exit successfully: ... (signal: 6, SIGABRT:
 /// ...)`.
-fn died(
+fn add_crash(
     collector: &mut ResultCollector<'_>,
     stderr: &str,
     programs: &[(String, bool)],
-    told: &ToldPrograms,
+    told: &ProgramReports,
 ) {
     for line in stderr.lines() {
         let Some(rest) = line

@@ -45,7 +45,7 @@ struct GoTest {
     output: KeptOutput,
     /// End of the test, found after output without a newline: test2json before Go 1.20 reports it
     /// as output.
-    said: Option<&'static str>,
+    late_end: Option<&'static str>,
     /// `true` if it has subtests: it is a suite then.
     is_suite: bool,
     /// `true` if the result of the package follows directly: the test program ended inside the
@@ -103,11 +103,11 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     for line in lines::lines(sources.stdout, bound) {
         match serde_json::from_slice::<GoEvent>(line) {
             Ok(event) => reader.event(&event),
-            Err(_) => reader.compiler(&String::from_utf8_lossy(line)),
+            Err(_) => reader.add_compiler_error(&String::from_utf8_lossy(line)),
         }
     }
     for line in lines::lines(sources.stderr, bound) {
-        reader.compiler(&String::from_utf8_lossy(line));
+        reader.add_compiler_error(&String::from_utf8_lossy(line));
     }
     reader.finish()
 }
@@ -116,7 +116,7 @@ impl GoReader<'_> {
     fn event(&mut self, event: &GoEvent) {
         let results = &mut self.collector.results;
         match event.action.as_str() {
-            "build-output" => return self.compiler(event.output.trim_end()),
+            "build-output" => return self.add_compiler_error(event.output.trim_end()),
             "build-fail" => {
                 (results.build_failed, results.begun) = (true, true);
                 return;
@@ -170,14 +170,14 @@ impl GoReader<'_> {
             "fail" => {
                 package.ended = true;
                 let output = std::mem::take(&mut package.output).text();
-                self.end_as_said(&event.package);
-                self.left_open(event, &output);
+                self.finish_from_output(&event.package);
+                self.handle_unfinished(event, &output);
                 let Some(package) = self.packages.get(&event.package) else {
                     return;
                 };
                 // The output has the only reason: the program died before or between its tests.
                 if package.failures == 0 && event.failed_build.is_none() {
-                    let (message, frames) = of_panic(&output);
+                    let (message, frames) = split_panic(&output);
                     let place = frames
                         .iter()
                         .find(|frame| !stack::is_library(&frame.file))
@@ -193,7 +193,7 @@ impl GoReader<'_> {
                 if !package.done {
                     self.collector.silent(&event.package);
                 }
-                self.end_as_said(&event.package);
+                self.finish_from_output(&event.package);
             }
             "skip" => package.ended = true,
             _ => {}
@@ -201,7 +201,7 @@ impl GoReader<'_> {
     }
 
     /// Handles the unfinished tests of a failed package: the process died in one of them.
-    fn left_open(&mut self, event: &GoEvent, output: &str) {
+    fn handle_unfinished(&mut self, event: &GoEvent, output: &str) {
         let left = self
             .open
             .extract_if(|(package, _), _| *package == event.package);
@@ -230,15 +230,15 @@ impl GoReader<'_> {
     }
 
     /// Finishes the tests whose end is in their output alone.
-    fn end_as_said(&mut self, package: &str) {
+    fn finish_from_output(&mut self, package: &str) {
         let said = self
             .open
-            .extract_if(|(of, _), open| of == package && open.said.is_some());
+            .extract_if(|(of, _), open| of == package && open.late_end.is_some());
         let mut said: Vec<_> = said.collect();
         said.sort_by_key(|(_, open)| open.order);
         for ((_, test), open) in said {
             self.bytes = self.bytes.saturating_sub(open.output.len());
-            let end = GoEvent::end(package, &test, open.said.unwrap_or_default());
+            let end = GoEvent::end(package, &test, open.late_end.unwrap_or_default());
             self.end(&end, &EndedTest::of(open));
         }
     }
@@ -294,7 +294,7 @@ impl GoReader<'_> {
                         .starts_with(" (")
                         .then_some(*action)
                 };
-                open.said = ENDS.iter().find_map(end).or(open.said);
+                open.late_end = ENDS.iter().find_map(end).or(open.late_end);
                 if !is_frame && self.bytes < MAX_OPEN_BYTES {
                     let before = open.output.len();
                     push(&mut open.output, &event.output);
@@ -336,7 +336,7 @@ impl GoReader<'_> {
             return;
         }
         let (parents, name) = event.test.rsplit_once('/').unwrap_or(("", &event.test));
-        let id = joined([event.package.as_str(), event.test.as_str()]);
+        let id = join_id([event.package.as_str(), event.test.as_str()]);
         let mut case = Case::new(self.collector.name(&id), self.collector.name(name), state);
         let parents = Some(parents).filter(|parents| !parents.is_empty());
         case.suite = self.collector.suite(
@@ -356,7 +356,7 @@ impl GoReader<'_> {
     fn errors(&mut self, package: &str, output: &str) -> (Vec<TestError>, String) {
         if is_panic(output) {
             let at = output.find("panic: ").unwrap_or_default();
-            let (message, frames) = of_panic(&output[at..]);
+            let (message, frames) = split_panic(&output[at..]);
             let message = message.strip_prefix("panic: ").unwrap_or(message);
             let message = message
                 .trim_end_matches(" [recovered, repanicked]")
@@ -379,7 +379,7 @@ impl GoReader<'_> {
         let mut found: Vec<(Frame, String)> = Vec::new();
         let mut rest = String::new();
         for line in output.lines() {
-            if let Some((frame, message)) = said_at(line) {
+            if let Some((frame, message)) = message_place(line) {
                 found.push((frame, message.to_owned()));
             } else if let (Some(last), Some(more)) =
                 (found.last_mut(), line.strip_prefix("        "))
@@ -423,7 +423,7 @@ impl GoReader<'_> {
     }
 
     /// Adds an error of the compiler, or of `go vet`, which runs before the tests.
-    fn compiler(&mut self, line: &str) {
+    fn add_compiler_error(&mut self, line: &str) {
         if let Some((file, number, column, message)) = go_text::line(line) {
             self.collector.results.build_failed = true;
             self.collector
@@ -444,7 +444,7 @@ impl GoReader<'_> {
         open.sort_by_key(|(_, open)| open.order);
         for ((package, test), _) in &open {
             self.collector
-                .unfinished(&joined([package.as_str(), test.as_str()]));
+                .unfinished(&join_id([package.as_str(), test.as_str()]));
         }
         self.collector.not_run(open.len() as u64);
         for (name, package) in packages {
@@ -485,7 +485,7 @@ fn is_panic(output: &str) -> bool {
 }
 
 /// Splits a panic into its message and frames: `\t/dir/file.go:12 +0x1d`.
-fn of_panic(output: &str) -> (&str, Vec<Frame>) {
+fn split_panic(output: &str) -> (&str, Vec<Frame>) {
     let (message, stack) = output.split_once("\ngoroutine ").unwrap_or((output, ""));
     // Use all goroutines: a timeout panics in another goroutine than the hanging test's.
     let mut function = None;
@@ -525,7 +525,7 @@ fn of_panic(output: &str) -> (&str, Vec<Frame>) {
 }
 
 /// Parses `    file.go:12: message`.
-fn said_at(line: &str) -> Option<(Frame, &str)> {
+fn message_place(line: &str) -> Option<(Frame, &str)> {
     let line = line.trim_start();
     let (place, message) = line
         .split_once(": ")
@@ -553,7 +553,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_test_that_the_program_ends_in_has_not_passed() {
+    fn go_test_with_program_exit_is_unfinished() {
         let of = |lines: &[(&str, &str, &str)]| {
             let event = |(action, test, output): &(&str, &str, &str)| {
                 serde_json::json!({"Action": action, "Package": "x", "Test": test, "Output": output}).to_string()
@@ -596,7 +596,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_test_says_last_is_kept() {
+    fn go_output_keeps_last_lines() {
         let of = |last: &str| {
             let event = |action: &str, output: &str| {
                 serde_json::json!({"Action": action, "Package": "x", "Test": "TestA", "Output": output}).to_string()

@@ -60,11 +60,11 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     let (mut order, mut planned, mut ended) = (0, 0, 0);
     for event in lines::events::<JestEvent>(sources.report, bound) {
         order += 1;
-        let key = key(&collector, &event);
+        let key = file_key(&collector, &event);
         match event.ev.as_str() {
             "init" => collector.results.begun = true,
             "file_start" => {
-                collector.seen(&event.file);
+                collector.add_file(&event.file);
                 if open.len() < MAX_KEPT_TESTS {
                     let begun = JestFile {
                         order,
@@ -99,7 +99,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             "file" => {
                 open.remove(&key);
                 ended += 1;
-                collector.seen(&event.file);
+                collector.add_file(&event.file);
                 if event.broken {
                     file_error(&mut collector, &event);
                 }
@@ -108,7 +108,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
                 }
             }
             "left_out" => collector.left_out("the project's configuration", &event.options),
-            "takes" => collector.takes(&event.options),
+            "takes" => collector.set_patterns(&event.options),
             "end" => {
                 collector.results.ended = true;
                 collector.results.passed = Some(event.success);
@@ -122,13 +122,13 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             "held" => event
                 .held
                 .iter()
-                .for_each(|held| collector.held(held, Vec::new())),
+                .for_each(|held| collector.add_held(held, Vec::new())),
             "over" => collector.results.is_cut_short = false,
             _ => {}
         }
     }
     if !collector.results.begun {
-        collector.takes(&said_of_files(sources));
+        collector.set_patterns(&configuration_message(sources));
     }
     if collector.results.ended && collector.results.passed == Some(true) && ended < planned {
         let message = format!("only {ended} of {planned} files came to their end");
@@ -161,7 +161,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
 
 /// Returns Jest's message on its configuration if it found no file, such as `testMatch: **/*.js - 0
 /// matches`. Reporters are not called then (`getNoTestsFoundMessage` of jest-core).
-fn said_of_files(sources: &Sources<'_>) -> Vec<String> {
+fn configuration_message(sources: &Sources<'_>) -> Vec<String> {
     let text = String::from_utf8_lossy(sources.stdout);
     let told = text.lines().filter_map(|line| {
         let (told, _) = line.trim().rsplit_once(" - ")?;
@@ -174,7 +174,7 @@ fn said_of_files(sources: &Sources<'_>) -> Vec<String> {
 }
 
 /// Returns the key of a file, different for each project.
-fn key(collector: &ResultCollector<'_>, event: &JestEvent) -> String {
+fn file_key(collector: &ResultCollector<'_>, event: &JestEvent) -> String {
     let file = stack::relative(&event.file, collector.root());
     match event.project.as_deref() {
         Some(project) => format!("|{project}| {file}"),
@@ -183,7 +183,7 @@ fn key(collector: &ResultCollector<'_>, event: &JestEvent) -> String {
 }
 
 fn id(key: &str, suite: &[String], name: &str) -> String {
-    joined(
+    join_id(
         [key]
             .into_iter()
             .chain(suite.iter().map(String::as_str))
@@ -278,8 +278,8 @@ fn error(
     text: &str,
     values: Option<&JestValues>,
 ) -> TestError {
-    let (text, frames) = stack::of_v8(text);
-    let (class, message) = classified(text);
+    let (text, frames) = stack::parse_v8(text);
+    let (class, message) = split_class(text);
     let (expected, actual) = values
         .map(|values| (values.expected.as_deref(), values.actual.as_deref()))
         .unwrap_or_default();
@@ -301,7 +301,7 @@ fn error(
 }
 
 /// Splits `TypeError: message`.
-fn classified(text: &str) -> (Option<&str>, &str) {
+fn split_class(text: &str) -> (Option<&str>, &str) {
     let class = text.split_once(": ").filter(|(class, _)| {
         class
             .chars()
@@ -340,15 +340,15 @@ fn file_error(collector: &mut ResultCollector<'_>, file: &JestEvent) {
         None => own(body),
     };
     let base = file.file.rsplit('/').next().unwrap_or_default();
-    let mut frames = stack::of_v8(&text).1;
-    frames.splice(..0, babel(&text));
+    let mut frames = stack::parse_v8(&text).1;
+    frames.splice(..0, babel_place(&text));
     let own = frames
         .iter()
         .find(|frame| frame.file.ends_with(base))
         .and_then(|own| Some((own.line?, own.column)));
     let own = own.or_else(|| stack::place_in(&text, base));
     let mut message = message;
-    let (line, column) = stack::to_mend(own, &frames, base, &mut message).unzip();
+    let (line, column) = stack::place_to_fix(own, &frames, base, &mut message).unzip();
     let phase = if file.tests.is_empty() {
         Phase::Collect
     } else {
@@ -359,7 +359,7 @@ fn file_error(collector: &mut ResultCollector<'_>, file: &JestEvent) {
 
 /// Parses Babel's place: `SyntaxError: /p/a.js: Unexpected token (1:26)`, whose columns count from
 /// 0.
-fn babel(text: &str) -> Option<Frame> {
+fn babel_place(text: &str) -> Option<Frame> {
     let line = text
         .lines()
         .find_map(|line| line.trim_start().strip_prefix("SyntaxError: "))?;
@@ -383,7 +383,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn causes_and_members_are_errors_with_places() {
+    fn jest_error_causes_have_places() {
         let mut collector = ResultCollector::new("/p");
         let text = "Error: cannot load\n    at x (/p/a.test.js:3:36)\n\n[cause]: TypeError: bad\n    at load (/p/a.js:1:25)\n\n\
             [errors]: one\n    at y (/p/b.js:2:3)";
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_loaded_because_of_another_names_the_place_there() {
+    fn jest_file_error_names_place_in_imported_file() {
         let of = |message: &str| {
             let mut collector = ResultCollector::new("/p");
             file_error(
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_ends_before_jest_does_is_seen() {
+    fn jest_process_exit_before_end_is_detected() {
         let of = |more: &str| {
             let report = format!(
                 "{{\"ev\":\"init\",\"files\":0}}\n{{\"ev\":\"end\",\"success\":true,\"files\":0{more}\n"

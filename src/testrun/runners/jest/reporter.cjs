@@ -1,16 +1,16 @@
-// Writes what Jest (24 and newer) does as JSON lines, each as it happens, to the file that REPLAY_TEST_REPORT names: a run
-// that is ended half-way, or whose tear-down fails, leaves what was known until then.
+// Jest reporter (24 and newer). Writes events as JSON lines, each as it happens, to the file in
+// REPLAY_TEST_REPORT: after an aborted run or a failed tear-down the earlier events are still there.
 //
-//   {"ev":"init","files"}                     so many files will run
+//   {"ev":"init","files"}                     number of files to run
 //   {"ev":"file_start","file"}                a file is being loaded
 //   {"ev":"start","file","suite","name"}      a test begins
-//   {"ev":"case","file","test"}               it has ended (only jest-circus says so)
+//   {"ev":"case","file","test"}               it has ended (only from jest-circus)
 //   {"ev":"file","file","tests",...}          the file has ended, with all of its tests
-//   {"ev":"left_out","options"}               what the project's configuration leaves out
-//   {"ev":"takes","options"}                  which files it takes for those of tests
+//   {"ev":"left_out","options"}               tests that the project's configuration excludes
+//   {"ev":"takes","options"}                  its patterns for test files
 //   {"ev":"end","success","files","errors","snapshots","goes_on"}   the tests have ended; errors belong to no file
-//   {"ev":"held","held"}                      some time after that the process still lives: what keeps it from ending
-//   {"ev":"over"}                             Jest itself is through, its tear-down too; comes only if it goes on
+//   {"ev":"held","held"}                      the process still runs some time later: its open handles
+//   {"ev":"over"}                             Jest has finished with its tear-down; only with `goes_on`
 const fs = require('fs')
 const path = require('path')
 
@@ -18,7 +18,7 @@ const MAX_TEXT = 16384
 const MAX_OPTIONS = 20
 const MAX_HELD = 10
 const HELD_AFTER_MS = 3000
-// Beyond it only names and states are written.
+// Beyond this limit only names and states are written.
 const MAX_DETAIL_CHARS = 32 * 1024 * 1024
 
 const cut = (text) => (text.length > MAX_TEXT ? text.slice(0, MAX_TEXT) : text)
@@ -33,7 +33,7 @@ function shown(value) {
   }
 }
 
-// Titles may be classes, functions and numbers, which older versions hand over as they are.
+// Titles may be classes, functions and numbers, which older versions pass unchanged.
 const title = (value) => (typeof value === 'function' ? value.name : String(value))
 
 module.exports = class {
@@ -45,7 +45,7 @@ module.exports = class {
     this.written = 0
     this.ended = new Set()
     const file = process.env.REPLAY_TEST_REPORT
-    // What tests start is not to write there.
+    // Processes started by tests must not write there.
     delete process.env.REPLAY_TEST_REPORT
     this.fd = file ? fs.openSync(file, 'a') : undefined
   }
@@ -108,7 +108,7 @@ module.exports = class {
     })
   }
 
-  // As Jest 24 calls it.
+  // Name of the hook in Jest 24.
   onTestResult(test, result) {
     this.onTestFileResult(test, result)
   }
@@ -133,7 +133,7 @@ module.exports = class {
         if (dir !== config.rootDir) found.add(`roots: ${shown(path.relative(config.rootDir, dir))}`)
       }
       for (const glob of config?.testMatch ?? []) found.add(`testMatch: ${shown(glob)}`)
-      // Older versions have a text here.
+      // Older versions have a string here.
       for (const one of [config?.testRegex ?? []].flat()) found.add(`testRegex: ${shown(one)}`)
     }
     return [...found].slice(0, MAX_OPTIONS)
@@ -144,7 +144,8 @@ module.exports = class {
     if (options.length) this.write({ ev: 'left_out', options })
     this.write({ ev: 'takes', options: this.takes(contexts) })
     const error = results.runExecError
-    // The process ends by itself then, unless the project says otherwise; what ends it before hides what was left to do.
+    // The process then ends by itself, unless the project sets `forceExit`. An earlier exit hides
+    // the remaining work.
     const goesOn = !this.config?.forceExit
     if (goesOn) process.once('beforeExit', () => this.write({ ev: 'over' }))
     setTimeout(() => this.write({ ev: 'held', held: this.held() }), HELD_AFTER_MS).unref()
@@ -154,7 +155,7 @@ module.exports = class {
       success: results.numFailedTests === 0 && results.numRuntimeErrorTestSuites === 0 && !results.wasInterrupted,
       files: results.numTotalTestSuites,
       errors: error ? [shown(error.message) ?? 'undefined'] : [],
-      // Those that were written since there was none.
+      // Snapshots written because there was none.
       snapshots: results.snapshot?.added,
       goes_on: goesOn || undefined,
     })
@@ -166,7 +167,7 @@ module.exports = class {
     return this.resources().filter(isNew).slice(0, MAX_HELD)
   }
 
-  // Jest runs the same file once for each project.
+  // Jest runs a file once for each project.
   project(test) {
     const name = test.context?.config?.displayName
     return name?.name ?? name ?? undefined

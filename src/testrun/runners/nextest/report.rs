@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_test_that_prints_much_and_ends_its_process_with_success_has_not_passed() {
+    fn nextest_process_exit_inside_test_is_no_pass() {
         let of = |end: &str| {
             let out = format!(
                 "\nrunning 1 test\n{}{end}",

@@ -48,7 +48,7 @@ fn plugin_hint(context: &RunContext<'_>, report: &TestReport, options: &str) -> 
     match plugin_of(options) {
         Some(plugin) => format!(
             "the project's own options (`addopts`) ask for `{shown}`, and {plugin}, which brings that, is not there: {}",
-            context.how_to_install(&report.runner.command, plugin)
+            context.python_install_step(&report.runner.command, plugin)
         ),
         None => format!(
             "the project's own options (`addopts`) ask for `{shown}`, which neither pytest nor a plugin that is there knows: \
@@ -83,7 +83,7 @@ fn module_hint(context: &RunContext<'_>, report: &TestReport) -> Option<String> 
         .find_map(|message| missing_module(message))?;
     let project = Path::new(&report.runner.cwd);
     let is_there = |dir: &Path| context.disk().names(&dir.join(module)).is_some();
-    let install = || context.how_to_install(&report.runner.command, "-e .");
+    let install = || context.python_install_step(&report.runner.command, "-e .");
     for place in ["src", "."] {
         if is_there(&project.join(place)) {
             let shown = if place == "." {
@@ -124,7 +124,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn options_tell_their_plugin() {
+    fn unknown_pytest_option_names_plugin() {
         let said = "ERROR: usage: __main__.py [options]\n__main__.py: error: unrecognized arguments: --x --cov=a\n  inifile: a";
         assert_eq!(unknown_options(said), Some("--x --cov=a"));
         let found = ["--x --cov=a", "-n4", "--nothing -q", "--reruns 2"].map(plugin_of);
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn only_whole_packages_are_missing() {
+    fn missing_module_is_reported_for_whole_packages() {
         let of = |name: &str| {
             missing_module(&format!(
                 "E   ModuleNotFoundError: No module named '{name}'"

@@ -1,23 +1,26 @@
-"""Writes what pytest (6 and newer, Python 3.8 and newer) does as JSON lines, each as it happens, to the file that
-REPLAY_TEST_REPORT names: a process that dies leaves what was known until then.
+"""pytest plugin (pytest 6 and newer, Python 3.8 and newer) that reports a run as JSON lines.
+
+Writes each event as it happens, to the file in REPLAY_TEST_REPORT: after a crash the earlier events
+are still there.
 
     {"ev":"init","version"}                         the run begins
-    {"ev":"takes","options"}                        where the project has files of tests, and what they are called
-    {"ev":"collected","tests"}                      so many tests will run (under xdist each worker says it)
-    {"ev":"deselected","tests","files"}             so many were left out by -k or -m, of these files
-    {"ev":"left_out","dropped","ignored","count"}   so many were taken out without a word; paths that were not looked into
-    {"ev":"options","asked","options"}              what the project's own options leave out; whether -k was asked for
+    {"ev":"takes","options"}                        directories and names of test files
+    {"ev":"collected","tests"}                      number of tests to run (under xdist from each worker)
+    {"ev":"deselected","tests","files"}             number of tests deselected by -k or -m, and their files
+    {"ev":"left_out","dropped","ignored","count"}   number of tests removed silently; paths not collected
+    {"ev":"options","asked","options"}              the project's own deselecting options; true if -k was given
     {"ev":"collect_error","id","message",...}       a file that could not be loaded
     {"ev":"start","id","file","line"}               a test begins; the line counts from 1
-    {"ev":"phase","id","when","outcome",...}        its call or tear-down has ended, or its set-up has not passed
-    {"ev":"leak","id","type","message"}             what a thread, or an object's end, raised in a test and nobody caught
-    {"ev":"module_skipped","file","reason"}         a file whose tests were all left out before they were known
-    {"ev":"unreached","files"}                      what was to run and never began: files, and tests of files that ran in part
-    {"ev":"internal","message","stack"}             pytest itself, or a plugin, failed; or a file that was loaded ended Python
+    {"ev":"phase","id","when","outcome",...}        its call or tear-down has ended, or its set-up failed
+    {"ev":"leak","id","type","message"}             an uncaught exception of a thread or finalizer in a test
+    {"ev":"module_skipped","file","reason"}         a file skipped as a whole, before its tests were known
+    {"ev":"unreached","files"}                      files that never began, and remaining tests of partly run files
+    {"ev":"internal","message","stack"}             pytest or a plugin failed, or a loaded file ended Python
     {"ev":"end","exit","held"}                      the run has ended; threads that keep the process from ending
 
-Under xdist the processes that run tests write nothing: their reports arrive in the one that controls them. Nor does one
-that a test has forked. By SIGTERM runs are ended whose time is up: each process then writes to its stderr where it is.
+Under xdist only the controlling process writes; it gets the reports of the workers. Processes
+forked by a test do not write. SIGTERM ends a run at its timeout: each process then writes its
+stack to stderr.
 """
 
 import faulthandler
@@ -37,15 +40,16 @@ MAX_FRAMES = 20
 MAX_RELATED = 10
 MAX_HELD = 5
 MAX_IGNORED = 20
-# What pytest looks for by itself, and where it does not.
+# pytest's default test files and ignored directories.
 USUAL_FILES = ("test_*.py", "*_test.py")
 USUAL_CLOSED = ("*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "venv", "{arch}")
 MAX_LEAKS = 20
 MAX_UNREACHED = 100
-# pytest 6.2 and newer warn of what threads raise; a test passes all the same, unless the project makes errors of warnings. What
-# finalizers raise is often no fault of the code under test, and when they run is chance.
+# pytest 6.2 and newer warn of exceptions in threads. The test still passes, unless the project
+# turns warnings into errors. Exceptions in finalizers are excluded: they are rarely a fault of the
+# tested code, and come at random times.
 LEAKS = ("PytestUnhandledThreadExceptionWarning",)
-# Beyond it only names and outcomes are written.
+# Beyond this limit only names and outcomes are written.
 MAX_DETAIL_CHARS = 32 * 1024 * 1024
 
 
@@ -59,7 +63,7 @@ def _end(text):
 
 
 def _frames(longrepr):
-    """The places of a traceback, the innermost first."""
+    """Returns the places of a traceback, the innermost first."""
     entries = getattr(getattr(longrepr, "reprtraceback", None), "reprentries", None) or []
     found = []
     for entry in entries:
@@ -71,12 +75,13 @@ def _frames(longrepr):
 
 
 def _places(walked):
-    """Where frames are: places of a traceback the innermost first, of a thread as it stands."""
+    """Returns the places of frames: for a traceback innermost first, for a thread in stack
+    order."""
     return [{"file": frame.f_code.co_filename, "line": line} for frame, line in itertools.islice(walked, MAX_FRAMES)]
 
 
 def _told(error, lead=""):
-    """An exception in a line, with its places."""
+    """Describes an exception in one line, with its places."""
     try:
         words = str(error)
     except Exception:
@@ -87,7 +92,7 @@ def _told(error, lead=""):
 
 
 def _related(error):
-    """What an exception comes from, and the members of a group."""
+    """Returns the causes of an exception, and the members of a group."""
     found, seen, queue = [], {id(error)}, [error]
     while queue and len(found) < MAX_RELATED:
         one = queue.pop(0)
@@ -104,7 +109,7 @@ def _related(error):
 
 
 def _held():
-    """Threads that Python waits for before it ends."""
+    """Returns the threads that Python waits for at its end."""
     frames, own = sys._current_frames(), threading.current_thread()
     found = []
     for thread in threading.enumerate():
@@ -118,7 +123,7 @@ def _held():
 def _failure(longrepr):
     crash = getattr(longrepr, "reprcrash", None)
     if crash is None:
-        # A skip is (path, line, reason); a failure to collect and the death of a worker are text.
+        # A skip is (path, line, reason). Collection errors and the death of a worker are text.
         if isinstance(longrepr, tuple):
             return {"message": _cut(longrepr[-1])}
         return {"message": _cut(longrepr)}
@@ -151,7 +156,7 @@ class Writer:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session):
-        # The process that controls xdist collects nothing itself.
+        # The controlling process of xdist collects no tests itself.
         items = getattr(session, "items", None)
         if items:
             self.write(ev="collected", tests=len(items))
@@ -175,7 +180,7 @@ class Writer:
         if report.failed:
             self.write(ev="collect_error", id=report.nodeid, **_failure(report.longrepr))
         elif report.skipped:
-            # `importorskip`, or `skip` with allow_module_level: the tests behind it are not known.
+            # `importorskip`, or `skip` with allow_module_level: the skipped tests are unknown.
             reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
             self.write(ev="module_skipped", file=report.nodeid.split("::")[0], message=_cut(reason))
 
@@ -205,10 +210,10 @@ class Writer:
         if getattr(report, "wasxfail", None) is not None:
             event["xfail"] = True
         if context is not None:
-            # A subtest, which has the id of the test around it.
+            # A subtest, with the id of its parent test.
             kwargs = getattr(context, "kwargs", None) or {}
             named = [str(getattr(context, "msg", None) or "")]
-            # pytest 9 hands over what values look like, as text.
+            # pytest 9 passes representations of the values, as text.
             named += ["{}={}".format(*pair) for pair in kwargs.items()]
             event["subtest"] = _cut(" ".join(part for part in named if part))
         if report.failed or report.outcome == "rerun":
@@ -230,7 +235,7 @@ class Writer:
             self.write(ev="options", asked=asked, options=options)
         begun = {nodeid.split("::")[0] for nodeid in self.begun}
         left = [item.nodeid for item in getattr(session, "items", None) or () if item.nodeid not in self.begun]
-        # Of a file that ran in part the tests, else the file.
+        # For a partly run file its remaining tests, else the file.
         names = [nodeid if nodeid.split("::")[0] in begun else nodeid.split("::")[0] for nodeid in left]
         if names and begun:
             self.write(ev="unreached", files=list(dict.fromkeys(names))[:MAX_UNREACHED])
@@ -238,7 +243,7 @@ class Writer:
 
 
 def _options(config):
-    """Whether -k was asked for on the command line, and the options that leave tests out and were not: those of `addopts`."""
+    """Returns whether -k was on the command line, and the deselecting options from `addopts`."""
     given = getattr(getattr(config, "invocation_params", None), "args", ())
     asked = any(str(one).startswith("-k") for one in given)
     found = []
@@ -265,18 +270,19 @@ def _options(config):
 
 
 class Observer:
-    """Adds to the reports what only the process that runs the test knows; strings, so that they travel."""
+    """Adds details to the reports that only the process of the test has; as strings, for the
+    transfer."""
 
     compare = None
 
     def __init__(self, config):
         self.config = config
-        # Of a worker of xdist.
+        # Set in a worker of xdist.
         self.output = getattr(config, "workeroutput", None)
         self.deselected, self.files, self.dropped, self.ignored = 0, set(), 0, set()
 
     def left_out(self):
-        """What is not going to run, and is told by nothing else."""
+        """Returns the tests that will not run and that no other event reports."""
         ignored = sorted(self.ignored)
         return {
             "tests": self.deselected,
@@ -294,7 +300,7 @@ class Observer:
     def pytest_collection_modifyitems(self, items):
         before, told = len(items), self.deselected
         yield
-        # A conftest.py can take tests from the list and tell nobody.
+        # A conftest.py can silently remove tests from the list.
         self.dropped += max(0, before - len(items) - (self.deselected - told))
 
     @pytest.hookimpl(trylast=True)
@@ -302,7 +308,7 @@ class Observer:
         if self.output is not None:
             self.output["replay_left_out"] = self.left_out()
 
-    # The argument has had another name before pytest 7.
+    # The argument was renamed in pytest 7.
     if getattr(pytest, "version_tuple", (6,))[0] >= 7:
 
         @pytest.hookimpl(hookwrapper=True, tryfirst=True)
@@ -318,7 +324,7 @@ class Observer:
             self.ignores(str(path), outcome)
 
     def ignores(self, path, outcome):
-        """Notes what would be looked into if the project did not say otherwise."""
+        """Records a path that only the project's own settings exclude."""
         if outcome.excinfo is not None or not outcome.get_result():
             return
         name, is_dir = os.path.basename(path), os.path.isdir(path)
@@ -335,7 +341,7 @@ class Observer:
             self.ignored.add(below + ("/" if is_dir else ""))
 
     def takes(self):
-        """Where files of tests are looked for, and what they are called, as far as the project has its own mind."""
+        """Returns the project's own settings for directories and names of test files."""
         found = []
         for name, usual in (("testpaths", ()), ("norecursedirs", USUAL_CLOSED), ("python_files", USUAL_FILES)):
             found += [f"{name}: {_cut(one)}" for one in self.config.getini(name) if one not in usual]
@@ -358,36 +364,37 @@ class Observer:
         if call.excinfo is not None and report.failed:
             report.replay_type = call.excinfo.typename
             report.replay_related = _related(call.excinfo.value)
-            # An assertion that was caught earlier has left a comparison that is not this failure's.
+            # A comparison may be left over from an assertion that was caught.
             if self.compare is not None and call.excinfo.typename == "AssertionError":
                 report.replay_compare = self.compare
         self.compare = None
 
 
-# Here stderr is still the process's own: pytest replaces it later.
+# stderr is still the process's own here: pytest replaces it later.
 faulthandler.register(signal.SIGTERM, file=os.dup(2), all_threads=False, chain=True)
 os.register_at_fork(after_in_child=lambda: faulthandler.unregister(signal.SIGTERM))
 
 
 def _measure_nothing(options):
-    """Switches pytest-cov off, where it is there: without it nothing has this attribute, and `--no-cov` would be an error."""
+    """Disables pytest-cov if it is installed: only then the attribute exists, and `--no-cov` is
+    valid."""
     if hasattr(options, "no_cov"):
         options.no_cov = True
 
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_load_initial_conftests(early_config):
-    # pytest-cov begins to measure in this hook, by these options.
+    # pytest-cov starts its measurement in this hook, by these options.
     _measure_nothing(early_config.known_args_namespace)
     yield
 
 
 def pytest_configure(config):
-    # Workers of xdist are given these.
+    # Workers of xdist inherit these options.
     _measure_nothing(config.option)
     observer = Observer(config)
     config.pluginmanager.register(observer, "replay-observer")
-    # What tests start is not to write there.
+    # Processes started by tests must not write there.
     path = os.environ.pop("REPLAY_TEST_REPORT", None)
     if path and not hasattr(config, "workerinput"):
         writer = Writer(path, observer)

@@ -108,7 +108,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
                     (left_out.ignored, left_out.count) = (event.ignored, event.count);
                 }
             }
-            "takes" => reader.collector.takes(&event.options),
+            "takes" => reader.collector.set_patterns(&event.options),
             "options" => {
                 (reader.left_out.is_asked, reader.left_out.options) = (event.asked, event.options)
             }
@@ -118,8 +118,8 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             }
             "start" => reader.start(event),
             "phase" => reader.phase(event),
-            "leak" => reader.leak(&event),
-            "module_skipped" => reader.module_skipped(&event),
+            "leak" => reader.add_leak(&event),
+            "module_skipped" => reader.add_skipped_module(&event),
             "unreached" => event
                 .files
                 .iter()
@@ -132,10 +132,11 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
                 );
             }
             "end" => {
-                event
-                    .held
-                    .iter()
-                    .for_each(|held| reader.collector.held(&held.message, frames(&held.stack)));
+                event.held.iter().for_each(|held| {
+                    reader
+                        .collector
+                        .add_held(&held.message, frames(&held.stack))
+                });
                 reader.collector.results.ended = true;
                 reader.collector.results.passed = event.exit.map(|exit| exit == 0);
             }
@@ -178,8 +179,8 @@ impl PytestReader<'_> {
         if self.running.contains_key(&event.id) || self.running.len() >= MAX_KEPT_TESTS {
             return;
         }
-        let (file, suite, name) = taken_apart(&event.id);
-        self.collector.seen(file);
+        let (file, suite, name) = split_id(&event.id);
+        self.collector.add_file(file);
         let mut case = Case::new(
             self.collector.name(&event.id),
             self.collector.name(name),
@@ -226,7 +227,7 @@ impl PytestReader<'_> {
                 } else {
                     State::Errored
                 };
-                case.state = worse(case.state, state);
+                case.state = worse_state(case.state, state);
                 if case.errors.len() < MAX_TEST_ERRORS {
                     case.errors.extend(error(&mut self.collector, &event));
                     case.errors.extend(event.related.iter().map(|related| {
@@ -284,7 +285,7 @@ impl PytestReader<'_> {
 
     fn collect_error(&mut self, event: &PytestEvent) {
         let file = event.id.split("::").next().unwrap_or_default();
-        self.collector.seen(file);
+        self.collector.add_file(file);
         let absolute = format!("{}/{file}", self.collector.root());
         let place = stack::place_in(&event.message, &absolute)
             .or_else(|| stack::place_in(&event.message, file))
@@ -308,13 +309,13 @@ impl PytestReader<'_> {
         // A file with a syntax error has no frame: its place is in the error.
         frames.extend(message.lines().next().and_then(python_text::frame));
         frames.reverse();
-        let (line, column) = stack::to_mend(place, &frames, file, &mut message).unzip();
+        let (line, column) = stack::place_to_fix(place, &frames, file, &mut message).unzip();
         self.collector
             .file_error(file, Phase::Collect, &message, line, column.flatten());
     }
 
     /// Adds an exception of a thread or a finalizer, which pytest reports as a warning.
-    fn leak(&mut self, event: &PytestEvent) {
+    fn add_leak(&mut self, event: &PytestEvent) {
         let class = event.class.as_deref().unwrap_or_default();
         let class = class
             .strip_prefix("Pytest")
@@ -333,7 +334,7 @@ impl PytestReader<'_> {
 
     /// Adds a file that skipped itself before its tests were known: one skipped test, as pytest
     /// counts it.
-    fn module_skipped(&mut self, event: &PytestEvent) {
+    fn add_skipped_module(&mut self, event: &PytestEvent) {
         let Some(file) = event.file.as_deref() else {
             return;
         };
@@ -346,7 +347,7 @@ impl PytestReader<'_> {
         }
     }
 
-    fn tell_left_out(&mut self) {
+    fn report_left_out(&mut self) {
         let PytestLeftOut {
             options,
             is_asked,
@@ -366,7 +367,7 @@ impl PytestReader<'_> {
         // run.
         if is_asked {
             for file in std::mem::take(&mut self.emptied) {
-                self.collector.seen(&file);
+                self.collector.add_file(&file);
             }
         }
         self.collector.left_out("options of the project", &options);
@@ -397,7 +398,7 @@ impl PytestReader<'_> {
                 .saturating_sub(done)
                 .max(self.running.len() as u64),
         );
-        self.tell_left_out();
+        self.report_left_out();
         let mut running: Vec<_> = self.running.into_values().collect();
         running.sort_by_key(|running| running.order);
         for running in running {
@@ -417,7 +418,7 @@ fn tests_were(count: u64) -> String {
 }
 
 /// Splits a node id into file, classes and name; parameters may contain any characters.
-fn taken_apart(id: &str) -> (&str, Vec<&str>, &str) {
+fn split_id(id: &str) -> (&str, Vec<&str>, &str) {
     let (path, parameters) = id.split_at(id.find('[').unwrap_or(id.len()));
     let mut parts = path.split("::");
     let file = parts.next().unwrap_or_default();
@@ -494,7 +495,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_caught_and_nobody_ran_is_told() {
+    fn pytest_leaks_and_unreached_files_are_reported() {
         let report = "{\"ev\":\"init\"}\n\
             {\"ev\":\"module_skipped\",\"file\":\"b.py\",\"message\":\"Skipped: no tool\"}\n\
             {\"ev\":\"module_skipped\",\"file\":\"b.py\",\"message\":\"Skipped: no tool\"}\n\
@@ -539,7 +540,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_error_comes_from_has_its_place() {
+    fn pytest_error_in_imported_file_has_place() {
         let place = |file: &str, line: u32| serde_json::json!([{"file": file, "line": line}]);
         let events = [
             serde_json::json!({"ev": "init"}),
@@ -606,18 +607,18 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_taken_apart() {
+    fn pytest_node_id_is_split() {
         assert_eq!(
-            taken_apart("d/t.py::A::B::test_x[a::b-]"),
+            split_id("d/t.py::A::B::test_x[a::b-]"),
             ("d/t.py", vec!["A", "B"], "test_x[a::b-]")
         );
-        assert_eq!(taken_apart("t.py::test_x"), ("t.py", vec![], "test_x"));
-        assert_eq!(taken_apart("README.md"), ("README.md", vec![], "README.md"));
-        assert_eq!(taken_apart("[::"), ("", vec![], "[::"));
+        assert_eq!(split_id("t.py::test_x"), ("t.py", vec![], "test_x"));
+        assert_eq!(split_id("README.md"), ("README.md", vec![], "README.md"));
+        assert_eq!(split_id("[::"), ("", vec![], "[::"));
     }
 
     #[test]
-    fn the_error_of_a_traceback_is_what_is_marked() {
+    fn pytest_error_is_read_from_marked_lines() {
         assert_eq!(
             last_error("t.py:1: in <module>\n    x\nE     File \"t.py\"\nE   Bad: y\nE"),
             "  File \"t.py\"\nBad: y\n"

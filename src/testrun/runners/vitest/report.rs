@@ -91,8 +91,8 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             event.ev.as_str(),
             "file_start" | "collected" | "test" | "file_end"
         ) {
-            collector.seen(event.path.as_deref().unwrap_or(&event.file));
-            planned.remove(&key(&event));
+            collector.add_file(event.path.as_deref().unwrap_or(&event.file));
+            planned.remove(&file_key(&event));
         }
         match event.ev.as_str() {
             "init" => {
@@ -109,7 +109,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             "file_start" | "collected" => {
                 let order = files.len();
                 if order < MAX_KEPT_TESTS {
-                    let open = files.entry(key(&event)).or_insert_with(|| VitestFile {
+                    let open = files.entry(file_key(&event)).or_insert_with(|| VitestFile {
                         order,
                         ..VitestFile::default()
                     });
@@ -119,7 +119,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             "start" => {
                 let id = id(&event);
                 if let Some(open) = files
-                    .get_mut(&key(&event))
+                    .get_mut(&file_key(&event))
                     .filter(|open| open.running.len() < MAX_KEPT_TESTS)
                 {
                     begun += 1;
@@ -127,7 +127,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
                 }
             }
             "test" => {
-                if let Some(open) = files.get_mut(&key(&event)) {
+                if let Some(open) = files.get_mut(&file_key(&event)) {
                     open.seen += 1;
                     open.running.remove(&id(&event));
                 }
@@ -136,7 +136,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             "file_end" => {
                 // If tests were found, the file was loaded.
                 let loaded = files
-                    .remove(&key(&event))
+                    .remove(&file_key(&event))
                     .is_some_and(|open| open.collected > 0);
                 file_errors(
                     &mut collector,
@@ -166,7 +166,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
                 .iter()
                 .for_each(|failure| run_error(&mut collector, failure)),
             "left_out" => collector.left_out("the project's configuration", &event.options),
-            "takes" => collector.takes(&event.options),
+            "takes" => collector.set_patterns(&event.options),
             "closed" => {
                 closes = false;
                 for failure in event.errors {
@@ -214,7 +214,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
 }
 
 /// Returns the key of a file, different for each project.
-fn key(event: &VitestEvent) -> String {
+fn file_key(event: &VitestEvent) -> String {
     of_project(event.project.as_deref(), &event.file)
 }
 
@@ -226,9 +226,9 @@ fn of_project(project: Option<&str>, file: &str) -> String {
 }
 
 fn id(event: &VitestEvent) -> String {
-    let file = key(event);
+    let file = file_key(event);
     let suites = event.suite.iter().map(String::as_str);
-    joined(
+    join_id(
         [file.as_str()]
             .into_iter()
             .chain(suites)
@@ -285,7 +285,7 @@ fn frames(failure: &VitestFailure) -> Vec<Frame> {
         return failure
             .stack
             .as_deref()
-            .map(|text| stack::of_v8(text).1)
+            .map(|text| stack::parse_v8(text).1)
             .unwrap_or_default();
     }
     let frame = |place: &VitestPlace| {
@@ -350,7 +350,7 @@ fn file_errors(collector: &mut ResultCollector<'_>, event: &VitestEvent, phase: 
             None => message(failure),
         };
         let (line, column) =
-            stack::to_mend(found, &frames(failure), &event.file, &mut text).unzip();
+            stack::place_to_fix(found, &frames(failure), &event.file, &mut text).unzip();
         collector.file_error(&event.file, phase, &text, line, column.flatten());
     }
 }
@@ -370,7 +370,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_that_bail_kept_from_beginning_did_not_run() {
+    fn vitest_bail_leaves_later_files_unreached() {
         let of = |reason: &str| {
             let end = serde_json::json!({"ev": "end", "reason": reason, "open": ["b.test.ts"], "errors": []});
             let report = format!("{{\"ev\":\"init\"}}\n{end}\n");
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn a_global_set_up_that_throws_is_told_and_no_run_without_tests() {
+    fn vitest_global_setup_failure_is_reported() {
         let events = [
             serde_json::json!({"ev": "init"}),
             serde_json::json!({"ev": "planned", "planned": [{"file": "a.test.ts"}]}),
@@ -411,7 +411,7 @@ mod tests {
                 },
                 Bound::default(),
             );
-            let found_none = super::super::Vitest.found_none(&results, Some(1));
+            let found_none = super::super::Vitest.ended_without_tests(&results, Some(1));
             let told = results
                 .run_errors
                 .iter()
@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_planned_and_never_begun_did_not_run() {
+    fn vitest_planned_file_without_start_is_unreached() {
         let file = |name: &str| serde_json::json!({"file": name});
         let events = [
             serde_json::json!({"ev": "init"}),

@@ -1,18 +1,18 @@
-// Writes what Vitest (3.2 and newer) does as JSON lines, each as it happens, to the file that REPLAY_TEST_REPORT names:
-// a run that is ended half-way leaves what was known until then.
+// Vitest reporter (3.2 and newer). Writes events as JSON lines, each as it happens, to the file in
+// REPLAY_TEST_REPORT: after an aborted run the earlier events are still there.
 //
-//   {"ev":"init","version","root","closes"}   the run begins; whether `closed` is its last word
-//   {"ev":"left_out","options"}               what the project's configuration leaves out
-//   {"ev":"takes","options"}                  which files it takes for those of tests
+//   {"ev":"init","version","root","closes"}   the run begins; true if `closed` is its last event
+//   {"ev":"left_out","options"}               tests that the project's configuration excludes
+//   {"ev":"takes","options"}                  its patterns for test files
 //   {"ev":"planned","planned"}                the files that will run: `file` and `project` as in the events of each
 //   {"ev":"file_start","file"}                a file is being loaded
-//   {"ev":"collected","file","tests"}         so many tests are in it
+//   {"ev":"collected","file","tests"}         number of tests in the file
 //   {"ev":"start","id"}                       a test begins
 //   {"ev":"test", ...}                        it has ended
 //   {"ev":"file_end","file","state","errors"} the file has ended; errors of suites' hooks name their suite
 //   {"ev":"end","reason","errors","snapshots"} the run has ended; errors belong to no test; snapshots that are new
-//   {"ev":"failed","errors"}                  what Vitest fails by outside of that: a global set-up
-//   {"ev":"closed","errors"}                  it has been torn down
+//   {"ev":"failed","errors"}                  an error outside of that, such as in a global set-up
+//   {"ev":"closed","errors"}                  the tear-down has ended
 import fs from 'node:fs'
 import path from 'node:path'
 
@@ -23,10 +23,10 @@ const MAX_LOGS = 100
 const MAX_RELATED = 10
 const MAX_OPTIONS = 20
 const MAX_PLANNED = 2000
-// Beyond it only names and states are written.
+// Beyond this limit only names and states are written.
 const MAX_DETAIL_CHARS = 32 * 1024 * 1024
 
-// What Vitest 3 to 5 exclude by themselves.
+// Default exclusions of Vitest 3 to 5.
 const USUAL = new Set([
   '**/node_modules/**',
   '**/.git/**',
@@ -61,7 +61,7 @@ export default class {
     this.root = vitest.config?.root ?? process.cwd()
     this.snapshot = vitest.snapshot
     const file = process.env.REPLAY_TEST_REPORT
-    // What tests start is not to write there.
+    // Processes started by tests must not write there.
     delete process.env.REPLAY_TEST_REPORT
     this.fd = file ? fs.openSync(file, 'a') : undefined
     this.write({ ev: 'init', version: vitest.version, root: this.root, closes: this.watchClose(vitest) })
@@ -92,7 +92,7 @@ export default class {
     return [...found].slice(0, MAX_OPTIONS)
   }
 
-  // Global set-ups are torn down after the end was told, and what goes wrong then need not be seen in the exit code.
+  // Global set-ups are torn down after the end event. The exit code need not show their errors.
   watchClose(vitest) {
     const close = vitest.close
     if (typeof close !== 'function') return undefined
@@ -117,7 +117,7 @@ export default class {
     return true
   }
 
-  // What is thrown before the first test is printed, and told to no reporter.
+  // Errors before the first test are printed, and not passed to reporters.
   watchFailure(logger) {
     const print = logger?.printError
     if (typeof print !== 'function') return
@@ -131,7 +131,7 @@ export default class {
   closed(errors) {
     if (this.isClosed) return
     this.isClosed = true
-    // The frames of this file are none of the project's.
+    // Omit the frames of this file.
     const foreign = (line) => !line.includes(OWN_NAME)
     const told = errors.slice(0, 20).map((error) => {
       const { stack, ...rest } = this.error(error)
@@ -140,7 +140,7 @@ export default class {
     this.write({ ev: 'closed', errors: told })
   }
 
-  // What it has started keeps Vitest from ending: the tests have ended, and Vitest takes that for a success.
+  // Open handles keep Vitest from ending: the tests have ended, and Vitest counts that as success.
   onProcessTimeout() {
     this.closed([])
   }
@@ -172,12 +172,12 @@ export default class {
       stack: error.stacks?.length ? undefined : shown(error.stack),
       cause: error.cause === undefined ? undefined : shown(error.cause?.message ?? error.cause),
       related: this.related(error),
-      // Syntax errors of the bundler have their place here.
+      // The bundler puts the place of syntax errors here.
       loc: error.loc && { file: error.loc.file ?? error.id, line: error.loc.line, column: error.loc.column },
     }
   }
 
-  // What an error comes from, and the members of an `AggregateError`.
+  // Causes of an error, and the members of an `AggregateError`.
   related(error) {
     const found = []
     const queue = [error]
@@ -194,7 +194,7 @@ export default class {
     return found.length ? found : undefined
   }
 
-  // Paths are told from Vitest's own root, which need not be the directory that it was started in.
+  // Paths are relative to Vitest's own root, which may differ from its working directory.
   path(module) {
     return path.isAbsolute(module.moduleId) ? module.moduleId : undefined
   }
@@ -203,7 +203,7 @@ export default class {
     return module.relativeModuleId ?? path.relative(this.root, module.moduleId)
   }
 
-  // Vitest reads the same file once for each project.
+  // Vitest runs a file once for each project.
   project(module) {
     return module.project?.name || undefined
   }
@@ -272,7 +272,7 @@ export default class {
   onTestModuleEnd(module) {
     if (this.ended.has(module)) return
     this.ended.add(module)
-    // Tests that never began, because a hook before them failed, are told nowhere else.
+    // No other event reports tests that never began because a hook before them failed.
     for (const test of module.children.allTests()) this.onTestCaseResult(test)
     const errors = module.errors().map((error) => this.error(error))
     for (const suite of module.children.allSuites()) {
@@ -295,7 +295,7 @@ export default class {
     this.unhandled = [...errors]
     // A file whose environment is missing never starts and never ends.
     const open = modules.filter((module) => module.state() === 'pending' || module.state() === 'queued')
-    // Vitest 3 does not say that a file has ended which could not be loaded.
+    // Vitest 3 has no end event for a file that could not be loaded.
     for (const module of modules) if (!open.includes(module)) this.onTestModuleEnd(module)
     this.write({
       ev: 'end',
