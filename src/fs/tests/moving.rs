@@ -158,7 +158,7 @@ fn move_to_other_filesystem_keeps_attributes() {
     std::fs::set_permissions(tree.at("A/f"), std::fs::Permissions::from_mode(0o741)).unwrap();
     let before = std::fs::metadata(tree.at("A/f")).unwrap();
     tree.link("A/ln", "somewhere");
-    let go = |from: &str, to: &str| {
+    let move_path = |from: &str, to: &str| {
         move_no_clobber(
             &UNRECORDED,
             &policy.entry(tree.at(from)).unwrap(),
