@@ -39,7 +39,8 @@ const QUESTIONS: &str = include_str!("driver/questions.py");
 const ADOPTION: &str = include_str!("driver/adoption.py");
 /// Shell command that looks the interpreter up in PATH, as execve(2) does not.
 const SHELL: [&str; 3] = ["/bin/sh", "-c", "exec \"$0\" \"$@\""];
-/// Like [`SHELL`], for a spare interpreter. It reports the PATH of its lookup and pyenv's variables.
+/// Like [`SHELL`], for a spare interpreter. It reports the PATH of its lookup and the version that
+/// pyenv was told.
 const SHELL_OF_SPARE: [&str; 3] = [
     "/bin/sh",
     "-c",

@@ -191,7 +191,7 @@ impl GoReader<'_> {
             "pass" => {
                 package.ended = true;
                 if !package.done {
-                    self.collector.silent(&event.package);
+                    self.collector.add_silent(&event.package);
                 }
                 self.finish_from_output(&event.package);
             }
@@ -217,7 +217,7 @@ impl GoReader<'_> {
             }
             if is_told && !is_panic(&open.output) {
                 // The test was waiting for its turn, or ran in parallel to the failed one.
-                self.collector.not_run(1);
+                self.collector.add_not_run(1);
                 continue;
             }
             if !is_told {
@@ -444,12 +444,12 @@ impl GoReader<'_> {
         open.sort_by_key(|(_, open)| open.order);
         for ((package, test), _) in &open {
             self.collector
-                .unfinished(&join_id([package.as_str(), test.as_str()]));
+                .add_unfinished(&join_id([package.as_str(), test.as_str()]));
         }
-        self.collector.not_run(open.len() as u64);
+        self.collector.add_not_run(open.len() as u64);
         for (name, package) in packages {
             if !package.ended && !open.iter().any(|((of, _), _)| *of == name) {
-                self.collector.unfinished(&name);
+                self.collector.add_unfinished(&name);
             }
         }
         // Packages are tested in parallel and end in any order.
