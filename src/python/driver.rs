@@ -26,7 +26,7 @@ use crate::sandbox::{Place, RawString};
 
 /// First script of the interpreter. Reports that the interpreter is up, then reads the driver's
 /// source, with builtins that no cell can change.
-const BEGIN: &str = include_str!("driver/door.py");
+const START_SCRIPT: &str = include_str!("driver/door.py");
 /// Source of the driver, one text: definitions first, then the code that uses them.
 const SOURCE: &str = concat!(
     include_str!("driver/ground.py"),
@@ -84,7 +84,7 @@ impl Interpreter<'_> {
     fn argv(&self, shell: [&str; 3], adoption: &[&str]) -> Vec<RawString> {
         let words = [
             &shell[..],
-            &[self.python, "-B", "-c", BEGIN, SOURCE, QUESTIONS],
+            &[self.python, "-B", "-c", START_SCRIPT, SOURCE, QUESTIONS],
             adoption,
         ]
         .concat();

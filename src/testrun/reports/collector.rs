@@ -12,7 +12,7 @@ use crate::testrun::model::{
 };
 
 /// Maximum bytes of a test's message after the total limit is reached.
-const LAST_WORDS_BYTES: usize = 160;
+const SHORT_MESSAGE_BYTES: usize = 160;
 
 pub struct ResultCollector<'a> {
     pub results: TestResults,
@@ -299,7 +299,7 @@ fn shorten(case: &mut Case) {
     case.stderr = None;
     case.errors.truncate(1);
     for error in &mut case.errors {
-        (error.message, _) = visible_text::head(&error.message, LAST_WORDS_BYTES);
+        (error.message, _) = visible_text::head(&error.message, SHORT_MESSAGE_BYTES);
         (error.expected, error.actual, error.diff) = (None, None, None);
         error.stack.truncate(1);
     }

@@ -19,7 +19,7 @@ const MAX_RAW_BYTES: usize = 32 * MAX_TEST_OUTPUT_BYTES;
 /// Default name of pytest's suite (`junit_suite_name`).
 const PYTEST_SUITE: &str = "pytest";
 /// Events between two checks of the time limit.
-const EVENTS_A_LOOK: usize = 256;
+const EVENTS_PER_CHECK: usize = 256;
 
 /// A failure, an error or a skip.
 #[derive(Default)]
@@ -201,7 +201,7 @@ fn read(
     // Nesting depth inside earlier attempts: their output is not the test's.
     let mut attempt = 0_u32;
     for index in 0_usize.. {
-        if index.is_multiple_of(EVENTS_A_LOOK) && bound.is_over() {
+        if index.is_multiple_of(EVENTS_PER_CHECK) && bound.is_over() {
             return (begun, false);
         }
         let Ok(event) = reader.read_event() else {

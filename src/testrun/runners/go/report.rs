@@ -7,7 +7,7 @@ use crate::testrun::prelude::*;
 /// Maximum bytes buffered of the output of all unfinished tests.
 const MAX_OPEN_BYTES: usize = 32 * 1024 * 1024;
 /// Ends of a test: the text of the test program, and the action of the event.
-const ENDS: [(&str, &str); 3] = [
+const TEST_ENDS: [(&str, &str); 3] = [
     ("--- PASS: ", "pass"),
     ("--- FAIL: ", "fail"),
     ("--- SKIP: ", "skip"),
@@ -294,7 +294,7 @@ impl GoReader<'_> {
                         .starts_with(" (")
                         .then_some(*action)
                 };
-                open.late_end = ENDS.iter().find_map(end).or(open.late_end);
+                open.late_end = TEST_ENDS.iter().find_map(end).or(open.late_end);
                 if !is_frame && self.bytes < MAX_OPEN_BYTES {
                     let before = open.output.len();
                     push(&mut open.output, &event.output);
