@@ -26,7 +26,7 @@ use crate::sandbox::{Place, RawString};
 
 /// First script of the interpreter. Reports that the interpreter is up, then reads the driver's
 /// source, with builtins that no cell can change.
-const BEGIN: &str = include_str!("driver/door.py");
+const START_SCRIPT: &str = include_str!("driver/door.py");
 /// Source of the driver, one text: definitions first, then the code that uses them.
 const SOURCE: &str = concat!(
     include_str!("driver/ground.py"),
@@ -39,7 +39,8 @@ const QUESTIONS: &str = include_str!("driver/questions.py");
 const ADOPTION: &str = include_str!("driver/adoption.py");
 /// Shell command that looks the interpreter up in PATH, as execve(2) does not.
 const SHELL: [&str; 3] = ["/bin/sh", "-c", "exec \"$0\" \"$@\""];
-/// Like [`SHELL`], for a spare interpreter. It reports the PATH of its lookup and pyenv's variables.
+/// Like [`SHELL`], for a spare interpreter. It reports the PATH of its lookup and the version that
+/// pyenv was told.
 const SHELL_OF_SPARE: [&str; 3] = [
     "/bin/sh",
     "-c",
@@ -83,7 +84,7 @@ impl Interpreter<'_> {
     fn argv(&self, shell: [&str; 3], adoption: &[&str]) -> Vec<RawString> {
         let words = [
             &shell[..],
-            &[self.python, "-B", "-c", BEGIN, SOURCE, QUESTIONS],
+            &[self.python, "-B", "-c", START_SCRIPT, SOURCE, QUESTIONS],
             adoption,
         ]
         .concat();

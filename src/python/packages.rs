@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::limits::MAX_INSTALL_SAID_BYTES;
 
 /// Prefix of the last output line, before the directory of the modules.
-const FOUND: &str = "replay-packages ";
+const DIRECTORY_PREFIX: &str = "replay-packages ";
 /// Exit code of the script if no environment can be made.
 pub const NO_ENVIRONMENT: i32 = 90;
 /// Exit code of the script if pip is missing.
@@ -20,7 +20,7 @@ pub const ALL_THERE: i32 = 93;
 
 /// Reports which of the named packages are installed. Exits with 1 if one is missing or has another
 /// version than requested. Cannot check extras.
-const LOOK: &str = r#"
+const CHECK_SCRIPT: &str = r#"
 import re, sys
 from importlib.metadata import version
 for wanted in sys.argv[1:]:
@@ -65,7 +65,7 @@ pub fn script(python: &str, environment: &Path, packages: &[String], offline: bo
             script,
             "python={python}\n[ -x \"$own/bin/python\" ] && python=$own/bin/python\n\
              \"$python\" -c {}{names} 2>/dev/null\ncase $? in 0) {all_there};; 1) {not_there};; esac\n",
-            quoted(LOOK)
+            quoted(CHECK_SCRIPT)
         );
     }
     let _ = write!(
@@ -84,7 +84,7 @@ pub fn script(python: &str, environment: &Path, packages: &[String], offline: bo
     }
     let _ = write!(
         script,
-        " || exit $?\n\"$own/bin/python\" -c 'import sysconfig; print(\"{FOUND}\" + sysconfig.get_path(\"purelib\"))'"
+        " || exit $?\n\"$own/bin/python\" -c 'import sysconfig; print(\"{DIRECTORY_PREFIX}\" + sysconfig.get_path(\"purelib\"))'"
     );
     script
 }
@@ -93,7 +93,7 @@ pub fn script(python: &str, environment: &Path, packages: &[String], offline: bo
 pub fn found(output: &str) -> (Option<&str>, &str) {
     let trimmed = output.trim_end();
     let (before, last) = trimmed.rsplit_once('\n').unwrap_or(("", trimmed));
-    match last.strip_prefix(FOUND) {
+    match last.strip_prefix(DIRECTORY_PREFIX) {
         Some(directory) => (Some(directory), before),
         None => (None, trimmed),
     }

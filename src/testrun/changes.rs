@@ -44,7 +44,7 @@ pub fn changed(written: &str) -> Option<GitChanges> {
 
 /// Tests affected by changed files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Affected {
+pub struct AffectedTests {
     pub targets: BTreeSet<NamedPath>,
     /// Globs below the project's directory for tests named after a changed file, each with that
     /// file.
@@ -67,10 +67,10 @@ impl GitChanges {
     }
 
     /// Returns the packages of the files for which `is_source` returns true.
-    pub fn packages(&self, project: &Path, is_source: impl Fn(&Path) -> bool) -> Affected {
-        let mut affected = Affected {
+    pub fn packages(&self, project: &Path, is_source: impl Fn(&Path) -> bool) -> AffectedTests {
+        let mut affected = AffectedTests {
             by_package: true,
-            ..Affected::default()
+            ..AffectedTests::default()
         };
         for (file, is_there) in self.of(project) {
             if is_there && is_source(file) {

@@ -162,7 +162,7 @@ fn silenced(
     wanted: &CheckInputs<'_>,
     notes: &mut Vec<String>,
 ) -> Vec<String> {
-    const TOLD: usize = 5;
+    const MAX_REASONS: usize = 5;
     let (disk, dir) = (wanted.context.disk(), wanted.dir());
     let (name, configuration) = checker
         .configuration(&|name| wanted.text(name))
@@ -190,7 +190,7 @@ fn silenced(
         let Some(why) = checker.silenced(source, &configuration) else {
             continue;
         };
-        if notes.len() < TOLD * 2 {
+        if notes.len() < MAX_REASONS * 2 {
             notes.push(format!("`{path}` is not checked: {}", beginning(&why)));
         } else {
             more += 1;
@@ -214,8 +214,8 @@ fn silenced(
 
 /// Returns the beginning of a text from the project.
 fn beginning(text: &str) -> &str {
-    const TOLD_BYTES: usize = 200;
-    &text[..text.floor_char_boundary(TOLD_BYTES)]
+    const MAX_EXCERPT_BYTES: usize = 200;
+    &text[..text.floor_char_boundary(MAX_EXCERPT_BYTES)]
 }
 
 fn choose(

@@ -95,7 +95,7 @@ fn reject_several_projects(
     cwd: &Path,
     files: &[String],
 ) -> Result<(), TestrunError> {
-    const NAMED: usize = 3;
+    const MAX_NAMED: usize = 3;
     let mut groups: Vec<(DetectedTool<dyn Runner>, Vec<&str>)> = Vec::new();
     for file in files {
         let dir = files::holder(context.disk(), cwd, file).unwrap_or_else(|| cwd.to_path_buf());
@@ -119,15 +119,15 @@ fn reject_several_projects(
         .all(|(found, _)| found.what == groups[0].0.what);
     let told: Vec<String> = groups
         .iter()
-        .take(NAMED)
+        .take(MAX_NAMED)
         .map(|(found, files)| {
-            let more = if files.len() > NAMED { ", ..." } else { "" };
+            let more = if files.len() > MAX_NAMED { ", ..." } else { "" };
             let place = if is_one {
                 format!(" in {}", show_path(&found.dir))
             } else {
                 String::new()
             };
-            let named: Vec<&str> = files.iter().take(NAMED).copied().collect();
+            let named: Vec<&str> = files.iter().take(MAX_NAMED).copied().collect();
             format!("{}{place}: {}{more}", found.what.name(), named.join(", "))
         })
         .collect();

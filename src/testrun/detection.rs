@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 
 use super::project::disk::ProjectTree;
 use super::project::python;
-use super::project::signs::{LEVELS_BELOW, LOOKED_AT, ProjectLevel, SignWeight, inside};
+use super::project::signs::{
+    MAX_EXAMINED_NAMES, MAX_PROJECT_DEPTH, ProjectLevel, SignWeight, inside,
+};
 use super::tool::{ProjectTool, ToolKind};
 use crate::text::escape::show_path;
 
@@ -113,9 +115,9 @@ pub fn below<T: ToolKind + ?Sized>(
     cwd: &Path,
 ) -> Vec<(String, Vec<&'static T>)> {
     let mut found = Vec::new();
-    let mut looks = LOOKED_AT;
+    let mut looks = MAX_EXAMINED_NAMES;
     let mut dirs = inside("", tree.names(cwd).unwrap_or_default());
-    for _ in 0..LEVELS_BELOW {
+    for _ in 0..MAX_PROJECT_DEPTH {
         let mut next = Vec::new();
         for name in dirs.into_iter().take(looks) {
             looks -= 1;

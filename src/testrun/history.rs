@@ -140,8 +140,8 @@ mod tests {
         );
         assert_eq!(kept.last_failed(Some(GO)), None);
         let cut = Interruption {
-            how: "timed out",
-            asked: None,
+            kind: "timed out",
+            request: None,
         };
         kept.remember(Path::new("/a"), GO, vec![], Some(cut.clone()));
         assert_eq!(kept.last_failed(None), Some((PathBuf::from("/a"), GO)));

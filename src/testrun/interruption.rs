@@ -9,9 +9,9 @@ use super::selection::TestSelection;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interruption {
     /// Kind of interruption, such as `timed out`.
-    pub how: &'static str,
+    pub kind: &'static str,
     /// Requested tests and name filter; `None` for a mix of several requests.
-    pub asked: Option<(TestSelection, Option<String>)>,
+    pub request: Option<(TestSelection, Option<String>)>,
 }
 
 impl Interruption {
@@ -19,7 +19,7 @@ impl Interruption {
     pub fn describe(&self) -> String {
         format!(
             "tests that an earlier run did not come to, since it {}",
-            self.how
+            self.kind
         )
     }
 }
@@ -48,26 +48,30 @@ pub fn kind(is_shared: bool, results: &TestResults, status: TestStatus) -> Optio
         .then_some("stopped early")
 }
 
-/// Returns the interruption after a run of these tests; `how` is its kind, `known` the earlier one.
+/// Returns the interruption after a run of these tests. `kind` says how the run was interrupted,
+/// `known` is the earlier interruption.
 pub fn after(
     known: Option<Interruption>,
-    how: Option<&'static str>,
+    kind: Option<&'static str>,
     selection: &TestSelection,
     filter: Option<&str>,
 ) -> Option<Interruption> {
-    let asked = (selection.clone(), filter.map(str::to_owned));
-    let is_all = asked == (TestSelection::All, None);
-    match (known, how) {
+    let request = (selection.clone(), filter.map(str::to_owned));
+    let is_all = request == (TestSelection::All, None);
+    match (known, kind) {
         // Failed tests stay on the list until they pass.
         (known, _) if matches!(selection, TestSelection::Failed(_)) => known,
-        (Some(known), Some(how)) if known.asked.as_ref() != Some(&asked) && !is_all => {
-            Some(Interruption { how, asked: None })
+        (Some(known), Some(kind)) if known.request.as_ref() != Some(&request) && !is_all => {
+            Some(Interruption {
+                kind,
+                request: None,
+            })
         }
-        (_, Some(how)) => Some(Interruption {
-            how,
-            asked: Some(asked),
+        (_, Some(kind)) => Some(Interruption {
+            kind,
+            request: Some(request),
         }),
-        (known, None) => known.filter(|known| !is_all && known.asked.as_ref() != Some(&asked)),
+        (known, None) => known.filter(|known| !is_all && known.request.as_ref() != Some(&request)),
     }
 }
 
@@ -118,8 +122,8 @@ mod tests {
         assert_eq!(
             cut,
             Some(Interruption {
-                how: "timed out",
-                asked: Some((part("/a"), None))
+                kind: "timed out",
+                request: Some((part("/a"), None))
             })
         );
         assert_eq!(
@@ -134,8 +138,8 @@ mod tests {
         assert_eq!(
             both,
             Some(Interruption {
-                how: "crashed",
-                asked: None
+                kind: "crashed",
+                request: None
             })
         );
         assert_eq!(after(both.clone(), None, &part("/b"), None), both);

@@ -8,8 +8,8 @@
 //! Traits: `runner` and `checker`. Their implementations are in `runners` and `checkers`, one a
 //! file, written with `prelude`.
 //!
-//! On top: `detection`, `choice`, `scope`, `rerun`, `completeness` and `verdict` use the traits
-//! alone. The entry points are `run` and `check`, and `text` formats reports for the model.
+//! On top: `detection`, `choice`, `scope`, `failed_tests`, `completeness` and `verdict` use the
+//! traits alone. The entry points are `run` and `check`, and `text` formats reports for the model.
 
 mod by_language;
 mod changes;

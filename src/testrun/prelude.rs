@@ -8,7 +8,7 @@ pub use serde::Deserialize;
 pub use serde_json::Value;
 
 pub use super::by_language::{cargo, javascript};
-pub use super::changes::{Affected, GitChanges};
+pub use super::changes::{AffectedTests, GitChanges};
 pub use super::checker::{CheckInputs, CheckSource, Checker};
 pub use super::command::{
     PathStyle, REPORT, RunInputs, RunPlan, can_rerun_by_name, escape_regex, paths, safe, words,

@@ -201,8 +201,8 @@ struct EndedRun<'a> {
     log: Arc<Log>,
 }
 
-/// Returns the project for a rerun of failed tests without a directory: that of the last run with
-/// failures, which need not be the default one.
+/// Returns the project for a rerun of failed tests without a directory. This is the project of the
+/// last run with failures, which need not be the default one.
 fn rerun_project(context: &RunContext<'_>, request: &RunRequest<'_>) -> Option<RunnerChoice> {
     if !request.rerun_failed || request.cwd.is_some() || !request.files.is_empty() {
         return None;

@@ -9,7 +9,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::by_language::{cargo, javascript};
-use super::changes::{Affected, GitChanges};
+use super::changes::{AffectedTests, GitChanges};
 use super::command::{RunInputs, RunPlan};
 use super::completeness_input::{Evidence, ProjectFacts, not_collected};
 use super::context::RunContext;
@@ -77,7 +77,7 @@ pub trait Runner: ProjectTool {
     }
 
     /// Returns the tests that changes affect; `None` if the runner finds them itself.
-    fn affected(&self, project: &Path, changes: &GitChanges) -> Option<Affected> {
+    fn affected(&self, project: &Path, changes: &GitChanges) -> Option<AffectedTests> {
         let compiled = self.language().filter(|_| self.is_compiled())?;
         Some(changes.packages(project, |file| compiled.is_source(file)))
     }

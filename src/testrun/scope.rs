@@ -117,7 +117,7 @@ fn whole(
 }
 
 /// Maximum files named in a note.
-const NAMED: usize = 5;
+const MAX_NAMED: usize = 5;
 
 /// Returns `1 changed file` or `2 changed files`.
 fn changed_files(count: usize) -> String {
@@ -203,7 +203,7 @@ fn changed_tests(
             .collect();
         chosen.notes.push(format!(
             "only {} were run, by the names of {}; tests elsewhere that use the changed files were not",
-            listed(named, NAMED).unwrap_or_default(),
+            listed(named, MAX_NAMED).unwrap_or_default(),
             changed_files(own)
         ));
     }

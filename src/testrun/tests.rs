@@ -99,8 +99,8 @@ fn checker_sample_dir(checker: &dyn Checker) -> &'static str {
 }
 
 /// Compares snapshots: the text of each sample, and the whole report of the first one. Also
-/// compares status and counts: passed, failed, errored, skipped, todo or expected to fail, flaky,
-/// not run.
+/// compares status and counts. The counts are passed, failed, errored, skipped, todo or expected to
+/// fail, flaky, not run.
 fn check_samples(runner: &'static dyn Runner, expected: &[(&str, (TestStatus, [u64; 7]))]) {
     let mut told = String::new();
     for (index, (name, expected)) in expected.iter().enumerate() {

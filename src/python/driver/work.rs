@@ -63,7 +63,7 @@ impl Kernel for Driver {
         let between = self
             .line
             .resident
-            .end_entry(&exec::title(TOOL, code), account)?;
+            .end_entry(&exec::title(TOOL_NAME, code), account)?;
         // Changes between two cells may be the work of other processes.
         let earlier = self.line.resident.take_denied();
         let is_own = |denied: &Denied| !matches!(denied, Denied::Network | Denied::Protected(_));
@@ -241,7 +241,7 @@ impl Kernel for Driver {
         let Question { code, cursor } = checked(question)?;
         self.ask(
             |id| Request::Complete { id, code, cursor }.line(),
-            ANSWER,
+            REPLY_TIMEOUT,
             cancel,
         )
     }
@@ -263,7 +263,7 @@ impl Kernel for Driver {
                 }
                 .line()
             },
-            ANSWER,
+            REPLY_TIMEOUT,
             cancel,
         )
     }
@@ -273,7 +273,7 @@ impl Kernel for Driver {
         struct Variables {
             variables: Vec<Variable>,
         }
-        self.ask::<Variables>(|id| Request::Variables { id }.line(), ANSWER, cancel)
+        self.ask::<Variables>(|id| Request::Variables { id }.line(), REPLY_TIMEOUT, cancel)
             .map(|all| all.variables)
     }
 
@@ -282,7 +282,7 @@ impl Kernel for Driver {
         struct EmptyReply {}
         self.ask::<EmptyReply>(
             |id| Request::Packages { id, directory }.line(),
-            ANSWER,
+            REPLY_TIMEOUT,
             cancel,
         )
         .map(drop)
@@ -355,10 +355,10 @@ impl Kernel for Driver {
 }
 
 /// Tool names in journal entries.
-const TOOL: &str = "run_python_code";
+const TOOL_NAME: &str = "run_python_code";
 pub(super) const BETWEEN_CELLS: &str = "a Python session between its cells";
 
-const ANSWER: Duration = Duration::from_millis(PYTHON_ANSWER_MS);
+const REPLY_TIMEOUT: Duration = Duration::from_millis(PYTHON_ANSWER_MS);
 
 fn checked(question: Question<'_>) -> Result<Question<'_>, PythonError> {
     let bytes = question.code.len();

@@ -6,7 +6,7 @@ use crate::testrun::prelude::*;
 use crate::testrun::project::cargo;
 
 /// Kinds of targets that no other target depends on. `cargo check` omits them by default.
-const ENDS: [&str; 3] = ["bench", "example", "test"];
+const LEAF_KINDS: [&str; 3] = ["bench", "example", "test"];
 
 pub struct CargoCheck;
 
@@ -58,7 +58,7 @@ impl Checker for CargoCheck {
             match (event.reason.as_str(), event.message, event.target) {
                 ("compiler-message", Some(message), target) => {
                     let is_end = target.is_some_and(|target| {
-                        target.kind.iter().any(|kind| ENDS.contains(&&**kind))
+                        target.kind.iter().any(|kind| LEAF_KINDS.contains(&&**kind))
                     });
                     errors[usize::from(is_end)] |= message.level.starts_with("error");
                     add(&mut found, message);

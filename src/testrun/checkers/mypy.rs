@@ -152,7 +152,7 @@ const CRASH: &str = "INTERNAL ERROR";
 /// Returns the end of mypy's other output after an internal error: the traceback and stderr.
 fn last_words(sources: &Sources<'_>, bound: Bound<'_>) -> Vec<String> {
     // Fixed texts of mypy for every internal error.
-    const USUAL: [&str; 4] = [
+    const FIXED_TEXTS: [&str; 4] = [
         "https://",
         "Please report a bug",
         "If this issue continues",
@@ -161,7 +161,7 @@ fn last_words(sources: &Sources<'_>, bound: Bound<'_>) -> Vec<String> {
     let is_own = |line: &str| {
         !line.contains(CRASH)
             && !line.contains("note: ")
-            && !USUAL.iter().any(|usual| line.starts_with(usual))
+            && !FIXED_TEXTS.iter().any(|usual| line.starts_with(usual))
     };
     let mut last = VecDeque::new();
     for bytes in [sources.stderr, sources.stdout] {

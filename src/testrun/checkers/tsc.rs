@@ -81,13 +81,13 @@ impl Checker for Tsc {
 
     fn is_source(&self, target: &NamedPath) -> bool {
         // Files matched by a glob need not be sources.
-        const TYPED: [&str; 5] = ["ts", "tsx", "mts", "cts", "vue"];
+        const SOURCE_EXTENSIONS: [&str; 5] = ["ts", "tsx", "mts", "cts", "vue"];
         let extension = target
             .path
             .extension()
             .and_then(|extension| extension.to_str())
             .unwrap_or_default();
-        !target.is_matched || TYPED.contains(&extension)
+        !target.is_matched || SOURCE_EXTENSIONS.contains(&extension)
     }
 
     fn read(&self, sources: Sources<'_>, bound: Bound<'_>) -> CheckResults {

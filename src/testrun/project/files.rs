@@ -78,7 +78,7 @@ pub fn holder(disk: AllowedDisk<'_>, cwd: &Path, given: &str) -> Option<PathBuf>
 }
 
 /// Directories of dependencies and generated files.
-const LEFT_OUT: [&str; 4] = ["node_modules", ".git", "target", "__pycache__"];
+const SKIPPED_DIRS: [&str; 4] = ["node_modules", ".git", "target", "__pycache__"];
 
 const ENVIRONMENTS: [&str; 5] = [".venv", "venv", "site-packages", ".tox", ".nox"];
 
@@ -222,7 +222,7 @@ pub fn matching(
     base: &Checked<Read>,
     glob: &str,
 ) -> Result<Vec<PathBuf>, TestrunError> {
-    found(call, base, &[glob], &LEFT_OUT, false)
+    found(call, base, &[glob], &SKIPPED_DIRS, false)
 }
 
 /// Returns files whose names match one of these globs. Excludes environments, files ignored by git,
@@ -237,7 +237,7 @@ pub fn matching_sources(
         call,
         base,
         globs,
-        &[&LEFT_OUT[..], &ENVIRONMENTS, made].concat(),
+        &[&SKIPPED_DIRS[..], &ENVIRONMENTS, made].concat(),
         true,
     )
 }

@@ -7,7 +7,9 @@ use serde_json::Value;
 use super::disk::{AllowedDisk, ProjectTree};
 use super::language::Language;
 use super::program::{MissingProgram, ToolProgram};
-use super::signs::{LEVELS_BELOW, LOOKED_AT, ProjectLevel, Sign, SignWeight, open_below};
+use super::signs::{
+    MAX_EXAMINED_NAMES, MAX_PROJECT_DEPTH, ProjectLevel, Sign, SignWeight, open_below,
+};
 
 /// Returns the sign in `package.json` for a package that is also a program.
 pub fn package_sign(level: &ProjectLevel<'_>, name: &str) -> Sign {
@@ -64,10 +66,10 @@ pub fn import_sign(level: &ProjectLevel<'_>, package: &str) -> Sign {
     if !installed.iter().any(|name| name == package) {
         return None;
     }
-    let tests = open_below(level.tree, level.dir, LEVELS_BELOW)
+    let tests = open_below(level.tree, level.dir, MAX_PROJECT_DEPTH)
         .into_iter()
         .filter(|file| is_test(file));
-    let test = tests.take(LOOKED_AT).find(imports)?;
+    let test = tests.take(MAX_EXAMINED_NAMES).find(imports)?;
     Some((
         SignWeight::Named,
         format!("{test} imports {package}, which is in node_modules"),

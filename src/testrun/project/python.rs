@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::disk::{AllowedDisk, ProjectTree};
 use super::language::Language;
-use super::signs::{LOOKED_AT, ProjectLevel, Sign, SignWeight};
+use super::signs::{MAX_EXAMINED_NAMES, ProjectLevel, Sign, SignWeight};
 
 /// Directories of virtual environments.
 const VENVS: [&str; 3] = [".venv", "venv", "env"];
@@ -58,7 +58,7 @@ pub fn default_test_sign(level: &ProjectLevel<'_>) -> Sign {
         .names
         .iter()
         .filter(|name| !name.contains('.') && *name != "node_modules")
-        .take(LOOKED_AT);
+        .take(MAX_EXAMINED_NAMES);
     let mut inside = packages.flat_map(|package| TEST_DIRS.map(|dir| format!("{package}/{dir}")));
     inside
         .find(|dir| holds(dir))

@@ -14,7 +14,7 @@ pub struct TestScript {
 }
 
 /// Options that a run sets itself: reporter, no other output, no coverage, a single complete pass.
-const OF_A_RUN: [&str; 16] = [
+const RUN_OPTIONS: [&str; 16] = [
     "-b",
     "-w",
     "--bail",
@@ -32,16 +32,16 @@ const OF_A_RUN: [&str; 16] = [
     "--watchAll",
     "--watchman",
 ];
-/// Options in [`OF_A_RUN`] that may take a value in the next word.
-const WITH_A_VALUE: [&str; 4] = ["--bail", "--outputFile", "--reporter", "--reporters"];
+/// Options in [`RUN_OPTIONS`] that may take a value in the next word.
+const VALUE_OPTIONS: [&str; 4] = ["--bail", "--outputFile", "--reporter", "--reporters"];
 /// Prefixes of Node options that keep a program from starting or from ending.
-const WAITS: [&str; 2] = ["--inspect", "--watch"];
+const BLOCKING_OPTIONS: [&str; 2] = ["--inspect", "--watch"];
 
 const VITEST: &str = "vitest";
 /// Vitest subcommands that run tests, which may follow options (<https://vitest.dev/guide/cli>).
-const RUNS_TESTS: [&str; 3] = ["run", "watch", "dev"];
+const TEST_SUBCOMMANDS: [&str; 3] = ["run", "watch", "dev"];
 /// Vitest subcommands for other work.
-const OTHER_WORK: [&str; 4] = ["bench", "init", "list", "related"];
+const OTHER_SUBCOMMANDS: [&str; 4] = ["bench", "init", "list", "related"];
 
 /// Parses a script for a runner of Node. In a sequence of commands, takes the one that calls the
 /// runner.
@@ -77,7 +77,10 @@ fn plain(script: &str, runner: &str) -> Option<TestScript> {
     }
     if words.next_if(|word| word == "node").is_some() {
         while let Some(option) = words.next_if(|word| word.starts_with('-')) {
-            if !WAITS.iter().any(|begin| option.starts_with(begin)) {
+            if !BLOCKING_OPTIONS
+                .iter()
+                .any(|begin| option.starts_with(begin))
+            {
                 found.node.push(option);
             }
         }
@@ -89,22 +92,22 @@ fn plain(script: &str, runner: &str) -> Option<TestScript> {
     }
     while let Some(word) = words.next() {
         // Words after `--` are not options, and options of the run would follow them.
-        if word == "--" || runner == VITEST && OTHER_WORK.contains(&&*word) {
+        if word == "--" || runner == VITEST && OTHER_SUBCOMMANDS.contains(&&*word) {
             return None;
         }
-        if runner == VITEST && RUNS_TESTS.contains(&&*word) {
+        if runner == VITEST && TEST_SUBCOMMANDS.contains(&&*word) {
             continue;
         }
         let (option, value) = word
             .split_once('=')
             .map_or((&*word, None), |(name, value)| (name, Some(value)));
-        if !OF_A_RUN.contains(&option)
+        if !RUN_OPTIONS.contains(&option)
             && !["--coverage.", "--outputFile."]
                 .iter()
                 .any(|of| option.starts_with(of))
         {
             found.options.push(word);
-        } else if WITH_A_VALUE.contains(&option) && value.is_none() {
+        } else if VALUE_OPTIONS.contains(&option) && value.is_none() {
             words.next_if(|word| !word.starts_with('-'));
         }
     }

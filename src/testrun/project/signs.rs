@@ -8,13 +8,13 @@ use serde_json::Value;
 use super::disk::ProjectTree;
 
 /// Maximum names of one directory that are examined.
-pub const LOOKED_AT: usize = 200;
+pub const MAX_EXAMINED_NAMES: usize = 200;
 
 /// Depth of the search for projects below a directory.
-pub const LEVELS_BELOW: usize = 2;
+pub const MAX_PROJECT_DEPTH: usize = 2;
 
 /// Directories that are not searched for projects.
-const CLOSED: [&str; 3] = ["node_modules", "target", "venv"];
+const SKIPPED_DIRS: [&str; 3] = ["node_modules", "target", "venv"];
 
 /// Weight of a sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -111,7 +111,7 @@ pub fn stronger(first: Sign, second: Sign) -> Sign {
 /// Returns the searchable names in a directory and `levels` levels below it, as relative paths.
 pub fn open_below(tree: &dyn ProjectTree, dir: &Path, levels: usize) -> Vec<String> {
     let mut found = inside("", tree.names(dir).unwrap_or_default());
-    let (mut from, mut looks) = (0, LOOKED_AT);
+    let (mut from, mut looks) = (0, MAX_EXAMINED_NAMES);
     for _ in 0..levels {
         let dirs = from..found.len();
         from = found.len();
@@ -128,7 +128,7 @@ pub fn open_below(tree: &dyn ProjectTree, dir: &Path, levels: usize) -> Vec<Stri
 
 /// Returns the searchable names of a directory, each prefixed with `dir`.
 pub fn inside(dir: &str, names: Vec<String>) -> Vec<String> {
-    let is_open = |name: &String| !name.starts_with('.') && !CLOSED.contains(&name.as_str());
+    let is_open = |name: &String| !name.starts_with('.') && !SKIPPED_DIRS.contains(&name.as_str());
     let names = names.into_iter().filter(is_open);
     if dir.is_empty() {
         names.collect()

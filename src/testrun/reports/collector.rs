@@ -12,7 +12,7 @@ use crate::testrun::model::{
 };
 
 /// Maximum bytes of a test's message after the total limit is reached.
-const LAST_WORDS_BYTES: usize = 160;
+const SHORT_MESSAGE_BYTES: usize = 160;
 
 pub struct ResultCollector<'a> {
     pub results: TestResults,
@@ -138,13 +138,13 @@ impl<'a> ResultCollector<'a> {
     }
 
     /// Counts known tests that were never reached.
-    pub fn not_run(&mut self, count: u64) {
+    pub fn add_not_run(&mut self, count: u64) {
         self.results.summary.not_run += count;
         self.results.summary.total += count;
     }
 
     /// Counts skipped tests without further details.
-    pub fn skipped(&mut self, count: u64) {
+    pub fn add_skipped(&mut self, count: u64) {
         self.results.summary.skipped += count;
         self.results.summary.total += count;
     }
@@ -199,7 +199,7 @@ impl<'a> ResultCollector<'a> {
     }
 
     /// Records a program that ended with success and reported no test.
-    pub fn silent(&mut self, program: &str) {
+    pub fn add_silent(&mut self, program: &str) {
         if self.results.silent.len() < MAX_RUN_FAULTS {
             let program = self.name(program);
             self.results.silent.push(program);
@@ -209,7 +209,7 @@ impl<'a> ResultCollector<'a> {
     }
 
     /// Records a program with its own harness, which reported no test.
-    pub fn own_harness(&mut self, program: &str) {
+    pub fn add_own_harness(&mut self, program: &str) {
         if self.results.own_harness.len() < MAX_RUN_FAULTS {
             let program = self.name(program);
             self.results.own_harness.push(program);
@@ -218,7 +218,7 @@ impl<'a> ResultCollector<'a> {
 
     /// Adds a sentence on tests that the project's own configuration omits. The sentence ends with
     /// the responsible settings, or with the omitted files.
-    pub fn left_out(&mut self, lead: &str, what: &[String]) {
+    pub fn add_left_out(&mut self, lead: &str, what: &[String]) {
         let told: Vec<String> = what
             .iter()
             .take(MAX_LEFT_OUT)
@@ -241,7 +241,7 @@ impl<'a> ResultCollector<'a> {
     }
 
     /// Records a file that was to run and never began.
-    pub fn unreached(&mut self, file: &str) {
+    pub fn add_unreached(&mut self, file: &str) {
         if self.results.unreached.len() < MAX_KEPT_TESTS {
             let file = self.path(file);
             self.results.unreached.push(file);
@@ -251,7 +251,7 @@ impl<'a> ResultCollector<'a> {
     }
 
     /// Records a test or file that began and never ended.
-    pub fn unfinished(&mut self, id: &str) {
+    pub fn add_unfinished(&mut self, id: &str) {
         if self.results.unfinished.len() < MAX_RUN_FAULTS {
             let id = self.name(id);
             self.results.unfinished.push(id);
@@ -299,7 +299,7 @@ fn shorten(case: &mut Case) {
     case.stderr = None;
     case.errors.truncate(1);
     for error in &mut case.errors {
-        (error.message, _) = visible_text::head(&error.message, LAST_WORDS_BYTES);
+        (error.message, _) = visible_text::head(&error.message, SHORT_MESSAGE_BYTES);
         (error.expected, error.actual, error.diff) = (None, None, None);
         error.stack.truncate(1);
     }

@@ -19,7 +19,7 @@ const MAX_RAW_BYTES: usize = 32 * MAX_TEST_OUTPUT_BYTES;
 /// Default name of pytest's suite (`junit_suite_name`).
 const PYTEST_SUITE: &str = "pytest";
 /// Events between two checks of the time limit.
-const EVENTS_A_LOOK: usize = 256;
+const EVENTS_PER_CHECK: usize = 256;
 
 /// A failure, an error or a skip.
 #[derive(Default)]
@@ -131,7 +131,7 @@ impl Suite {
     }
 
     /// Compares attributes and contents of the suite. pytest counts subtests, which have no case.
-    fn wrong(&self) -> Option<SuiteFailure> {
+    fn mismatch(&self) -> Option<SuiteFailure> {
         let [tests, failures] = self.declared;
         let [cases, faults] = self.counted;
         let is_short = if self.name == PYTEST_SUITE {
@@ -201,7 +201,7 @@ fn read(
     // Nesting depth inside earlier attempts: their output is not the test's.
     let mut attempt = 0_u32;
     for index in 0_usize.. {
-        if index.is_multiple_of(EVENTS_A_LOOK) && bound.is_over() {
+        if index.is_multiple_of(EVENTS_PER_CHECK) && bound.is_over() {
             return (begun, false);
         }
         let Ok(event) = reader.read_event() else {
@@ -214,13 +214,13 @@ fn read(
                     begun = true;
                     let whole = Suite::of(&tag);
                     if is_empty {
-                        whole.wrong().into_iter().for_each(&mut wrong)
+                        whole.mismatch().into_iter().for_each(&mut wrong)
                     } else {
                         root = Some(whole)
                     }
                 }
                 (b"testsuite", _) if is_empty => {
-                    Suite::of(&tag).wrong().into_iter().for_each(&mut wrong)
+                    Suite::of(&tag).mismatch().into_iter().for_each(&mut wrong)
                 }
                 (b"testsuite", _) if suites.len() < MAX_TEST_SUITES => {
                     begun = true;
@@ -272,12 +272,12 @@ fn read(
                 }
                 b"testsuite" => suites
                     .pop()
-                    .and_then(|suite| suite.wrong())
+                    .and_then(|suite| suite.mismatch())
                     .into_iter()
                     .for_each(&mut wrong),
                 b"testsuites" => root
                     .take()
-                    .and_then(|root| root.wrong())
+                    .and_then(|root| root.mismatch())
                     .into_iter()
                     .for_each(&mut wrong),
                 b"flakyFailure" | b"flakyError" | b"rerunFailure" | b"rerunError" => {

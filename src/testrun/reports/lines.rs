@@ -11,14 +11,14 @@ use crate::cancel::Bound;
 use crate::limits::MAX_TEST_LINE_BYTES;
 
 /// Lines between two checks of the time limit.
-const LINES_A_LOOK: usize = 64;
+const LINES_PER_CHECK: usize = 64;
 
 /// Returns the lines of a text until the time limit, without overlong ones.
 pub fn lines_with_empty<'a>(bytes: &'a [u8], bound: Bound<'a>) -> impl Iterator<Item = &'a [u8]> {
     bytes
         .split(|byte| *byte == b'\n')
         .enumerate()
-        .take_while(move |(index, _)| !index.is_multiple_of(LINES_A_LOOK) || !bound.is_over())
+        .take_while(move |(index, _)| !index.is_multiple_of(LINES_PER_CHECK) || !bound.is_over())
         .map(|(_, line)| line.strip_suffix(b"\r").unwrap_or(line))
         .filter(|line| line.len() <= MAX_TEST_LINE_BYTES)
 }
@@ -124,7 +124,7 @@ impl<'de, T: DeserializeOwned, E: FnMut(T)> Visitor<'de> for Elements<'_, T, E> 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
         let mut index = 0_usize;
         while let Some(element) = seq.next_element::<&'de RawValue>()? {
-            if index.is_multiple_of(LINES_A_LOOK) && self.bound.is_over() {
+            if index.is_multiple_of(LINES_PER_CHECK) && self.bound.is_over() {
                 // Skip the rest.
                 while seq.next_element::<IgnoredAny>()?.is_some() {}
                 return Err(serde::de::Error::custom("out of time"));

@@ -42,8 +42,8 @@ impl Runner for Pytest {
     }
 
     /// Finds them by name and directory.
-    fn affected(&self, project: &Path, changes: &GitChanges) -> Option<Affected> {
-        let mut affected = Affected::default();
+    fn affected(&self, project: &Path, changes: &GitChanges) -> Option<AffectedTests> {
+        let mut affected = AffectedTests::default();
         for (file, is_there) in changes.of(project) {
             if is_there && file.ends_with("conftest.py") {
                 let dir = file.parent().unwrap_or(project);

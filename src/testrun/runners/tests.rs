@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use pretty_assertions::assert_eq;
 
 use super::*;
-use crate::testrun::changes::{Affected, GitChanges};
+use crate::testrun::changes::{AffectedTests, GitChanges};
 use crate::testrun::command::{RunInputs, RunPlan, line};
 use crate::testrun::project::disk::tests::tree;
 use crate::testrun::project::files::NamedPath;
@@ -270,7 +270,7 @@ fn changed_files_select_tests_by_name_or_package() {
         gone: gone.to_vec(),
     };
     let found = Pytest.affected(Path::new("/w/p"), &changed).unwrap();
-    let expected = Affected {
+    let expected = AffectedTests {
         targets: [
             NamedPath::whole("/w/p/tests".into(), true),
             NamedPath::whole("/w/p/tests/test_a.py".into(), false),

@@ -74,7 +74,7 @@ impl Runner for Vitest {
         results: &TestResults,
         root: &Path,
     ) -> Option<String> {
-        const NAMED: usize = 5;
+        const MAX_NAMED: usize = 5;
         let TestSelection::Targets(targets) = selection else {
             return None;
         };
@@ -94,7 +94,7 @@ impl Runner for Vitest {
             .filter(|file| !wanted.contains(file))
             .cloned()
             .collect();
-        listed(others, NAMED)
+        listed(others, MAX_NAMED)
             .map(|others| format!("ran too, since the runner matches parts of paths: {others}"))
     }
 }

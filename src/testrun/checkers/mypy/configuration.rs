@@ -117,11 +117,11 @@ fn is_match(pattern: &str, module: &str) -> bool {
     }
     let (pattern, module): (Vec<&str>, Vec<&str>) =
         (pattern.split('.').collect(), module.split('.').collect());
-    pattern.iter().filter(|part| **part == "*").count() <= MOST_STARS && of(&pattern, &module)
+    pattern.iter().filter(|part| **part == "*").count() <= MAX_STARS && of(&pattern, &module)
 }
 
 /// Maximum stars in a pattern: each one multiplies the ways to match.
-const MOST_STARS: usize = 4;
+const MAX_STARS: usize = 4;
 
 /// A section of mypy's configuration.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -179,7 +179,7 @@ fn sections(text: &str) -> Vec<Section> {
         match key.as_str() {
             "ignore_errors" => section.ignores = Some(is_true(value)),
             "module" => section.modules.extend(patterns(value)),
-            "exclude" if section.exclude.len() < MOST_LINES => {
+            "exclude" if section.exclude.len() < MAX_LINES => {
                 section.exclude.push(value.to_owned())
             }
             _ => {}
@@ -189,7 +189,7 @@ fn sections(text: &str) -> Vec<Section> {
 }
 
 /// Maximum reported lines of a value.
-const MOST_LINES: usize = 20;
+const MAX_LINES: usize = 20;
 
 fn patterns(list: &str) -> Vec<String> {
     let parts = list.split(',').map(|part| {

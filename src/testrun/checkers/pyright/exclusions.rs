@@ -10,14 +10,14 @@ use crate::testrun::project::node::without_comments;
 use crate::text::glob::GlobMatcher;
 
 /// Default of `exclude`.
-const USUAL: [&str; 3] = ["**/node_modules", "**/__pycache__", "**/.*"];
+const DEFAULT_EXCLUDE: [&str; 3] = ["**/node_modules", "**/__pycache__", "**/.*"];
 
 /// Returns the reason if pyright's configuration excludes a file. `path` is relative to the
 /// directory of the configuration.
 pub fn left_out(path: &str, config: &str) -> Option<String> {
     ["exclude", "ignore"].into_iter().find_map(|key| {
         let listed = listed(config, key);
-        let usual = || USUAL.map(str::to_owned).to_vec();
+        let usual = || DEFAULT_EXCLUDE.map(str::to_owned).to_vec();
         let specs = listed.unwrap_or_else(|| {
             if key == "exclude" {
                 usual()

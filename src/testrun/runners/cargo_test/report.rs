@@ -1,5 +1,5 @@
-//! Parser for `cargo test`: libtest's text on stdout, and Cargo's own lines on stderr. libtest's
-//! JSON needs a nightly toolchain, so this parses its text
+//! Parser for `cargo test`: libtest's text on stdout, and Cargo's own lines on stderr. The JSON of
+//! libtest needs a nightly toolchain, so this parses its text
 //! (`library/test/src/formatters/pretty.rs`).
 
 use crate::limits::MAX_KEPT_TESTS;
@@ -52,9 +52,9 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     }
     for (program, is_own) in &told.silent {
         if *is_own {
-            collector.own_harness(program);
+            collector.add_own_harness(program);
         } else {
-            collector.silent(program);
+            collector.add_silent(program);
         }
     }
     add_crash(&mut collector, &stderr, &programs, &told);
@@ -313,13 +313,13 @@ fn add(collector: &mut ResultCollector<'_>, block: TestBlock, program: Option<&s
     if block.ended {
         return;
     }
-    collector.not_run(block.announced.saturating_sub(seen));
+    collector.add_not_run(block.announced.saturating_sub(seen));
     match (block.begun, program) {
         (Some(name), program) => {
             let id = program.map_or_else(|| name.clone(), |program| format!("{program} > {name}"));
-            collector.unfinished(&id);
+            collector.add_unfinished(&id);
         }
-        (None, Some(program)) => collector.unfinished(program),
+        (None, Some(program)) => collector.add_unfinished(program),
         (None, None) => {}
     }
 }

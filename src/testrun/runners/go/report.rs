@@ -7,7 +7,7 @@ use crate::testrun::prelude::*;
 /// Maximum bytes buffered of the output of all unfinished tests.
 const MAX_OPEN_BYTES: usize = 32 * 1024 * 1024;
 /// Ends of a test: the text of the test program, and the action of the event.
-const ENDS: [(&str, &str); 3] = [
+const TEST_ENDS: [(&str, &str); 3] = [
     ("--- PASS: ", "pass"),
     ("--- FAIL: ", "fail"),
     ("--- SKIP: ", "skip"),
@@ -191,7 +191,7 @@ impl GoReader<'_> {
             "pass" => {
                 package.ended = true;
                 if !package.done {
-                    self.collector.silent(&event.package);
+                    self.collector.add_silent(&event.package);
                 }
                 self.finish_from_output(&event.package);
             }
@@ -217,7 +217,7 @@ impl GoReader<'_> {
             }
             if is_told && !is_panic(&open.output) {
                 // The test was waiting for its turn, or ran in parallel to the failed one.
-                self.collector.not_run(1);
+                self.collector.add_not_run(1);
                 continue;
             }
             if !is_told {
@@ -294,7 +294,7 @@ impl GoReader<'_> {
                         .starts_with(" (")
                         .then_some(*action)
                 };
-                open.late_end = ENDS.iter().find_map(end).or(open.late_end);
+                open.late_end = TEST_ENDS.iter().find_map(end).or(open.late_end);
                 if !is_frame && self.bytes < MAX_OPEN_BYTES {
                     let before = open.output.len();
                     push(&mut open.output, &event.output);
@@ -444,12 +444,12 @@ impl GoReader<'_> {
         open.sort_by_key(|(_, open)| open.order);
         for ((package, test), _) in &open {
             self.collector
-                .unfinished(&join_id([package.as_str(), test.as_str()]));
+                .add_unfinished(&join_id([package.as_str(), test.as_str()]));
         }
-        self.collector.not_run(open.len() as u64);
+        self.collector.add_not_run(open.len() as u64);
         for (name, package) in packages {
             if !package.ended && !open.iter().any(|((of, _), _)| *of == name) {
-                self.collector.unfinished(&name);
+                self.collector.add_unfinished(&name);
             }
         }
         // Packages are tested in parallel and end in any order.

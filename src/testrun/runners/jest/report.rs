@@ -107,7 +107,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
                     add(&mut collector, &key, &event.file, test);
                 }
             }
-            "left_out" => collector.left_out("the project's configuration", &event.options),
+            "left_out" => collector.add_left_out("the project's configuration", &event.options),
             "takes" => collector.set_patterns(&event.options),
             "end" => {
                 collector.results.ended = true;
@@ -136,7 +136,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     } else if collector.results.ended && ended + (open.len() as u64) < planned {
         // Jest does not name them: `bail`.
         let left = planned - ended - open.len() as u64;
-        collector.unreached(&format!(
+        collector.add_unreached(&format!(
             "{left} of {planned} files, at which Jest did not arrive (`bail`)"
         ));
     }
@@ -147,13 +147,13 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             add(&mut collector, &key, &open.file, test);
         }
         if open.running.is_empty() {
-            collector.unfinished(&key);
+            collector.add_unfinished(&key);
         }
         let mut running: Vec<_> = open.running.into_iter().collect();
         running.sort_by_key(|(_, order)| *order);
-        collector.not_run(running.len() as u64);
+        collector.add_not_run(running.len() as u64);
         for (id, _) in &running {
-            collector.unfinished(id);
+            collector.add_unfinished(id);
         }
     }
     collector.results

@@ -33,7 +33,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             let skipped = rest
                 .split(", ")
                 .find_map(|part| part.strip_suffix(" skipped")?.parse().ok());
-            collector.skipped(skipped.unwrap_or_default());
+            collector.add_skipped(skipped.unwrap_or_default());
             summed_up = true;
         } else if !begun
             && !summed_up
@@ -67,9 +67,9 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             .saturating_sub(collector.results.summary.total);
         collector.results.begun = expected.is_some();
         collector.results.ended = summed_up;
-        collector.not_run(missing);
+        collector.add_not_run(missing);
         for id in &slow {
-            collector.unfinished(id);
+            collector.add_unfinished(id);
         }
     }
     // A program that listed no tests for nextest was not run.
@@ -79,7 +79,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             program.rsplit(['/', ':']).next() == Some(name.as_str())
         };
         if !collector.results.tests.iter().any(|test| is_of(&test.id)) {
-            collector.own_harness(name);
+            collector.add_own_harness(name);
         }
     }
     collector.results

@@ -21,7 +21,7 @@ const PLUGINS: [(&str, &str); 8] = [
 ];
 
 /// Prefix of pytest's message for an undeclared option (`argparse`).
-const UNKNOWN: &str = "unrecognized arguments: ";
+const UNKNOWN_OPTION_PREFIX: &str = "unrecognized arguments: ";
 
 /// Returns the next step if a plugin or module is missing; `None` if it is unknown.
 pub fn hint(context: &RunContext<'_>, report: &TestReport) -> Option<String> {
@@ -40,7 +40,7 @@ pub fn hint(context: &RunContext<'_>, report: &TestReport) -> Option<String> {
 fn unknown_options(message: &str) -> Option<&str> {
     message
         .lines()
-        .find_map(|line| Some(line.split_once(UNKNOWN)?.1.trim()))
+        .find_map(|line| Some(line.split_once(UNKNOWN_OPTION_PREFIX)?.1.trim()))
 }
 
 fn plugin_hint(context: &RunContext<'_>, report: &TestReport, options: &str) -> String {

@@ -123,7 +123,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             "unreached" => event
                 .files
                 .iter()
-                .for_each(|file| reader.collector.unreached(file)),
+                .for_each(|file| reader.collector.add_unreached(file)),
             "internal" => {
                 reader.collector.run_error(
                     Some("error outside the tests"),
@@ -340,10 +340,10 @@ impl PytestReader<'_> {
         };
         let first = self.modules.len() < MAX_KEPT_TESTS && self.modules.insert(file.to_owned());
         if first {
-            self.collector.skipped(1);
+            self.collector.add_skipped(1);
             let reason = event.message.trim().trim_start_matches("Skipped: ");
             self.collector
-                .left_out(&format!("all of {file} by itself"), &[reason.to_owned()]);
+                .add_left_out(&format!("all of {file} by itself"), &[reason.to_owned()]);
         }
     }
 
@@ -370,7 +370,8 @@ impl PytestReader<'_> {
                 self.collector.add_file(&file);
             }
         }
-        self.collector.left_out("options of the project", &options);
+        self.collector
+            .add_left_out("options of the project", &options);
         let deselected = self.collector.results.deselected;
         let left_out = &mut self.collector.results.left_out;
         if deselected > 0 && !is_asked {
@@ -388,12 +389,12 @@ impl PytestReader<'_> {
         } else {
             "not looked into".to_owned()
         };
-        self.collector.left_out(&lead, &ignored);
+        self.collector.add_left_out(&lead, &ignored);
     }
 
     fn finish(mut self) -> TestResults {
         let done = self.collector.results.summary.total - self.modules.len() as u64;
-        self.collector.not_run(
+        self.collector.add_not_run(
             self.collected
                 .saturating_sub(done)
                 .max(self.running.len() as u64),
@@ -402,7 +403,7 @@ impl PytestReader<'_> {
         let mut running: Vec<_> = self.running.into_values().collect();
         running.sort_by_key(|running| running.order);
         for running in running {
-            self.collector.unfinished(&running.case.id);
+            self.collector.add_unfinished(&running.case.id);
         }
         self.collector.results
     }

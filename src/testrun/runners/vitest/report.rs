@@ -152,9 +152,9 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
                 let is_stopped = event.reason.as_deref() == Some("interrupted");
                 for file in &event.open {
                     if is_stopped {
-                        collector.unreached(file)
+                        collector.add_unreached(file)
                     } else {
-                        collector.unfinished(file)
+                        collector.add_unfinished(file)
                     }
                 }
                 for failure in event.errors {
@@ -165,7 +165,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
                 .errors
                 .iter()
                 .for_each(|failure| run_error(&mut collector, failure)),
-            "left_out" => collector.left_out("the project's configuration", &event.options),
+            "left_out" => collector.add_left_out("the project's configuration", &event.options),
             "takes" => collector.set_patterns(&event.options),
             "closed" => {
                 closes = false;
@@ -190,24 +190,24 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     let mut files: Vec<_> = files.into_iter().collect();
     files.sort_by_key(|(_, open)| open.order);
     for (file, open) in files {
-        collector.not_run(open.collected.saturating_sub(open.seen));
+        collector.add_not_run(open.collected.saturating_sub(open.seen));
         if collector.results.ended {
             continue;
         }
         if open.running.is_empty() {
-            collector.unfinished(&file);
+            collector.add_unfinished(&file);
         }
         let mut running: Vec<_> = open.running.into_iter().collect();
         running.sort_by_key(|(_, order)| *order);
         for (id, _) in &running {
-            collector.unfinished(id);
+            collector.add_unfinished(id);
         }
     }
     // If a global set-up fails, the run ends before the first file begins.
     let is_stopped = collector.results.files.is_empty() && collector.results.passed == Some(false);
     if !collector.results.ended || is_stopped {
         for file in &planned {
-            collector.unreached(file);
+            collector.add_unreached(file);
         }
     }
     collector.results
