@@ -18,7 +18,7 @@ use rustix::process::{
 };
 
 use super::cache::Cache;
-use super::confinement::{Confinement, Handed};
+use super::confinement::{Confinement, RequestDescriptors};
 use super::fault::{Fault, Step};
 use super::journaling::SkipsOf;
 use super::kill_scope::strays;
@@ -169,7 +169,7 @@ impl Launcher {
             intercept: None,
             guard: Guard::default(),
         };
-        let handed = Handed {
+        let handed = RequestDescriptors {
             command: there,
             channel: None,
             bundle: None,
@@ -238,7 +238,7 @@ impl Launcher {
             let Ok(Some((request, fds))) = wire::receive::<Request>(&self.server) else {
                 break;
             };
-            let Some(handed) = Handed::sort(&request, fds) else {
+            let Some(handed) = RequestDescriptors::sort(&request, fds) else {
                 break;
             };
             self.launch(spare, request, handed);
@@ -269,7 +269,7 @@ impl Launcher {
     }
 
     /// Has one command supervised; what goes wrong is told on the command's own socket.
-    fn launch(&mut self, spare: Result<(), Fault>, request: Request, mut handed: Handed) {
+    fn launch(&mut self, spare: Result<(), Fault>, request: Request, mut handed: RequestDescriptors) {
         let null = if !request.stdin && request.terminal.is_none() {
             let null = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3).step("dup");
             null.map(|null| handed.stdio.insert(0, null))
