@@ -64,7 +64,7 @@ pub struct Confinement {
     /// Files that are read-only if they exist when a command starts.
     pinned: Vec<Guarded>,
     /// Files hidden from commands.
-    hidden: Vec<hidden_paths::At>,
+    hidden: Vec<hidden_paths::HiddenPath>,
     /// Check for kernel filesystems below directories that commands see.
     kernels: Option<kernel_filesystems::MountCheck>,
     /// Supervisor that waits for the next command.
@@ -252,7 +252,7 @@ impl Confinement {
             .filter(|guarded: &Guarded| !guarded.is_root())
             .collect();
         let writable = writable_on_system(&plan);
-        let hidden = hidden_paths::At::all(&plan);
+        let hidden = hidden_paths::HiddenPath::all(&plan);
         let readable = walls
             .as_ref()
             .map(|walls| walls.readable().to_vec())
