@@ -18,7 +18,7 @@ use super::intercept::{self as interception, DatagramNetwork, Interceptor, Proxy
 use super::journaling::{Journal, SkipsOf};
 use super::kill_scope::{FirstProcess, KillScope, SignalScope};
 use super::memory_watch::kernel_kills;
-use super::monitor::{Bare, InView, Monitor, OnSystem};
+use super::monitor::{InView, Monitor, OnSystem, WithoutWalls};
 use super::opens::{self, Places};
 use super::plan::{Extent, Network, Place, Plan, Tier};
 use super::program::Start;
@@ -740,7 +740,7 @@ impl Confinement {
                 let (interceptor, proxy_socket) = self.intercept(channel)?;
                 Ok((
                     KillScope::Descendants,
-                    Box::new(Bare::new(interceptor)),
+                    Box::new(WithoutWalls::new(interceptor)),
                     proxy_socket,
                 ))
             }

@@ -23,7 +23,7 @@ use super::fault::{Fault, Step};
 use super::journaling::SkipsOf;
 use super::kill_scope::strays;
 use super::plan::{Place, Plan, Tier};
-use super::reaper::{Reaped, reap_one};
+use super::reaper::{ReapResult, reap_one};
 use super::scratch::ScratchHold;
 use super::supervisor::wait_for;
 use super::sys::{self, SingleThread};
@@ -346,9 +346,9 @@ fn end_strays(supervisors: &mut HashSet<i32>) -> bool {
     loop {
         loop {
             match reap_one() {
-                Reaped::Ended(pid, _) => drop(supervisors.remove(&pid.as_raw_pid())),
-                Reaped::NoneYet => break,
-                Reaped::Nobody => return true,
+                ReapResult::Ended(pid, _) => drop(supervisors.remove(&pid.as_raw_pid())),
+                ReapResult::NoneYet => break,
+                ReapResult::Nobody => return true,
             }
         }
         let strays = strays(supervisors);

@@ -31,7 +31,7 @@ use super::memory_watch::{MemoryWatch, kernel_kills};
 use super::monitor::Monitor;
 use super::plan::Tier;
 use super::program::{Start, Streams};
-use super::reaper::{Reaped, reap_one};
+use super::reaper::{ReapResult, reap_one};
 use super::supervisor_table::SupervisorLine;
 use super::sys::seccomp::can_answer_with;
 use super::sys::{self, SingleThread};
@@ -453,10 +453,10 @@ impl Supervisor<'_> {
             self.kill_scope.signal(Signal::SIGKILL);
             loop {
                 match reap_one() {
-                    Reaped::Ended(..) => left += 1,
-                    Reaped::NoneYet => break,
+                    ReapResult::Ended(..) => left += 1,
+                    ReapResult::NoneYet => break,
                     // The absence of children is the proof.
-                    Reaped::Nobody => return left,
+                    ReapResult::Nobody => return left,
                 }
             }
             if Instant::now() >= until {
@@ -547,9 +547,9 @@ fn asking(number: u8) -> Signal {
 fn is_childless(hung_up: &mut u32) -> bool {
     loop {
         match reap_one() {
-            Reaped::Ended(_, exit) => *hung_up += u32::from(exit == HUNG_UP),
-            Reaped::NoneYet => return false,
-            Reaped::Nobody => return true,
+            ReapResult::Ended(_, exit) => *hung_up += u32::from(exit == HUNG_UP),
+            ReapResult::NoneYet => return false,
+            ReapResult::Nobody => return true,
         }
     }
 }
@@ -576,7 +576,7 @@ struct Life {
 /// Reaps ended children until the program is among them.
 fn reap(life: &mut Life) {
     while life.exit.is_none()
-        && let Reaped::Ended(pid, exit) = reap_one()
+        && let ReapResult::Ended(pid, exit) = reap_one()
     {
         if pid.as_raw_pid() == life.program.as_raw() {
             life.exit = Some(exit);
