@@ -489,7 +489,10 @@ impl Confinement {
 
     /// Forks the next spare supervisor, unless there is one, and adds it to `supervisors`. `None`
     /// in the parent.
-    pub fn copy(&mut self, supervisors: &mut HashSet<i32>) -> Result<Option<ForkedSupervisor>, Fault> {
+    pub fn copy(
+        &mut self,
+        supervisors: &mut HashSet<i32>,
+    ) -> Result<Option<ForkedSupervisor>, Fault> {
         if self.spare.is_some() {
             return Ok(None);
         }

@@ -233,8 +233,12 @@ fn filtered_value(name: &OsStr, value: OsString, rules: &EnvRules) -> Option<OsS
     }
     if let Some((_, kept)) = listed.filter(|(listed, _)| name == *listed || !is_sensitive(name)) {
         return match kept {
-            PassCondition::Always | PassCondition::Address => (!has_password(&value)).then_some(value),
-            PassCondition::Visible => Some(visible_path(&value, rules)).filter(|paths| !paths.is_empty()),
+            PassCondition::Always | PassCondition::Address => {
+                (!has_password(&value)).then_some(value)
+            }
+            PassCondition::Visible => {
+                Some(visible_path(&value, rules)).filter(|paths| !paths.is_empty())
+            }
         };
     }
     let asked = rules.pass.iter().any(|glob| matches(glob, name));

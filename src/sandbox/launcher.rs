@@ -268,7 +268,12 @@ impl Launcher {
     }
 
     /// Starts a supervised command; failures are reported on the command's own socket.
-    fn launch(&mut self, spare: Result<(), Fault>, request: Request, mut handed: RequestDescriptors) {
+    fn launch(
+        &mut self,
+        spare: Result<(), Fault>,
+        request: Request,
+        mut handed: RequestDescriptors,
+    ) {
         let null = if !request.stdin && request.terminal.is_none() {
             let null = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3).step("dup");
             null.map(|null| handed.stdio.insert(0, null))

@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn account_of_resident_covers_time_since_last_one() {
+    fn resident_account_starts_at_previous_account() {
         let mut supervisors = SupervisorTable::default();
         let resident = begin(&mut supervisors, 9, true);
         assert_eq!(
