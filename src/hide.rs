@@ -96,7 +96,7 @@ impl Hide {
                 globs_of(all).map(Some)
             }
         };
-        let ways: Vec<String> = places.iter().flat_map(|place| ways(place)).collect();
+        let ways: Vec<String> = places.iter().flat_map(|place| directory_globs(place)).collect();
         let (names, place_globs, places, ways) = (
             globs(&names)?,
             places.clone(),
@@ -193,7 +193,7 @@ impl Hide {
             };
             self.ways
                 .as_ref()
-                .is_some_and(|ways| ways(below.as_os_str().as_bytes()))
+                .is_some_and(|ways| directory_globs(below.as_os_str().as_bytes()))
         };
         let is_way = |place: &Path| {
             self.found
@@ -270,7 +270,7 @@ impl Hide {
         let Ok(top) = openat(dir, name, LIST, Mode::empty()) else {
             return true;
         };
-        let is_hidden = |entry: &Below<'_>| {
+        let is_hidden = |entry: &WalkEntry<'_>| {
             if by_place {
                 self.hides_by_place(entry.place)
             } else {
@@ -279,15 +279,15 @@ impl Hide {
         };
         !matches!(
             each_below(top, place, &mut |entry| if is_hidden(entry) {
-                Next::Stop
+                WalkStep::Stop
             } else {
-                Next::Enter
+                WalkStep::Enter
             }),
             Ok(true)
         )
     }
 
-    fn is_hidden_entry(&self, entry: &Below<'_>) -> bool {
+    fn is_hidden_entry(&self, entry: &WalkEntry<'_>) -> bool {
         self.names_entry(entry.name.to_bytes())
             || self.asks_for_places() && self.hides(entry.place)
             || self.may_be_known(entry.inode) && entry.id().is_none_or(|id| self.is_known(id))
@@ -317,7 +317,7 @@ impl Hide {
             let walked = each_below(top, place, &mut |entry| {
                 inside = inside.take().filter(|dir| entry.place.starts_with(dir));
                 if inside.is_none() && !self.is_hidden_entry(entry) {
-                    return Next::Enter;
+                    return WalkStep::Enter;
                 }
                 match entry.kind {
                     FileType::Directory if inside.is_none() => {
@@ -334,9 +334,9 @@ impl Hide {
                     _ => {}
                 }
                 if found.ids.len() > MAX_HIDDEN_LINKS {
-                    Next::Stop
+                    WalkStep::Stop
                 } else {
-                    Next::Enter
+                    WalkStep::Enter
                 }
             });
             if let Ok(false) = walked {
@@ -377,7 +377,7 @@ impl Hide {
                 if is_other && !self.hides(entry.place) {
                     others.push(entry.place.to_owned());
                 }
-                Next::Enter
+                WalkStep::Enter
             });
         }
         self.found.targets.extend(others);
@@ -528,7 +528,7 @@ fn split_names(root: &Path, glob: &str) -> (PathBuf, PathBuf) {
 
 /// Returns globs of the directories that a path leads through. Skips a leading `**`, which can be
 /// anywhere.
-fn ways(place: &str) -> impl Iterator<Item = String> {
+fn directory_globs(place: &str) -> impl Iterator<Item = String> {
     let ends = place
         .match_indices('/')
         .map(|(end, _)| place[..end].to_owned());
@@ -578,7 +578,7 @@ fn aliases(roots: &[PathBuf], table: &[Mount]) -> Vec<(PathBuf, PathBuf)> {
 }
 
 /// An entry that a walk visits.
-struct Below<'a> {
+struct WalkEntry<'a> {
     dir: BorrowedFd<'a>,
     name: &'a CStr,
     place: &'a Path,
@@ -586,7 +586,7 @@ struct Below<'a> {
     inode: u64,
 }
 
-impl Below<'_> {
+impl WalkEntry<'_> {
     fn id(&self) -> Option<Id> {
         statat(self.dir, self.name, AtFlags::SYMLINK_NOFOLLOW)
             .ok()
@@ -594,7 +594,7 @@ impl Below<'_> {
     }
 }
 
-enum Next {
+enum WalkStep {
     /// Continue, and enter the entry if it is a directory.
     Enter,
     Stop,
@@ -605,7 +605,7 @@ enum Next {
 fn each_below(
     top: OwnedFd,
     place: &Path,
-    visit: &mut dyn FnMut(&Below<'_>) -> Next,
+    visit: &mut dyn FnMut(&WalkEntry<'_>) -> WalkStep,
 ) -> io::Result<bool> {
     let mut fault = None;
     let mut stack = vec![(Dir::new(top)?, place.to_owned())];
@@ -625,14 +625,14 @@ fn each_below(
                 .map_or(kind, |stat| FileType::from_raw_mode(stat.st_mode));
         }
         let below = place.join(OsStr::from_bytes(name.to_bytes()));
-        let found = Below {
+        let found = WalkEntry {
             dir: fd,
             name,
             place: &below,
             kind,
             inode: entry.ino(),
         };
-        if let Next::Stop = visit(&found) {
+        if let WalkStep::Stop = visit(&found) {
             return Ok(false);
         }
         if kind != FileType::Directory {

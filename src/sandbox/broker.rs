@@ -89,7 +89,7 @@ pub struct Broker {
 }
 
 /// A change whose arguments have been read.
-enum Ready {
+enum PreparedChange {
     Mode(u32),
     Owner(Option<Uid>, Option<Gid>),
     Times(Timestamps),
@@ -390,15 +390,15 @@ fn holds(
 }
 
 /// Reads the memory that the arguments point to; `None` if the call has no effect on any object.
-fn prepare(caller: &Caller, change: Change) -> Result<Option<Ready>, Errno> {
+fn prepare(caller: &Caller, change: Change) -> Result<Option<PreparedChange>, Errno> {
     Ok(Some(match change {
-        Change::Mode(mode) => Ready::Mode(mode & 0o7777),
-        Change::Owner(uid, gid) => Ready::Owner(
+        Change::Mode(mode) => PreparedChange::Mode(mode & 0o7777),
+        Change::Owner(uid, gid) => PreparedChange::Owner(
             Some(uid).filter(|uid| *uid != u32::MAX).map(Uid::from_raw),
             Some(gid).filter(|gid| *gid != u32::MAX).map(Gid::from_raw),
         ),
         Change::Times(times) => match read_times(caller, times)? {
-            Some(times) => Ready::Times(times),
+            Some(times) => PreparedChange::Times(times),
             None => return Ok(None),
         },
         Change::Set {
@@ -415,7 +415,7 @@ fn prepare(caller: &Caller, change: Change) -> Result<Option<Ready>, Errno> {
             let (value, size, flags) = read_structure(caller, structure, size)?;
             read_attribute(caller, name, value, size, flags)?
         }
-        Change::Remove { name } => Ready::Remove(read_name(caller, name)?),
+        Change::Remove { name } => PreparedChange::Remove(read_name(caller, name)?),
     }))
 }
 
@@ -470,7 +470,7 @@ fn read_attribute(
     value: u64,
     size: u64,
     flags: u64,
-) -> Result<Ready, Errno> {
+) -> Result<PreparedChange, Errno> {
     let flags = XattrFlags::from_bits(flags as u32).ok_or(Errno::INVAL)?;
     if flags.bits() & !(XattrFlags::CREATE | XattrFlags::REPLACE).bits() != 0 {
         return Err(Errno::INVAL);
@@ -479,7 +479,7 @@ fn read_attribute(
     if size > MAX_XATTR_VALUE_BYTES as u64 {
         return Err(Errno::TOOBIG);
     }
-    Ok(Ready::Set(
+    Ok(PreparedChange::Set(
         name,
         caller.memory().bytes(value, size as usize)?,
         flags,
@@ -523,38 +523,47 @@ fn word(bytes: &[u8], index: usize) -> u64 {
 
 /// Changes the object behind a descriptor. Its link in `/proc` refers to the object itself, even if
 /// that is a symlink.
-fn apply(ready: &Ready, links: &OwnedFd, opened: &OwnedFd, current: u32) -> Result<(), Errno> {
+fn apply(
+    ready: &PreparedChange,
+    links: &OwnedFd,
+    opened: &OwnedFd,
+    current: u32,
+) -> Result<(), Errno> {
     let kind = FileType::from_raw_mode(current);
     match ready {
         // On a directory, set-group-ID makes new files inherit the group. On a file it is an escape
         // through any user who runs it, like set-user-ID everywhere. That holds even before the
         // group may execute it, since an access control list can change that.
-        Ready::Mode(mode) if mode & libc::S_ISUID != 0 => Err(Errno::PERM),
-        Ready::Mode(mode) if kind != FileType::Directory && mode & libc::S_ISGID != 0 => {
+        PreparedChange::Mode(mode) if mode & libc::S_ISUID != 0 => Err(Errno::PERM),
+        PreparedChange::Mode(mode) if kind != FileType::Directory && mode & libc::S_ISGID != 0 => {
             Err(Errno::PERM)
         }
-        Ready::Set(name, ..)
+        PreparedChange::Set(name, ..)
             if kind != FileType::Directory
                 && current & libc::S_ISGID != 0
                 && name.to_bytes() == ACCESS_CONTROL_LIST =>
         {
             Err(Errno::PERM)
         }
-        Ready::Mode(mode) => chmodat(
+        PreparedChange::Mode(mode) => chmodat(
             links,
             DecInt::from_fd(opened),
             Mode::from_raw_mode(*mode),
             AtFlags::empty(),
         ),
-        Ready::Owner(uid, gid) => {
+        PreparedChange::Owner(uid, gid) => {
             chownat(links, DecInt::from_fd(opened), *uid, *gid, AtFlags::empty())
         }
-        Ready::Times(times) => utimensat(links, DecInt::from_fd(opened), times, AtFlags::empty()),
+        PreparedChange::Times(times) => {
+            utimensat(links, DecInt::from_fd(opened), times, AtFlags::empty())
+        }
         // File capabilities, security labels, and attributes reserved for the system.
-        Ready::Set(name, ..) | Ready::Remove(name) if is_of_the_system(name) => Err(Errno::PERM),
+        PreparedChange::Set(name, ..) | PreparedChange::Remove(name) if is_of_the_system(name) => {
+            Err(Errno::PERM)
+        }
         // These calls take no directory descriptor.
-        Ready::Set(name, value, flags) => setxattr(link(opened), name, value, *flags),
-        Ready::Remove(name) => removexattr(link(opened), name),
+        PreparedChange::Set(name, value, flags) => setxattr(link(opened), name, value, *flags),
+        PreparedChange::Remove(name) => removexattr(link(opened), name),
     }
 }
 

@@ -318,7 +318,7 @@ fn in_cache(below: &str) -> String {
 }
 
 /// The cache of one tool.
-struct Tool {
+struct ToolCache {
     name: CString,
     bytes: u64,
     /// Time of the last read or write of its files, in seconds since 1970.
@@ -326,14 +326,14 @@ struct Tool {
 }
 
 /// Counts the caches in a directory. The flag is true if the count is complete.
-fn count(shown: &OwnedFd, until: Instant) -> rustix::io::Result<(Vec<Tool>, bool)> {
+fn count(shown: &OwnedFd, until: Instant) -> rustix::io::Result<(Vec<ToolCache>, bool)> {
     let (mut tools, mut is_all) = (Vec::new(), true);
     for entry in Dir::read_from(shown)? {
         let entry = entry?;
         if !is_entry(&entry) {
             continue;
         }
-        let mut tool = Tool {
+        let mut tool = ToolCache {
             name: entry.file_name().to_owned(),
             bytes: 0,
             used_secs: 0,
@@ -353,7 +353,7 @@ fn count(shown: &OwnedFd, until: Instant) -> rustix::io::Result<(Vec<Tool>, bool
     Ok((tools, is_all))
 }
 
-impl Tool {
+impl ToolCache {
     /// Adds up the blocks and returns true if it finished in time. Works without recursion and with
     /// few open directories. Fails if the tree is too deep, or a command removed its own
     /// permissions.

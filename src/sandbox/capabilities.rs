@@ -16,7 +16,7 @@ const KEPT_BY_ROOT: CapabilitySet = CapabilitySet::CHOWN
 /// Removes all capabilities but [`KEPT_BY_ROOT`] from the bounding set. Programs that this process
 /// and its descendants execute never get others. This process keeps its own.
 pub fn bound() -> io::Result<()> {
-    let kept = kept();
+    let kept = retained_capabilities();
     for number in 0..u64::BITS {
         let one = CapabilitySet::from_bits_retain(1 << number);
         if kept.contains(one) {
@@ -37,7 +37,7 @@ pub fn bound() -> io::Result<()> {
 pub fn drop_most() -> io::Result<()> {
     clear_ambient_capability_set()?;
     let sets = rustix::thread::capabilities(None)?;
-    let kept = kept() & sets.permitted;
+    let kept = retained_capabilities() & sets.permitted;
     set_capabilities(
         None,
         CapabilitySets {
@@ -54,8 +54,8 @@ pub fn drop_but_tracing() -> io::Result<()> {
     clear_ambient_capability_set()?;
     let sets = rustix::thread::capabilities(None)?;
     let (effective, permitted) = (
-        kept() & sets.permitted,
-        (kept() | CapabilitySet::SYS_PTRACE) & sets.permitted,
+        retained_capabilities() & sets.permitted,
+        (retained_capabilities() | CapabilitySet::SYS_PTRACE) & sets.permitted,
     );
     set_capabilities(
         None,
@@ -110,7 +110,7 @@ pub fn drop_all() -> io::Result<()> {
     Ok(())
 }
 
-fn kept() -> CapabilitySet {
+fn retained_capabilities() -> CapabilitySet {
     if rustix::process::geteuid().is_root() {
         KEPT_BY_ROOT
     } else {

@@ -27,7 +27,7 @@ use super::raw_string::RawString;
 use super::remedy::with_remedy;
 use super::route_counters::RouteCounters;
 use super::supervisor::{Supervisor, wait_for_more};
-use super::supervisor_table::{Order, SupervisorLine, SupervisorTable};
+use super::supervisor_table::{CommandOrder, SupervisorLine, SupervisorTable};
 use super::sys::{self, SingleThread};
 use super::unix_sockets::SocketOwners;
 use super::walls::{Walls, writable_on_system};
@@ -68,7 +68,7 @@ pub struct Confinement {
     /// Check for kernel filesystems below directories that commands see.
     kernels: Option<kernel_filesystems::MountCheck>,
     /// Supervisor that waits for the next command.
-    spare: Option<Spare>,
+    spare: Option<SpareSupervisor>,
     /// OOM kill count of the kernel, read ahead while no client waits.
     kernel_kills: Option<u64>,
     /// Network counters at that time, if no running command can have changed them since.
@@ -90,12 +90,12 @@ pub struct Confinement {
 /// Supervisor for the next command: a copy of the launcher, made ahead of time, that has done all
 /// setup that does not depend on the command. It exits when its socket is closed.
 #[derive(Debug)]
-struct Spare {
+struct SpareSupervisor {
     pid: Pid,
     line: OwnedFd,
 }
 
-impl Spare {
+impl SpareSupervisor {
     /// Kills it, even if it is stopped.
     fn end(&self) {
         // An unreaped child, so its process number cannot be reused. The call fails only if it has
@@ -417,7 +417,7 @@ impl Confinement {
             .chain(&noted)
             .map(|guarded| guarded.path().into())
             .collect();
-        let order = Order {
+        let order = CommandOrder {
             request,
             places,
             kernel_kills: self.kernel_kills,
@@ -518,7 +518,7 @@ impl Confinement {
         self.sockets
             .iter_mut()
             .for_each(|sockets| sockets.begun(pid.as_raw()));
-        self.spare = Some(Spare {
+        self.spare = Some(SpareSupervisor {
             pid,
             line: launchers,
         });
@@ -555,7 +555,7 @@ impl Confinement {
         let Some((order, mut fds)) = line.order() else {
             sys::exit_now(0)
         };
-        let Order {
+        let CommandOrder {
             mut request,
             places,
             kernel_kills,

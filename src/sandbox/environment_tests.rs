@@ -187,7 +187,7 @@ fn pairs() -> impl Strategy<Value = Vec<(OsString, OsString)>> {
 
 proptest! {
     #[test]
-    fn the_laws_hold(vars in pairs(), pass in globs(), drop in globs(), set in pairs()) {
+    fn scrub_output_obeys_rules(vars in pairs(), pass in globs(), drop in globs(), set in pairs()) {
         let rules = EnvRules { pass, drop, set, visible: rules(&[], &[], &[]).visible, shell: None, whole: false };
         let kept = scrub(vars.iter().cloned(), &rules);
         let is_set = |name: &OsStr| rules.set.iter().any(|(set, _)| set == name);

@@ -30,13 +30,13 @@ use crate::limits::{MAX_ETC_BYTES, MAX_ETC_DEPTH, MAX_ETC_FILE_BYTES};
 const RESOLV_CONF: &str = "/etc/resolv.conf";
 
 /// Source of /etc in the view.
-pub enum Source {
+pub enum EtcSource {
     Mount(OwnedFd),
     /// The world-readable files of /etc, to be copied.
     Copy(OwnedFd),
 }
 
-impl Source {
+impl EtcSource {
     /// Chooses the source: a copy for root, the mount for other users.
     pub fn choose() -> Result<Self, Fault> {
         if rustix::process::geteuid().is_root() {

@@ -260,7 +260,7 @@ impl Monitor for InView<'_> {
     fn close(&mut self, line: Option<&SupervisorLine>) -> Vec<Denied> {
         self.broker.look();
         self.broker.end();
-        self.denied(line.map(|line| || line.over()))
+        self.denied(line.map(|line| || line.report_end()))
     }
 }
 

@@ -103,8 +103,8 @@ pub(super) fn mount_of(fd: &OwnedFd) -> rustix::io::Result<u64> {
 /// not followed.
 pub fn make_read_only(dir: &OwnedFd, name: &OsStr) -> Result<(), Fault> {
     let fault = || format!("make `{}` read-only", name.display());
-    Unattached::of(dir, name)
-        .and_then(|found| found.map_or(Ok(()), Unattached::attach))
+    DetachedMount::of(dir, name)
+        .and_then(|found| found.map_or(Ok(()), DetachedMount::attach))
         .step_with(fault)
 }
 
@@ -112,12 +112,12 @@ pub fn make_read_only(dir: &OwnedFd, name: &OsStr) -> Result<(), Fault> {
 ///
 /// The kernel walks all mounts of a directory tree when a part of it is copied (`copy_tree` of
 /// fs/namespace.c). So all copies are made before the first one is attached.
-pub struct Unattached {
+pub struct DetachedMount {
     there: OwnedFd,
     copy: OwnedFd,
 }
 
-impl Unattached {
+impl DetachedMount {
     /// Copies the entry of this name in `dir`, if any.
     pub fn of(dir: &OwnedFd, name: &OsStr) -> io::Result<Option<Self>> {
         match openat(

@@ -27,7 +27,7 @@ use rustix::io::Errno;
 
 use super::denied::Denied;
 use super::fault::{Fault, Step};
-use super::mount::Unattached;
+use super::mount::DetachedMount;
 use super::raw_string::RawString;
 use crate::aside::{has_only_samples, set_aside};
 use crate::limits::{
@@ -79,10 +79,10 @@ impl Guarded {
     /// (`opens`), so that the next command finds it in its place.
     pub fn hold<'a>(all: impl Iterator<Item = &'a Self>) -> Result<(), Fault> {
         let (mut last, mut copies) = (None, Vec::new());
-        let attach = |copies: &mut Vec<Unattached>| {
+        let attach = |copies: &mut Vec<DetachedMount>| {
             copies
                 .drain(..)
-                .try_for_each(Unattached::attach)
+                .try_for_each(DetachedMount::attach)
                 .step("make protected paths read-only")
         };
         for guarded in all {
@@ -97,10 +97,10 @@ impl Guarded {
                 last = Some((above, dir?));
             }
             if let Some(((_, Some(dir)), name)) = last.as_ref().zip(guarded.path().file_name()) {
-                let found = Unattached::of(dir, name).or_else(|error| {
+                let found = DetachedMount::of(dir, name).or_else(|error| {
                     // The limit of open descriptors is reached.
                     attach(&mut copies)?;
-                    Unattached::of(dir, name).step_with(|| {
+                    DetachedMount::of(dir, name).step_with(|| {
                         format!("make `{}` read-only: {error}", guarded.path.display())
                     })
                 });
@@ -144,7 +144,7 @@ impl OpenFile {
 
 /// End of a path lookup, or a symlink on the way.
 #[derive(Debug)]
-struct Spot {
+struct LookupEnd {
     dir: OwnedFd,
     name: OsString,
     /// Without symlinks.
@@ -152,7 +152,7 @@ struct Spot {
     there: Option<OpenFile>,
 }
 
-impl Spot {
+impl LookupEnd {
     fn set_aside(&self) {
         if !set_aside(&self.dir, &self.name) {
             tracing::warn!(
@@ -164,7 +164,7 @@ impl Spot {
 }
 
 /// WatchedPath names, each with the watch of its directory. An empty name stands for all names.
-type Names = Vec<(i32, OsString)>;
+type WatchedNames = Vec<(i32, OsString)>;
 
 #[derive(Debug)]
 struct WatchedPath {
@@ -482,7 +482,7 @@ impl Watcher {
 
     /// Follows the path as the kernel would, symlink by symlink, and watches every name on the way.
     /// Returns true if at least the first name of the path exists.
-    fn look_up(&self, guarded: &Guarded) -> Result<(Vec<Spot>, Names, bool), Fault> {
+    fn look_up(&self, guarded: &Guarded) -> Result<(Vec<LookupEnd>, WatchedNames, bool), Fault> {
         let fault = || format!("look at the protected `{}`", guarded.path().display());
         let (mut spots, mut names, mut links) = (Vec::new(), Vec::new(), 0);
         let mut dir = open(guarded.root(), DIRECTORY, Mode::empty()).step_with(fault)?;
@@ -529,7 +529,7 @@ impl Watcher {
             // The target of a symlink on the way may lie outside the rules of the file tools.
             if is_open && (rest.is_empty() || kind == Some(FileType::Symlink)) {
                 let dir = dir.try_clone().step_with(fault)?;
-                spots.push(Spot {
+                spots.push(LookupEnd {
                     dir,
                     place: place.join(&name),
                     name: name.clone(),
@@ -551,7 +551,7 @@ impl Watcher {
     }
 
     /// Watches exactly these names for this path.
-    fn register(&mut self, index: usize, names: Names) {
+    fn register(&mut self, index: usize, names: WatchedNames) {
         let before = mem::take(&mut self.paths[index].watches);
         for watch in &before {
             if let Some(known) = self.names.get_mut(watch) {

@@ -130,7 +130,7 @@ impl Supervisor<'_> {
             };
             drop().step("drop capabilities")?;
         }
-        let mut life = Life {
+        let mut life = ProgramState {
             program,
             birth: Some(birth),
             master,
@@ -199,7 +199,7 @@ impl Supervisor<'_> {
     fn follow(
         &mut self,
         request: &Request,
-        life: &mut Life,
+        life: &mut ProgramState,
         children: &SignalFd,
     ) -> Result<(), Fault> {
         let with_ipc = self.start.tier == Tier::Namespaces;
@@ -239,7 +239,7 @@ impl Supervisor<'_> {
                 next_look = Instant::now() + Duration::from_millis(INTERCEPTED_LOOK_MS);
             }
             if birth {
-                self.born(request, life)?;
+                self.read_birth_event(request, life)?;
             }
             if ushered && let Some(proxy_socket) = &mut self.proxy_socket {
                 proxy_socket.serve();
@@ -260,29 +260,29 @@ impl Supervisor<'_> {
             match if server || duty && request.stays {
                 self.obey()
             } else {
-                Order::Nothing
+                ServerOrder::Nothing
             } {
-                Order::Nothing => {}
-                Order::Terminate(signal) => {
+                ServerOrder::Nothing => {}
+                ServerOrder::Terminate(signal) => {
                     life.terminated = true;
                     self.kill_scope.signal(signal);
                 }
-                Order::Kill => {
+                ServerOrder::Kill => {
                     (life.terminated, life.killed) = (false, true);
                     self.kill_scope.signal(Signal::SIGKILL);
                     if life.exit.is_some() && life.birth.is_none() {
                         return Ok(());
                     }
                 }
-                Order::Interrupt => {
+                ServerOrder::Interrupt => {
                     // Before its birth the program would die of SIGINT, whatever handler it
                     // installs later.
                     if life.birth.is_none() {
                         self.kill_scope.signal(Signal::SIGINT);
                     }
                 }
-                Order::Tell(number) => reporter.ask(number),
-                Order::Account(number, next) => {
+                ServerOrder::Tell(number) => reporter.ask(number),
+                ServerOrder::Account(number, next) => {
                     let mut denied = self.monitor.take_denied(self.line.as_deref());
                     let changed = self.monitor.end_entry(&next);
                     denied.truncate(MAX_DENIED);
@@ -304,7 +304,7 @@ impl Supervisor<'_> {
                         self.kill_scope.signal(Signal::SIGKILL);
                     }
                 }
-                Order::Gone => {
+                ServerOrder::Gone => {
                     self.kill_scope.signal(Signal::SIGKILL);
                     self.end_rest(children, &mut life.hung_up);
                     life.exit = None;
@@ -337,7 +337,7 @@ impl Supervisor<'_> {
 
     /// Returns the limits that the command met, from its exit status and from the kernel's current
     /// refusals.
-    fn limits_met(&self, exit: Exit, life: &mut Life) -> Vec<Denied> {
+    fn limits_met(&self, exit: Exit, life: &mut ProgramState) -> Vec<Denied> {
         let limits = &self.start.limits;
         // A shell reports the signal that ended its program as an exit code.
         let signal = match exit {
@@ -370,7 +370,11 @@ impl Supervisor<'_> {
 
     /// Reads from the program's side before it executes: a descriptor of its walls, a failure, or
     /// end of stream, which means that the program runs.
-    fn born(&mut self, request: &Request, life: &mut Life) -> Result<(), Fault> {
+    fn read_birth_event(
+        &mut self,
+        request: &Request,
+        life: &mut ProgramState,
+    ) -> Result<(), Fault> {
         let Some(birth) = &life.birth else {
             return Ok(());
         };
@@ -423,20 +427,20 @@ impl Supervisor<'_> {
     }
 
     /// Reads the next order of the server.
-    fn obey(&self) -> Order {
+    fn obey(&self) -> ServerOrder {
         let mut order = [0; 9 + JOURNAL_TITLE_BYTES];
         match recv(&self.server, &mut order, RecvFlags::DONTWAIT).map(|(got, _)| got) {
-            Ok(0) => Order::Gone,
-            Ok(_) if order[0] == TERMINATE => Order::Terminate(asking(order[1])),
-            Ok(_) if order[0] == KILL => Order::Kill,
-            Ok(_) if order[0] == INTERRUPT => Order::Interrupt,
-            Ok(_) if order[0] == STATUS => Order::Tell(number(&order)),
-            Ok(got @ 9..) if order[0] == ACCOUNT => Order::Account(
+            Ok(0) => ServerOrder::Gone,
+            Ok(_) if order[0] == TERMINATE => ServerOrder::Terminate(asking(order[1])),
+            Ok(_) if order[0] == KILL => ServerOrder::Kill,
+            Ok(_) if order[0] == INTERRUPT => ServerOrder::Interrupt,
+            Ok(_) if order[0] == STATUS => ServerOrder::Tell(number(&order)),
+            Ok(got @ 9..) if order[0] == ACCOUNT => ServerOrder::Account(
                 number(&order),
                 String::from_utf8_lossy(&order[9..got]).into_owned(),
             ),
-            Ok(_) | Err(Errno::AGAIN | Errno::INTR) => Order::Nothing,
-            Err(_) => Order::Gone,
+            Ok(_) | Err(Errno::AGAIN | Errno::INTR) => ServerOrder::Nothing,
+            Err(_) => ServerOrder::Gone,
         }
     }
 
@@ -508,7 +512,7 @@ fn can_answer(listener: &OwnedFd, is_needed: bool) -> Result<(), Fault> {
 }
 
 /// Order of the server for a command.
-enum Order {
+enum ServerOrder {
     Nothing,
     /// Send this terminating signal.
     Terminate(Signal),
@@ -555,7 +559,7 @@ fn is_childless(hung_up: &mut u32) -> bool {
 }
 
 /// State of the running program.
-struct Life {
+struct ProgramState {
     program: Pid,
     /// Pipe from the program's side, until the program is executed.
     birth: Option<OwnedFd>,
@@ -574,7 +578,7 @@ struct Life {
 }
 
 /// Reaps ended children until the program is among them.
-fn reap(life: &mut Life) {
+fn reap(life: &mut ProgramState) {
     while life.exit.is_none()
         && let ReapResult::Ended(pid, exit) = reap_one()
     {

@@ -21,7 +21,7 @@ use crate::limits::SUPERVISOR_SEND_MS;
 
 /// First message to a supervisor. File descriptors are attached.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Order {
+pub struct CommandOrder {
     pub request: Request,
     /// Protected paths of this command.
     pub places: Vec<RawString>,
@@ -33,7 +33,7 @@ pub struct Order {
 
 /// Message of the launcher.
 #[derive(Debug, Serialize, Deserialize)]
-enum Word {
+enum LauncherMessage {
     /// Order to end the command.
     End(Denied),
     Account(Account),
@@ -88,13 +88,13 @@ impl SupervisorLine {
     }
 
     /// Waits for the command and its descriptors. `None` if the launcher closed the socket.
-    pub fn order(&self) -> Option<(Order, Vec<OwnedFd>)> {
+    pub fn order(&self) -> Option<(CommandOrder, Vec<OwnedFd>)> {
         receive(&self.socket).ok().flatten()
     }
 
     /// Reports the end of the command and returns its account; an empty one if the launcher is
     /// gone.
-    pub fn over(&self) -> Account {
+    pub fn report_end(&self) -> Account {
         self.ask(IS_OVER)
     }
 
@@ -107,9 +107,9 @@ impl SupervisorLine {
         let _ = rustix::net::send(&self.socket, &[word], SendFlags::NOSIGNAL);
         loop {
             match receive(&self.socket) {
-                Ok(Some((Word::Account(account), _))) => return account,
-                Ok(Some((Word::End(why), _))) => drop(self.end.replace(Some(why))),
-                Ok(Some((Word::Removed(_), _))) => {}
+                Ok(Some((LauncherMessage::Account(account), _))) => return account,
+                Ok(Some((LauncherMessage::End(why), _))) => drop(self.end.replace(Some(why))),
+                Ok(Some((LauncherMessage::Removed(_), _))) => {}
                 Ok(None) | Err(_) => return Account::default(),
             }
         }
@@ -126,7 +126,7 @@ impl SupervisorLine {
             return why;
         }
         match receive(&self.socket) {
-            Ok(Some((Word::End(why), _))) => why,
+            Ok(Some((LauncherMessage::End(why), _))) => why,
             Ok(_) | Err(_) => Denied::Unwatched("the launcher of commands has ended".into()),
         }
     }
@@ -146,12 +146,12 @@ impl SupervisorLine {
         send(&self.socket, &RawString::from(path), &[]).map_err(lost)?;
         loop {
             match receive(&self.socket).map_err(lost)? {
-                Some((Word::Removed(None), _)) => return Ok(()),
-                Some((Word::Removed(Some(number)), _)) => {
+                Some((LauncherMessage::Removed(None), _)) => return Ok(()),
+                Some((LauncherMessage::Removed(Some(number)), _)) => {
                     return Err(Errno::from_raw_os_error(number));
                 }
-                Some((Word::End(why), _)) => _ = self.end.replace(Some(why)),
-                Some((Word::Account(_), _)) => {}
+                Some((LauncherMessage::End(why), _)) => _ = self.end.replace(Some(why)),
+                Some((LauncherMessage::Account(_), _)) => {}
                 None => return Err(Errno::IO),
             }
         }
@@ -169,13 +169,13 @@ impl AsFd for SupervisorLine {
 #[derive(Debug, Default)]
 pub struct SupervisorTable {
     /// Entries by process number of the supervisor.
-    running: HashMap<i32, Entry>,
+    running: HashMap<i32, RunningCommand>,
     /// Number of commands begun, without resident ones.
     begun: u64,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct RunningCommand {
     /// The launcher's end; `None` after the other end is closed.
     line: Option<OwnedFd>,
     stays: bool,
@@ -195,7 +195,7 @@ impl SupervisorTable {
         let begun = self.begun;
         self.running.insert(
             supervisor,
-            Entry {
+            RunningCommand {
                 line: Some(line),
                 stays,
                 began_alone,
@@ -249,10 +249,10 @@ impl SupervisorTable {
             appeared: appeared_since(entry.appearances),
         };
         // It fails only if the supervisor is gone.
-        let _ = send(&line, &Word::Account(account), &[]);
+        let _ = send(&line, &LauncherMessage::Account(account), &[]);
         if word == [GOES_ON] {
             let (stays, line, begun) = (entry.stays, Some(line), self.begun);
-            *entry = Entry {
+            *entry = RunningCommand {
                 line,
                 stays,
                 began_alone: runs_alone,
@@ -275,7 +275,7 @@ impl SupervisorTable {
             // It fails only if the supervisor is gone.
             let _ = send(
                 line,
-                &Word::Removed(result.err().map(Errno::raw_os_error)),
+                &LauncherMessage::Removed(result.err().map(Errno::raw_os_error)),
                 &[],
             );
         }
@@ -290,7 +290,7 @@ impl SupervisorTable {
         {
             // It fails if the supervisor is gone, or has not read an earlier order.
             let _ = rustix::io::ioctl_fionbio(line, true)
-                .map(|()| send(line, &Word::End(why.clone()), &[]));
+                .map(|()| send(line, &LauncherMessage::End(why.clone()), &[]));
         }
     }
 
@@ -323,7 +323,7 @@ mod tests {
         supervisors.hear(supervisor, 0, |since| {
             vec![since.to_string().as_str().into()]
         });
-        let account = line.over();
+        let account = line.report_end();
         assert_eq!(account.appeared, [supervisor.to_string().as_str().into()]);
         account.was_alone
     }
@@ -340,7 +340,7 @@ mod tests {
         supervisors.hear(supervisor, appearances, |since| {
             vec![since.to_string().as_str().into()]
         });
-        let Ok(Some((Word::Account(account), _))) = receive(&line.socket) else {
+        let Ok(Some((LauncherMessage::Account(account), _))) = receive(&line.socket) else {
             panic!("no account")
         };
         (
@@ -475,6 +475,6 @@ mod tests {
             third.hear(),
             Denied::Unwatched("the launcher of commands has ended".into())
         );
-        assert_eq!(third.over(), Account::default());
+        assert_eq!(third.report_end(), Account::default());
     }
 }

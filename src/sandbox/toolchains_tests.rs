@@ -13,7 +13,7 @@ struct Machine<'a> {
 }
 
 impl Machine<'_> {
-    /// A home in which everything exists except `missing`.
+    /// Finds the toolchains of a home in which every path except `missing` exists.
     fn find(&self, missing: &[&str]) -> Toolchains {
         let path: Vec<PathBuf> = std::env::split_paths(self.path).collect();
         let surroundings = Surroundings {

@@ -65,7 +65,7 @@ pub const SHOWN_OF_SYS: &str = "/sys/devices/system/cpu";
 const NO_RESOLVER: &str = "# commands have no network beyond their own loopback\nnameserver 192.0.2.1\noptions timeout:1 attempts:1\n";
 
 /// A mount that is not attached yet.
-struct Piece {
+struct PendingMount {
     place: PathBuf,
     tree: OwnedFd,
     is_dir: bool,
@@ -95,7 +95,7 @@ pub fn enter(
             &[("mode", "0755"), ("size", &VIEW_ROOT_BYTES.to_string())],
             no_devices(),
         )?;
-        pieces.push(Piece {
+        pieces.push(PendingMount {
             place: way.clone(),
             tree,
             is_dir: true,
@@ -104,7 +104,7 @@ pub fn enter(
     }
     pieces.sort_by_key(|piece| piece.place.components().count());
     let links = system_links(plan);
-    let etc = etc::Source::choose()?;
+    let etc = etc::EtcSource::choose()?;
     let resolver = etc::resolver(plan.network);
     // The private directory is the only one that surely exists and whose path commands do not need.
     let root = file_system(
@@ -167,7 +167,7 @@ pub fn enter(
     if let Some((place, tree)) = resolver {
         put(
             &root,
-            &Piece {
+            &PendingMount {
                 place,
                 tree,
                 is_dir: false,
@@ -389,7 +389,7 @@ const OF_ROOT: [&str; 9] = [
 ];
 
 /// Returns all mounts, parents first, and allowed directories over others at the same path.
-fn pieces(plan: &Plan, public: Vec<(PathBuf, OwnedFd)>) -> Result<Vec<Piece>, Fault> {
+fn pieces(plan: &Plan, public: Vec<(PathBuf, OwnedFd)>) -> Result<Vec<PendingMount>, Fault> {
     let read_only = read_only();
     let writable = MountAttributes::NO_SET_UID.and(MountAttributes::NO_DEVICES);
     let mut pieces = Vec::new();
@@ -399,7 +399,7 @@ fn pieces(plan: &Plan, public: Vec<(PathBuf, OwnedFd)>) -> Result<Vec<Piece>, Fa
     }
     for (place, tree) in public {
         let kind = FileType::from_raw_mode(fstat(&tree).step("fstat")?.st_mode);
-        pieces.push(Piece {
+        pieces.push(PendingMount {
             place,
             tree,
             is_dir: kind == FileType::Directory,
@@ -457,7 +457,11 @@ fn missing(path: &Path) -> Fault {
 }
 
 /// Copies the mounts at and below `from`; `None` if it does not exist.
-fn piece(from: &Path, place: &Path, attributes: MountAttributes) -> Result<Option<Piece>, Fault> {
+fn piece(
+    from: &Path,
+    place: &Path,
+    attributes: MountAttributes,
+) -> Result<Option<PendingMount>, Fault> {
     let fault = || format!("mount `{}`", from.display());
     let tree = match clone_tree(from) {
         Ok(tree) => tree,
@@ -466,7 +470,7 @@ fn piece(from: &Path, place: &Path, attributes: MountAttributes) -> Result<Optio
     };
     let kind = FileType::from_raw_mode(fstat(&tree).step_with(fault)?.st_mode);
     let is_dir = kind == FileType::Directory;
-    Ok(Some(Piece {
+    Ok(Some(PendingMount {
         place: place.into(),
         tree,
         is_dir,
@@ -507,7 +511,7 @@ fn below_root(path: &Path) -> &Path {
 }
 
 /// Attaches a mount at its mount point, which is created if missing.
-fn put(root: &OwnedFd, piece: &Piece) -> Result<(), Fault> {
+fn put(root: &OwnedFd, piece: &PendingMount) -> Result<(), Fault> {
     let at = below_root(&piece.place);
     let fault = || format!("mount `{}`", piece.place.display());
     if piece.is_dir {
