@@ -193,7 +193,7 @@ impl Hide {
             };
             self.ways
                 .as_ref()
-                .is_some_and(|ways| directory_globs(below.as_os_str().as_bytes()))
+                .is_some_and(|ways| ways(below.as_os_str().as_bytes()))
         };
         let is_way = |place: &Path| {
             self.found

@@ -36,8 +36,8 @@ const OF_MAIN: [(&str, &str); 4] = [
     ("refs", "worktree"),
 ];
 
-/// Returns the reason if this directory cannot be protected. Below the returned paths, Landlock
-/// grants commands everything.
+/// Returns the reason if this directory cannot be protected. Below /tmp and /dev/shm, the Landlock
+/// rules grant commands everything.
 pub fn cannot_hold(common: &Path) -> Option<&'static str> {
     if [view::TMP, view::SHARED_MEMORY]
         .iter()

@@ -678,8 +678,8 @@ impl Confinement {
         let rules = interception::Rules {
             strict: tier == Tier::Landlock && !of_system,
             ip_only: self.allows_unix_sockets(),
-            // The only other guard against direct connections is the device that its sockets are
-            // bound to.
+            // Without Landlock's TCP rules, the device binding of its sockets is the only guard
+            // against direct connections.
             open: asked.open && of_system && landlock::knows_tcp(),
             dial: if reaches { asked.dial } else { Dial::Never },
         };

@@ -131,7 +131,7 @@ pub struct Request {
     /// Title of its journal entry. Existing journal entry of the same call, which this command
     /// continues.
     pub title: String,
-    /// The entry that its call has made before, with which it goes on.
+    /// Existing journal entry of the same call, which this command continues.
     pub call: Option<u64>,
     /// `true` for a dry run: the command changes nothing, and [`Event::WouldChange`] reports the
     /// changes it would have made.
@@ -159,8 +159,8 @@ pub enum Dial {
     Never,
     /// Connections that the server requests.
     Wanted,
-    /// Connections that need no decision of the server: also those to this machine, before the
-    /// server knows of them.
+    /// Connections that the server requests. The server allows every connection, so the interceptor
+    /// also connects to servers of this machine without asking.
     Ahead,
 }
 
