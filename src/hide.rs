@@ -96,7 +96,10 @@ impl Hide {
                 globs_of(all).map(Some)
             }
         };
-        let ways: Vec<String> = places.iter().flat_map(|place| directory_globs(place)).collect();
+        let ways: Vec<String> = places
+            .iter()
+            .flat_map(|place| directory_globs(place))
+            .collect();
         let (names, place_globs, places, ways) = (
             globs(&names)?,
             places.clone(),

@@ -532,8 +532,8 @@ impl Confinement {
             .is_some_and(Walls::allow_unix_sockets)
     }
 
-    /// Returns true if the command's datagrams need a network of their own, because the network of
-    /// commands leads somewhere.
+    /// Returns true if the command's datagrams need a network of their own, because
+    /// commands share the system's network.
     fn sets_datagrams_apart(&self, request: &Request) -> bool {
         let leads_nowhere =
             self.start.tier == Tier::Namespaces && self.plan.network != Network::Host;

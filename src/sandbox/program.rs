@@ -29,8 +29,8 @@ use super::walls::{Walls, intercept_only, seal};
 use super::wire::{Event, Request, Run, send_event, send_listener};
 use crate::limits::{COMMAND_OPEN_FILES, OPEN_FILES_KEPT_SHARE};
 
-/// Makes a shell run the text of [`SCRIPT`] without passing the variable on. `unset` is on the first
-/// line of the text, so that line numbers are right.
+/// Makes a shell run the text of [`SCRIPT`] without passing the variable on. `unset` is on the
+/// first line of the text, so that line numbers are right.
 const RUN_SCRIPT: &str = "eval \"unset REPLAY_COMMAND; $REPLAY_COMMAND\"";
 /// Variable for a script that must not appear in arguments.
 const SCRIPT: &str = "REPLAY_COMMAND";

@@ -6,10 +6,10 @@
 //! than they permit. An allow list would have to be right about every program, and would break when
 //! C libraries start to use new calls.
 //!
-//! The table lists calls that those barriers do not mediate: calls on other processes and on the
-//! whole system, sockets, and parts of the kernel with many past vulnerabilities. Socket families
-//! and types are the exception: the table lists the allowed ones, because there are dozens and the
-//! kernel loads them on demand.
+//! The table lists calls that those barriers do not mediate. These are calls on other processes and
+//! on the whole system, sockets, and parts of the kernel with many past vulnerabilities. Socket
+//! families and types are the exception: the table lists the allowed ones, because there are dozens
+//! and the kernel loads them on demand.
 
 mod table;
 

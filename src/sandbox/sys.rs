@@ -69,8 +69,8 @@ impl SingleThread {
 
 /// Forks this process. `None` in the child.
 pub fn fork(_alone: &SingleThread) -> io::Result<Option<Pid>> {
-    // SAFETY: this thread is the only one, so the copy is a whole program: no lock is held by a
-    // thread that it lacks, and it may allocate and lock as it likes.
+    // SAFETY: this thread is the only one, so the copy is a whole program. No missing thread holds
+    // a lock in it, and it may allocate and lock as it likes.
     match unsafe { nix::unistd::fork() }? {
         ForkResult::Parent { child } => Ok(Some(child)),
         ForkResult::Child => Ok(None),
@@ -97,8 +97,8 @@ pub fn fork_to_end() -> io::Result<Pid> {
 pub fn fork_into_namespaces(_alone: &SingleThread) -> io::Result<Option<Pid>> {
     let flags = libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC | libc::SIGCHLD;
     // SAFETY: without CLONE_VM and with no stack given this is fork(2), and as there this thread is
-    // the only one. The C library is not told, so its record of this thread's number is the
-    // parent's in the copy; only raising a signal to oneself reads it, and nothing here does.
+    // the only one. The C library does not know, so its record of this thread's number is the
+    // parent's in the copy. Only raise(3) reads it, and nothing here calls that.
     // Arguments 2 to 5 are pointers that these flags do not use; their order differs between
     // architectures, and all are zero.
     let result = unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) };
