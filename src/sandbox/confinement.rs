@@ -295,7 +295,7 @@ impl Confinement {
     }
 
     /// Returns true if there are walls to try.
-    pub fn hold(&self) -> bool {
+    pub fn has_walls(&self) -> bool {
         self.start.walls.is_some()
     }
 
@@ -401,7 +401,7 @@ impl Confinement {
             Some(watcher) if self.supervisors.is_empty() => watcher.note_all()?,
             _ => self.watch_over(),
         }
-        let is_apart = self.sets_datagrams_apart(&request);
+        let is_apart = self.needs_datagram_network(&request);
         let datagram_network = is_apart
             .then(|| DatagramNetwork::start(&self.alone))
             .transpose()?;
@@ -534,14 +534,14 @@ impl Confinement {
 
     /// Returns true if the command's datagrams need a network of their own, because
     /// commands share the system's network.
-    fn sets_datagrams_apart(&self, request: &Request) -> bool {
+    fn needs_datagram_network(&self, request: &Request) -> bool {
         let leads_nowhere =
             self.start.tier == Tier::Namespaces && self.plan.network != Network::Host;
         request.intercepts_calls() && !leads_nowhere
     }
 
     /// Main function of the forked supervisor.
-    pub fn live(mut self, copied: ForkedSupervisor) -> ! {
+    pub fn run_supervisor(mut self, copied: ForkedSupervisor) -> ! {
         let ForkedSupervisor { line, group } = copied;
         let line = Rc::new(line);
         // No descendant may keep the launcher's end of a socket or its watches open.
@@ -566,7 +566,7 @@ impl Confinement {
             .iter()
             .filter_map(|path| Guarded::new(path.as_path(), writable()))
             .collect();
-        let is_apart = self.sets_datagrams_apart(&request);
+        let is_apart = self.needs_datagram_network(&request);
         let datagram_network = if is_apart {
             fds.pop().map(DatagramNetwork::from)
         } else {
@@ -712,7 +712,7 @@ impl Confinement {
 
     /// Returns the paths that links and renames of a command must not touch. `held` are its
     /// protected paths.
-    fn spared(&self, held: &[Guarded]) -> Result<Places, Fault> {
+    fn spared_places(&self, held: &[Guarded]) -> Result<Places, Fault> {
         let linked = self
             .plan
             .roots
@@ -763,7 +763,7 @@ impl Confinement {
                     namespaces::enter_own_loopback()?;
                 }
                 let (interceptor, proxy_socket) = self.intercept(channel)?;
-                let naming = (self.hide.clone(), self.spared(places)?, line);
+                let naming = (self.hide.clone(), self.spared_places(places)?, line);
                 let sockets = self
                     .sockets
                     .as_ref()
@@ -788,7 +788,7 @@ impl Confinement {
                 let protected = self.protected.clone();
                 let (interceptor, proxy_socket) = self.intercept(channel)?;
                 let (writable, readable) = (self.writable.clone(), self.readable.clone());
-                let spared = self.spared(places)?;
+                let spared = self.spared_places(places)?;
                 let monitor =
                     OnSystem::new(writable, protected, readable, spared, interceptor, journal);
                 Ok((KillScope::Scope(scope), Box::new(monitor), proxy_socket))

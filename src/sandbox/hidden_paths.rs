@@ -79,9 +79,9 @@ pub fn cover(plan: &Plan) -> Result<(), Fault> {
     mkdir(directory, EMPTY_DIRECTORY).step(step)?;
     plan.hidden
         .iter()
-        .try_for_each(|hidden| one(plan, hidden))?;
+        .try_for_each(|hidden| cover_one(plan, hidden))?;
     kernel_filesystems::each(plan, |mount, there| {
-        blank(there, &format!("hide `{}`", mount.place.display()))
+        cover_with_empty(there, &format!("hide `{}`", mount.place.display()))
     })?;
     // The mounts remain after the names are removed.
     unlink(file)
@@ -89,7 +89,7 @@ pub fn cover(plan: &Plan) -> Result<(), Fault> {
         .step("remove their names")
 }
 
-fn one(plan: &Plan, hidden: &Place) -> Result<(), Fault> {
+fn cover_one(plan: &Plan, hidden: &Place) -> Result<(), Fault> {
     let Some(at) = HiddenPath::of(plan, hidden) else {
         return Ok(());
     };
@@ -104,11 +104,11 @@ fn one(plan: &Plan, hidden: &Place) -> Result<(), Fault> {
     if (stat.st_dev, stat.st_ino) != (hidden.dev, hidden.ino) {
         return Err(other());
     }
-    blank(&there, &at.fault())
+    cover_with_empty(&there, &at.fault())
 }
 
 /// Mounts an empty file or directory over a path, for [`cover`].
-fn blank(there: &OwnedFd, step: &str) -> Result<(), Fault> {
+fn cover_with_empty(there: &OwnedFd, step: &str) -> Result<(), Fault> {
     let kind = FileType::from_raw_mode(fstat(there).step(step)?.st_mode);
     mount::cover(
         there,
@@ -181,7 +181,7 @@ impl HiddenPath {
 
     /// Opens the file if it is not covered, and selects its cover. Fails for a symlink or special
     /// file.
-    fn bare(&self) -> Result<Option<(OwnedFd, &'static str)>, Fault> {
+    fn uncovered_file(&self) -> Result<Option<(OwnedFd, &'static str)>, Fault> {
         let Some((dir, there)) = self.open()? else {
             return Ok(None);
         };
@@ -214,7 +214,7 @@ impl HiddenPath {
 pub fn cover_again(all: &[HiddenPath]) -> Result<(), Fault> {
     let bare = all
         .iter()
-        .map(|at| Ok(at.bare()?.map(|there| (at, there))))
+        .map(|at| Ok(at.uncovered_file()?.map(|there| (at, there))))
         .filter_map(Result::transpose);
     let bare = bare.collect::<Result<Vec<_>, Fault>>()?;
     if bare.is_empty() {

@@ -95,7 +95,7 @@ pub fn run(skips_of: SkipsOf, globs_of: GlobsOf) -> Result<(), Fault> {
         })
     });
     let attempted = built.and_then(|launcher| {
-        if is_tried && launcher.cells.hold() {
+        if is_tried && launcher.cells.has_walls() {
             launcher.attempt()
         } else {
             Ok(launcher)
@@ -242,7 +242,7 @@ impl Launcher {
             };
             self.launch(spare, request, handed);
         }
-        self.farewell();
+        self.shut_down();
     }
 
     /// Makes the supervisor of the next command, unless there is one. Must be called while no
@@ -261,7 +261,7 @@ impl Launcher {
                 } = self;
                 // No child may keep the server's socket, or a way out, open.
                 drop((server, children, ground, cache));
-                cells.live(copied)
+                cells.run_supervisor(copied)
             }
             Err(fault) => (self, Err(fault)),
         }
@@ -305,7 +305,7 @@ impl Launcher {
 
     /// Shuts down after the server is gone. Its ends of all command sockets are closed, so the
     /// supervisors end the commands. Then the private directory can be removed.
-    fn farewell(self) {
+    fn shut_down(self) {
         let Self {
             server,
             children,

@@ -258,7 +258,7 @@ impl Supervisor<'_> {
             }
             // Orders that precede a call are obeyed before the call is answered.
             match if server || duty && request.stays {
-                self.obey()
+                self.read_order()
             } else {
                 ServerOrder::Nothing
             } {
@@ -427,11 +427,11 @@ impl Supervisor<'_> {
     }
 
     /// Reads the next order of the server.
-    fn obey(&self) -> ServerOrder {
+    fn read_order(&self) -> ServerOrder {
         let mut order = [0; 9 + JOURNAL_TITLE_BYTES];
         match recv(&self.server, &mut order, RecvFlags::DONTWAIT).map(|(got, _)| got) {
             Ok(0) => ServerOrder::Gone,
-            Ok(_) if order[0] == TERMINATE => ServerOrder::Terminate(asking(order[1])),
+            Ok(_) if order[0] == TERMINATE => ServerOrder::Terminate(terminating_signal(order[1])),
             Ok(_) if order[0] == KILL => ServerOrder::Kill,
             Ok(_) if order[0] == INTERRUPT => ServerOrder::Interrupt,
             Ok(_) if order[0] == STATUS => ServerOrder::Tell(number(&order)),
@@ -536,7 +536,7 @@ fn number(order: &[u8]) -> u64 {
 }
 
 /// Returns the terminating signal with this number; SIGTERM for any other number.
-fn asking(number: u8) -> Signal {
+fn terminating_signal(number: u8) -> Signal {
     let asking = [Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT];
     asking
         .into_iter()
