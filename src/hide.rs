@@ -47,14 +47,14 @@ pub struct Hide {
     place_globs: Vec<String>,
     /// Patterns of directories on the way to those paths.
     ways: Option<Globs>,
-    pub found: Found,
+    pub found: SurveyResult,
     /// `true` if device numbers are ignored: an overlay has others than its lower layer.
     pub on_any_device: bool,
 }
 
 /// Hidden files and directories that the survey at the start found, beyond names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct SurveyResult {
     /// Pairs of directories that are the same by bind mounts.
     pub aliases: Vec<(PathBuf, PathBuf)>,
     /// Targets of symlinks with hidden names, and other hard links of hidden files.
@@ -112,7 +112,7 @@ impl Hide {
             places,
             place_globs,
             ways,
-            found: Found::default(),
+            found: SurveyResult::default(),
             on_any_device: false,
         };
         let is_named = |root: &Path| {
@@ -255,7 +255,7 @@ impl Hide {
         }
     }
 
-    /// Does the same with only the inode number of a directory entry.
+    /// Like [`Self::is_known`], with only the inode number of a directory entry.
     pub fn may_be_known(&self, inode: u64) -> bool {
         self.found
             .ids
@@ -305,9 +305,9 @@ impl Hide {
             mounts::table().map_err(|error| format!("what is mounted cannot be known: {error}"))?;
         self.found.aliases = aliases(&self.roots, &table);
         let (mut found, mut hidden) = (
-            Found {
+            SurveyResult {
                 targets: self.led_to_by_links()?,
-                ..Found::default()
+                ..SurveyResult::default()
             },
             Vec::new(),
         );
@@ -355,7 +355,7 @@ impl Hide {
             );
         }
         found.tracked = tracked(&self.roots, &hidden);
-        self.found = Found {
+        self.found = SurveyResult {
             aliases: std::mem::take(&mut self.found.aliases),
             ..found
         };

@@ -214,7 +214,7 @@ fn survey_finds_hard_links_and_symlink_targets() {
     let open = fs::File::open(&root).unwrap();
     hide.survey([(&*root, open.as_fd())].into_iter()).unwrap();
     let id = rustix::fs::stat(root.join("other")).unwrap();
-    let found = Found {
+    let found = SurveyResult {
         aliases: Vec::new(),
         targets: vec![root.join("real"), root.join("other")],
         ids: [(id.st_ino, id.st_dev)].into(),

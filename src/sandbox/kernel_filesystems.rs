@@ -22,7 +22,7 @@ use crate::mounts::{self, Mount};
 
 const STEP: &str = "look for filesystems of the kernel";
 
-/// Returns the allowed directories and those of programs.
+/// Returns the allowed directories and the program directories.
 fn shown(plan: &Plan) -> Vec<PathBuf> {
     let roots = plan.roots.iter().map(|root| &root.place.path);
     roots

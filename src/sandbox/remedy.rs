@@ -41,7 +41,7 @@ fn remedy(errno: i32, read: impl Fn(&str) -> String, program: &Path) -> Option<S
              /etc/apparmor.d/replay and run `apparmor_parser -r /etc/apparmor.d/replay`",
             program.display()
         )),
-        // This process already has a seccomp filter: that of its container.
+        // This process already has its container's seccomp filter.
         libc::EPERM if read(STATUS).lines().any(|line| line == "Seccomp:\t2") => Some(
             "a container's filter of system calls refuses them: `docker run --security-opt seccomp=FILE` gives \
                   another one (docs/operating.md)"

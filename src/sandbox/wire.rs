@@ -111,7 +111,7 @@ pub struct Request {
     pub run: Run,
     /// The working directory: a readable place below an allowed directory.
     pub dir: Place,
-    /// Variables beside, or instead of, those of the plan.
+    /// Variables to add to the plan's, or to replace there.
     pub environment: Vec<(RawString, RawString)>,
     /// `true` if a descriptor for standard input is attached; otherwise standard input is
     /// `/dev/null`.
