@@ -22,7 +22,7 @@ pub fn set_aside(dir: impl AsFd, name: &OsStr) -> bool {
     let dir = dir.as_fd();
     let rename = |to: &OsStr| {
         match renameat_with(dir, name, dir, to, RenameFlags::NOREPLACE) {
-            // Not every file system can promise that. This one is asked instead.
+            // Not every filesystem supports RENAME_NOREPLACE; there the name is checked first.
             Err(Errno::INVAL) => {
                 statat(dir, to, AtFlags::SYMLINK_NOFOLLOW).is_err()
                     && renameat(dir, name, dir, to).is_ok()
@@ -32,8 +32,7 @@ pub fn set_aside(dir: impl AsFd, name: &OsStr) -> bool {
     };
     let mut aside = name.to_owned();
     aside.push(".set-aside");
-    // All other names could be taken, too long, or not to be had because the directory's rights
-    // were taken away.
+    // The name is taken or too long, or the directory's permissions were removed.
     rename(&aside) || {
         let _ = chmodat(dir, ".", Mode::RWXU, AtFlags::empty());
         let mut random = [0; 8];
@@ -45,8 +44,7 @@ pub fn set_aside(dir: impl AsFd, name: &OsStr) -> bool {
     }
 }
 
-/// Returns true for a directory of hooks as `git init` makes it: every name in it is one that git
-/// does not look at.
+/// Returns true for a hooks directory as `git init` creates it: git ignores every name in it.
 pub fn has_only_samples(dir: impl AsFd, name: &OsStr) -> bool {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let Ok(dir) = openat(dir, name, flags, Mode::empty()) else {

@@ -1,14 +1,14 @@
-//! Memory counted over calls: one budget of bytes for the process, shared out among those it
-//! serves. The descriptors of their commands' connections are counted in the same way beside it.
+//! Memory budget of the process, shared among its clients. A second budget counts the file
+//! descriptors of their commands' connections.
 //!
-//! Whoever is about to hold many bytes takes a [`Share`] first and gives it back by dropping it.
-//! What comes later in the life of a call may go further into the budget than what comes earlier
-//! ([`Purpose`]): requests that wait to begin cannot take the memory that running calls need to
-//! end, and large calls cannot take what small ones need.
+//! A caller takes a [`Share`] before it allocates many bytes and returns it by dropping it. Later
+//! stages of a call may use more of the budget than earlier ones ([`Purpose`]). So queued requests
+//! cannot take the memory that running calls need to finish, and large calls cannot take the memory
+//! of small ones.
 //!
-//! With several accounts, one may hold as much as its grant leaves free, and no more (Choudhury and
-//! Hahne, "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches"): one alone gets
-//! half, two a third each, and there is always as much left for one that comes next.
+//! With several accounts, each may hold as much as it leaves free (Choudhury and Hahne, "Dynamic
+//! Queue Length Thresholds for Shared-Memory Packet Switches"). One account gets half, two get a
+//! third each, and as much is always left for the next.
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -22,22 +22,23 @@ use crate::limits::{
     MEMORY_WAIT_MS, SMALL_MESSAGE_BYTES,
 };
 
-/// What bytes are held for: each may use a part of the budget, in sixteenths.
+/// Purpose of a share: each may use a part of the budget, in sixteenths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Purpose {
-    /// A request, until its call is over.
+    /// A request, until its call has finished.
     Request,
-    /// What a call works on.
+    /// Working memory of a call.
     #[default]
     Work,
-    /// A reply, until its client has taken it.
+    /// A reply, until its client has read it.
     Reply,
-    /// A request or a reply of at most [`SMALL_MESSAGE_BYTES`]: no large one takes its place.
+    /// A request or reply of at most [`SMALL_MESSAGE_BYTES`], with a reserve that large ones cannot
+    /// use.
     Small,
 }
 
 impl Purpose {
-    /// For a request of so many bytes.
+    /// Returns the purpose of a request of this size.
     pub fn request(bytes: usize) -> Self {
         if bytes <= SMALL_MESSAGE_BYTES {
             Self::Small
@@ -46,7 +47,7 @@ impl Purpose {
         }
     }
 
-    /// For a reply of so many bytes.
+    /// Returns the purpose of a reply of this size.
     pub fn reply(bytes: usize) -> Self {
         if bytes <= SMALL_MESSAGE_BYTES {
             Self::Small
@@ -55,7 +56,7 @@ impl Purpose {
         }
     }
 
-    /// How many bytes of a budget may be held before nothing more is given out for this.
+    /// Part of a budget of `total` bytes that may be held before this purpose gets no more.
     fn of(self, total: usize) -> usize {
         let sixteenths = match self {
             Self::Request => 8,
@@ -76,14 +77,15 @@ pub struct Budget {
     waiting: AtomicUsize,
     lock: Mutex<()>,
     freed: Condvar,
-    /// Held by the call that takes memory beyond the budget.
+    /// Lock of the call that overdraws the budget.
     overdraft: Mutex<()>,
-    /// Of descriptors; `None` in that one.
+    /// Budget of descriptors; `None` in that budget itself.
     descriptors: Option<Arc<Self>>,
 }
 
 impl Budget {
-    /// So many bytes, and of descriptors [`CONNECTION_FILES_SHARE`] of what this process may have.
+    /// Creates a budget of `bytes`, and one of descriptors: [`CONNECTION_FILES_SHARE`] of the
+    /// process's limit.
     pub fn new(bytes: usize) -> Arc<Self> {
         let files = getrlimit(Resource::Nofile)
             .current
@@ -108,7 +110,7 @@ impl Budget {
         })
     }
 
-    /// An account for one of those who are served.
+    /// Opens an account for one client.
     pub fn account(self: &Arc<Self>) -> Account {
         self.accounts.fetch_add(1, SeqCst);
         let descriptors = self.descriptors.as_ref().map(Self::account);
@@ -120,7 +122,7 @@ impl Budget {
     }
 }
 
-/// What one of those who are served holds of a budget. Clones are the same account.
+/// Account of one client in a budget. Clones share the account.
 #[derive(Clone, Debug)]
 pub struct Account(Arc<Holder>);
 
@@ -138,28 +140,28 @@ impl Drop for Holder {
 }
 
 impl Default for Account {
-    /// Of a budget of its own.
+    /// Opens an account in a new budget.
     fn default() -> Self {
         Budget::new(DEFAULT_MEMORY_BYTES).account()
     }
 }
 
-/// There is not enough memory for what a call wants.
+/// Error: not enough free memory for a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{wanted} bytes of memory are needed, and {free} of the {most} that may be held (--memory-mib) are free"
 )]
 pub struct Exhausted {
-    /// Bytes that were asked for.
+    /// Requested bytes.
     pub wanted: usize,
-    /// Bytes that could have been had.
+    /// Available bytes.
     pub free: usize,
-    /// Bytes that can be had while nobody else holds any.
+    /// Bytes available while no other account holds any.
     pub most: usize,
 }
 
 impl Exhausted {
-    /// What to do next.
+    /// Advice for the client.
     pub fn hint(&self) -> &'static str {
         if self.wanted > self.most {
             "ask for less at once, or have the operator raise --memory-mib"
@@ -170,7 +172,7 @@ impl Exhausted {
 }
 
 impl Account {
-    /// A share of so many bytes, if they are free now.
+    /// Takes a share of `bytes`, if they are free now.
     pub fn try_take(&self, bytes: usize, purpose: Purpose) -> Result<Share, Exhausted> {
         self.enter(bytes, purpose)?;
         Ok(Share {
@@ -180,8 +182,8 @@ impl Account {
         })
     }
 
-    /// The same, waited for until then, or until the call is cancelled. What can never be had is
-    /// refused at once.
+    /// Takes a share and waits for free bytes until the deadline or cancellation. A request above
+    /// the total fails immediately.
     pub fn take(
         &self,
         bytes: usize,
@@ -198,8 +200,8 @@ impl Account {
         Ok(share)
     }
 
-    /// Counts bytes that a call needs to end, even if they are not free. Others get nothing until
-    /// they are given back.
+    /// Counts bytes that a call needs to finish, even if they are not free. Others get nothing
+    /// until they are returned.
     pub fn overdraw(&self, bytes: usize) -> Share {
         self.0.budget.held.fetch_add(bytes, SeqCst);
         self.0.held.fetch_add(bytes, SeqCst);
@@ -210,7 +212,7 @@ impl Account {
         }
     }
 
-    /// Waits until no other call of the process takes memory beyond the budget.
+    /// Waits until no other call of the process overdraws the budget.
     pub fn overdraft(&self) -> MutexGuard<'_, ()> {
         self.0
             .budget
@@ -219,13 +221,13 @@ impl Account {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// So many descriptors for connections of commands, before they are opened, if they are free
-    /// now.
+    /// Takes a share of `count` descriptors for connections of commands, before they are opened, if
+    /// they are free now.
     pub fn descriptors(&self, count: usize) -> Result<Share, Exhausted> {
         self.of_descriptors().try_take(count, Purpose::Small)
     }
 
-    /// How many can be had while nobody holds any.
+    /// Descriptors available while no other account holds any.
     pub fn most_descriptors(&self) -> usize {
         self.of_descriptors().most(Purpose::Small)
     }
@@ -234,7 +236,7 @@ impl Account {
         self.0.descriptors.as_ref().unwrap_or(self)
     }
 
-    /// Nothing yet, to be grown by what is worked on.
+    /// Returns an empty share, to be grown later.
     pub fn share(&self) -> Share {
         Share {
             account: Some(self.clone()),
@@ -242,7 +244,7 @@ impl Account {
         }
     }
 
-    /// Bytes that can be had while nobody holds any.
+    /// Bytes available while no other account holds any.
     pub fn most(&self, purpose: Purpose) -> usize {
         let most = purpose.of(self.0.budget.total);
         if self.is_alone() { most } else { most / 2 }
@@ -294,7 +296,7 @@ impl Account {
     }
 }
 
-/// Bytes of a budget that somebody holds, until it is dropped.
+/// Reserved bytes of a budget, returned on drop.
 #[derive(Debug, Default)]
 pub struct Share {
     account: Option<Account>,
@@ -303,13 +305,13 @@ pub struct Share {
 }
 
 impl Share {
-    /// How many bytes.
+    /// Size of the share in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Adds bytes, waited for until then, or until the call is cancelled. What can never be had is
-    /// refused at once.
+    /// Adds bytes and waits for them until the deadline or cancellation. A request above the total
+    /// fails immediately.
     pub fn grow(
         &mut self,
         bytes: usize,
@@ -354,8 +356,8 @@ impl Share {
         self.grow(bytes, Some(Instant::now()), None)
     }
 
-    /// Has it be for so many bytes from now on, in steps of which the first takes nothing. `false`,
-    /// and as much as before or less, if there are not as many now.
+    /// Resizes the share to cover `bytes`, in steps; the first step is free. Returns false if the
+    /// bytes are not free; the share is then no larger than before.
     pub fn try_cover(&mut self, bytes: usize) -> bool {
         let wanted = bytes
             .saturating_sub(MEMORY_STEP_BYTES)
@@ -364,7 +366,7 @@ impl Share {
         self.try_grow(wanted.saturating_sub(self.bytes)).is_ok()
     }
 
-    /// Takes over what another share of the same account holds.
+    /// Merges another share of the same account into this one.
     pub fn join(&mut self, mut other: Self) {
         if self.account.is_none() {
             *self = other;
@@ -373,7 +375,7 @@ impl Share {
         }
     }
 
-    /// Takes a share of so many bytes, or of what there is, out of this one.
+    /// Splits off a share of `bytes`, or of all that is left.
     pub fn split(&mut self, bytes: usize) -> Self {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
@@ -384,7 +386,7 @@ impl Share {
         }
     }
 
-    /// Gives back what is beyond so many bytes.
+    /// Returns all but `bytes`.
     pub fn shrink(&mut self, bytes: usize) {
         if let Some(account) = &self.account
             && let Some(less) = self.bytes.checked_sub(bytes)
@@ -401,7 +403,7 @@ impl Drop for Share {
     }
 }
 
-/// Shares are accounts of a value and no part of it.
+/// Shares are bookkeeping and no part of a value.
 impl PartialEq for Share {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -410,28 +412,28 @@ impl PartialEq for Share {
 
 impl Eq for Share {}
 
-/// Whose memory a call takes, and what ends its waiting for it.
+/// Account and cancellation for the memory of a call.
 #[derive(Clone, Copy, Debug)]
 pub struct Room<'a> {
-    /// Who pays; `None` where nothing is counted.
+    /// Account to charge; `None` if memory is not counted.
     pub account: Option<&'a Account>,
     pub cancel: &'a CancelToken,
 }
 
 impl Room<'_> {
-    /// Nothing yet, to be grown.
+    /// Returns an empty share, to be grown later.
     pub fn share(&self) -> Share {
         self.account.map(Account::share).unwrap_or_default()
     }
 
-    /// So many bytes to work with, waited for at most [`MEMORY_WAIT_MS`].
+    /// Takes working memory, waiting at most [`MEMORY_WAIT_MS`].
     pub fn take(&self, bytes: usize) -> Result<Share, Exhausted> {
         let mut share = self.share();
         self.grow(&mut share, bytes)?;
         Ok(share)
     }
 
-    /// Adds so many bytes to a share, waited for likewise.
+    /// Adds bytes to a share, waiting at most [`MEMORY_WAIT_MS`].
     pub fn grow(&self, share: &mut Share, bytes: usize) -> Result<(), Exhausted> {
         share.grow(
             bytes,
@@ -440,8 +442,8 @@ impl Room<'_> {
         )
     }
 
-    /// Has a share cover so many bytes in all. It grows by large steps, so that this is cheap for
-    /// what grows by small ones, and nothing is taken for the first of them.
+    /// Grows a share to cover `bytes` in all. It grows in large steps, so that many small
+    /// increments are cheap. The first step is free.
     pub fn cover(&self, share: &mut Share, bytes: usize) -> Result<(), Exhausted> {
         if bytes <= share.bytes.max(MEMORY_STEP_BYTES) {
             return Ok(());
@@ -461,7 +463,7 @@ mod tests {
     const MIB: usize = 1024 * 1024;
 
     #[test]
-    fn one_that_is_alone_has_all_but_what_ends_calls() {
+    fn single_account_gets_all_but_reply_reserve() {
         let account = Budget::new(16 * MIB).account();
         let work = account.try_take(14 * MIB, Purpose::Work).unwrap();
         let short = Exhausted {
@@ -494,7 +496,7 @@ mod tests {
     }
 
     #[test]
-    fn one_of_several_leaves_as_much_as_it_has() {
+    fn account_among_several_leaves_its_share_free() {
         let budget = Budget::new(16 * MIB);
         let (greedy, other) = (budget.account(), budget.account());
         let most = greedy.try_take(7 * MIB, Purpose::Work).unwrap();
@@ -518,7 +520,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_back_wakes_who_waits_and_what_can_never_be_had_is_refused_at_once() {
+    fn released_memory_wakes_waiter() {
         let account = Budget::new(16 * MIB).account();
         let held = account.try_take(10 * MIB, Purpose::Work).unwrap();
         let begun = Instant::now();
@@ -546,7 +548,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_covers_in_steps_and_nothing_at_first() {
+    fn share_covers_in_steps_after_free_first() {
         let (account, cancel) = (Budget::new(16 * MIB).account(), CancelToken::new());
         let room = Room {
             account: Some(&account),

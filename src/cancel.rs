@@ -1,4 +1,4 @@
-//! A token that says that a call is no longer wanted. Cloned into everything that may take long.
+//! Cancellation token of a call. Everything that may take long holds a clone.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,57 +7,57 @@ use std::time::Instant;
 
 use rustix::event::{EventfdFlags, eventfd};
 
-/// Shared by the session, which cancels, and by the work, which looks at it often.
+/// Token shared by the session, which cancels, and by the work, which checks it often.
 #[derive(Clone, Debug, Default)]
 pub struct CancelToken(Arc<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
     cancelled: AtomicBool,
-    /// The work has begun.
+    /// `true` once the work has begun.
     begun: AtomicBool,
-    /// Set by every look at the token since [`CancelToken::is_stuck`] was asked.
+    /// Set by every check of the token since the last [`CancelToken::is_stuck`].
     looked: AtomicBool,
-    /// Made only for work that waits in `poll`; readable once the token is cancelled.
+    /// Created only for work that waits in `poll`; readable once the token is cancelled.
     wake: OnceLock<OwnedFd>,
 }
 
 impl CancelToken {
-    /// A token that nobody has cancelled yet.
+    /// Creates a token that is not cancelled.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether the work should stop. Cheap enough for inner loops.
+    /// Returns true if the work should stop. Cheap enough for inner loops.
     pub fn is_cancelled(&self) -> bool {
-        // Stored only if that changes something: many threads look, and a line of the cache is
-        // cheap as long as it is only read.
+        // Stored only if that changes the value: many threads check it, and a cache line that is
+        // only read stays cheap.
         if !self.0.looked.load(Ordering::Relaxed) {
             self.0.looked.store(true, Ordering::Relaxed);
         }
         self.0.cancelled.load(Ordering::SeqCst)
     }
 
-    /// Whether both are the same token.
+    /// Returns true if both are the same token.
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// The work begins; before that it waits for its turn and is never stuck.
+    /// Marks the work as begun; before that it is queued and never stuck.
     pub fn begin(&self) {
         self.0.looked.store(true, Ordering::Relaxed);
         self.0.begun.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the work has not looked at the token since this was asked before, and does not wait
-    /// for it either: it hangs in one call of the kernel, as on a filesystem that does not answer.
+    /// Returns true if the work neither checked the token since the previous call nor waits for it.
+    /// Such work hangs in a system call, as on a filesystem that does not answer.
     pub fn is_stuck(&self) -> bool {
         self.0.begun.load(Ordering::Relaxed)
             && !self.0.looked.swap(false, Ordering::Relaxed)
             && self.0.wake.get().is_none()
     }
 
-    /// Asks the work to stop; a second call changes nothing.
+    /// Cancels the work; a second call changes nothing.
     pub fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::SeqCst);
         if let Some(fd) = self.0.wake.get() {
@@ -65,14 +65,14 @@ impl CancelToken {
         }
     }
 
-    /// A descriptor that becomes readable when the token is cancelled, for `poll`.
+    /// Returns a descriptor for `poll` that becomes readable when the token is cancelled.
     pub fn wake_fd(&self) -> rustix::io::Result<BorrowedFd<'_>> {
         if self.0.wake.get().is_none() {
             let fd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-            // Losing the race is fine: the winner's descriptor is the one that is used.
+            // Losing the race is fine: the winner's descriptor is used.
             let _ = self.0.wake.set(fd);
-            // `cancel` stores first and looks for the descriptor second; here it is the other way
-            // round, so one of the two always sees the other.
+            // `cancel` stores the flag and then reads the descriptor; here the order is reversed.
+            // So at least one of the two sees the other.
             if self.is_cancelled()
                 && let Some(fd) = self.0.wake.get()
             {
@@ -87,17 +87,17 @@ impl CancelToken {
     }
 }
 
-/// When work has to be over: at some time, or as soon as nobody wants it any more.
+/// End of some work: at a deadline, or on cancellation.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bound<'a> {
-    /// The time; `None` for any.
+    /// `None` for no deadline.
     pub deadline: Option<Instant>,
-    /// The call that the work is for.
+    /// The token of the call that needs the work.
     pub cancel: Option<&'a CancelToken>,
 }
 
 impl Bound<'_> {
-    /// Whether it is over.
+    /// Returns true if the work has to stop.
     pub fn is_over(self) -> bool {
         self.cancel.is_some_and(CancelToken::is_cancelled)
             || self
@@ -107,8 +107,7 @@ impl Bound<'_> {
 }
 
 fn signal(fd: &OwnedFd) {
-    // Full counters and interrupted writes leave the descriptor readable, which is all that is
-    // wanted.
+    // A full counter or an interrupted write leaves the descriptor readable, which suffices.
     let _ = rustix::io::write(fd, &1u64.to_ne_bytes());
 }
 
@@ -124,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn work_that_neither_looks_nor_waits_is_stuck() {
+    fn work_without_checks_is_stuck() {
         let token = CancelToken::new();
         assert!(!token.is_stuck());
         token.begin();
@@ -136,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn cancelling_wakes_a_waiter_whichever_comes_first() {
+    fn cancel_before_or_after_poll_wakes_waiter() {
         let before = CancelToken::new();
         assert!(!readable(&before));
         before.cancel();

@@ -1,8 +1,7 @@
-//! What the operator hides from agents by patterns (`--hide`), whatever has such a name and
-//! whenever it gets it.
+//! Hidden paths (`--hide`): patterns, matched by name at every lookup.
 //!
-//! A *place* is a true position: the canonical path of an allowed directory and real names below
-//! it.
+//! A *place* is a canonical position: the canonical path of an allowed directory and real names
+//! below it.
 #![expect(
     clippy::disallowed_methods,
     reason = "looks below the allowed directories by handles, for what is hidden there"
@@ -23,9 +22,9 @@ use rustix::io::Errno;
 use crate::limits::{MAX_HIDDEN_DEPTH, MAX_HIDDEN_LINKS, MAX_INDEX_BYTES, MAX_TRACKED_HIDDEN};
 use crate::mounts::{self, Mount, Position};
 
-/// Whether one of several globs matches a path.
+/// A set of compiled globs; returns true if one of them matches a path.
 pub type Globs = Arc<dyn Fn(&[u8]) -> bool + Send + Sync>;
-/// Makes them, whatever the case of letters; the reason if they are none.
+/// Compiles globs, case-insensitive; an invalid glob is an error with the reason.
 pub type GlobsOf = fn(&[String]) -> Result<Globs, String>;
 
 /// A device and an inode number.
@@ -37,32 +36,32 @@ const LIST: OFlags = OFlags::RDONLY
     .union(OFlags::NONBLOCK)
     .union(OFlags::CLOEXEC);
 
-/// What is hidden below some directories.
+/// Hidden paths below some directories.
 pub struct Hide {
     roots: Vec<PathBuf>,
-    /// Of names at any depth.
+    /// Patterns of names at any depth.
     names: Option<Globs>,
-    /// Of paths below a root.
+    /// Patterns of paths below a root.
     places: Option<Globs>,
-    /// As they were given.
+    /// Source text of `places`.
     place_globs: Vec<String>,
-    /// Of the directories that those paths lead through.
+    /// Patterns of directories on the way to those paths.
     ways: Option<Globs>,
-    pub found: Found,
-    /// A device says nothing: an overlay has others than what lies below it.
+    pub found: SurveyResult,
+    /// `true` if device numbers are ignored: an overlay has others than its lower layer.
     pub on_any_device: bool,
 }
 
-/// What was found at the start beside names.
+/// Hidden files and directories that the survey at the start found, beyond names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
-    /// Directories that are the same by mounts, in pairs.
+pub struct SurveyResult {
+    /// Pairs of directories that are the same by bind mounts.
     pub aliases: Vec<(PathBuf, PathBuf)>,
-    /// Where links of hidden names led, and other names of hidden files.
+    /// Targets of symlinks with hidden names, and other hard links of hidden files.
     pub targets: Vec<PathBuf>,
-    /// Hidden files that had another name as well.
+    /// Inodes of hidden files with several hard links.
     pub ids: BTreeSet<Id>,
-    /// Hidden files that are in the index of a git repository, the first ones.
+    /// Hidden files in the index of a git repository; only the first ones.
     pub tracked: Vec<PathBuf>,
 }
 
@@ -76,8 +75,8 @@ impl fmt::Debug for Hide {
 }
 
 impl Hide {
-    /// Patterns as the operator gave them: without a slash a name at any depth, with one a path
-    /// below a root.
+    /// Compiles the operator's patterns. Without a slash a pattern is a name at any depth, with one
+    /// a path below a root.
     pub fn new(
         patterns: &[String],
         roots: Vec<PathBuf>,
@@ -85,9 +84,9 @@ impl Hide {
     ) -> Result<Self, String> {
         let (mut names, mut places) = (Vec::new(), Vec::new());
         for pattern in patterns {
-            match Self::meant(pattern, &roots)? {
-                Meant::Name(glob) => names.push(glob),
-                Meant::Place(glob) => places.push(glob),
+            match Self::parse_pattern(pattern, &roots)? {
+                ParsedPattern::Name(glob) => names.push(glob),
+                ParsedPattern::Place(glob) => places.push(glob),
             }
         }
         let globs = |all: &[String]| {
@@ -97,7 +96,10 @@ impl Hide {
                 globs_of(all).map(Some)
             }
         };
-        let ways: Vec<String> = places.iter().flat_map(|place| ways(place)).collect();
+        let ways: Vec<String> = places
+            .iter()
+            .flat_map(|place| directory_globs(place))
+            .collect();
         let (names, place_globs, places, ways) = (
             globs(&names)?,
             places.clone(),
@@ -110,7 +112,7 @@ impl Hide {
             places,
             place_globs,
             ways,
-            found: Found::default(),
+            found: SurveyResult::default(),
             on_any_device: false,
         };
         let is_named = |root: &Path| {
@@ -130,7 +132,7 @@ impl Hide {
         Ok(hide)
     }
 
-    fn meant(pattern: &str, roots: &[PathBuf]) -> Result<Meant, String> {
+    fn parse_pattern(pattern: &str, roots: &[PathBuf]) -> Result<ParsedPattern, String> {
         check_spelling(pattern)?;
         let mut glob = pattern;
         if glob.starts_with('/') {
@@ -140,10 +142,10 @@ impl Hide {
             let shortest = below.min_by_key(|below| below.len());
             glob =
                 shortest.ok_or_else(|| format!("`{pattern}` is a path in no allowed directory"))?;
-            return Ok(Meant::Place(without_end(glob).to_owned()));
+            return Ok(ParsedPattern::Place(without_end(glob).to_owned()));
         }
         if let Some(anchored) = glob.strip_prefix("./") {
-            return Ok(Meant::Place(without_end(anchored).to_owned()));
+            return Ok(ParsedPattern::Place(without_end(anchored).to_owned()));
         }
         let place = without_end(glob);
         let mut name = place;
@@ -151,28 +153,29 @@ impl Hide {
             name = anywhere;
         }
         Ok(if name.contains('/') {
-            Meant::Place(place.to_owned())
+            ParsedPattern::Place(place.to_owned())
         } else {
-            Meant::Name(name.to_owned())
+            ParsedPattern::Name(name.to_owned())
         })
     }
 
-    /// Whether an entry of a directory that is not hidden has a hidden name, wherever that lies.
+    /// Returns true if a directory entry has a hidden name, in any directory.
     pub fn names_entry(&self, name: &[u8]) -> bool {
         self.names.as_ref().is_some_and(|names| names(name))
     }
 
-    /// Whether names alone do not say it.
+    /// Returns true if names alone do not decide.
     pub fn asks_for_places(&self) -> bool {
         self.places.is_some() || !self.found.targets.is_empty() || !self.found.aliases.is_empty()
     }
 
-    /// Whether a place is hidden, or lies in a directory that is.
+    /// Returns true if a place is hidden, or lies in a hidden directory.
     pub fn hides(&self, place: &Path) -> bool {
         self.is_at(place, true)
     }
 
-    /// The same by its path and not by names alone: elsewhere it would be seen.
+    /// Returns true if a place is hidden by its path, not by names alone. Elsewhere it would be
+    /// visible.
     fn hides_by_place(&self, place: &Path) -> bool {
         self.is_at(place, false)
     }
@@ -184,8 +187,8 @@ impl Hide {
                 .any(|place| self.matches(&place, with_names))
     }
 
-    /// Whether the path of something hidden leads through a place, be it there or not: with another
-    /// directory at it the path would name something else.
+    /// Returns true if a hidden path leads through this place, existing or not. A different
+    /// directory there would change the meaning of the hidden path.
     pub fn is_on_the_way(&self, place: &Path) -> bool {
         let below = |place: &Path, root: &PathBuf| {
             let Ok(below) = place.strip_prefix(root) else {
@@ -205,7 +208,7 @@ impl Hide {
         is_way(place) || self.elsewhere(place).any(|place| is_way(&place))
     }
 
-    /// The other places of the same.
+    /// Aliases of the same place by mounts.
     fn elsewhere(&self, place: &Path) -> impl Iterator<Item = PathBuf> {
         let pairs = self
             .found
@@ -243,7 +246,7 @@ impl Hide {
                 .any(|p| one(p.as_os_str().as_bytes()))
     }
 
-    /// Whether this is a file that had a hidden name beside another one at the start.
+    /// Returns true if the file had a hidden name and another hard link at the start.
     pub fn is_known(&self, (device, inode): Id) -> bool {
         if self.on_any_device {
             self.may_be_known(inode)
@@ -252,7 +255,7 @@ impl Hide {
         }
     }
 
-    /// The same by what a directory says of an entry.
+    /// Like [`Self::is_known`], with only the inode number of a directory entry.
     pub fn may_be_known(&self, inode: u64) -> bool {
         self.found
             .ids
@@ -261,8 +264,8 @@ impl Hide {
             .is_some()
     }
 
-    /// Whether a directory holds something hidden; with `by_place` only what would be seen if the
-    /// directory were elsewhere. Yes where that cannot be known.
+    /// Returns true if a directory contains a hidden entry, or if that cannot be determined. With
+    /// `by_place`, considers only entries that would be visible if the directory were elsewhere.
     pub fn holds_hidden(&self, dir: impl AsFd, name: &OsStr, place: &Path, by_place: bool) -> bool {
         if by_place && !self.asks_for_places() {
             return false;
@@ -270,7 +273,7 @@ impl Hide {
         let Ok(top) = openat(dir, name, LIST, Mode::empty()) else {
             return true;
         };
-        let is_hidden = |entry: &Below<'_>| {
+        let is_hidden = |entry: &WalkEntry<'_>| {
             if by_place {
                 self.hides_by_place(entry.place)
             } else {
@@ -279,21 +282,21 @@ impl Hide {
         };
         !matches!(
             each_below(top, place, &mut |entry| if is_hidden(entry) {
-                Next::Stop
+                WalkStep::Stop
             } else {
-                Next::Enter
+                WalkStep::Enter
             }),
             Ok(true)
         )
     }
 
-    fn is_hidden_entry(&self, entry: &Below<'_>) -> bool {
+    fn is_hidden_entry(&self, entry: &WalkEntry<'_>) -> bool {
         self.names_entry(entry.name.to_bytes())
             || self.asks_for_places() && self.hides(entry.place)
             || self.may_be_known(entry.inode) && entry.id().is_none_or(|id| self.is_known(id))
     }
 
-    /// Looks below the roots, each open, for what names alone do not say.
+    /// Searches the open roots for hidden files that names alone do not identify.
     pub fn survey<'a>(
         &mut self,
         roots: impl Iterator<Item = (&'a Path, BorrowedFd<'a>)>,
@@ -302,9 +305,9 @@ impl Hide {
             mounts::table().map_err(|error| format!("what is mounted cannot be known: {error}"))?;
         self.found.aliases = aliases(&self.roots, &table);
         let (mut found, mut hidden) = (
-            Found {
+            SurveyResult {
                 targets: self.led_to_by_links()?,
-                ..Found::default()
+                ..SurveyResult::default()
             },
             Vec::new(),
         );
@@ -317,7 +320,7 @@ impl Hide {
             let walked = each_below(top, place, &mut |entry| {
                 inside = inside.take().filter(|dir| entry.place.starts_with(dir));
                 if inside.is_none() && !self.is_hidden_entry(entry) {
-                    return Next::Enter;
+                    return WalkStep::Enter;
                 }
                 match entry.kind {
                     FileType::Directory if inside.is_none() => {
@@ -334,9 +337,9 @@ impl Hide {
                     _ => {}
                 }
                 if found.ids.len() > MAX_HIDDEN_LINKS {
-                    Next::Stop
+                    WalkStep::Stop
                 } else {
-                    Next::Enter
+                    WalkStep::Enter
                 }
             });
             if let Ok(false) = walked {
@@ -352,7 +355,7 @@ impl Hide {
             );
         }
         found.tracked = tracked(&self.roots, &hidden);
-        self.found = Found {
+        self.found = SurveyResult {
             aliases: std::mem::take(&mut self.found.aliases),
             ..found
         };
@@ -360,7 +363,8 @@ impl Hide {
         Ok(())
     }
 
-    /// What is changed under another name of a hidden file is told by its place.
+    /// Finds other hard links of hidden files, so that a change through them is attributed to a
+    /// hidden file.
     fn find_other_names(&mut self, roots: &[(&Path, BorrowedFd<'_>)]) {
         if self.found.ids.is_empty() {
             return;
@@ -376,14 +380,14 @@ impl Hide {
                 if is_other && !self.hides(entry.place) {
                     others.push(entry.place.to_owned());
                 }
-                Next::Enter
+                WalkStep::Enter
             });
         }
         self.found.targets.extend(others);
     }
 
-    /// Where paths without globs lead by links on their way, whether anything is there or not. An
-    /// error says what to write for one with globs.
+    /// Resolves symlinks on the way of paths without globs, existing or not. The error for a path
+    /// with globs tells what to write instead.
     fn led_to_by_links(&self) -> Result<Vec<PathBuf>, String> {
         let mut targets = Vec::new();
         for (root, glob) in self
@@ -415,8 +419,8 @@ impl Hide {
         Ok(targets)
     }
 
-    /// Where a link of a hidden name leads, if that can be hidden as well: not above an allowed
-    /// directory.
+    /// Returns the target of a symlink with a hidden name, if the target can be hidden too: not
+    /// above an allowed directory.
     fn led_to(&self, link: &Path) -> Option<PathBuf> {
         let target = std::fs::canonicalize(link).ok()?;
         let is_in = self.roots.iter().any(|root| target.starts_with(root));
@@ -424,12 +428,12 @@ impl Hide {
     }
 }
 
-enum Meant {
+enum ParsedPattern {
     Name(String),
     Place(String),
 }
 
-/// Refuses a pattern of the operator's that is like no path: it would match nothing.
+/// Rejects a pattern that no path can match.
 pub fn check_spelling(pattern: &str) -> Result<(), String> {
     let shown = format!("`{}`", pattern.escape_debug());
     if pattern.trim() != pattern {
@@ -504,8 +508,8 @@ pub fn check_spelling(pattern: &str) -> Result<(), String> {
     }
 }
 
-/// The path that a pattern begins with, and what is behind it: brackets, braces and backslashes
-/// belong to a name that exists.
+/// Splits a pattern into its leading existing path and the rest. Brackets, braces and backslashes
+/// belong to the name if it exists.
 fn split_names(root: &Path, glob: &str) -> (PathBuf, PathBuf) {
     let (mut place, mut rest) = (root.to_owned(), PathBuf::new());
     for name in glob.split('/') {
@@ -525,15 +529,16 @@ fn split_names(root: &Path, glob: &str) -> (PathBuf, PathBuf) {
     (place, rest)
 }
 
-/// Globs of what a path leads through. A `**/` at the start says nothing of where that is.
-fn ways(place: &str) -> impl Iterator<Item = String> {
+/// Returns globs of the directories that a path leads through. Skips a leading `**`, which can be
+/// anywhere.
+fn directory_globs(place: &str) -> impl Iterator<Item = String> {
     let ends = place
         .match_indices('/')
         .map(|(end, _)| place[..end].to_owned());
     ends.filter(|way| way != "**")
 }
 
-/// A pattern of a directory without what says that all in it is meant, which is so anyway.
+/// Strips `/` and `/**` from the end of a pattern: a hidden directory hides its contents anyway.
 pub fn without_end(glob: &str) -> &str {
     let mut glob = glob.trim_end_matches('/');
     while let Some(dir) = glob.strip_suffix("/**") {
@@ -550,8 +555,7 @@ fn note_link(ids: &mut BTreeSet<Id>, stat: Result<rustix::fs::Stat, Errno>) {
     }
 }
 
-/// Directories that are the same because something is mounted twice, as far as they are seen below
-/// the roots.
+/// Finds directories below the roots that are the same because of bind mounts.
 fn aliases(roots: &[PathBuf], table: &[Mount]) -> Vec<(PathBuf, PathBuf)> {
     let of_roots = roots
         .iter()
@@ -576,8 +580,8 @@ fn aliases(roots: &[PathBuf], table: &[Mount]) -> Vec<(PathBuf, PathBuf)> {
     aliases
 }
 
-/// An entry that a walk came upon.
-struct Below<'a> {
+/// An entry that a walk visits.
+struct WalkEntry<'a> {
     dir: BorrowedFd<'a>,
     name: &'a CStr,
     place: &'a Path,
@@ -585,7 +589,7 @@ struct Below<'a> {
     inode: u64,
 }
 
-impl Below<'_> {
+impl WalkEntry<'_> {
     fn id(&self) -> Option<Id> {
         statat(self.dir, self.name, AtFlags::SYMLINK_NOFOLLOW)
             .ok()
@@ -593,18 +597,18 @@ impl Below<'_> {
     }
 }
 
-enum Next {
-    /// On, and into it if it is a directory.
+enum WalkStep {
+    /// Continue, and enter the entry if it is a directory.
     Enter,
     Stop,
 }
 
-/// Visits all below a directory, following nothing. Whether it came to the end; an error if
-/// something could not be looked at.
+/// Visits all entries below a directory without following symlinks. Returns true if the walk was
+/// complete; fails if a directory could not be read.
 fn each_below(
     top: OwnedFd,
     place: &Path,
-    visit: &mut dyn FnMut(&Below<'_>) -> Next,
+    visit: &mut dyn FnMut(&WalkEntry<'_>) -> WalkStep,
 ) -> io::Result<bool> {
     let mut fault = None;
     let mut stack = vec![(Dir::new(top)?, place.to_owned())];
@@ -624,14 +628,14 @@ fn each_below(
                 .map_or(kind, |stat| FileType::from_raw_mode(stat.st_mode));
         }
         let below = place.join(OsStr::from_bytes(name.to_bytes()));
-        let found = Below {
+        let found = WalkEntry {
             dir: fd,
             name,
             place: &below,
             kind,
             inode: entry.ino(),
         };
-        if let Next::Stop = visit(&found) {
+        if let WalkStep::Stop = visit(&found) {
             return Ok(false);
         }
         if kind != FileType::Directory {
@@ -647,7 +651,7 @@ fn each_below(
     fault.map_or(Ok(true), |errno| Err(errno.into()))
 }
 
-/// `None` if it is gone, no directory any more, or of the kernel's own filesystems.
+/// Opens a directory; `None` if it is gone, not a directory, or on a kernel filesystem.
 fn enter(dir: BorrowedFd<'_>, name: &CStr) -> Result<Option<OwnedFd>, Errno> {
     let opened = match openat(dir, name, LIST, Mode::empty()) {
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
@@ -657,8 +661,8 @@ fn enter(dir: BorrowedFd<'_>, name: &CStr) -> Result<Option<OwnedFd>, Errno> {
     Ok((!is_mounted || !mounts::is_kernels(&opened).unwrap_or(true)).then_some(opened))
 }
 
-/// Those that the index of the git repository above them names, the first ones. Index files of
-/// version 4 shorten names, so they tell less.
+/// Returns the hidden files that the git index above them lists; only the first ones. Index version
+/// 4 compresses names, so fewer are found.
 fn tracked(roots: &[PathBuf], hidden: &[PathBuf]) -> Vec<PathBuf> {
     let mut indexes: Vec<(&Path, Vec<u8>)> = Vec::new();
     let mut found = Vec::new();
@@ -690,8 +694,7 @@ fn tracked(roots: &[PathBuf], hidden: &[PathBuf]) -> Vec<PathBuf> {
     found
 }
 
-/// The index of a repository that has its directory here; nothing if there is none that can be
-/// read.
+/// Reads the index of the repository in this directory; empty if it cannot be read.
 fn index(dir: &Path) -> Vec<u8> {
     let path = dir.join(".git/index");
     let is_small = std::fs::symlink_metadata(&path)

@@ -1,4 +1,4 @@
-//! What is mounted where, and which filesystems are the kernel's own.
+//! Mount table of this process, and the kernel's pseudo filesystems.
 
 use std::ffi::OsString;
 use std::io::Read as _;
@@ -11,9 +11,10 @@ use rustix::fs::{fstatfs, makedev};
 
 use crate::limits::USUAL_TABLE_BYTES;
 
-/// Filesystems that store files and may say that they have no room: those in memory without a
-/// bound, and those that say what another filesystem, program or machine says. By their numbers
-/// (statfs(2), linux/magic.h).
+/// Filesystems that store files but may report no capacity, by number (statfs(2), linux/magic.h):
+///
+/// - unbounded filesystems in memory
+/// - filesystems that relay the answer of another filesystem, program or machine
 const STORES: [u64; 13] = [
     0x0102_1994, // tmpfs
     0x8584_58F6, // ramfs
@@ -29,29 +30,30 @@ const STORES: [u64; 13] = [
     0x786F_4256, // vboxsf
     0x0000_0187, // autofs, which has nothing but places for others
 ];
-/// The only one of the kernel's that says how much room it has: that of the firmware's variables.
+/// The only pseudo filesystem that reports a capacity: the firmware's variables.
 const EFIVARFS: u64 = 0xDE5E_81E4;
-/// Devices. It says the same of itself as a tmpfs, but there is only one.
+/// Filesystem type of device nodes. It reports the same magic number as a tmpfs, but has only one
+/// instance.
 const DEVTMPFS: &[u8] = b"devtmpfs";
 
 /// A line of mountinfo (`proc_pid_mountinfo(5)`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mount {
-    /// Of this mount, as `STATX_MNT_ID` of statx(2) has it.
+    /// Mount ID, as `STATX_MNT_ID` of statx(2) reports it.
     pub id: u64,
-    /// Of the mount that it is mounted on.
+    /// ID of the parent mount.
     pub parent: u64,
-    /// `st_dev` of stat(2) of what is in it, but for filesystems that have several, such as btrfs.
+    /// `st_dev` of stat(2) of its files, except on filesystems with several devices, such as btrfs.
     pub device: u64,
-    /// Which directory of the filesystem is mounted.
+    /// Directory of the filesystem that is mounted.
     pub root: PathBuf,
     pub place: PathBuf,
-    /// The name of the filesystem's type.
+    /// Filesystem type.
     pub kind: Vec<u8>,
 }
 
 impl Mount {
-    /// `None` if it is no such line.
+    /// Parses a line; `None` if it is malformed.
     pub fn parse(line: &[u8]) -> Option<Self> {
         let mut fields = line.split(|byte| *byte == b' ');
         let number = |field: &[u8]| std::str::from_utf8(field).ok()?.parse::<u64>().ok();
@@ -71,7 +73,7 @@ impl Mount {
         })
     }
 
-    /// Where what is mounted lies on its filesystem.
+    /// Position of the mounted directory on its filesystem.
     pub fn position(&self) -> Position {
         Position {
             device: self.device,
@@ -79,13 +81,13 @@ impl Mount {
         }
     }
 
-    /// Whether it is the filesystem of devices.
+    /// Returns true if this is a devtmpfs.
     pub fn is_of_devices(&self) -> bool {
         self.kind == DEVTMPFS
     }
 }
 
-/// All lines of mountinfo; `None` if one of them is none.
+/// Parses mountinfo; `None` if a line is malformed.
 pub fn parse(text: &[u8]) -> Option<Vec<Mount>> {
     text.split(|byte| *byte == b'\n')
         .filter(|line| !line.is_empty())
@@ -93,24 +95,24 @@ pub fn parse(text: &[u8]) -> Option<Vec<Mount>> {
         .collect()
 }
 
-/// What is mounted in the mount namespace of this process.
+/// Reads the mount table of this process's mount namespace.
 #[expect(clippy::disallowed_methods, reason = "a table of the kernel's")]
 pub fn table() -> std::io::Result<Vec<Mount>> {
-    // Its size is not told, and many small reads take long.
+    // The file reports no size, and many small reads are slow.
     let mut text = Vec::with_capacity(USUAL_TABLE_BYTES);
     std::fs::File::open("/proc/self/mountinfo")?.read_to_end(&mut text)?;
     parse(&text)
         .ok_or_else(|| std::io::Error::other("/proc/self/mountinfo has a line that is none"))
 }
 
-/// Whether something was mounted or unmounted since this open mountinfo was asked before, or
-/// opened: one system call.
+/// Returns true if a mount was added or removed since the last check of this open mountinfo, or
+/// since it was opened. One system call.
 pub fn has_changed(table: impl AsFd) -> bool {
     let mut fds = [PollFd::from_borrowed_fd(table.as_fd(), PollFlags::PRI)];
     poll(&mut fds, Some(&Timespec::default())).is_ok_and(|changed| changed > 0)
 }
 
-/// Where something lies on its filesystem, whatever that is mounted at.
+/// Position of a file on its filesystem, independent of mount points.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Position {
     device: u64,
@@ -118,10 +120,10 @@ pub struct Position {
 }
 
 impl Position {
-    /// Of a true path; `None` where no mount is known.
+    /// Position of a canonical path; `None` if no mount is known for it.
     pub fn of(path: &Path, table: &[Mount]) -> Option<Self> {
         let over = table.iter().filter(|mount| path.starts_with(&mount.place));
-        // Of several at one place the last one is what is seen.
+        // Of several mounts at one mount point the last one is visible.
         let mount = over.max_by_key(|mount| mount.place.as_os_str().len())?;
         Some(Self {
             device: mount.device,
@@ -129,15 +131,14 @@ impl Position {
         })
     }
 
-    /// What this is called below `at` beside `real`, its own name there: a mount in between may
-    /// show part of the same tree.
+    /// Returns the path below `at` that leads to the same position as `real`, but by another mount.
     pub fn another_way(&self, real: &Path, at: &Path, table: &[Mount]) -> Option<PathBuf> {
         let base = Self::of(at, table).filter(|base| self.is_below(base))?;
         let way = at.join(self.path.strip_prefix(&base.path).ok()?);
         (way != real).then_some(way)
     }
 
-    /// The way to it from the other one, if it lies at or below that.
+    /// Returns the path relative to `other`, if this position is at or below it.
     pub fn below(&self, other: &Self) -> Option<&Path> {
         self.path
             .strip_prefix(&other.path)
@@ -145,26 +146,26 @@ impl Position {
             .filter(|_| self.device == other.device)
     }
 
-    /// Whether it lies at or below the other one.
+    /// Returns true if this position is at or below the other one.
     pub fn is_below(&self, other: &Self) -> bool {
         self.device == other.device && self.path.starts_with(&other.path)
     }
 }
 
-/// Whether this lies on a filesystem of the kernel's own (proc, sysfs, cgroup, devpts and their
-/// like): what is in it is no stored file but a way to ask or to steer the machine. That of devices
-/// is known by [`Mount::is_of_devices`] alone.
+/// Returns true if a file is on a pseudo filesystem of the kernel (proc, sysfs, cgroup, devpts and
+/// similar). Its files are no stored data but an interface to the machine. Only
+/// [`Mount::is_of_devices`] recognizes a devtmpfs.
 ///
-/// Such a filesystem has no room, and says so: `simple_statfs` in the kernel's fs/libfs.c leaves
-/// `f_blocks` of statfs(2) at 0. So one that is not known here counts as the kernel's, unless it
-/// has room for files.
+/// A pseudo filesystem reports no capacity: `simple_statfs` in the kernel's fs/libfs.c leaves
+/// `f_blocks` of statfs(2) at 0. An unknown filesystem counts as one, unless it has capacity for
+/// files.
 pub fn is_kernels(file: impl AsFd) -> rustix::io::Result<bool> {
     let said = fstatfs(file)?;
     let kind = u64::try_from(said.f_type).unwrap_or_default();
     Ok(kind == EFIVARFS || said.f_blocks == 0 && !STORES.contains(&kind))
 }
 
-/// A field as it is: blanks, newlines and backslashes in it are written as three octal digits.
+/// Decodes a field of mountinfo: blanks, newlines and backslashes are three octal digits.
 fn unescaped(field: &[u8]) -> PathBuf {
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field;
@@ -187,8 +188,8 @@ fn unescaped(field: &[u8]) -> PathBuf {
     OsString::from_vec(bytes).into()
 }
 
-/// Whether something else is mounted over `mount`, or over a directory on the way to it, so that
-/// its place leads elsewhere.
+/// Returns true if another mount covers `mount` or a directory on the way to it, so that its path
+/// leads elsewhere.
 pub fn is_covered(mount: &Mount, table: &[Mount]) -> bool {
     let mut below = vec![mount.id];
     while let Some(above) = table
@@ -212,7 +213,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn a_line_says_what_is_mounted_where() {
+    fn mountinfo_line_is_parsed() {
         let line = br"36 35 98:0 /a /mnt/a\040b\134c rw,noatime master:1 shared:2 - fuse.sshfs host:/ rw,user_id=0";
         let place = PathBuf::from(r"/mnt/a b\c");
         let (id, parent, device) = (36, 35, makedev(98, 0));
@@ -236,7 +237,7 @@ mod tests {
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "files of the system")]
-    fn what_asks_or_steers_the_machine_is_told_from_what_stores_files() {
+    fn pseudo_filesystem_is_told_from_storage() {
         let is_kernels = |path: &str| is_kernels(std::fs::File::open(path).unwrap()).unwrap();
         assert_eq!(
             ["/proc", "/proc/self/environ", "/sys"].map(is_kernels),
@@ -246,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_over_a_mount_hides_it() {
+    fn covering_mount_hides_lower_mount() {
         let lines = b"1 0 8:1 / / rw - ext4 a rw\n2 1 0:9 / /w/proc rw - proc a rw\n3 2 0:9 / /w/proc/fs rw - a a rw\n\
                       4 2 8:1 /x /w/proc rw - ext4 a rw\n5 1 0:10 / /w/procs rw - tmpfs a rw\n";
         let table = parse(lines).unwrap();

@@ -20,11 +20,11 @@ pub const DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::CLOEXEC);
 pub const PRIVATE: Mode = Mode::RWXU;
 
-/// Removes a directory tree by handle: links are removed and never followed, mounts are never
-/// entered. What cannot be removed, or not in time, stays.
+/// Removes a directory tree by handle: symlinks are removed and never followed, mounts are never
+/// entered. Entries that cannot be removed, or not in time, stay.
 ///
-/// Without recursion, and with few directories open: a command can nest deeper than a stack goes,
-/// or than there are descriptors. What lies too deep is moved up first.
+/// It works without recursion and with few open directories: a command can nest deeper than the
+/// stack or the descriptor limit permits. Directories that are too deep are moved up first.
 pub fn remove(parent: &OwnedFd, name: &CStr, until: Option<Instant>) {
     let Ok(top) = Level::open(parent.as_fd(), name, until) else {
         return;
@@ -63,7 +63,7 @@ pub fn remove(parent: &OwnedFd, name: &CStr, until: Option<Instant>) {
     }
 }
 
-/// One directory on the way down, emptied of everything but its directories.
+/// A directory on the way down, with only subdirectories left.
 struct Level {
     handle: OwnedFd,
     name: CString,
@@ -79,8 +79,8 @@ impl Level {
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
         let open = |flags| openat2(parent, name, flags, Mode::empty(), resolve);
         let handle = open(DIRECTORY).or_else(|_| {
-            // A command may have taken its own rights away. By handle: under the name could be
-            // something else by now.
+            // A command may have removed its own permissions. By handle, because the name could be
+            // replaced by now.
             let closed = open(OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC)?;
             chmod(format!("/proc/self/fd/{}", closed.as_raw_fd()), PRIVATE)?;
             open(DIRECTORY)
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn goes_however_deep_it_is() {
+    fn deep_tree_is_removed() {
         let parent = tempfile::tempdir().unwrap();
         fs::create_dir(parent.path().join("tree")).unwrap();
         let handle = openat(CWD, parent.path(), DIRECTORY, Mode::empty()).unwrap();
@@ -133,14 +133,14 @@ mod tests {
     }
 
     #[test]
-    fn no_right_is_changed_behind_a_link() {
+    fn symlink_target_keeps_its_mode() {
         let parent = tempfile::tempdir().unwrap();
         let outside = tempfile::tempdir().unwrap();
         let before = fs::Permissions::from_mode(0o755);
         fs::set_permissions(outside.path(), before.clone()).unwrap();
         symlink(outside.path(), parent.path().join("link")).unwrap();
         let handle = openat(CWD, parent.path(), DIRECTORY, Mode::empty()).unwrap();
-        // What a directory that was found a moment ago can have become.
+        // A directory can be replaced by a symlink after it was found.
         assert!(Level::open(handle.as_fd(), c"link", None).is_err());
         assert_eq!(
             fs::metadata(outside.path()).unwrap().permissions().mode() & 0o777,

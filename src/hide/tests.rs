@@ -4,7 +4,7 @@ use std::os::fd::AsFd as _;
 use super::*;
 use pretty_assertions::assert_eq;
 
-/// Names with one `*` in them, and paths that are whole, or at any depth.
+/// Compiles globs with one `*`, of names, whole paths, or paths at any depth.
 #[expect(
     clippy::unnecessary_wraps,
     reason = "the function that compiles globs may fail"
@@ -35,7 +35,7 @@ fn hide(patterns: &[&str]) -> Result<Hide, String> {
 }
 
 #[test]
-fn a_pattern_is_a_name_anywhere_or_a_path_in_an_allowed_directory() {
+fn pattern_with_slash_is_path_else_name() {
     let hide = hide(&[
         ".env",
         "*.pem",
@@ -90,7 +90,7 @@ fn a_pattern_is_a_name_anywhere_or_a_path_in_an_allowed_directory() {
 }
 
 #[test]
-fn what_no_path_is_like_is_refused_with_the_right_spelling() {
+fn invalid_pattern_error_suggests_spelling() {
     let refused = [
         (
             " .env\n",
@@ -167,7 +167,7 @@ fn what_no_path_is_like_is_refused_with_the_right_spelling() {
 }
 
 #[test]
-fn what_would_hide_an_allowed_directory_is_refused() {
+fn pattern_over_allowed_directory_is_refused() {
     let refused = |pattern| hide(&[pattern]).unwrap_err();
     let whole = |root| {
         format!(
@@ -185,7 +185,7 @@ fn what_would_hide_an_allowed_directory_is_refused() {
 }
 
 #[test]
-fn what_is_mounted_twice_is_hidden_at_both_places() {
+fn directory_mounted_twice_is_hidden_twice() {
     let mut hide = hide(&["a/b", "keys"]).unwrap();
     let table =
         b"1 0 8:1 / / rw - ext4 a rw\n2 1 8:1 /w/a /w/again rw - ext4 a rw\n3 1 8:1 /w/keys /w/in/ner rw - ext4 a rw\n";
@@ -198,7 +198,7 @@ fn what_is_mounted_twice_is_hidden_at_both_places() {
 }
 
 #[test]
-fn a_survey_finds_other_names_and_where_links_lead() {
+fn survey_finds_hard_links_and_symlink_targets() {
     let tree = tempfile::tempdir().unwrap();
     let root = fs::canonicalize(tree.path()).unwrap();
     fs::create_dir_all(root.join("keys/d")).unwrap();
@@ -214,7 +214,7 @@ fn a_survey_finds_other_names_and_where_links_lead() {
     let open = fs::File::open(&root).unwrap();
     hide.survey([(&*root, open.as_fd())].into_iter()).unwrap();
     let id = rustix::fs::stat(root.join("other")).unwrap();
-    let found = Found {
+    let found = SurveyResult {
         aliases: Vec::new(),
         targets: vec![root.join("real"), root.join("other")],
         ids: [(id.st_ino, id.st_dev)].into(),
@@ -236,7 +236,7 @@ fn a_survey_finds_other_names_and_where_links_lead() {
 }
 
 #[test]
-fn a_path_that_leads_through_a_link_hides_where_it_leads() {
+fn pattern_through_symlink_hides_target() {
     let tree = tempfile::tempdir().unwrap();
     let root = fs::canonicalize(tree.path()).unwrap();
     fs::create_dir_all(root.join("real/in")).unwrap();

@@ -1,24 +1,24 @@
-//! Classic BPF programs for seccomp(2), put together with labels: nobody counts instructions.
+//! Assembler with labels for classic BPF programs of seccomp(2).
 //!
-//! A conditional jump of classic BPF reaches 255 instructions. Here each one only steps over the
-//! unconditional jump behind it, which reaches everything, so there is no distance to run out of.
+//! A conditional jump of classic BPF reaches 255 instructions. Here each one only skips the
+//! unconditional jump behind it, which reaches everything.
 
 /// Load a word of `struct seccomp_data` (`BPF_LD | BPF_W | BPF_ABS`).
 const LOAD: u16 = 0x20;
-/// Keep some bits of the accumulator (`BPF_ALU | BPF_AND | BPF_K`).
+/// Mask the accumulator (`BPF_ALU | BPF_AND | BPF_K`).
 const AND: u16 = 0x54;
 /// Jump (`BPF_JMP | BPF_JA`).
 const JUMP: u16 = 0x05;
-/// End with a constant (`BPF_RET | BPF_K`).
+/// Return a constant (`BPF_RET | BPF_K`).
 const ANSWER: u16 = 0x06;
 
-/// One instruction, as `struct sock_filter` of `linux/filter.h`.
+/// An instruction, as `struct sock_filter` of `linux/filter.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instruction {
     pub code: u16,
-    /// Instructions stepped over when a test holds.
+    /// Instructions to skip if the test holds.
     pub jt: u8,
-    /// Instructions stepped over when it does not.
+    /// Instructions to skip if it does not.
     pub jf: u8,
     pub k: u32,
 }
@@ -34,11 +34,10 @@ impl Program {
     }
 }
 
-/// A word of `struct seccomp_data` (seccomp(2)); both architectures that are supported are little
-/// endian.
+/// A word of `struct seccomp_data` (seccomp(2)). Both supported architectures are little endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
-    /// The number of the system call.
+    /// The system call number.
     Number,
     /// The calling convention (`AUDIT_ARCH_*`).
     Arch,
@@ -59,37 +58,37 @@ impl Word {
     }
 }
 
-/// A question about the accumulator.
+/// A test of the accumulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Test {
-    /// It is this number (`BPF_JEQ`).
+    /// Equal to this number (`BPF_JEQ`).
     Is(u32),
-    /// It is this number or a greater one (`BPF_JGE`).
+    /// Greater than or equal to this number (`BPF_JGE`).
     AtLeast(u32),
-    /// It has one of these bits (`BPF_JSET`).
+    /// At least one of these bits is set (`BPF_JSET`).
     HasAny(u32),
 }
 
-/// A place in a program that can be jumped to from above: placing it uses it up.
+/// Target of forward jumps. Placing it consumes it.
 #[derive(Debug)]
 pub struct Label(usize);
 
-/// A program in the making.
+/// Builder of a program.
 #[derive(Debug, Default)]
 pub struct Assembler {
     code: Vec<Instruction>,
-    /// For each label the jumps that wait for its place.
+    /// Unresolved jumps of each label.
     waiting: Vec<Vec<usize>>,
 }
 
 impl Assembler {
-    /// A label without a place.
+    /// Creates an unplaced label.
     pub fn label(&mut self) -> Label {
         self.waiting.push(Vec::new());
         Label(self.waiting.len() - 1)
     }
 
-    /// Says that a label lies here.
+    /// Places a label here.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "nobody shall jump backward to it"
@@ -98,12 +97,12 @@ impl Assembler {
         self.resolve(label.0);
     }
 
-    /// Puts a word into the accumulator.
+    /// Loads a word into the accumulator.
     pub fn load(&mut self, word: Word) {
         self.plain(LOAD, word.offset());
     }
 
-    /// Keeps only these bits of the accumulator.
+    /// Masks the accumulator.
     pub fn and(&mut self, mask: u32) {
         self.plain(AND, mask);
     }
@@ -125,13 +124,12 @@ impl Assembler {
         self.plain(JUMP, 0);
     }
 
-    /// Ends the program with an answer to the kernel (`SECCOMP_RET_*`).
+    /// Ends the program with a return value (`SECCOMP_RET_*`).
     pub fn answer(&mut self, answer: u32) {
         self.plain(ANSWER, answer);
     }
 
-    /// The program, with the answer for whatever comes to its end, where the labels lie that were
-    /// not placed.
+    /// Finishes the program with a final return value. Unplaced labels lead to it.
     pub fn finish(mut self, answer: u32) -> Program {
         for label in 0..self.waiting.len() {
             self.resolve(label);
@@ -172,8 +170,8 @@ pub(super) mod tests {
     use pretty_assertions::assert_eq;
     use proptest::prelude::*;
 
-    /// What the kernel would answer: classic BPF as `linux/filter.h` has it, the part that
-    /// [`Assembler`] uses.
+    /// Interprets a program as the kernel would: classic BPF of `linux/filter.h`, as far as
+    /// [`Assembler`] uses it.
     pub(crate) fn run(program: &Program, arch: u32, number: u32, args: [u64; 6]) -> u32 {
         let word = |offset: u32| match offset {
             0 => number,
@@ -201,7 +199,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn jumps_reach_any_distance() {
+    fn jump_reaches_any_distance() {
         let mut code = Assembler::default();
         let far = code.label();
         code.load(Word::Number);
@@ -219,7 +217,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_has_no_place_is_the_end() {
+    fn unplaced_label_leads_to_end() {
         let mut code = Assembler::default();
         let nowhere = code.label();
         code.jump(&nowhere);
@@ -230,7 +228,7 @@ pub(super) mod tests {
 
     proptest! {
         #[test]
-        fn tests_are_what_they_say(number: u32, k: u32, argument: u64, which in 0_u8..6) {
+        fn jump_follows_test_result(number: u32, k: u32, argument: u64, which in 0_u8..6) {
             for (test, expected) in [
                 (Test::Is(k), number == k),
                 (Test::Is(number), true),

@@ -1,16 +1,20 @@
-//! The metadata broker of commands.
+//! Metadata broker of commands.
 //!
-//! Landlock does not mediate chmod(2), chown(2), utimensat(2), setxattr(2) and their like. Where no
-//! namespaces are around a command, the filter hands such a call to the command's supervisor, which
-//! carries it out itself or refuses it. It reads the path once, opens the object, looks where that
-//! *descriptor* is, and changes what the descriptor stands for: between the look and the change
-//! there is no name that somebody could put something else under. The kernel never goes on with the
-//! caller's own call. Extended attributes are contents, so to read them goes the same way
-//! (`xattr.rs`). In namespaces mounts do all that, and the broker is asked only where a
-//! set-group-ID file could come of a call: what a path is no filter can tell.
+//! Landlock does not mediate chmod(2), chown(2), utimensat(2), setxattr(2) and similar calls.
+//! Without namespaces, the seccomp filter sends these calls to the command's supervisor, which
+//! performs or refuses them. The broker works by descriptor:
 //!
-//! The supervisor runs as the same user, so it can do no more than the caller could; it must hold
-//! no more capabilities either.
+//! - It reads the path once and opens the object.
+//! - It checks the position of the *descriptor*.
+//! - It changes the object behind the descriptor. No name is looked up between check and change, so
+//!   no other process can swap the object.
+//!
+//! The kernel never continues the caller's own call. Extended attributes are contents, so reads of
+//! them take the same way (`xattr.rs`). In namespaces mounts enforce all this. There the broker
+//! only checks calls that could create a set-group-ID file, because a filter cannot see paths.
+//!
+//! The supervisor runs as the same user, so it can do no more than the caller. It must not hold
+//! more capabilities either.
 
 mod call;
 mod caller;
@@ -47,45 +51,45 @@ pub use caller::{Caller, link};
 
 /// Bytes of `struct xattr_args` of `linux/xattr.h`: a pointer, a size and flags.
 const XATTR_ARGS_BYTES: usize = 16;
-/// The attribute whose setting changes the mode as well (acl(5)).
+/// Attribute that also changes the mode (acl(5)).
 const ACCESS_CONTROL_LIST: &[u8] = b"system.posix_acl_access";
-/// The most that the kernel takes for a structure that may grow.
+/// Maximum size that the kernel accepts for an extensible structure.
 const MAX_STRUCTURE_BYTES: u64 = 4096;
 
-/// Who is told of calls before they are carried out.
+/// Observer of calls before they are performed.
 pub trait Witness {
-    /// Whether the call may go on. `None` if it is none of those that it is there for.
+    /// Decides if the call may continue. `None` if the call is not the observer's concern.
     fn note(&mut self, asked: &Notification) -> Option<Result<(), Errno>>;
 }
 
-/// Nobody, if there is none.
+/// `None` observes no call.
 impl<W: Witness> Witness for Option<W> {
     fn note(&mut self, asked: &Notification) -> Option<Result<(), Errno>> {
         self.as_mut()?.note(asked)
     }
 }
 
-/// Serves the calls of one command.
+/// Broker for the calls of one command.
 #[derive(Debug)]
 pub struct Broker {
     listener: Arc<OwnedFd>,
-    /// Kept, since the way there is a good part of a call.
+    /// Open directory of /proc links. Opening it takes a good part of a call.
     links: Result<OwnedFd, Errno>,
     writable: Vec<PathBuf>,
     read_only: Vec<PathBuf>,
     readable: Vec<PathBuf>,
     denied: Vec<Denied>,
     interceptor: Option<Interceptor>,
-    /// Links, renames and opens in the command's place.
+    /// Performs links, renames and opens for the command.
     opens: Option<Opens>,
     unix_sockets: Option<UnixSockets>,
-    /// Whether mounts decide what may be changed, and it only sees to what they cannot.
+    /// `true` if mounts enforce read-only paths, and the broker only does the rest.
     is_in_view: bool,
     is_over: bool,
 }
 
 /// A change whose arguments have been read.
-enum Ready {
+enum PreparedChange {
     Mode(u32),
     Owner(Option<Uid>, Option<Gid>),
     Times(Timestamps),
@@ -94,10 +98,10 @@ enum Ready {
 }
 
 impl Broker {
-    /// A broker that reads the calls from `listener` (see `sys::seccomp::install_with_listener`)
-    /// and lets change what lies at or below `writable`, but not at or below `read_only`; where
-    /// both say something, the longer one counts, and of the same path that it is read-only.
-    /// Attributes can be read of what lies at or below `readable`. All of them true paths.
+    /// Creates a broker that reads calls from `listener` (see
+    /// `sys::seccomp::install_with_listener`). It permits changes at or below `writable`, but not
+    /// at or below `read_only`. The longer path wins; of equal ones the read-only one. Attributes
+    /// are readable at or below `readable`. All paths are canonical.
     pub fn new(
         listener: OwnedFd,
         writable: Vec<PathBuf>,
@@ -119,7 +123,7 @@ impl Broker {
         }
     }
 
-    /// A broker for a command in a root of its own.
+    /// Creates a broker for a command in its own root.
     pub fn in_view(
         listener: OwnedFd,
         hide: Option<Arc<Hide>>,
@@ -134,7 +138,7 @@ impl Broker {
         }
     }
 
-    /// The same with links and renames that it makes in the command's place.
+    /// Adds support for links and renames.
     pub fn naming(self, places: Places) -> Self {
         let opens = Opens::new(None, places.within(self.writable.clone()), None);
         Self {
@@ -143,7 +147,7 @@ impl Broker {
         }
     }
 
-    /// The same with somebody who serves the calls over the network.
+    /// Adds the interceptor of network calls.
     pub fn with(self, interceptor: Interceptor) -> Self {
         Self {
             interceptor: Some(interceptor),
@@ -151,7 +155,7 @@ impl Broker {
         }
     }
 
-    /// The same with somebody who makes connections to unix sockets.
+    /// Adds support for connections to unix sockets.
     pub fn with_unix_sockets(self, unix_sockets: Option<UnixSockets>) -> Self {
         Self {
             unix_sockets,
@@ -159,15 +163,14 @@ impl Broker {
         }
     }
 
-    /// Whether nobody is left who could make a call, as was seen when the last one was looked for:
-    /// there is nothing to wait for.
+    /// Returns true if the last poll of the listener showed that no caller is left.
     pub fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// What to wait for with poll(2): calls, whose `POLLHUP` stays ([`Broker::is_over`]), and
-    /// whatever else there is. Not one behind the other: the kernel leaves who calls and who
-    /// answers on one processor only where the listener itself is waited for.
+    /// Descriptors for poll(2): the listener, whose `POLLHUP` is permanent ([`Broker::is_over`]),
+    /// and one for the rest. They are not nested in one epoll descriptor: the kernel keeps caller
+    /// and supervisor on one processor only if the listener itself is polled.
     pub fn waits_for(&self) -> [Option<BorrowedFd<'_>>; 2] {
         [
             Some(self.listener.as_fd()),
@@ -175,8 +178,8 @@ impl Broker {
         ]
     }
 
-    /// Answers a call that waits, by what poll(2) said of these; one that was given up meanwhile is
-    /// no error. Does not block.
+    /// Answers a pending call, according to the poll(2) results. A call that was abandoned is not
+    /// an error. Does not block.
     pub fn serve(
         &mut self,
         [calls, rest]: [PollFlags; 2],
@@ -193,7 +196,7 @@ impl Broker {
         }
     }
 
-    /// Whether [`Broker::look`] has work to do now and then.
+    /// Returns true if [`Broker::look`] has periodic work.
     pub fn has_to_look(&self) -> bool {
         self.interceptor
             .as_ref()
@@ -205,7 +208,7 @@ impl Broker {
                 .is_some_and(UnixSockets::has_to_look)
     }
 
-    /// Looks after calls that wait.
+    /// Does periodic work for pending calls.
     pub fn look(&mut self) {
         if let Some(interceptor) = &mut self.interceptor {
             interceptor.look(&self.listener);
@@ -218,7 +221,7 @@ impl Broker {
         }
     }
 
-    /// The command is over.
+    /// Ends the broker after the command's end.
     pub fn end(&mut self) {
         let kept: Vec<Denied> = self.opens.iter().flat_map(Opens::kept).collect();
         for denied in kept {
@@ -229,7 +232,7 @@ impl Broker {
         }
     }
 
-    /// Answers a call that waits. With nobody left, kernels before Linux 6.11 would wait for ever.
+    /// Answers a pending call. Without a caller, kernels before Linux 6.11 would block forever.
     fn serve_one(&mut self, witness: &mut dyn Witness) -> io::Result<()> {
         let gone = |error: io::Error| match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::Interrupted => Ok(()),
@@ -283,11 +286,12 @@ impl Broker {
         respond(&self.listener, asked.id, answer).or_else(gone)
     }
 
-    /// Whether a call needs nobody but the kernel: in namespaces mounts hold what may be changed.
+    /// Returns true if the kernel may continue the call: in namespaces mounts enforce read-only
+    /// paths.
     fn may_go_on(&self, call: &Call) -> bool {
         self.is_in_view
             && match call {
-                // A register, which nobody can change meanwhile.
+                // A register, which no other thread can change meanwhile.
                 Call::Change(_, Change::Mode(mode)) => mode & libc::S_ISGID == 0,
                 Call::Change(_, Change::Owner(..) | Change::Times(_) | Change::Remove { .. }) => {
                     true
@@ -296,27 +300,26 @@ impl Broker {
             }
     }
 
-    /// Takes what was refused because of where it lies, and whether a network was asked for: each
-    /// thing once, the first ones.
+    /// Takes the recorded refusals, by path and by network. They are unique and limited in number.
     pub fn take_denied(&mut self) -> Vec<Denied> {
         std::mem::take(&mut self.denied)
     }
 
-    /// Returns true if the removal of a protected path was not left to the kernel.
+    /// Returns true if the broker itself answered the removal of a protected path.
     pub fn has_answered(&self, place: &Path) -> bool {
         self.opens
             .as_ref()
             .is_some_and(|opens| opens.has_answered(place))
     }
 
-    /// Whether a call waits, by the state of the listener.
+    /// Records a refusal.
     fn record(&mut self, denied: Denied) {
         if self.denied.len() < MAX_DENIED && !self.denied.contains(&denied) {
             self.denied.push(denied);
         }
     }
 
-    /// Does the kernel's work, in the kernel's order, so that errors are the kernel's too.
+    /// Performs the kernel's steps in the kernel's order, so that errors match the kernel's.
     fn change(
         &mut self,
         asked: &Notification,
@@ -328,8 +331,8 @@ impl Broker {
             return Ok(());
         };
         let (opened, path) = caller.open(object)?;
-        // Everything above was read by the number of a thread. Only if the caller still waits, it
-        // was the caller's.
+        // The memory above was read by thread number. It was the caller's only if the caller still
+        // waits.
         if !still_valid(&self.listener, asked.id) {
             return Err(Errno::SRCH);
         }
@@ -348,7 +351,7 @@ impl Broker {
         apply(&ready, links, &opened, status.st_mode)
     }
 
-    /// Whether what the kernel calls `place` is the command's to change.
+    /// Returns true if the command may change the object at `place`, a path from the kernel.
     fn may_change(&self, place: &[u8], without_names: bool, kind: FileType) -> bool {
         let below = |roots: &[PathBuf], place: &Path| {
             let found = roots.iter().filter(|root| place.starts_with(root));
@@ -360,8 +363,8 @@ impl Broker {
     }
 }
 
-/// Whether what the kernel calls `place` (proc(5), `/proc/PID/fd`) is a path that is `allowed`, or
-/// nothing with a path. A deleted file is where it was.
+/// Returns true if `place` (a link of `/proc/PID/fd`, proc(5)) is an `allowed` path, or an object
+/// without a path. A deleted file counts at its former path.
 fn holds(
     place: &[u8],
     without_names: bool,
@@ -369,15 +372,15 @@ fn holds(
     allowed: impl Fn(&Path) -> bool,
 ) -> bool {
     if !place.starts_with(b"/") {
-        // Something like `(unreachable)/etc` is a path as well, so what is none has to be
-        // recognised.
+        // A string like `(unreachable)/etc` is a path too, so objects without a path have to be
+        // recognized.
         return match kind {
             FileType::Fifo => place.starts_with(b"pipe:["),
             FileType::Socket => place.starts_with(b"socket:["),
             _ => place.starts_with(b"anon_inode:"),
         };
     }
-    // A deleted file has this behind its old path. A file can also really be called so.
+    // The kernel appends this to the path of a deleted file. A real file name can end so too.
     let former = place.strip_suffix(b" (deleted)");
     if former.is_some() && without_names && place.starts_with(b"/memfd:") {
         return true;
@@ -386,16 +389,16 @@ fn holds(
     allowed(place) && former.is_none_or(allowed)
 }
 
-/// Reads what the arguments point to; `None` if there is nothing to do, whatever the object.
-fn prepare(caller: &Caller, change: Change) -> Result<Option<Ready>, Errno> {
+/// Reads the memory that the arguments point to; `None` if the call has no effect on any object.
+fn prepare(caller: &Caller, change: Change) -> Result<Option<PreparedChange>, Errno> {
     Ok(Some(match change {
-        Change::Mode(mode) => Ready::Mode(mode & 0o7777),
-        Change::Owner(uid, gid) => Ready::Owner(
+        Change::Mode(mode) => PreparedChange::Mode(mode & 0o7777),
+        Change::Owner(uid, gid) => PreparedChange::Owner(
             Some(uid).filter(|uid| *uid != u32::MAX).map(Uid::from_raw),
             Some(gid).filter(|gid| *gid != u32::MAX).map(Gid::from_raw),
         ),
         Change::Times(times) => match read_times(caller, times)? {
-            Some(times) => Ready::Times(times),
+            Some(times) => PreparedChange::Times(times),
             None => return Ok(None),
         },
         Change::Set {
@@ -412,11 +415,12 @@ fn prepare(caller: &Caller, change: Change) -> Result<Option<Ready>, Errno> {
             let (value, size, flags) = read_structure(caller, structure, size)?;
             read_attribute(caller, name, value, size, flags)?
         }
-        Change::Remove { name } => Ready::Remove(read_name(caller, name)?),
+        Change::Remove { name } => PreparedChange::Remove(read_name(caller, name)?),
     }))
 }
 
-/// `None` if both times shall stay, to which the kernel agrees before it looks at the path.
+/// Reads the times of a call; `None` if both stay unchanged, which the kernel accepts before it
+/// resolves the path.
 fn read_times(caller: &Caller, times: Times) -> Result<Option<Timestamps>, Errno> {
     const MICROS_PER_SEC: i64 = 1_000_000;
     let (address, count) = match times {
@@ -441,7 +445,8 @@ fn read_times(caller: &Caller, times: Times) -> Result<Option<Timestamps>, Errno
     };
     if matches!(times, Times::Micros(_)) {
         for (_, part) in &mut pairs {
-            // Else some number of microseconds would be one of the words that nanoseconds can be.
+            // Otherwise some number of microseconds could collide with a special value of
+            // nanoseconds.
             if !(0..MICROS_PER_SEC).contains(part) {
                 return Err(Errno::INVAL);
             }
@@ -465,7 +470,7 @@ fn read_attribute(
     value: u64,
     size: u64,
     flags: u64,
-) -> Result<Ready, Errno> {
+) -> Result<PreparedChange, Errno> {
     let flags = XattrFlags::from_bits(flags as u32).ok_or(Errno::INVAL)?;
     if flags.bits() & !(XattrFlags::CREATE | XattrFlags::REPLACE).bits() != 0 {
         return Err(Errno::INVAL);
@@ -474,14 +479,14 @@ fn read_attribute(
     if size > MAX_XATTR_VALUE_BYTES as u64 {
         return Err(Errno::TOOBIG);
     }
-    Ok(Ready::Set(
+    Ok(PreparedChange::Set(
         name,
         caller.memory().bytes(value, size as usize)?,
         flags,
     ))
 }
 
-/// `struct xattr_args`: where the value stands, its bytes, and flags.
+/// Reads `struct xattr_args`: address of the value, size, and flags.
 fn read_structure(caller: &Caller, address: u64, size: u64) -> Result<(u64, u64, u64), Errno> {
     if size < XATTR_ARGS_BYTES as u64 {
         return Err(Errno::INVAL);
@@ -507,7 +512,7 @@ fn read_name(caller: &Caller, address: u64) -> Result<CString, Errno> {
     CString::new(name).map_err(|_| Errno::RANGE)
 }
 
-/// The number at this place of a row of eight-byte numbers; 0 behind its end.
+/// Returns the eight-byte number at an index; 0 past the end.
 fn word(bytes: &[u8], index: usize) -> u64 {
     bytes
         .as_chunks()
@@ -516,40 +521,49 @@ fn word(bytes: &[u8], index: usize) -> u64 {
         .map_or(0, |word| u64::from_ne_bytes(*word))
 }
 
-/// Changes what a descriptor stands for. Its link in `/proc` leads to the object itself, even if
-/// that is a link.
-fn apply(ready: &Ready, links: &OwnedFd, opened: &OwnedFd, current: u32) -> Result<(), Errno> {
+/// Changes the object behind a descriptor. Its link in `/proc` refers to the object itself, even if
+/// that is a symlink.
+fn apply(
+    ready: &PreparedChange,
+    links: &OwnedFd,
+    opened: &OwnedFd,
+    current: u32,
+) -> Result<(), Errno> {
     let kind = FileType::from_raw_mode(current);
     match ready {
-        // On a directory the second bit hands down the group. On a file it is a way out through
-        // whoever runs it, as the first is everywhere; also before the group may execute it, which
-        // an access control list can change.
-        Ready::Mode(mode) if mode & libc::S_ISUID != 0 => Err(Errno::PERM),
-        Ready::Mode(mode) if kind != FileType::Directory && mode & libc::S_ISGID != 0 => {
+        // On a directory, set-group-ID makes new files inherit the group. On a file it is an escape
+        // through any user who runs it, like set-user-ID everywhere. That holds even before the
+        // group may execute it, since an access control list can change that.
+        PreparedChange::Mode(mode) if mode & libc::S_ISUID != 0 => Err(Errno::PERM),
+        PreparedChange::Mode(mode) if kind != FileType::Directory && mode & libc::S_ISGID != 0 => {
             Err(Errno::PERM)
         }
-        Ready::Set(name, ..)
+        PreparedChange::Set(name, ..)
             if kind != FileType::Directory
                 && current & libc::S_ISGID != 0
                 && name.to_bytes() == ACCESS_CONTROL_LIST =>
         {
             Err(Errno::PERM)
         }
-        Ready::Mode(mode) => chmodat(
+        PreparedChange::Mode(mode) => chmodat(
             links,
             DecInt::from_fd(opened),
             Mode::from_raw_mode(*mode),
             AtFlags::empty(),
         ),
-        Ready::Owner(uid, gid) => {
+        PreparedChange::Owner(uid, gid) => {
             chownat(links, DecInt::from_fd(opened), *uid, *gid, AtFlags::empty())
         }
-        Ready::Times(times) => utimensat(links, DecInt::from_fd(opened), times, AtFlags::empty()),
-        // Capabilities of programs, labels, and what only the system may know.
-        Ready::Set(name, ..) | Ready::Remove(name) if is_of_the_system(name) => Err(Errno::PERM),
-        // These take no directory to begin at.
-        Ready::Set(name, value, flags) => setxattr(link(opened), name, value, *flags),
-        Ready::Remove(name) => removexattr(link(opened), name),
+        PreparedChange::Times(times) => {
+            utimensat(links, DecInt::from_fd(opened), times, AtFlags::empty())
+        }
+        // File capabilities, security labels, and attributes reserved for the system.
+        PreparedChange::Set(name, ..) | PreparedChange::Remove(name) if is_of_the_system(name) => {
+            Err(Errno::PERM)
+        }
+        // These calls take no directory descriptor.
+        PreparedChange::Set(name, value, flags) => setxattr(link(opened), name, value, *flags),
+        PreparedChange::Remove(name) => removexattr(link(opened), name),
     }
 }
 

@@ -1,15 +1,14 @@
-//! The directory in which caches of package managers outlive a server (`--cache`).
+//! Persistent cache directory of package managers (`--cache`).
 //!
-//! Commands see `caches` in it and nothing else, so none of them can take the lock, or forge what
-//! says whose it is:
+//! Commands see only `caches` in it, so that they cannot take the lock or forge the owner:
 //!
-//! - `CACHEDIR.TAG` (<https://bford.info/cachedir/>) says that all of it may be deleted, and of
-//!   which token it is;
-//! - `caches` holds one directory for each tool, as the directory of `XDG_CACHE_HOME` does;
-//! - `gone` holds what is being deleted.
+//! - `CACHEDIR.TAG` (<https://bford.info/cachedir/>) marks the directory as deletable and names the
+//!   token that owns it.
+//! - `caches` holds one directory for each tool, like the directory of `XDG_CACHE_HOME`.
+//! - `gone` holds files that are being deleted.
 //!
-//! Every launcher holds a shared lock on the directory (flock(2)). What is too much is deleted only
-//! while nobody does.
+//! Every launcher holds a shared lock on the directory (flock(2)). Excess files are deleted only if
+//! there is no lock.
 #![expect(
     clippy::disallowed_methods,
     reason = "a directory of the operator's, opened before any agent speaks"
@@ -37,25 +36,25 @@ use crate::removal::{DIRECTORY, PRIVATE, remove};
 
 const TAG: &str = "CACHEDIR.TAG";
 const SIGNATURE: &str = "Signature: 8a477f597d28d172789f06886806bc55\n";
-/// Longest that is read of a tag, in bytes.
+/// Maximum length of a tag, in bytes.
 const MAX_TAG_BYTES: u64 = 1024;
 const SHOWN: &str = "caches";
 const GONE: &CStr = c"gone";
 /// A block of `st_blocks`, in bytes (stat(2)).
 const BLOCK_BYTES: u64 = 512;
 
-/// The directory, open.
+/// An open cache directory.
 #[derive(Debug)]
 pub struct Cache {
     dir: OwnedFd,
     path: PathBuf,
-    /// How much of it stays.
+    /// Bytes that remain after trimming.
     bytes: u64,
 }
 
 impl Cache {
-    /// Opens the directory of this owner, the name of a token, without following any link, and
-    /// makes it if there is none. Deletes what is too much, as far as that takes little time.
+    /// Opens the directory of this owner, a token name, without following symlinks, and creates it
+    /// if missing. Deletes excess files within a short time limit.
     pub fn open(path: &Path, owner: &str, bytes: u64) -> Result<Self, Fault> {
         let step = || format!("--cache `{}`", path.display());
         let refused = |reason: &str| Fault::because(step(), reason);
@@ -89,8 +88,8 @@ impl Cache {
         }
         claim(&dir, owner).map_err(|reason| refused(&reason))?;
         make(&dir, SHOWN.as_bytes()).step_with(step)?;
-        // A command may have taken the rights away; to put something else there it would need some
-        // on what is above.
+        // A command may have removed the permissions. Replacing the directory would need
+        // permissions on its parent.
         chmodat(&dir, SHOWN, PRIVATE, AtFlags::empty()).step_with(step)?;
         let cache = Self {
             path: std::fs::canonicalize(path).step_with(step)?,
@@ -98,7 +97,7 @@ impl Cache {
             bytes,
         };
         cache.trim(Instant::now() + Duration::from_millis(SWEEP_MS), false);
-        // Until the launcher has a lock of its own, nobody deletes what is made here.
+        // The shared lock prevents deletion until the launcher has its own lock.
         flock(&cache.dir, FlockOperation::LockShared).step_with(step)?;
         let shown = cache.shown().step_with(step)?;
         for name in CACHES
@@ -108,9 +107,9 @@ impl Cache {
         {
             match statat(&shown, &name, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(stat) if is_directory(&stat) => continue,
-                // What a command has put there is followed by nobody.
+                // Files that a command put there are never followed.
                 Ok(_) => match unlinkat(&shown, &name, AtFlags::empty()) {
-                    // Somebody else's command has put something else there again.
+                    // Another command has replaced it again.
                     Ok(()) | Err(Errno::NOENT | Errno::ISDIR) => {}
                     Err(errno) => return Err(errno).step_with(step),
                 },
@@ -121,12 +120,12 @@ impl Cache {
         Ok(cache)
     }
 
-    /// The launcher holds it now, or none will.
+    /// Releases the lock after the launcher has taken its own, or failed.
     pub fn started(&self) {
         let _ = flock(&self.dir, FlockOperation::Unlock);
     }
 
-    /// The same for the launcher, which says to others that it is in use.
+    /// Opens the directory for the launcher and holds a shared lock on it.
     pub fn hold(planned: &PlannedCache) -> Result<Self, Fault> {
         let path = planned.place.path.as_path();
         let step = || format!("--cache `{}`", path.display());
@@ -150,7 +149,7 @@ impl Cache {
         })
     }
 
-    /// What commands see of it.
+    /// Root that commands see.
     pub fn root(&self) -> Result<PlannedRoot, Fault> {
         let shown = self.shown().step("what commands see of --cache")?;
         Ok(PlannedRoot {
@@ -164,12 +163,12 @@ impl Cache {
         &self.path
     }
 
-    /// Where what commands see of it is.
+    /// Path of the part that commands see.
     pub fn shown_path(&self) -> PathBuf {
         self.path.join(SHOWN)
     }
 
-    /// Links to make in the private home: where (below it), and what they lead to.
+    /// Symlinks to create in the private home: path below it, and target.
     pub fn links(&self) -> Vec<(PathBuf, PathBuf)> {
         let shown = self.shown_path();
         let of_tools = CACHES
@@ -180,7 +179,7 @@ impl Cache {
             .collect()
     }
 
-    /// Deletes what is too much, once nobody uses it: to be called when all commands have ended.
+    /// Deletes excess files if there is no other user. Called after the last command has ended.
     pub fn leave(self) {
         self.trim(Instant::now() + Duration::from_millis(CACHE_SWEEP_MS), true);
     }
@@ -189,9 +188,9 @@ impl Cache {
         openat(&self.dir, SHOWN, DIRECTORY, Mode::empty())
     }
 
-    /// Deletes whole caches, the one that was not used for longest first, until no more is left
-    /// than may stay: no tool copes with half of its cache, and every one copes with none. Where
-    /// not all was counted in time, what was counted has to do at the last chance.
+    /// Deletes whole caches, least recently used first, until the rest is small enough. No tool
+    /// copes with half a cache, and every tool copes with none. At the last chance an incomplete
+    /// count suffices.
     fn trim(&self, until: Instant, is_last_chance: bool) {
         remove(&self.dir, GONE, Some(until));
         let Ok(shown) = self.shown() else { return };
@@ -222,14 +221,13 @@ impl Cache {
             }
             left = left.saturating_sub(tool.bytes);
         }
-        // From here on it is in nobody's way.
+        // The deletion no longer disturbs other users.
         let _ = flock(&self.dir, FlockOperation::Unlock);
         remove(&self.dir, GONE, Some(until));
     }
 }
 
-/// A directory that is reached without a link. It is made if there is none, and so are those above
-/// it.
+/// Opens a directory without following symlinks. Creates it and its parents if missing.
 fn opened_or_made(path: &Path) -> rustix::io::Result<OwnedFd> {
     let no_links = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     match (
@@ -246,8 +244,7 @@ fn opened_or_made(path: &Path) -> rustix::io::Result<OwnedFd> {
     }
 }
 
-/// Says in the directory whose cache it is. Fails with the reason where it is somebody else's, or
-/// something else.
+/// Writes the owner's tag. Fails with the reason if the directory has another owner or purpose.
 fn claim(dir: &OwnedFd, owner: &str) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("its {TAG}: {error}");
     let of = if owner.is_empty() {
@@ -274,7 +271,7 @@ fn claim(dir: &OwnedFd, owner: &str) -> Result<(), String> {
         OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file =
         openat(dir, TAG, flags, Mode::RUSR | Mode::WUSR).map_err(|errno| failed(errno.into()))?;
-    // Of two that find none, one writes it.
+    // Of two processes that find none, one writes it.
     flock(&file, FlockOperation::LockExclusive).map_err(|errno| failed(errno.into()))?;
     let mut file = File::from(file);
     let mut found = Vec::new();
@@ -315,35 +312,34 @@ fn place(dir: &OwnedFd, path: &Path) -> Result<Place, Fault> {
     })
 }
 
-/// The name in the cache for a place below HOME.
+/// Returns the name in the cache for a path below HOME.
 fn in_cache(below: &str) -> String {
     below.replace('/', "-")
 }
 
-/// All that one tool has there.
-struct Tool {
+/// The cache of one tool.
+struct ToolCache {
     name: CString,
     bytes: u64,
-    /// When a file of it was read or written last, in seconds since 1970.
+    /// Time of the last read or write of its files, in seconds since 1970.
     used_secs: i64,
 }
 
-/// What is in a directory, and whether that is all of it.
-fn count(shown: &OwnedFd, until: Instant) -> rustix::io::Result<(Vec<Tool>, bool)> {
+/// Counts the caches in a directory. The flag is true if the count is complete.
+fn count(shown: &OwnedFd, until: Instant) -> rustix::io::Result<(Vec<ToolCache>, bool)> {
     let (mut tools, mut is_all) = (Vec::new(), true);
     for entry in Dir::read_from(shown)? {
         let entry = entry?;
         if !is_entry(&entry) {
             continue;
         }
-        let mut tool = Tool {
+        let mut tool = ToolCache {
             name: entry.file_name().to_owned(),
             bytes: 0,
             used_secs: 0,
         };
         is_all &= tool.count(shown.as_fd(), until).unwrap_or_else(|errno| {
-            // What nobody can look through is no cache. What is gone was somebody's who uses it
-            // now.
+            // An unreadable directory is no cache. A vanished one is in use now.
             if errno != Errno::NOENT {
                 (tool.bytes, tool.used_secs) = (u64::MAX, 0);
             }
@@ -357,9 +353,10 @@ fn count(shown: &OwnedFd, until: Instant) -> rustix::io::Result<(Vec<Tool>, bool
     Ok((tools, is_all))
 }
 
-impl Tool {
-    /// Adds up blocks; whether that was done in time. Without recursion, and with few directories
-    /// open. Fails where it is too deep, or where a command took its own rights away.
+impl ToolCache {
+    /// Adds up the blocks and returns true if it finished in time. Works without recursion and with
+    /// few open directories. Fails if the tree is too deep, or a command removed its own
+    /// permissions.
     fn count(&mut self, shown: BorrowedFd<'_>, until: Instant) -> rustix::io::Result<bool> {
         let top = statat(shown, &self.name, AtFlags::SYMLINK_NOFOLLOW)?;
         self.add(&top);
@@ -395,10 +392,10 @@ impl Tool {
     fn add(&mut self, stat: &Stat) {
         let bytes = stat.st_blocks.cast_unsigned() * BLOCK_BYTES;
         if is_directory(stat) {
-            // Whoever counts reads it.
+            // Counting itself updates the access time of a directory.
             (self.bytes, self.used_secs) = (self.bytes + bytes, self.used_secs.max(stat.st_mtime));
         } else {
-            // All its names are here: no link leads from one mount to another.
+            // All hard links are in this tree: none crosses a mount.
             self.bytes += bytes / stat.st_nlink.max(1);
             self.used_secs = self.used_secs.max(stat.st_mtime).max(stat.st_atime);
         }

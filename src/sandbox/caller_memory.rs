@@ -1,4 +1,4 @@
-//! The memory of a thread that waits for an answer.
+//! Memory of a thread that waits for the answer to an intercepted call.
 
 use std::io::{IoSlice, IoSliceMut};
 
@@ -8,13 +8,13 @@ use rustix::io::Errno;
 
 use super::capabilities::look_at;
 
-/// Memory is readable or not by whole pages, and none are smaller.
+/// Readability is a property of whole pages, and this is the smallest page size.
 const PAGE_BYTES: u64 = 4096;
-/// What most paths are shorter than.
+/// Most paths are shorter.
 const MOSTLY_BYTES: u64 = 256;
 
-/// The memory of what has this number now. It is the caller's only if the caller still waits after
-/// it was read.
+/// Memory of the process with this number. It belongs to the caller only if the caller still waits
+/// after the read.
 #[derive(Clone, Copy, Debug)]
 pub struct CallerMemory(u32);
 
@@ -23,7 +23,7 @@ impl CallerMemory {
         Self(pid)
     }
 
-    /// This many bytes from an address on.
+    /// Reads `count` bytes at an address.
     pub fn bytes(self, address: u64, count: usize) -> Result<Vec<u8>, Errno> {
         let mut bytes = vec![0; count];
         let mut got = 0;
@@ -33,14 +33,14 @@ impl CallerMemory {
         Ok(bytes)
     }
 
-    /// The text from an address on, up to its NUL, which stands behind at most `limit` bytes;
-    /// `None` if it does not.
+    /// Reads a NUL-terminated string of at most `limit` bytes; `None` if it is longer.
     pub fn text(self, address: u64, limit: usize) -> Result<Option<Vec<u8>>, Errno> {
         let mut text = vec![0; limit + 1];
         let mut got = 0;
         while got < text.len() {
             let from = address.wrapping_add(got as u64);
-            // Not past a page: the next one need not be there. Most are short.
+            // Reads stop at a page boundary, since the next page may be unmapped. Most strings are
+            // short.
             let most = if got == 0 { MOSTLY_BYTES } else { PAGE_BYTES };
             let until = text
                 .len()
@@ -55,7 +55,7 @@ impl CallerMemory {
         Ok(None)
     }
 
-    /// At least one byte.
+    /// Reads at least one byte.
     fn read(self, address: u64, into: &mut [u8]) -> Result<usize, Errno> {
         let pid = Pid::from_raw(self.0.cast_signed());
         let remote = [RemoteIoVec {
@@ -70,8 +70,8 @@ impl CallerMemory {
         look_at(&mut read)
     }
 
-    /// Puts bytes to where the caller wants them: all, or the error after which some may be there,
-    /// as with the kernel's own copies. For a caller that is known to wait still.
+    /// Writes all bytes to the caller's memory. After an error a part may be written, as with the
+    /// kernel's own copies. Requires a caller that is known to wait still.
     pub fn put(self, address: u64, mut bytes: &[u8]) -> Result<(), Errno> {
         let pid = Pid::from_raw(self.0.cast_signed());
         let mut address = address as usize;

@@ -1,4 +1,4 @@
-//! What is left of root's powers inside the walls.
+//! Capabilities that root keeps inside the walls.
 
 use std::io;
 
@@ -8,17 +8,15 @@ use rustix::thread::{
     remove_capability_from_bounding_set, set_capabilities,
 };
 
-/// What root keeps of its powers: to work on files of others inside the walls, as it expects to.
-/// The walls bound what files those are.
+/// Capabilities that root keeps: work on files of other users. The walls bound the reachable files.
 const KEPT_BY_ROOT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::FOWNER);
 
-/// Takes all powers of root but [`KEPT_BY_ROOT`] from the programs that this process and its
-/// descendants execute from now on, whatever they have themselves. It keeps its own, and inherits
-/// this to whoever it makes: once is enough.
+/// Removes all capabilities but [`KEPT_BY_ROOT`] from the bounding set. Programs that this process
+/// and its descendants execute never get others. This process keeps its own.
 pub fn bound() -> io::Result<()> {
-    let kept = kept();
+    let kept = retained_capabilities();
     for number in 0..u64::BITS {
         let one = CapabilitySet::from_bits_retain(1 << number);
         if kept.contains(one) {
@@ -27,7 +25,7 @@ pub fn bound() -> io::Result<()> {
         match remove_capability_from_bounding_set(one) {
             // The first number that this kernel does not know.
             Err(Errno::INVAL) => break,
-            // Who has no powers may not drop them either, and no_new_privs keeps it so.
+            // A process without capabilities may not drop them, and no_new_privs prevents new ones.
             Err(Errno::PERM) if !rustix::process::geteuid().is_root() => break,
             result => result?,
         }
@@ -35,11 +33,11 @@ pub fn bound() -> io::Result<()> {
     Ok(())
 }
 
-/// Drops all powers of root but [`KEPT_BY_ROOT`]; anybody else keeps none at all.
+/// Drops all of root's capabilities but [`KEPT_BY_ROOT`]; other users keep none.
 pub fn drop_most() -> io::Result<()> {
     clear_ambient_capability_set()?;
     let sets = rustix::thread::capabilities(None)?;
-    let kept = kept() & sets.permitted;
+    let kept = retained_capabilities() & sets.permitted;
     set_capabilities(
         None,
         CapabilitySets {
@@ -51,13 +49,13 @@ pub fn drop_most() -> io::Result<()> {
     Ok(())
 }
 
-/// The same for a supervisor in namespaces, which keeps one more for [`look_at`].
+/// Like [`drop_most`], for a supervisor in namespaces, which keeps one more for [`look_at`].
 pub fn drop_but_tracing() -> io::Result<()> {
     clear_ambient_capability_set()?;
     let sets = rustix::thread::capabilities(None)?;
     let (effective, permitted) = (
-        kept() & sets.permitted,
-        (kept() | CapabilitySet::SYS_PTRACE) & sets.permitted,
+        retained_capabilities() & sets.permitted,
+        (retained_capabilities() | CapabilitySet::SYS_PTRACE) & sets.permitted,
     );
     set_capabilities(
         None,
@@ -70,15 +68,14 @@ pub fn drop_but_tracing() -> io::Result<()> {
     Ok(())
 }
 
-/// Does this with the power to look at processes of the same user namespace that let nobody look at
-/// them, such as an ssh-agent (`PR_SET_DUMPABLE`). Without that power if this thread has dropped
-/// it.
+/// Calls `look` with the capability to inspect undumpable processes of the same user namespace,
+/// such as an ssh-agent (`PR_SET_DUMPABLE`). Without it if this thread has dropped it.
 fn with_tracing<T>(look: impl FnOnce() -> T) -> T {
     let sets = rustix::thread::capabilities(None)
         .ok()
         .filter(|sets| sets.permitted.contains(CapabilitySet::SYS_PTRACE));
     let Some(sets) = sets else { return look() };
-    // A failure of the first means that the look is refused; the second drops what this thread has.
+    // If the first call fails, `look` is refused; the second drops the capability again.
     let _ = set_capabilities(
         None,
         CapabilitySets {
@@ -91,7 +88,7 @@ fn with_tracing<T>(look: impl FnOnce() -> T) -> T {
     seen
 }
 
-/// Looks at a caller, with the power to trace if it lets nobody look.
+/// Inspects a caller; if that is refused, tries again with the tracing capability.
 pub fn look_at<T>(mut look: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
     match look() {
         Err(Errno::PERM | Errno::ACCESS) => with_tracing(look),
@@ -99,7 +96,7 @@ pub fn look_at<T>(mut look: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno
     }
 }
 
-/// Drops every power of root.
+/// Drops every capability.
 pub fn drop_all() -> io::Result<()> {
     let none = CapabilitySet::empty();
     set_capabilities(
@@ -113,7 +110,7 @@ pub fn drop_all() -> io::Result<()> {
     Ok(())
 }
 
-fn kept() -> CapabilitySet {
+fn retained_capabilities() -> CapabilitySet {
     if rustix::process::geteuid().is_root() {
         KEPT_BY_ROOT
     } else {

@@ -1,4 +1,4 @@
-//! Certificates that one command trusts in the place of the system's.
+//! Certificate bundle that one command trusts instead of the system's.
 #![expect(
     clippy::disallowed_methods,
     reason = "looks for the system's own files, in the view"
@@ -14,7 +14,7 @@ use rustix::mount::{MoveMountFlags, UnmountFlags, move_mount, unmount};
 use super::fault::{Fault, Step};
 use super::mount;
 
-/// Where systems keep all certificates that they trust in one file, by whatever name.
+/// Paths of the system's certificate bundle, by distribution.
 const BUNDLES: [&str; 7] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/ssl/certs/ca-bundle.crt",
@@ -28,15 +28,16 @@ const BUNDLES: [&str; 7] = [
 const MEANWHILE: &str = "/mnt";
 const NAME: &str = "certificates";
 
-/// Puts a read-only copy of this file over every bundle of the system, for this mount namespace,
-/// which is the command's.
+/// Mounts a read-only copy of this file over every bundle of the system, in the command's mount
+/// namespace.
 pub fn put(bundle: &OwnedFd) -> Result<(), Fault> {
     let step = "put certificates into the view";
     let fault = |cause| Fault {
         step: step.to_owned(),
         cause,
     };
-    // What a server hands over lies on no mount that could be copied, so it gets one.
+    // A file that the server passes lies on no mount that could be copied, so it is copied to a new
+    // one.
     let memory = mount::file_system_in_memory()?;
     let copy = openat(
         &memory,
@@ -47,7 +48,7 @@ pub fn put(bundle: &OwnedFd) -> Result<(), Fault> {
     .step(step)?;
     let mut from = File::from(bundle.try_clone().map_err(fault)?);
     std::io::copy(&mut from, &mut File::from(copy)).map_err(fault)?;
-    // A mount that is nowhere cannot be copied before Linux 6.15.
+    // Before Linux 6.15 a detached mount cannot be copied.
     move_mount(
         &memory,
         "",

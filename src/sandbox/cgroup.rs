@@ -1,11 +1,11 @@
-//! A control group for each command (cgroups(7), version 2), where the server's own is delegated to
-//! it: the kernel then counts whatever memory the command causes, shared memory and files in memory
-//! too, and ends it when there is too much.
+//! A cgroup for each command (cgroups(7), version 2), if the server's own cgroup is delegated to
+//! it. The kernel then counts all memory of the command, including shared memory and files in
+//! memory, and enforces the limit.
 //!
-//! A group with processes of its own cannot hand controllers down (the kernel's cgroup-v2.rst, "No
-//! Internal Process Constraint"), so the server and its launcher move to a group beside those of
-//! the commands. If anybody else lives in the server's group, it is not the server's to arrange,
-//! and memory is watched instead.
+//! A cgroup with processes of its own cannot enable controllers for its children (the kernel's
+//! cgroup-v2.rst, "No Internal Process Constraint"). So the server and its launcher move to a
+//! sibling of the command cgroups. If another process lives in the server's cgroup, the server
+//! leaves it alone, and memory is polled instead.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -23,40 +23,40 @@ use rustix::io::Errno;
 use super::fault::{Fault, Step};
 use super::sys::{self, SingleThread};
 
-/// What the name of every group begins with; the number of the launcher follows.
+/// Name prefix of every cgroup; the launcher's process number follows.
 const PREFIX: &str = "replay-";
-/// What the name of the group of a server and its launcher ends with.
+/// Name suffix of the cgroup of a server and its launcher.
 const SERVER: &str = "-server";
-/// More than the kernel writes into any of the files that are read here but the list of processes.
+/// Upper bound for the size of the kernel's files, except the list of processes.
 const MOST_BYTES: usize = 4096;
 
-/// What all commands together, and each of them, may have.
+/// Limits for all commands together, and for each of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// Memory of each, in bytes.
+    /// Memory of each command, in bytes.
     pub memory_bytes: u64,
-    /// Processes and threads of all, if they are bounded.
+    /// Processes and threads of all commands, if limited.
     pub processes: Option<u64>,
 }
 
-/// The groups of one server's commands.
+/// The cgroups of one server's commands.
 #[derive(Debug)]
 pub struct Groups {
-    /// The server's own group, as it was.
+    /// The server's original cgroup.
     own: OwnedFd,
-    /// The group above those of the commands, in it.
+    /// Parent of the command cgroups, inside `own`.
     base: OwnedFd,
     bounds: Bounds,
     counts_processes: bool,
-    /// The server and the launcher, if they moved.
+    /// The server and the launcher, if they were moved.
     moved: Vec<Pid>,
     launcher: Pid,
     next: u64,
-    /// The groups of commands that run, by the number of the supervisor.
+    /// Cgroups of running commands, by process number of the supervisor.
     used: HashMap<i32, String>,
 }
 
-/// The group of one command.
+/// The cgroup of one command.
 #[derive(Debug)]
 pub struct Group {
     name: String,
@@ -65,8 +65,8 @@ pub struct Group {
 }
 
 impl Groups {
-    /// Makes room below the server's own group, and tries it. Why memory has to be watched instead,
-    /// if that fails; then everything is as before.
+    /// Prepares the server's own cgroup and tries it. On failure it restores the previous state and
+    /// returns the reason, so that memory is polled instead.
     pub fn prepare(bounds: Bounds, alone: &SingleThread) -> Result<Self, String> {
         let read = |path: &str| {
             #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
@@ -86,7 +86,7 @@ impl Groups {
         }
     }
 
-    /// As [`Groups::prepare`], below this group and without a trial.
+    /// Like [`Groups::prepare`], below `own` and without a trial.
     fn below(own: OwnedFd, bounds: Bounds, server: Pid, launcher: Pid) -> Result<Self, String> {
         let has = |file: &str, controller: &str| {
             read_file(&own, file)
@@ -132,7 +132,7 @@ impl Groups {
         }
     }
 
-    /// The server and the launcher leave their group, so that it can hand controllers down.
+    /// Moves the server and the launcher out of their cgroup, so that it can enable controllers.
     fn move_out(&mut self, family: [Pid; 2]) -> Result<(), Errno> {
         let beside = make(&self.own, &format!("{PREFIX}{}{SERVER}", self.launcher))?;
         for pid in family {
@@ -140,7 +140,7 @@ impl Groups {
             self.moved.push(pid);
         }
         write_file(&self.own, "cgroup.subtree_control", "+memory")?;
-        // Without it the number of processes is held as it is without groups.
+        // Otherwise the number of processes is limited as without cgroups.
         let _ = write_file(&self.own, "cgroup.subtree_control", "+pids");
         Ok(())
     }
@@ -153,7 +153,7 @@ impl Groups {
         Ok(())
     }
 
-    /// Starts a process in a group: what cannot do that is of no use.
+    /// Starts a trial process in a cgroup.
     fn attempt(&mut self, alone: &SingleThread) -> Result<(), Fault> {
         let group = self.make()?;
         let copy =
@@ -170,12 +170,12 @@ impl Groups {
         }
     }
 
-    /// Whether the number of processes of all commands is held.
+    /// Returns true if the number of processes of all commands is limited.
     pub fn counts_processes(&self) -> bool {
         self.counts_processes
     }
 
-    /// A group for one command.
+    /// Makes a cgroup for one command.
     pub fn make(&mut self) -> Result<Group, Fault> {
         let step = "make a cgroup for the command";
         let name = self.next.to_string();
@@ -188,7 +188,7 @@ impl Groups {
         };
         for (file, value, is_everywhere) in settings(self.bounds) {
             match write_file(&group.dir, file, value) {
-                // Not without swap, or not in this kernel.
+                // This kernel lacks swap accounting or this file.
                 Err(Errno::NOENT | Errno::ACCESS | Errno::PERM) if !is_everywhere => {}
                 Err(errno) => {
                     self.give_up(&group);
@@ -200,27 +200,27 @@ impl Groups {
         Ok(group)
     }
 
-    /// This supervisor's command is in this group.
+    /// Assigns a cgroup to the command of this supervisor.
     pub fn used_by(&mut self, supervisor: Pid, group: Group) {
         self.used.insert(supervisor.as_raw(), group.name);
     }
 
-    /// Nobody was started in this group.
+    /// Removes a cgroup in which no process was started.
     pub fn give_up(&self, group: &Group) {
         let _ = unlinkat(&self.base, &group.name, AtFlags::REMOVEDIR);
     }
 
-    /// Removes the groups of supervisors that are not among these any more.
+    /// Removes the cgroups of supervisors that have ended.
     pub fn tidy(&mut self, is_there: impl Fn(i32) -> bool) {
         let base = &self.base;
-        // A group whose last process the kernel is still taking apart stays for the next time.
+        // A cgroup whose last process is still exiting stays until the next call.
         self.used.retain(|supervisor, name| {
             is_there(*supervisor)
                 || unlinkat(base, name.as_str(), AtFlags::REMOVEDIR) == Err(Errno::BUSY)
         });
     }
 
-    /// Makes everything as it was. No command runs any more.
+    /// Restores the original state. Called after the last command has ended.
     pub fn leave(&mut self) {
         self.tidy(|_| false);
         let name = format!("{PREFIX}{}", self.launcher);
@@ -240,8 +240,8 @@ impl Groups {
 }
 
 impl Group {
-    /// Whether a process of this group was ended because the group held too much. It was not if
-    /// only the whole system was out of memory.
+    /// Returns true if a process of this cgroup was killed for exceeding the cgroup's limit.
+    /// Returns false if only the whole system was out of memory.
     pub fn was_ended(&self) -> bool {
         let mut buffer = [0; MOST_BYTES];
         let read = self.events.read_at(&mut buffer, 0).unwrap_or(0);
@@ -256,8 +256,7 @@ impl AsFd for Group {
     }
 }
 
-/// What is written for each command: the file, the value, and whether every kernel and system has
-/// it.
+/// Files and values to write for each command. The flag is true if every kernel has the file.
 fn settings(bounds: Bounds) -> [(&'static str, u64, bool); 3] {
     [
         ("memory.max", bounds.memory_bytes, true),
@@ -266,8 +265,8 @@ fn settings(bounds: Bounds) -> [(&'static str, u64, bool); 3] {
     ]
 }
 
-/// `memory.events`: a name and a number in each line. `oom` counts how often this group's own limit
-/// could not be kept.
+/// Parses `memory.events`: a name and a number per line. `oom` counts failures to stay below this
+/// cgroup's own limit.
 fn was_ended(events: &str) -> bool {
     let number = |name: &str| {
         let mut words = events.lines().filter_map(|line| line.split_once(' '));
@@ -279,7 +278,7 @@ fn was_ended(events: &str) -> bool {
     number("oom") > 0 && number("oom_kill") > 0
 }
 
-/// Where the group of version 2 of a process is: from its `/proc/PID/cgroup` and
+/// Finds the version 2 cgroup directory of a process, from its `/proc/PID/cgroup` and
 /// `/proc/PID/mountinfo` (proc(5)).
 fn directory(cgroup: &str, mountinfo: &str) -> Option<PathBuf> {
     let group = Path::new(cgroup.lines().find_map(|line| line.strip_prefix("0::"))?);
@@ -287,8 +286,8 @@ fn directory(cgroup: &str, mountinfo: &str) -> Option<PathBuf> {
         let (mount, kind) = line.split_once(" - ")?;
         let mut fields = mount.split(' ').skip(3);
         let (root, place) = (fields.next()?, fields.next()?);
-        // Nobody mounts it where the name would have to be escaped, and `..` leads out of what this
-        // process may see.
+        // A mount point that needs escapes is unusual, and `..` means that the cgroup is outside
+        // this process's view.
         let plain = !place.contains('\\') && !cgroup.contains("/..");
         let below = group
             .strip_prefix(root)
@@ -302,8 +301,8 @@ fn directory(cgroup: &str, mountinfo: &str) -> Option<PathBuf> {
     })
 }
 
-/// Removes the groups of launchers that are gone. What still has processes stays, the kernel sees
-/// to that.
+/// Removes the cgroups of launchers that are gone. The kernel keeps those that still have
+/// processes.
 fn sweep(own: &OwnedFd) {
     let Ok(entries) = Dir::read_from(own) else {
         return;
@@ -337,7 +336,7 @@ fn sweep(own: &OwnedFd) {
     }
 }
 
-/// Makes a group, or takes one over that somebody with the same number left.
+/// Makes a cgroup, or reuses a leftover one of the same name.
 fn make(at: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
     match mkdirat(at, name, Mode::from_raw_mode(0o755)) {
         Ok(()) | Err(Errno::EXIST) => open_dir(at, name),
@@ -365,7 +364,7 @@ fn read_file(at: &OwnedFd, name: &str) -> Result<String, Errno> {
     std::io::read_to_string(file).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
 }
 
-/// In one call, as the kernel wants it.
+/// Writes in one call, as the kernel requires.
 fn write_file(at: &OwnedFd, name: &str, value: impl std::fmt::Display) -> Result<(), Errno> {
     rustix::io::write(
         &open_file(at, name, OFlags::WRONLY)?,
@@ -374,7 +373,7 @@ fn write_file(at: &OwnedFd, name: &str, value: impl std::fmt::Display) -> Result
     .map(drop)
 }
 
-/// The processes of a group; a process that this one cannot see has the number 0.
+/// Lists the processes of a cgroup; a process that this one cannot see has the number 0.
 fn processes(group: &OwnedFd) -> Option<Vec<Pid>> {
     let list = read_file(group, "cgroup.procs").ok()?;
     list.lines()

@@ -1,5 +1,5 @@
-//! Groups on a directory tree that has the files of the kernel's: what is read, what is written
-//! where, and when nothing is. The kernel's own answers cannot be had from files.
+//! Tests of cgroups on a directory tree with the kernel's file names: reads and writes. The
+//! kernel's own reactions are not simulated.
 #![expect(clippy::disallowed_methods, reason = "the test's own tree")]
 
 use std::fs;
@@ -13,8 +13,8 @@ const BOUNDS: Bounds = Bounds {
     processes: Some(300),
 };
 
-/// The group of a server (number 10) and its launcher (number 11), with the groups that would be
-/// made in it: the kernel fills new ones with files, which a directory does not.
+/// Creates the cgroup of a server (process 10) and its launcher (process 11), with the child
+/// cgroups. The kernel fills new cgroups with files; a directory starts empty.
 fn tree(controllers: &str, hands_down: &str, processes: &str) -> tempfile::TempDir {
     let tree = tempfile::tempdir().unwrap();
     let file = |path: &str, text: &str| {
@@ -56,11 +56,11 @@ fn text(tree: &tempfile::TempDir, path: &str) -> String {
 }
 
 #[test]
-fn the_server_makes_room_and_gives_it_back() {
+fn leave_restores_original_cgroup() {
     let tree = tree("cpu memory pids\n", "", "10\n11\n");
     let mut groups = below(&tree).unwrap();
     assert_eq!(text(&tree, "replay-11-server/cgroup.procs"), "11");
-    // The last of the two.
+    // The second write replaces the start of the first.
     assert_eq!(text(&tree, "cgroup.subtree_control"), "+pidsry");
     assert_eq!(text(&tree, "replay-11/cgroup.subtree_control"), "+memory");
     assert_eq!(
@@ -89,7 +89,7 @@ fn the_server_makes_room_and_gives_it_back() {
 }
 
 #[test]
-fn nobody_moves_where_memory_is_handed_down_already() {
+fn enabled_memory_controller_needs_no_move() {
     let tree = tree("cpu memory\n", "memory\n", "1\n10\n11\n");
     let mut groups = below(&tree).unwrap();
     assert_eq!(text(&tree, "replay-11-server/cgroup.procs"), "");
@@ -104,7 +104,7 @@ fn nobody_moves_where_memory_is_handed_down_already() {
 }
 
 #[test]
-fn what_is_not_the_servers_stays_as_it_is() {
+fn foreign_cgroup_stays_unchanged() {
     let cases = [
         (
             "cpu pids\n",
@@ -124,7 +124,7 @@ fn what_is_not_the_servers_stays_as_it_is() {
             "9\n10\n11\n",
             "other processes live in the server's cgroup",
         ),
-        // One that this process cannot see.
+        // A process that this one cannot see.
         (
             "cpu memory\n",
             "cpu\n",
@@ -149,7 +149,7 @@ fn what_is_not_the_servers_stays_as_it_is() {
 }
 
 #[test]
-fn a_failure_on_the_way_is_made_good() {
+fn failed_preparation_is_rolled_back() {
     let tree = tree("memory\n", "", "10\n11\n");
     fs::remove_file(tree.path().join("replay-11/cgroup.subtree_control")).unwrap();
     let reason = below(&tree).unwrap_err();
@@ -167,7 +167,7 @@ fn a_failure_on_the_way_is_made_good() {
 }
 
 #[test]
-fn a_command_without_its_bound_is_not_started() {
+fn missing_memory_limit_fails_command() {
     let tree = tree("memory\n", "memory\n", "10\n11\n");
     let mut groups = below(&tree).unwrap();
     fs::remove_file(tree.path().join("replay-11/0/memory.max")).unwrap();
@@ -179,10 +179,10 @@ fn a_command_without_its_bound_is_not_started() {
 }
 
 #[test]
-fn groups_of_launchers_that_are_gone_are_removed() {
+fn sweep_removes_groups_of_dead_launchers() {
     let tree = tempfile::tempdir().unwrap();
     let own = std::process::id();
-    // Nobody has this number (`PID_MAX_LIMIT` of `linux/threads.h`).
+    // No process has this number (`PID_MAX_LIMIT` of `linux/threads.h`).
     let gone = 1 << 22;
     for name in [
         format!("replay-{gone}/7"),
@@ -211,7 +211,7 @@ fn groups_of_launchers_that_are_gone_are_removed() {
 }
 
 #[test]
-fn the_group_is_found_by_what_the_kernel_says() {
+fn directory_is_found_from_mountinfo() {
     let unified =
         "30 24 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n";
     let hybrid = "31 24 0:27 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n32 24 0:28 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
@@ -245,11 +245,11 @@ fn the_group_is_found_by_what_the_kernel_says() {
 }
 
 #[test]
-fn only_the_groups_own_limit_counts() {
+fn only_own_limit_counts_as_ended() {
     assert!(was_ended("oom 1\noom_kill 1\n"));
     // The whole system was out of memory.
     assert!(!was_ended("max 0\noom 0\noom_kill 1\n"));
-    // A process was refused memory, and none was ended.
+    // An allocation failed, and no process was killed.
     assert!(!was_ended("oom 5\noom_kill 0\noom_group_kill 0\n"));
     assert!(!was_ended(""));
 }

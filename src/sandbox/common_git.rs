@@ -1,10 +1,10 @@
-//! The directory that the worktrees of a git repository share, for commands of one of them.
+//! The common git directory of several worktrees, for commands in one of them.
 //!
-//! Git makes files there, such as packed-refs.lock, so it is writable; but its other files and
-//! directories are of the repository (`config`, `hooks`) or of another worktree (`HEAD`, `index`).
-//! Those are mounted read-only over themselves for each command. What is not there yet the Landlock
-//! rule keeps away as far as it is no regular file. They stay readable: git would take a branch
-//! that another worktree is on, and gc what only its index has.
+//! Git creates files there, such as packed-refs.lock, so it is writable. Its other files belong to
+//! the repository (`config`, `hooks`) or to another worktree (`HEAD`, `index`). Those are mounted
+//! read-only over themselves for each command. For missing ones, the Landlock rule refuses all but
+//! regular files. They stay readable: otherwise git would check out a branch of another worktree,
+//! and gc would remove objects that only its index refers to.
 #![expect(
     clippy::disallowed_methods,
     reason = "works on the view of a command from inside it"
@@ -24,11 +24,11 @@ use crate::limits::MAX_COMMON_GIT_ENTRIES;
 
 /// Directories that all worktrees write to.
 pub const SHARED: [&str; 4] = ["objects", "refs", "logs", "rr-cache"];
-/// Files that all worktrees write, each by way of one with a suffix (`common_list` in git's
+/// Files that all worktrees write, each through a file with a suffix (`common_list` in git's
 /// path.c).
 pub const SHARED_FILES: [&str; 4] = ["packed-refs", "shallow", "gc.pid", "gc.log"];
 const SUFFIXES: [&str; 3] = ["", ".lock", ".new"];
-/// What below [`SHARED`] is of the main worktree alone.
+/// Entries below [`SHARED`] that belong to the main worktree alone.
 const OF_MAIN: [(&str, &str); 4] = [
     ("logs", "HEAD"),
     ("refs", "bisect"),
@@ -36,8 +36,8 @@ const OF_MAIN: [(&str, &str); 4] = [
     ("refs", "worktree"),
 ];
 
-/// Why not all of this can be held there, if so. Below these places the rules of Landlock give
-/// commands everything.
+/// Returns the reason if this directory cannot be protected. Below /tmp and /dev/shm, the Landlock
+/// rules grant commands everything.
 pub fn cannot_hold(common: &Path) -> Option<&'static str> {
     if [view::TMP, view::SHARED_MEMORY]
         .iter()
@@ -50,10 +50,10 @@ pub fn cannot_hold(common: &Path) -> Option<&'static str> {
         .then_some("which takes Landlock as Linux 5.19 and newer have it")
 }
 
-/// Makes `logs` where it is missing, as in a bare repository of which there was no worktree yet:
-/// git would, but may make no directory there.
+/// Creates `logs` if missing, as in a bare repository without worktrees: git needs it but may not
+/// create a directory there.
 pub fn make_logs(common: &OwnedFd) {
-    // If it is there, or cannot be made, git says what it has to say.
+    // If it exists, or cannot be created, git reports the problem.
     let _ = mkdirat(common, "logs", Mode::from_raw_mode(0o777));
 }
 
@@ -69,8 +69,8 @@ pub fn shared(common: &OwnedFd, name: &str) -> Result<Option<OwnedFd>, Errno> {
     }
 }
 
-/// Makes read-only what git does not write there, in the mount namespace of this process, but for
-/// ways to these places.
+/// Makes all entries read-only that git does not write, in the mount namespace of this process.
+/// Entries on the way to `places` are spared.
 pub fn hold(common: &Path, places: &[&Path]) -> Result<(), Fault> {
     let fault = || format!("hold what is in `{}`", common.display());
     let dir = mount::open_path(common)?;
@@ -120,7 +120,7 @@ fn is_shared(name: &OsStr) -> bool {
     SHARED.iter().any(|known| name == *known) || SHARED_FILES.into_iter().any(is_file)
 }
 
-/// Nothing in place of a socket and its like: a mount does not make those read-only.
+/// Covers a socket or special file with an empty one: a read-only mount would not protect it.
 fn cover(dir: &OwnedFd, name: &OsStr) -> std::io::Result<()> {
     match openat(
         dir,
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_git_writes_in_the_shared_directory_is_known() {
+    fn shared_files_match_git_names() {
         let open = [
             "objects",
             "packed-refs",

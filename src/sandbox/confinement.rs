@@ -1,4 +1,4 @@
-//! What holds each command: one of three ways, built once and used for every command.
+//! Confinement of commands: one of three tiers, built once and used for every command.
 
 use std::collections::HashSet;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -18,7 +18,7 @@ use super::intercept::{self as interception, DatagramNetwork, Interceptor, Proxy
 use super::journaling::{Journal, SkipsOf};
 use super::kill_scope::{FirstProcess, KillScope, SignalScope};
 use super::memory_watch::kernel_kills;
-use super::monitor::{Bare, InView, Monitor, OnSystem};
+use super::monitor::{InView, Monitor, OnSystem, WithoutWalls};
 use super::opens::{self, Places};
 use super::plan::{Extent, Network, Place, Plan, Tier};
 use super::program::Start;
@@ -27,7 +27,7 @@ use super::raw_string::RawString;
 use super::remedy::with_remedy;
 use super::route_counters::RouteCounters;
 use super::supervisor::{Supervisor, wait_for_more};
-use super::supervisor_table::{Order, SupervisorLine, SupervisorTable};
+use super::supervisor_table::{CommandOrder, SupervisorLine, SupervisorTable};
 use super::sys::{self, SingleThread};
 use super::unix_sockets::SocketOwners;
 use super::walls::{Walls, writable_on_system};
@@ -41,82 +41,82 @@ use super::{
 use crate::hide::{GlobsOf, Hide};
 use crate::limits::MAX_ORDER_BYTES;
 
-/// What all commands of a server share.
+/// State that all commands of a server share.
 pub struct Confinement {
     alone: SingleThread,
     start: Start,
-    /// Who still copies /etc for the view.
+    /// Child that still copies /etc into the view.
     copying: Option<Pid>,
-    /// Where a cgroup holds each command to its memory.
+    /// Cgroups that limit the memory of each command, if available.
     groups: Option<Groups>,
-    /// Without what is in `start`.
+    /// The plan, without the parts moved into `start`.
     plan: Plan,
-    /// Of the commands' own network, if they have one.
+    /// Counters of the commands' own network, if they have one.
     counters: Option<RouteCounters>,
-    /// Which commands run, where somebody watches.
+    /// Running commands. Only used while something watches them.
     supervisors: SupervisorTable,
-    /// Holds the protected paths to what they were, in [`Tier::Namespaces`].
+    /// Guards the protected paths in [`Tier::Namespaces`].
     watcher: Option<Watcher>,
     protected: Vec<PathBuf>,
-    /// Allowed directories below read-write ones, which are mounted there. No directory above them
-    /// moves.
+    /// Allowed directories below read-write ones, which are mount points. No directory above them
+    /// can be moved.
     enclosed: Vec<Guarded>,
-    /// Files that are read-only as far as they are there when a command starts.
+    /// Files that are read-only if they exist when a command starts.
     pinned: Vec<Guarded>,
-    /// What commands must not see.
-    hidden: Vec<hidden_paths::At>,
-    /// Looks for filesystems of the kernel, where they would be seen by commands.
+    /// Files hidden from commands.
+    hidden: Vec<hidden_paths::HiddenPath>,
+    /// Check for kernel filesystems below directories that commands see.
     kernels: Option<kernel_filesystems::MountCheck>,
-    /// Who waits for the next command.
-    spare: Option<Spare>,
-    /// As many processes the kernel had ended for want of memory when nobody waited.
+    /// Supervisor that waits for the next command.
+    spare: Option<SpareSupervisor>,
+    /// OOM kill count of the kernel, read ahead while no client waits.
     kernel_kills: Option<u64>,
-    /// How far the counters were then, if no command runs that could have moved them since.
+    /// Network counters at that time, if no running command can have changed them since.
     refused: Option<u64>,
-    /// Where the broker lets metadata be changed.
+    /// Directories in which the broker permits metadata changes.
     writable: Vec<PathBuf>,
-    /// Where it lets attributes be read.
+    /// Directories in which the broker permits reading attributes.
     readable: Vec<PathBuf>,
     journal: Option<Journal>,
-    /// What is hidden by patterns.
+    /// Hidden paths by pattern.
     hide: Option<Arc<Hide>>,
-    /// File that supervisors lock while they link and rename.
+    /// Lock file for supervisors that link and rename.
     places_lock: OwnedFd,
     /// Unix sockets that commands may connect to.
     sockets: Option<SocketOwners>,
     hello: Hello,
 }
 
-/// The next supervisor: a copy of the launcher, made while nobody waited, that has done all for its
-/// command that does not depend on which it is. It ends when its line is closed.
+/// Supervisor for the next command: a copy of the launcher, made ahead of time, that has done all
+/// setup that does not depend on the command. It exits when its socket is closed.
 #[derive(Debug)]
-struct Spare {
+struct SpareSupervisor {
     pid: Pid,
     line: OwnedFd,
 }
 
-impl Spare {
-    /// Ends it, also if somebody has stopped it.
+impl SpareSupervisor {
+    /// Kills it, even if it is stopped.
     fn end(&self) {
-        // A child that was not reaped: nobody else can have its number. It fails only if it has
+        // An unreaped child, so its process number cannot be reused. The call fails only if it has
         // ended.
         let _ = kill(self.pid, Signal::SIGKILL);
     }
 }
 
-/// What came with the request for one command.
+/// File descriptors attached to the request for one command.
 #[derive(Debug)]
-pub struct Handed {
+pub struct RequestDescriptors {
     /// The supervisor's end of the command's socket.
     pub command: OwnedFd,
-    /// The supervisor's end of the socket for what is intercepted.
+    /// The supervisor's end of the interception socket.
     pub channel: Option<OwnedFd>,
     pub bundle: Option<OwnedFd>,
     pub stdio: Vec<OwnedFd>,
 }
 
-impl Handed {
-    /// Sorts what came with a request. `None` if it is less than the request speaks of.
+impl RequestDescriptors {
+    /// Assigns the descriptors of a request. `None` if there are fewer than the request needs.
     pub fn sort(request: &Request, descriptors: Vec<OwnedFd>) -> Option<Self> {
         let mut descriptors = descriptors.into_iter();
         let command = descriptors.next()?;
@@ -139,7 +139,7 @@ impl Handed {
         })
     }
 
-    /// In the order in which they came.
+    /// Iterates over the descriptors in the order of the request.
     fn all(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         [&self.command]
             .into_iter()
@@ -150,21 +150,21 @@ impl Handed {
     }
 }
 
-/// What only the copy has.
+/// Resources that only the forked copy has.
 #[derive(Debug)]
-pub struct Copied {
+pub struct ForkedSupervisor {
     line: SupervisorLine,
     group: Option<Group>,
 }
 
-/// What a supervisor has once it is where its command will be.
-type Entered<'a> = (KillScope, Box<dyn Monitor + 'a>, Option<ProxySocket>);
+/// Resources of a supervisor after it entered its command's environment.
+type CommandResources<'a> = (KillScope, Box<dyn Monitor + 'a>, Option<ProxySocket>);
 
-/// What the calls of a command over the network are intercepted with.
-type Intercepted = (OwnedFd, Intercept, Option<DatagramNetwork>);
+/// Resources for the interception of network calls.
+type InterceptionSetup = (OwnedFd, Intercept, Option<DatagramNetwork>);
 
 impl Confinement {
-    /// Builds what the plan says, or says why that cannot be.
+    /// Builds the confinement of the plan.
     pub fn build(
         mut plan: Plan,
         alone: SingleThread,
@@ -177,7 +177,7 @@ impl Confinement {
         let journal = plan.journal.as_ref().map(open).transpose()?;
         let hide = hidden_paths::by_patterns(&plan, globs_of)?;
         let sockets = SocketOwners::of(&plan)?;
-        // The view has no cgroups.
+        // The view has no cgroup filesystem.
         let (groups, memory) = groups(&plan, &alone);
         let (mut copying, mut not_public, mut watcher, mut kernels) = (None, None, None, None);
         let (walls, home, tmp): (_, RawString, RawString) = match plan.tier {
@@ -252,7 +252,7 @@ impl Confinement {
             .filter(|guarded: &Guarded| !guarded.is_root())
             .collect();
         let writable = writable_on_system(&plan);
-        let hidden = hidden_paths::At::all(&plan);
+        let hidden = hidden_paths::HiddenPath::all(&plan);
         let readable = walls
             .as_ref()
             .map(|walls| walls.readable().to_vec())
@@ -294,22 +294,22 @@ impl Confinement {
         })
     }
 
-    /// Whether there are walls, of which it has to be seen that they stand.
-    pub fn hold(&self) -> bool {
+    /// Returns true if there are walls to try.
+    pub fn has_walls(&self) -> bool {
         self.start.walls.is_some()
     }
 
-    /// Waits for what is still being done for the walls while they are tried.
+    /// Waits for the rest of the setup, which runs while the walls are tried.
     pub fn finish(&mut self) -> Result<(), Fault> {
         self.copying.take().map_or(Ok(()), etc::wait_for_copy)
     }
 
-    /// What the server is told.
+    /// Answer of the launcher to the server.
     pub fn hello(&self) -> &Hello {
         &self.hello
     }
 
-    /// Holds what was found since the plan was made as well.
+    /// Also protects paths that the server found after the plan was made.
     pub fn guard(&mut self, guard: &Guard) -> Result<(), Fault> {
         let all = guard.protected.iter().chain(&guard.pinned);
         self.protected.extend(all.map(|path| path.as_path().into()));
@@ -325,15 +325,15 @@ impl Confinement {
         watcher.guard(guard.protected.iter().map(RawString::as_path))
     }
 
-    /// Waits until one of `fds` is readable or closed, or the time is over; which ones are. Watches
-    /// over the commands that run meanwhile.
+    /// Waits until one of `fds` is readable or closed, or until the timeout. Returns the ready
+    /// ones. Handles events of running commands meanwhile.
     pub fn wait_for<const N: usize>(
         &mut self,
         fds: [Option<BorrowedFd<'_>>; N],
         timeout: Option<Duration>,
     ) -> Result<[bool; N], Fault> {
         let (supervisors, mut more) = self.supervisors.lines();
-        // What happens while no command runs is looked at before the next one.
+        // Events while no command runs are handled before the next command starts.
         more.extend(
             self.watcher
                 .as_ref()
@@ -365,14 +365,15 @@ impl Confinement {
         Ok(ready)
     }
 
-    /// Puts right what the commands that run have done to protected paths.
+    /// Reverts changes of running commands at protected paths.
     fn watch_over(&mut self) {
         if let Some(why) = self.watcher.as_mut().and_then(Watcher::settle) {
             self.supervisors.end_all(&why);
         }
     }
 
-    /// Lets go of the private directory, so that it can be removed. No command runs any more.
+    /// Leaves the private directory, so that it can be removed. Called after the last command
+    /// ended.
     pub fn leave(&mut self) {
         if let Some(groups) = &mut self.groups {
             groups.leave();
@@ -382,14 +383,14 @@ impl Confinement {
         }
     }
 
-    /// Hands a command to the spare supervisor. One that stays does not count as running beside
-    /// others: the server knows when it does something (`exec/activity`).
+    /// Hands a command to the spare supervisor. A resident command does not count as running beside
+    /// others: the server knows when it is active (`exec/activity`).
     ///
-    /// A child that serves the supervisor and ends with it is added to `supervisors`.
+    /// Adds a helper child that ends with the supervisor to `supervisors`.
     pub fn hand_over(
         &mut self,
         request: Request,
-        handed: &Handed,
+        handed: &RequestDescriptors,
         supervisors: &mut HashSet<i32>,
     ) -> Result<(), Fault> {
         let step = "hand the command to its supervisor";
@@ -400,7 +401,7 @@ impl Confinement {
             Some(watcher) if self.supervisors.is_empty() => watcher.note_all()?,
             _ => self.watch_over(),
         }
-        let is_apart = self.sets_datagrams_apart(&request);
+        let is_apart = self.needs_datagram_network(&request);
         let datagram_network = is_apart
             .then(|| DatagramNetwork::start(&self.alone))
             .transpose()?;
@@ -416,7 +417,7 @@ impl Confinement {
             .chain(&noted)
             .map(|guarded| guarded.path().into())
             .collect();
-        let order = Order {
+        let order = CommandOrder {
             request,
             places,
             kernel_kills: self.kernel_kills,
@@ -448,9 +449,8 @@ impl Confinement {
         Ok(())
     }
 
-    /// Supervisors that are not among these any more have gone, and their commands with them.
-    /// Whether a spare one is to be made: not where there is one, or where it has ended by itself,
-    /// as the next one might.
+    /// Forgets commands whose supervisors are not in `supervisors`. Returns true if a spare
+    /// supervisor should be made: not if there is one, or if the last one exited by itself.
     pub fn tidy(&mut self, supervisors: &HashSet<i32>) -> bool {
         if !self.supervisors.is_empty() {
             self.watch_over();
@@ -480,16 +480,19 @@ impl Confinement {
         self.spare.is_none() && !is_lost
     }
 
-    /// Lets the spare supervisor go: no command will come.
+    /// Ends the spare supervisor: no more commands will come.
     pub fn close(&mut self) {
         if let Some(spare) = self.spare.take() {
             spare.end();
         }
     }
 
-    /// Makes the copy of this process that will be the next supervisor, unless there is one, and
-    /// adds it to `supervisors`. `None` but in the copy.
-    pub fn copy(&mut self, supervisors: &mut HashSet<i32>) -> Result<Option<Copied>, Fault> {
+    /// Forks the next spare supervisor, unless there is one, and adds it to `supervisors`. `None`
+    /// in the parent.
+    pub fn copy(
+        &mut self,
+        supervisors: &mut HashSet<i32>,
+    ) -> Result<Option<ForkedSupervisor>, Fault> {
         if self.spare.is_some() {
             return Ok(None);
         }
@@ -506,7 +509,7 @@ impl Confinement {
             }
         })?
         else {
-            return Ok(Some(Copied { line, group }));
+            return Ok(Some(ForkedSupervisor { line, group }));
         };
         if let (Some(groups), Some(group)) = (&mut self.groups, group) {
             groups.used_by(pid, group);
@@ -515,7 +518,7 @@ impl Confinement {
         self.sockets
             .iter_mut()
             .for_each(|sockets| sockets.begun(pid.as_raw()));
-        self.spare = Some(Spare {
+        self.spare = Some(SpareSupervisor {
             pid,
             line: launchers,
         });
@@ -529,19 +532,19 @@ impl Confinement {
             .is_some_and(Walls::allow_unix_sockets)
     }
 
-    /// Whether datagrams of the command need a network of their own: that of commands leads
-    /// somewhere.
-    fn sets_datagrams_apart(&self, request: &Request) -> bool {
+    /// Returns true if the command's datagrams need a network of their own, because
+    /// commands share the system's network.
+    fn needs_datagram_network(&self, request: &Request) -> bool {
         let leads_nowhere =
             self.start.tier == Tier::Namespaces && self.plan.network != Network::Host;
         request.intercepts_calls() && !leads_nowhere
     }
 
-    /// The life of the copy.
-    pub fn live(mut self, copied: Copied) -> ! {
-        let Copied { line, group } = copied;
+    /// Main function of the forked supervisor.
+    pub fn run_supervisor(mut self, copied: ForkedSupervisor) -> ! {
+        let ForkedSupervisor { line, group } = copied;
         let line = Rc::new(line);
-        // Nobody below may keep the launcher's end of a line open, nor what it watches with.
+        // No descendant may keep the launcher's end of a socket or its watches open.
         drop(std::mem::take(&mut self.supervisors));
         let writable = self
             .watcher
@@ -552,7 +555,7 @@ impl Confinement {
         let Some((order, mut fds)) = line.order() else {
             sys::exit_now(0)
         };
-        let Order {
+        let CommandOrder {
             mut request,
             places,
             kernel_kills,
@@ -563,18 +566,18 @@ impl Confinement {
             .iter()
             .filter_map(|path| Guarded::new(path.as_path(), writable()))
             .collect();
-        let is_apart = self.sets_datagrams_apart(&request);
+        let is_apart = self.needs_datagram_network(&request);
         let datagram_network = if is_apart {
             fds.pop().map(DatagramNetwork::from)
         } else {
             None
         };
-        let Some(Handed {
+        let Some(RequestDescriptors {
             command,
             channel,
             bundle,
             stdio,
-        }) = Handed::sort(&request, fds)
+        }) = RequestDescriptors::sort(&request, fds)
         else {
             sys::exit_now(0)
         };
@@ -623,7 +626,7 @@ impl Confinement {
         sys::exit_now(0)
     }
 
-    /// What a supervisor does before it knows its command.
+    /// Setup of a supervisor before it knows its command.
     fn settle(&self) -> Result<(), Fault> {
         if self.start.tier != Tier::Namespaces {
             let own = rustix::process::getpid();
@@ -639,8 +642,8 @@ impl Confinement {
         processes.map_or(Ok(()), namespaces::bound_root)
     }
 
-    /// Lays overlays over all that the command of this supervisor could change. What is changed
-    /// there is not noted.
+    /// Mounts overlays over all directories that the command of this supervisor could change.
+    /// Changes there are not recorded.
     fn run_dry(&mut self, dir: &mut Place) -> Result<DryRun, Fault> {
         if self.start.tier != Tier::Namespaces {
             let reason = format!(
@@ -652,7 +655,7 @@ impl Confinement {
         (self.journal, self.plan.journal) = (None, None);
         let writable: Vec<&Path> = self.plan.writable().collect();
         let dry_run = DryRun::begin(&writable, self.start.limits.memory_bytes, dir)?;
-        // A rule is about an inode, and overlays have others.
+        // A Landlock rule refers to an inode, and overlays have other inodes.
         self.start.walls = Some(Walls::in_view(&self.plan, None, true)?);
         if let Some(hide) = self.hide.as_mut().and_then(Arc::get_mut) {
             hide.on_any_device = true;
@@ -660,11 +663,11 @@ impl Confinement {
         Ok(dry_run)
     }
 
-    /// Somebody who serves the calls over the network, in the network that this process is in, or
-    /// who only serves the server.
+    /// Creates the interceptor of network calls in the network of this process, or only a proxy
+    /// socket for the server.
     fn intercept(
         &self,
-        channel: Option<Intercepted>,
+        channel: Option<InterceptionSetup>,
     ) -> Result<(Option<Interceptor>, Option<ProxySocket>), Fault> {
         let Some((channel, asked, datagram_network)) = channel else {
             return Ok((None, None));
@@ -675,8 +678,8 @@ impl Confinement {
         let rules = interception::Rules {
             strict: tier == Tier::Landlock && !of_system,
             ip_only: self.allows_unix_sockets(),
-            // What else would keep the command from connecting by itself is the device that its
-            // sockets are bound to.
+            // Without Landlock's TCP rules, the device binding of its sockets is the only guard
+            // against direct connections.
             open: asked.open && of_system && landlock::knows_tcp(),
             dial: if reaches { asked.dial } else { Dial::Never },
         };
@@ -694,7 +697,8 @@ impl Confinement {
         Ok((None, Some(ProxySocket::begin(channel, rules.dial)?)))
     }
 
-    /// Holds what of a git repository is not of the worktree that is allowed.
+    /// Mounts the parts of the common git directory read-only that do not belong to the allowed
+    /// worktree.
     fn hold_common_git(&self) -> Result<(), Fault> {
         let roots = &self.plan.roots;
         let common = roots
@@ -706,9 +710,9 @@ impl Confinement {
             .try_for_each(|common| common_git::hold(common, &places))
     }
 
-    /// Places that links and renames of a command must spare; `held` are the protected paths that
-    /// it has to hold.
-    fn spared(&self, held: &[Guarded]) -> Result<Places, Fault> {
+    /// Returns the paths that links and renames of a command must not touch. `held` are its
+    /// protected paths.
+    fn spared_places(&self, held: &[Guarded]) -> Result<Places, Fault> {
         let linked = self
             .plan
             .roots
@@ -720,15 +724,15 @@ impl Confinement {
         Ok(places.locking(self.places_lock.try_clone().step("dup")?))
     }
 
-    /// What a supervisor does before it starts the program.
+    /// Setup of a supervisor before it starts the program.
     fn enter(
         &self,
         (places, line): (&[Guarded], Option<Rc<SupervisorLine>>),
         refused: Option<u64>,
-        channel: Option<Intercepted>,
+        channel: Option<InterceptionSetup>,
         bundle: Option<OwnedFd>,
         request: &Request,
-    ) -> Result<Entered<'_>, Fault> {
+    ) -> Result<CommandResources<'_>, Fault> {
         let intercepts = channel.is_some();
         let journal = self
             .journal
@@ -739,7 +743,7 @@ impl Confinement {
                 let (interceptor, proxy_socket) = self.intercept(channel)?;
                 Ok((
                     KillScope::Descendants,
-                    Box::new(Bare::new(interceptor)),
+                    Box::new(WithoutWalls::new(interceptor)),
                     proxy_socket,
                 ))
             }
@@ -754,12 +758,12 @@ impl Confinement {
                     certificates::put(&bundle)?;
                 }
                 if intercepts && self.plan.network == Network::None {
-                    // Others without a network shall not meet what is intercepted here, nor have a
+                    // Other commands without a network must not see the interceptor, nor get a
                     // loopback device.
                     namespaces::enter_own_loopback()?;
                 }
                 let (interceptor, proxy_socket) = self.intercept(channel)?;
-                let naming = (self.hide.clone(), self.spared(places)?, line);
+                let naming = (self.hide.clone(), self.spared_places(places)?, line);
                 let sockets = self
                     .sockets
                     .as_ref()
@@ -784,7 +788,7 @@ impl Confinement {
                 let protected = self.protected.clone();
                 let (interceptor, proxy_socket) = self.intercept(channel)?;
                 let (writable, readable) = (self.writable.clone(), self.readable.clone());
-                let spared = self.spared(places)?;
+                let spared = self.spared_places(places)?;
                 let monitor =
                     OnSystem::new(writable, protected, readable, spared, interceptor, journal);
                 Ok((KillScope::Scope(scope), Box::new(monitor), proxy_socket))
@@ -793,7 +797,8 @@ impl Confinement {
     }
 }
 
-/// Cgroups, if memory is limited and they can be had, and what holds it.
+/// Returns the cgroups, if memory is limited and cgroups are available, and the memory limit
+/// mechanism.
 fn groups(plan: &Plan, alone: &SingleThread) -> (Option<Groups>, Option<MemoryHold>) {
     let Some(memory_bytes) = plan.limits.memory_bytes else {
         return (None, None);

@@ -1,4 +1,4 @@
-//! What the walls refused to a command, and how that is told.
+//! Refusals of the walls, and their descriptions.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -11,53 +11,54 @@ use serde::{Deserialize, Serialize};
 use super::raw_string::RawString;
 use crate::limits::MAX_DENIED_PATH_BYTES;
 
-/// Something that the walls are known to have refused to a command.
+/// A known refusal of the walls.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Denied {
-    /// It wanted to reach a network that it does not have.
+    /// The command tried to reach a network that it does not have.
     Network,
-    /// It wanted to reach what no rule of the operator allows.
+    /// The command tried to reach a host that no rule of the operator allows.
     Blocked(Blocked),
-    /// The same so many times more, at other places than those.
+    /// Number of further blocked connections, to other targets.
     MoreBlocked(u64),
-    /// It wanted to open, link or move what is hidden by a pattern, or to move what holds that.
+    /// The command tried to open, link or move a path hidden by a pattern, or to move a directory
+    /// that contains one.
     Hidden(RawString),
-    /// It wanted to make a symlink there, or to move one there, and that is in a git directory.
+    /// The command tried to make a symlink at this path in a git directory, or to move one there.
     GitLink(RawString),
-    /// It wanted to move this directory, and a protected path lies below it.
+    /// The command tried to move this directory, and a protected path lies below it.
     Move(RawString),
-    /// It removed this protected path, but not the repository that it is of, so it was kept.
+    /// The command removed this protected path, but not its repository, so the path was kept.
     Kept(RawString),
-    /// It wanted to connect to this unix socket, with which no command of this server listens.
+    /// The command tried to connect to this unix socket, on which no command of this server
+    /// listens.
     Socket(RawString),
-    /// It wanted to change this, and its mount there is read-only.
+    /// The command tried to change this path, and its mount is read-only.
     ReadOnly(RawString),
-    /// It wanted to change mode, owner, times or attributes of something that it may not change
-    /// (path as the command gave it).
+    /// The command tried to change mode, owner, times or attributes of this path (as the command
+    /// wrote it) without permission.
     Metadata(RawString),
-    /// Together its processes held more memory than they may, and were ended.
+    /// The processes of the command together exceeded their memory limit, and were ended.
     Memory,
-    /// The kernel ended a process of it, or of others meanwhile, since the machine or the container
-    /// had no more memory.
+    /// The kernel killed a process of this or another command, because the machine or the container
+    /// was out of memory.
     MachineMemory,
-    /// A process used more processor time than it may, and was ended.
+    /// A process exceeded its processor time limit, and was ended.
     ProcessorTime,
-    /// It wrote beyond the size that a file may have, and was ended.
+    /// The command exceeded the file size limit, and was ended.
     FileSize,
-    /// There were as many processes as there may be.
+    /// The limit of processes was reached.
     Processes,
-    /// While it ran, something was made at this protected path, or put in the place of what was
-    /// there.
+    /// A file was created or replaced at this protected path while the command ran.
     Protected(RawString),
-    /// That was done again and again, by it or by another command, and all commands that ran were
-    /// ended.
+    /// Protected paths were changed repeatedly, by this or another command, and all running
+    /// commands were ended.
     Repeated,
-    /// Protected paths could not be watched any more, for this reason, and it was ended.
+    /// Protected paths could no longer be watched, for this reason, and the command was ended.
     Unwatched(RawString),
 }
 
-/// A path as it is told.
+/// Converts a path for display, with a length limit.
 pub fn shown(path: PathBuf) -> RawString {
     let mut path = path.into_os_string().into_vec();
     path.truncate(MAX_DENIED_PATH_BYTES);
@@ -65,7 +66,7 @@ pub fn shown(path: PathBuf) -> RawString {
 }
 
 impl Denied {
-    /// What is told of something that no rule allows.
+    /// Describes a blocked connection, if it is one.
     pub fn blocked_in_words(&self) -> Option<String> {
         match self {
             Self::Blocked(blocked) => Some(blocked.to_string()),
@@ -75,24 +76,24 @@ impl Denied {
     }
 }
 
-/// Connections of a command that no rule allows, all to one place.
+/// Blocked connections of a command to one target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Blocked {
-    /// Host and port, of UDP with `udp://` before them, or a method and a URL.
+    /// Host and port, for UDP with the prefix `udp://`, or a method and a URL.
     pub target: String,
     pub times: u64,
-    /// The programs that tried, as they call themselves, if that is known.
+    /// Names of the programs that tried, as they call themselves, if known.
     pub by: BTreeSet<String>,
-    /// What it is about the place that is not allowed, if it is not the place itself.
+    /// Reason for the block, if not the target itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// The rule that would allow it, where one is proposed to the operator.
+    /// Rule that would allow the target, if one is proposed to the operator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
 }
 
 impl Blocked {
-    /// Those of all that was refused.
+    /// Selects the blocked connections among all refusals.
     pub fn among(denied: &[Denied]) -> Vec<Self> {
         let blocked = |denied: &Denied| {
             if let Denied::Blocked(blocked) = denied {
@@ -104,7 +105,7 @@ impl Blocked {
         denied.iter().filter_map(blocked).collect()
     }
 
-    /// How many more there were, at other places.
+    /// Number of further blocked connections, to other targets.
     pub fn more(denied: &[Denied]) -> Option<u64> {
         denied.iter().find_map(|denied| {
             if let Denied::MoreBlocked(count) = denied {
@@ -115,7 +116,7 @@ impl Blocked {
         })
     }
 
-    /// The place, as it stands among the paths that a call touched.
+    /// The target in the form that the touched paths of a call use.
     pub fn url(&self) -> PathBuf {
         let place = self
             .target
@@ -129,8 +130,8 @@ impl Blocked {
     }
 }
 
-/// `blocked: example.com:443, 3 times (npm); the operator can allow it with --allow-net
-/// example.com`
+/// Formats as `blocked: example.com:443, 3 times (npm); the operator can allow it with --allow-net
+/// example.com`.
 impl fmt::Display for Blocked {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "blocked: {}", self.target)?;
@@ -141,7 +142,7 @@ impl fmt::Display for Blocked {
             write!(out, ", {} times", self.times)?;
         }
         if self.by.is_empty() {
-            // A recording does not have it, and no rule is asked.
+            // A recording lacks the programs, and has no rules.
             return Ok(());
         }
         let by: Vec<&str> = self.by.iter().map(String::as_str).collect();

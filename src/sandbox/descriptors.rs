@@ -1,7 +1,7 @@
 //! Shares of the file descriptors that a supervisor may have (`RLIMIT_NOFILE`).
 //!
-//! Some hosts allow a process 1024. What a command makes the supervisor keep open then has to leave
-//! enough for the journal.
+//! Some hosts limit a process to 1024. Descriptors that a command makes the supervisor keep open
+//! must leave enough for the journal.
 
 use rustix::process::{Resource, getrlimit};
 

@@ -1,120 +1,119 @@
-//! The environment of commands: what of the server's own they get. A function of text; nothing is
-//! looked up here.
+//! Environment of commands: the part of the server's environment that they get. Pure functions of
+//! text, without lookups.
 //!
-//! A name that is not on the list is left out, so that a secret with a new name is left out too.
-//! HOME and TMPDIR are nowhere here: they depend on the walls, and the launcher sets them. A
-//! command that is the operator's own, not an agent's, gets all that it would get without walls.
+//! A name outside the list is dropped, so that a secret with a new name is dropped too. HOME and
+//! TMPDIR are absent: they depend on the walls, and the launcher sets them. A command of the
+//! operator, not of an agent, gets the environment that it would get without walls.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 
-/// PATH of commands when nothing of the server's own can be seen by them.
+/// PATH of commands if they can see no entry of the server's PATH.
 pub const FALLBACK_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// What the operator wants of the environment.
+/// Environment rules of the operator.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EnvRules {
-    /// Names, or globs with `*`, of what is passed beside the list. A secret is passed only by its
-    /// exact name.
+    /// Names, or globs with `*`, of variables to pass in addition to the list. A secret is passed
+    /// only by its exact name.
     pub pass: Vec<String>,
-    /// Names, or globs with `*`, of what is left out whatever `pass` and the list say.
+    /// Names, or globs with `*`, of variables to drop, despite `pass` and the list.
     pub drop: Vec<String>,
-    /// Variables with their values, whatever `pass` and `drop` say; of a name given twice the last
-    /// counts.
+    /// Variables with values, despite `pass` and `drop`. The last of several values for a name
+    /// wins.
     pub set: Vec<(OsString, OsString)>,
     /// Directories and files that commands can see; `None` without walls. Other entries of PATH and
-    /// of variables that hold paths are left out.
+    /// of path variables are dropped.
     pub visible: Option<Vec<PathBuf>>,
     /// The shell of commands; `None`: [`FALLBACK_SHELL`].
     pub shell: Option<OsString>,
-    /// Whether variables that are not on the list are passed too, secrets among them: all but
-    /// `LD_*` and what describes the server's own place.
+    /// `true` if all variables are passed, secrets among them, except `LD_*` and variables about
+    /// the server's own directories.
     pub whole: bool,
 }
 
-/// The variable that names the shell which commands run in.
+/// Variable that names the shell of commands.
 pub const SHELL: &str = "SHELL";
-/// There always is this one.
+/// Shell that exists on every system.
 pub const FALLBACK_SHELL: &str = "/bin/sh";
 
-/// When a variable of the list is passed.
+/// Condition for passing a variable of the list.
 #[derive(Clone, Copy)]
-enum Kept {
+enum PassCondition {
     /// Always: its values are words.
     Always,
-    /// Those of its paths (between colons) that commands can see.
+    /// Only the colon-separated paths that commands can see.
     Visible,
-    /// Unless there is a password in it.
+    /// Unless it contains a password.
     Address,
 }
 
-/// What commands get without being asked for: words about language, terminal and tools that are no
-/// secret.
-const LIST: [(&str, Kept); 59] = [
-    ("LANG", Kept::Always),
-    ("LANGUAGE", Kept::Always),
-    ("LC_*", Kept::Always),
-    ("TZ", Kept::Always),
-    ("TERM", Kept::Always),
-    ("COLORTERM", Kept::Always),
-    ("NO_COLOR", Kept::Always),
-    ("FORCE_COLOR", Kept::Always),
-    ("CLICOLOR", Kept::Always),
-    ("CLICOLOR_FORCE", Kept::Always),
-    ("CI", Kept::Always),
-    ("USER", Kept::Always),
-    ("LOGNAME", Kept::Always),
-    ("SOURCE_DATE_EPOCH", Kept::Always),
-    ("DEBIAN_FRONTEND", Kept::Always),
-    ("CC", Kept::Always),
-    ("CXX", Kept::Always),
-    ("CFLAGS", Kept::Always),
-    ("CXXFLAGS", Kept::Always),
-    ("CPPFLAGS", Kept::Always),
-    ("LDFLAGS", Kept::Always),
-    ("MAKEFLAGS", Kept::Always),
-    ("RUSTFLAGS", Kept::Always),
-    ("RUST_BACKTRACE", Kept::Always),
-    ("RUST_LOG", Kept::Always),
-    ("RUSTUP_TOOLCHAIN", Kept::Always),
-    ("CARGO_BUILD_JOBS", Kept::Always),
-    ("CARGO_INCREMENTAL", Kept::Always),
-    ("CARGO_TERM_COLOR", Kept::Always),
-    ("GOFLAGS", Kept::Always),
-    ("GOTOOLCHAIN", Kept::Always),
-    ("NODE_ENV", Kept::Always),
-    ("PYENV_VERSION", Kept::Always),
-    ("PYTHONDONTWRITEBYTECODE", Kept::Always),
-    ("PYTHONHASHSEED", Kept::Always),
-    ("PYTHONUNBUFFERED", Kept::Always),
-    ("RBENV_VERSION", Kept::Always),
-    ("CMAKE_PREFIX_PATH", Kept::Visible),
-    ("GOROOT", Kept::Visible),
-    ("JAVA_HOME", Kept::Visible),
-    ("PKG_CONFIG_PATH", Kept::Visible),
-    ("CURL_CA_BUNDLE", Kept::Visible),
-    ("GIT_SSL_CAINFO", Kept::Visible),
-    ("NIX_SSL_CERT_FILE", Kept::Visible),
-    ("NODE_EXTRA_CA_CERTS", Kept::Visible),
-    ("PIP_CERT", Kept::Visible),
-    ("REQUESTS_CA_BUNDLE", Kept::Visible),
-    ("SSL_CERT_DIR", Kept::Visible),
-    ("SSL_CERT_FILE", Kept::Visible),
-    ("ALL_PROXY", Kept::Address),
-    ("HTTP_PROXY", Kept::Address),
-    ("HTTPS_PROXY", Kept::Address),
-    ("NO_PROXY", Kept::Address),
-    ("all_proxy", Kept::Address),
-    ("http_proxy", Kept::Address),
-    ("https_proxy", Kept::Address),
-    ("no_proxy", Kept::Address),
-    ("GOPROXY", Kept::Address),
-    ("NPM_CONFIG_REGISTRY", Kept::Address),
+/// Variables that commands get by default: language, terminal and tools, never a secret.
+const LIST: [(&str, PassCondition); 59] = [
+    ("LANG", PassCondition::Always),
+    ("LANGUAGE", PassCondition::Always),
+    ("LC_*", PassCondition::Always),
+    ("TZ", PassCondition::Always),
+    ("TERM", PassCondition::Always),
+    ("COLORTERM", PassCondition::Always),
+    ("NO_COLOR", PassCondition::Always),
+    ("FORCE_COLOR", PassCondition::Always),
+    ("CLICOLOR", PassCondition::Always),
+    ("CLICOLOR_FORCE", PassCondition::Always),
+    ("CI", PassCondition::Always),
+    ("USER", PassCondition::Always),
+    ("LOGNAME", PassCondition::Always),
+    ("SOURCE_DATE_EPOCH", PassCondition::Always),
+    ("DEBIAN_FRONTEND", PassCondition::Always),
+    ("CC", PassCondition::Always),
+    ("CXX", PassCondition::Always),
+    ("CFLAGS", PassCondition::Always),
+    ("CXXFLAGS", PassCondition::Always),
+    ("CPPFLAGS", PassCondition::Always),
+    ("LDFLAGS", PassCondition::Always),
+    ("MAKEFLAGS", PassCondition::Always),
+    ("RUSTFLAGS", PassCondition::Always),
+    ("RUST_BACKTRACE", PassCondition::Always),
+    ("RUST_LOG", PassCondition::Always),
+    ("RUSTUP_TOOLCHAIN", PassCondition::Always),
+    ("CARGO_BUILD_JOBS", PassCondition::Always),
+    ("CARGO_INCREMENTAL", PassCondition::Always),
+    ("CARGO_TERM_COLOR", PassCondition::Always),
+    ("GOFLAGS", PassCondition::Always),
+    ("GOTOOLCHAIN", PassCondition::Always),
+    ("NODE_ENV", PassCondition::Always),
+    ("PYENV_VERSION", PassCondition::Always),
+    ("PYTHONDONTWRITEBYTECODE", PassCondition::Always),
+    ("PYTHONHASHSEED", PassCondition::Always),
+    ("PYTHONUNBUFFERED", PassCondition::Always),
+    ("RBENV_VERSION", PassCondition::Always),
+    ("CMAKE_PREFIX_PATH", PassCondition::Visible),
+    ("GOROOT", PassCondition::Visible),
+    ("JAVA_HOME", PassCondition::Visible),
+    ("PKG_CONFIG_PATH", PassCondition::Visible),
+    ("CURL_CA_BUNDLE", PassCondition::Visible),
+    ("GIT_SSL_CAINFO", PassCondition::Visible),
+    ("NIX_SSL_CERT_FILE", PassCondition::Visible),
+    ("NODE_EXTRA_CA_CERTS", PassCondition::Visible),
+    ("PIP_CERT", PassCondition::Visible),
+    ("REQUESTS_CA_BUNDLE", PassCondition::Visible),
+    ("SSL_CERT_DIR", PassCondition::Visible),
+    ("SSL_CERT_FILE", PassCondition::Visible),
+    ("ALL_PROXY", PassCondition::Address),
+    ("HTTP_PROXY", PassCondition::Address),
+    ("HTTPS_PROXY", PassCondition::Address),
+    ("NO_PROXY", PassCondition::Address),
+    ("all_proxy", PassCondition::Address),
+    ("http_proxy", PassCondition::Address),
+    ("https_proxy", PassCondition::Address),
+    ("no_proxy", PassCondition::Address),
+    ("GOPROXY", PassCondition::Address),
+    ("NPM_CONFIG_REGISTRY", PassCondition::Address),
 ];
 
-/// Names that no glob passes: secrets, ways to agents that hold secrets, and variables that make
-/// other programs run.
+/// Names that no glob passes: secrets, sockets of agents that hold secrets, and variables that make
+/// programs run other programs.
 const SENSITIVE: [&str; 36] = [
     "*TOKEN*",
     "*SECRET*",
@@ -154,14 +153,14 @@ const SENSITIVE: [&str; 36] = [
     "PYTHONSTARTUP",
 ];
 
-/// What describes the server's own place and is wrong for a command's.
+/// Variables that describe the server's own directories and are wrong for a command.
 const OWN: [&str; 8] = [
     "HOME", "TMPDIR", "TMP", "TEMP", "PWD", "OLDPWD", "SHLVL", "_",
 ];
 
-/// The environment of commands, without HOME and TMPDIR: `vars` (the server's own) as far as
-/// `rules` let them through, in their order, then SHELL and PATH, then what is set. Each name once;
-/// PATH always and never empty.
+/// Builds the environment of commands, without HOME and TMPDIR. First come the variables of `vars`
+/// (the server's own) that pass `rules`, in their order, then SHELL and PATH, then `rules.set`.
+/// Names are unique; PATH is always present and not empty.
 pub fn scrub(
     vars: impl Iterator<Item = (OsString, OsString)>,
     rules: &EnvRules,
@@ -180,12 +179,13 @@ pub fn scrub(
         }
         if name == "PATH" {
             path.get_or_insert(value);
-        } else if let Some(value) = passed(&name, value, rules) {
+        } else if let Some(value) = filtered_value(&name, value, rules) {
             kept.push((name, value));
         }
     }
     let [shell, search] = [SHELL, "PATH"].map(OsStr::new);
-    // Never dropped, since commands run in it; the operator's own need not be visible to them.
+    // SHELL is never dropped, since commands run in it. The operator's choice need not be visible
+    // to them.
     if !is_set(shell) {
         kept.retain(|(name, _)| name != shell);
         kept.push((
@@ -216,8 +216,8 @@ pub fn scrub(
     kept
 }
 
-/// The value that commands get of a variable, if they get any.
-fn passed(name: &OsStr, value: OsString, rules: &EnvRules) -> Option<OsString> {
+/// Returns the value that commands get for a variable, if any.
+fn filtered_value(name: &OsStr, value: OsString, rules: &EnvRules) -> Option<OsString> {
     if rules
         .pass
         .iter()
@@ -227,27 +227,32 @@ fn passed(name: &OsStr, value: OsString, rules: &EnvRules) -> Option<OsString> {
     }
     let own = OWN.iter().any(|own| name == *own);
     let listed = LIST.iter().find(|(glob, _)| matches(glob, name));
-    let holds_paths = matches!(listed, Some((_, Kept::Visible)));
+    let holds_paths = matches!(listed, Some((_, PassCondition::Visible)));
     if rules.whole && !holds_paths {
         return (!own && !matches("LD_*", name)).then_some(value);
     }
     if let Some((_, kept)) = listed.filter(|(listed, _)| name == *listed || !is_sensitive(name)) {
         return match kept {
-            Kept::Always | Kept::Address => (!has_password(&value)).then_some(value),
-            Kept::Visible => Some(visible_path(&value, rules)).filter(|paths| !paths.is_empty()),
+            PassCondition::Always | PassCondition::Address => {
+                (!has_password(&value)).then_some(value)
+            }
+            PassCondition::Visible => {
+                Some(visible_path(&value, rules)).filter(|paths| !paths.is_empty())
+            }
         };
     }
     let asked = rules.pass.iter().any(|glob| matches(glob, name));
     (asked && !own && !is_sensitive(name) && !has_password(&value)).then_some(value)
 }
 
-/// Whether only its exact name passes a variable.
+/// Returns true if a variable is passed only by its exact name.
 pub fn is_sensitive(name: &OsStr) -> bool {
     let upper = OsString::from_vec(name.as_bytes().to_ascii_uppercase());
     SENSITIVE.iter().any(|glob| matches(glob, &upper))
 }
 
-/// Whether a value can be shown to a person: its name is of the list, and no password is in it.
+/// Returns true if a value may be shown to a person: its name is in the list, and it contains no
+/// password.
 pub fn is_harmless(name: &OsStr, value: &OsStr) -> bool {
     let listed = LIST
         .iter()
@@ -255,8 +260,8 @@ pub fn is_harmless(name: &OsStr, value: &OsStr) -> bool {
     (listed || name == "PATH" || name == "SHELL" || name == "HOME") && !has_password(value)
 }
 
-/// `scheme://user:password@host`, anywhere in a value; a name without a password (`ssh://git@host`)
-/// is none.
+/// Returns true if a value contains `scheme://user:password@host`. A user without a password
+/// (`ssh://git@host`) does not count.
 fn has_password(value: &OsStr) -> bool {
     let bytes = value.as_bytes();
     memchr::memmem::find_iter(bytes, b"://").any(|at| {
@@ -269,7 +274,7 @@ fn has_password(value: &OsStr) -> bool {
     })
 }
 
-/// Its entries that are absolute, plain and visible to commands, each once.
+/// Filters the entries of a path variable: absolute, plain, visible to commands, and unique.
 fn visible_path(value: &OsStr, rules: &EnvRules) -> OsString {
     let mut entries: Vec<&[u8]> = Vec::new();
     for entry in value.as_bytes().split(|byte| *byte == b':') {
@@ -287,20 +292,21 @@ fn is_visible(path: &Path, rules: &EnvRules) -> bool {
     let Some(visible) = &rules.visible else {
         return true;
     };
-    // A directory of which commands see single files is worth searching too.
+    // A directory with single visible files is worth searching too.
     visible
         .iter()
         .any(|seen| path.starts_with(seen) || seen.parent() == Some(path))
 }
 
-/// What a variable can be called (environ(7)): not empty, without `=` and NUL.
+/// Returns true for a valid variable name (environ(7)): not empty, without `=` and NUL.
 pub fn is_name(name: &OsStr) -> bool {
     !name.is_empty() && !name.as_bytes().iter().any(|byte| matches!(byte, b'=' | 0))
 }
 
-/// Whether `*` of the glob can stand for something that makes it the name.
+/// Returns true if the glob matches the name; `*` stands for any text.
 fn matches(glob: &str, name: &OsStr) -> bool {
-    // Most names are told apart so, at each start a hundred globs for each variable.
+    // Fast path: most names differ in the first byte, and each start tests a hundred globs per
+    // variable.
     if glob
         .as_bytes()
         .first()

@@ -1,4 +1,4 @@
-//! Laws and cases of the environment of commands.
+//! Properties and cases of the environment of commands.
 
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
@@ -34,7 +34,7 @@ fn rules(pass: &[&str], drop: &[&str], set: &[(&str, &str)]) -> EnvRules {
 }
 
 #[test]
-fn what_is_not_known_is_left_out() {
+fn unknown_variables_are_dropped() {
     let vars = [
         ("LANG", "de_DE.UTF-8"),
         ("LC_TIME", "C"),
@@ -67,7 +67,7 @@ fn what_is_not_known_is_left_out() {
 }
 
 #[test]
-fn a_glob_passes_no_secret_and_an_exact_name_does() {
+fn secret_passes_only_by_exact_name() {
     let vars = [
         ("MY_NAME", "n"),
         ("MY_TOKEN", "t"),
@@ -93,7 +93,7 @@ fn a_glob_passes_no_secret_and_an_exact_name_does() {
 }
 
 #[test]
-fn drop_beats_pass_and_set_beats_both() {
+fn set_overrides_drop_overrides_pass() {
     let vars = [
         ("LANG", "C"),
         ("TERM", "xterm"),
@@ -114,7 +114,7 @@ fn drop_beats_pass_and_set_beats_both() {
 }
 
 #[test]
-fn without_walls_every_directory_is_visible() {
+fn path_without_walls_keeps_all_entries() {
     let rules = EnvRules::default();
     assert_eq!(
         text(&[("PATH", "/home/me/bin:/usr/bin:.")], &rules),
@@ -123,7 +123,7 @@ fn without_walls_every_directory_is_visible() {
 }
 
 #[test]
-fn stars_match_any_text() {
+fn star_in_glob_matches_any_text() {
     let yes = [
         ("*", ""),
         ("*", "A"),
@@ -150,7 +150,7 @@ fn stars_match_any_text() {
     );
 }
 
-/// Names made of the pieces that matter.
+/// Names made of significant parts.
 fn names() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
         "A", "LC_", "TOKEN", "_KEY", "SECRET", "LANG", "PATH", "HOME", "GIT_", "LD_", "my", "_",
@@ -187,7 +187,7 @@ fn pairs() -> impl Strategy<Value = Vec<(OsString, OsString)>> {
 
 proptest! {
     #[test]
-    fn the_laws_hold(vars in pairs(), pass in globs(), drop in globs(), set in pairs()) {
+    fn scrub_output_obeys_rules(vars in pairs(), pass in globs(), drop in globs(), set in pairs()) {
         let rules = EnvRules { pass, drop, set, visible: rules(&[], &[], &[]).visible, shell: None, whole: false };
         let kept = scrub(vars.iter().cloned(), &rules);
         let is_set = |name: &OsStr| rules.set.iter().any(|(set, _)| set == name);
@@ -224,7 +224,7 @@ proptest! {
 }
 
 #[test]
-fn a_command_of_the_operators_own_gets_all_but_what_the_walls_say() {
+fn operator_command_gets_whole_environment() {
     let vars = [
         ("PGHOST", "db"),
         ("DATABASE_URL", "postgres://me:pass@db/shop"),

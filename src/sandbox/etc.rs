@@ -1,9 +1,8 @@
-//! The system's configuration as commands see it.
+//! Configuration of the system (/etc) as commands see it.
 //!
-//! Anybody but root gets /etc itself, read-only: the rights on its files decide. Root may read them
-//! all, so root's commands get a copy of what everybody may read. Masks over the rest would not do:
-//! a file that is replaced outside, as passwd(1) does with /etc/shadow, takes the mask of its name
-//! away.
+//! Other users than root get /etc itself, read-only: its file modes decide. Root can read all of
+//! it, so root's commands get a copy of the world-readable files. Mounting masks over the rest
+//! would fail: a file that is replaced outside, as passwd(1) does with /etc/shadow, loses its mask.
 #![expect(
     clippy::disallowed_methods,
     reason = "the system's own configuration, read before any command runs"
@@ -30,15 +29,15 @@ use crate::limits::{MAX_ETC_BYTES, MAX_ETC_DEPTH, MAX_ETC_FILE_BYTES};
 
 const RESOLV_CONF: &str = "/etc/resolv.conf";
 
-/// Where /etc comes from.
-pub enum Source {
+/// Source of /etc in the view.
+pub enum EtcSource {
     Mount(OwnedFd),
-    /// A copy of what is public in it.
+    /// The world-readable files of /etc, to be copied.
     Copy(OwnedFd),
 }
 
-impl Source {
-    /// Depends on who this is.
+impl EtcSource {
+    /// Chooses the source: a copy for root, the mount for other users.
     pub fn choose() -> Result<Self, Fault> {
         if rustix::process::geteuid().is_root() {
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -51,9 +50,9 @@ impl Source {
             .map(Self::Mount)
     }
 
-    /// Puts it below the new root, on which nothing is mounted yet, and then does what `changes`
-    /// does to it. A copy is made by a copy of this process, which is returned, while this one goes
-    /// on; it has no powers that this one has not.
+    /// Puts /etc below the new root, which has no mounts yet, and then applies `changes`. A forked
+    /// child, which is returned, makes the copy while this process continues. It has no additional
+    /// capabilities.
     pub fn put(
         &self,
         root: &OwnedFd,
@@ -75,8 +74,8 @@ impl Source {
                 changes(root).map(|()| None)
             }
             Self::Copy(from) => {
-                // Without what this process mounts below it meanwhile, where a name could lead into
-                // an allowed directory.
+                // Without later mounts of this process below it, where a name could lead into an
+                // allowed directory.
                 let flags = OpenTreeFlags::OPEN_TREE_CLONE
                     | OpenTreeFlags::OPEN_TREE_CLOEXEC
                     | OpenTreeFlags::AT_EMPTY_PATH;
@@ -93,7 +92,7 @@ impl Source {
     }
 }
 
-/// Waits until the copy is made.
+/// Waits until the copy is complete.
 pub fn wait_for_copy(copying: Pid) -> Result<(), Fault> {
     match waitpid(copying, None) {
         Ok(WaitStatus::Exited(_, 0)) => Ok(()),
@@ -113,7 +112,7 @@ fn open_dir(at: &OwnedFd, name: &Path) -> rustix::io::Result<OwnedFd> {
     )
 }
 
-/// Copies what everybody may read: what cannot be copied is not there, which is the safe side.
+/// Copies world-readable files. A file that cannot be copied is missing, which is safe.
 fn copy(from: &OwnedFd, to: &OwnedFd, room: &mut u64, depth: usize) {
     let Ok(entries) = Dir::read_from(from) else {
         return;
@@ -188,8 +187,8 @@ fn copy_file(file: &OwnedFd, to: &OwnedFd, name: &std::ffi::CStr, room: &mut u64
     }
 }
 
-/// What the resolver is told on the system, if that lies outside /etc, and where: commands that
-/// have the system's network need it there.
+/// Opens the system's resolv.conf and returns its path, if it lies outside /etc. Commands on the
+/// system's network need it at the same path.
 pub fn resolver(network: Network) -> Option<(PathBuf, OwnedFd)> {
     if network != Network::Host {
         return None;
@@ -199,14 +198,14 @@ pub fn resolver(network: Network) -> Option<(PathBuf, OwnedFd)> {
     Some((place, tree))
 }
 
-/// Where the system keeps what its resolver is told, if that lies outside /etc.
+/// Path of the system's resolv.conf, if it lies outside /etc.
 pub fn resolver_path() -> Option<PathBuf> {
     std::fs::canonicalize(RESOLV_CONF)
         .ok()
         .filter(|place| !place.starts_with("/etc"))
 }
 
-/// Tells the resolver that there is nobody to ask, wherever it looks.
+/// Replaces resolv.conf with `text`, which names no reachable server.
 pub fn no_resolver(root: &OwnedFd, text: &str) -> Result<(), Fault> {
     let step = "put a resolv.conf";
     let flags = OFlags::CREATE | OFlags::TRUNC | OFlags::WRONLY | OFlags::CLOEXEC;
@@ -219,7 +218,8 @@ pub fn no_resolver(root: &OwnedFd, text: &str) -> Result<(), Fault> {
         FileType::RegularFile => {
             replace(root, "etc/resolv.conf", "run/resolv.conf", text.as_bytes()).step(step)
         }
-        // A link out of /etc leads to nothing here; where it leads, the text is put.
+        // The target of a symlink out of /etc does not exist here, so the text is written to the
+        // target.
         FileType::Symlink => {
             let target = readlinkat(root, "etc/resolv.conf", Vec::new()).step(step)?;
             let target =
@@ -245,7 +245,7 @@ pub fn no_resolver(root: &OwnedFd, text: &str) -> Result<(), Fault> {
     }
 }
 
-/// Tells programs the names of this machine, and of no other.
+/// Writes a hosts file with only the names of this machine.
 pub fn own_names(root: &OwnedFd) -> Result<(), Fault> {
     let system = rustix::system::uname();
     let text = format!(
@@ -255,8 +255,7 @@ pub fn own_names(root: &OwnedFd) -> Result<(), Fault> {
     replace(root, "etc/hosts", "run/hosts", text.as_bytes()).step("put a hosts")
 }
 
-/// Tells programs that ask who they are, and not for HOME, that the user's home is `home`, and the
-/// shell one that is there.
+/// Writes a passwd entry with `home` and an existing shell, for programs that ignore HOME.
 pub fn own_entry(root: &OwnedFd, home: &str) -> Result<(), Fault> {
     let step = "put a passwd";
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -287,7 +286,7 @@ pub fn own_entry(root: &OwnedFd, home: &str) -> Result<(), Fault> {
     .step(step)
 }
 
-/// A passwd(5) in which this user lives in `home`. A user without a name gets one.
+/// Returns passwd(5) contents in which this user's home is `home`. A missing user is added.
 fn at_home(passwd: &[u8], user: u32, group: u32, home: &str) -> Vec<u8> {
     let own = user.to_string();
     let mut text = Vec::with_capacity(passwd.len() + 128);
@@ -324,8 +323,8 @@ fn at_home(passwd: &[u8], user: u32, group: u32, home: &str) -> Vec<u8> {
     text
 }
 
-/// Gives the file `name` below the new root another content. In a copy it is a file like any other;
-/// over one that is mounted goes a mount of `spare`, which is made.
+/// Replaces the contents of the file `name` below the new root. A copied file is overwritten. A
+/// mounted one is covered by a bind mount of `spare`, which is created.
 fn replace(root: &OwnedFd, name: &str, spare: &str, text: &[u8]) -> io::Result<()> {
     let flags = OFlags::WRONLY | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     if let Ok(own) = openat(root, name, flags, Mode::empty()) {
@@ -359,14 +358,14 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn the_own_entry_alone_is_changed() {
+    fn passwd_change_affects_only_own_entry() {
         let passwd =
             b"root:x:0:0:root:/root:/bin/bash\nme:x:1000:100:caf\xe9,,:/home/me:/usr/bin/fish\nodd:1000\n+::::::\n";
         let told = |user, text: &[u8]| at_home(text, user, 7, "/home/replay");
         let expected =
             b"root:x:0:0:root:/root:/bin/bash\nme:x:1000:100:caf\xe9,,:/home/replay:/bin/sh\nodd:1000\n+::::::\n";
         assert_eq!(told(1000, passwd), expected);
-        // Nobody's number, though another one begins like it; and a last line without an end.
+        // A different user ID with the same prefix; and a last line without a newline.
         let expected = b"ten:x:10:10::/ten:/bin/sh\nreplay:x:1:7::/home/replay:/bin/sh\n";
         assert_eq!(told(1, b"ten:x:10:10::/ten:/bin/sh"), expected);
         assert_eq!(told(1, b""), b"replay:x:1:7::/home/replay:/bin/sh\n");

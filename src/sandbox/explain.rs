@@ -1,5 +1,5 @@
-//! The walls in words: the text of `replay sandbox explain`, and what a tier cannot do of a plan.
-//! Functions of plain data.
+//! Explanation of the walls: the text of `replay sandbox explain`, and the parts of a plan that a
+//! tier cannot enforce. Pure functions of plain data.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -13,18 +13,18 @@ use super::toolchains::{Visible, is_export};
 use super::wire::MemoryHold;
 use crate::limits::{COMMAND_OPEN_FILES, MEMORY_WATCH_MS};
 
-/// What the operator asked for in so many words: if a tier cannot hold it, commands are refused
-/// there. What is so by default is a gap instead, which [`gaps`] names.
+/// Explicit requests of the operator. If a tier cannot enforce one of them, commands are refused.
+/// Unenforceable defaults are only gaps, which [`gaps`] lists.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Asked<'a> {
     /// Paths given with `--protect`, and files that other flags name.
     pub protected: &'a [&'a Path],
     pub loopback: bool,
-    /// A bound on the number of processes.
+    /// A limit on the number of processes.
     pub processes: bool,
 }
 
-/// Something that the operator asked for in so many words and that the Landlock tier cannot hold.
+/// An explicit request of the operator that the Landlock tier cannot enforce.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unenforceable {
     /// A path given with `--protect`, or a file that configures the server.
@@ -35,28 +35,27 @@ pub enum Unenforceable {
     /// An allowed directory that is read-only.
     ReadOnlyRoot {
         path: PathBuf,
-        /// The read-write one that it lies in.
+        /// The read-write directory that contains it.
         inside: PathBuf,
     },
-    /// A read-write directory in another one: without a mount that holds it in its place a command
-    /// could move it, and the tools, later commands and the next start would take something else
-    /// for it.
+    /// A read-write directory inside another one. Without a mount that pins it, a command could
+    /// move it. Then the tools, later commands and the next start would use a different directory.
     NestedRoot {
         path: PathBuf,
-        /// The read-write one that it lies in.
+        /// The read-write directory that contains it.
         inside: PathBuf,
     },
-    /// What is hidden from commands.
+    /// A path hidden from commands.
     Hidden { path: PathBuf },
-    /// A loopback: without a network namespace it would be everybody's.
+    /// A loopback device: without a network namespace it would be the system's.
     Loopback,
-    /// A bound on the number of processes: without a user namespace it would count all of the
-    /// user's.
+    /// A limit on the number of processes: without a user namespace it would count all processes of
+    /// the user.
     Processes,
 }
 
 impl Unenforceable {
-    /// For the reason of a refusal.
+    /// Text for the reason of a refusal.
     pub fn describe(&self) -> String {
         match self {
             Self::Protected { path } => {
@@ -96,7 +95,8 @@ impl Unenforceable {
     }
 }
 
-/// What of a plan its tier cannot hold, of what the operator named; commands must then be refused.
+/// Returns the explicit requests that the plan's tier cannot enforce; commands must then be
+/// refused.
 pub fn unenforceable(plan: &Plan, asked: Asked<'_>) -> Vec<Unenforceable> {
     if plan.tier != Tier::Landlock {
         return Vec::new();
@@ -134,11 +134,11 @@ pub fn unenforceable(plan: &Plan, asked: Asked<'_>) -> Vec<Unenforceable> {
         .collect()
 }
 
-/// Why commands are refused in the plan's tier, with the way out; `None` if it holds all that the
-/// operator named.
+/// Returns the reason why commands are refused in the plan's tier, and the remedy. `None` if the
+/// tier enforces all explicit requests.
 pub fn refusal(plan: &Plan, asked: Asked<'_>) -> Option<String> {
     let open = unenforceable(plan, asked);
-    // Its rules add up, so what is below a read-write directory is read-write.
+    // Landlock rules are additive: paths below a read-write directory are read-write.
     let about_paths =
         |open: &Unenforceable| !matches!(open, Unenforceable::Loopback | Unenforceable::Processes);
     let (why, narrower) = if open.iter().any(about_paths) {
@@ -158,7 +158,7 @@ pub fn refusal(plan: &Plan, asked: Asked<'_>) -> Option<String> {
     })
 }
 
-/// A read-write directory that another one lies in.
+/// Returns a read-write directory that contains another one.
 fn writable_above<'a>(plan: &'a Plan, nested: &PlannedRoot) -> Option<&'a PlannedRoot> {
     let path = nested.place.path.as_path();
     plan.roots.iter().find(|root| {
@@ -167,7 +167,7 @@ fn writable_above<'a>(plan: &'a Plan, nested: &PlannedRoot) -> Option<&'a Planne
     })
 }
 
-/// A read-write directory over a path, whatever lies between.
+/// Returns a read-write directory that contains a path, at any depth.
 fn writable_over<'a>(plan: &'a Plan, path: &Path) -> Option<&'a PlannedRoot> {
     plan.roots
         .iter()
@@ -178,8 +178,7 @@ fn is_writable(plan: &Plan, path: &Path) -> bool {
     writable_over(plan, path).is_some()
 }
 
-/// What Landlock does not mediate, without namespaces: what is said of things, but never what is in
-/// them.
+/// Metadata that Landlock does not mediate without namespaces; file contents are safe.
 const SEEN_OUTSIDE: [&str; 4] = [
     "commands can ask what a file outside is like whose name they know: its size, times and owner (stat, O_PATH), whether it \
      exists (access), where a link leads (readlink), how full its file system is (statfs)",
@@ -190,8 +189,8 @@ const SEEN_OUTSIDE: [&str; 4] = [
     "commands can list the System V objects of the system (/proc/sysvipc), but not use them",
 ];
 
-/// What a tier leaves open of this plan, a line each; what it leaves open on this system the
-/// launcher knows. A cgroup can hold more than memory.
+/// Lists the gaps of a tier for this plan, one line each. The launcher adds the gaps of this
+/// system. A cgroup can limit more than memory.
 pub fn gaps(plan: &Plan, asked: Asked<'_>, memory: Option<&MemoryHold>) -> Vec<String> {
     let mut gaps: Vec<String> = unenforceable(plan, asked)
         .iter()
@@ -223,16 +222,16 @@ pub fn gaps(plan: &Plan, asked: Asked<'_>, memory: Option<&MemoryHold>) -> Vec<S
     gaps
 }
 
-/// The reasons behind a plan.
+/// Reasons for the rules of a plan.
 #[derive(Clone, Copy, Debug)]
 pub struct Why<'a> {
-    /// Name, release and machine of the kernel.
+    /// Name, release and architecture of the kernel.
     pub kernel: &'a str,
-    /// What commands see beside the allowed directories, and why.
+    /// Paths that commands see besides the allowed directories, each with a reason.
     pub system: &'a [Visible],
-    /// What is read-only in read-write directories.
+    /// Read-only paths in read-write directories.
     pub protected: &'a [Protected],
-    /// What is not there by default.
+    /// Settings that differ from the default.
     pub asked: Asked<'a>,
 }
 
@@ -241,13 +240,13 @@ pub struct Why<'a> {
 pub struct Protected {
     /// Absolute.
     pub path: PathBuf,
-    /// By which flag, or that it is by default.
+    /// The flag that protects it, or a note that it is protected by default.
     pub by: &'static str,
-    /// The program that obeys what is there, if it is known.
+    /// The program that obeys this file, if known.
     pub program: Option<&'static str>,
 }
 
-/// Every rule, limit and gap, for a person.
+/// Lists every rule, limit and gap for a human reader.
 pub fn explain(plan: &Plan, standing: &WallStatus, why: &Why<'_>) -> String {
     let mut text = String::new();
     heading(&mut text, plan, standing, why.kernel);

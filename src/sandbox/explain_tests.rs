@@ -1,4 +1,4 @@
-//! What a person reads about the walls, and what a tier cannot hold.
+//! Tests of the explanation of the walls, and of requests that a tier cannot enforce.
 
 use pretty_assertions::assert_eq;
 
@@ -70,7 +70,7 @@ fn asked() -> Asked<'static> {
 }
 
 #[test]
-fn landlock_holds_nothing_in_its_place_and_hides_nothing() {
+fn landlock_cannot_enforce_nested_or_hidden_paths() {
     let roots = vec![root("/src", true), root("/src/in", true)];
     let hidden = vec![Place {
         path: "/src/replay-0".into(),
@@ -113,7 +113,7 @@ fn landlock_holds_nothing_in_its_place_and_hides_nothing() {
 }
 
 #[test]
-fn landlock_cannot_take_away_below_what_it_gives() {
+fn landlock_cannot_restrict_inside_writable_root() {
     let protected = Unenforceable::Protected {
         path: "/src/keys".into(),
     };
@@ -152,7 +152,7 @@ fn landlock_cannot_take_away_below_what_it_gives() {
 }
 
 #[test]
-fn what_is_quietly_less_is_refused_when_it_was_asked_for() {
+fn explicit_unenforceable_request_is_refused() {
     let plan = Plan {
         protected: Vec::new(),
         roots: vec![root("/src", true)],
@@ -175,7 +175,7 @@ fn what_is_quietly_less_is_refused_when_it_was_asked_for() {
     let reason = "without namespaces processes cannot be counted (--limit-processes); leave it out, or run where user \
                   namespaces work";
     assert_eq!(refusal(&plan, processes).as_deref(), Some(reason));
-    // Said once each.
+    // No gap is listed twice.
     assert_eq!([loopback, processes].map(count), [all, all]);
     let elsewhere = Plan {
         tier: Tier::Namespaces,
@@ -188,7 +188,7 @@ fn what_is_quietly_less_is_refused_when_it_was_asked_for() {
 }
 
 #[test]
-fn every_gap_that_the_battery_knows_is_named() {
+fn gaps_name_every_known_attack() {
     let words = [
         ("stat outside", "stat"),
         ("access outside", "access"),
@@ -237,7 +237,7 @@ fn explained(plan: &Plan, standing: &WallStatus) -> String {
 }
 
 #[test]
-fn everything_is_explained() {
+fn explain_shows_every_rule() {
     let standing = WallStatus {
         tier: Some(Tier::Namespaces),
         network: Network::Loopback,
@@ -263,7 +263,7 @@ fn everything_is_explained() {
 }
 
 #[test]
-fn a_cache_is_explained() {
+fn explain_shows_cache() {
     let (shown, place) = (root("/c/caches", true), root("/c", true).place);
     let cache = PlannedCache {
         place,
@@ -285,7 +285,7 @@ fn a_cache_is_explained() {
 }
 
 #[test]
-fn no_walls_are_explained_too() {
+fn explain_shows_missing_walls() {
     let off = explained(&plan(Tier::Off), &WallStatus::off());
     assert!(
         off.contains("off: commands run outside any kernel wall"),

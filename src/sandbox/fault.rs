@@ -1,5 +1,4 @@
-//! What went wrong while walls were built or a program was started: the step, and what the kernel
-//! said.
+//! Errors from building walls or starting a program: the failed step and its cause.
 
 use std::io;
 
@@ -8,14 +7,14 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[error("{step}: {cause}")]
 pub struct Fault {
-    /// What was tried, as in `mount /proc`.
+    /// The attempted step, as in `mount /proc`.
     pub step: String,
-    /// What came of it.
+    /// The error of the step.
     pub cause: io::Error,
 }
 
 impl Fault {
-    /// A step that failed for a reason that is not the kernel's.
+    /// Creates a fault with a reason other than a kernel error.
     pub fn because(step: impl Into<String>, reason: &str) -> Self {
         Self {
             step: step.into(),
@@ -23,8 +22,8 @@ impl Fault {
         }
     }
 
-    /// Somebody supervises this process already. The kernel says so with EBUSY, another replay's
-    /// filter in its own way.
+    /// Creates the fault for a process that already has a supervisor. The kernel reports it with
+    /// EBUSY, another replay's filter in its own way.
     pub fn supervised() -> Self {
         let step = "this program is supervised already, by another replay or the runtime of its container, and the kernel \
                     takes only one supervisor";
@@ -34,17 +33,17 @@ impl Fault {
         }
     }
 
-    /// The number of errno(3); EIO if there is none.
+    /// The error number, see errno(3); EIO if there is none.
     pub fn errno(&self) -> i32 {
         self.cause.raw_os_error().unwrap_or(libc::EIO)
     }
 }
 
-/// Names the step that a result comes from.
+/// Adds the failed step to an error.
 pub trait Step<T> {
-    /// The result, with `step` in its error.
+    /// Adds `step` to the error.
     fn step(self, step: &str) -> Result<T, Fault>;
-    /// As [`Step::step`], with a name that is only made if it is needed.
+    /// Like [`Step::step`], with a step that is only computed for an error.
     fn step_with(self, step: impl FnOnce() -> String) -> Result<T, Fault>;
 }
 

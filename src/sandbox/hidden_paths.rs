@@ -1,16 +1,15 @@
-//! What commands must not reach below allowed directories, such as the audit log: an empty file or
-//! directory that cannot be written is mounted over each, which programs that go through all files
-//! (`git add`, `cp -r`) get on with, and the directories above are mounted on themselves.
+//! Hidden files below allowed directories, such as the audit log. An empty, read-only file or
+//! directory is mounted over each, so that recursive programs (`git add`, `cp -r`) keep working.
+//! The directories above are bind-mounted over themselves.
 //!
-//! Done once, in the view that every command gets a copy of, before any command runs. What
-//! something is mounted on cannot be moved, removed or replaced in that mount namespace, by
-//! whatever name of a directory above (`rename(2)`, EBUSY), and no command may unmount. That no
-//! second name leads there (a hard link, another mount of the same tree) is seen to by who makes
-//! the plan.
+//! This is done once, in the view that every command copies, before any command runs. A mount point
+//! cannot be moved, removed or replaced in that mount namespace by any name (`rename(2)`, EBUSY),
+//! and no command may unmount. The builder of the plan excludes second names (hard links, other
+//! mounts of the same tree).
 //!
-//! The operator, who is outside, can do so: a file that takes the name of a hidden one by a rename
-//! takes the cover away (`rename(2)`: "other mount namespaces"). So each command looks again before
-//! it starts, and covers what it finds. One that runs at that moment sees the new file.
+//! The operator's programs outside can replace a hidden file. A rename over it removes the cover
+//! (`rename(2)`: "other mount namespaces"). So each command checks again before it starts, and
+//! covers new files. A command that runs at that moment sees the new file.
 #![expect(
     clippy::disallowed_methods,
     reason = "looks at the view of commands from inside it"
@@ -30,13 +29,13 @@ use super::raw_string::RawString;
 use super::{kernel_filesystems, mount};
 use crate::hide::{GlobsOf, Hide};
 
-/// Names in the root of the view that nothing else has.
+/// Reserved names in the root of the view.
 const EMPTY: [&str; 2] = ["/.replay-empty", "/.replay-nothing"];
-/// Everybody may list it.
+/// World-readable mode.
 const EMPTY_DIRECTORY: Mode = Mode::from_raw_mode(0o555);
 /// An empty directory of the view.
 pub(super) const MEANWHILE: &str = "/mnt";
-/// The only file and the only directory there, while they are needed.
+/// Temporary file and directory in [`MEANWHILE`].
 const EMPTY_MEANWHILE: [&str; 2] = ["/mnt/empty", "/mnt/nothing"];
 
 /// Returns the patterns of the plan, with what a survey found; `None` if it has none.
@@ -70,8 +69,8 @@ pub fn by_patterns(plan: &Plan, globs_of: GlobsOf) -> Result<Option<Arc<Hide>>, 
     Ok(Some(Arc::new(hide)))
 }
 
-/// Covers everything that the plan hides, and filesystems of the kernel. This process lives in the
-/// view. Fails if something else is found there.
+/// Covers all hidden files of the plan, and kernel filesystems. This process lives in the view.
+/// Fails if another file is found there.
 pub fn cover(plan: &Plan) -> Result<(), Fault> {
     let [file, directory] = EMPTY;
     let step = "make an empty file and an empty directory";
@@ -80,18 +79,18 @@ pub fn cover(plan: &Plan) -> Result<(), Fault> {
     mkdir(directory, EMPTY_DIRECTORY).step(step)?;
     plan.hidden
         .iter()
-        .try_for_each(|hidden| one(plan, hidden))?;
+        .try_for_each(|hidden| cover_one(plan, hidden))?;
     kernel_filesystems::each(plan, |mount, there| {
-        blank(there, &format!("hide `{}`", mount.place.display()))
+        cover_with_empty(there, &format!("hide `{}`", mount.place.display()))
     })?;
-    // What was mounted stays when the name goes.
+    // The mounts remain after the names are removed.
     unlink(file)
         .and_then(|()| rmdir(directory))
         .step("remove their names")
 }
 
-fn one(plan: &Plan, hidden: &Place) -> Result<(), Fault> {
-    let Some(at) = At::of(plan, hidden) else {
+fn cover_one(plan: &Plan, hidden: &Place) -> Result<(), Fault> {
+    let Some(at) = HiddenPath::of(plan, hidden) else {
         return Ok(());
     };
     let other = || {
@@ -105,11 +104,11 @@ fn one(plan: &Plan, hidden: &Place) -> Result<(), Fault> {
     if (stat.st_dev, stat.st_ino) != (hidden.dev, hidden.ino) {
         return Err(other());
     }
-    blank(&there, &at.fault())
+    cover_with_empty(&there, &at.fault())
 }
 
-/// Mounts something empty over a file or directory, while [`cover`] is at work.
-fn blank(there: &OwnedFd, step: &str) -> Result<(), Fault> {
+/// Mounts an empty file or directory over a path, for [`cover`].
+fn cover_with_empty(there: &OwnedFd, step: &str) -> Result<(), Fault> {
     let kind = FileType::from_raw_mode(fstat(there).step(step)?.st_mode);
     mount::cover(
         there,
@@ -118,15 +117,15 @@ fn blank(there: &OwnedFd, step: &str) -> Result<(), Fault> {
     .step(step)
 }
 
-/// The place of something hidden.
-pub struct At {
+/// Path of a hidden file.
+pub struct HiddenPath {
     path: PathBuf,
-    /// The outermost allowed directory that it lies in.
+    /// The outermost allowed directory that contains it.
     root: PathBuf,
 }
 
-impl At {
-    /// All that the plan hides from commands.
+impl HiddenPath {
+    /// Lists all hidden files of the plan.
     pub fn all(plan: &Plan) -> Vec<Self> {
         plan.hidden
             .iter()
@@ -150,8 +149,8 @@ impl At {
         format!("hide `{}`", self.path.display())
     }
 
-    /// Its directory, and what has its name now; the directories above are nailed to their places.
-    /// `None` if nothing is there.
+    /// Opens its directory and its current file, and pins the directories above as mount points.
+    /// `None` if the file does not exist.
     fn open(&self) -> Result<Option<(OwnedFd, OwnedFd)>, Fault> {
         let fault = || self.fault();
         let handle = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -180,9 +179,9 @@ impl At {
         }
     }
 
-    /// What has its name, if nothing is mounted over it, and what can cover it. Fails for a link
-    /// and its like.
-    fn bare(&self) -> Result<Option<(OwnedFd, &'static str)>, Fault> {
+    /// Opens the file if it is not covered, and selects its cover. Fails for a symlink or special
+    /// file.
+    fn uncovered_file(&self) -> Result<Option<(OwnedFd, &'static str)>, Fault> {
         let Some((dir, there)) = self.open()? else {
             return Ok(None);
         };
@@ -195,7 +194,7 @@ impl At {
         match FileType::from_raw_mode(fstat(&there).step_with(|| self.fault())?.st_mode) {
             FileType::RegularFile => Ok(Some((there, file))),
             FileType::Directory => Ok(Some((there, directory))),
-            // The server hears the step and the number.
+            // The server receives the step and the errno.
             _ => {
                 let step = format!(
                     "{}, which is neither a file nor a directory any more",
@@ -210,12 +209,12 @@ impl At {
     }
 }
 
-/// Covers what has taken one of these names since the last command started, in the mount namespace
-/// of this process.
-pub fn cover_again(all: &[At]) -> Result<(), Fault> {
+/// Covers files that have replaced hidden ones since the last command started, in the mount
+/// namespace of this process.
+pub fn cover_again(all: &[HiddenPath]) -> Result<(), Fault> {
     let bare = all
         .iter()
-        .map(|at| Ok(at.bare()?.map(|there| (at, there))))
+        .map(|at| Ok(at.uncovered_file()?.map(|there| (at, there))))
         .filter_map(Result::transpose);
     let bare = bare.collect::<Result<Vec<_>, Fault>>()?;
     if bare.is_empty() {
@@ -234,7 +233,7 @@ pub fn cover_again(all: &[At]) -> Result<(), Fault> {
         .step(step)?,
     );
     mkdirat(&memory, "nothing", EMPTY_DIRECTORY).step(step)?;
-    // A mount that is nowhere cannot be copied before Linux 6.15.
+    // Before Linux 6.15 a detached mount cannot be copied.
     move_mount(
         &memory,
         "",

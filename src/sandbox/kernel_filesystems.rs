@@ -1,9 +1,9 @@
-//! Filesystems of the kernel below what commands see, such as the /proc of an image that is being
-//! built: whoever is root would steer the machine there, and everybody would see its processes.
+//! Kernel filesystems below directories that commands see, such as the /proc of an image under
+//! construction. Root could control the machine there, and other users would see its processes.
 //!
-//! In the view something empty lies over each; what is mounted later does not come into it, for its
-//! mounts are private. On the system's own root nothing can be put over them, so that no command is
-//! run there.
+//! In the view each is covered by an empty directory. Later mounts do not appear in the view,
+//! because its mounts are private. On the system's own root nothing can be mounted over them, so
+//! commands are refused.
 #![expect(
     clippy::disallowed_methods,
     reason = "looks at what is mounted, in the view of commands or outside it"
@@ -22,7 +22,7 @@ use crate::mounts::{self, Mount};
 
 const STEP: &str = "look for filesystems of the kernel";
 
-/// The allowed directories and those of programs.
+/// Returns the allowed directories and the program directories.
 fn shown(plan: &Plan) -> Vec<PathBuf> {
     let roots = plan.roots.iter().map(|root| &root.place.path);
     roots
@@ -31,7 +31,7 @@ fn shown(plan: &Plan) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Looks for them outside the view, once for each change of what is mounted.
+/// Check for kernel filesystems outside the view. It repeats only if the mount table changed.
 #[derive(Debug)]
 pub struct MountCheck {
     shown: Vec<PathBuf>,
@@ -40,7 +40,7 @@ pub struct MountCheck {
 }
 
 impl MountCheck {
-    /// Has not looked yet.
+    /// Creates a check that has not run yet.
     pub fn new(plan: &Plan) -> Result<Self, Fault> {
         let table = open(
             "/proc/self/mountinfo",
@@ -55,7 +55,7 @@ impl MountCheck {
         })
     }
 
-    /// Fails where there is one.
+    /// Fails if there is a kernel filesystem.
     pub fn refuse(&mut self) -> Result<(), Fault> {
         self.is_clear &= !mounts::has_changed(&self.table);
         if self.is_clear {
@@ -74,7 +74,7 @@ impl MountCheck {
     }
 }
 
-/// Visits each below what the plan shows to commands, as [`MountCheck`] does.
+/// Visits each kernel filesystem below paths that the plan shows to commands, like [`MountCheck`].
 pub fn each(
     plan: &Plan,
     visit: impl FnMut(&Mount, &OwnedFd) -> Result<(), Fault>,
@@ -82,8 +82,8 @@ pub fn each(
     visit_each(&shown(plan), visit)
 }
 
-/// Visits each that can be reached by its name. Somebody may move a directory above one meanwhile:
-/// then all are looked at again.
+/// Visits each one that its path can reach. If a directory above it is moved meanwhile, all are
+/// visited again.
 fn visit_each(
     shown: &[PathBuf],
     mut visit: impl FnMut(&Mount, &OwnedFd) -> Result<(), Fault>,
@@ -100,7 +100,7 @@ fn visit_each(
                     if mount.is_of_devices() || mounts::is_kernels(&there).step(STEP)? =>
                 {
                     visit(mount, &there)?;
-                    // What lies below is out of sight, of which the table knows nothing yet.
+                    // Mounts below it are hidden, and the table is stale.
                     has_moved = true;
                 }
                 Some(_) => {}

@@ -1,4 +1,4 @@
-//! How a supervisor reaches everything that a command has started, and nothing else.
+//! Scopes that let a supervisor signal all processes of its command, and no others.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -6,25 +6,25 @@ use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, getpid};
 
-/// What bounds the processes of one command. Each is the proof that signals stay within.
+/// Scope of one command's processes. Each variant proves that signals stay within.
 #[derive(Debug)]
 pub enum KillScope {
-    /// This process is number 1 of a pid namespace: `kill(-1)` means all others in it.
+    /// This process is process 1 of a pid namespace: `kill(-1)` signals all others in it.
     PidNamespace(FirstProcess),
-    /// This process has entered a Landlock domain that keeps signals inside: `kill(-1)` means the
+    /// This process has entered a Landlock domain that scopes signals: `kill(-1)` signals the
     /// processes of that domain.
     Scope(SignalScope),
-    /// Nothing bounds them; they are found as the descendants of this process, which orphans come
-    /// back to.
+    /// No kernel scope: the processes are found as descendants of this process, to which orphans
+    /// are reparented.
     Descendants,
 }
 
-/// Proof that this process is number 1 of its pid namespace.
+/// Proof that this process is process 1 of its pid namespace.
 #[derive(Debug)]
 pub struct FirstProcess(());
 
 impl FirstProcess {
-    /// `None` if it is not.
+    /// Checks it; `None` if it is not.
     pub fn check() -> Option<Self> {
         (getpid() == Pid::from_raw(1)).then_some(Self(()))
     }
@@ -35,10 +35,9 @@ impl FirstProcess {
 pub struct SignalScope(());
 
 impl SignalScope {
-    /// Tries it: once in the domain, this process may not even ask about its parent, which is
-    /// outside.
+    /// Checks it: in the domain, this process cannot even probe its parent, which is outside.
     ///
-    /// `None` if the parent can be signalled, and then `kill(-1)` would be a disaster.
+    /// `None` if the parent can be signalled; then `kill(-1)` would reach foreign processes.
     pub fn check() -> Option<Self> {
         let parent = nix::unistd::getppid();
         (parent.as_raw() > 0 && kill(parent, None) == Err(Errno::EPERM)).then_some(Self(()))
@@ -49,7 +48,7 @@ impl KillScope {
     /// Sends `signal` to every process of the command.
     pub fn signal(&self, signal: Signal) {
         match self {
-            // The only failure is that nobody is there.
+            // The only possible failure is that no process is left.
             Self::PidNamespace(_) | Self::Scope(_) => drop(kill(Pid::from_raw(-1), signal)),
             Self::Descendants => {
                 for pid in descendants() {
@@ -59,24 +58,23 @@ impl KillScope {
         }
     }
 
-    /// Whether one signal is sure to reach all: nobody can be born unseen meanwhile.
+    /// Returns true if one signal reaches all processes: none can be born unseen meanwhile.
     pub fn is_atomic(&self) -> bool {
         !matches!(self, Self::Descendants)
     }
 }
 
-/// The children of this process, their children, and so on, as they are found (proc(5):
-/// `task/TID/children`).
+/// Returns the descendants of this process, as currently found (proc(5): `task/TID/children`).
 pub fn descendants() -> Vec<Pid> {
     each_descendant().collect()
 }
 
-/// The same, of which no more is looked for than is taken.
+/// Iterates lazily over the descendants of this process.
 pub fn each_descendant() -> impl Iterator<Item = Pid> {
     below(vec![getpid()])
 }
 
-/// The children of this process that are none of these, with all that descends from them.
+/// Returns the children of this process that are not in `known`, with their descendants.
 pub fn strays(known: &HashSet<i32>) -> Vec<Pid> {
     let mut found: Vec<Pid> = children(getpid())
         .into_iter()
@@ -87,7 +85,7 @@ pub fn strays(known: &HashSet<i32>) -> Vec<Pid> {
     found
 }
 
-/// All that descend from these, each once.
+/// Iterates over all descendants of these processes, each once.
 fn below(mut waiting: Vec<Pid>) -> impl Iterator<Item = Pid> {
     let mut found = VecDeque::new();
     let mut seen = HashSet::new();

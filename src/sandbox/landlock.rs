@@ -1,8 +1,6 @@
-//! Landlock rulesets: what is granted below which directory, and which scopes are closed. See
-//! landlock(7).
+//! Landlock rulesets: access rights per directory, and closed scopes. See landlock(7).
 //!
-//! Every right is required of the kernel, none is dropped in silence: a ruleset that does less than
-//! was asked is an error.
+//! The kernel must support every requested right. A ruleset that would enforce less is an error.
 
 use std::fmt;
 use std::io;
@@ -19,17 +17,16 @@ use thiserror::Error;
 use super::sys;
 use crate::limits::{MAX_PUBLIC_ENTRIES, MAX_PUBLIC_VISITS};
 
-/// The least version that allows to move a file to another directory. Before, every domain refuses
-/// it.
+/// First version that permits moving a file to another directory. Earlier ones always refuse it.
 pub const MOVES_ABI: u32 = 2;
-/// The least version that holds files by itself: before it, truncate(2) was free.
+/// First version that protects files by itself: before it, truncate(2) was not restricted.
 pub const LEAST_ABI: u32 = 3;
-/// The least version that refuses TCP.
+/// First version that restricts TCP.
 pub const TCP_ABI: u32 = 4;
-/// The least version with scopes.
+/// First version with scopes.
 pub const SCOPES_ABI: u32 = 6;
 
-/// Why there is no ruleset.
+/// Reason for a missing ruleset.
 #[derive(Debug, Error)]
 pub enum Error {
     /// The kernel's Landlock is too old.
@@ -37,17 +34,17 @@ pub enum Error {
         "version {have} of the kernel's landlock cannot {what}: that needs version {need} or newer"
     )]
     TooOld {
-        /// The version asked for.
+        /// The requested version.
         have: u32,
-        /// The version that can do it.
+        /// The required version.
         need: u32,
-        /// What it cannot do.
+        /// The missing feature.
         what: &'static str,
     },
     /// The kernel refuses a right or a scope that its version promises.
     #[error("the kernel refuses to {what}: {source}")]
     Refused {
-        /// What was asked of it.
+        /// The requested operation.
         what: &'static str,
         #[source]
         source: Box<RulesetError>,
@@ -55,42 +52,42 @@ pub enum Error {
     /// A rule cannot be added.
     #[error("the kernel refuses the rule number {index} ({right}): {source}")]
     Rule {
-        /// Which of the rules, from 0.
+        /// Index of the rule, from 0.
         index: usize,
         right: Right,
-        /// What the kernel said.
+        /// The kernel's error.
         #[source]
         source: Box<RulesetError>,
     },
-    /// What a rule is about cannot be looked at.
+    /// The object of a rule cannot be examined.
     #[error("what the rule number {index} ({right}) is about cannot be looked at: {source}")]
     Object {
-        /// Which of the rules, from 0.
+        /// Index of the rule, from 0.
         index: usize,
         right: Right,
-        /// What the kernel said.
+        /// The kernel's error.
         #[source]
         source: io::Error,
     },
-    /// Neither files nor scopes nor TCP: nothing to hold anybody to.
+    /// Neither files nor scopes nor TCP: the ruleset would restrict nothing.
     #[error("a ruleset without any restriction was asked for")]
     Empty,
 }
 
-/// What a rule grants, on a file or on all that is below a directory.
+/// Access that a rule grants, on a file or on everything below a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Right {
-    /// To read and list, and to run programs.
+    /// Read, list and execute.
     ReadExecute,
-    /// To read and list.
+    /// Read and list.
     Read,
-    /// Everything but to make device nodes, and ioctl(2) on devices.
+    /// Everything except device nodes, and except ioctl(2) on devices.
     Write,
-    /// To make, write and remove regular files, and to read and list.
+    /// Create, write and remove regular files, and read and list.
     WriteFiles,
-    /// To read, write and list, but not ioctl(2).
+    /// Read, write and list, but no ioctl(2).
     Device,
-    /// To read, write and list, and ioctl(2): for terminals.
+    /// Read, write and list, and ioctl(2): for terminals.
     Terminal,
 }
 
@@ -107,56 +104,55 @@ impl fmt::Display for Right {
     }
 }
 
-/// What a ruleset does beside its rules.
+/// Restrictions of a ruleset besides its rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "four things that are independent of each other"
 )]
 pub struct Options {
-    /// No signals to processes outside of the domain.
+    /// No signals to processes outside the domain.
     pub scope_signals: bool,
-    /// No connections to abstract unix(7) sockets outside of the domain.
+    /// No connections to abstract unix(7) sockets outside the domain.
     pub scope_abstract_sockets: bool,
-    /// Hold to the rules who reads, lists and truncates, too. Where what may not be read cannot be
-    /// named and what may not be changed lies on read-only mounts, this is a second lock that costs
-    /// half a microsecond at each open.
+    /// Also restrict reading, listing and truncating. This is redundant if unreadable paths cannot
+    /// be named and protected files lie on read-only mounts. It costs half a microsecond per open.
     pub reading: bool,
-    /// No TCP, if the version can refuse it: it is a second lock, behind the filter of socket(2).
+    /// No TCP, if the version can refuse it: a second barrier behind the seccomp filter of
+    /// socket(2).
     pub refuse_tcp: bool,
-    /// The version of the interface, as [`abi`] has it; what is newer than this program knows is
-    /// not used.
+    /// The interface version that [`abi`] returned. Features newer than this program are not used.
     pub abi: u32,
 }
 
-/// A finished ruleset. Entering it again makes a domain within the domain.
+/// A finished ruleset. Entering it again creates a nested domain.
 #[derive(Debug)]
 pub struct Ruleset(OwnedFd);
 
 impl Ruleset {
-    /// Holds the calling thread, and all that it starts from now on, to this ruleset; it gives up
-    /// new privileges first.
+    /// Restricts the calling thread and its future children to this ruleset. Sets no_new_privs
+    /// first.
     pub fn restrict(&self) -> io::Result<()> {
         rustix::thread::set_no_new_privs(true)?;
         sys::landlock::restrict_self(self.0.as_fd())
     }
 }
 
-/// The version of the kernel's Landlock interface; `None` if it has none or does not use it.
+/// The version of the kernel's Landlock interface; `None` if it is absent or disabled.
 pub fn abi() -> Option<u32> {
     sys::landlock::version().ok().filter(|version| *version > 0)
 }
 
-/// The same, where it is a second lock behind mounts: a version with which programs still can do
-/// their work.
+/// Like [`abi`], for Landlock as a second barrier behind mounts: `None` if the version would break
+/// programs.
 pub fn abi_in_view() -> Option<u32> {
     abi().filter(|abi| *abi >= MOVES_ABI)
 }
 
-/// A ruleset that grants what the rules say, and no other access to any file.
+/// Builds a ruleset that grants the rights of the rules, and no other access to any file.
 ///
-/// The descriptors name what the rules are about (`O_PATH` will do) and are not kept. A file gets
-/// those of the rights that files can have.
+/// The descriptors (`O_PATH` suffices) name the objects of the rules and are not kept. A rule on a
+/// file grants only the rights that apply to files.
 pub fn ruleset(rules: &[(BorrowedFd<'_>, Right)], options: Options) -> Result<Ruleset, Error> {
     let (need, what) = if options.reading {
         (LEAST_ABI, "keep files from being truncated")
@@ -199,15 +195,15 @@ pub fn ruleset(rules: &[(BorrowedFd<'_>, Right)], options: Options) -> Result<Ru
     finished(created)
 }
 
-/// A ruleset that leaves files alone and closes the scopes (and TCP) that the options ask for.
+/// Builds a ruleset that leaves files alone and closes the requested scopes (and TCP).
 pub fn scope_only(everywhere: BorrowedFd<'_>, options: Options) -> Result<Ruleset, Error> {
     let tcp = options.refuse_tcp && options.abi >= TCP_ABI;
     if !(options.scope_signals || options.scope_abstract_sockets || tcp) {
         return Err(Error::Empty);
     }
-    // Moving and linking between directories is refused by every domain that does not allow it in
-    // so many words, even by one that is about no files at all (landlock(7),
-    // LANDLOCK_ACCESS_FS_REFER). What lies inside decides about it.
+    // Every domain refuses to move and link between directories unless a rule permits it, even a
+    // domain without file rights (landlock(7), LANDLOCK_ACCESS_FS_REFER). Nested domains decide
+    // about it.
     let what = "allow moving between directories";
     let ruleset = refused(what, strict().handle_access(AccessFs::Refer))?;
     let created = created(ruleset, options)?;
@@ -217,14 +213,14 @@ pub fn scope_only(everywhere: BorrowedFd<'_>, options: Options) -> Result<Rulese
     )?)
 }
 
-/// Whether connections over TCP can be refused.
+/// Returns true if Landlock can refuse TCP connections.
 pub fn knows_tcp() -> bool {
     abi().is_some_and(|abi| abi >= TCP_ABI)
 }
 
-/// A ruleset that leaves everything alone but refuses to connect over TCP. `None` where the version
-/// does not know TCP. `everywhere` is for who is in another domain: one that says nothing of files
-/// would refuse moves between directories there.
+/// Builds a ruleset that only refuses TCP connections. `None` if the version cannot do so. A
+/// process in another domain passes `everywhere`: a ruleset without file rights would refuse its
+/// moves between directories.
 pub fn no_connections(
     everywhere: Option<BorrowedFd<'_>>,
     abi: u32,
@@ -247,8 +243,8 @@ pub fn no_connections(
     .map(Some)
 }
 
-/// The rights that a ruleset decides about. The kernel asks a domain about an open only if it
-/// handles one of its rights, that to truncate among them, for the descriptor may be used for that
+/// Returns the rights that a ruleset handles. The kernel checks a domain at an open only if it
+/// handles one of the file's rights. Truncation counts, since the descriptor may be used for it
 /// later.
 fn handled(options: Options, version: ABI) -> BitFlags<AccessFs> {
     let reading = AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::Truncate;
@@ -259,7 +255,7 @@ fn handled(options: Options, version: ABI) -> BitFlags<AccessFs> {
     }
 }
 
-/// What a right is to Landlock.
+/// Converts a right to Landlock's access flags.
 fn granted(right: Right, version: ABI) -> BitFlags<AccessFs> {
     let read = AccessFs::ReadFile | AccessFs::ReadDir;
     let all = AccessFs::from_all(version);
@@ -323,20 +319,20 @@ fn refused<T>(what: &'static str, result: Result<T, RulesetError>) -> Result<T, 
     })
 }
 
-/// The descriptor: the crate has none where the kernel has no Landlock.
+/// Extracts the descriptor: the crate has none if the kernel lacks Landlock.
 fn finished(created: RulesetCreated) -> Result<Ruleset, Error> {
     Option::<OwnedFd>::from(created)
         .map(Ruleset)
         .ok_or(Error::Empty)
 }
 
-/// The entries of a directory (of `/etc`) that everybody may read: files with that permission, and
-/// directories that contain nothing else all the way down; of other directories the entries that
-/// qualify.
+/// Returns the world-readable entries of a directory (`/etc`): world-readable files, and
+/// directories that contain nothing else at any depth. Of other directories it returns the entries
+/// that qualify.
 ///
-/// Modes alone decide, so that root and a user get the same: Landlock grants whole directories and
-/// cannot take out `/etc/shadow`. Links are left out and do not spoil their directory: what they
-/// lead to is granted, or not, where it lies. Of a huge directory the rest is left out.
+/// Only modes decide, so root and other users get the same: Landlock grants whole directories and
+/// cannot exclude `/etc/shadow`. Symlinks are skipped and do not disqualify their directory: their
+/// targets are granted, or not, by their own path. The walk of a huge directory is truncated.
 pub fn public_entries(dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut visits = MAX_PUBLIC_VISITS;
@@ -350,7 +346,7 @@ pub fn public_entries(dir: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Adds what is public at and below `path`; whether that was everything.
+/// Adds the world-readable entries at and below `path`. Returns true if that was everything.
 #[expect(
     clippy::disallowed_methods,
     reason = "looks at the system's own directories, before any command"
@@ -396,7 +392,7 @@ fn public(path: &Path, visits: &mut usize, found: &mut Vec<PathBuf>) -> bool {
 )]
 fn children(dir: &Path) -> Option<Vec<(PathBuf, bool)>> {
     let entries = std::fs::read_dir(dir).ok()?.take(MAX_PUBLIC_VISITS);
-    // The directory itself says what is a link, and in /etc most entries are.
+    // The directory entry itself tells symlinks apart, and most entries of /etc are symlinks.
     entries
         .map(|entry| {
             let entry = entry.ok()?;

@@ -1,10 +1,10 @@
-//! The launcher: this program, started again by the server before it walls itself in.
+//! The launcher: this program, started again by the server before the server restricts itself.
 //!
-//! One thread and a few megabytes, so that a copy of it costs little whatever the size of the
-//! server. It builds what all commands share, tries it with a trivial command, unless only one
-//! comes, which is its own trial, and then has one supervisor for each request, made before that
-//! comes. When the server is gone it waits for the supervisors, which know it too, removes the
-//! private directory and ends.
+//! It has one thread and a few megabytes, so that forking it is cheap whatever the size of the
+//! server. It builds the state that all commands share and tries it with a trivial command, unless
+//! only one command comes. It prepares one supervisor ahead of each request. When the server is
+//! gone, the supervisors end their commands; the launcher waits for them, removes the private
+//! directory and exits.
 
 use std::collections::HashSet;
 use std::os::fd::{AsFd, OwnedFd};
@@ -18,12 +18,12 @@ use rustix::process::{
 };
 
 use super::cache::Cache;
-use super::confinement::{Confinement, Handed};
+use super::confinement::{Confinement, RequestDescriptors};
 use super::fault::{Fault, Step};
 use super::journaling::SkipsOf;
 use super::kill_scope::strays;
 use super::plan::{Place, Plan, Tier};
-use super::reaper::{Reaped, reap_one};
+use super::reaper::{ReapResult, reap_one};
 use super::scratch::ScratchHold;
 use super::supervisor::wait_for;
 use super::sys::{self, SingleThread};
@@ -31,18 +31,19 @@ use super::wire::{self, Event, Exit, Guard, Hello, Request, Run, receive_event};
 use crate::hide::GlobsOf;
 use crate::limits::{LAST_PROCESSES_MS, LAUNCHER_FAREWELL_MS, TRIAL_MS};
 
-/// The whole life of the launcher. Standard input is the socket to the server.
+/// Main function of the launcher. Standard input is the socket to the server.
 ///
-/// Fails when the server cannot be spoken with; that walls cannot be built is told to the server.
+/// Fails if it cannot communicate with the server; failures to build the walls are reported to the
+/// server.
 pub fn run(skips_of: SkipsOf, globs_of: GlobsOf) -> Result<(), Fault> {
-    // What the server's client left open is nobody's business here.
+    // Descriptors inherited from the server's client are closed.
     sys::close_from(3).step("close_range")?;
     let alone = SingleThread::check().step("count threads")?;
-    // A terminal's interrupt is for the server; this process ends when the server does.
+    // A terminal's SIGINT is for the server; this process ends with the server.
     rustix::process::setsid().step("setsid")?;
     let server =
         rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3).step("the server's socket")?;
-    // The server gave /dev/null as standard output.
+    // The server passed /dev/null as standard output.
     rustix::stdio::dup2_stdin(rustix::stdio::stdout()).step("stdin")?;
     setrlimit(
         Resource::Core,
@@ -52,7 +53,7 @@ pub fn run(skips_of: SkipsOf, globs_of: GlobsOf) -> Result<(), Fault> {
         },
     )
     .step("limit Core")?;
-    // Descriptors go through this process and its copies; commands have less
+    // Descriptors pass through this process and its copies; commands get a lower limit
     // (`OPEN_FILES_KEPT_SHARE`).
     let maximum = getrlimit(Resource::Nofile).maximum;
     setrlimit(
@@ -63,7 +64,7 @@ pub fn run(skips_of: SkipsOf, globs_of: GlobsOf) -> Result<(), Fault> {
         },
     )
     .step("limit Nofile")?;
-    // Commands ignore no signal that somebody else ignored; this process ignores SIGPIPE.
+    // Commands do not inherit ignored signals; this process ignores SIGPIPE.
     sys::default_signals((1..=libc::SIGRTMAX()).filter(|signal| *signal != libc::SIGPIPE));
     let mut child = SigSet::empty();
     child.add(Signal::SIGCHLD);
@@ -76,8 +77,8 @@ pub fn run(skips_of: SkipsOf, globs_of: GlobsOf) -> Result<(), Fault> {
     let (ground, is_tried) = (ScratchHold::hold(&plan.scratch)?, plan.is_tried);
     let cache = plan.cache.as_ref().map(Cache::hold).transpose()?;
     if plan.tier != Tier::Namespaces {
-        // When a supervisor is killed, by whoever may, its command is not: it comes to this
-        // process, which ends it. In namespaces the kernel does so.
+        // If a supervisor is killed, its command survives. It is reparented to this process, which
+        // ends it. In namespaces the kernel does so.
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
             .step("PR_SET_CHILD_SUBREAPER")?;
     }
@@ -94,7 +95,7 @@ pub fn run(skips_of: SkipsOf, globs_of: GlobsOf) -> Result<(), Fault> {
         })
     });
     let attempted = built.and_then(|launcher| {
-        if is_tried && launcher.cells.hold() {
+        if is_tried && launcher.cells.has_walls() {
             launcher.attempt()
         } else {
             Ok(launcher)
@@ -104,8 +105,7 @@ pub fn run(skips_of: SkipsOf, globs_of: GlobsOf) -> Result<(), Fault> {
         Ok(mut launcher) => {
             wire::send(&server, launcher.cells.hello(), &[]).step("answer the server")?;
             drop(server);
-            // No command comes before it; that it failed ends this process, and with it all
-            // commands.
+            // No command precedes it. A failure ends this process and all commands.
             launcher.cells.finish()?;
             sys::heap::give_back();
             launcher.serve();
@@ -124,14 +124,14 @@ struct Launcher {
     ground: ScratchHold,
     cache: Option<Cache>,
     cells: Confinement,
-    /// Else one command comes.
+    /// `false` if only one command comes.
     is_tried: bool,
-    /// Those that have not been reaped, and their helpers.
+    /// Unreaped supervisors and their helpers.
     supervisors: HashSet<i32>,
 }
 
 impl Launcher {
-    /// Runs a trivial command the whole way: what cannot do that is not standing.
+    /// Runs a trivial command the whole way to prove that the walls stand.
     fn attempt(mut self) -> Result<Self, Fault> {
         let trial = || {
             Fault::because(
@@ -169,7 +169,7 @@ impl Launcher {
             intercept: None,
             guard: Guard::default(),
         };
-        let handed = Handed {
+        let handed = RequestDescriptors {
             command: there,
             channel: None,
             bundle: None,
@@ -214,14 +214,14 @@ impl Launcher {
 
     /// Serves requests until the server is gone.
     fn serve(mut self) {
-        // That it fails is told with the first command.
+        // A failure is reported with the first command.
         (self, _) = self.make_spare();
         while let Ok([server, child]) = self.cells.wait_for(
             [Some(self.server.as_fd()), Some(self.children.as_fd())],
             None,
         ) {
             let (has_room, mut spare) = (child && self.reap() && self.is_tried, Ok(()));
-            // Nothing is made for a server that has gone.
+            // No supervisor is made after the server has gone.
             if server
                 && recv(&self.server, &mut [0; 1], RecvFlags::PEEK).is_ok_and(|(got, _)| got == 0)
             {
@@ -233,21 +233,20 @@ impl Launcher {
             if !server {
                 continue;
             }
-            // What comes here decides what is run: anything unexpected ends the server's trust in
-            // it, and ours in the server.
+            // Requests decide which programs run. An unexpected message ends the connection.
             let Ok(Some((request, fds))) = wire::receive::<Request>(&self.server) else {
                 break;
             };
-            let Some(handed) = Handed::sort(&request, fds) else {
+            let Some(handed) = RequestDescriptors::sort(&request, fds) else {
                 break;
             };
             self.launch(spare, request, handed);
         }
-        self.farewell();
+        self.shut_down();
     }
 
-    /// Makes the supervisor of the next command, if there is none. To be called while nothing of a
-    /// command is held open, as a copy would hold it open, too.
+    /// Makes the supervisor of the next command, unless there is one. Must be called while no
+    /// descriptor of a command is open, because a copy would hold it open too.
     fn make_spare(mut self) -> (Self, Result<(), Fault>) {
         match self.cells.copy(&mut self.supervisors) {
             Ok(None) => (self, Ok(())),
@@ -260,35 +259,40 @@ impl Launcher {
                     cells,
                     ..
                 } = self;
-                // Nobody below may keep the server's socket, or a way out, open.
+                // No child may keep the server's socket, or a way out, open.
                 drop((server, children, ground, cache));
-                cells.live(copied)
+                cells.run_supervisor(copied)
             }
             Err(fault) => (self, Err(fault)),
         }
     }
 
-    /// Has one command supervised; what goes wrong is told on the command's own socket.
-    fn launch(&mut self, spare: Result<(), Fault>, request: Request, mut handed: Handed) {
+    /// Starts a supervised command; failures are reported on the command's own socket.
+    fn launch(
+        &mut self,
+        spare: Result<(), Fault>,
+        request: Request,
+        mut handed: RequestDescriptors,
+    ) {
         let null = if !request.stdin && request.terminal.is_none() {
             let null = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3).step("dup");
             null.map(|null| handed.stdio.insert(0, null))
         } else {
             Ok(())
         };
-        // What the server tells once is kept whatever fails afterwards.
+        // Guarded paths are sent only once, so they are kept even if a later step fails.
         let ready = self.cells.guard(&request.guard).and(spare).and(null);
         if let Err(fault) = ready.and_then(|()| {
             self.cells
                 .hand_over(request, &handed, &mut self.supervisors)
         }) {
-            // The spare one does not know what this process has learned with the command.
+            // The spare supervisor lacks the state that came with this command.
             self.cells.close();
             let _ = wire::send_event(&handed.command, &Event::refused(&fault), None);
         }
     }
 
-    /// Whether a spare supervisor is to be made.
+    /// Reaps children. Returns true if a spare supervisor should be made.
     fn reap(&mut self) -> bool {
         while self
             .children
@@ -299,9 +303,9 @@ impl Launcher {
         self.cells.tidy(&self.supervisors)
     }
 
-    /// The server is gone: its ends of all commands are closed, so the supervisors end them. Then
-    /// nothing is left to keep the private directory for.
-    fn farewell(self) {
+    /// Shuts down after the server is gone. Its ends of all command sockets are closed, so the
+    /// supervisors end the commands. Then the private directory can be removed.
+    fn shut_down(self) {
         let Self {
             server,
             children,
@@ -327,11 +331,11 @@ impl Launcher {
         cells.tidy(&supervisors);
         cells.leave();
         ground.give_up();
-        // To remove much takes long. The server is told that it need not wait, and whoever reads
-        // what it says neither.
+        // Removing many files takes long, so the server and the reader of its stderr are released
+        // first.
         let _ = rustix::stdio::dup2_stderr(rustix::stdio::stdout());
         drop(server);
-        // Not before: the kernel takes some ticks of its clock to let go of an inotify instance.
+        // Not earlier: the kernel takes some clock ticks to release an inotify instance.
         drop(cells);
         ground.remove();
         if let Some(cache) = cache {
@@ -340,16 +344,16 @@ impl Launcher {
     }
 }
 
-/// Reaps all that have ended, and ends and reaps what has lost its supervisor. Whether there are no
-/// children any more.
+/// Reaps ended children; kills and reaps processes without a supervisor. Returns true if no child
+/// is left.
 fn end_strays(supervisors: &mut HashSet<i32>) -> bool {
     let until = Instant::now() + Duration::from_millis(LAST_PROCESSES_MS);
     loop {
         loop {
             match reap_one() {
-                Reaped::Ended(pid, _) => drop(supervisors.remove(&pid.as_raw_pid())),
-                Reaped::NoneYet => break,
-                Reaped::Nobody => return true,
+                ReapResult::Ended(pid, _) => drop(supervisors.remove(&pid.as_raw_pid())),
+                ReapResult::NoneYet => break,
+                ReapResult::Nobody => return true,
             }
         }
         let strays = strays(supervisors);
@@ -359,7 +363,7 @@ fn end_strays(supervisors: &mut HashSet<i32>) -> bool {
         for stray in strays {
             let _ = kill(stray, Signal::SIGKILL);
         }
-        // They may still be dying, and others may just have been born.
+        // They may still be exiting, and new ones may just have been born.
         let _ = wait_for([], Some(Duration::from_millis(1)));
     }
 }

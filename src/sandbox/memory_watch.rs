@@ -1,9 +1,9 @@
-//! Watches how much memory the processes of one command hold together, where no cgroup can.
+//! Polls the memory of one command's processes, if no cgroup can limit it.
 //!
-//! Private memory counts by what each process has its share of, so that a copy of a process counts
-//! only for what it has changed. Shared memory is what is mapped (`Shmem` of proc(5)) or what lies
-//! in nameless files in memory that are held open (`memfd_create(2)`) or of System V, whichever is
-//! more: much of it is both. Not seen is what lies in pipes and sockets.
+//! Private memory counts proportionally, so that a forked process counts only for its own changes.
+//! Shared memory is the larger of two sums, because they overlap: mapped memory (`Shmem` of
+//! proc(5)), and open nameless files in memory (`memfd_create(2)`) plus System V memory. Pipes and
+//! sockets are not counted.
 
 use std::collections::HashMap;
 use std::io::Read as _;
@@ -16,11 +16,11 @@ use nix::unistd::Pid;
 use super::kill_scope::descendants;
 use crate::limits::{KERNEL_COUNTS_BYTES, MEMORY_WATCH_FDS, MEMORY_WATCH_MS};
 
-/// The watch over one command.
+/// Memory polling of one command.
 #[derive(Debug)]
 pub struct MemoryWatch {
     most_bytes: u64,
-    /// What is in the ipc namespace of this process is the command's.
+    /// `true` if this process's ipc namespace belongs to the command.
     with_ipc: bool,
     next: Instant,
     looks: usize,
@@ -28,14 +28,14 @@ pub struct MemoryWatch {
 
 /// Memory of a process, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Held {
+struct MemoryUse {
     private: u64,
     shared: u64,
 }
 
 impl MemoryWatch {
-    /// A watch that fires above `most_bytes`. `with_ipc`: the command has an ipc namespace for
-    /// itself, and this process is in it.
+    /// Creates a watch with the limit `most_bytes`. `with_ipc`: the command has its own ipc
+    /// namespace, and this process is in it.
     pub fn new(most_bytes: u64, with_ipc: bool) -> Self {
         Self {
             most_bytes,
@@ -45,9 +45,8 @@ impl MemoryWatch {
         }
     }
 
-    /// Whether the descendants of this process hold more than they may. Looks at most ten times a
-    /// second, and less often where there is so much to look at that it would take more than half
-    /// of the time.
+    /// Returns true if the descendants of this process exceed the limit. Polls at most ten times a
+    /// second, and less often if polling would take more than half of the time.
     pub fn is_over(&mut self) -> bool {
         let begun = Instant::now();
         if begun < self.next {
@@ -66,34 +65,33 @@ impl MemoryWatch {
         } else {
             files
         };
-        let over = |held: &dyn Fn(Pid) -> Held| {
+        let over = |held: &dyn Fn(Pid) -> MemoryUse| {
             let all = processes.iter().map(|pid| held(*pid));
-            let sum = all.fold(Held::default(), |sum, held| Held {
+            let sum = all.fold(MemoryUse::default(), |sum, held| MemoryUse {
                 private: sum.private.saturating_add(held.private),
                 shared: sum.shared.saturating_add(held.shared),
             });
             sum.private.saturating_add(sum.shared.max(files)) > self.most_bytes
         };
-        // What it costs to find out who shares what grows with the memory, so it is asked only if
-        // it matters.
+        // Computing the proportional share takes time in proportion to the memory, so it is done
+        // only if it can matter.
         over(&resident) && over(&|pid| share(pid).unwrap_or_else(|| resident(pid)))
     }
 }
 
-/// What is resident, whoever else has it as well.
-fn resident(pid: Pid) -> Held {
+/// Returns resident memory, including memory shared with other processes.
+fn resident(pid: Pid) -> MemoryUse {
     sizes(pid, "status", ["RssAnon:", "RssShmem:"]).unwrap_or_default()
 }
 
-/// What is resident, divided by the number of those who have it. `None` for a process that does not
-/// let itself be looked at.
-fn share(pid: Pid) -> Option<Held> {
+/// Returns proportional resident memory. `None` if the process cannot be inspected.
+fn share(pid: Pid) -> Option<MemoryUse> {
     sizes(pid, "smaps_rollup", ["Pss_Anon:", "Pss_Shmem:"])
 }
 
-/// Two lines of a file of proc(5), in which numbers are in kilobytes. `None` if the file cannot be
+/// Reads two lines of a file of proc(5) with numbers in kilobytes. `None` if the file cannot be
 /// read.
-fn sizes(pid: Pid, file: &str, names: [&str; 2]) -> Option<Held> {
+fn sizes(pid: Pid, file: &str, names: [&str; 2]) -> Option<MemoryUse> {
     #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
     let text = std::fs::read_to_string(format!("/proc/{pid}/{file}")).ok()?;
     let [private, shared] = names.map(|name| {
@@ -101,14 +99,14 @@ fn sizes(pid: Pid, file: &str, names: [&str; 2]) -> Option<Held> {
         line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok())
     });
     // A process that has just ended has neither.
-    Some(Held {
+    Some(MemoryUse {
         private: private?.saturating_mul(1024),
         shared: shared?.saturating_mul(1024),
     })
 }
 
-/// Bytes in nameless files in memory that these processes hold open, each file once. Of very many
-/// descriptors it looks at some, and every time at others first.
+/// Sums up open nameless files in memory, each file once. With too many descriptors it checks a
+/// part, starting elsewhere every time.
 fn files_in_memory(processes: &[Pid], looks: usize) -> u64 {
     if processes.is_empty() {
         return 0;
@@ -142,7 +140,7 @@ fn files_in_memory(processes: &[Pid], looks: usize) -> u64 {
     files.into_values().fold(0, u64::saturating_add)
 }
 
-/// Bytes of all System V memory, messages and semaphores of this ipc namespace.
+/// Sums up all System V memory, messages and semaphores of this ipc namespace.
 fn system_v() -> u64 {
     let sum = |file: &str, bytes: fn(&[u64]) -> Option<u64>| {
         #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
@@ -151,8 +149,7 @@ fn system_v() -> u64 {
             sum.saturating_add(of_system_v(line, bytes))
         })
     };
-    // Of memory what is resident and what is in swap, of messages their bytes and their number, of
-    // semaphores their number.
+    // Memory: resident and swapped bytes. Messages: bytes and number. Semaphores: number.
     sum("shm", |fields| Some(fields.get(14)? + fields.get(15)?))
         .saturating_add(sum("msg", |fields| {
             Some(fields.get(3)? + fields.get(4)? * SYSTEM_V_HEAD_BYTES)
@@ -162,11 +159,10 @@ fn system_v() -> u64 {
         }))
 }
 
-/// About what the kernel keeps for each object, message and semaphore (`struct msg_msg`, `struct
-/// sem`).
+/// Approximate kernel overhead per object, message and semaphore (`struct msg_msg`, `struct sem`).
 const SYSTEM_V_HEAD_BYTES: u64 = 64;
 
-/// Bytes of the object that a line of a file of `/proc/sysvipc` (proc(5)) is about.
+/// Bytes of one object, from its line in a file of `/proc/sysvipc` (proc(5)).
 fn of_system_v(line: &str, bytes: fn(&[u64]) -> Option<u64>) -> u64 {
     let fields: Vec<u64> = line
         .split_ascii_whitespace()
@@ -175,12 +171,11 @@ fn of_system_v(line: &str, bytes: fn(&[u64]) -> Option<u64>) -> u64 {
     bytes(&fields).map_or(0, |bytes| bytes + SYSTEM_V_HEAD_BYTES)
 }
 
-/// How many processes the kernel has ended for want of memory since it started, on the whole
-/// machine; `None` if it does not say.
+/// Returns the machine's count of OOM kills since boot; `None` if it cannot be read.
 pub fn kernel_kills() -> Option<u64> {
     #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
     let mut file = std::fs::File::open("/proc/vmstat").ok()?;
-    // Each read counts everything anew, so there are as few as may be.
+    // Each read recounts everything, so there are as few as possible.
     let mut text = Vec::with_capacity(KERNEL_COUNTS_BYTES);
     file.read_to_end(&mut text).ok()?;
     std::str::from_utf8(&text)
@@ -204,10 +199,10 @@ mod tests {
     }
 
     #[test]
-    fn a_file_in_memory_counts_once_and_by_what_is_in_it() {
+    fn memory_file_counts_allocated_bytes_once() {
         let before = files_in_memory(&[own()], 0);
         let file = memfd_create("counted", MemfdFlags::CLOEXEC).unwrap();
-        // A hole is no memory.
+        // A hole takes no memory.
         ftruncate(&file, 1 << 40).unwrap();
         let mut written = 0;
         while written < 8 * MIB {
@@ -225,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_the_kernel_about_system_v_are_read() {
+    fn system_v_lines_are_parsed() {
         let shm = "         0          2   600       1048576  4100  4100      0  1000  1000  1000  1000 0 0 0        77824 4096";
         assert_eq!(
             of_system_v(shm, |fields| Some(fields[14] + fields[15])),
@@ -242,17 +237,17 @@ mod tests {
     }
 
     #[test]
-    fn a_process_is_asked_what_it_holds() {
+    fn own_process_memory_is_measured() {
         let (all, part) = (resident(own()), share(own()).unwrap());
         assert!(all.private > 0 && part.private > 0, "{all:?} {part:?}");
         assert!(part.private <= all.private + MIB, "{all:?} {part:?}");
-        // Nobody has this number (`PID_MAX_LIMIT` of `linux/threads.h`).
+        // No process has this number (`PID_MAX_LIMIT` of `linux/threads.h`).
         assert_eq!(
             (
                 resident(Pid::from_raw(1 << 22)),
                 share(Pid::from_raw(1 << 22))
             ),
-            (Held::default(), None)
+            (MemoryUse::default(), None)
         );
         assert!(!MemoryWatch::new(u64::MAX, false).look(&[own()]));
         assert!(MemoryWatch::new(1, false).look(&[own()]));

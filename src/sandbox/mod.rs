@@ -1,9 +1,12 @@
-//! The kernel walls around everything that runs for an agent.
+//! Sandbox of everything that runs for an agent.
 //!
-//! `plan` says what the walls shall be, `wire` how the server speaks with the launcher, and the
-//! launcher (this program started again) builds the walls and starts commands inside them.
-//! `environment` and `toolchains` say what commands get of the server's surroundings, `status` and
-//! `explain` what came of it. ARCHITECTURE.md shows the processes.
+//! - `plan` describes the walls; the server builds it.
+//! - `wire` is the protocol between the server and the launcher.
+//! - The launcher (this program started again) builds the walls and starts commands inside them.
+//! - `environment` and `toolchains` select what commands get of the server's environment.
+//! - `status` and `explain` describe the result.
+//!
+//! ARCHITECTURE.md shows the processes.
 
 pub mod attack;
 mod bpf;

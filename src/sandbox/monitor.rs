@@ -1,5 +1,4 @@
-//! What a supervisor does for its command while the command runs, in each of the three ways to hold
-//! it.
+//! Work of a supervisor for its command while the command runs, in each of the three tiers.
 
 use std::mem;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -20,55 +19,55 @@ use super::unix_sockets::{Owner, SocketFiles, UnixSockets};
 use super::wire::Changed;
 use crate::hide::Hide;
 
-/// What the walls of one command need while it runs. Nothing, unless they say otherwise.
+/// Work for the walls of one command while it runs. The default is to do nothing.
 pub trait Monitor {
-    /// Descriptors to wait for, beside the supervisor's own.
+    /// Descriptors to poll besides the supervisor's own.
     fn waits_for(&self) -> [Option<BorrowedFd<'_>>; 2] {
         [None; 2]
     }
 
-    /// Does what the descriptors are ready for.
+    /// Handles the events of the descriptors.
     fn serve(&mut self, _states: [PollFlags; 2]) {}
 
-    /// Takes the descriptor that came from the program's side of the walls.
+    /// Takes the descriptor that the program's side of the walls sent.
     fn take(&mut self, _from_program: OwnedFd) {}
 
-    /// Whether [`Monitor::look`] has work to do now and then.
+    /// Returns true if [`Monitor::look`] has periodic work.
     fn has_to_look(&self) -> bool {
         false
     }
 
-    /// Looks whether the command has done what nothing tells about.
+    /// Checks for actions of the command that no event reports.
     fn look(&mut self) {}
 
-    /// Ends the entry of the journal; the next one, if any, is called `next`. What was changed.
+    /// Ends the journal entry and returns its changes. The next entry, if any, is titled `next`.
     fn end_entry(&mut self, _next: &str) -> Option<Changed> {
         None
     }
 
-    /// Takes the refusals since this was asked before, of a command that goes on.
+    /// Takes the refusals of a running command since the previous call.
     fn take_denied(&mut self, _line: Option<&SupervisorLine>) -> Vec<Denied> {
         Vec::new()
     }
 
-    /// The command is over. Returns what the walls refused to it, as far as this process and the
-    /// launcher know.
+    /// Handles the end of the command. Returns the refusals that this process and the launcher know
+    /// of.
     fn close(&mut self, _line: Option<&SupervisorLine>) -> Vec<Denied> {
         Vec::new()
     }
 }
 
-/// No wall: nothing to serve but what is intercepted, and nothing to tell.
-pub struct Bare(Served<'static>);
+/// Monitor without walls: it only serves intercepted calls.
+pub struct WithoutWalls(BrokerSlot<'static>);
 
-impl Bare {
-    /// With somebody who serves the calls over the network, if they are intercepted.
+impl WithoutWalls {
+    /// Creates a monitor with the interceptor of network calls, if any.
     pub fn new(interceptor: Option<Interceptor>) -> Self {
-        Self(Served::new(interceptor, None))
+        Self(BrokerSlot::new(interceptor, None))
     }
 }
 
-impl Monitor for Bare {
+impl Monitor for WithoutWalls {
     fn waits_for(&self) -> [Option<BorrowedFd<'_>>; 2] {
         self.0.waits_for()
     }
@@ -100,15 +99,15 @@ impl Monitor for Bare {
     }
 }
 
-/// The broker of a command, once the program has handed its listener over.
-struct Served<'a> {
+/// Broker of a command, once the program has handed over its listener.
+struct BrokerSlot<'a> {
     broker: Option<Broker>,
-    /// Until there is a broker.
+    /// Kept here until there is a broker.
     interceptor: Option<Interceptor>,
     journal: Option<CommandJournal<'a>>,
 }
 
-impl<'a> Served<'a> {
+impl<'a> BrokerSlot<'a> {
     fn new(interceptor: Option<Interceptor>, journal: Option<CommandJournal<'a>>) -> Self {
         Self {
             broker: None,
@@ -132,7 +131,7 @@ impl<'a> Served<'a> {
     }
 
     fn serve(&mut self, states: [PollFlags; 2]) {
-        // A listener that fails is closed: the calls that wait for it fail in their turn.
+        // A failing listener is closed, and the pending calls fail.
         if self
             .broker
             .as_mut()
@@ -189,22 +188,22 @@ impl<'a> Served<'a> {
     }
 }
 
-/// A command in its own root: mounts hold what it may change, but for what a filter cannot tell by
-/// itself.
+/// Monitor of a command in its own root: mounts enforce read-only paths, and the broker handles the
+/// rest.
 pub struct InView<'a> {
-    /// The kernel's count of ways out that were not there, for all commands, and how far it was
-    /// when this one began.
+    /// Kernel counters of packets without a route, for all commands, and their value when this
+    /// command began.
     refused: Option<(&'a RouteCounters, u64)>,
-    broker: Served<'a>,
+    broker: BrokerSlot<'a>,
     hide: Option<Arc<Hide>>,
     places: Places,
     line: Option<Rc<SupervisorLine>>,
-    /// Sockets that it may connect to, if it may make unix sockets.
+    /// Unix sockets that it may connect to, if it may make unix sockets.
     socket_files: Option<(Arc<SocketFiles>, Owner)>,
 }
 
 impl<'a> InView<'a> {
-    /// Remembers how far the counters are; `before`, if that is known already.
+    /// Records the counters' values; uses `before` if it is already known.
     pub fn new(
         counters: Option<&'a RouteCounters>,
         before: Option<u64>,
@@ -217,7 +216,7 @@ impl<'a> InView<'a> {
             counters.and_then(|counters| Some((counters, before.or_else(|| counters.refused())?)));
         Self {
             refused,
-            broker: Served::new(interceptor, journal),
+            broker: BrokerSlot::new(interceptor, journal),
             hide,
             places,
             line,
@@ -261,14 +260,14 @@ impl Monitor for InView<'_> {
     fn close(&mut self, line: Option<&SupervisorLine>) -> Vec<Denied> {
         self.broker.look();
         self.broker.end();
-        self.denied(line.map(|line| || line.over()))
+        self.denied(line.map(|line| || line.report_end()))
     }
 }
 
 impl InView<'_> {
-    /// Takes the refusals, with those that the launcher knows of.
+    /// Takes the refusals, including those that the launcher knows of.
     fn denied(&mut self, account: Option<impl FnOnce() -> Account>) -> Vec<Denied> {
-        // First what was counted: a command that begins now is not the one that did it.
+        // Counters first: a command that begins now is not to blame.
         let counted = self.refused.as_mut().is_some_and(|(counters, before)| {
             let now = counters.refused().unwrap_or(*before);
             std::mem::replace(before, now) < now
@@ -283,10 +282,10 @@ impl InView<'_> {
     }
 }
 
-/// A command on the system's own root: its changes of metadata are made for it, where they may be
-/// made, and attributes read for it where it may read.
+/// Monitor of a command on the system's own root: the broker performs its permitted metadata
+/// changes and reads of attributes.
 pub struct OnSystem<'a> {
-    broker: Served<'a>,
+    broker: BrokerSlot<'a>,
     writable: Vec<PathBuf>,
     protected: Vec<PathBuf>,
     readable: Vec<PathBuf>,
@@ -294,8 +293,8 @@ pub struct OnSystem<'a> {
 }
 
 impl<'a> OnSystem<'a> {
-    /// Metadata may be changed below `writable`, but not below `protected`, and attributes read
-    /// below `readable`.
+    /// Creates a monitor that permits metadata changes below `writable` but not below `protected`,
+    /// and reads of attributes below `readable`.
     pub fn new(
         writable: Vec<PathBuf>,
         protected: Vec<PathBuf>,
@@ -305,7 +304,7 @@ impl<'a> OnSystem<'a> {
         journal: Option<CommandJournal<'a>>,
     ) -> Self {
         Self {
-            broker: Served::new(interceptor, journal),
+            broker: BrokerSlot::new(interceptor, journal),
             writable,
             protected,
             readable,

@@ -31,10 +31,10 @@ pub(super) fn read_only() -> MountAttributes {
         .and(MountAttributes::NO_DEVICES)
 }
 
-/// Sets attributes on a mount that is at its place, and on those below it if `recursive`.
+/// Sets attributes on an attached mount, and on those below it if `recursive`.
 ///
-/// Only there, and so only before anybody is let into this mount namespace, since kernels before
-/// Linux 5.12 have no `mount_setattr(2)`, and mount(2) takes no mount that is nowhere.
+/// It must be attached, and no command may be in this mount namespace yet. Kernels before Linux
+/// 5.12 have no `mount_setattr(2)`, and mount(2) accepts no detached mount.
 pub(super) fn set(mount: &OwnedFd, attributes: MountAttributes, recursive: bool) -> io::Result<()> {
     match sys::mount_setattr(mount.as_fd(), attributes, recursive) {
         Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => {
@@ -44,7 +44,7 @@ pub(super) fn set(mount: &OwnedFd, attributes: MountAttributes, recursive: bool)
     }
 }
 
-/// [`set`], by mount(2).
+/// Does [`set`] with mount(2).
 fn set_each(mount: &OwnedFd, attributes: MountAttributes, recursive: bool) -> io::Result<()> {
     remount(mount, attributes)?;
     if !recursive {
@@ -57,7 +57,7 @@ fn set_each(mount: &OwnedFd, attributes: MountAttributes, recursive: bool) -> io
             above.push(below.id);
             match mount_at(&below.place).filter(|(id, _)| *id == below.id) {
                 Some((_, there)) => remount(&there, attributes)?,
-                // Nobody inside can take away what lies over it.
+                // No process inside can unmount its cover.
                 None if mounts::is_covered(below, &table) => {}
                 None => return Err(unreached(below)),
             }
@@ -73,10 +73,10 @@ fn unreached(mount: &Mount) -> io::Error {
     ))
 }
 
-/// One mount keeps what it has: a user namespace may not take away what comes from outside it
-/// (`mount_namespaces(7)`). Times of access stay as they are when nothing is said of them.
+/// Adds attributes to one mount and keeps its others: a user namespace may not clear flags from
+/// outside (`mount_namespaces(7)`). Access time settings stay unless changed explicitly.
 fn remount(mount: &OwnedFd, attributes: MountAttributes) -> io::Result<()> {
-    // Of statvfs(3), mount(2) and mount_setattr(2) these have the same numbers.
+    // These flags have the same values in statvfs(3), mount(2) and mount_setattr(2).
     let kept = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     let has = fstatvfs(mount)?.f_flag.bits() as u32;
     let flags = MountFlags::from_bits_truncate(has | attributes.bits()) & kept;
@@ -87,14 +87,14 @@ fn remount(mount: &OwnedFd, attributes: MountAttributes) -> io::Result<()> {
     )?)
 }
 
-/// What is mounted at a place, and the number of the mount.
+/// Opens a mount point. Returns the ID of its mount, too.
 pub(super) fn mount_at(place: &Path) -> Option<(u64, OwnedFd)> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let there = openat2(CWD, place, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS).ok()?;
     Some((mount_of(&there).ok()?, there))
 }
 
-/// `STATX_MNT_ID` of statx(2).
+/// Returns the mount ID: `STATX_MNT_ID` of statx(2).
 pub(super) fn mount_of(fd: &OwnedFd) -> rustix::io::Result<u64> {
     Ok(statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID)?.stx_mnt_id)
 }
@@ -121,28 +121,28 @@ pub(super) fn may_change(dir: &OwnedFd) -> bool {
     is_own || accessat(dir, ".", Access::WRITE_OK, AtFlags::empty()).is_ok()
 }
 
-/// Makes what has this name in `dir`, if anything, read-only in this mount namespace; a link
-/// itself, not what it leads to.
+/// Makes the entry of this name in `dir`, if any, read-only in this mount namespace. A symlink is
+/// not followed.
 pub fn make_read_only(dir: &OwnedFd, name: &OsStr) -> Result<(), Fault> {
     let fault = || format!("make `{}` read-only", name.display());
     match find(dir, name, OFlags::NOFOLLOW).step_with(fault)? {
-        Some(there) => Unattached::of(there)
-            .and_then(Unattached::attach)
+        Some(there) => DetachedMount::of(there)
+            .and_then(DetachedMount::attach)
             .step_with(fault),
         None => Ok(()),
     }
 }
 
-/// What will be read-only as soon as it is mounted over itself.
+/// A detached bind mount that is read-only once it is mounted over its source.
 ///
-/// The kernel looks at all mounts of a directory tree when a part of it is copied (`copy_tree` of
-/// fs/namespace.c). So of many the copies are made before the first is mounted.
-pub struct Unattached {
+/// The kernel walks all mounts of a directory tree when a part of it is copied (`copy_tree` of
+/// fs/namespace.c). So all copies are made before the first one is attached.
+pub struct DetachedMount {
     there: OwnedFd,
     copy: OwnedFd,
 }
 
-impl Unattached {
+impl DetachedMount {
     /// Clones the mount of an open file or directory.
     pub fn of(there: OwnedFd) -> io::Result<Self> {
         Ok(Self {
@@ -160,12 +160,12 @@ impl Unattached {
     }
 }
 
-/// Mounts a directory, found in `above`, on itself, so that it cannot be moved in this mount
-/// namespace; it is as writable as before. The directory as it is from now on; `None` if it was
+/// Bind-mounts a directory, found in `above`, over itself, so that it cannot be moved in this mount
+/// namespace. It stays as writable as before. Returns the mounted directory; `None` if it was
 /// removed meanwhile.
 pub fn nail(above: &OwnedFd, dir: OwnedFd) -> Result<Option<OwnedFd>, Fault> {
     let step = "hold a directory in its place";
-    // Something is mounted here already.
+    // It is a mount point already.
     if mount_of(above).step(step)? != mount_of(&dir).step(step)? {
         return Ok(Some(dir));
     }
@@ -173,7 +173,7 @@ pub fn nail(above: &OwnedFd, dir: OwnedFd) -> Result<Option<OwnedFd>, Fault> {
     Ok(attach(&copy, &dir).step(step)?.then_some(copy))
 }
 
-/// Mounts the file of this name, read-only, over an open one.
+/// Bind-mounts the file at a path, read-only, over an open one.
 pub fn cover(file: &OwnedFd, with: &Path) -> io::Result<()> {
     let copy = clone_tree(with)?;
     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
@@ -189,7 +189,7 @@ fn copy(of: &OwnedFd) -> rustix::io::Result<OwnedFd> {
     open_tree(of, "", flags)
 }
 
-/// Whether it could be: what has no name any more is no place.
+/// Attaches a mount. Returns false if the mount point was removed.
 fn attach(copy: &OwnedFd, there: &OwnedFd) -> io::Result<bool> {
     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
     match move_mount(copy, "", there, "", flags) {
@@ -207,7 +207,7 @@ pub(super) fn clone_tree(from: &Path) -> rustix::io::Result<OwnedFd> {
     open_tree(CWD, from, flags)
 }
 
-/// A small file system in memory, mounted nowhere yet.
+/// Creates a small detached tmpfs.
 pub fn file_system_in_memory() -> Result<OwnedFd, Fault> {
     file_system(
         "tmpfs",
@@ -216,7 +216,7 @@ pub fn file_system_in_memory() -> Result<OwnedFd, Fault> {
     )
 }
 
-/// Whether the tree is the directory that policy opened when the server started.
+/// Fails unless the tree is the directory that policy opened when the server started.
 pub fn same(tree: &OwnedFd, place: &Place) -> Result<(), Fault> {
     let stat = fstat(tree).step("fstat")?;
     if (stat.st_dev, stat.st_ino) == (place.dev, place.ino) {
@@ -229,14 +229,14 @@ pub fn same(tree: &OwnedFd, place: &Place) -> Result<(), Fault> {
     ))
 }
 
-/// Makes a directory below the new root, and those above it.
+/// Creates a directory and its parents below the new root.
 pub(super) fn directory(root: &OwnedFd, at: &Path) -> Result<(), Fault> {
     let mut made = PathBuf::new();
     for part in at.components() {
         made.push(part);
         match mkdirat(root, &made, Mode::from_raw_mode(0o755)) {
             Ok(()) | Err(Errno::EXIST) => {}
-            // Below something read-only: whether it is there shows when it is used.
+            // The parent is read-only: a missing directory is noticed when it is used.
             Err(Errno::ROFS | Errno::ACCESS) if statat(root, &made, AtFlags::empty()).is_ok() => {}
             Err(errno) => return Err(errno).step_with(|| format!("make `/{}`", made.display())),
         }
@@ -248,7 +248,7 @@ pub(super) fn no_devices() -> MountAttrFlags {
     MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV
 }
 
-/// A file system of its own, mounted nowhere yet.
+/// Creates a detached filesystem.
 pub(super) fn file_system(
     kind: &str,
     options: &[(&str, &str)],
@@ -263,7 +263,7 @@ pub(super) fn file_system(
     fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes).step_with(fault)
 }
 
-/// Handles of the places that commands may write to, in the view; for the rules of Landlock.
+/// Opens a path of the view for the rules of Landlock.
 pub fn open_path(path: &Path) -> Result<OwnedFd, Fault> {
     open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
         .step_with(|| format!("open `{}`", path.display()))

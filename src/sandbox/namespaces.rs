@@ -15,13 +15,14 @@ use super::plan::Network;
 use super::sys::{self, SingleThread};
 use crate::limits::WATCHES_SHARE;
 
-/// What each user of a user namespace may have (`namespaces(7)`, "The /proc/sys/user directory").
+/// Limits per user of a user namespace (`namespaces(7)`, "The /proc/sys/user directory").
 const OF_USERS: &str = "/proc/sys/user";
 const WATCHES: [&str; 2] = ["max_inotify_instances", "max_inotify_watches"];
 /// `PID_MAX_LIMIT` of `linux/threads.h`.
 const MOST_PIDS: u64 = 4 * 1024 * 1024;
 
-/// Enters the namespaces. From here on this process has all powers inside them and none outside.
+/// Enters the namespaces. From here on this process has all capabilities inside them and none
+/// outside.
 pub fn enter(alone: &SingleThread, network: Network) -> Result<(), Fault> {
     let watches = WATCHES.map(|name| (name, share(name)));
     let powers = rustix::thread::capabilities(None).step("capget")?.effective;
@@ -30,8 +31,8 @@ pub fn enter(alone: &SingleThread, network: Network) -> Result<(), Fault> {
     } else {
         enter_with_own_id()?;
     }
-    // No wall: where the system's settings cannot be written, as in most containers, commands share
-    // what their user has.
+    // Not a wall: if the settings cannot be written, as in most containers, commands share the
+    // limits of their user.
     for (name, share) in watches {
         let _ = share.map(|share| set(name, &share.to_string()));
     }
@@ -46,13 +47,14 @@ pub fn enter(alone: &SingleThread, network: Network) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A network namespace of this process's own, in which there is only the loopback device.
+/// Enters a new network namespace with only a loopback device.
 pub fn enter_own_loopback() -> Result<(), Fault> {
     sys::unshare(UnshareFlags::NEWNET).step("unshare the network namespace")?;
     switch_loopback_on()
 }
 
-/// The same for who has no powers: in a user namespace of its own, whose maps nobody needs.
+/// Like [`enter_own_loopback`] without capabilities: enters a new user namespace first, without ID
+/// maps.
 pub fn enter_quiet() -> Result<(), Fault> {
     let own = sys::unshare(UnshareFlags::NEWNET)
         .or_else(|_| sys::unshare(UnshareFlags::NEWUSER | UnshareFlags::NEWNET));
@@ -71,8 +73,8 @@ fn switch_loopback_on() -> Result<(), Fault> {
     sys::loopback_up(&socket).step("switch the loopback device on")
 }
 
-/// A user namespace in which this user is the only one (`user_namespaces(7)`): what everybody may
-/// make.
+/// Enters a user namespace with only this user mapped (`user_namespaces(7)`), which needs no
+/// privileges.
 fn enter_with_own_id() -> Result<(), Fault> {
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
     sys::unshare(UnshareFlags::NEWUSER).step("unshare the user namespace")?;
@@ -81,9 +83,8 @@ fn enter_with_own_id() -> Result<(), Fault> {
     write("gid_map", &format!("{group} {group} 1"))
 }
 
-/// A user namespace in which everybody is who they are outside: root's commands meet files of
-/// others and may give files to others. The map has to be written from outside, by a copy of this
-/// process.
+/// Enters a user namespace in which every ID maps to itself. Root's commands see the owners of
+/// files and may change them. A forked child has to write the map from outside.
 fn enter_with_all_ids(alone: &SingleThread) -> Result<(), Fault> {
     let maps = [("uid_map", read("uid_map")?), ("gid_map", read("gid_map")?)];
     let (here, there) = socketpair(
@@ -114,10 +115,10 @@ fn enter_with_all_ids(alone: &SingleThread) -> Result<(), Fault> {
     }
 }
 
-/// A user namespace whose only user and group are numbers that nobody has: read through its maps, a
-/// file belongs to nobody.
+/// Creates a user namespace with only unused IDs mapped: through its map, every file belongs to
+/// nobody.
 pub fn of_nobody(alone: &SingleThread) -> Result<OwnedFd, Fault> {
-    /// The last number but that which means none.
+    /// The highest ID except the invalid one.
     const NOBODYS: u32 = u32::MAX - 1;
     let step = "make a user namespace of nobody";
     let (here, there) = socketpair(
@@ -131,7 +132,7 @@ pub fn of_nobody(alone: &SingleThread) -> Result<OwnedFd, Fault> {
         drop(here);
         let made = sys::unshare(UnshareFlags::NEWUSER).is_ok();
         let told = made && rustix::io::write(&there, b"x").is_ok();
-        // Until the other end is closed.
+        // The child waits until the other end is closed.
         sys::exit_now(i32::from(!told || await_turn(&there)));
     };
     drop(there);
@@ -151,9 +152,9 @@ pub fn of_nobody(alone: &SingleThread) -> Result<OwnedFd, Fault> {
     namespace.step(step)
 }
 
-/// Whether the number of processes of root's commands can be bounded: the kernel holds root to no
-/// `RLIMIT_NPROC`, whatever user namespace it is in (`copy_process` in the kernel's fork.c), but
-/// since Linux 6.14 each pid namespace has a `pid_max` of its own. Before, it was the system's.
+/// Returns true if the processes of root's commands can be limited. The kernel applies no
+/// `RLIMIT_NPROC` to root in any user namespace (`copy_process` in the kernel's fork.c). Since
+/// Linux 6.14 each pid namespace has its own `pid_max`; before, it was global.
 pub fn can_bound_root() -> bool {
     rustix::system::uname()
         .release()
@@ -168,14 +169,14 @@ fn has_own_pid_max(release: &str) -> bool {
     matches!((numbers.next(), numbers.next()), (Some(Ok(major)), Some(Ok(minor))) if (major, minor) >= (6, 14))
 }
 
-/// Bounds the processes of this pid namespace, if this is root. To be called only where
-/// [`can_bound_root`]; its first process has a /proc of its own by then.
+/// Limits the processes of this pid namespace, if this is root. Requires [`can_bound_root`], and a
+/// first process with its own /proc.
 pub fn bound_root(processes: u64) -> Result<(), Fault> {
     if !geteuid().is_root() {
         return Ok(());
     }
     let step = "bound the number of processes";
-    // The last number is given to nobody.
+    // The last number is never used.
     let mut most = processes.saturating_add(1);
     loop {
         #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
@@ -183,8 +184,8 @@ pub fn bound_root(processes: u64) -> Result<(), Fault> {
             .write(true)
             .open("/proc/sys/kernel/pid_max");
         match file.step(step)?.write_all(most.to_string().as_bytes()) {
-            // The least that a kernel takes grows with its processors, 301 at least; a bound above
-            // the most is none.
+            // The kernel's minimum grows with the number of processors, and is at least 301. A
+            // limit above the maximum is no limit.
             Err(error) if error.kind() == std::io::ErrorKind::InvalidInput && most < MOST_PIDS => {
                 most *= 2
             }
@@ -194,7 +195,7 @@ pub fn bound_root(processes: u64) -> Result<(), Fault> {
     }
 }
 
-/// The part of a server's commands in what the user may have of this now.
+/// Returns the part of the user's current limit for one server's commands.
 fn share(name: &str) -> Option<u64> {
     #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
     let text = std::fs::read_to_string(Path::new(OF_USERS).join(name)).ok()?;
@@ -204,8 +205,8 @@ fn share(name: &str) -> Option<u64> {
         .map(|most| (most / WATCHES_SHARE).max(1))
 }
 
-/// In this user namespace, for each user of it (`namespaces(7)`): what is taken here counts outside
-/// as well.
+/// Sets a limit for each user of this user namespace (`namespaces(7)`). Use inside also counts
+/// outside.
 fn set(name: &str, text: &str) -> std::io::Result<()> {
     #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
     std::fs::File::options()
@@ -218,7 +219,7 @@ fn await_turn(socket: &OwnedFd) -> bool {
     matches!(rustix::io::read(socket, &mut [0; 1]), Ok(1))
 }
 
-/// A map of the namespace that this process is in, as one that maps everybody in it to themselves.
+/// Reads an ID map of this process's namespace and returns it as an identity map.
 fn read(name: &str) -> Result<String, Fault> {
     #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
     let text = std::fs::read_to_string(format!("/proc/self/{name}"))
@@ -236,7 +237,7 @@ fn write(name: &str, text: &str) -> Result<(), Fault> {
         .step_with(|| format!("write {name}"))
 }
 
-/// In one call, as the kernel wants it.
+/// Writes in one call, as the kernel requires.
 fn write_of(process: i32, name: &str, text: &str) -> std::io::Result<()> {
     #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
     std::fs::File::options()
@@ -250,7 +251,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn knows_since_when_pid_namespaces_have_a_bound() {
+    fn kernel_release_tells_own_pid_max() {
         let known = [
             "6.14.0",
             "6.18.44-fc-v657",

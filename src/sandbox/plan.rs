@@ -1,4 +1,4 @@
-//! What the walls shall be: plain data, made by the server at start, carried out by the launcher.
+//! Plan of the walls: plain data that the server builds at start and the launcher carries out.
 
 use std::path::Path;
 
@@ -6,16 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use super::raw_string::RawString;
 
-/// A way to hold a command.
+/// Confinement mechanism for commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tier {
-    /// A root of its own in user, mount, pid, ipc and network namespaces, with Landlock and seccomp
-    /// inside.
+    /// Own root in user, mount, pid, ipc and network namespaces, with Landlock and seccomp inside.
     Namespaces,
-    /// Landlock, seccomp and the metadata broker on the system's own root.
+    /// Landlock, seccomp and the metadata broker, on the system's root.
     Landlock,
-    /// No wall: the operator switched it off.
+    /// No confinement: the operator switched it off.
     Off,
 }
 
@@ -30,13 +29,13 @@ impl Tier {
     }
 }
 
-/// Which network a command gets.
+/// Network of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Network {
     /// No socket of any network family.
     None,
-    /// A loopback of its own, shared by the commands of one server; without namespaces the same as
+    /// Own loopback device, shared by the commands of one server. Without namespaces the same as
     /// `None`.
     Loopback,
     /// The network of the system.
@@ -54,11 +53,10 @@ impl Network {
     }
 }
 
-/// A directory or file by its true path, and which one it is, so that another one that took its
-/// name is noticed.
+/// Canonical path of a directory or file, with its inode to detect a replacement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
-    /// Absolute, without links.
+    /// Absolute, without symlinks.
     pub path: RawString,
     /// `st_dev` of stat(2).
     pub dev: u64,
@@ -69,101 +67,97 @@ pub struct Place {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedRoot {
     pub place: Place,
-    /// Whether commands may change what is below it.
+    /// `true` if commands may change files below it.
     pub writable: bool,
     pub extent: Extent,
 }
 
-/// What a root is, and how far it is writable if it is.
+/// Type of a root, which bounds its writable part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Extent {
     /// An allowed directory.
     Allowed,
-    /// A part of a git repository that an allowed directory is linked to.
+    /// A part of a git repository outside the allowed directory that is linked to it.
     OfGit,
-    /// What the worktrees of a git repository share: only what git writes there is writable
-    /// (`common_git`). Only [`Tier::Namespaces`] can hold that.
+    /// The common git directory of several worktrees. Only the files that git itself writes there
+    /// are writable (`common_git`). Requires [`Tier::Namespaces`].
     CommonOfGit,
     /// Caches of package managers that outlive the server (`cache`).
     Cache,
 }
 
-/// What one command is held to, beside time and output. `None`: as the server itself is.
+/// Resource limits of one command, except timeout and output. `None`: the limit of the server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Processes and threads of all commands together (`RLIMIT_NPROC` in the commands' own user
-    /// namespace). Without namespaces it would count everything of the user, so it is not applied
-    /// there.
+    /// namespace). Not applied without namespaces, because it would count all processes of the
+    /// user.
     pub processes: Option<u64>,
-    /// Largest file that may be written, in bytes (`RLIMIT_FSIZE`).
+    /// Size of the largest writable file, in bytes (`RLIMIT_FSIZE`).
     pub file_bytes: Option<u64>,
     /// Processor time of each process, in seconds (`RLIMIT_CPU`).
     pub cpu_secs: Option<u64>,
-    /// Memory that the processes of one command may hold together, in bytes; watched, ended when
-    /// passed.
+    /// Memory of all processes of one command together, in bytes. A command above it is ended.
     pub memory_bytes: Option<u64>,
-    /// Open files of each process (`RLIMIT_NOFILE`, soft); `None`:
+    /// Open files of each process (soft `RLIMIT_NOFILE`); `None`:
     /// [`crate::limits::COMMAND_OPEN_FILES`].
     pub open_files: Option<u64>,
-    /// Added to the likelihood of being ended when the system is out of memory (`oom_score_adj`,
-    /// proc(5)), 0 to 1000.
+    /// Raises the OOM killer's score of commands (`oom_score_adj`, proc(5)), 0 to 1000.
     pub oom_score_adj: u16,
 }
 
-/// Everything the launcher is told, once.
+/// Everything that the launcher receives, once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// How to hold commands; the launcher does this or refuses.
+    /// Required tier; the launcher never falls back to another.
     pub tier: Tier,
-    /// Whether a trivial command is run before the server is told that the walls stand. Else its
-    /// first command is the trial.
+    /// `true` if the launcher runs a trivial command before it reports that the walls stand.
+    /// Otherwise the first command is the trial.
     pub is_tried: bool,
     /// The network of commands.
     pub network: Network,
-    /// Whether the server answers for every name: commands are not told the addresses that this
-    /// machine has for some (hosts(5)).
+    /// `true` if the server resolves every host name. Commands then do not see the addresses in the
+    /// system's hosts(5).
     pub answers_names: bool,
-    /// The allowed directories, by true path.
+    /// The allowed directories, by canonical path.
     pub roots: Vec<PlannedRoot>,
-    /// Other paths of allowed directories, through links of the system, each with the true one.
+    /// Aliases of allowed directories through symlinks of the system, each with the canonical path.
     pub other_names: Vec<(RawString, RawString)>,
     /// Paths below read-write roots that stay read-only; they need not exist.
     pub protected: Vec<RawString>,
-    /// Files below allowed directories that commands must not reach by any name: true path and
-    /// which file. Only [`Tier::Namespaces`] can hide them.
+    /// Files below allowed directories that commands must not reach by any name: canonical path and
+    /// inode. Requires [`Tier::Namespaces`].
     pub hidden: Vec<Place>,
-    /// What is hidden from commands by patterns, if anything is. Only [`Tier::Namespaces`] can.
+    /// Patterns of hidden paths, if any. Requires [`Tier::Namespaces`].
     pub hide: Option<PlannedHide>,
-    /// Directories (or single files) that hold programs: read-only and executable, none of them
-    /// need exist.
+    /// Directories (or single files) of programs: read-only and executable. They need not exist.
     pub system: Vec<RawString>,
     /// Unix sockets of programs outside that commands may connect to.
     pub sockets: Vec<Place>,
-    /// What of /etc everybody may read ([`super::landlock::public_entries`]), for
-    /// [`Tier::Landlock`]: looked up by the server while the launcher starts.
+    /// World-readable entries of /etc ([`super::landlock::public_entries`]), for
+    /// [`Tier::Landlock`]. The server looks them up while the launcher starts.
     pub public: Vec<RawString>,
-    /// A private directory on the disk, mode 0700, with `home` and `tmp` in it; removed by the
-    /// launcher at the end.
+    /// Private directory on disk, mode 0700, with `home` and `tmp` in it. The launcher removes it
+    /// at the end.
     pub scratch: RawString,
-    /// Where their caches outlive the server, if they do; what commands see of it is one of
-    /// `roots`.
+    /// Persistent cache directory of commands, if any. The parts that commands see are in `roots`.
     pub cache: Option<PlannedCache>,
-    /// Whether commands get `scratch/home` as HOME; otherwise `environment` says.
+    /// `true` if commands get `scratch/home` as HOME; otherwise HOME is in `environment`.
     pub private_home: bool,
-    /// Where `scratch/home/.cargo` is seen, too. Only [`Tier::Namespaces`] can show it there.
+    /// Second path at which `scratch/home/.cargo` is mounted. Requires [`Tier::Namespaces`].
     pub cargo_home: Option<RawString>,
-    /// The environment of every command, but for HOME and TMPDIR, which depend on the tier.
+    /// Environment of every command, except HOME and TMPDIR, which depend on the tier.
     pub environment: Vec<(RawString, RawString)>,
-    /// What a command is held to.
+    /// Resource limits of each command.
     pub limits: Limits,
-    /// Where what commands change is noted, if it is. Not in [`Tier::Off`], where nobody is asked
-    /// before a change.
+    /// Journal of the changes of commands, if any. `None` in [`Tier::Off`], where no call is
+    /// intercepted.
     pub journal: Option<PlannedJournal>,
 }
 
 impl Plan {
-    /// Paths of the directories that may be written to.
+    /// Paths of the read-write roots.
     pub fn writable(&self) -> impl Iterator<Item = &Path> {
         self.roots
             .iter()
@@ -176,11 +170,11 @@ impl Plan {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedCache {
     pub place: Place,
-    /// How much of it stays when the server ends.
+    /// Bytes that remain in the cache when the server ends.
     pub bytes: u64,
 }
 
-/// What is hidden below the allowed directories ([`crate::hide::Hide`]).
+/// Hidden paths below the allowed directories ([`crate::hide::Hide`]).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedHide {
     pub patterns: Vec<String>,
@@ -190,16 +184,16 @@ pub struct PlannedHide {
     pub ids: Vec<(u64, u64)>,
 }
 
-/// The journal of what commands change.
+/// Journal of changes by commands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedJournal {
     /// The directory of the store.
     pub store: Place,
-    /// Where changes are noted: directories that lie apart from each other, in the order of the
-    /// server's own journal.
+    /// Directories whose changes are recorded. They are disjoint and in the order of the server's
+    /// own journal.
     pub roots: Vec<Place>,
-    /// Globs over paths below the roots, of which nothing is noted.
+    /// Globs over paths below the roots; changes of matching paths are not recorded.
     pub skip: Vec<String>,
-    /// Whether a change is made that cannot be noted.
+    /// `true` if a change proceeds even though it cannot be recorded.
     pub drops: bool,
 }

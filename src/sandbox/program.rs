@@ -1,4 +1,4 @@
-//! From the copy of a supervisor to the program of a command: the last steps before execve(2).
+//! The last steps from a supervisor's copy to execve(2) of a command's program.
 
 use std::convert::Infallible;
 use std::ffi::{CString, OsStr};
@@ -29,40 +29,40 @@ use super::walls::{Walls, intercept_only, seal};
 use super::wire::{Event, Request, Run, send_event, send_listener};
 use crate::limits::{COMMAND_OPEN_FILES, OPEN_FILES_KEPT_SHARE};
 
-/// Has a shell run the text of [`SCRIPT`], which nothing inherits that it starts. The line before
-/// the text is its first one, so that lines have their numbers.
+/// Makes a shell run the text of [`SCRIPT`] without passing the variable on. `unset` is on the
+/// first line of the text, so that line numbers are right.
 const RUN_SCRIPT: &str = "eval \"unset REPLAY_COMMAND; $REPLAY_COMMAND\"";
-/// Variable of a text that no argument shows.
+/// Variable for a script that must not appear in arguments.
 const SCRIPT: &str = "REPLAY_COMMAND";
-/// Has a shell become the program that the words after it name.
+/// Makes a shell replace itself with the program in the following words.
 const BY_SHELL: [&str; 4] = [FALLBACK_SHELL, "-c", "exec \"$@\"", "sh"];
 const PATH: &[u8] = b"PATH=";
 
-/// The three streams of a program.
+/// Standard streams of a program.
 #[derive(Debug)]
 pub enum Streams {
     Separate([OwnedFd; 3]),
-    /// The program's side of a terminal for all three; it becomes its controlling terminal.
+    /// The slave side of a terminal for all three streams, which becomes the controlling terminal.
     Terminal(OwnedFd),
 }
 
-/// What every program of this launcher is started with.
+/// Common settings for every program of this launcher.
 #[derive(Debug)]
 pub struct Start {
-    /// How it is held.
+    /// Tier of the commands.
     pub tier: Tier,
-    /// What it is put behind.
+    /// Walls, if any.
     pub walls: Option<Walls>,
-    /// What it is held to.
+    /// Resource limits.
     pub limits: Limits,
-    /// The environment, HOME and TMPDIR included.
+    /// Environment, including HOME and TMPDIR.
     pub environment: Vec<(RawString, RawString)>,
 }
 
 impl Start {
-    /// Becomes the program. On failure [`Event::Refused`] goes to `birth` and the process ends;
-    /// otherwise `birth` is closed by the execution of the program. The listener of supervised
-    /// calls goes there before, with [`Event::Started`] or [`Event::Listens`].
+    /// Becomes the program. On failure it sends [`Event::Refused`] to `birth` and exits; on
+    /// success, execve(2) closes `birth`. Before that it sends the seccomp listener, with
+    /// [`Event::Started`] or [`Event::Listens`].
     pub fn become_program(&self, request: &Request, streams: &Streams, birth: &OwnedFd) -> ! {
         let Err(fault) = self.go(request, streams, birth);
         let refused = Event::refused(&fault);
@@ -92,10 +92,11 @@ impl Start {
                 .collect::<Vec<_>>(),
         )?;
         attach(streams)?;
-        // The only one that this process ignores; execve(2) sees to what it handles.
+        // The only signal that this process ignores; execve(2) resets the handlers.
         sys::default_signals([libc::SIGPIPE]);
         SigSet::empty().thread_set_mask().step("unblock signals")?;
-        // The supervisor is not dumpable, and what is not may not write below its own /proc.
+        // The supervisor is not dumpable, and a process that is not dumpable may not write below
+        // its own /proc.
         set_dumpable_behavior(DumpableBehavior::Dumpable).step("PR_SET_DUMPABLE")?;
         limit(&self.limits, self.tier)?;
         if self.tier == Tier::Namespaces {
@@ -117,7 +118,7 @@ impl Start {
             offer(&intercept_only()?, birth)?;
         }
         sys::close_on_exec_from(3).step("close_range")?;
-        // From here on no descriptor is sent.
+        // No descriptor is sent from here on.
         limit_open_files(&self.limits)?;
         if let Run::Named(words) = &request.run {
             execute_named(words, &environment)?;
@@ -126,17 +127,18 @@ impl Start {
         Err(error).step_with(|| format!("execute `{}`", program.to_string_lossy()))
     }
 
-    /// What is executed. A shell is told what to run by its last arguments, and by a variable where
-    /// whoever shares /proc with it can read those. That of another domain's process is not
-    /// readable there (`environ` takes what ptrace(2) takes).
+    /// Returns the arguments, and the variable for a script, if any. A shell gets its script in its
+    /// last argument, or in a variable if others that share /proc could read arguments. The
+    /// environment of another domain's process is not readable there (`environ` requires ptrace(2)
+    /// access).
     ///
-    /// A variable is the second choice: `eval` forks for the last program of a text where some
-    /// shells would become it.
+    /// The variable is the second choice: some shells replace themselves with the last program of a
+    /// script, but `eval` forks.
     fn invocation(&self, run: &Run) -> (Vec<RawString>, Option<(RawString, RawString)>) {
         let text = match run {
             Run::Program(arguments) => return (arguments.clone(), None),
-            // What cannot be executed may be a script without a first line, and else the shell says
-            // what is the matter.
+            // A file that cannot be executed may be a script without a shebang. Otherwise the shell
+            // reports the error.
             Run::Named(words) => return ([&BY_SHELL.map(Into::into)[..], words].concat(), None),
             Run::Script(text) => text,
         };
@@ -151,7 +153,7 @@ impl Start {
         }
     }
 
-    /// The plan's variables, and these instead where they have the same name.
+    /// Merges `more` over the plan's variables.
     fn variables(&self, more: &[&(RawString, RawString)]) -> Result<Vec<CString>, Fault> {
         let own = |name: &RawString| more.iter().any(|(other, _)| other == name);
         let planned = self.environment.iter().filter(|(name, _)| !own(name));
@@ -167,7 +169,7 @@ impl Start {
     }
 }
 
-/// Becomes the program of this name where it is found first. Returns if it cannot be executed.
+/// Executes the first program of this name on the PATH. Returns if it cannot be executed.
 fn execute_named(words: &[RawString], environment: &[CString]) -> Result<(), Fault> {
     let words = words.iter().map(argument).collect::<Result<Vec<_>, _>>()?;
     let Some(name) = words.first().map(|name| OsStr::from_bytes(name.to_bytes())) else {
@@ -185,7 +187,7 @@ fn execute_named(words: &[RawString], environment: &[CString]) -> Result<(), Fau
     for place in places {
         let Err(errno) =
             nix::unistd::execve(&argument(&place.as_path().into())?, &words, environment);
-        // It is not elsewhere (execvp(3)).
+        // Other errors end the search (execvp(3)).
         if !matches!(
             errno,
             NixErrno::ENOENT | NixErrno::ENOTDIR | NixErrno::EACCES
@@ -196,8 +198,8 @@ fn execute_named(words: &[RawString], environment: &[CString]) -> Result<(), Fau
     Ok(())
 }
 
-/// Has the supervisor take the listener, which only one call is not asked about; after that none
-/// is.
+/// Sends the listener to the supervisor, and then seals the filter: only this call is exempt from
+/// supervision.
 fn offer(listener: &OwnedFd, birth: &OwnedFd) -> Result<(), Fault> {
     let step = "hand the listener over";
     send_listener(birth, listener.as_fd()).step(step)?;
@@ -213,8 +215,8 @@ fn argument(text: &RawString) -> Result<CString, Fault> {
         .map_err(|_| Fault::because("arguments", "a NUL byte cannot be part of one"))
 }
 
-/// A session of its own, so that no terminal of the server is its controlling one, and the three
-/// streams.
+/// Starts a new session, so that no terminal of the server is its controlling one, and attaches the
+/// three streams.
 fn attach(streams: &Streams) -> Result<(), Fault> {
     rustix::process::setsid().step("setsid")?;
     let [stdin, stdout, stderr] = match streams {
@@ -236,7 +238,7 @@ fn limit(limits: &Limits, tier: Tier) -> Result<(), Fault> {
     };
     let mut wanted = vec![(Resource::Core, Some(hard(0)))];
     wanted.push((Resource::Fsize, limits.file_bytes.map(hard)));
-    // SIGXCPU, which says why, comes first, and SIGKILL a second later.
+    // SIGXCPU, which tells the reason, comes first, and SIGKILL a second later.
     let and_a_second = |value: u64| Rlimit {
         current: Some(value),
         maximum: Some(value.saturating_add(1)),
@@ -247,7 +249,7 @@ fn limit(limits: &Limits, tier: Tier) -> Result<(), Fault> {
     }
     for (resource, limit) in wanted {
         if let Some(mut limit) = limit {
-            // A limit that is already lower stays.
+            // A lower existing limit remains.
             let most = getrlimit(resource).maximum;
             if let Some(most) = most {
                 limit.current = limit.current.map(|value| value.min(most));
@@ -256,7 +258,7 @@ fn limit(limits: &Limits, tier: Tier) -> Result<(), Fault> {
             setrlimit(resource, limit).step_with(|| format!("limit {resource:?}"))?;
         }
     }
-    // No wall: a system that does not let it be raised runs the command all the same.
+    // Not a wall: if the system forbids it, the command runs anyway.
     #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
     let _ = File::options()
         .write(true)
@@ -265,7 +267,7 @@ fn limit(limits: &Limits, tier: Tier) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Fewer than the processes that start commands may have, by [`OPEN_FILES_KEPT_SHARE`].
+/// Keeps the limit below that of the processes that start commands, by [`OPEN_FILES_KEPT_SHARE`].
 fn limit_open_files(limits: &Limits) -> Result<(), Fault> {
     let most = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
     let most = most - most / OPEN_FILES_KEPT_SHARE;
@@ -280,10 +282,9 @@ fn limit_open_files(limits: &Limits) -> Result<(), Fault> {
     .step("limit Nofile")
 }
 
-/// The working directory, by its path as this process sees it, and only if it still is the one that
-/// was checked.
+/// Opens the working directory by its path as this process sees it, if it is still the checked one.
 ///
-/// A descriptor from elsewhere would not do: it would lead into the mounts of the process that
+/// A descriptor from another process would not do: it would refer to the mounts of the process that
 /// opened it, outside all walls.
 pub fn working_directory(place: &Place) -> Result<OwnedFd, Fault> {
     let (dir, now) = directory_at(&place.path)?;
@@ -294,7 +295,7 @@ pub fn working_directory(place: &Place) -> Result<OwnedFd, Fault> {
     }
 }
 
-/// What is at this path now, as this process sees it.
+/// Opens the directory that this process sees at a path.
 pub fn directory_at(path: &RawString) -> Result<(OwnedFd, Place), Fault> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
@@ -314,10 +315,10 @@ pub fn directory_at(path: &RawString) -> Result<(OwnedFd, Place), Fault> {
     ))
 }
 
-/// Why the working directory is not entered.
+/// Builds the error for a working directory that cannot be opened.
 ///
-/// Each kernel that has Landlock knows `openat2`, so `ENOSYS` is the word of a filter: systemd's,
-/// which cannot look at the mode of a new file there and refuses the call altogether
+/// Each kernel with Landlock has `openat2`, so `ENOSYS` comes from a seccomp filter such as
+/// systemd's. That filter cannot inspect the mode of a new file and refuses the call
 /// (`RestrictSUIDSGID=` in systemd.exec(5), implied by `DynamicUser=`).
 fn not_entered(errno: Errno) -> Fault {
     let step = match errno {
@@ -337,7 +338,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_keeps_a_command_from_its_directory_is_named() {
+    fn working_directory_error_names_cause() {
         assert_eq!(
             [Errno::NOSYS, Errno::LOOP].map(|errno| not_entered(errno).to_string()),
             [

@@ -1,10 +1,10 @@
-//! Protected paths: what is there is mounted read-only over itself for each command, and what
-//! commands put there is moved aside.
+//! Protected paths: existing files are mounted read-only over themselves for each command, and new
+//! files at these paths are moved aside.
 //!
-//! The launcher alone knows what belongs there: it notes it while no command runs, and holds it
-//! open, so that nothing else is given its number. While any command runs that stays as it is. The
-//! kernel tells of each name that appears in a directory on the way (inotify(7)); what was not
-//! noted is moved away at once, whoever has put it there.
+//! Only the launcher records the original files, while no command runs, and holds them open, so
+//! that their inode numbers are not reused. The record is fixed while any command runs. The kernel
+//! reports each new name in a directory on the way (inotify(7)). An unrecorded file is moved away
+//! at once, whoever created it.
 #![expect(
     clippy::disallowed_methods,
     reason = "looks at the protected paths as commands see them"
@@ -28,7 +28,7 @@ use rustix::io::Errno;
 
 use super::denied::Denied;
 use super::fault::{Fault, Step};
-use super::mount::{Unattached, find, may_change};
+use super::mount::{DetachedMount, find, may_change};
 use super::raw_string::RawString;
 use crate::aside::{has_only_samples, set_aside};
 use crate::autorun::{DOT_GIT, PROTECTED_IN_REPOSITORIES};
@@ -40,16 +40,16 @@ use crate::removal;
 
 const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// A path in a read-write directory, and the outermost of these.
+/// A path in a read-write directory, and the outermost such directory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Guarded {
     path: PathBuf,
-    /// Mounted in the view, so that it cannot be moved.
+    /// A mount point of the view, so that it cannot be moved.
     root: PathBuf,
 }
 
 impl Guarded {
-    /// `None` if the path lies in none of these read-write directories.
+    /// Creates it; `None` if the path lies in none of these read-write directories.
     pub fn new<'a>(path: &Path, writable: impl Iterator<Item = &'a Path>) -> Option<Self> {
         let root = writable
             .filter(|root| path.starts_with(root))
@@ -60,7 +60,7 @@ impl Guarded {
         })
     }
 
-    /// Whether it is the read-write directory itself, which has nothing above it here.
+    /// Returns true if it is the read-write directory itself.
     pub fn is_root(&self) -> bool {
         self.path == self.root
     }
@@ -73,24 +73,24 @@ impl Guarded {
         &self.root
     }
 
-    /// Makes what is at these paths read-only in the mount namespace of this process. Of neighbours
-    /// the directory is looked for once.
+    /// Makes these paths read-only in the mount namespace of this process. Siblings share the
+    /// lookup of their directory.
     ///
     /// The mount moves with the file or directory. The supervisor moves no directory above it
     /// (`opens`), so that the next command finds it in its place.
     pub fn hold<'a>(all: impl Iterator<Item = &'a Self>) -> Result<(), Fault> {
         let (mut last, mut copies) = (None, Vec::new());
-        let attach = |copies: &mut Vec<Unattached>| {
+        let attach = |copies: &mut Vec<DetachedMount>| {
             copies
                 .drain(..)
-                .try_for_each(Unattached::attach)
+                .try_for_each(DetachedMount::attach)
                 .step("make protected paths read-only")
         };
         for guarded in all {
             let above = (guarded.root(), guarded.path().parent());
             if last.as_ref().is_none_or(|(known, _)| *known != above) {
                 let dir = descend(guarded).or_else(|_| {
-                    // So many descriptors cannot be had at once.
+                    // The limit of open descriptors is reached.
                     attach(&mut copies)?;
                     descend(guarded)
                         .step_with(|| format!("find the directory of `{}`", guarded.path.display()))
@@ -98,12 +98,12 @@ impl Guarded {
                 last = Some((above, dir?));
             }
             if let Some(((_, Some(dir)), name)) = last.as_ref().zip(guarded.path().file_name()) {
-                let copy = || -> io::Result<Option<Unattached>> {
+                let copy = || -> io::Result<Option<DetachedMount>> {
                     let there = find(dir, name, OFlags::NOFOLLOW)?;
-                    there.map(Unattached::of).transpose()
+                    there.map(DetachedMount::of).transpose()
                 };
                 let found = copy().or_else(|_| {
-                    // So many descriptors cannot be had at once.
+                    // The limit of open descriptors is reached.
                     attach(&mut copies)?;
                     copy().step_with(|| format!("make `{}` read-only", guarded.path.display()))
                 });
@@ -114,16 +114,16 @@ impl Guarded {
     }
 }
 
-/// What was somewhere, held open. A link is itself.
+/// An open file or directory. A symlink is not followed.
 #[derive(Debug)]
-struct Held {
+struct OpenFile {
     fd: OwnedFd,
     kind: FileType,
     id: (u64, u64),
 }
 
-impl Held {
-    /// `None` if there is nothing.
+impl OpenFile {
+    /// Opens the entry; `None` if it does not exist.
     fn find(dir: &OwnedFd, name: &OsStr) -> Result<Option<Self>, Errno> {
         let Some(fd) = find(dir, name, OFlags::NOFOLLOW)? else {
             return Ok(None);
@@ -137,17 +137,17 @@ impl Held {
     }
 }
 
-/// Where the lookup of a path ends, or goes on elsewhere by a link.
+/// End of a path lookup, or a symlink on the way.
 #[derive(Debug)]
-struct Spot {
+struct LookupEnd {
     dir: OwnedFd,
     name: OsString,
-    /// Without links.
+    /// Without symlinks.
     place: PathBuf,
-    there: Option<Held>,
+    there: Option<OpenFile>,
 }
 
-impl Spot {
+impl LookupEnd {
     fn set_aside(&self) {
         if !set_aside(&self.dir, &self.name) {
             tracing::warn!(
@@ -158,46 +158,45 @@ impl Spot {
     }
 }
 
-/// Names to be told of, each with the watch of its directory; an empty one stands for all.
-type Names = Vec<(i32, OsString)>;
+/// WatchedPath names, each with the watch of its directory. An empty name stands for all names.
+type WatchedNames = Vec<(i32, OsString)>;
 
 #[derive(Debug)]
-struct Watched {
+struct WatchedPath {
     guarded: Guarded,
-    /// What was where the path led to when no command ran: more than one place if there is a link
-    /// on the way.
-    noted: Vec<(PathBuf, Option<Held>)>,
-    /// Of the directories in which names concern it.
+    /// Files at the path while no command ran. There are several if a symlink is on the way.
+    noted: Vec<(PathBuf, Option<OpenFile>)>,
+    /// Watches of the directories whose names affect this path.
     watches: Vec<i32>,
-    /// Whether anything of the path was there, below the read-write directory.
+    /// `true` if a part of the path existed below the read-write directory.
     is_begun: bool,
-    /// A directory may stand there, and is not protected.
+    /// `true` if a directory may exist there without protection.
     bears_directory: bool,
-    /// It has to be noted again.
+    /// `true` if it has to be recorded again.
     is_stale: bool,
-    /// The number of the last appearance of something else.
+    /// Number of the last appearance of another file.
     appeared: u64,
 }
 
-/// Holds all protected paths to what was noted.
+/// Keeps all protected paths in their recorded state.
 #[derive(Debug)]
 pub struct Watcher {
     events: OwnedFd,
     writable: Vec<PathBuf>,
-    paths: Vec<Watched>,
-    /// Which names in which watched directory concern which of the paths.
+    paths: Vec<WatchedPath>,
+    /// Paths affected by each name, per watched directory.
     names: HashMap<i32, Vec<(OsString, usize)>>,
     appearances: u64,
-    /// Something may have appeared that the kernel could not tell of.
+    /// `true` if the kernel may have missed an appearance.
     is_unsettled: bool,
-    /// Since when appearances are counted, and how many there were.
+    /// Start of the counting interval, and number of appearances in it.
     burst: (Instant, usize),
 }
 
 impl Watcher {
-    /// Watches nothing yet, in these read-write directories. To be called before this process
-    /// enters the user namespace of commands: what they watch is counted there, and cannot use up
-    /// what this one may.
+    /// Creates a watcher for these read-write directories, without watches. Must be called before
+    /// this process enters the user namespace of commands: their watches are counted there, and
+    /// cannot use up the limit of this process.
     pub fn new<'a>(writable: impl Iterator<Item = &'a Path>) -> Result<Self, Fault> {
         let step = "watch protected paths (inotify_init1; the system lets each user have fs.inotify.max_user_instances)";
         let events = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).step(step)?;
@@ -217,11 +216,11 @@ impl Watcher {
         })
     }
 
-    /// Protects these paths, too, as far as they lie in one of the read-write directories. What is
-    /// there now is noted.
+    /// Protects more paths, if they lie in one of the read-write directories. Records their current
+    /// state.
     ///
-    /// If one cannot be looked at, all are known nevertheless, and no command begins before they
-    /// were noted ([`Self::note_all`]).
+    /// If a path cannot be read, all are registered nevertheless, and no command starts before they
+    /// are recorded ([`Self::note_all`]).
     pub fn guard<'a>(&mut self, paths: impl Iterator<Item = &'a Path>) -> Result<(), Fault> {
         self.guard_all(paths, false)
     }
@@ -236,7 +235,7 @@ impl Watcher {
             self.paths.iter().map(|path| path.guarded.clone()).collect();
         for path in paths {
             let guarded = self.guarded(path).filter(|new| known.insert(new.clone()));
-            self.paths.extend(guarded.map(|guarded| Watched {
+            self.paths.extend(guarded.map(|guarded| WatchedPath {
                 guarded,
                 noted: Vec::new(),
                 watches: Vec::new(),
@@ -249,8 +248,8 @@ impl Watcher {
         (first..self.paths.len()).try_for_each(|index| self.note(index))
     }
 
-    /// Removes a directory of which a command has left nothing but protected paths of a repository.
-    /// They stay protected.
+    /// Removes a directory in which a command left only protected paths of a repository. They stay
+    /// protected.
     pub fn remove(&mut self, path: &Path) -> Result<(), Errno> {
         let guarded = self
             .guarded(path)
@@ -282,11 +281,11 @@ impl Watcher {
             }
             parts.push(part);
         }
-        // Nothing takes their places: what is not watched yet is from here on.
+        // No file can take their places unseen: the missing watches are added here.
         let paths: Vec<PathBuf> = parts.iter().map(|part| path.join(part)).collect();
         self.guard(paths.iter().map(PathBuf::as_path))
             .map_err(|_| Errno::BUSY)?;
-        // A file there could lead git to another repository.
+        // A file there could redirect git to another repository.
         self.guard_all([path].into_iter(), true)
             .map_err(|_| Errno::BUSY)?;
         for part in &parts {
@@ -305,7 +304,7 @@ impl Watcher {
         self.writable
     }
 
-    /// No command runs any more: moves away what was not noted, if [`Self::settle`] could not.
+    /// Moves unrecorded files away after the last command, if [`Self::settle`] could not.
     fn sweep(&mut self) -> Result<(), Fault> {
         if !self.is_unsettled {
             return Ok(());
@@ -317,17 +316,17 @@ impl Watcher {
         Ok(())
     }
 
-    /// As [`Self::sweep`]; a failure holds up the next command.
+    /// Calls [`Self::sweep`]; a failure delays the next command.
     pub fn sweep_or_warn(&mut self) {
         if let Err(fault) = self.sweep() {
             tracing::warn!("what commands put at protected paths may still be there: {fault}");
         }
     }
 
-    /// No command runs: notes again what is where something has changed.
+    /// Records the changed paths again. Called while no command runs.
     pub fn note_all(&mut self) -> Result<(), Fault> {
         self.sweep()?;
-        while let Some(touched) = self.told()? {
+        while let Some(touched) = self.affected_paths()? {
             for index in touched {
                 self.paths[index].is_stale = true;
             }
@@ -340,7 +339,8 @@ impl Watcher {
         Ok(())
     }
 
-    /// Commands run: moves away what was not noted. Why all of them have to be ended, if they have.
+    /// Moves unrecorded files away while commands run. Returns the reason if all commands have to
+    /// be ended.
     pub fn settle(&mut self) -> Option<Denied> {
         let settled = self.settle_touched();
         self.is_unsettled |= settled.is_err();
@@ -350,12 +350,12 @@ impl Watcher {
             .map_or_else(Some, |is_attack| is_attack.then_some(Denied::Repeated))
     }
 
-    /// The number of the last appearance.
+    /// Number of the last appearance.
     pub fn appearances(&self) -> u64 {
         self.appearances
     }
 
-    /// The paths at which something has appeared since this number, as far as can be told.
+    /// Paths with an appearance after this number, as far as known.
     pub fn appeared_since(&self, number: u64) -> Vec<RawString> {
         let paths = self
             .paths
@@ -368,7 +368,7 @@ impl Watcher {
             .collect()
     }
 
-    /// What each command has to hold: nothing where no name of the path is there.
+    /// Paths that each command has to protect. A path of which no part exists is left out.
     pub fn places(&self) -> Vec<Guarded> {
         let begun = self
             .paths
@@ -389,7 +389,7 @@ impl Watcher {
         places
     }
 
-    /// `None` if the path lies in none of the read-write directories.
+    /// Creates a [`Guarded`]; `None` if the path lies in none of the read-write directories.
     pub fn guarded(&self, path: &Path) -> Option<Guarded> {
         Guarded::new(path, self.writable.iter().map(PathBuf::as_path))
     }
@@ -407,10 +407,10 @@ impl Watcher {
         Ok(())
     }
 
-    /// Whether too much has appeared.
+    /// Returns true after too many appearances.
     fn settle_touched(&mut self) -> Result<bool, Fault> {
         let mut is_attack = false;
-        while let Some(touched) = self.told()? {
+        while let Some(touched) = self.affected_paths()? {
             for index in touched {
                 is_attack |= self.settle_one(index)?;
             }
@@ -430,7 +430,7 @@ impl Watcher {
                 .iter_mut()
                 .find(|(place, _)| *place == spot.place);
             let Some(there) = &spot.there else {
-                // What has gone may be changed elsewhere, so it does not belong here any more.
+                // A removed file may change elsewhere, so it does not belong here any more.
                 if let Some((_, held)) = noted {
                     *held = None;
                 }
@@ -444,7 +444,7 @@ impl Watcher {
                 continue;
             }
             if there.kind == FileType::Directory && path.guarded.path().ends_with("hooks") {
-                // Before the look: what comes later is told.
+                // WatchedPath before the check, so that later changes are reported.
                 names.extend(watch(&self.events, &there.fd)?.map(|watch| (watch, OsString::new())));
                 if has_only_samples(&spot.dir, &spot.name) {
                     continue;
@@ -469,15 +469,15 @@ impl Watcher {
         };
         let is_attack = self.burst.1 > MAX_SET_ASIDE;
         if is_attack {
-            // Commands that begin later have not done it.
+            // Commands that start later are not to blame.
             self.burst.1 = 0;
         }
         Ok(is_attack)
     }
 
-    /// Goes the way that the kernel would go, link by link, and has it tell of every name that is
-    /// looked up on the way. Whether there is a way, be it only its first name.
-    fn look_up(&self, guarded: &Guarded) -> Result<(Vec<Spot>, Names, bool), Fault> {
+    /// Follows the path as the kernel would, symlink by symlink, and watches every name on the way.
+    /// Returns true if at least the first name of the path exists.
+    fn look_up(&self, guarded: &Guarded) -> Result<(Vec<LookupEnd>, WatchedNames, bool), Fault> {
         let fault = || format!("look at the protected `{}`", guarded.path().display());
         let (mut spots, mut names, mut links) = (Vec::new(), Vec::new(), 0);
         let mut dir = open(guarded.root(), DIRECTORY, Mode::empty()).step_with(fault)?;
@@ -511,7 +511,7 @@ impl Watcher {
             if is_open {
                 names.extend(watch(&self.events, &dir)?.map(|watch| (watch, name.clone())));
             }
-            let found = Held::find(&dir, &name).step_with(fault)?;
+            let found = OpenFile::find(&dir, &name).step_with(fault)?;
             let kind = found.as_ref().map(|found| found.kind);
             let next = match &found {
                 Some(found) if kind == Some(FileType::Symlink) && links < MAX_LINKS_ON_THE_WAY => {
@@ -521,10 +521,10 @@ impl Watcher {
                 }
                 _ => None,
             };
-            // What a link on the way leads to may lie where no rule of the file tools looks.
+            // The target of a symlink on the way may lie outside the rules of the file tools.
             if is_open && (rest.is_empty() || kind == Some(FileType::Symlink)) {
                 let dir = dir.try_clone().step_with(fault)?;
-                spots.push(Spot {
+                spots.push(LookupEnd {
                     dir,
                     place: place.join(&name),
                     name: name.clone(),
@@ -545,8 +545,8 @@ impl Watcher {
         Ok((spots, names, is_begun))
     }
 
-    /// These names, and no others, concern this path.
-    fn register(&mut self, index: usize, names: Names) {
+    /// Watches exactly these names for this path.
+    fn register(&mut self, index: usize, names: WatchedNames) {
         let before = mem::take(&mut self.paths[index].watches);
         for watch in &before {
             if let Some(known) = self.names.get_mut(watch) {
@@ -560,15 +560,14 @@ impl Watcher {
         for watch in before {
             if self.names.get(&watch).is_some_and(Vec::is_empty) {
                 self.names.remove(&watch);
-                // It fails where the directory has gone, and the watch with it.
+                // It fails if the directory is gone, and the watch with it.
                 let _ = inotify::remove_watch(&self.events, watch);
             }
         }
     }
 
-    /// Which paths the kernel has something to tell about: as many as one look brings, `None` if
-    /// there is nothing.
-    fn told(&self) -> Result<Option<BTreeSet<usize>>, Fault> {
+    /// Reads one batch of events and returns the affected paths; `None` if there are no events.
+    fn affected_paths(&self) -> Result<Option<BTreeSet<usize>>, Fault> {
         let mut buffer = [MaybeUninit::uninit(); WATCH_BUFFER_BYTES];
         let mut reader = inotify::Reader::new(&self.events, &mut buffer);
         let mut touched = BTreeSet::new();
@@ -583,7 +582,7 @@ impl Watcher {
                         .into_iter()
                         .flat_map(|(known, name)| known.iter().map(move |k| (k, name)))
                     {
-                        // There are file systems that look at no letter case.
+                        // Some filesystems are case-insensitive.
                         if known.0.is_empty()
                             || known.0.as_bytes().eq_ignore_ascii_case(name.to_bytes())
                         {
@@ -602,15 +601,15 @@ impl Watcher {
     }
 }
 
-/// Readable when there is something to settle.
+/// Readable if there is something to settle.
 impl AsFd for Watcher {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.events.as_fd()
     }
 }
 
-/// Has the kernel tell of names that come and go in a directory. `None` for one in which no command
-/// can do anything.
+/// Watches creation, removal and renames in a directory. `None` for a directory that no command can
+/// change.
 fn watch(events: &OwnedFd, dir: &OwnedFd) -> Result<Option<i32>, Fault> {
     let flags =
         WatchFlags::CREATE | WatchFlags::DELETE | WatchFlags::MOVED_FROM | WatchFlags::MOVED_TO;
@@ -648,7 +647,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_could_not_be_looked_at_is_known_and_holds_up_commands() {
+    fn unreadable_protected_path_delays_commands() {
         let place = tempfile::tempdir().unwrap();
         let [one, other] = ["one", "other"].map(|name| place.path().join(name));
         fs::create_dir(&other).unwrap();

@@ -1,4 +1,4 @@
-//! Text of the system as it travels between processes.
+//! Byte strings of the system, serialized between processes.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -6,8 +6,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Bytes that are mostly text: paths, arguments, variables. In JSON a string where they are UTF-8,
-/// an array otherwise.
+/// Bytes that are mostly text: paths, arguments, variables. In JSON a string if they are UTF-8, an
+/// array otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RawString(pub OsString);
 

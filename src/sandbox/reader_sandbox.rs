@@ -1,5 +1,5 @@
-//! A process that only computes: nothing of the system is left to it but what it has open, memory
-//! and time within bounds.
+//! Sandbox for a process that only computes: it keeps its open descriptors, and limited memory and
+//! time.
 
 use rustix::process::{
     DumpableBehavior, Pid, Resource, Rlimit, Signal, getppid, set_dumpable_behavior,
@@ -11,20 +11,20 @@ use super::fault::{Fault, Step};
 use super::landlock::{self, LEAST_ABI, Options, SCOPES_ABI, abi};
 use super::{capabilities, seccomp, sys};
 
-/// What the usual limit is (`_STK_LIM`, linux/resource.h).
+/// Default stack limit of the kernel (`_STK_LIM`, linux/resource.h).
 const STACK_BYTES: u64 = 8 * 1024 * 1024;
 
-/// Puts this process, which has one thread and was started by `parent`, behind these walls for
-/// good. It ends with the thread that started it.
+/// Confines this process for good. It has one thread and was started by `parent`; it is killed when
+/// the parent thread exits.
 ///
-/// The filter is the wall. What else there is stands behind it, where the kernel has it.
+/// The filter is the main barrier. The others are added if the kernel has them.
 pub fn enclose(parent: Pid, memory_bytes: u64, cpu_secs: u64) -> Result<(), Fault> {
     set_parent_process_death_signal(Some(Signal::KILL)).step("PR_SET_PDEATHSIG")?;
     if getppid() != Some(parent) {
         return Err(Fault::because("look for the server", "it is gone"));
     }
     sys::close_from(3).step("close_range")?;
-    // A pipe that nobody reads: there may be no /dev/null in reach.
+    // A pipe without a reader: /dev/null may be unreachable.
     let (_, nowhere) = rustix::pipe::pipe().step("pipe")?;
     rustix::stdio::dup2_stderr(nowhere).step("stderr")?;
     set_dumpable_behavior(DumpableBehavior::NotDumpable).step("PR_SET_DUMPABLE")?;
@@ -43,7 +43,7 @@ pub fn enclose(parent: Pid, memory_bytes: u64, cpu_secs: u64) -> Result<(), Faul
         let nothing = nothing.map_err(|error| Fault::because("Landlock", &error.to_string()))?;
         nothing.restrict().step("enter the Landlock domain")?;
     }
-    // SIGXCPU, which says why, comes first, and SIGKILL a second later.
+    // SIGXCPU, which tells the reason, comes first, and SIGKILL a second later.
     let limits = [
         (Resource::Data, memory_bytes, memory_bytes),
         (Resource::Stack, STACK_BYTES, STACK_BYTES),

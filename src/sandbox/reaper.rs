@@ -1,36 +1,35 @@
-//! Reaps children without waiting for them.
+//! Reaping of children without blocking.
 
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitOptions, wait};
 
 use super::wire::Exit;
 
-/// What there is to reap.
+/// Result of an attempt to reap a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reaped {
-    /// This one has ended.
+pub enum ReapResult {
+    /// This child has ended.
     Ended(Pid, Exit),
-    /// There are children, and none of them has ended.
+    /// No child has ended yet.
     NoneYet,
     /// There are no children.
     Nobody,
 }
 
-/// Reaps one child that has ended, if there is one.
-pub fn reap_one() -> Reaped {
+/// Reaps one ended child, if there is one.
+pub fn reap_one() -> ReapResult {
     loop {
         match wait(WaitOptions::NOHANG) {
             Ok(Some((pid, status))) => match (status.exit_status(), status.terminating_signal()) {
-                (Some(code), _) => return Reaped::Ended(pid, Exit::Code(code)),
-                // Any number that the kernel knows, real-time signals included.
-                (None, Some(signal)) => return Reaped::Ended(pid, Exit::Signal(signal)),
-                // A child may ask to be traced by its parent (ptrace(2)), and then its stops are
-                // told as well.
+                (Some(code), _) => return ReapResult::Ended(pid, Exit::Code(code)),
+                // Any signal number of the kernel, including real-time signals.
+                (None, Some(signal)) => return ReapResult::Ended(pid, Exit::Signal(signal)),
+                // A child may be traced by its parent (ptrace(2)); then stops are reported too.
                 (None, None) => {}
             },
-            Ok(None) => return Reaped::NoneYet,
+            Ok(None) => return ReapResult::NoneYet,
             Err(Errno::INTR) => {}
-            Err(_) => return Reaped::Nobody,
+            Err(_) => return ReapResult::Nobody,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the operator can do where the system refuses namespaces.
+//! Advice for the operator if the system refuses namespaces.
 #![expect(clippy::disallowed_methods, reason = "settings of the kernel")]
 
 use std::io;
@@ -13,7 +13,7 @@ const MOST: &str = "/proc/sys/user/max_user_namespaces";
 const APPARMOR: &str = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns";
 const STATUS: &str = "/proc/self/status";
 
-/// The fault, with what would mend it if that is known.
+/// Adds the remedy to a fault, if known.
 pub fn with_remedy(fault: Fault) -> Fault {
     let program = std::fs::read_link("/proc/self/exe").unwrap_or_default();
     match remedy(
@@ -29,7 +29,7 @@ pub fn with_remedy(fault: Fault) -> Fault {
     }
 }
 
-/// By what the settings say, which are read by their paths.
+/// Finds the remedy from the kernel's settings, which `read` returns by path.
 fn remedy(errno: i32, read: impl Fn(&str) -> String, program: &Path) -> Option<String> {
     let is = |path, value| read(path).trim() == value;
     match errno {
@@ -41,7 +41,7 @@ fn remedy(errno: i32, read: impl Fn(&str) -> String, program: &Path) -> Option<S
              /etc/apparmor.d/replay and run `apparmor_parser -r /etc/apparmor.d/replay`",
             program.display()
         )),
-        // A filter of system calls is on this process already: that of a container.
+        // This process already has its container's seccomp filter.
         libc::EPERM if read(STATUS).lines().any(|line| line == "Seccomp:\t2") => Some(
             "a container's filter of system calls refuses them: `docker run --security-opt seccomp=FILE` gives \
                   another one (docs/operating.md)"
@@ -57,7 +57,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn the_setting_that_refuses_is_named() {
+    fn remedy_names_refusing_setting() {
         let told = |errno, path: &'static str, text: &'static str| {
             let read = move |asked: &str| {
                 if asked == path {

@@ -1,23 +1,22 @@
-//! How often somebody in this network namespace looked for a way out that is not there, as the
-//! kernel counts it.
+//! Kernel counters of packets and connections without a route, for a network namespace.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// More than the kernel writes into either file.
+/// Upper bound for the size of both files.
 const MOST_BYTES: usize = 16 * 1024;
 
-/// The kernel's counters (proc(5), `net/snmp` and `net/snmp6`) of the network namespace that they
-/// were opened in. Kept open: to find them takes longer than to read them.
+/// Open counters (proc(5), `net/snmp` and `net/snmp6`) of the network namespace in which they were
+/// opened. They stay open, because opening takes longer than reading.
 #[derive(Debug)]
 pub struct RouteCounters {
     version_4: File,
-    /// Not there without IPv6.
+    /// `None` without IPv6.
     version_6: Option<File>,
 }
 
 impl RouteCounters {
-    /// Of this process's network namespace; `None` if they cannot be opened.
+    /// Opens the counters of this process's network namespace; `None` if that fails.
     pub fn open() -> Option<Self> {
         Some(Self {
             version_4: open("/proc/self/net/snmp")?,
@@ -25,7 +24,7 @@ impl RouteCounters {
         })
     }
 
-    /// Packets and connections without a route, until now. `None` if they cannot be read.
+    /// Number of packets and connections without a route, until now. `None` if it cannot be read.
     pub fn refused(&self) -> Option<u64> {
         let mut buffer = [0; MOST_BYTES];
         let version_4 = of_version_4(read(&self.version_4, &mut buffer)?)?;
@@ -42,7 +41,7 @@ fn open(path: &str) -> Option<File> {
     File::open(path).ok()
 }
 
-/// One call gives what one page of the kernel holds; from the beginning it is counted anew.
+/// One read returns at most a page; a read from the start recounts.
 fn read<'a>(file: &File, buffer: &'a mut [u8]) -> Option<&'a str> {
     let mut length = 0;
     loop {
@@ -53,7 +52,7 @@ fn read<'a>(file: &File, buffer: &'a mut [u8]) -> Option<&'a str> {
     }
 }
 
-/// Two lines begin with `Ip:`, the first with names, the second with numbers.
+/// Two lines begin with `Ip:`: names first, then numbers.
 fn of_version_4(text: &str) -> Option<u64> {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix("Ip:"));
     let (names, numbers) = (lines.next()?, lines.next()?);
@@ -77,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_the_number_below_its_name() {
+    fn counter_is_found_by_column_name() {
         let text = "Ip: Forwarding OutDiscards OutNoRoutes ReasmTimeout\nIp: 2 0 7 0\nIcmp: InMsgs\nIcmp: 9\n";
         assert_eq!(of_version_4(text), Some(7));
         assert_eq!(of_version_4("Ip: Forwarding\nIp: 2\n"), None);

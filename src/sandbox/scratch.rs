@@ -1,4 +1,4 @@
-//! The private directory of one server's commands: HOME and TMPDIR live in it.
+//! Private directory of one server's commands, with their HOME and TMPDIR.
 #![expect(
     clippy::disallowed_methods,
     reason = "the directory is the program's own, made and removed here"
@@ -22,28 +22,26 @@ use super::shared_directory::SharedDirectory;
 use crate::limits::SWEEP_MS;
 use crate::removal::{DIRECTORY, PRIVATE, remove};
 
-/// What the name of the directory begins with that holds all of one user; the user's number
-/// follows.
+/// Name prefix of the directory that holds all private directories of a user; the user ID follows.
 const DEPOT_PREFIX: &str = "replay-";
-/// What the name of every such directory begins with.
+/// Name prefix of every private directory.
 const PREFIX: &str = "replay-scratch-";
-/// What the name of one ends with that is being removed: nobody is about to use it, whatever is
-/// still in it.
+/// Name suffix of a directory under removal: no server uses it, whatever it contains.
 const GONE: &str = ".gone";
 
-/// A private directory while the server lives. The lock on it says so to others.
+/// Private directory of a running server. A lock on it marks it as used.
 #[derive(Debug)]
 pub struct Scratch {
     path: PathBuf,
     handle: OwnedFd,
 }
 
-/// The directory below `parent` in which the private directories of all servers of this user lie,
-/// so that it alone has to be hidden from who is allowed `parent`. It is made if it is not there,
-/// and stays: what is mounted over it for commands of another server would go with it (`rmdir(2)`
-/// in another mount namespace).
+/// Returns the directory below `parent` that holds the private directories of all servers of this
+/// user. So only this directory has to be hidden if `parent` is allowed. It is created if missing
+/// and never removed: removal would also remove mounts over it for commands of another server
+/// (`rmdir(2)` in another mount namespace).
 ///
-/// Fails with EPERM where it belongs to somebody else, or others may use it.
+/// Fails with EPERM if it belongs to another user, or others may use it.
 pub fn depot(parent: &Path) -> Result<PathBuf, Fault> {
     let parent = std::fs::canonicalize(parent)
         .step_with(|| format!("the temporary directory `{}`", parent.display()))?;
@@ -70,8 +68,8 @@ pub fn depot(parent: &Path) -> Result<PathBuf, Fault> {
 }
 
 impl Scratch {
-    /// Makes one below `parent`, with `home` and `tmp` in it, and removes those of servers that are
-    /// gone.
+    /// Creates a private directory below `parent`, with `home` and `tmp` in it, and removes those
+    /// of servers that are gone.
     pub fn create(parent: &Path) -> Result<Self, Fault> {
         let parent = std::fs::canonicalize(parent)
             .step_with(|| format!("the temporary directory `{}`", parent.display()))?;
@@ -90,7 +88,7 @@ impl Scratch {
         Ok(Self { path, handle })
     }
 
-    /// Links in the home, each from a place below it to an absolute path.
+    /// Creates symlinks in the home, each from a path below it to an absolute path.
     pub fn link_in_home(&self, links: &[(PathBuf, PathBuf)]) -> Result<(), Fault> {
         for (name, target) in links {
             let fault = || format!("link `{}` in the private home", name.display());
@@ -108,20 +106,20 @@ impl Scratch {
         Ok(())
     }
 
-    /// Makes a directory in the home.
+    /// Creates a directory in the home.
     pub fn make_in_home(&self, name: &str) -> io::Result<OwnedFd> {
         let place = Path::new("home").join(name);
         mkdirat(&self.handle, &place, PRIVATE)?;
         Ok(openat(&self.handle, &place, DIRECTORY, Mode::empty())?)
     }
 
-    /// A directory below their TMPDIR through which the server and a command exchange files. `kind`
-    /// begins its name.
+    /// Creates a directory below the commands' TMPDIR, through which the server and a command
+    /// exchange files. `kind` is its name prefix.
     pub fn lend(&self, kind: &str) -> io::Result<SharedDirectory> {
         SharedDirectory::make(&self.handle, kind)
     }
 
-    /// Where it is: absolute, without links.
+    /// Absolute path, without symlinks.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -133,8 +131,8 @@ impl AsFd for Scratch {
     }
 }
 
-/// A hold on the directory: a way to remove it that does not depend on what this process, such as
-/// the launcher, sees by then.
+/// Handle for removal of the private directory, independent of the mounts that this process sees by
+/// then.
 #[derive(Debug)]
 pub struct ScratchHold {
     parent: OwnedFd,
@@ -154,21 +152,20 @@ impl ScratchHold {
         Ok(Self { parent, name })
     }
 
-    /// From here on nobody uses the directory: if this process is interrupted, the next one removes
-    /// it.
+    /// Marks the directory as unused: if this process is interrupted, the next server removes it.
     pub fn give_up(&mut self) {
         self.name = marked(&self.parent, &self.name);
     }
 
-    /// Removes the directory with everything in it, as far as that can be.
+    /// Removes the directory with its contents, as far as possible.
     pub fn remove(mut self) {
         self.give_up();
         remove(&self.parent, &self.name, None);
     }
 }
 
-/// Removes the directories below `parent` that nobody holds a lock on: their servers were killed.
-/// Somebody waits for the server to start, so that what takes long is left to the next one.
+/// Removes unlocked directories below `parent`: their servers were killed. The server's start waits
+/// for this, so long removals are left to the next start.
 fn sweep(parent: &Path) {
     let until = Instant::now() + Duration::from_millis(SWEEP_MS);
     let Ok(handle) = openat(CWD, parent, DIRECTORY, Mode::empty()) else {
@@ -184,8 +181,8 @@ fn sweep(parent: &Path) {
         let Ok(scratch) = openat(&handle, entry.file_name(), DIRECTORY, Mode::empty()) else {
             continue;
         };
-        // A directory of another user cannot be locked or removed, and one that was just made is
-        // locked in a moment.
+        // A directory of another user cannot be locked or removed, and a new one is locked in a
+        // moment.
         let own = rustix::fs::fstat(&scratch)
             .is_ok_and(|stat| stat.st_uid == rustix::process::geteuid().as_raw());
         let made = entry.file_name().to_bytes().ends_with(GONE.as_bytes())
@@ -196,8 +193,8 @@ fn sweep(parent: &Path) {
     }
 }
 
-/// Marks a directory as one that is being removed, so that the next one can go on where this one is
-/// interrupted. Its name from now on.
+/// Marks a directory as under removal, so that another server can resume an interrupted one.
+/// Returns its new name.
 fn marked(parent: &OwnedFd, name: &CStr) -> CString {
     let gone = CString::new([name.to_bytes(), GONE.as_bytes()].concat()).unwrap_or_default();
     let marked = name.to_bytes().ends_with(GONE.as_bytes());
@@ -216,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_of_nobody_goes_with_the_next_start_and_one_in_use_stays() {
+    fn start_removes_only_unlocked_directories() {
         let parent = tempfile::tempdir().unwrap();
         let outside = tempfile::tempdir().unwrap();
         fs::write(outside.path().join("file"), "stays").unwrap();
@@ -226,7 +223,7 @@ mod tests {
         fs::write(left.join("home/a/b/file"), "x").unwrap();
         symlink(outside.path(), left.join("home/a/link")).unwrap();
         fs::set_permissions(left.join("home/a"), fs::Permissions::from_mode(0o000)).unwrap();
-        // Somebody was interrupted while removing it.
+        // An interrupted removal.
         let interrupted = parent.path().join("replay-scratch-0.gone");
         fs::create_dir(&interrupted).unwrap();
         let other = Scratch::create(parent.path()).unwrap();
@@ -241,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn all_of_a_user_lie_in_one_directory_that_is_nobody_elses() {
+    fn depot_is_private_to_user() {
         let parent = tempfile::tempdir().unwrap();
         let made = depot(parent.path()).unwrap();
         assert_eq!(

@@ -1,14 +1,15 @@
-//! The seccomp(2) filter of commands: default allow, and a table of refusals (`table.rs`) in which
-//! each line says why.
+//! seccomp(2) filter of commands: default allow, and a table of refusals (`table.rs`), each line
+//! with its reason.
 //!
-//! Default allow, because this is one wall of several and not the one that keeps files: Landlock
-//! and, where there are any, the namespaces decide what can be reached at all, and a system call
-//! that is newer than this table reaches no more than they let it. A list of what is allowed would
-//! have to be right about every program that anybody runs, and would fail when their C library
-//! begins to use something new. What the table holds is what those walls do not mediate: calls on
-//! other processes and on the system as a whole, sockets, and parts of the kernel with a record of
-//! holes. Families and types of sockets are the exception: there the list says what is allowed,
-//! because families come by the dozen and are loaded on demand.
+//! The default is to allow, because the filter is one barrier of several. Landlock and the
+//! namespaces decide which files and processes are reachable, and a new system call reaches no more
+//! than they permit. An allow list would have to be right about every program, and would break when
+//! C libraries start to use new calls.
+//!
+//! The table lists calls that those barriers do not mediate. These are calls on other processes and
+//! on the whole system, sockets, and parts of the kernel with many past vulnerabilities. Socket
+//! families and types are the exception: the table lists the allowed ones, because there are dozens
+//! and the kernel loads them on demand.
 
 mod table;
 
@@ -21,30 +22,29 @@ pub(super) use table::{
     SYS_FCHMODAT2, SYS_GETXATTRAT, SYS_LISTXATTRAT, SYS_REMOVEXATTRAT, SYS_SETXATTRAT,
 };
 
-/// The calling convention that the filter knows; a call by any other is answered `ENOSYS`.
+/// Supported calling convention (`AUDIT_ARCH_*`); a call by any other fails with `ENOSYS`.
 #[cfg(target_arch = "x86_64")]
 const ARCH: u32 = 0xc000_003e;
-/// The calling convention that the filter knows; a call by any other is answered `ENOSYS`.
+/// Supported calling convention (`AUDIT_ARCH_*`); a call by any other fails with `ENOSYS`.
 #[cfg(target_arch = "aarch64")]
 const ARCH: u32 = 0xc000_00b7;
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 compile_error!("the table of refused system calls is known for x86_64 and aarch64 only");
 
-/// Numbers from here on are the same calls under other numbers (x32 on `x86_64`), or none at all.
+/// System call numbers from here on belong to x32 on `x86_64`, or to no call.
 const FIRST_FOREIGN: u32 = 0x4000_0000;
 
-/// The filter for a command without walls whose calls over the network are intercepted.
+/// Builds the filter for a command without walls whose network calls are intercepted.
 pub fn interception() -> Program {
     assemble(&table::interception())
 }
 
-/// The filter to be put on top of one that intercepts, once its listener was sent.
+/// Builds the filter that is stacked on an intercepting one after its listener was sent.
 pub fn sealing() -> Program {
     assemble(&[table::NO_MARK])
 }
 
-/// The calls that work needs which only computes: memory, bytes from and to what is open, and its
-/// own end.
+/// System calls of a process that only computes: memory, I/O on open descriptors, and exit.
 const COMPUTING: [libc::c_long; 14] = [
     libc::SYS_read,
     libc::SYS_pread64,
@@ -62,8 +62,8 @@ const COMPUTING: [libc::c_long; 14] = [
     libc::SYS_exit_group,
 ];
 
-/// The filter for a process that only computes. Any other call ends it, and so does memory that
-/// could be executed, or that no limit counts because it could be shared.
+/// Builds the filter for a process that only computes. It is killed by any other call, by
+/// executable memory, and by shared memory, which escapes its memory limit.
 pub fn computing() -> Program {
     let mut code = Assembler::default();
     let (allowed, maps, refused) = (code.label(), code.label(), code.label());
@@ -85,13 +85,13 @@ pub fn computing() -> Program {
     code.finish(libc::SECCOMP_RET_KILL_PROCESS)
 }
 
-/// The filter for these rules, to be loaded with `sys::seccomp::install_with_listener`.
+/// Builds the filter for these rules, to be loaded with `sys::seccomp::install_with_listener`.
 pub fn filter(rules: Rules) -> Program {
     assemble(&table::lines(rules))
 }
 
-/// It finds the call by halving, and not line by line: the kernel tries every number once when it
-/// loads a filter, which took more time than all else that is done for a command.
+/// Assembles a filter with binary search, not line by line. The kernel evaluates every system call
+/// number once when it loads a filter. With a linear search this dominated the start of a command.
 fn assemble(lines: &[Line]) -> Program {
     let mut code = Assembler::default();
     let foreign = code.label();
@@ -126,10 +126,11 @@ fn assemble(lines: &[Line]) -> Program {
     code.finish(errno(libc::ENOSYS))
 }
 
-/// What the lines about a call say, up to the first one that says it without a condition.
+/// Lines for a system call, up to the first unconditional one.
 type Case = Vec<(&'static [Clause], Answer)>;
 
-/// Ranges of numbers that are treated alike, each by its first; they go from 0 on without a gap.
+/// Ranges of system call numbers with equal treatment, each by its first number. They start at 0
+/// and have no gap.
 fn ranges(lines: &[Line]) -> Vec<(u32, Case)> {
     let mut cases: BTreeMap<u32, Case> = BTreeMap::new();
     for line in lines {
@@ -142,7 +143,7 @@ fn ranges(lines: &[Line]) -> Vec<(u32, Case)> {
     }
     let mut ranges = vec![(0, Case::new())];
     for (number, case) in cases {
-        // Whatever comes between two numbers of the table is free.
+        // Numbers between two entries of the table are allowed.
         for (first, case) in [(number, case), (number + 1, Case::new())] {
             ranges.pop_if(|last| last.0 == first);
             if ranges.last().is_none_or(|(_, last)| *last != case) {
@@ -153,7 +154,7 @@ fn ranges(lines: &[Line]) -> Vec<(u32, Case)> {
     ranges
 }
 
-/// Jumps to the case of the number in the accumulator.
+/// Emits jumps to the case of the number in the accumulator.
 fn find(code: &mut Assembler, ranges: &[(u32, Case)], cases: &BTreeMap<&Case, Label>) {
     let (below, above) = ranges.split_at(ranges.len() / 2);
     match (below, above) {
@@ -173,7 +174,7 @@ fn find(code: &mut Assembler, ranges: &[(u32, Case)], cases: &BTreeMap<&Case, La
     }
 }
 
-/// Goes on if the clause holds, else to `miss`.
+/// Emits a test that continues if the clause holds, else jumps to `miss`.
 fn demand(code: &mut Assembler, clause: Clause, miss: &Label) {
     match clause {
         Clause::Has(argument, bits) => {

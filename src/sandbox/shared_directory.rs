@@ -1,4 +1,4 @@
-//! A directory below the commands' TMPDIR through which the server and one command exchange files.
+//! Directory below the commands' TMPDIR through which the server and one command exchange files.
 #![expect(
     clippy::disallowed_methods,
     reason = "the directory is the program's own, made and removed here"
@@ -16,10 +16,10 @@ use rustix::io::{Errno, pread};
 use crate::limits::SWEEP_MS;
 use crate::removal::{DIRECTORY, PRIVATE, remove};
 
-/// Commands own the place: one of them could put a link there, or a pipe.
+/// Commands own the directory: one of them could put a symlink or a FIFO there.
 const INSIDE: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS);
 
-/// Made by [`super::Scratch::lend`]; removed with what is in it when it is dropped.
+/// Created by [`super::Scratch::lend`]; removed with its contents on drop.
 #[derive(Debug)]
 pub struct SharedDirectory {
     name: String,
@@ -28,7 +28,7 @@ pub struct SharedDirectory {
 }
 
 impl SharedDirectory {
-    /// Makes a directory below `scratch`'s `tmp`, its name beginning with `kind`.
+    /// Creates a directory below `scratch`'s `tmp` with the name prefix `kind`.
     pub(super) fn make(scratch: &OwnedFd, kind: &str) -> io::Result<Self> {
         Self::beside(
             openat2(scratch, "tmp", DIRECTORY, Mode::empty(), INSIDE)?,
@@ -49,17 +49,17 @@ impl SharedDirectory {
         })
     }
 
-    /// What the directory is called below the commands' TMPDIR.
+    /// Name of the directory below the commands' TMPDIR.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Another one beside it.
+    /// Creates another directory beside it.
     pub fn another(&self, kind: &str) -> io::Result<Self> {
         Self::beside(self.tmp.try_clone()?, kind)
     }
 
-    /// Puts a new file there.
+    /// Writes a new file.
     pub fn put(&self, file: &str, bytes: &[u8]) -> io::Result<()> {
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -73,8 +73,8 @@ impl SharedDirectory {
         File::from(file).write_all(bytes)
     }
 
-    /// What a command wrote to a file there, from `offset` on, at most `most` bytes; nothing if
-    /// there is no such file, or it is no regular one.
+    /// Reads a file that a command wrote, from `offset` on, at most `most` bytes. Empty if it is
+    /// missing or no regular file.
     pub fn read(&self, file: &str, offset: u64, most: usize) -> io::Result<Vec<u8>> {
         let flags =
             OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
@@ -94,7 +94,7 @@ impl SharedDirectory {
         let mut done = 0;
         while done < bytes.len() {
             match pread(&file, &mut bytes[done..], offset + done as u64) {
-                // It was made shorter meanwhile.
+                // The file was truncated meanwhile.
                 Ok(0) => break,
                 Ok(got) => done += got,
                 Err(Errno::INTR) => {}
@@ -108,7 +108,7 @@ impl SharedDirectory {
 
 impl Drop for SharedDirectory {
     fn drop(&mut self) {
-        // What is not gone in time goes with the whole private directory.
+        // The rest is removed with the private directory.
         if let Ok(name) = CString::new(self.name.as_str()) {
             remove(
                 &self.tmp,
@@ -127,7 +127,7 @@ mod tests {
     use crate::sandbox::Scratch;
 
     #[test]
-    fn what_a_command_leaves_is_read_and_no_link_or_pipe_is_followed() {
+    fn read_follows_no_symlink_or_fifo() {
         let parent = tempfile::tempdir().unwrap();
         let scratch = Scratch::create(parent.path()).unwrap();
         let lent = scratch.lend("run").unwrap();

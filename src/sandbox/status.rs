@@ -1,4 +1,4 @@
-//! How it stands with the walls once the server has started: what came of the plan.
+//! Status of the walls once the server has started.
 
 use std::borrow::Cow;
 
@@ -6,22 +6,21 @@ use super::plan::{Network, Tier};
 use super::raw_string::RawString;
 use super::wire::MemoryHold;
 
-/// What holds commands, or why there are none. Made at start, shown in the start-up line, in
-/// `list_allowed_directories` and by `replay sandbox explain`.
+/// Confinement of commands, or the reason for refusing them. Made at start; shown in the start-up
+/// line, in `list_allowed_directories` and by `replay sandbox explain`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WallStatus {
-    /// What holds commands; `None` when they are refused, or the tools have none.
+    /// Tier of commands; `None` if commands are refused, or there are no command tools.
     pub tier: Option<Tier>,
-    /// Why commands are refused, in one line; `None` when they run, or the tools have none.
+    /// One-line reason for refusing commands; `None` if they run, or there are no command tools.
     pub refused: Option<String>,
-    /// The tiers that could not be built, each with the reason, in the order in which they were
-    /// tried.
+    /// Tiers that could not be built, each with the reason, in the order of the attempts.
     pub tried: Vec<(Tier, String)>,
     /// The network of commands.
     pub network: Network,
-    /// Whether commands reach hosts by rule beside it.
+    /// `true` if commands also reach the hosts that the operator's rules allow.
     pub by_rule: bool,
-    /// Whether commands have a HOME of their own, which lives as long as the server.
+    /// `true` if commands have a private HOME, which lives as long as the server.
     pub private_home: bool,
     /// HOME of commands, if the launcher sets it.
     pub home: Option<RawString>,
@@ -29,9 +28,9 @@ pub struct WallStatus {
     pub tmp: Option<RawString>,
     /// Version of the Landlock interface; `None` if it is not used.
     pub landlock_abi: Option<u32>,
-    /// What holds commands to their memory; `None` if it is not limited.
+    /// Memory limit mechanism; `None` if memory is not limited.
     pub memory: Option<MemoryHold>,
-    /// What the walls leave open, a line each.
+    /// Gaps of the walls, one line each.
     pub gaps: Vec<String>,
 }
 
@@ -52,7 +51,7 @@ impl WallStatus {
         }
     }
 
-    /// The tools have no commands, so nothing holds any.
+    /// Status without command tools.
     pub fn none() -> Self {
         Self {
             refused: None,
@@ -60,7 +59,7 @@ impl WallStatus {
         }
     }
 
-    /// Commands run with no wall around them.
+    /// Status without walls.
     pub fn off() -> Self {
         Self {
             tier: Some(Tier::Off),
@@ -70,7 +69,7 @@ impl WallStatus {
         }
     }
 
-    /// For the start-up line: the tier, or why there is none.
+    /// Tier, or reason for refusing commands, for the start-up line.
     pub fn word(&self) -> Cow<'_, str> {
         match (&self.refused, self.tier) {
             (Some(reason), _) => format!("commands are refused: {reason}").into(),
@@ -79,8 +78,7 @@ impl WallStatus {
         }
     }
 
-    /// The network as commands really have it: without namespaces there is no loopback of their
-    /// own.
+    /// Effective network of commands: without namespaces there is no private loopback device.
     pub fn effective_network(&self) -> Network {
         match (self.tier, self.network) {
             (Some(Tier::Landlock), Network::Loopback) => Network::None,
@@ -88,7 +86,7 @@ impl WallStatus {
         }
     }
 
-    /// The word for flags, logs and replies.
+    /// Word used in flags, logs and replies.
     pub fn network_word(&self) -> &'static str {
         if self.by_rule {
             "by rule"
@@ -97,12 +95,12 @@ impl WallStatus {
         }
     }
 
-    /// Whether commands reach other machines.
+    /// Returns true if commands reach other machines.
     pub fn reaches_hosts(&self) -> bool {
         self.by_rule || self.effective_network() == Network::Host
     }
 
-    /// What an agent is told about commands, in as few words as it takes.
+    /// Short description of the command environment, for agents.
     pub fn instruction(&self) -> String {
         let held = match self.tier {
             None => {
@@ -132,8 +130,8 @@ impl WallStatus {
     }
 }
 
-/// The same before it is known which walls can be built: true of each of them, and where there will
-/// be none.
+/// Describes the command environment before the tier is known: the text is true for every tier, and
+/// for none.
 pub fn instruction_before(network: Network, by_rule: bool, private_home: bool) -> String {
     let network = match network {
         _ if by_rule => "network to the hosts that the operator allows",
@@ -167,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_is_told_what_holds_it() {
+    fn instruction_names_confinement_of_tier() {
         let told = |tier, network, home| standing(tier, network, home).instruction();
         assert_eq!(
             told(Tier::Namespaces, Network::Loopback, true),
@@ -202,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn without_namespaces_there_is_no_loopback() {
+    fn loopback_without_namespaces_is_none() {
         assert_eq!(
             standing(Tier::Landlock, Network::Loopback, true).effective_network(),
             Network::None

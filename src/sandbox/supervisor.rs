@@ -1,8 +1,7 @@
-//! The process above one command: starts the program, listens to the server, and ends what the
-//! program leaves behind.
+//! Supervisor of one command: starts the program, obeys the server, and ends leftover processes.
 //!
-//! In namespaces it is number 1 of the command's pid namespace, otherwise a guard. It never says
-//! that a command is over before it has reaped the last process of it.
+//! In namespaces it is process 1 of the command's pid namespace, otherwise a parent process. It
+//! never reports the end of a command before it has reaped the command's last process.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -32,7 +31,7 @@ use super::memory_watch::{MemoryWatch, kernel_kills};
 use super::monitor::Monitor;
 use super::plan::Tier;
 use super::program::{Start, Streams};
-use super::reaper::{Reaped, reap_one};
+use super::reaper::{ReapResult, reap_one};
 use super::supervisor_table::SupervisorLine;
 use super::sys::seccomp::can_answer_with;
 use super::sys::{self, SingleThread};
@@ -48,35 +47,35 @@ use crate::limits::{
 
 const HUNG_UP: Exit = Exit::Signal(Signal::SIGHUP as i32);
 
-/// One command, from its start to its end.
+/// A command and its supervision, from start to end.
 pub struct Supervisor<'a> {
-    /// How its processes are reached.
+    /// Set of processes to signal.
     pub kill_scope: KillScope,
     /// The server's side of the command.
     pub server: OwnedFd,
-    /// How programs are started.
+    /// Common settings for starting programs.
     pub start: &'a Start,
-    /// This process may be copied, until its program runs: then opens that wait may have threads
-    /// (`opens/waiting`).
+    /// Proof that this process may fork, until the program runs. After that, blocking opens may
+    /// have threads (`opens/waiting`).
     pub alone: &'a SingleThread,
-    /// What its walls need.
+    /// Monitor for this tier: broker, journal and refusals.
     pub monitor: Box<dyn Monitor + 'a>,
-    /// What it writes to, if it changes nothing.
+    /// Overlays of a dry run, if it is one.
     pub dry_run: Option<DryRun>,
-    /// Who makes connections for the server, where nothing of the command's is intercepted.
+    /// Connects for the server if no call of the command is intercepted.
     pub proxy_socket: Option<ProxySocket>,
-    /// To the launcher, where it watches the protected paths.
+    /// Socket to the launcher, if the launcher watches protected paths.
     pub line: Option<Rc<SupervisorLine>>,
-    /// What the kernel counts its memory in. Without one its memory is watched, if it is limited.
+    /// Cgroup that counts the command's memory. Without it, a memory limit is enforced by polling.
     pub group: Option<Group>,
-    /// As many processes the kernel had ended for want of memory before.
+    /// OOM kill count of the kernel before the command.
     pub kernel_kills: Option<u64>,
-    /// Whether the program may have begun.
+    /// `true` if the program may have begun.
     pub may_have_begun: bool,
 }
 
 impl Supervisor<'_> {
-    /// Runs the command and tells the server; returns when nothing of it is left.
+    /// Runs the command and reports to the server. Returns after the last process has ended.
     pub fn run(mut self, request: &Request, stdio: Vec<OwnedFd>) {
         if let Err(fault) = self.supervise(request, stdio) {
             self.kill_scope.signal(Signal::SIGKILL);
@@ -117,21 +116,21 @@ impl Supervisor<'_> {
         let Some(program) = copy.step("fork")? else {
             self.start.become_program(request, &streams, &program_birth)
         };
-        // With calls that are intercepted it waits until this process has taken its listener.
+        // If calls are intercepted, the program waits until this process has its listener.
         self.may_have_begun = !request.intercepts_calls();
         drop((streams, program_birth));
-        // Only now: the program's side has work below /proc/self before it executes.
+        // Not earlier: the program's side needs /proc/self before it executes.
         set_dumpable_behavior(DumpableBehavior::NotDumpable).step("PR_SET_DUMPABLE")?;
         if self.start.walls.is_some() {
-            // What it does for the program from here on, it does with no more power than the
-            // program has.
+            // From here on the supervisor acts for the program with no more power than the program
+            // has.
             let drop = match self.start.tier {
                 Tier::Namespaces => capabilities::drop_but_tracing,
                 Tier::Landlock | Tier::Off => capabilities::drop_most,
             };
             drop().step("drop capabilities")?;
         }
-        let mut life = Life {
+        let mut life = ProgramState {
             program,
             birth: Some(birth),
             master,
@@ -156,7 +155,7 @@ impl Supervisor<'_> {
             self.limits_met(exit, &mut life)
         };
         let left = self.end_rest(&children, &mut life.hung_up);
-        // The kernel hangs up what a program leaves behind on its terminal.
+        // The kernel sends SIGHUP to leftover processes on the terminal.
         let left = if request.terminal.is_some() {
             left + life.hung_up
         } else {
@@ -170,12 +169,12 @@ impl Supervisor<'_> {
             )
             .step("tell the server")?;
         }
-        // What the launcher moves aside until it has answered belongs to the entry.
+        // Files that the launcher moves aside before it answers belong to this entry.
         let denied = self.monitor.close(self.line.as_deref());
         let changed = self.monitor.end_entry("");
-        // Who was ended has not left anybody behind on purpose.
+        // A command that was ended did not leave processes behind on purpose.
         let left = if life.over.is_some() { 0 } else { left };
-        // One packet holds them.
+        // The list has to fit into one packet.
         let denied = life
             .over
             .into_iter()
@@ -200,7 +199,7 @@ impl Supervisor<'_> {
     fn follow(
         &mut self,
         request: &Request,
-        life: &mut Life,
+        life: &mut ProgramState,
         children: &SignalFd,
     ) -> Result<(), Fault> {
         let with_ipc = self.start.tier == Tier::Namespaces;
@@ -240,7 +239,7 @@ impl Supervisor<'_> {
                 next_look = Instant::now() + Duration::from_millis(INTERCEPTED_LOOK_MS);
             }
             if birth {
-                self.born(request, life)?;
+                self.read_birth_event(request, life)?;
             }
             if ushered && let Some(proxy_socket) = &mut self.proxy_socket {
                 proxy_socket.serve();
@@ -249,40 +248,41 @@ impl Supervisor<'_> {
                 while children.read_signal().is_ok_and(|signal| signal.is_some()) {}
                 reap(life);
             }
-            // Asked to end, the program is often gone before what it has started, which keeps its
-            // grace: SIGKILL is next.
+            // After a terminating signal the program often ends before its children. They keep
+            // their grace period, because SIGKILL follows.
             if life.exit.is_some()
                 && life.birth.is_none()
                 && (!life.terminated || is_childless(&mut life.hung_up))
             {
                 return Ok(());
             }
-            // What was ordered before a call was made is done before the call is answered.
+            // Orders that precede a call are obeyed before the call is answered.
             match if server || duty && request.stays {
-                self.obey()
+                self.read_order()
             } else {
-                Order::Nothing
+                ServerOrder::Nothing
             } {
-                Order::Nothing => {}
-                Order::Terminate(signal) => {
+                ServerOrder::Nothing => {}
+                ServerOrder::Terminate(signal) => {
                     life.terminated = true;
                     self.kill_scope.signal(signal);
                 }
-                Order::Kill => {
+                ServerOrder::Kill => {
                     (life.terminated, life.killed) = (false, true);
                     self.kill_scope.signal(Signal::SIGKILL);
                     if life.exit.is_some() && life.birth.is_none() {
                         return Ok(());
                     }
                 }
-                Order::Interrupt => {
-                    // Before, it would end by it, whatever it wants to do about interrupts.
+                ServerOrder::Interrupt => {
+                    // Before its birth the program would die of SIGINT, whatever handler it
+                    // installs later.
                     if life.birth.is_none() {
                         self.kill_scope.signal(Signal::SIGINT);
                     }
                 }
-                Order::Tell(number) => reporter.ask(number),
-                Order::Account(number, next) => {
+                ServerOrder::Tell(number) => reporter.ask(number),
+                ServerOrder::Account(number, next) => {
                     let mut denied = self.monitor.take_denied(self.line.as_deref());
                     let changed = self.monitor.end_entry(&next);
                     denied.truncate(MAX_DENIED);
@@ -304,7 +304,7 @@ impl Supervisor<'_> {
                         self.kill_scope.signal(Signal::SIGKILL);
                     }
                 }
-                Order::Gone => {
+                ServerOrder::Gone => {
                     self.kill_scope.signal(Signal::SIGKILL);
                     self.end_rest(children, &mut life.hung_up);
                     life.exit = None;
@@ -335,11 +335,11 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Which limits the command has met, from how its program ended and from what the kernel
-    /// refuses now.
-    fn limits_met(&self, exit: Exit, life: &mut Life) -> Vec<Denied> {
+    /// Returns the limits that the command met, from its exit status and from the kernel's current
+    /// refusals.
+    fn limits_met(&self, exit: Exit, life: &mut ProgramState) -> Vec<Denied> {
         let limits = &self.start.limits;
-        // A shell tells the signal that ended its program as an exit code.
+        // A shell reports the signal that ended its program as an exit code.
         let signal = match exit {
             Exit::Signal(signal) => signal,
             Exit::Code(code) => code - 128,
@@ -368,9 +368,13 @@ impl Supervisor<'_> {
         met
     }
 
-    /// Hears from the program's side before it executes: a descriptor of its walls, a failure, or
-    /// the end, which means that the program runs.
-    fn born(&mut self, request: &Request, life: &mut Life) -> Result<(), Fault> {
+    /// Reads from the program's side before it executes: a descriptor of its walls, a failure, or
+    /// end of stream, which means that the program runs.
+    fn read_birth_event(
+        &mut self,
+        request: &Request,
+        life: &mut ProgramState,
+    ) -> Result<(), Fault> {
         let Some(birth) = &life.birth else {
             return Ok(());
         };
@@ -384,8 +388,8 @@ impl Supervisor<'_> {
             }
             Some((Event::Listens, Some(listener))) => {
                 let program = life.program.as_raw().cast_unsigned();
-                // The same call as for addresses later: where it is refused, nothing could be led
-                // anywhere. There is nothing at 0.
+                // The same system call as for later addresses: if it is refused, no call can be
+                // redirected. Address 0 is unmapped.
                 if let Err(errno) = CallerMemory::of(program).bytes(0, 1)
                     && errno != Errno::FAULT
                 {
@@ -422,28 +426,28 @@ impl Supervisor<'_> {
         }
     }
 
-    /// What the server asks for.
-    fn obey(&self) -> Order {
+    /// Reads the next order of the server.
+    fn read_order(&self) -> ServerOrder {
         let mut order = [0; 9 + JOURNAL_TITLE_BYTES];
         match recv(&self.server, &mut order, RecvFlags::DONTWAIT).map(|(got, _)| got) {
-            Ok(0) => Order::Gone,
-            Ok(_) if order[0] == TERMINATE => Order::Terminate(asking(order[1])),
-            Ok(_) if order[0] == KILL => Order::Kill,
-            Ok(_) if order[0] == INTERRUPT => Order::Interrupt,
-            Ok(_) if order[0] == STATUS => Order::Tell(number(&order)),
-            Ok(got @ 9..) if order[0] == ACCOUNT => Order::Account(
+            Ok(0) => ServerOrder::Gone,
+            Ok(_) if order[0] == TERMINATE => ServerOrder::Terminate(terminating_signal(order[1])),
+            Ok(_) if order[0] == KILL => ServerOrder::Kill,
+            Ok(_) if order[0] == INTERRUPT => ServerOrder::Interrupt,
+            Ok(_) if order[0] == STATUS => ServerOrder::Tell(number(&order)),
+            Ok(got @ 9..) if order[0] == ACCOUNT => ServerOrder::Account(
                 number(&order),
                 String::from_utf8_lossy(&order[9..got]).into_owned(),
             ),
-            Ok(_) | Err(Errno::AGAIN | Errno::INTR) => Order::Nothing,
-            Err(_) => Order::Gone,
+            Ok(_) | Err(Errno::AGAIN | Errno::INTR) => ServerOrder::Nothing,
+            Err(_) => ServerOrder::Gone,
         }
     }
 
-    /// Ends what the program left behind, and returns how many processes that were. A process that
-    /// the kernel does not let go of is waited for only so long; it can do nothing any more.
+    /// Ends leftover processes of the program and returns their number. The wait for a process that
+    /// the kernel does not release is bounded; such a process can no longer act.
     fn end_rest(&mut self, children: &SignalFd, hung_up: &mut u32) -> u32 {
-        // What has ended by itself meanwhile is not counted. Mostly nobody is left at all.
+        // Processes that ended by themselves are not counted. Usually none is left.
         if is_childless(hung_up) {
             return 0;
         }
@@ -453,16 +457,16 @@ impl Supervisor<'_> {
             self.kill_scope.signal(Signal::SIGKILL);
             loop {
                 match reap_one() {
-                    Reaped::Ended(..) => left += 1,
-                    Reaped::NoneYet => break,
-                    // That nobody is left is the proof.
-                    Reaped::Nobody => return left,
+                    ReapResult::Ended(..) => left += 1,
+                    ReapResult::NoneYet => break,
+                    // The absence of children is the proof.
+                    ReapResult::Nobody => return left,
                 }
             }
             if Instant::now() >= until {
                 return left;
             }
-            // Without bounds somebody may have been born unseen, so look again soon.
+            // If the kill scope is not atomic, a process may have been born unseen, so poll soon.
             let pause = Duration::from_millis(if self.kill_scope.is_atomic() {
                 LAST_PROCESSES_MS
             } else {
@@ -474,7 +478,7 @@ impl Supervisor<'_> {
     }
 }
 
-/// Whether no process can be started in the place of the program that has ended, and one beside it.
+/// Returns true if no process can replace the program that ended, nor run beside it.
 fn has_no_room(most: u64) -> bool {
     let hard = getrlimit(Resource::Nproc).maximum;
     let most = hard.map_or(most, |hard| hard.min(most));
@@ -495,7 +499,7 @@ fn has_no_room(most: u64) -> bool {
     })
 }
 
-/// Fails where calls that need it cannot be answered with descriptors.
+/// Fails if required calls cannot be answered with descriptors.
 fn can_answer(listener: &OwnedFd, is_needed: bool) -> Result<(), Fault> {
     if !is_needed || can_answer_with(listener) {
         return Ok(());
@@ -507,22 +511,22 @@ fn can_answer(listener: &OwnedFd, is_needed: bool) -> Result<(), Fault> {
     ))
 }
 
-/// What the server wants of a command.
-enum Order {
+/// Order of the server for a command.
+enum ServerOrder {
     Nothing,
-    /// To be asked to end, by this signal.
+    /// Send this terminating signal.
     Terminate(Signal),
     Kill,
     Interrupt,
-    /// How the program is, under this number.
+    /// Report the program's status, under this number.
     Tell(u64),
-    /// Under this number, what was changed until now; what is changed from now on is called so.
+    /// Report changes until now under this number. The string is the title of the next entry.
     Account(u64, String),
-    /// There is no server any more.
+    /// The server is gone.
     Gone,
 }
 
-/// The number that stands behind the first byte of an order.
+/// Parses the number after the first byte of an order.
 fn number(order: &[u8]) -> u64 {
     order
         .get(1..9)
@@ -531,8 +535,8 @@ fn number(order: &[u8]) -> u64 {
         .unwrap_or_default()
 }
 
-/// The signal of this number, if it is one that asks to end.
-fn asking(number: u8) -> Signal {
+/// Returns the terminating signal with this number; SIGTERM for any other number.
+fn terminating_signal(number: u8) -> Signal {
     let asking = [Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT];
     asking
         .into_iter()
@@ -540,43 +544,43 @@ fn asking(number: u8) -> Signal {
         .unwrap_or(Signal::SIGTERM)
 }
 
-/// Whether nobody is left; reaps who has ended. Everything that a command starts comes back to this
-/// process when its parent ends.
+/// Reaps ended children and returns true if none is left. Orphans of the command are reparented to
+/// this process.
 ///
-/// Counts those that ended by SIGHUP.
+/// Adds the children that SIGHUP ended to `hung_up`.
 fn is_childless(hung_up: &mut u32) -> bool {
     loop {
         match reap_one() {
-            Reaped::Ended(_, exit) => *hung_up += u32::from(exit == HUNG_UP),
-            Reaped::NoneYet => return false,
-            Reaped::Nobody => return true,
+            ReapResult::Ended(_, exit) => *hung_up += u32::from(exit == HUNG_UP),
+            ReapResult::NoneYet => return false,
+            ReapResult::Nobody => return true,
         }
     }
 }
 
-/// The program while it runs.
-struct Life {
+/// State of the running program.
+struct ProgramState {
     program: Pid,
-    /// Until the program is executed.
+    /// Pipe from the program's side, until the program is executed.
     birth: Option<OwnedFd>,
-    /// The server's side of the terminal, until it is sent.
+    /// Master side of the terminal, until it is sent.
     master: Option<OwnedFd>,
     exit: Option<Exit>,
-    /// It was asked to end, and SIGKILL was not.
+    /// A terminating signal was sent, but not SIGKILL.
     terminated: bool,
-    /// SIGKILL was sent to it.
+    /// SIGKILL was sent.
     killed: bool,
     over: Option<Denied>,
-    /// Its opens are made for it.
+    /// The supervisor makes its opens.
     opens: bool,
     /// Number of its processes that ended by SIGHUP.
     hung_up: u32,
 }
 
-/// Reaps whoever has ended, until it is the program's turn.
-fn reap(life: &mut Life) {
+/// Reaps ended children until the program is among them.
+fn reap(life: &mut ProgramState) {
     while life.exit.is_none()
-        && let Reaped::Ended(pid, exit) = reap_one()
+        && let ReapResult::Ended(pid, exit) = reap_one()
     {
         if pid.as_raw_pid() == life.program.as_raw() {
             life.exit = Some(exit);
@@ -586,8 +590,7 @@ fn reap(life: &mut Life) {
     }
 }
 
-/// The three streams out of what came with the request: one for standard input only if it was
-/// announced.
+/// Takes the three streams from the request's descriptors.
 fn separate(stdio: Vec<OwnedFd>) -> Result<Streams, Fault> {
     let streams: [OwnedFd; 3] = stdio.try_into().map_err(|_| {
         Fault::because(
@@ -598,7 +601,7 @@ fn separate(stdio: Vec<OwnedFd>) -> Result<Streams, Fault> {
     Ok(Streams::Separate(streams))
 }
 
-/// Waits until one of `fds` is readable or closed, or the time is over; which ones are.
+/// Waits until one of `fds` is readable or closed, or until the timeout. Returns the ready ones.
 pub fn wait_for<const N: usize>(
     fds: [Option<BorrowedFd<'_>>; N],
     timeout: Option<Duration>,
@@ -606,8 +609,8 @@ pub fn wait_for<const N: usize>(
     wait_for_more(fds, &[], timeout).map(|(states, _)| states.map(|state| !state.is_empty()))
 }
 
-/// The same with more descriptors, and what each of the first is ready for; the places in `more` of
-/// those that are ready come second.
+/// Waits like [`wait_for`] with additional descriptors. Returns the events of each of `fds`, and
+/// the indexes of the ready descriptors in `more`.
 pub fn wait_for_more<const N: usize>(
     fds: [Option<BorrowedFd<'_>>; N],
     more: &[BorrowedFd<'_>],

@@ -1,5 +1,6 @@
-//! Which commands run, and the line that each of their supervisors has to the launcher: where it is
-//! told its command, says that this is over, hears what was seen meanwhile, and is told to end it.
+//! Table of running commands, and the socket between each supervisor and the launcher. On this
+//! socket a supervisor receives its command and orders to end it, reports its end, and asks for an
+//! account.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -18,54 +19,54 @@ use super::raw_string::RawString;
 use super::wire::{Request, receive, send};
 use crate::limits::SUPERVISOR_SEND_MS;
 
-/// What a supervisor is told first. With it go descriptors.
+/// First message to a supervisor. File descriptors are attached.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Order {
+pub struct CommandOrder {
     pub request: Request,
-    /// The protected paths that it has to hold.
+    /// Protected paths of this command.
     pub places: Vec<RawString>,
-    /// How many processes the kernel has ended for want of memory.
+    /// OOM kill count of the kernel.
     pub kernel_kills: Option<u64>,
-    /// How far the counters of the network are, if no command runs that could move them.
+    /// Network counters, if no command runs that could change them.
     pub refused: Option<u64>,
 }
 
-/// What the launcher says.
+/// Message of the launcher.
 #[derive(Debug, Serialize, Deserialize)]
-enum Word {
-    /// The command has to end.
+enum LauncherMessage {
+    /// Order to end the command.
     End(Denied),
     Account(Account),
-    /// A directory was removed, or this number of errno(3) says why not.
+    /// Result of the removal of a directory: `None`, or a number of errno(3).
     Removed(Option<i32>),
 }
 
-/// Account of a command that is over, or since the last question about it.
+/// Account of a finished command, or of the time since its previous account.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
-    /// No other ran at any time, but for those that stay. Only then does what the kernel counts for
-    /// all of them say something about it.
+    /// `true` if no other command ran at any time, except resident ones. Only then the kernel's
+    /// global counters can be attributed to it.
     pub was_alone: bool,
-    /// Protected paths at which something appeared while it ran.
+    /// Protected paths with an appearance while it ran.
     pub appeared: Vec<RawString>,
 }
 
-/// First byte of what a supervisor says. It asks for an [`Account`] of a command that goes on, or
-/// of one that is over. Or a path follows that is to be removed.
+/// First byte of a supervisor's message: request for an [`Account`] of a running command, of a
+/// finished command, or a path to remove.
 const GOES_ON: u8 = b'a';
 const IS_OVER: u8 = b'x';
 const REMOVE: u8 = b'r';
 
-/// A supervisor's end of its line.
+/// The supervisor's end of the socket.
 #[derive(Debug)]
 pub struct SupervisorLine {
     socket: OwnedFd,
-    /// The order to end that came before the answer to a question.
+    /// Order to end that arrived before the answer to a request.
     end: RefCell<Option<Denied>>,
 }
 
 impl SupervisorLine {
-    /// Both ends; the second one is the launcher's.
+    /// Creates both ends; the second one is the launcher's.
     pub fn new() -> Result<(Self, OwnedFd), Fault> {
         let pair = socketpair(
             AddressFamily::UNIX,
@@ -74,7 +75,7 @@ impl SupervisorLine {
             None,
         );
         let (here, there) = pair.step("socketpair")?;
-        // Somebody may have stopped the supervisor, and the launcher has others to see to.
+        // The supervisor may be stopped, and the launcher has other supervisors to serve.
         let most = Some(Duration::from_millis(SUPERVISOR_SEND_MS));
         set_socket_timeout(&there, Timeout::Send, most).step("SO_SNDTIMEO")?;
         Ok((
@@ -86,17 +87,18 @@ impl SupervisorLine {
         ))
     }
 
-    /// Waits for the command, and what comes with it. `None` if there will be none.
-    pub fn order(&self) -> Option<(Order, Vec<OwnedFd>)> {
+    /// Waits for the command and its descriptors. `None` if the launcher closed the socket.
+    pub fn order(&self) -> Option<(CommandOrder, Vec<OwnedFd>)> {
         receive(&self.socket).ok().flatten()
     }
 
-    /// Nothing of the command is left. What is known of it: nothing, if the launcher has gone.
-    pub fn over(&self) -> Account {
+    /// Reports the end of the command and returns its account; an empty one if the launcher is
+    /// gone.
+    pub fn report_end(&self) -> Account {
         self.ask(IS_OVER)
     }
 
-    /// Asks for the account of a command that goes on, since the last question.
+    /// Requests the account of a running command since the previous request.
     pub fn account(&self) -> Account {
         self.ask(GOES_ON)
     }
@@ -105,38 +107,38 @@ impl SupervisorLine {
         let _ = rustix::net::send(&self.socket, &[word], SendFlags::NOSIGNAL);
         loop {
             match receive(&self.socket) {
-                Ok(Some((Word::Account(account), _))) => return account,
-                Ok(Some((Word::End(why), _))) => drop(self.end.replace(Some(why))),
-                Ok(Some((Word::Removed(_), _))) => {}
+                Ok(Some((LauncherMessage::Account(account), _))) => return account,
+                Ok(Some((LauncherMessage::End(why), _))) => drop(self.end.replace(Some(why))),
+                Ok(Some((LauncherMessage::Removed(_), _))) => {}
                 Ok(None) | Err(_) => return Account::default(),
             }
         }
     }
 
-    /// The order to end the command, if one came while [`SupervisorLine::account`] waited.
+    /// Takes the order to end the command, if it arrived while [`SupervisorLine::account`] waited.
     pub fn take_order_to_end(&self) -> Option<Denied> {
         self.end.take()
     }
 
-    /// Why the command has to end.
+    /// Receives the reason to end the command.
     pub fn hear(&self) -> Denied {
         if let Some(why) = self.end.take() {
             return why;
         }
         match receive(&self.socket) {
-            Ok(Some((Word::End(why), _))) => why,
+            Ok(Some((LauncherMessage::End(why), _))) => why,
             Ok(_) | Err(_) => Denied::Unwatched("the launcher of commands has ended".into()),
         }
     }
 }
 
 impl SupervisorLine {
-    /// Returns true if [`SupervisorLine::hear`] has something to say, although nothing more came.
+    /// Returns true if [`SupervisorLine::hear`] can return without reading the socket.
     pub fn has_to_end(&self) -> bool {
         self.end.borrow().is_some()
     }
 
-    /// Has the launcher remove a directory in which nothing but protected paths of a repository is
+    /// Asks the launcher to remove a directory in which only protected paths of a repository are
     /// left.
     pub fn remove(&self, path: &Path) -> Result<(), Errno> {
         rustix::net::send(&self.socket, &[REMOVE], SendFlags::NOSIGNAL)?;
@@ -144,56 +146,56 @@ impl SupervisorLine {
         send(&self.socket, &RawString::from(path), &[]).map_err(lost)?;
         loop {
             match receive(&self.socket).map_err(lost)? {
-                Some((Word::Removed(None), _)) => return Ok(()),
-                Some((Word::Removed(Some(number)), _)) => {
+                Some((LauncherMessage::Removed(None), _)) => return Ok(()),
+                Some((LauncherMessage::Removed(Some(number)), _)) => {
                     return Err(Errno::from_raw_os_error(number));
                 }
-                Some((Word::End(why), _)) => _ = self.end.replace(Some(why)),
-                Some((Word::Account(_), _)) => {}
+                Some((LauncherMessage::End(why), _)) => _ = self.end.replace(Some(why)),
+                Some((LauncherMessage::Account(_), _)) => {}
                 None => return Err(Errno::IO),
             }
         }
     }
 }
 
-/// Readable when [`SupervisorLine::hear`] has something to say.
+/// Readable when an order to end arrives.
 impl AsFd for SupervisorLine {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 }
 
-/// The commands of one launcher.
+/// Running commands of one launcher.
 #[derive(Debug, Default)]
 pub struct SupervisorTable {
-    /// By the number of the supervisor.
-    running: HashMap<i32, Entry>,
-    /// Without those that stay.
+    /// Entries by process number of the supervisor.
+    running: HashMap<i32, RunningCommand>,
+    /// Number of commands begun, without resident ones.
     begun: u64,
 }
 
 #[derive(Debug)]
-struct Entry {
-    /// The launcher's end; `None` when the other one is closed.
+struct RunningCommand {
+    /// The launcher's end; `None` after the other end is closed.
     line: Option<OwnedFd>,
     stays: bool,
-    /// No command ran when it began, or was asked about.
+    /// `true` if no command ran at its start, or at its last account.
     began_alone: bool,
-    /// Number of commands that had begun by then, this one included.
+    /// Number of commands begun at that time, including this one.
     begun: u64,
-    /// Number of appearances at protected paths by then.
+    /// Number of appearances at protected paths at that time.
     appearances: u64,
 }
 
 impl SupervisorTable {
-    /// This supervisor has a command, and the other end of the line.
+    /// Registers a supervisor that received a command.
     pub fn begin(&mut self, supervisor: i32, line: OwnedFd, stays: bool, appearances: u64) {
         let began_alone = self.running.values().all(|entry| entry.stays);
         self.begun += u64::from(!stays);
         let begun = self.begun;
         self.running.insert(
             supervisor,
-            Entry {
+            RunningCommand {
                 line: Some(line),
                 stays,
                 began_alone,
@@ -203,12 +205,12 @@ impl SupervisorTable {
         );
     }
 
-    /// Whether no command runs.
+    /// Returns true if no command runs.
     pub fn is_empty(&self) -> bool {
         self.running.is_empty()
     }
 
-    /// What to wait for, with whose it is.
+    /// Sockets to poll, with the supervisor of each.
     pub fn lines(&self) -> (Vec<i32>, Vec<BorrowedFd<'_>>) {
         self.running
             .iter()
@@ -216,9 +218,11 @@ impl SupervisorTable {
             .unzip()
     }
 
-    /// Hears a supervisor. If it asks for an account it is told what was seen. If it wants a
-    /// directory removed, that is returned, and it waits for [`SupervisorTable::removed`]. Else it
-    /// has gone, and its command may not be at its end yet.
+    /// Reads a message of a supervisor:
+    ///
+    /// - For an account, answers with it.
+    /// - For a removal, returns the path; the supervisor waits for [`SupervisorTable::removed`].
+    /// - At end of stream, forgets the socket. The command may still be running.
     pub fn hear(
         &mut self,
         supervisor: i32,
@@ -233,7 +237,7 @@ impl SupervisorTable {
             return None;
         };
         if word == [REMOVE] {
-            // The rest comes at once.
+            // The path follows immediately.
             rustix::io::ioctl_fionbio(&line, false).ok()?;
             let (path, _) = receive(&line).ok()??;
             entry.line = Some(line);
@@ -244,11 +248,11 @@ impl SupervisorTable {
             was_alone,
             appeared: appeared_since(entry.appearances),
         };
-        // It fails only where nobody hears it.
-        let _ = send(&line, &Word::Account(account), &[]);
+        // It fails only if the supervisor is gone.
+        let _ = send(&line, &LauncherMessage::Account(account), &[]);
         if word == [GOES_ON] {
             let (stays, line, begun) = (entry.stays, Some(line), self.begun);
-            *entry = Entry {
+            *entry = RunningCommand {
                 line,
                 stays,
                 began_alone: runs_alone,
@@ -261,36 +265,36 @@ impl SupervisorTable {
         None
     }
 
-    /// Tells a supervisor how a removal went.
+    /// Reports the result of a removal to a supervisor.
     pub fn removed(&self, supervisor: i32, result: Result<(), Errno>) {
         if let Some(line) = self
             .running
             .get(&supervisor)
             .and_then(|entry| entry.line.as_ref())
         {
-            // It fails only where nobody hears it.
+            // It fails only if the supervisor is gone.
             let _ = send(
                 line,
-                &Word::Removed(result.err().map(Errno::raw_os_error)),
+                &LauncherMessage::Removed(result.err().map(Errno::raw_os_error)),
                 &[],
             );
         }
     }
 
-    /// Has all commands ended.
+    /// Orders all supervisors to end their commands.
     pub fn end_all(&self, why: &Denied) {
         for line in self
             .running
             .values()
             .filter_map(|entry| entry.line.as_ref())
         {
-            // It fails where nobody hears it, or where it was said before and not yet heard.
+            // It fails if the supervisor is gone, or has not read an earlier order.
             let _ = rustix::io::ioctl_fionbio(line, true)
-                .map(|()| send(line, &Word::End(why.clone()), &[]));
+                .map(|()| send(line, &LauncherMessage::End(why.clone()), &[]));
         }
     }
 
-    /// Forgets commands whose supervisors are not among these any more.
+    /// Forgets commands whose supervisors are not in `supervisors`.
     pub fn retain(&mut self, supervisors: &HashSet<i32>) {
         self.running
             .retain(|supervisor, _| supervisors.contains(supervisor));
@@ -313,19 +317,19 @@ mod tests {
         line
     }
 
-    /// Whether it was alone.
+    /// Ends a command and returns true if it was alone.
     fn end(supervisors: &mut SupervisorTable, supervisor: i32, line: &SupervisorLine) -> bool {
         rustix::io::write(&line.socket, &[IS_OVER]).unwrap();
         supervisors.hear(supervisor, 0, |since| {
             vec![since.to_string().as_str().into()]
         });
-        let account = line.over();
+        let account = line.report_end();
         assert_eq!(account.appeared, [supervisor.to_string().as_str().into()]);
         account.was_alone
     }
 
-    /// Asks about one that goes on, when so much has appeared: whether it was alone, and since
-    /// which appearance it was told.
+    /// Requests an account of a running command after `appearances`. Returns if it was alone, and
+    /// the first appearance of the account.
     fn ask(
         supervisors: &mut SupervisorTable,
         supervisor: i32,
@@ -336,7 +340,7 @@ mod tests {
         supervisors.hear(supervisor, appearances, |since| {
             vec![since.to_string().as_str().into()]
         });
-        let Ok(Some((Word::Account(account), _))) = receive(&line.socket) else {
+        let Ok(Some((LauncherMessage::Account(account), _))) = receive(&line.socket) else {
             panic!("no account")
         };
         (
@@ -346,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn account_of_resident_covers_time_since_last_one() {
+    fn resident_account_starts_at_previous_account() {
         let mut supervisors = SupervisorTable::default();
         let resident = begin(&mut supervisors, 9, true);
         assert_eq!(
@@ -382,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn only_who_was_alone_from_its_beginning_to_its_end_was_alone() {
+    fn command_alone_throughout_has_sole_account() {
         let mut supervisors = SupervisorTable::default();
         let resident = begin(&mut supervisors, 9, true);
         let first = begin(&mut supervisors, 10, false);
@@ -398,7 +402,7 @@ mod tests {
             ],
             [false, false]
         );
-        // Its number was given away again.
+        // The process number was reused.
         let (fourth, fifth) = (
             begin(&mut supervisors, 10, false),
             begin(&mut supervisors, 11, false),
@@ -446,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_to_end_is_told_and_who_has_gone_is_kept_until_it_was_reaped() {
+    fn ended_supervisor_stays_until_reaped() {
         let mut supervisors = SupervisorTable::default();
         let (first, second) = (
             begin(&mut supervisors, 10, false),
@@ -454,7 +458,7 @@ mod tests {
         );
         supervisors.end_all(&Denied::Repeated);
         assert_eq!(first.hear(), Denied::Repeated);
-        // Said again, to who is at its end by now.
+        // A repeated order, to a supervisor that is about to end.
         supervisors.end_all(&Denied::Repeated);
         assert!(!end(&mut supervisors, 10, &first));
         drop(second);
@@ -471,6 +475,6 @@ mod tests {
             third.hear(),
             Denied::Unwatched("the launcher of commands has ended".into())
         );
-        assert_eq!(third.over(), Account::default());
+        assert_eq!(third.report_end(), Account::default());
     }
 }

@@ -1,5 +1,4 @@
-//! The system calls that no safe crate offers. All `unsafe` of the sandbox is here and in the files
-//! below `sys/`.
+//! System calls that no safe crate offers. All `unsafe` code of the sandbox is here and in `sys/`.
 #![expect(
     unsafe_code,
     reason = "raw system calls; each block says why it is sound"
@@ -23,19 +22,19 @@ use std::ptr;
 use nix::unistd::{ForkResult, Pid};
 use rustix::thread::UnshareFlags;
 
-/// What [`mount_setattr`] may set (`mount_setattr(2)`).
+/// Attributes for [`mount_setattr`] (`mount_setattr(2)`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MountAttributes(u64);
 
 impl MountAttributes {
-    /// Nothing can be changed through this mount.
+    /// Read-only mount.
     pub const READ_ONLY: Self = Self(libc::MOUNT_ATTR_RDONLY);
-    /// Set-user-ID bits and file capabilities mean nothing.
+    /// Set-user-ID bits and file capabilities are ignored.
     pub const NO_SET_UID: Self = Self(libc::MOUNT_ATTR_NOSUID);
     /// Device nodes cannot be opened.
     pub const NO_DEVICES: Self = Self(libc::MOUNT_ATTR_NODEV);
 
-    /// As `mount_setattr(2)` has them.
+    /// Bits as in `mount_setattr(2)`.
     pub const fn bits(self) -> u32 {
         self.0 as u32
     }
@@ -46,7 +45,7 @@ impl MountAttributes {
     }
 }
 
-/// Proof that this process has one thread. Who holds it starts no other.
+/// Proof that this process has one thread. The holder must not start another.
 #[derive(Debug)]
 pub struct SingleThread(());
 
@@ -68,17 +67,17 @@ impl SingleThread {
     }
 }
 
-/// Makes a copy of this process. `None` in the copy.
+/// Forks this process. `None` in the child.
 pub fn fork(_alone: &SingleThread) -> io::Result<Option<Pid>> {
-    // SAFETY: this thread is the only one, so the copy is a whole program: no lock is held by a
-    // thread that it lacks, and it may allocate and lock as it likes.
+    // SAFETY: this thread is the only one, so the copy is a whole program. No missing thread holds
+    // a lock in it, and it may allocate and lock as it likes.
     match unsafe { nix::unistd::fork() }? {
         ForkResult::Parent { child } => Ok(Some(child)),
         ForkResult::Child => Ok(None),
     }
 }
 
-/// Makes a copy of this process that ends at once, whatever threads it has.
+/// Forks a child that exits at once; safe with any number of threads.
 pub fn fork_to_end() -> io::Result<Pid> {
     // SAFETY: as for `fork_into_namespaces`, but for the threads: the copy does nothing but end,
     // which needs no lock.
@@ -90,16 +89,16 @@ pub fn fork_to_end() -> io::Result<Pid> {
     Ok(Pid::from_raw(result as i32))
 }
 
-/// Makes a copy of this process that is number 1 of a new pid namespace and has a mount and an ipc
-/// namespace of its own. `None` in the copy.
+/// Forks a child that is process 1 of a new pid namespace and has its own mount and ipc namespaces.
+/// `None` in the child.
 ///
-/// unshare(2) could do it only once: a process whose children already go to another pid namespace
-/// may not ask again.
+/// unshare(2) would work only once: a process whose children already go to another pid namespace
+/// may not unshare it again.
 pub fn fork_into_namespaces(_alone: &SingleThread) -> io::Result<Option<Pid>> {
     let flags = libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC | libc::SIGCHLD;
     // SAFETY: without CLONE_VM and with no stack given this is fork(2), and as there this thread is
-    // the only one. The C library is not told, so its record of this thread's number is the
-    // parent's in the copy; only raising a signal to oneself reads it, and nothing here does.
+    // the only one. The C library does not know, so its record of this thread's number is the
+    // parent's in the copy. Only raise(3) reads it, and nothing here calls that.
     // Arguments 2 to 5 are pointers that these flags do not use; their order differs between
     // architectures, and all are zero.
     let result = unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) };
@@ -107,11 +106,9 @@ pub fn fork_into_namespaces(_alone: &SingleThread) -> io::Result<Option<Pid>> {
     Ok((result != 0).then(|| Pid::from_raw(result as i32)))
 }
 
-/// Makes a copy of this process in the cgroup of version 2 whose directory `group` is. `None` in
-/// the copy.
+/// Forks a child into the version 2 cgroup with the directory `group`. `None` in the child.
 ///
-/// A process that is moved there later has everybody wait for all processors, and may have started
-/// others meanwhile.
+/// A later move of the process would wait for all processors, and it might have forked meanwhile.
 pub fn fork_into_group(_alone: &SingleThread, group: BorrowedFd<'_>) -> io::Result<Option<Pid>> {
     // `CLONE_INTO_CGROUP` of `linux/sched.h`: more than the libc crate has room for.
     const INTO_CGROUP: u64 = 0x2_0000_0000;
@@ -133,8 +130,8 @@ pub fn fork_into_group(_alone: &SingleThread, group: BorrowedFd<'_>) -> io::Resu
     Ok((result != 0).then(|| Pid::from_raw(result as i32)))
 }
 
-/// Gives this process namespaces of its own (unshare(2)). It has one thread and shares nothing with
-/// it, so only namespace flags make sense.
+/// Moves this process to new namespaces (unshare(2)). Only namespace flags are accepted: with one
+/// thread the others have no use.
 pub fn unshare(flags: UnshareFlags) -> io::Result<()> {
     let namespaces = UnshareFlags::NEWUSER | UnshareFlags::NEWNS | UnshareFlags::NEWNET;
     debug_assert!(namespaces.contains(flags));
@@ -143,8 +140,8 @@ pub fn unshare(flags: UnshareFlags) -> io::Result<()> {
     Ok(unsafe { rustix::thread::unshare_unsafe(flags & namespaces) }?)
 }
 
-/// Ends this process at once: no destructors, no handlers. For a copy that must not go on as its
-/// parent.
+/// Exits this process at once, without destructors and handlers. For a child that must not continue
+/// as its parent.
 pub fn exit_now(code: i32) -> ! {
     // SAFETY: _exit(2) is always possible, and nothing runs after it.
     unsafe { libc::_exit(code) }
@@ -152,16 +149,16 @@ pub fn exit_now(code: i32) -> ! {
 
 /// Closes every descriptor from `first` on.
 ///
-/// For a process that has just been started or copied and knows that nobody uses them; an `OwnedFd`
-/// among them must never be dropped afterwards.
+/// For a new process that does not use them; an `OwnedFd` among them must never be dropped
+/// afterwards.
 pub fn close_from(first: u32) -> io::Result<()> {
     close_range(first, 0)
 }
 
-/// Marks every descriptor from `first` on to be closed when another program is executed.
+/// Sets close-on-exec on every descriptor from `first` on.
 pub fn close_on_exec_from(first: u32) -> io::Result<()> {
     match close_range(first, libc::CLOSE_RANGE_CLOEXEC) {
-        // Before Linux 5.11 it can only close them.
+        // Before Linux 5.11 the call can only close them.
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) => each_close_on_exec_from(first),
         done => done,
     }
@@ -192,7 +189,7 @@ fn close_range(first: u32, flags: u32) -> io::Result<()> {
     check(result)
 }
 
-/// These signals do again what they do by default.
+/// Resets these signals to their default action.
 pub fn default_signals(signals: impl IntoIterator<Item = libc::c_int>) {
     for signal in signals {
         // SAFETY: SIG_DFL runs no code of this process. The failures are the two that cannot be
@@ -201,7 +198,7 @@ pub fn default_signals(signals: impl IntoIterator<Item = libc::c_int>) {
     }
 }
 
-/// Sets attributes on the mount behind `mount`, and on those below it if `recursive`.
+/// Sets attributes on the mount of `mount`, and on those below it if `recursive`.
 pub fn mount_setattr(
     mount: BorrowedFd<'_>,
     attributes: MountAttributes,
@@ -210,12 +207,11 @@ pub fn mount_setattr(
     change_mount(mount, [attributes.0, 0, 0, 0], recursive)
 }
 
-/// Sets attributes on a mount that is in no mount namespace yet and on those below it, cuts them
-/// off from changes elsewhere, and reads the owners of their files through the maps of a user
-/// namespace (`MOUNT_ATTR_IDMAP`).
+/// Sets attributes on a detached mount tree, makes it private, and maps the owners of its files
+/// through a user namespace (`MOUNT_ATTR_IDMAP`).
 ///
-/// `EINVAL` from a file system that cannot be read so; only who has powers over the file system
-/// itself may.
+/// Fails with `EINVAL` if the filesystem does not support ID-mapped mounts. Requires capabilities
+/// over the filesystem itself.
 pub fn map_owners(
     mount: BorrowedFd<'_>,
     attributes: MountAttributes,
@@ -234,7 +230,8 @@ pub fn map_owners(
     )
 }
 
-/// `change`, a struct `mount_attr`: what to set, what to clear, propagation, a user namespace.
+/// Calls mount_setattr(2). `change` is a struct `mount_attr`: bits to set, bits to clear,
+/// propagation, user namespace.
 fn change_mount(mount: BorrowedFd<'_>, change: [u64; 4], recursive: bool) -> io::Result<()> {
     let flags = libc::AT_EMPTY_PATH | if recursive { libc::AT_RECURSIVE } else { 0 };
     // SAFETY: `change` lives through the call and its size goes with it; the empty path is a C
@@ -252,8 +249,7 @@ fn change_mount(mount: BorrowedFd<'_>, change: [u64; 4], recursive: bool) -> io:
     check(result)
 }
 
-/// Switches the loopback device of this network namespace on. `socket` is any socket of a network
-/// family.
+/// Enables the loopback device of this network namespace. `socket` is any network socket.
 pub fn loopback_up(socket: impl AsFd) -> io::Result<()> {
     // SAFETY: all fields are numbers or bytes, for which zero is a value.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };

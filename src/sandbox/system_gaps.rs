@@ -1,11 +1,11 @@
-//! What this system leaves open that another would not.
+//! Gaps of the walls that only this system has.
 
 use super::fault::Fault;
 use super::namespaces;
 use super::plan::{Plan, Tier};
 use super::walls::Walls;
 
-/// A line each. What is by the operator's choice is in [`super::explain`].
+/// Lists the gaps, one line each. Gaps by the operator's choice are in [`super::explain`].
 pub fn gaps(
     plan: &Plan,
     walls: Option<&Walls>,
@@ -25,7 +25,7 @@ pub fn gaps(
     let unbound = unbound.then(|| {
         "the number of processes is not limited: this kernel holds root to no limit".to_owned()
     });
-    // In namespaces something lies over each.
+    // In namespaces these files are covered.
     let of_root = plan.tier == Tier::Landlock && rustix::process::geteuid().is_root();
     let of_root = of_root.then(|| {
         "commands can read what the kernel tells root alone about the memory of the machine (/proc/kpagecount, \

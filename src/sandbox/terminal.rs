@@ -1,4 +1,4 @@
-//! A terminal for a command.
+//! Pseudoterminals for commands.
 
 use std::os::fd::OwnedFd;
 
@@ -7,8 +7,8 @@ use rustix::termios::{Winsize, tcsetwinsize};
 
 use super::fault::{Fault, Step};
 
-/// Opens a terminal of this size: the program's side, then the server's. Neither becomes this
-/// process's own.
+/// Opens a pseudoterminal of this size: slave, then master. Neither becomes this process's
+/// controlling terminal.
 pub fn open(rows: u16, columns: u16) -> Result<(OwnedFd, OwnedFd), Fault> {
     let server = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)
         .step("open /dev/ptmx")?;

@@ -1,17 +1,16 @@
-//! Compilers and interpreters that live below the operator's home: what commands may see of them,
-//! and which variables they need. A function of paths; whether something exists is asked through a
-//! closure.
+//! Compilers and interpreters below the operator's home: the files that commands may see, and the
+//! variables that they need. Pure functions of paths; a closure tests for existence.
 //!
-//! A line of the table names programs and libraries alone. What could hold a secret is never in it:
-//! no `credentials.toml`, no `.npmrc`, no `.condarc`, no directory of scripts that somebody wrote
-//! for themselves (`~/bin`, `~/.local/bin`). What is missing the operator adds with `--system`.
+//! A line of the table names only programs and libraries, never a possible secret: no
+//! `credentials.toml`, no `.npmrc`, no `.condarc`, no directory of personal scripts (`~/bin`,
+//! `~/.local/bin`). The operator adds missing paths with `--system`.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 
-/// What commands see without being asked, read-only and executable; none need exist. `/etc` is the
-/// launcher's matter, which shows only what everybody may read. `/snap` is left out: its programs
-/// start through a setuid helper, and commands cannot gain rights.
+/// Paths that commands always see, read-only and executable; they need not exist. The launcher
+/// handles `/etc` and shows only its world-readable files. `/snap` is left out: its programs start
+/// through a setuid helper, and commands cannot gain privileges.
 pub const SYSTEM: [&str; 11] = [
     "/usr",
     "/bin",
@@ -31,52 +30,51 @@ pub const SYSTEM: [&str; 11] = [
 pub struct Visible {
     /// Absolute; it may be a link.
     pub path: PathBuf,
-    /// Why, in a few words.
+    /// Short reason.
     pub why: &'static str,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Toolchains {
-    /// Directories and files to show to commands.
+    /// Directories and files that commands see.
     pub system: Vec<Visible>,
     /// Variables that commands need to find them.
     pub variables: Vec<(OsString, OsString)>,
-    /// Links to make in a private home: where (below it), and what they lead to, which is also in
-    /// `system`.
+    /// Symlinks to create in a private home: path below it, and target, which is also in `system`.
     pub home_links: Vec<(PathBuf, PathBuf)>,
     /// Cargo's directory, if it is in use.
     pub cargo_home: Option<PathBuf>,
 }
 
-/// What of the server's surroundings says which toolchains there are.
+/// Environment of the server that determines the toolchains in use.
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings<'a> {
     pub home: &'a Path,
     /// The entries of the server's PATH.
     pub path: &'a [PathBuf],
-    /// Whether commands see what the operator's package managers have downloaded.
+    /// `true` if commands see downloads of the operator's package managers.
     pub downloads: bool,
 }
 
-/// One kind of toolchain.
-struct Kind {
+/// A type of toolchain.
+struct ToolchainType {
     why: &'static str,
-    /// The variable that names its directory, if there is one.
+    /// Variable that names its directory, if any.
     variable: &'static str,
-    /// Where its directory is otherwise, below the home.
+    /// Default directories, below the home.
     places: &'static [&'static str],
-    /// An entry of PATH below one of these (below the home) says that it is in use, as one in its
-    /// directory does.
+    /// Directories below the home. A PATH entry below one of them means that the toolchain is in
+    /// use, like one in its own directory.
     marks: &'static [&'static str],
-    /// Below its directory: what commands see.
+    /// Parts of its directory that commands see.
     parts: &'static [&'static str],
     /// Variables that commands need, each for a path below its directory.
     exports: &'static [(&'static str, &'static str)],
 }
 
-const KINDS: [Kind; 23] = [
-    // What cargo writes lies in the private home; only the programs come from here.
-    Kind {
+const KINDS: [ToolchainType; 23] = [
+    // Cargo writes to the private home; only its programs come from here.
+    ToolchainType {
         why: "Rust (cargo)",
         variable: CARGO_HOME,
         places: &[".cargo"],
@@ -84,8 +82,8 @@ const KINDS: [Kind; 23] = [
         parts: &["bin"],
         exports: &[],
     },
-    // Its proxies look at settings.toml, and make update-hashes if it is not there.
-    Kind {
+    // The rustup proxies read settings.toml, and create update-hashes if it is missing.
+    ToolchainType {
         why: "Rust (rustup)",
         variable: "RUSTUP_HOME",
         places: &[".rustup"],
@@ -93,7 +91,7 @@ const KINDS: [Kind; 23] = [
         parts: &["toolchains", "settings.toml", "update-hashes"],
         exports: &[("RUSTUP_HOME", "")],
     },
-    Kind {
+    ToolchainType {
         why: "Python (pyenv)",
         variable: "PYENV_ROOT",
         places: &[".pyenv"],
@@ -103,7 +101,7 @@ const KINDS: [Kind; 23] = [
         ],
         exports: &[("PYENV_ROOT", "")],
     },
-    Kind {
+    ToolchainType {
         why: "Python (uv)",
         variable: "",
         places: &[".local"],
@@ -111,7 +109,7 @@ const KINDS: [Kind; 23] = [
         parts: &["bin/uv", "bin/uvx", "share/uv/python", "share/uv/tools"],
         exports: &[("UV_PYTHON_INSTALL_DIR", "share/uv/python")],
     },
-    Kind {
+    ToolchainType {
         why: "Python (virtual environment)",
         variable: "VIRTUAL_ENV",
         places: &[],
@@ -119,8 +117,8 @@ const KINDS: [Kind; 23] = [
         parts: &["bin", "include", "lib", "lib64", "pyvenv.cfg", "share"],
         exports: &[("VIRTUAL_ENV", "")],
     },
-    // `etc` and `conda-meta` hold variables that people set for an environment.
-    Kind {
+    // `etc` and `conda-meta` hold variables that users set for an environment.
+    ToolchainType {
         why: "conda",
         variable: "CONDA_PREFIX",
         places: &["miniconda3", "anaconda3", "miniforge3"],
@@ -137,7 +135,7 @@ const KINDS: [Kind; 23] = [
         ],
         exports: &[],
     },
-    Kind {
+    ToolchainType {
         why: "Ruby (rbenv)",
         variable: "RBENV_ROOT",
         places: &[".rbenv"],
@@ -147,7 +145,7 @@ const KINDS: [Kind; 23] = [
         ],
         exports: &[("RBENV_ROOT", "")],
     },
-    Kind {
+    ToolchainType {
         why: "Node.js (nodenv)",
         variable: "NODENV_ROOT",
         places: &[".nodenv"],
@@ -157,7 +155,7 @@ const KINDS: [Kind; 23] = [
         ],
         exports: &[("NODENV_ROOT", "")],
     },
-    Kind {
+    ToolchainType {
         why: "Node.js (nvm)",
         variable: "NVM_DIR",
         places: &[".nvm"],
@@ -165,7 +163,7 @@ const KINDS: [Kind; 23] = [
         parts: &["alias", "nvm.sh", "versions"],
         exports: &[("NVM_DIR", "")],
     },
-    Kind {
+    ToolchainType {
         why: "Node.js (volta)",
         variable: "VOLTA_HOME",
         places: &[".volta"],
@@ -173,7 +171,7 @@ const KINDS: [Kind; 23] = [
         parts: &["bin", "layout.v4", "tools"],
         exports: &[("VOLTA_HOME", "")],
     },
-    Kind {
+    ToolchainType {
         why: "Bun",
         variable: "BUN_INSTALL",
         places: &[".bun"],
@@ -181,7 +179,7 @@ const KINDS: [Kind; 23] = [
         parts: &["bin"],
         exports: &[],
     },
-    Kind {
+    ToolchainType {
         why: "Deno",
         variable: "DENO_INSTALL",
         places: &[".deno"],
@@ -189,7 +187,7 @@ const KINDS: [Kind; 23] = [
         parts: &["bin"],
         exports: &[],
     },
-    Kind {
+    ToolchainType {
         why: "mise",
         variable: "MISE_DATA_DIR",
         places: &[".local/share/mise"],
@@ -197,7 +195,7 @@ const KINDS: [Kind; 23] = [
         parts: &["installs", "shims"],
         exports: &[("MISE_DATA_DIR", "")],
     },
-    Kind {
+    ToolchainType {
         why: "asdf",
         variable: "ASDF_DATA_DIR",
         places: &[".asdf"],
@@ -207,7 +205,7 @@ const KINDS: [Kind; 23] = [
         ],
         exports: &[("ASDF_DATA_DIR", "")],
     },
-    Kind {
+    ToolchainType {
         why: "Java (SDKMAN)",
         variable: "SDKMAN_DIR",
         places: &[".sdkman"],
@@ -215,7 +213,7 @@ const KINDS: [Kind; 23] = [
         parts: &["candidates"],
         exports: &[],
     },
-    Kind {
+    ToolchainType {
         why: "Go (programs)",
         variable: "GOPATH",
         places: &["go"],
@@ -223,7 +221,7 @@ const KINDS: [Kind; 23] = [
         parts: &["bin"],
         exports: &[],
     },
-    Kind {
+    ToolchainType {
         why: "Go",
         variable: "GOROOT",
         places: &[],
@@ -231,7 +229,7 @@ const KINDS: [Kind; 23] = [
         parts: &["VERSION", "bin", "go.env", "lib", "misc", "pkg", "src"],
         exports: &[("GOROOT", "")],
     },
-    Kind {
+    ToolchainType {
         why: ".NET",
         variable: "DOTNET_ROOT",
         places: &[".dotnet"],
@@ -248,7 +246,7 @@ const KINDS: [Kind; 23] = [
         ],
         exports: &[("DOTNET_ROOT", "")],
     },
-    Kind {
+    ToolchainType {
         why: "Haskell (ghcup)",
         variable: "",
         places: &[".ghcup"],
@@ -256,7 +254,7 @@ const KINDS: [Kind; 23] = [
         parts: &["bin", "cabal", "ghc", "hls", "stack"],
         exports: &[],
     },
-    Kind {
+    ToolchainType {
         why: "OCaml (opam)",
         variable: "OPAM_SWITCH_PREFIX",
         places: &[],
@@ -264,7 +262,7 @@ const KINDS: [Kind; 23] = [
         parts: &["bin", "lib", "share"],
         exports: &[("OPAM_SWITCH_PREFIX", "")],
     },
-    Kind {
+    ToolchainType {
         why: "Lean (elan)",
         variable: "ELAN_HOME",
         places: &[".elan"],
@@ -272,7 +270,7 @@ const KINDS: [Kind; 23] = [
         parts: &["bin", "settings.toml", "toolchains"],
         exports: &[("ELAN_HOME", "")],
     },
-    Kind {
+    ToolchainType {
         why: "Homebrew",
         variable: "HOMEBREW_PREFIX",
         places: &["/home/linuxbrew/.linuxbrew"],
@@ -282,8 +280,8 @@ const KINDS: [Kind; 23] = [
         ],
         exports: &[],
     },
-    // A link to a directory of links into the store.
-    Kind {
+    // A symlink to a directory of symlinks into the store.
+    ToolchainType {
         why: "Nix profile",
         variable: "",
         places: &[".nix-profile"],
@@ -293,8 +291,8 @@ const KINDS: [Kind; 23] = [
     },
 ];
 
-/// Where package managers have caches, and locks for them, below HOME and not in `~/.cache`, and
-/// whether it is a directory. Configuration, credentials and programs are never among them.
+/// Caches of package managers, and their locks, below HOME but outside `~/.cache`. The flag is true
+/// for a directory. Configuration, credentials and programs are never included.
 pub const CACHES: [(&str, bool); 14] = [
     (".npm", true),
     (".cargo/registry", true),
@@ -312,20 +310,21 @@ pub const CACHES: [(&str, bool); 14] = [
     (".bun/install/cache", true),
 ];
 
-/// What names the directory that `~/.cache` is otherwise (XDG Base Directory Specification). pip,
-/// run by root, takes none that it finds through a link.
+/// Variable that replaces `~/.cache` (XDG Base Directory Specification). When root runs pip, it
+/// rejects a cache behind a symlink.
 pub const CACHE_VARIABLE: &str = "XDG_CACHE_HOME";
 
-/// Cargo's directory, which it knows its sources by: at another path it builds each crate anew.
+/// Cargo's directory. Cargo identifies its sources by this path: another path causes a rebuild of
+/// each crate.
 pub const CARGO_HOME: &str = "CARGO_HOME";
-/// Where `cargo install` puts programs, since those of the operator are read-only.
+/// Target directory of `cargo install`, because the operator's program directory is read-only.
 pub const CARGO_INSTALL_ROOT: &str = "CARGO_INSTALL_ROOT";
-/// Where Go has downloaded modules, all of which it reads without writing once they are unpacked.
+/// Go's module cache. Go reads unpacked modules without writing.
 pub const GO_MODULES: &str = "GOMODCACHE";
-/// Makes cargo take what it has (`net.offline` of its configuration).
+/// Makes cargo use only downloaded crates (`net.offline` of its configuration).
 const OFFLINE: &str = "CARGO_NET_OFFLINE";
-/// The names that cargo gives to the public registry, by version of cargo and of the protocol.
-/// Other registries may be private, and their sources are none of a command's business.
+/// Cargo's names of the public registry, by version of cargo and of the protocol. Other registries
+/// may be private, so commands do not see their sources.
 const CRATES_IO: [&str; 4] = [
     "index.crates.io-1949cf8c6b5b557f",
     "index.crates.io-6f17d22bba15001f",
@@ -333,8 +332,8 @@ const CRATES_IO: [&str; 4] = [
     "github.com-25cdd57fae9f0462",
 ];
 
-/// What commands need of the toolchains that are in use: those that an entry of PATH lies in, or a
-/// variable names.
+/// Finds the toolchains in use (a PATH entry lies in one, or a variable names it) and returns what
+/// commands need of them.
 pub fn find(
     surroundings: Surroundings<'_>,
     variable: impl Fn(&str) -> Option<OsString>,
@@ -396,7 +395,7 @@ pub fn find(
     found
 }
 
-/// Whether a variable is one that [`find`] sets: its value is a path, and no secret.
+/// Returns true if [`find`] sets this variable: its value is a path, and no secret.
 pub fn is_export(name: &OsStr) -> bool {
     [
         OFFLINE,
@@ -414,7 +413,7 @@ pub fn is_export(name: &OsStr) -> bool {
 }
 
 impl Toolchains {
-    fn add(&mut self, kind: &Kind, dir: &Path, exists: impl Fn(&Path) -> bool) {
+    fn add(&mut self, kind: &ToolchainType, dir: &Path, exists: impl Fn(&Path) -> bool) {
         let before = self.system.len();
         let parts = kind
             .parts
@@ -437,9 +436,9 @@ impl Toolchains {
         }
     }
 
-    /// Downloads of the public registry, so that a project builds without network. cargo takes its
-    /// locks and unpacks sources beside the links, in the private home, and needs these two for
-    /// reading alone.
+    /// Adds downloads of the public registry, so that a project builds offline. Cargo creates its
+    /// locks and unpacks sources beside the symlinks, in the private home. It only reads these two
+    /// directories.
     fn add_crates(&mut self, cargo_home: &Path, exists: impl Fn(&Path) -> bool) {
         for name in CRATES_IO {
             for part in ["index", "cache"] {
@@ -456,13 +455,13 @@ impl Toolchains {
             }
         }
         if !self.home_links.is_empty() {
-            // Without it cargo asks the network first wherever there is no lock file.
+            // Without it cargo first tries the network if there is no lock file.
             self.variables.push((OFFLINE.into(), "true".into()));
         }
     }
 }
 
-/// Absolute, plain, and not the whole disk.
+/// Returns true if a path is absolute, without `.` or `..`, and not `/`.
 fn is_place(path: &Path) -> bool {
     path.is_absolute()
         && path.parent().is_some()

@@ -1,4 +1,4 @@
-//! Which toolchains are found, and what of them is never shown.
+//! Tests of toolchain detection, and of files that must stay hidden.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ struct Machine<'a> {
 }
 
 impl Machine<'_> {
-    /// Everything exists but what `missing` names.
+    /// Finds the toolchains of a home in which every path except `missing` exists.
     fn find(&self, missing: &[&str]) -> Toolchains {
         let path: Vec<PathBuf> = std::env::split_paths(self.path).collect();
         let surroundings = Surroundings {
@@ -50,7 +50,7 @@ fn variables(found: &Toolchains) -> Vec<(&str, &str)> {
 }
 
 #[test]
-fn nothing_in_path_is_nothing_found() {
+fn path_without_toolchains_finds_none() {
     let machine = Machine {
         path: "/usr/bin:/bin:/home/me/bin",
         variables: &[],
@@ -60,7 +60,7 @@ fn nothing_in_path_is_nothing_found() {
 }
 
 #[test]
-fn rust_needs_its_proxies_and_its_toolchains_and_builds_from_what_is_there() {
+fn rust_toolchain_builds_offline() {
     let machine = Machine {
         path: "/home/me/.cargo/bin:/usr/bin",
         variables: &[],
@@ -122,7 +122,7 @@ fn rust_needs_its_proxies_and_its_toolchains_and_builds_from_what_is_there() {
 }
 
 #[test]
-fn a_variable_says_where_it_is() {
+fn variable_names_toolchain_directory() {
     let elsewhere = [
         ("CARGO_HOME", "/data/cargo"),
         ("RUSTUP_HOME", "/data/rustup"),
@@ -171,7 +171,7 @@ fn a_variable_says_where_it_is() {
 }
 
 #[test]
-fn single_programs_of_a_directory_of_scripts() {
+fn script_directory_shows_only_known_programs() {
     let machine = Machine {
         path: "/home/me/.local/bin",
         variables: &[],
@@ -188,13 +188,13 @@ fn single_programs_of_a_directory_of_scripts() {
         variables(&found),
         [("UV_PYTHON_INSTALL_DIR", "/home/me/.local/share/uv/python")]
     );
-    // What is not installed is not spoken of.
+    // Missing programs are not listed.
     let none = machine.find(&["uv", "uvx", "python", "tools"]);
     assert_eq!(none, Toolchains::default());
 }
 
 #[test]
-fn no_line_shows_what_may_hold_a_secret() {
+fn table_shows_no_possible_secret() {
     let secrets = [
         ".cargo/config.toml",
         ".cargo/credentials.toml",

@@ -1,9 +1,9 @@
-//! The root of its own: what commands see in place of the system's root. Only what is put here
-//! exists for them.
+//! The root filesystem of commands, in place of the system's root. Only the mounts made here exist
+//! for commands.
 //!
-//! Built once, in the launcher's mount namespace, from copies of mounts (`open_tree(2)`); then the
-//! launcher goes to live in it, and the system's root is gone from its sight. Each command gets a
-//! copy of it with a /proc of its own.
+//! It is built once, in the launcher's mount namespace, from copies of mounts (`open_tree(2)`).
+//! Then the launcher enters it and drops the system's root. Each command gets a copy of it with its
+//! own /proc.
 #![expect(
     clippy::disallowed_methods,
     reason = "the view is put together from the system's own directories"
@@ -33,12 +33,12 @@ use super::sys::{self, MountAttributes, SingleThread};
 use super::{etc, hidden_paths, namespaces, toolchains};
 use crate::limits::{MAX_TERMINALS, SHARED_MEMORY_BYTES, VIEW_ROOT_BYTES};
 
-/// Where HOME of commands can be.
+/// Candidates for HOME of commands.
 const HOMES: [&str; 3] = ["/home/replay", "/replay/home", "/run/replay/home"];
 pub const TMP: &str = "/tmp";
 pub const SHARED_MEMORY: &str = "/dev/shm";
 
-/// Device files that programs cannot do without, none of which leads to a device.
+/// Device files that programs need. None of them leads to hardware.
 pub const DEVICES: [&str; 6] = [
     "/dev/null",
     "/dev/zero",
@@ -47,7 +47,7 @@ pub const DEVICES: [&str; 6] = [
     "/dev/urandom",
     "/dev/tty",
 ];
-/// Links below /dev, as every system has them.
+/// Standard symlinks below /dev.
 const DEVICE_LINKS: [(&str, &str); 5] = [
     ("/proc/self/fd", "dev/fd"),
     ("/proc/self/fd/0", "dev/stdin"),
@@ -55,29 +55,28 @@ const DEVICE_LINKS: [(&str, &str); 5] = [
     ("/proc/self/fd/2", "dev/stderr"),
     ("pts/ptmx", "dev/ptmx"),
 ];
-/// Empty directories that programs expect to find, and links among them.
+/// Empty directories that programs expect, and symlinks among them.
 const SKELETON: [&str; 8] = ["proc", "sys", "run", "var", "home", "root", "dev", "mnt"];
 const SKELETON_LINKS: [(&str, &str); 2] = [("/tmp", "var/tmp"), ("/run", "var/run")];
-/// Processor topology, by which runtimes choose their number of threads.
+/// Processor topology, from which runtimes choose their number of threads.
 pub const SHOWN_OF_SYS: &str = "/sys/devices/system/cpu";
-/// Where the resolver of commands without a network is told to ask: an address that is nobody's
-/// (RFC 5737), so the question fails at once and the kernel counts it as a way out that was not
-/// there.
+/// resolv.conf of commands without a network. Its address is unassigned (RFC 5737), so queries fail
+/// at once. The kernel counts each as a packet without a route.
 const NO_RESOLVER: &str = "# commands have no network beyond their own loopback\nnameserver 192.0.2.1\noptions timeout:1 attempts:1\n";
 
-/// A mount waiting for its place.
-struct Piece {
+/// A mount that is not attached yet.
+struct PendingMount {
     place: PathBuf,
     tree: OwnedFd,
     is_dir: bool,
-    /// What it gets once it is there.
+    /// Attributes to set after it is attached.
     attributes: Option<MountAttributes>,
 }
 
-/// Builds the view, enters it, and lets go of the system's root. What is returned still copies /etc
+/// Builds the view, enters it, and drops the system's root. The returned process still copies /etc
 /// ([`etc::wait_for_copy`]).
 ///
-/// `public` are the [`public_copies`], if there are any.
+/// `public` are the [`public_copies`], if any.
 pub fn enter(
     plan: &Plan,
     alone: &SingleThread,
@@ -96,7 +95,7 @@ pub fn enter(
             &[("mode", "0755"), ("size", &VIEW_ROOT_BYTES.to_string())],
             no_devices(),
         )?;
-        pieces.push(Piece {
+        pieces.push(PendingMount {
             place: way.clone(),
             tree,
             is_dir: true,
@@ -105,10 +104,9 @@ pub fn enter(
     }
     pieces.sort_by_key(|piece| piece.place.components().count());
     let links = system_links(plan);
-    let etc = etc::Source::choose()?;
+    let etc = etc::EtcSource::choose()?;
     let resolver = etc::resolver(plan.network);
-    // The private directory is the one place that surely exists and that nobody needs to see by its
-    // path.
+    // The private directory is the only one that surely exists and whose path commands do not need.
     let root = file_system(
         "tmpfs",
         &[("mode", "0755"), ("size", &VIEW_ROOT_BYTES.to_string())],
@@ -128,10 +126,10 @@ pub fn enter(
         Mode::empty(),
     )
     .step("open the new root")?;
-    // An allowed directory may have the name of one of them, or lie below it.
+    // An allowed directory may have one of these paths, or lie below it.
     let is_free = |at: &str| !names(plan).any(|name| below_root(name).starts_with(at));
     for name in SKELETON {
-        // One that is a name of its own is a link.
+        // An alias of an allowed directory is a symlink.
         if plan
             .other_names
             .iter()
@@ -150,11 +148,11 @@ pub fn enter(
     for (to, at) in links {
         symlinkat(&to, &root, below_root(&at)).step_with(|| format!("link {}", at.display()))?;
     }
-    // What is written by name goes first: after it, a name can lead into an allowed directory.
+    // Files are written by name first: later, a name can lead into an allowed directory.
     let copying = etc.put(&root, alone, &|root| {
         if plan.answers_names {
-            // Names have addresses of IPv4 alone (resolv.conf(5)); others are not asked for then,
-            // by glibc from 2.36 on.
+            // Names have only IPv4 addresses (resolv.conf(5)); glibc from 2.36 on then skips IPv6
+            // queries.
             etc::no_resolver(root, "nameserver 192.0.2.1\noptions no-aaaa\n")?;
             etc::own_names(root)?;
         } else if plan.network != Network::Host {
@@ -169,7 +167,7 @@ pub fn enter(
     if let Some((place, tree)) = resolver {
         put(
             &root,
-            &Piece {
+            &PendingMount {
                 place,
                 tree,
                 is_dir: false,
@@ -202,15 +200,15 @@ pub fn enter(
     Ok(copying)
 }
 
-/// Every path of an allowed directory.
+/// All paths of allowed directories.
 fn names(plan: &Plan) -> impl Iterator<Item = &Path> {
     let true_ones = plan.roots.iter().map(|root| root.place.path.as_path());
     true_ones.chain(plan.other_names.iter().map(|(name, _)| name.as_path()))
 }
 
-/// Links to allowed directories, where the operator's paths for them lead through links of the
-/// system. Those that the view has are left alone, and none is followed: below an allowed directory
-/// all is as it is.
+/// Makes symlinks to allowed directories, for the operator's paths that lead through symlinks of
+/// the system. Existing symlinks of the view are kept, and none is followed: contents of allowed
+/// directories stay unchanged.
 fn other_names(plan: &Plan) -> Result<(), Fault> {
     for (name, path) in &plan.other_names {
         let name = name.as_path();
@@ -241,9 +239,8 @@ fn other_name(name: &Path, path: &Path) -> Result<(), Errno> {
     }
 }
 
-/// Copies of the system's own directories in which all files belong to nobody, so that root may
-/// read what everybody may and nothing else, as in /etc. To be made with root's powers over the
-/// system.
+/// Copies the system's own directories with all files owned by nobody, so that root may read only
+/// world-readable files, as in /etc. Requires root's capabilities outside.
 pub fn public_copies(plan: &Plan, alone: &SingleThread) -> Result<Vec<(PathBuf, OwnedFd)>, Fault> {
     let nobody = namespaces::of_nobody(alone)?;
     let shown = shown_of_system(plan)
@@ -263,8 +260,7 @@ pub fn public_copies(plan: &Plan, alone: &SingleThread) -> Result<Vec<(PathBuf, 
         .collect()
 }
 
-/// What of the system commands see by itself: no link, and nothing that lies in an allowed
-/// directory.
+/// System paths that commands see directly: no symlinks, and none in an allowed directory.
 fn shown_of_system(plan: &Plan) -> impl Iterator<Item = &Path> {
     let inside = |path: &Path| names(plan).any(|name| path.starts_with(name));
     plan.system
@@ -273,8 +269,8 @@ fn shown_of_system(plan: &Plan) -> impl Iterator<Item = &Path> {
         .filter(move |path| !is_link(path) && !inside(path))
 }
 
-/// HOME of commands: a place that has nothing to do with an allowed directory, in which it would
-/// have to be made.
+/// HOME of commands: a path apart from all allowed directories, since it would have to be created
+/// in them.
 pub fn home(plan: &Plan) -> &'static str {
     let apart = |home: &&str| {
         names(plan).all(|name| !name.starts_with(home) && !Path::new(home).starts_with(name))
@@ -282,8 +278,8 @@ pub fn home(plan: &Plan) -> &'static str {
     HOMES.into_iter().find(apart).unwrap_or(HOMES[0])
 }
 
-/// Directories right below /tmp and HOME that lead to an allowed one. As plain directories of the
-/// commands they could be moved away, and no later command would find its working directory.
+/// Directories right below /tmp and HOME that lead to an allowed one. As plain directories they
+/// could be moved away, and later commands would not find their working directory.
 fn ways(plan: &Plan) -> Vec<PathBuf> {
     let roots = || plan.roots.iter().map(|root| root.place.path.as_path());
     let first = |root: &Path, above: &str| {
@@ -300,22 +296,21 @@ fn ways(plan: &Plan) -> Vec<PathBuf> {
     ways
 }
 
-/// Takes the private directory out of the view: what something is mounted on cannot be removed.
+/// Unmounts the private directory in the view: a mount point cannot be removed.
 pub fn leave(plan: &Plan) {
     let own = [Path::new(TMP), Path::new(home(plan))];
     for place in own
         .into_iter()
         .chain(plan.cargo_home.as_ref().map(RawString::as_path))
     {
-        // An allowed directory may lie over it.
+        // An allowed directory may be mounted over it.
         while unmount(place, UnmountFlags::DETACH).is_ok() {}
     }
 }
 
-/// Gives the calling process, number 1 of its pid namespace and in a mount namespace of its own, a
-/// /proc of that namespace over the launcher's. To unmount that one would wait for all processors
-/// (`namespace_unlock` in the kernel's fs/namespace.c), and nobody inside unmounts what covers it,
-/// as with the files below.
+/// Mounts a new /proc over the launcher's. The caller is process 1 of its pid namespace and has its
+/// own mount namespace. Unmounting the old one would wait for all processors (`namespace_unlock` in
+/// the kernel's fs/namespace.c). No process inside can unmount the cover.
 pub fn own_proc() -> Result<(), Fault> {
     let flags = MountAttrFlags::MOUNT_ATTR_NOSUID
         | MountAttrFlags::MOUNT_ATTR_NODEV
@@ -340,7 +335,7 @@ pub fn own_proc() -> Result<(), Fault> {
                 &path,
                 MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH,
             ) {
-                // Not in this kernel.
+                // This kernel lacks the file.
                 Ok(()) | Err(Errno::NOENT) => {}
                 Err(errno) => return Err(errno).step_with(|| format!("mask `{}`", path.display())),
             }
@@ -349,7 +344,7 @@ pub fn own_proc() -> Result<(), Fault> {
     Ok(())
 }
 
-/// Gives the calling process, in a mount namespace of its own, terminals that no other command has.
+/// Mounts a private devpts. The caller has its own mount namespace.
 pub fn own_terminals() -> Result<(), Fault> {
     let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
     let most = MAX_TERMINALS.to_string();
@@ -368,8 +363,8 @@ pub fn own_terminals() -> Result<(), Fault> {
     .step("mount /dev/pts")
 }
 
-/// Makes /proc read-only for good. Landlock lets nothing be written to it, but root's commands
-/// could still change modes and owners there, some of which are the system's.
+/// Makes /proc read-only for good. Landlock refuses writes to it, but root's commands could still
+/// change modes and owners, some of which belong to the system.
 pub fn seal_proc() -> Result<(), Fault> {
     set(
         &open_path(Path::new("/proc"))?,
@@ -379,7 +374,7 @@ pub fn seal_proc() -> Result<(), Fault> {
     .step("make /proc read-only")
 }
 
-/// Files of /proc about the whole machine that the system's root may read, and root inside is the
+/// Files of /proc about the whole machine. Root of the system may read them, and root inside is the
 /// same user.
 const OF_ROOT: [&str; 9] = [
     "kcore",
@@ -393,9 +388,8 @@ const OF_ROOT: [&str; 9] = [
     "vmallocinfo",
 ];
 
-/// Everything that is mounted, outer places first, allowed directories over anything of the same
-/// path.
-fn pieces(plan: &Plan, public: Vec<(PathBuf, OwnedFd)>) -> Result<Vec<Piece>, Fault> {
+/// Returns all mounts, parents first, and allowed directories over others at the same path.
+fn pieces(plan: &Plan, public: Vec<(PathBuf, OwnedFd)>) -> Result<Vec<PendingMount>, Fault> {
     let read_only = read_only();
     let writable = MountAttributes::NO_SET_UID.and(MountAttributes::NO_DEVICES);
     let mut pieces = Vec::new();
@@ -405,7 +399,7 @@ fn pieces(plan: &Plan, public: Vec<(PathBuf, OwnedFd)>) -> Result<Vec<Piece>, Fa
     }
     for (place, tree) in public {
         let kind = FileType::from_raw_mode(fstat(&tree).step("fstat")?.st_mode);
-        pieces.push(Piece {
+        pieces.push(PendingMount {
             place,
             tree,
             is_dir: kind == FileType::Directory,
@@ -418,8 +412,8 @@ fn pieces(plan: &Plan, public: Vec<(PathBuf, OwnedFd)>) -> Result<Vec<Piece>, Fa
         read_only,
     )?);
     for device in DEVICES.map(Path::new) {
-        // Whom they belong to and who may use them is the system's; what is written to them goes to
-        // no file system, and can be written.
+        // Owner and mode of a device are the system's. Writes to a device change no filesystem, so
+        // it can be writable.
         pieces.extend(piece(
             device,
             device,
@@ -450,7 +444,7 @@ fn pieces(plan: &Plan, public: Vec<(PathBuf, OwnedFd)>) -> Result<Vec<Piece>, Fa
         same(&piece.tree, &root.place)?;
         pieces.push(piece);
     }
-    // Stable: of two with as many components, an allowed directory stays the later one.
+    // A stable sort: of two paths of equal depth, the allowed directory stays last.
     pieces.sort_by_key(|piece| piece.place.components().count());
     Ok(pieces)
 }
@@ -462,8 +456,12 @@ fn missing(path: &Path) -> Fault {
     }
 }
 
-/// A copy of what is mounted at and below `from`; `None` if nothing is there.
-fn piece(from: &Path, place: &Path, attributes: MountAttributes) -> Result<Option<Piece>, Fault> {
+/// Copies the mounts at and below `from`; `None` if it does not exist.
+fn piece(
+    from: &Path,
+    place: &Path,
+    attributes: MountAttributes,
+) -> Result<Option<PendingMount>, Fault> {
     let fault = || format!("mount `{}`", from.display());
     let tree = match clone_tree(from) {
         Ok(tree) => tree,
@@ -472,7 +470,7 @@ fn piece(from: &Path, place: &Path, attributes: MountAttributes) -> Result<Optio
     };
     let kind = FileType::from_raw_mode(fstat(&tree).step_with(fault)?.st_mode);
     let is_dir = kind == FileType::Directory;
-    Ok(Some(Piece {
+    Ok(Some(PendingMount {
         place: place.into(),
         tree,
         is_dir,
@@ -485,7 +483,7 @@ fn is_link(path: &Path) -> bool {
         .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
 }
 
-/// `/bin -> usr/bin` and its like.
+/// Symlinks of the system's root, such as `/bin -> usr/bin`.
 fn system_links(plan: &Plan) -> Vec<(PathBuf, PathBuf)> {
     let links = plan
         .system
@@ -500,20 +498,20 @@ fn system_links(plan: &Plan) -> Vec<(PathBuf, PathBuf)> {
         .collect()
 }
 
-/// Whether a link that commands have leads to somewhere else than this path does here.
+/// Returns true if a symlink of the view leads this path elsewhere.
 pub fn is_below_link(path: &Path) -> bool {
     SKELETON_LINKS
         .iter()
         .any(|(_, at)| below_root(path).starts_with(at))
 }
 
-/// A path relative to the new root.
+/// Converts a path to one relative to the new root.
 fn below_root(path: &Path) -> &Path {
     path.strip_prefix("/").unwrap_or(path)
 }
 
-/// Mounts a piece at its place, which is made if it is not there.
-fn put(root: &OwnedFd, piece: &Piece) -> Result<(), Fault> {
+/// Attaches a mount at its mount point, which is created if missing.
+fn put(root: &OwnedFd, piece: &PendingMount) -> Result<(), Fault> {
     let at = below_root(&piece.place);
     let fault = || format!("mount `{}`", piece.place.display());
     if piece.is_dir {
@@ -546,10 +544,10 @@ fn put(root: &OwnedFd, piece: &Piece) -> Result<(), Fault> {
         .step_with(fault)
 }
 
-/// Shared memory that only the commands of this server have.
+/// Mounts shared memory for the commands of this server.
 fn shared_memory(root: &OwnedFd, plan: &Plan) -> Result<(), Fault> {
-    // It belongs to all commands, so no count of the memory of one sees what nobody has mapped. A
-    // size of 0 would mean that there is no bound.
+    // It belongs to all commands, so unmapped files count for no single one. A size of 0 would mean
+    // no limit.
     let memory = plan
         .limits
         .memory_bytes

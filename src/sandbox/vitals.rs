@@ -1,5 +1,5 @@
-//! What a supervisor tells of its program while it runs: numbers of proc(5), read where the program
-//! cannot hide them.
+//! Status of a running program: numbers of proc(5), which the program cannot hide from its
+//! supervisor.
 
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
@@ -12,8 +12,8 @@ use super::wire::{Event, Vitals};
 use crate::limits::{COUNTING_MS, MAX_COUNTED_PROCESSES};
 
 impl Vitals {
-    /// Of the program with this number, a child of this process, or of one that was waited for.
-    /// `None` if /proc does not tell.
+    /// Reads the status of a program, a child of this process; of a reaped one for `None`. Returns
+    /// `None` if /proc cannot be read.
     fn look(program: Option<Pid>) -> Option<Self> {
         let (begun, most) = (Instant::now(), Duration::from_millis(COUNTING_MS));
         let processes = each_descendant()
@@ -53,7 +53,7 @@ impl Vitals {
     }
 }
 
-/// What is read of `/proc/PID/stat`.
+/// Fields of `/proc/PID/stat`.
 #[derive(Debug, PartialEq, Eq)]
 struct Stat {
     state: char,
@@ -65,12 +65,12 @@ struct Stat {
 
 impl Stat {
     fn parse(line: &str) -> Option<Self> {
-        // The second field is the program's name in parentheses, which may hold some of its own.
+        // The second field is the program's name in parentheses, which may contain more of them.
         let (_, fields) = line.rsplit_once(')')?;
         let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
-        // proc(5) counts from 1, and the state is the third.
+        // proc(5) counts from 1, and the state is field 3.
         let field = |number: usize| fields.get(number - 3).copied();
-        // What there is of a number that may be negative, and is not.
+        // Clamps a number that is signed in proc(5) to 0.
         let number = |at: usize| Some(field(at)?.parse::<i64>().ok()?.max(0).cast_unsigned());
         Some(Self {
             state: field(3)?.chars().next()?,
@@ -82,11 +82,10 @@ impl Stat {
     }
 }
 
-/// Answers the server's questions, and no faster than takes half of the time.
+/// Answers the server's status requests, spending at most half of the time.
 #[derive(Debug)]
 pub struct Reporter {
-    /// The highest question that has no answer. It stands for those before, which may come after
-    /// it.
+    /// Highest pending request. Its answer covers the earlier ones, which may arrive after it.
     asked: Option<u64>,
     next: Instant,
 }
@@ -99,19 +98,18 @@ impl Reporter {
         }
     }
 
-    /// The server has asked, under this number.
+    /// Records a request of the server.
     pub fn ask(&mut self, number: u64) {
         self.asked = self.asked.max(Some(number));
     }
 
-    /// Time until [`Reporter::answer`] has something to do; `None` if nobody has asked.
+    /// Time until [`Reporter::answer`] has work; `None` if no request is pending.
     pub fn pause(&self) -> Option<Duration> {
         self.asked
             .map(|_| self.next.saturating_duration_since(Instant::now()))
     }
 
-    /// Answers if it is asked and it is time to. Of a program that was waited for the number is
-    /// gone (`None`).
+    /// Answers a pending request if it is time. `program` is `None` after the program was reaped.
     pub fn answer(&mut self, server: BorrowedFd<'_>, program: Option<Pid>) {
         let begun = Instant::now();
         if begun < self.next {
@@ -125,7 +123,8 @@ impl Reporter {
             vitals: Vitals::look(program),
         };
         if let Ok(packet) = serde_json::to_vec(&event) {
-            // To a server that does not listen nothing is said; it would be waited for in vain.
+            // The answer is dropped if the server does not read: waiting for it could block
+            // forever.
             let _ = send(server, &packet, SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
         }
         self.next = Instant::now() + begun.elapsed();
@@ -144,7 +143,7 @@ mod tests {
     use crate::sandbox::wire::receive_event;
 
     #[test]
-    fn a_name_may_look_like_fields() {
+    fn program_name_with_parentheses_is_parsed() {
         let line = "12 (a) R 1 (b) S 1 12 12 0 -1 4194304 100 200 0 0 5 6 7 8 20 0 3 0 4567 1000000 42 18446744073709551615 1\n";
         let expected = Stat {
             state: 'S',
@@ -165,11 +164,11 @@ mod tests {
     }
 
     #[test]
-    fn a_process_is_seen_by_its_parent() {
+    fn child_status_is_read_by_parent() {
         let own = Vitals::look(Some(getpid())).unwrap();
         assert!(own.state == 'R' || own.state == 'S', "{own:?}");
         assert!(own.rss_bytes > 0 && own.threads > 0, "{own:?}");
-        // Nobody has this number (`PID_MAX_LIMIT` of `linux/threads.h`).
+        // No process has this number (`PID_MAX_LIMIT` of `linux/threads.h`).
         assert_eq!(Vitals::look(Some(Pid::from_raw(1 << 22))), None);
         let gone = Vitals::look(None).unwrap();
         assert_eq!((gone.state, gone.rss_bytes, gone.threads), ('Z', 0, 0));
@@ -192,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_of_many_questions_is_answered_and_not_at_once() {
+    fn pending_requests_get_one_delayed_answer() {
         let (here, there) = pair();
         let mut reporter = Reporter::new();
         reporter.answer(there.as_fd(), None);
@@ -215,9 +214,9 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_does_not_listen_holds_nobody_up() {
+    fn full_socket_does_not_block_reporter() {
         let (here, there) = pair();
-        // The supervisor's end waits, as it does outside of tests.
+        // The supervisor's end is blocking, as outside of tests.
         rustix::io::ioctl_fionbio(&there, false).unwrap();
         let mut reporter = Reporter::new();
         for number in 0..5000 {

@@ -1,4 +1,4 @@
-//! The Landlock rules and the filter of each tier: what is put on every program, whatever it is.
+//! Landlock rules and seccomp filter of each tier, applied to every program.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -18,35 +18,35 @@ use super::seccomp::{self, Rules, Sockets};
 use super::sys;
 use super::{common_git, etc, mount, view};
 
-/// What a program is held by, beside the view.
+/// Restrictions of a program besides the view.
 #[derive(Debug)]
 pub struct Walls {
-    /// `None` in the view of a kernel without a Landlock that is of use there.
+    /// `None` in the view if the kernel's Landlock is missing or too old.
     ruleset: Option<Ruleset>,
-    /// For the supervisor, where it is bounded too.
+    /// Ruleset for a supervisor that is restricted too.
     outer: Option<Ruleset>,
-    /// For one that links and renames in its command's place, in the view: the command's own, and
-    /// the store of the journal.
+    /// Rules for a supervisor that links and renames for its command in the view: those of the
+    /// command, and the journal's store.
     rules_of_supervisor: Vec<Rule>,
-    /// `true` if the supervisor opens in the command's place.
+    /// `true` if the supervisor opens files for the command.
     opens: bool,
     filter: Program,
-    /// Instead, where calls over the network are intercepted.
+    /// Filter used instead if network calls are intercepted.
     intercepting: Program,
     options: Options,
-    /// Whether programs make unix sockets, whose connections their supervisor makes.
+    /// `true` if programs may make unix sockets; their supervisor connects them.
     unix: bool,
     readable: Vec<PathBuf>,
 }
 
 impl Walls {
-    /// For programs in the view. The launcher already lives there, so paths are as commands see
-    /// them.
+    /// Builds the walls for programs in the view. The launcher already lives there, so paths are as
+    /// commands see them.
     ///
-    /// Landlock is a second lock there, behind the mounts, so it is used as far as the kernel has
-    /// it. Where it would be the only one, nothing is built without it.
+    /// Landlock is a second barrier there, behind the mounts, and is used as far as the kernel
+    /// supports it. If Landlock would be the only barrier, the build fails without it.
     ///
-    /// Descriptors that a dry run got from other commands, through sockets, would lead past its
+    /// A dry run gets no descriptors from other commands through sockets: they would bypass its
     /// overlays.
     pub fn in_view(
         plan: &Plan,
@@ -68,7 +68,7 @@ impl Walls {
             rules.push(open(place, Right::Write)?);
         }
         rules.extend(devices());
-        // Each command has a /dev/pts of its own; what lies beside it is given anyway.
+        // Each command has its own /dev/pts; the rest of /dev is granted anyway.
         rules.push(open("/dev", Right::Terminal)?);
         for root in plan.roots.iter().filter(|root| root.writable) {
             if root.extent != Extent::CommonOfGit {
@@ -86,7 +86,7 @@ impl Walls {
         }
         let scopes = abi >= Some(SCOPES_ABI);
         let host = plan.network == Network::Host;
-        // Other commands on the same network could hand it descriptors.
+        // Other commands on the same network could pass descriptors to it.
         let options = Options {
             scope_signals: scopes,
             scope_abstract_sockets: scopes,
@@ -115,7 +115,7 @@ impl Walls {
             journaled,
             opened,
         };
-        // On a network of its own none leads elsewhere, whoever makes it.
+        // On a private network no socket leads elsewhere, whoever creates it.
         let sockets = if host || !can_fetch() {
             Sockets::Asked
         } else {
@@ -148,7 +148,7 @@ impl Walls {
         })
     }
 
-    /// For programs on the system's own root.
+    /// Builds the walls for programs on the system's own root.
     pub fn on_system(plan: &Plan) -> Result<Self, Fault> {
         let (abi, journaled) = (version()?, plan.journal.is_some());
         let mut rules = Vec::new();
@@ -189,7 +189,7 @@ impl Walls {
         };
         let sockets = if host { Sockets::Inet } else { Sockets::None };
         let outer = Some(outer(options)?);
-        // The allowed directories, which are asked about most, come first.
+        // The allowed directories come first, since most checks are about them.
         let readable = rules
             .iter()
             .rev()
@@ -224,13 +224,13 @@ impl Walls {
         })
     }
 
-    /// The true paths of what programs may read on the system's own root, itself or below it; for
-    /// the broker.
+    /// Canonical paths at or below which programs may read on the system's own root; for the
+    /// broker.
     pub fn readable(&self) -> &[PathBuf] {
         &self.readable
     }
 
-    /// Version of Landlock that they are made for; `None` if they are made without it.
+    /// Landlock version of the ruleset; `None` without Landlock.
     pub fn abi(&self) -> Option<u32> {
         self.ruleset.as_ref().map(|_| self.options.abi)
     }
@@ -240,14 +240,14 @@ impl Walls {
         self.unix
     }
 
-    /// Puts a supervisor that acts in its command's place into a domain of the command's rules, and
-    /// of what it needs itself: the store of the journal, and what a program sets of its own in
-    /// /proc before it executes. The command's domain will lie in it, so that it may look at the
-    /// command. Whether its command's opens are made by it.
+    /// Restricts a supervisor that acts for its command to the command's rules and its own needs.
+    /// Those are the journal's store, and the files in /proc that a program sets before it
+    /// executes. The command's domain is nested in it, so that the supervisor may inspect the
+    /// command. Returns true if the supervisor makes the command's opens.
     pub fn hold_supervisor(&self) -> Result<bool, Fault> {
         if self.rules_of_supervisor.is_empty() {
-            // One that connects in its command's place reaches no abstract socket that the command
-            // does not.
+            // A supervisor that connects for its command reaches no abstract socket that the
+            // command does not.
             let outer = self.outer.as_ref().filter(|_| self.unix);
             outer.map_or(Ok(()), |outer| {
                 outer.restrict().step("enter the Landlock domain")
@@ -268,8 +268,8 @@ impl Walls {
             .map(|()| self.opens)
     }
 
-    /// Puts a supervisor into a domain that its command's will lie in: signals of neither leave it.
-    /// One that intercepts calls connects in the command's place.
+    /// Restricts a supervisor to a domain that contains its command's domain, so that their signals
+    /// stay inside. An interceptor connects for the command.
     pub fn bound_supervisor(&self, intercepts: bool) -> Result<(), Fault> {
         let Some(usual) = &self.outer else {
             return Ok(());
@@ -286,14 +286,14 @@ impl Walls {
         usual.restrict().step(step)
     }
 
-    /// Puts this process behind the walls for good. The listener of the calls that its supervisor
-    /// decides.
+    /// Puts this process behind the walls for good. Returns the listener of the calls that its
+    /// supervisor decides.
     pub fn enter(&self) -> Result<OwnedFd, Fault> {
         self.enter_domain()?;
         install(&self.filter)
     }
 
-    /// The same for a command whose calls over the network are intercepted.
+    /// Like [`Self::enter`], for a command whose network calls are intercepted.
     pub fn enter_intercepted(&self) -> Result<OwnedFd, Fault> {
         let everywhere = mount::open_path(Path::new("/"))?;
         self.enter_domain()?;
@@ -308,7 +308,7 @@ impl Walls {
     }
 }
 
-/// Intercepts the calls of this process, and no more.
+/// Only intercepts the network calls of this process.
 pub fn intercept_only() -> Result<OwnedFd, Fault> {
     refuse_connections(None, abi().unwrap_or(0))?;
     install(&seccomp::interception())
@@ -322,13 +322,13 @@ fn refuse_connections(everywhere: Option<BorrowedFd<'_>>, abi: u32) -> Result<()
     })
 }
 
-/// Whether this process is behind walls of this program already, or its calls are intercepted by
-/// it: the kernel takes only one supervisor, so nothing can be built in there.
+/// Returns true if this process is already behind walls or intercepted by this program. The kernel
+/// permits only one supervisor, so no walls can be built inside.
 pub fn is_inside() -> bool {
     sys::seccomp::refuses_listeners()
 }
 
-/// No listener is sent from here on.
+/// Forbids sending the listener from here on.
 pub fn seal() -> Result<(), Fault> {
     sys::seccomp::install(&seccomp::sealing()).step("install the filter")
 }
@@ -343,8 +343,8 @@ fn install(filter: &Program) -> Result<OwnedFd, Fault> {
     })
 }
 
-/// Of files it holds nobody to anything: what lies in it could be allowed no more than it allows
-/// itself, and entering a domain costs time for each rule.
+/// Builds a ruleset without file restrictions: the nested domain restricts files itself, and
+/// entering a domain costs time per rule.
 fn outer(options: Options) -> Result<Ruleset, Fault> {
     landlock::scope_only(mount::open_path(Path::new("/"))?.as_fd(), options)
         .map_err(|error| Fault::because("Landlock", &error.to_string()))
@@ -356,14 +356,14 @@ fn open(path: impl AsRef<Path>, right: Right) -> Result<Rule, Fault> {
     Ok((mount::open_path(path.as_ref())?, right))
 }
 
-/// Where what a descriptor stands for is.
+/// Returns the path of the object behind a descriptor.
 fn true_path(object: &OwnedFd) -> Result<PathBuf, Fault> {
     let link = format!("/proc/self/fd/{}", object.as_raw_fd());
     let path = readlinkat(CWD, &link, Vec::new()).step_with(|| format!("read `{link}`"))?;
     Ok(PathBuf::from(OsString::from_vec(path.into_bytes())))
 }
 
-/// Devices that exist, each with what programs need of it.
+/// Existing devices, each with the access that programs need.
 fn devices() -> Vec<Rule> {
     let right = |path: &str| {
         if path == "/dev/tty" {
@@ -378,7 +378,7 @@ fn devices() -> Vec<Rule> {
         .collect()
 }
 
-/// Whether mounts alone cannot hold a part of the plan.
+/// Returns true if mounts alone cannot enforce a part of the plan.
 fn needs_landlock(plan: &Plan) -> bool {
     plan.hide.is_some()
         || plan
@@ -405,7 +405,7 @@ fn ruleset(rules: &[Rule], options: Options) -> Result<Ruleset, Fault> {
         .map_err(|error| Fault::because("Landlock", &error.to_string()))
 }
 
-/// The directories that commands may write to on the system's own root, for the broker.
+/// Directories that commands may write to on the system's own root, for the broker.
 pub fn writable_on_system(plan: &Plan) -> Vec<PathBuf> {
     let roots = plan
         .roots
@@ -417,8 +417,7 @@ pub fn writable_on_system(plan: &Plan) -> Vec<PathBuf> {
         .collect()
 }
 
-/// What this program is made of, as it is mapped now: it starts itself again to read what others
-/// made.
+/// Opens the mapped files of this program, which executes itself again to parse untrusted input.
 #[expect(
     clippy::disallowed_methods,
     reason = "the kernel's own list of this process's files"
@@ -429,12 +428,12 @@ fn own_files() -> Vec<OwnedFd> {
         .lines()
         .filter_map(|line| line.find('/').map(|at| &line[at..]))
         .collect();
-    // Its libraries are found by this list, if there is one.
+    // The dynamic linker finds the libraries by this list, if it exists.
     let mapped = mapped
         .into_iter()
         .chain(["/etc/ld.so.cache"])
         .filter_map(|path| mount::open_path(path.as_ref()).ok());
-    // The program itself has another name, or none, when it was replaced.
+    // The program has another name, or none, if it was replaced.
     let program = rustix::fs::open(
         "/proc/self/exe",
         OFlags::PATH | OFlags::CLOEXEC,
@@ -443,12 +442,11 @@ fn own_files() -> Vec<OwnedFd> {
     program.into_iter().chain(mapped).collect()
 }
 
-/// The domain of the server itself: what its tools may touch by policy, it may touch by the
-/// kernel's leave alone. A second lock, behind the handles of the allowed directories: for a fault
-/// in how paths are resolved.
+/// Restricts the server itself to the directories that its policy allows: a second barrier behind
+/// their handles, against faults in path resolution.
 ///
-/// Holds the calling thread and all that it starts from now on to these places, which may be
-/// written to where it says so. The version of Landlock, or why there is no domain.
+/// Restricts the calling thread and its future children to `places`; the flag is true for a
+/// writable one. Returns the Landlock version, or the reason for the missing domain.
 pub fn hold_server(places: &[(BorrowedFd<'_>, bool)]) -> Result<u32, Fault> {
     let abi = version()?;
     let right = |writable: bool| if writable { Right::Write } else { Right::Read };
@@ -459,7 +457,7 @@ pub fn hold_server(places: &[(BorrowedFd<'_>, bool)]) -> Result<u32, Fault> {
         .map(|(place, writable)| (*place, right(*writable)))
         .chain(own)
         .collect();
-    // The launcher, which this process may have to end, is outside.
+    // The server may have to kill the launcher, which is outside the domain.
     let options = Options {
         scope_signals: false,
         scope_abstract_sockets: abi >= SCOPES_ABI,

@@ -1,13 +1,13 @@
-//! How the server, the launcher and the supervisor of one command speak with each other.
+//! Wire protocol between the server, the launcher and the supervisor of one command.
 //!
-//! Server and launcher share a stream socket: frames of a length (four bytes, little endian) and
-//! JSON, descriptors with the first byte. The server sends a [`Plan`](super::Plan), the launcher
-//! answers with one [`Hello`], then the server sends a [`Request`] for each command and hears
-//! nothing more there: its end means that the server is gone.
+//! Server and launcher share a stream socket. A frame is a length (four bytes, little endian) and
+//! JSON; descriptors travel with the first byte. The server sends a [`Plan`](super::Plan) and the
+//! launcher answers with one [`Hello`]. Then the server sends a [`Request`] for each command and
+//! receives nothing more on this socket. End of stream means that the server is gone.
 //!
-//! With a request goes one end of a socket (`SOCK_SEQPACKET`) to the command's supervisor: the
-//! words below go one way, each packet the other way is one [`Event`] as JSON. When the server's
-//! end closes, the command is ended.
+//! A request carries one end of a socket (`SOCK_SEQPACKET`) to the command's supervisor. The server
+//! sends the orders below on it; each packet of the supervisor is one [`Event`] as JSON. The
+//! supervisor ends the command when the server's end closes.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -29,19 +29,20 @@ use super::sys::seccomp::send_marked;
 use crate::journal::Settled;
 use crate::limits::{MAX_FRAME_BYTES, MAX_ORDER_BYTES, MAX_PACKET_BYTES, MAX_SHORT_PACKET_BYTES};
 
-/// Server to supervisor: a signal that asks everything of the command to end. Its number follows,
-/// one byte: SIGTERM, SIGINT, SIGHUP or SIGQUIT.
+/// Server to supervisor: sends a terminating signal to all processes of the command. One byte
+/// follows with its number: SIGTERM, SIGINT, SIGHUP or SIGQUIT.
 pub const TERMINATE: u8 = b'T';
-/// Server to supervisor: SIGKILL to everything of the command.
+/// Server to supervisor: sends SIGKILL to all processes of the command.
 pub const KILL: u8 = b'K';
-/// Server to supervisor: SIGINT to everything of the command, which is all; it may live on. Said
-/// before the program runs it means nothing.
+/// Server to supervisor: sends SIGINT to all processes of the command, which may survive it.
+/// Ignored before the program runs.
 pub const INTERRUPT: u8 = b'I';
-/// Server to supervisor: how is the program? Eight bytes follow, a number (little endian) that
-/// comes back with [`Event::Status`]. Of questions close together only the highest may be answered.
+/// Server to supervisor: requests the program's status. Eight bytes follow, a number (little
+/// endian) that [`Event::Status`] repeats. Of several pending requests, the supervisor may answer
+/// only the highest.
 pub const STATUS: u8 = b'S';
-/// Ends the entry of the journal. With it come a number, as with [`STATUS`], and what the next
-/// entry is called, in UTF-8.
+/// Server to supervisor: ends the current journal entry. A number follows, as with [`STATUS`], then
+/// the title of the next entry in UTF-8.
 pub const ACCOUNT: u8 = b'A';
 /// Most descriptors in one message.
 const MAX_FDS: usize = 7;
@@ -50,7 +51,7 @@ const MAX_FDS: usize = 7;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Hello {
-    /// The walls stand, and a trivial command ran inside them, if the plan says so.
+    /// The walls stand. If the plan asks for a trial, a trivial command ran inside them.
     Ready {
         /// HOME of commands, if it is a private one.
         home: Option<RawString>,
@@ -58,213 +59,218 @@ pub enum Hello {
         tmp: Option<RawString>,
         /// Version of the Landlock interface; `None` if it is not used.
         landlock_abi: Option<u32>,
-        /// What holds commands to their memory; `None` if it is not limited.
+        /// Memory limit mechanism; `None` if memory is not limited.
         memory: Option<MemoryHold>,
-        /// What this tier leaves open on this system, a line each.
+        /// Gaps of this tier on this system, one line each.
         gaps: Vec<String>,
     },
     /// The walls cannot be built.
     Cannot {
-        /// What was tried and what the kernel said.
+        /// The failed step and the kernel's error.
         reason: String,
     },
 }
 
-/// What holds commands to their memory.
+/// Mechanism that limits the memory of commands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryHold {
     /// The kernel: each command has a cgroup.
     Cgroup {
-        /// Whether that holds the number of processes of all commands, too.
+        /// `true` if the cgroups also limit the number of processes of all commands.
         processes: bool,
     },
-    /// A look at its processes now and then.
+    /// Periodic polling of the command's processes.
     Watch {
-        /// Why there is no cgroup.
+        /// Reason for the missing cgroup.
         reason: String,
     },
 }
 
-/// What a command is.
+/// Program or shell script that a command runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Run {
     /// A program (an absolute path) and its arguments.
     Program(Vec<RawString>),
-    /// The same by a name that is looked for on the PATH of commands.
+    /// A program name, looked up on the PATH of commands, and its arguments.
     Named(Vec<RawString>),
-    /// A text for the shell that SHELL of the plan's environment names. Where commands of others
-    /// can read arguments, it is not among them.
+    /// A script for the shell that SHELL of the plan's environment names. It is not passed as an
+    /// argument if commands of others can read arguments.
     Script(RawString),
 }
 
-/// One command. With it go the supervisor's end of the command's socket, what its [`Intercept`]
-/// speaks of, and then, unless it gets a terminal, its standard input (if `stdin`), output and
-/// error.
+/// One command. Its descriptors, in order:
+///
+/// - the supervisor's end of the command's socket
+/// - the descriptors of its [`Intercept`]
+/// - without a terminal: standard input (if `stdin`), output and error
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct Request {
     pub run: Run,
     /// The working directory: a readable place below an allowed directory.
     pub dir: Place,
-    /// Variables beside, or instead of, those of the plan.
+    /// Variables to add to the plan's, or to replace there.
     pub environment: Vec<(RawString, RawString)>,
-    /// Whether a descriptor for standard input comes with it; otherwise it is `/dev/null`.
+    /// `true` if a descriptor for standard input is attached; otherwise standard input is
+    /// `/dev/null`.
     pub stdin: bool,
-    /// Rows and columns of the terminal that all three streams shall be. Its other side comes back
-    /// with [`Event::Started`].
+    /// Rows and columns of the terminal for all three streams, if any. [`Event::Started`] returns
+    /// the terminal's master side.
     pub terminal: Option<(u16, u16)>,
-    /// Whether the server wants to hear [`Event::Started`].
+    /// `true` if the server wants [`Event::Started`].
     pub announce: bool,
-    /// Whether the program stays, and mostly waits: what commands do meanwhile is not its doing.
+    /// `true` if the program is resident and mostly idle. Changes that other commands cause
+    /// meanwhile are not attributed to it.
     pub stays: bool,
-    /// Whether its calls over the network are intercepted, and how.
+    /// Interception of its network calls, if any.
     pub intercept: Option<Intercept>,
-    /// Paths that are read-only from this command on, beside those of the plan.
+    /// Paths that are read-only from this command on, in addition to those of the plan.
     pub guard: Guard,
-    /// What its entry in the journal is called.
+    /// Title of its journal entry. Existing journal entry of the same call, which this command
+    /// continues.
     pub title: String,
-    /// The entry that its call has made before, with which it goes on.
+    /// Existing journal entry of the same call, which this command continues.
     pub call: Option<u64>,
-    /// Whether it only runs dry: it changes nothing, and [`Event::WouldChange`] says what it would
-    /// have changed.
+    /// `true` for a dry run: the command changes nothing, and [`Event::WouldChange`] reports the
+    /// changes it would have made.
     pub is_dry_run: bool,
 }
 
 /// Paths in read-write directories that the server found after the plan was made.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Guard {
-    /// As those of the plan.
+    /// Protected paths, as in the plan.
     pub protected: Vec<RawString>,
-    /// Read-only as far as they are there when a command starts. Programs outside replace them, so
-    /// that another file there later is no sign of a command.
+    /// Paths that are read-only if they exist when a command starts. Programs outside replace these
+    /// files, so a different file later is not attributed to a command.
     pub pinned: Vec<RawString>,
 }
 
-/// What stands for a port that is known only where the command is.
+/// Placeholder for a port that only the supervisor of the command knows.
 pub const PROXY_PORT: &str = "{proxy port}";
 
-/// Which connections are made for the server from where a command is, as far as its network
-/// reaches.
+/// Connections that the supervisor makes for the server, in the command's network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Dial {
     #[default]
     Never,
-    /// Those that it wants.
+    /// Connections that the server requests.
     Wanted,
-    /// Where the server lets all pass: those to this machine too, before it has heard of them.
+    /// Connections that the server requests. The server allows every connection, so the interceptor
+    /// also connects to servers of this machine without asking.
     Ahead,
 }
 
-/// How the calls of a command over the network are intercepted. With it go the supervisor's end of
-/// a socket ([`super::intercept`]), and then, if `bundle`, an open file.
+/// Interception of a command's network calls. It carries the supervisor's end of a socket
+/// ([`super::intercept`]), and, if `bundle`, an open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Intercept {
     pub dial: Dial,
-    /// Whether servers that the command starts can be reached from other machines, if its network
-    /// is that of the system. Otherwise none of its sockets knows anything but the loopback device.
+    /// `true` if other machines can reach servers that the command starts, in the system's network.
+    /// Otherwise its sockets are bound to the loopback device.
     pub open: bool,
-    /// Whether certificates come with it that take the place of the system's, where a command has a
-    /// root of its own.
+    /// `true` if a certificate bundle is attached. It replaces the system's bundle where a command
+    /// has its own root.
     pub bundle: bool,
-    /// Nothing is turned: the command is only told of the socket for TCP. In the values of the
-    /// request's variables [`PROXY_PORT`] stands for its port.
+    /// `true` if no call is redirected: the command only learns the port of a TCP proxy socket. The
+    /// port replaces [`PROXY_PORT`] in the values of the request's variables.
     pub proxy_only: bool,
 }
 
-/// How a program ended.
+/// Exit status of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Exit {
-    /// It exited with this code (0 to 255).
+    /// Exit code (0 to 255).
     Code(i32),
-    /// A signal with this number ended it.
+    /// Number of the signal that ended the program.
     Signal(i32),
 }
 
-/// A program and what it has started, at one moment.
+/// Resource usage of a program and number of its processes, at one moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Vitals {
-    /// The state of the program's first thread, as a letter of proc(5) (`/proc/PID/stat`): `R`
-    /// runs, `S` and `D` wait, `T` is stopped, `Z` has ended. With `Z` all else but the processes
-    /// is 0.
+    /// State of the program's first thread, as a letter of proc(5) (`/proc/PID/stat`): `R` runs,
+    /// `S` and `D` wait, `T` is stopped, `Z` has ended. With `Z`, all fields but `processes` are 0.
     pub state: char,
-    /// Memory of the program that is resident, in bytes.
+    /// Resident memory of the program, in bytes.
     pub rss_bytes: u64,
-    /// Processor time of all its threads, for itself and in the kernel for it, in milliseconds. It
-    /// counts in ticks, of which mostly 100 make a second.
+    /// User and system time of all its threads, in milliseconds. The kernel counts it in ticks,
+    /// usually 100 per second.
     pub cpu_ms: u64,
-    /// The same of its children that have ended and were waited for, and theirs, in milliseconds.
+    /// User and system time of its reaped children and their descendants, in milliseconds.
     pub children_cpu_ms: u64,
-    /// Threads of the program.
+    /// Number of threads of the program.
     pub threads: u32,
-    /// The program and everything that it has started and that is there, no more than
-    /// [`crate::limits::MAX_COUNTED_PROCESSES`], and fewer if it takes longer than
-    /// [`crate::limits::COUNTING_MS`] to find them.
+    /// Number of live processes: the program and its descendants. At most
+    /// [`crate::limits::MAX_COUNTED_PROCESSES`], and fewer if counting takes longer than
+    /// [`crate::limits::COUNTING_MS`].
     pub processes: u32,
 }
 
-/// What a supervisor says. Its last word is [`Event::Refused`], [`Event::Broken`] or
+/// Message of a supervisor. The last one is [`Event::Refused`], [`Event::Broken`] or
 /// [`Event::Ended`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// The program runs. The terminal's other side comes with it, if there is one.
+    /// The program runs. The terminal's master side is attached, if there is a terminal.
     Started,
-    /// To the supervisor alone: the listener of the program's calls comes with it, and a byte is to
-    /// come back.
+    /// To the supervisor only: the seccomp listener of the program is attached. The supervisor
+    /// acknowledges with one byte.
     Listens,
-    /// How the program is.
+    /// Status of the program.
     Status {
         number: u64,
-        /// `None` if /proc does not tell.
+        /// `None` if /proc cannot be read.
         vitals: Option<Vitals>,
     },
-    /// What the program changed until it was asked, since it was asked before.
+    /// Changes that the program made since the previous request.
     Accounted {
         number: u64,
         changed: Option<Changed>,
-        /// Refusals of the walls since it was asked before, each once.
+        /// Refusals of the walls since the previous request, without duplicates.
         denied: Vec<Denied>,
     },
-    /// Of a dry run, before its last words: a file with a [`super::DryRunReport`] comes with it.
+    /// Result of a dry run, sent before the last event. A file with a [`super::DryRunReport`] is
+    /// attached.
     WouldChange,
     /// The program was not started.
     Refused { step: String, cause: Cause },
-    /// The program was ended because it could not be followed; it may have begun.
+    /// The supervisor ended the program because it could not follow it. The program may have begun.
     Broken { step: String, cause: Cause },
-    /// The program has ended, and so has everything that it had started.
+    /// The program and all its descendants have ended.
     Ended {
         exit: Exit,
-        /// How many processes were still there when the program ended, and were ended.
+        /// Number of processes that outlived the program and that the supervisor ended.
         left: u32,
-        /// What the walls refused to it, each thing once.
+        /// Refusals of the walls, without duplicates.
         denied: Vec<Denied>,
-        /// What it changed, if it changed something.
+        /// Changes of the program, if any.
         changed: Option<Changed>,
     },
 }
 
-/// That a command changed something in the allowed directories.
+/// Changes in the allowed directories by a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Changed {
-    /// The number of the entry in the journal; `None` if nothing could be noted, or all is again as
-    /// it was before the call.
+    /// Number of the journal entry. `None` if nothing was recorded, or the command reverted its
+    /// changes.
     pub call: Option<u64>,
-    /// Why something could not be noted.
+    /// Reason for changes that could not be recorded.
     pub fault: Option<String>,
-    /// What of it runs outside. The server finds that.
+    /// Changed files that programs outside run. The server fills this in.
     #[serde(skip)]
     pub settled: Settled,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Cause {
-    /// What the kernel said, a number of errno(3).
+    /// A kernel error number, see errno(3).
     Errno(i32),
-    /// A reason that is not the kernel's.
+    /// A reason other than a kernel error.
     Reason(String),
 }
 
@@ -278,12 +284,12 @@ impl From<Cause> for io::Error {
 }
 
 impl Event {
-    /// That a program was not started for this reason.
+    /// Builds [`Event::Refused`]: the program was not started.
     pub fn refused(fault: &Fault) -> Self {
         Self::failed(fault, false)
     }
 
-    /// The same, or, if it may have begun, that it was ended for this reason.
+    /// Builds [`Event::Broken`] if the program may have begun, else [`Event::Refused`].
     pub fn failed(fault: &Fault, may_have_begun: bool) -> Self {
         let cause = fault
             .cause
@@ -299,13 +305,13 @@ impl Event {
 }
 
 impl Request {
-    /// Whether the command's system calls are looked at for what they call over the network.
+    /// Returns true if the supervisor inspects the command's system calls for network access.
     pub fn intercepts_calls(&self) -> bool {
         self.intercept
             .is_some_and(|intercept| !intercept.proxy_only)
     }
 
-    /// The same request with a port in the place of [`PROXY_PORT`].
+    /// Returns a copy of the request with `port` in place of [`PROXY_PORT`].
     #[must_use]
     pub fn with_proxy_port(&self, port: u16) -> Self {
         let mut request = self.clone();
@@ -327,7 +333,7 @@ pub fn send<T: Serialize>(
     send_up_to(socket, message, fds, MAX_FRAME_BYTES)
 }
 
-/// The same, of at most so many bytes.
+/// Sends one frame of a limited size; `fds` go with its first byte.
 pub fn send_up_to<T: Serialize>(
     socket: impl AsFd,
     message: &T,
@@ -381,7 +387,7 @@ pub fn send_event(socket: impl AsFd, event: &Event, fd: Option<BorrowedFd<'_>>) 
     send_packet(socket, event, fd.as_slice())
 }
 
-/// Sends [`Event::Listens`] with the listener, past the filter that the listener is asked by.
+/// Sends [`Event::Listens`] with the listener, past the program's own seccomp filter.
 pub fn send_listener(socket: impl AsFd, listener: BorrowedFd<'_>) -> io::Result<()> {
     send_marked(
         socket.as_fd(),
@@ -390,9 +396,9 @@ pub fn send_listener(socket: impl AsFd, listener: BorrowedFd<'_>) -> io::Result<
     )
 }
 
-/// Sends one packet of anything.
+/// Sends one packet.
 ///
-/// On a socket that does not block, [`io::ErrorKind::WouldBlock`] when there is no room.
+/// On a nonblocking socket, fails with [`io::ErrorKind::WouldBlock`] if there is no room.
 pub fn send_packet<T: Serialize>(
     socket: impl AsFd,
     message: &T,
@@ -402,7 +408,7 @@ pub fn send_packet<T: Serialize>(
     if !fds.is_empty() {
         return send_some(&socket, &packet, fds).map(drop);
     }
-    // Whose messages are looked at by its supervisor may have none yet.
+    // If the supervisor inspects the sender's messages, it may not have the listener yet.
     loop {
         match rustix::net::send(&socket, &packet, SendFlags::NOSIGNAL) {
             Err(Errno::INTR) => {}
@@ -411,15 +417,15 @@ pub fn send_packet<T: Serialize>(
     }
 }
 
-/// Receives one packet; `None` when the other end is closed.
+/// Receives one packet; `None` if the other end is closed.
 ///
-/// On a socket that does not block, [`io::ErrorKind::WouldBlock`] when there is none.
+/// On a nonblocking socket, fails with [`io::ErrorKind::WouldBlock`] if there is no packet.
 pub fn receive_event(socket: impl AsFd) -> io::Result<Option<(Event, Option<OwnedFd>)>> {
     Ok(receive_into(socket, &mut vec![0; MAX_PACKET_BYTES])?
         .map(|(event, mut fds)| (event, fds.pop())))
 }
 
-/// Receives one packet of anything short, as [`receive_event`] does.
+/// Receives one short packet, like [`receive_event`].
 pub fn receive_packet<T: DeserializeOwned>(
     socket: impl AsFd,
 ) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
@@ -496,7 +502,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_carry_bytes_and_descriptors() {
+    fn frame_carries_bytes_and_descriptors() {
         let (here, there) = pair(SocketType::STREAM);
         let (read, write) = rustix::pipe::pipe().unwrap();
         let line = RawString(OsString::from_vec(b"caf\xe9 \x01".to_vec()));
@@ -546,7 +552,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_carry_one_event_each() {
+    fn packet_carries_one_event() {
         let (here, there) = pair(SocketType::SEQPACKET);
         let denied = vec![Denied::Metadata("/etc".into())];
         let ended = Event::Ended {
@@ -560,14 +566,14 @@ mod tests {
         let (first, fd) = receive_event(&here).unwrap().unwrap();
         assert_eq!((first, fd.is_some()), (Event::Started, true));
         assert_eq!(receive_event(&here).unwrap().unwrap().0, ended);
-        // As a listener travels, past what looks at messages.
+        // The listener travels past the filter that inspects messages.
         send_listener(&there, there.as_fd()).unwrap();
         let (listens, fd) = receive_event(&here).unwrap().unwrap();
         assert_eq!((listens, fd.is_some()), (Event::Listens, true));
     }
 
     #[test]
-    fn a_frame_that_is_too_long_is_refused_before_it_is_read() {
+    fn overlong_frame_is_refused_before_read() {
         let (here, there) = pair(SocketType::STREAM);
         rustix::io::write(&here, &u32::MAX.to_le_bytes()).unwrap();
         let error = receive::<Event>(&there).unwrap_err();
