@@ -1,4 +1,4 @@
-//! Opens the files of the log.
+//! Opens and locks log files.
 
 use std::fs::File;
 use std::io;
@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use crate::policy::Hidden;
 use crate::secrets::open_log;
 
-/// Opens the log ([`open_log`]), and takes its lock: fails while another server holds it.
+/// Opens the log ([`open_log`]) and locks it. Fails if another server holds the lock.
 pub fn log(path: &Path) -> Result<(File, Hidden)> {
     let (file, identity) = open_log(path)?;
     flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|errno| match errno {

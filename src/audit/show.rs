@@ -1,4 +1,4 @@
-//! `replay audit show`: the calls of a log as a table for a person.
+//! `replay audit show`: prints the calls of a log as a table.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -17,7 +17,7 @@ use crate::policy::Touch;
 use crate::text::count::duration;
 use crate::text::escape::{harmless, show as shown};
 
-/// What is read of a line. Members that are missing are those of another kind of line.
+/// Members of a line that the table uses. Some exist only in certain kinds of line.
 #[derive(Deserialize)]
 struct Row {
     at: String,
@@ -31,7 +31,7 @@ struct Row {
     #[serde(default)]
     outcome: String,
     detail: Option<String>,
-    /// Of a background command.
+    /// ID of a background command.
     #[serde(default)]
     id: String,
     #[serde(default)]
@@ -57,11 +57,12 @@ struct Granted {
     path: Value,
 }
 
-/// What is shown of the arguments of a call that touched no path, or ran a program, in characters.
+/// Maximum number of characters of the arguments shown for a call. Shown only if the call touched
+/// no path or ran a program.
 const ARGUMENTS_CHARS: usize = 80;
-/// Paths that are shown of one call.
+/// Maximum number of paths shown for a call.
 const PATHS: usize = 3;
-/// What names of arguments that are paths have in them.
+/// Substrings of the names of arguments that are paths.
 const OF_PATHS: [&str; 8] = [
     "path",
     "dir",
@@ -73,10 +74,12 @@ const OF_PATHS: [&str; 8] = [
     "root",
 ];
 
-/// Prints the calls that are wanted, and without any wish also starts and ends of servers; how many
-/// lines that were. A call that began and has no end is printed where its server's part of the log
-/// ends. Whether lines are what was written is for [`mod@super::verify`] to say. Fails if the log
-/// cannot be read, is none, or if what is wanted makes no sense.
+/// Prints the selected calls and returns the number of lines. Without a filter, also prints starts
+/// and ends of servers. A call without an end is printed at the end of its server's part of the
+/// log.
+///
+/// Does not check the chain ([`mod@super::verify`] does). Fails if the file cannot be read or is
+/// not a log, or if the filter is invalid.
 pub fn show(input: &mut impl BufRead, wanted: &Wanted, out: &mut impl Write) -> Result<u64> {
     let since = wanted
         .since
@@ -97,7 +100,7 @@ pub fn show(input: &mut impl BufRead, wanted: &Wanted, out: &mut impl Write) -> 
         number += 1;
         let Ok(mut row) = serde_json::from_slice::<Row>(&line.bytes) else {
             tracing::debug!(number, "no line of an audit log");
-            // The first one may be torn; then the second makes up for it.
+            // The first line may be torn; then the second line says so.
             if !is_log && number > 1 {
                 bail!("line 1: it is no line of an audit log");
             }
@@ -137,7 +140,7 @@ pub fn show(input: &mut impl BufRead, wanted: &Wanted, out: &mut impl Write) -> 
         };
         if row.event == "begin" {
             begun.insert(row.call, text);
-            // No server has so many calls at once; a file that was made up may.
+            // No server has so many concurrent calls, but a forged file may.
             if begun.len() > MAX_AUDIT_UNENDED
                 && let Some((_, text)) = begun.pop_first()
             {
@@ -156,7 +159,7 @@ pub fn show(input: &mut impl BufRead, wanted: &Wanted, out: &mut impl Write) -> 
     printer.end()
 }
 
-/// The directory that relative paths of each client are below.
+/// Base directory for the relative paths of each client: its first grant.
 fn first_of_each(grants: &[Granted]) -> HashMap<String, PathBuf> {
     let mut projects = HashMap::new();
     for grant in grants {
@@ -169,7 +172,7 @@ fn first_of_each(grants: &[Granted]) -> HashMap<String, PathBuf> {
     projects
 }
 
-/// Prints lines, or keeps the last ones of them until the end.
+/// Prints lines, or buffers the last ones until the end.
 struct Printer<'a, W> {
     most: Option<usize>,
     kept: VecDeque<String>,
@@ -190,7 +193,7 @@ impl<W: Write> Printer<'_, W> {
         Ok(())
     }
 
-    /// How many there were.
+    /// Prints the buffered lines and returns the number of lines.
     fn end(self) -> Result<u64> {
         for text in self.kept {
             writeln!(self.out, "{text}")?;
@@ -199,7 +202,7 @@ impl<W: Write> Printer<'_, W> {
     }
 }
 
-/// A time, or how long ago.
+/// Parses a time, or a duration before `now`.
 fn time(text: &str, now: SystemTime) -> Result<SystemTime> {
     let ago = || {
         humantime::parse_duration(text)
@@ -236,8 +239,8 @@ fn is_wanted(
             .is_none_or(|asked| is_about(row, asked, project))
 }
 
-/// Whether a call touched a path or something below it, was refused it, or asked for it in its
-/// arguments: what is not there was touched by nobody.
+/// Returns true if a call touched the path or something below it, was denied it, or named it in its
+/// arguments. A path that does not exist appears only in arguments.
 fn is_about(row: &Row, asked: &Path, project: Option<&Path>) -> bool {
     let asked = &*cleaned(asked);
     let touched = row
@@ -250,7 +253,7 @@ fn is_about(row: &Row, asked: &Path, project: Option<&Path>) -> bool {
         let name = name.to_ascii_lowercase();
         OF_PATHS.iter().any(|part| name.contains(part))
     });
-    // One path, or a list of them.
+    // A single path or a list of paths.
     let named = named.flat_map(|(_, value)| {
         value
             .as_array()
@@ -259,7 +262,7 @@ fn is_about(row: &Row, asked: &Path, project: Option<&Path>) -> bool {
     touched.chain(named).filter_map(Value::as_str).any(|path| {
         let path = cleaned(&project.unwrap_or(Path::new("")).join(path));
         if path.is_relative() && asked.is_absolute() {
-            // The log does not hold the start of its server, and with that the directory.
+            // The log lacks the start of this server, and so the base directory.
             asked.ends_with(&path)
         } else if asked.is_absolute() {
             path.starts_with(asked)
@@ -269,7 +272,7 @@ fn is_about(row: &Row, asked: &Path, project: Option<&Path>) -> bool {
     })
 }
 
-/// Without `.` and `..`, as text.
+/// Resolves `.` and `..` lexically.
 fn cleaned(path: &Path) -> PathBuf {
     path.components().fold(PathBuf::new(), |mut cleaned, part| {
         match part {
@@ -281,8 +284,8 @@ fn cleaned(path: &Path) -> PathBuf {
     })
 }
 
-/// The fields come from whoever wrote the file, an agent's arguments among them: none may steer a
-/// terminal.
+/// Formats a row. The fields are untrusted, such as an agent's arguments, so terminal escape
+/// sequences are made harmless.
 fn table(row: &Row) -> String {
     let at = row
         .at
@@ -327,7 +330,7 @@ fn table(row: &Row) -> String {
         if row.paths.len() > PATHS {
             paths.push(format!("and {} more", row.paths.len() - PATHS));
         }
-        // What such a call did is said by its arguments, not by where.
+        // Arguments describe a run better than paths.
         if row
             .paths
             .iter()
@@ -399,7 +402,7 @@ mod tests {
             "/a.txt",
         ];
         assert_eq!(asked.map(|asked| found(&whole, asked)), [1, 1, 1, 1, 2, 0]);
-        // The start is in an older file.
+        // The start of the server is in an older file.
         assert_eq!(
             ["/src/alice/a.txt", "/src/b.txt"].map(|asked| found(&climbs, asked)),
             [1, 0]

@@ -1,4 +1,4 @@
-//! What the log says about a server that starts: what it is, who started it, what it serves.
+//! Log lines about a started server: version, process, walls and grants.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -15,11 +15,11 @@ use crate::secrets::Reach;
 use crate::server::Server;
 
 pub struct Started<'a> {
-    /// `stdio`, or the address of HTTP.
+    /// `stdio`, or the HTTP address.
     pub serves: String,
-    /// Each server with the name of its client.
+    /// The servers, each with the name of its client.
     pub servers: Vec<(&'a str, &'a Server)>,
-    /// What the operator asked for.
+    /// The operator's configuration.
     pub config: &'a Config,
 }
 
@@ -37,7 +37,7 @@ struct Line<'a> {
     shown: Shown,
 }
 
-/// A client that is served from now on.
+/// Line about a client added at run time.
 #[derive(Serialize)]
 struct Added<'a> {
     at: String,
@@ -47,7 +47,7 @@ struct Added<'a> {
     shown: Shown,
 }
 
-/// What the walls of servers are, and what their clients may reach.
+/// Walls of servers, and grants of their clients.
 #[derive(Serialize)]
 struct Shown {
     walls: Vec<Value>,
@@ -86,8 +86,8 @@ impl Shown {
 }
 
 impl AuditLog {
-    /// Writes the line about the start. Fails, with the way out, where an agent could reach the log
-    /// or its key.
+    /// Writes the line about the start. Fails, with a remedy, if an agent could reach the log or
+    /// its key.
     pub fn start(self: &Arc<Self>, started: &Started<'_>) -> Result<()> {
         let services = started.servers.iter().map(|(_, server)| server.services());
         let reach = Reach::of(
@@ -120,8 +120,7 @@ impl AuditLog {
         })
     }
 
-    /// Writes the line about a client that this server serves from now on. Fails as
-    /// [`AuditLog::start`] does.
+    /// Writes the line about a client added at run time. Fails as [`AuditLog::start`] does.
     pub fn add(self: &Arc<Self>, client: &str, server: &Server, reach: &Reach) -> Result<()> {
         self.kept_from(reach)?;
         self.attend(client, server);
@@ -134,8 +133,7 @@ impl AuditLog {
         })
     }
 
-    /// From here on calls of its tools have the lines that they should have, and so have the ends
-    /// of its background commands.
+    /// Logs the calls and the ends of background commands of this server from now on.
     fn attend(self: &Arc<Self>, client: &str, server: &Server) {
         self.announce(server.names_of_changing().map(str::to_owned));
         if let Some(background) = &server.services().commands.background {

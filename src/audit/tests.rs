@@ -1,4 +1,4 @@
-//! Chains that were tampered with, files that were torn.
+//! Tests of tampered chains and torn files.
 #![expect(clippy::disallowed_methods, reason = "tests lay out files")]
 
 use std::os::unix::fs::MetadataExt as _;
@@ -19,7 +19,7 @@ fn plain() -> Hasher {
     Hasher::new(None)
 }
 
-/// A log of this many lines.
+/// A log with this number of lines.
 fn log(lines: usize, hasher: &Hasher) -> Vec<String> {
     let mut head = Head::default();
     let mut all = Vec::new();
@@ -257,7 +257,7 @@ fn a_log_that_others_change_or_delete_is_not_written_to() {
     assert!(
         format!("{:#}", log.write(&event).unwrap_err()).ends_with("another program has changed it")
     );
-    // What could not be written then follows as soon as it can.
+    // The lines that could not be written follow as soon as possible.
     std::fs::write(&path, &text).unwrap();
     log.write(&event).unwrap();
     assert_eq!(log.standing().lines, 3);
@@ -304,7 +304,7 @@ fn whoever_watches_waits_for_no_call() {
     );
 }
 
-/// A log of these lines, each with `at`.
+/// A log with these events, each with a time in `at`.
 fn log_of(lines: &[serde_json::Value]) -> String {
     let mut head = Head::default();
     let mut text = String::new();
@@ -421,10 +421,10 @@ fn a_chain_goes_on_in_the_next_file() {
         (0..count).for_each(|_| log.write(&event).unwrap());
         log.standing()
     };
-    // There is nothing before the first.
+    // The first file has no predecessor.
     let first = write("1", "0", 2);
     write("2", "1", 1);
-    // It is no new file any more.
+    // The file is no longer new.
     let second = write("2", "0", 1);
     let third = write("3", "2", 1);
     assert_eq!([first.lines, second.lines, third.lines], [2, 5, 7]);
@@ -469,7 +469,7 @@ fn a_chain_goes_on_in_the_next_file() {
     assert_eq!(said(&["1", "3"], None), apart("3", &first));
     assert_eq!(said(&["2", "1"], None), apart("1", &second));
     assert_eq!(said(&["1", "2", "3"], Some(&"0".repeat(64))).1, false);
-    // What is torn is made up for in its own file.
+    // A torn line is followed up in its own file.
     let text = std::fs::read_to_string(at("3")).unwrap();
     std::fs::write(at("3"), &text[..text.len() - 9]).unwrap();
     let refused = AuditLog::open(&at("4"), None, plain(), Some(&at("3")))

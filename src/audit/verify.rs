@@ -1,4 +1,4 @@
-//! `replay audit verify`: goes through a log line by line and says where its chain breaks, and how.
+//! `replay audit verify`: checks a log line by line and reports where and how its chain breaks.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -15,52 +15,52 @@ use crate::text::count::counted;
 use crate::text::escape::hex;
 use crate::text::escape::show;
 
-/// The event of the first line of a log that goes on with the chain of another file.
+/// Event of the first line of a log that continues the chain of another file.
 pub const CONTINUED: &str = "continued";
 
-/// What is wrong, and in which line (from 1).
+/// The first fault of a log.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The first line that is not as it was written.
+    /// Number of the first faulty line, from 1.
     pub line: u64,
-    /// What is wrong with it.
+    /// Description of the fault.
     pub what: String,
 }
 
-/// A log that is whole.
+/// Summary of an intact log.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Whole {
-    /// Lines that say something: all but the torn ones.
+    /// Number of lines, without torn ones.
     pub lines: u64,
     pub calls: u64,
-    /// Calls that began and have no end: their server was killed, or serves them now.
+    /// Number of calls without an end: the server was killed, or still serves them.
     pub unended: u64,
     pub starts: u64,
-    /// Lines that were torn and made up for.
+    /// Number of torn lines that a later line accounts for.
     pub torn: u64,
-    /// When the first and the last were written.
+    /// Times of the first and the last line.
     pub span: Option<(String, String)>,
     /// The last line.
     pub head: Head,
-    /// The number of the line with the hash that was asked about.
+    /// Number of the line with the requested hash.
     pub known: Option<u64>,
-    /// The last line of the file before the first of these, if there is one that was not given.
+    /// Last line of the file before the first of these, if that file was not given.
     pub before: Option<Head>,
 }
 
-/// The calls of one server, whose numbers start anew with each.
+/// Calls of one server run; call numbers restart with each.
 #[derive(Default)]
 struct Calls {
-    /// Those without an end so far.
+    /// Calls without an end so far.
     begun: BTreeSet<u64>,
-    /// The last ones of those with an end.
+    /// The most recent calls that have ended.
     ended: BTreeSet<u64>,
-    /// Those without an end that found no room.
+    /// Number of calls without an end that were dropped from `begun`.
     lost: u64,
 }
 
 impl Calls {
-    /// This one begins. The error says what is wrong with that.
+    /// Adds the beginning of a call. The error describes an inconsistency.
     fn begin(&mut self, call: u64) -> Result<(), String> {
         if self.ended.contains(&call) {
             return Err(format!(
@@ -70,7 +70,7 @@ impl Calls {
         if !self.begun.insert(call) {
             return Err(format!("call {call} begins a second time: {TWICE}"));
         }
-        // Only a log that was made up has so many.
+        // Only a forged log has so many.
         if self.begun.len() > MAX_AUDIT_UNENDED {
             self.begun.pop_first();
             self.lost += 1;
@@ -78,7 +78,7 @@ impl Calls {
         Ok(())
     }
 
-    /// It ends; it need not have begun, as most calls have one line only.
+    /// Adds the end of a call. Most calls have only this line, so a beginning is not required.
     fn end(&mut self, call: u64) -> Result<(), String> {
         self.begun.remove(&call);
         if !self.ended.insert(call) {
@@ -95,10 +95,10 @@ impl Calls {
     }
 }
 
-/// What two lines of one kind and number mean.
+/// Explanation of two lines of the same kind and number.
 const TWICE: &str = "one of the lines was put in, or a line about a start was left out, and all of the log hashed anew";
 
-/// What is read of a line beside its place in the chain.
+/// Members of a line other than its position in the chain.
 #[derive(Deserialize)]
 struct Said {
     at: String,
@@ -108,8 +108,8 @@ struct Said {
     call: Option<u64>,
 }
 
-/// The outcome in words for a person, and whether these files, the oldest first, are one log that
-/// is whole. Fails if one cannot be read.
+/// Verifies files, oldest first, as one log. Returns a report for a person, and true if the log is
+/// intact. Fails if a file cannot be read.
 pub fn report(
     inputs: &mut [(String, impl BufRead)],
     hasher: &Hasher,
@@ -182,8 +182,8 @@ pub fn report(
     Ok((text, true))
 }
 
-/// Goes through a log of one file; `head` is a hash that some line must have. Fails if it cannot be
-/// read.
+/// Verifies a log of one file; `head` is a hash that some line must have. Fails if the file cannot
+/// be read.
 #[cfg(test)]
 pub fn verify(
     input: &mut impl BufRead,
@@ -193,8 +193,8 @@ pub fn verify(
     go_on(Whole::default(), input, hasher, head, true)
 }
 
-/// Goes through the next file of a log. If it is the last one, a line of some file must have had
-/// the hash.
+/// Verifies the next file of a log. After the last file, a line of some file must have had the hash
+/// `head`.
 fn go_on(
     mut whole: Whole,
     input: &mut impl BufRead,
@@ -310,7 +310,7 @@ fn torn(line: &Line) -> String {
     )
 }
 
-/// The link of a line that says that the one before it was torn, if that is what it says, and true.
+/// Returns the link of `line` if the line correctly describes the torn line before it.
 fn makes_up(line: &Line, torn: &Line, head: &Head, hasher: &Hasher) -> Option<Link> {
     let link = check(&line.bytes, hasher).ok()?;
     let event: Said = serde_json::from_slice(&line.bytes).ok()?;
@@ -322,7 +322,7 @@ fn makes_up(line: &Line, torn: &Line, head: &Head, hasher: &Hasher) -> Option<Li
     is_it.then_some(link)
 }
 
-/// What has happened where a line, good in itself, does not follow the one before it.
+/// Explains why a valid line does not follow the line before it.
 fn broken(link: &Link, expected: u64, lines: &mut Lines<'_, impl BufRead>) -> Result<String> {
     let seq = link.seq;
     if seq < expected {

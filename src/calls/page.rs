@@ -1,5 +1,5 @@
-//! A set as a page for a browser: the table, and every call on a line of time. One file, without a
-//! script and without any request to elsewhere.
+//! HTML page of a mock set: the table of calls, and a timeline. One file without scripts or
+//! external resources.
 
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime};
@@ -11,10 +11,10 @@ use crate::record::{Content, Exchange, Message, Protocol, Side};
 use crate::text::count::{counted, duration};
 use crate::text::html::{begin, escaped};
 
-/// Most bytes of a body that the page shows.
+/// Maximum number of body bytes shown.
 const SHOWN_BYTES: usize = 4096;
 
-/// The page of a set of this name.
+/// Renders the page of the set with this name.
 pub fn page(set: &str, exchanges: &[Exchange]) -> String {
     let summary = Summary::of(exchanges);
     let first = summary.first.unwrap_or(SystemTime::UNIX_EPOCH);
@@ -85,12 +85,12 @@ fn one(out: &mut String, exchange: &Exchange, begin: SystemTime, whole: Duration
     out.push_str("</details>\n");
 }
 
-/// Whether a status tells of no error (RFC 9110, 15); of databases only errors have one.
+/// Returns true if a status is no error (RFC 9110, 15). For databases only errors have a status.
 fn is_good(status: &str) -> bool {
     status.len() == 3 && ("100".."400").contains(&status)
 }
 
-/// A status, marked where it tells of an error.
+/// Renders a status, and highlights errors.
 fn told(status: Option<&str>) -> String {
     match status {
         Some(status) if is_good(status) => status.to_owned(),
@@ -130,7 +130,7 @@ fn parts(content: &Content) -> Vec<(&'static str, String)> {
         )],
         Content::Wire(protocol, wire) => {
             let part = |message: &Message| match message.from {
-                // Lengths of words are no words.
+                // Hides the length prefixes of RESP.
                 Side::Client if *protocol == Protocol::Redis => {
                     ("asked", shown(text(*protocol, &message.bytes).as_bytes()))
                 }
@@ -142,7 +142,7 @@ fn parts(content: &Content) -> Vec<(&'static str, String)> {
     }
 }
 
-/// Bytes as text: what cannot be printed is a dot.
+/// Bytes as text, with a dot for each control character.
 fn shown(bytes: &[u8]) -> String {
     let cut = &bytes[..bytes.len().min(SHOWN_BYTES)];
     let text = String::from_utf8_lossy(cut).replace("\r\n", "\n");

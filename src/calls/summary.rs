@@ -1,4 +1,4 @@
-//! What a set holds, a line for each kind of call: how often, how long.
+//! Summary of a mock set: one line per kind of call, with count and duration.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -16,24 +16,24 @@ use crate::text::count::duration;
 pub struct Line {
     pub protocol: &'static str,
     pub target: String,
-    /// What was asked, without the protocol and where it went.
+    /// The request, without protocol and target.
     pub call: String,
-    /// The status of its answers: of HTTP 100 to 999, of databases the code of an error. Calls that
-    /// are answered otherwise are of another kind.
+    /// Status of the answer: 100 to 999 for HTTP, the error code for databases. Calls with another
+    /// status are of another kind.
     pub status: Option<String>,
     pub times: usize,
-    /// How long all of them took together.
+    /// Total duration.
     pub took: Duration,
-    /// How long the longest one took.
+    /// Duration of the longest call.
     pub longest: Duration,
 }
 
-/// The kinds of call, in the order in which each was called first.
+/// The kinds of call, in order of first appearance.
 pub fn lines(exchanges: &[Exchange]) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     let mut places: HashMap<(&str, String, String, Option<String>), usize> = HashMap::new();
     for exchange in exchanges {
-        // A clock that was set back meanwhile says nothing.
+        // The clock may have been set back in between.
         let took = exchange
             .answered_at
             .duration_since(exchange.sent_at)
@@ -63,8 +63,8 @@ pub fn lines(exchanges: &[Exchange]) -> Vec<Line> {
     lines
 }
 
-/// What looks like a secret and was left in these calls, a line each, for whoever is about to
-/// commit them; empty if there is nothing.
+/// Lists possible secrets left in these calls, one line each, as a warning before a commit. Empty
+/// if there are none.
 pub fn left(exchanges: &[Exchange]) -> String {
     const MOST_LINES: usize = 50;
     let mut found: Vec<(String, Leftover)> = Vec::new();
@@ -95,7 +95,7 @@ pub fn left(exchanges: &[Exchange]) -> String {
     }
 }
 
-/// The word for the protocol of a call: `HTTPS` is one.
+/// Protocol name of a call; `HTTPS` is distinct from `HTTP`.
 pub(super) fn spoken(exchange: &Exchange) -> &'static str {
     match &exchange.content {
         Content::Http(http) if http.request.scheme == "https" => "HTTPS",
@@ -103,7 +103,7 @@ pub(super) fn spoken(exchange: &Exchange) -> &'static str {
     }
 }
 
-/// The status of an answer of HTTP, or the code of an error of a database: `ERR`, `42P01`, `1064`.
+/// HTTP status, or error code of a database: `ERR`, `42P01`, `1064`.
 pub(super) fn status(exchange: &Exchange) -> Option<String> {
     match &exchange.content {
         Content::Http(http) | Content::Grpc(http) => http
@@ -115,8 +115,8 @@ pub(super) fn status(exchange: &Exchange) -> Option<String> {
     }
 }
 
-/// What was asked, where the protocol and the target stand beside it: `GET /orders`, `login: user
-/// app database shop`, `prepare: SELECT 1`.
+/// The request, for display beside protocol and target: `GET /orders`, `login: user app database
+/// shop`, `prepare: SELECT 1`.
 pub(super) fn call(exchange: &Exchange) -> String {
     let line = describe(exchange);
     let target = exchange.target.to_string();
@@ -162,7 +162,7 @@ fn asked(exchange: &Exchange, line: String, target: &str) -> String {
     }
 }
 
-/// What a call that belongs to its connection is, unless it is a login.
+/// Kind of a call that belongs to its connection, unless it is a login.
 fn kept_session(protocol: Protocol, wire: &Wire) -> Option<&'static str> {
     let last = wire
         .messages
@@ -184,7 +184,7 @@ fn kept_session(protocol: Protocol, wire: &Wire) -> Option<&'static str> {
                 _ => Some("session"),
             }
         }
-        // Packets of a login are counted on from the greeting (`MySQL` Source Code Documentation,
+        // Packet numbers of a login continue from the greeting (`MySQL` Source Code Documentation,
         // "MySQL Packets").
         Protocol::MySql => match last.bytes.get(3..5)? {
             [0, 0x16] => Some("prepare"),
@@ -203,7 +203,7 @@ fn kept_session(protocol: Protocol, wire: &Wire) -> Option<&'static str> {
     }
 }
 
-/// The name of the statement that a session of `PostgreSQL` describes or closes (its manual, 54.7,
+/// Name of the statement that a `PostgreSQL` session describes or closes (its manual, 54.7,
 /// `Describe`, `Close`).
 fn statement_name(protocol: Protocol, wire: &Wire) -> Option<String> {
     let mut said = wire
@@ -226,7 +226,7 @@ fn statement_name(protocol: Protocol, wire: &Wire) -> Option<String> {
     })
 }
 
-/// The code of an answer that is an error.
+/// Error code of an answer, if it is an error.
 fn error_code(protocol: Protocol, wire: &Wire) -> Option<String> {
     let mut said = wire
         .messages
@@ -261,7 +261,7 @@ fn error_code(protocol: Protocol, wire: &Wire) -> Option<String> {
     }
 }
 
-/// The kinds of call as a table for a terminal.
+/// Formats the kinds of call as a table for a terminal.
 pub fn table(exchanges: &[Exchange]) -> String {
     const HEAD: [&str; 7] = [
         "protocol", "target", "status", "times", "mean", "longest", "call",

@@ -1,4 +1,4 @@
-//! Flags of the audit log, and what reads one.
+//! Flags of the audit log, and subcommands that read it.
 
 use std::path::PathBuf;
 
@@ -32,10 +32,10 @@ pub struct AuditArgs {
     pub audit_previous: Option<PathBuf>,
 }
 
-/// The outcome of a call that began and has no end, as `replay audit show` has it.
+/// Outcome in `replay audit show` of a call that began and has no end.
 pub const UNENDED: &str = "unended";
 
-/// Lines at the end of a log.
+/// Range of `--last`.
 const LAST: Range = Range {
     min: 1,
     max: limits::MAX_AUDIT_LAST,

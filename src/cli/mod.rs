@@ -1,5 +1,4 @@
-//! argv as it was typed: the one declaration of flags, from which help, man page and completions
-//! are derived.
+//! The single declaration of all flags, from which help, man page and completions are derived.
 
 mod audit;
 mod calls;
