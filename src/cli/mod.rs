@@ -273,8 +273,8 @@ pub struct BenchArgs {
     pub rounds: u32,
 }
 
-/// The name of a tool. Completions know all of them; the error about another one names the nearest,
-/// and where all are.
+/// Name of a tool. Shell completion lists all; the error for an unknown name suggests the nearest
+/// one.
 #[derive(Clone)]
 struct ToolName;
 

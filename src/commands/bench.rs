@@ -1,8 +1,7 @@
-//! `replay bench`: the short version of `benches/peers`, on a tree of the user's own, beside what
-//! is installed here.
+//! `replay bench`: a short version of `benches/peers`. Compares replay with the installed search
+//! programs on the user's own tree.
 //!
-//! Nothing is written to the tree. The server is this program again, over stdio, as a client starts
-//! it.
+//! Writes nothing to the tree. The server is this program, started over stdio as by a client.
 #![expect(
     clippy::disallowed_methods,
     reason = "it starts the programs it compares, none of which an agent chose"
@@ -26,7 +25,7 @@ use crate::text::columns::columns;
 use crate::text::count::duration;
 use crate::text::escape::show_path;
 
-/// Measures, says on stderr how far it is, and prints the table.
+/// Runs the benchmarks, with progress on stderr, and prints the table.
 pub fn run(asked: &BenchArgs) -> Result<ExitCode> {
     let tree = asked
         .tree
@@ -39,7 +38,7 @@ pub fn run(asked: &BenchArgs) -> Result<ExitCode> {
         vec![["what", "by", "median", "(min - max)", "count", "replay is"].map(str::to_owned)];
     let mut versions = Vec::new();
     for part in parts(&tree, &asked.pattern) {
-        // Nobody may be reading stderr; the table is what counts.
+        // Ignores a closed stderr; the table matters.
         let _ = writeln!(std::io::stderr(), "measuring: {}", part.title);
         versions.extend(part.contenders.iter().map(|one| one.version.clone()));
         rows.extend(rows_of(
@@ -62,16 +61,16 @@ pub fn run(asked: &BenchArgs) -> Result<ExitCode> {
     print(table)
 }
 
-/// One thing to measure, and who takes part.
+/// One benchmark and its contenders.
 struct Part {
     title: &'static str,
     contenders: Vec<Contender>,
 }
 
-/// Who measures itself: replay first, then whatever is installed.
+/// A program to measure: replay first, then the installed ones.
 struct Contender {
     name: &'static str,
-    /// What it says of itself.
+    /// Version that the program reports.
     version: Option<String>,
     work: Box<dyn FnMut() -> Result<Trial>>,
 }
@@ -160,8 +159,8 @@ fn parts(tree: &Path, pattern: &str) -> Vec<Part> {
     ]
 }
 
-/// A tool call; `count` points into the structured reply. With `fresh` each round has a session of
-/// its own.
+/// A tool call. `count` is a JSON pointer into the structured reply. With `fresh`, each round
+/// starts a new session.
 fn replay(
     tree: &Path,
     tool: &'static str,
@@ -210,7 +209,7 @@ fn replay(
     }
 }
 
-/// Entries of a tree, the root included.
+/// Number of entries of a tree, including the root.
 fn nodes(tree: &Value) -> u64 {
     1 + tree["children"]
         .as_array()
@@ -220,15 +219,15 @@ fn nodes(tree: &Value) -> u64 {
         .sum::<u64>()
 }
 
-/// How the answer of a program is counted.
+/// Method of counting a program's results.
 #[derive(Clone, Copy)]
 enum Count {
     Lines,
-    /// A number behind the last colon of each line.
+    /// Sum of the numbers after the last colon of each line.
     Numbers,
 }
 
-/// The first of these programs that is installed.
+/// Finds the first of these programs that is installed.
 fn program(
     name: &'static str,
     names: &[&str],
@@ -288,7 +287,7 @@ fn program(
     })
 }
 
-/// The times of one contender, sorted, and its last count.
+/// Sorted times of one contender, and its last count.
 struct Cell {
     name: &'static str,
     times: Vec<Duration>,
@@ -304,7 +303,7 @@ impl Cell {
     }
 }
 
-/// One warm-up each, then rounds in turns, so that all meet the same machine.
+/// Runs one warm-up each, then rounds in turns, so that all run under the same load.
 fn measure(mut contenders: Vec<Contender>, rounds: u32) -> Result<Vec<Cell>> {
     let mut cells: Vec<Cell> = contenders
         .iter()

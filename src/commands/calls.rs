@@ -1,4 +1,4 @@
-//! `replay calls`: the recorder and the player of calls, from the command line.
+//! `replay calls`: records the calls of a program and replays them.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -38,19 +38,20 @@ use crate::tools::recorded_calls::{
     Wanted, did_not_run, folder, left_out, notes, run_command, secrets, some_of, unreached,
 };
 
-/// What of this process it needs.
+/// Resources of this process that a run uses.
 #[derive(Clone, Copy, Debug)]
 struct Here<'a> {
-    /// Signals for this process (signalfd(2)), for the program that it runs.
+    /// Signals of this process (signalfd(2)), to forward to the program.
     signals: BorrowedFd<'a>,
-    /// Where temporary files are.
+    /// Directory for temporary files.
     temporary: &'a Path,
 }
 
-/// What may be the matter where a program called nothing.
+/// Possible cause if a program made no calls.
 const UNREACHED: &str = "nothing from outside reaches a port of the program; --isolation seccomp leaves it the system's network";
 
-/// Carries it out; the exit status. What is told goes to stderr where stdout is the program's.
+/// Runs the subcommand and returns the exit status. Messages go to stderr, since stdout belongs to
+/// the program.
 pub fn run(options: Options, action: &CallsAction) -> Result<ExitCode> {
     let signals = catch(&[
         Signal::SIGTERM,
@@ -141,7 +142,8 @@ fn act(services: &Services, action: &CallsAction, here: &Here<'_>) -> Result<u8>
     }
 }
 
-/// How many calls are in a set, in words. That one cannot be read is told, and hides no other one.
+/// Number of calls in a set, in words. An unreadable set gets a message, so that it does not hide
+/// the others.
 fn held(services: &Services, path: &str, set: &Set) -> String {
     if set.is_empty() {
         return "no calls".to_owned();
@@ -163,7 +165,7 @@ fn held(services: &Services, path: &str, set: &Set) -> String {
     }
 }
 
-/// A set that is named.
+/// Loads the set with this name.
 fn loaded(services: &Services, path: &str, name: &str) -> Result<Loaded> {
     set_name::check(name).map_err(|error| anyhow::anyhow!("{error}"))?;
     let room = Room {
@@ -244,7 +246,7 @@ fn noise(services: &Services, path: &str, name: &str, other: &str, write: bool) 
     let said = if noise.is_empty() {
         "no field of the calls differs between the two".to_owned()
     } else if write {
-        // Where no set is named the latest one answers, which either of them may be.
+        // Without `--mock` the latest set answers, which may be either of the two.
         let (mirrored, _) = learn(&theirs, &ours);
         let add = |set, recordings: &[Recording], noise: &Noise| {
             add_noise(
@@ -466,13 +468,13 @@ fn test(
     let is_unused = report.replayed == 0 && report.missed_count == 0;
     more.extend(unseen(services, ran.outcome.exit, is_unused));
     let was_waited_for = is_unused && !report.unused.is_empty();
-    // A server whose calls at its start were all answered waits for requests as well.
+    // A server whose startup calls were all answered may still be waiting for requests.
     let is_unasked = ran.counts.listening > 0 && ran.counts.own == 0;
     let is_apart = ran.isolation == Isolation::Strict && (was_waited_for || is_unasked);
     more.extend(is_apart.then(|| UNREACHED.to_owned()));
     tell(&text, &more);
     let status = exit_status(ran.outcome.exit);
-    // By a signal it says nothing of how its calls went.
+    // Death by a signal says nothing about missed calls.
     let is_silent = status == 0 || matches!(ran.outcome.exit, Exit::Signal(_));
     Ok(if is_silent && report.missed_count > 0 {
         1
@@ -481,8 +483,7 @@ fn test(
     })
 }
 
-/// The set for a command where none is named, and what there is to tell of that where there are
-/// others.
+/// Chooses the set for a command if none is named. Also returns a note if there are several sets.
 fn chosen(services: &Services, path: &str, line: &str) -> Result<(String, Option<String>)> {
     let known = sets::candidates(sets::list(&services.policy, path).map_err(advised)?);
     let latest = known.first().with_context(|| none_in(path))?;
@@ -509,8 +510,8 @@ fn missed(report: &Report) -> impl Iterator<Item = String> {
     report.missed.iter().map(|miss| format!("missed: {miss}"))
 }
 
-/// The last resort for what took a program its time: a directory among the temporary ones, of which
-/// the error tells. It fails in any case, since no set was written.
+/// Saves recorded calls to a new temporary directory if no set could be written. Always fails, with
+/// an error that names this directory.
 fn rescue(
     here: &Here<'_>,
     path: &str,
@@ -538,7 +539,7 @@ fn rescue(
     }
 }
 
-/// A directory that nobody else can look into, and files below it.
+/// Creates a directory that only its owner can access, with files in it.
 #[expect(
     clippy::disallowed_methods,
     reason = "new files in a directory that the operator named by TMPDIR"
@@ -565,7 +566,7 @@ fn new_directory(directory: &Path, files: &[(String, Vec<u8>)]) -> io::Result<()
     Ok(())
 }
 
-/// With what to do next.
+/// Adds the hint to the error.
 fn advised(error: CallsError) -> anyhow::Error {
     match error.hint() {
         Some(hint)
@@ -584,8 +585,8 @@ fn advised(error: CallsError) -> anyhow::Error {
     }
 }
 
-/// Runs the program with the streams of this process. A signal for this process is passed on, and
-/// what it has called is kept.
+/// Runs the program with the streams of this process. Forwards signals of this process, and keeps
+/// the calls recorded until then.
 fn run_here(
     services: &Services,
     line: &str,
@@ -615,14 +616,14 @@ fn run_here(
         &mut |_, _, _| {},
     )
     .map_err(advised)?;
-    // Whoever interrupted this program finds the signal of their own, whatever ended it then.
+    // After an interrupt the exit status shows that signal, even if another one ended the program.
     if let (Some(signal), Exit::Signal(_)) = (ran.outcome.asked_by, ran.outcome.exit) {
         ran.outcome.exit = Exit::Signal(signal);
     }
     Ok(ran)
 }
 
-/// One word is a line for the shell already.
+/// A single word is a shell command line already.
 fn shell_line(program: &[OsString]) -> Result<String> {
     let words: Option<Vec<&str>> = program.iter().map(|word| word.to_str()).collect();
     let words = words.context("the program's arguments are not UTF-8")?;
@@ -636,9 +637,8 @@ fn shell_line(program: &[OsString]) -> Result<String> {
     })
 }
 
-/// A program with its arguments takes the place of the shell: what it makes of a signal is the end
-/// of all, and no shell that the same signal ends stands between. A line may be more than one
-/// program, and `NAME=VALUE` is the shell's.
+/// Prefixes a program with `exec`, so that no shell in between dies of a forwarded signal. A single
+/// word may be a pipeline, and `NAME=VALUE` is shell syntax.
 fn in_the_shells_place(program: &[OsString], line: &str) -> String {
     let is_program = matches!(program, [first, _, ..] if !first.to_string_lossy().contains('='));
     if is_program {
@@ -653,7 +653,7 @@ fn print(text: &str) -> Result<u8> {
     Ok(0)
 }
 
-/// Nobody may be reading stderr.
+/// Writes to stderr and ignores failures.
 fn tell(text: &str, more: &[String]) {
     process::tell(format!("replay: {text}"));
     for line in more {

@@ -1,5 +1,5 @@
-//! `replay doctor`: what this machine can do for a server. The walls are built as a server builds
-//! them, and tried.
+//! `replay doctor`: checks what this machine supports. Builds the walls as a server does, and tests
+//! them.
 #![expect(
     clippy::disallowed_methods,
     reason = "a person asks, who may look at the disk"
@@ -33,13 +33,13 @@ use crate::text::escape::show_path;
 use crate::text::reasons::reasons;
 use crate::tools::Services;
 
-/// One thing that was looked at.
+/// Result of one check.
 #[derive(Debug, Serialize)]
 struct Finding {
     about: String,
     good: bool,
     found: String,
-    /// What mends it.
+    /// Command that fixes the problem.
     #[serde(skip_serializing_if = "Option::is_none")]
     run: Option<String>,
 }
@@ -63,7 +63,7 @@ impl Finding {
     }
 }
 
-/// What commands may use, and what for.
+/// Optional programs for commands, with their uses.
 const PROGRAMS: [(&str, &str); 3] = [
     ("git", "repositories"),
     ("bash", "most scripts"),
@@ -72,7 +72,7 @@ const PROGRAMS: [(&str, &str); 3] = [
 
 const ROUNDS: usize = 7;
 
-/// Prints what was found; the exit status is 1 if commands would be refused.
+/// Prints the findings. The exit status is 1 if commands would be refused.
 pub fn run(options: &Options, is_json: bool) -> Result<ExitCode> {
     let signals = catch_signals()?;
     let mut options = options.clone();
@@ -82,7 +82,7 @@ pub fn run(options: &Options, is_json: bool) -> Result<ExitCode> {
     {
         options.allow_read.push(".".into());
     }
-    // Else nobody would ask for a cgroup.
+    // Without a limit no cgroup would be created.
     options.limit_memory_bytes.get_or_insert(1 << 30);
     let mut findings = vec![
         Finding::good(
@@ -175,7 +175,7 @@ fn text(findings: &[Finding], tier: Option<Tier>) -> String {
     text
 }
 
-/// What there is behind walls that stand.
+/// Checks inside the walls.
 fn inside(services: &Services, signals: &SignalFd) -> Result<Vec<Finding>> {
     let commands = &services.commands;
     let launcher = super::sandbox::launcher(commands)?;
@@ -254,8 +254,8 @@ fn median(mut times: Vec<Duration>) -> Duration {
     times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
-/// A client that is installed or has a file, and whether it would start this server. `None` if it
-/// is not here.
+/// Checks a client: is it installed, does it have a file, would it start this server. `None` if the
+/// client is absent.
 fn of_client(client: Client) -> Option<Finding> {
     let known = KnownClient::of(client);
     let files: Vec<(PathBuf, Result<Option<String>>)> = known
@@ -312,7 +312,7 @@ fn of_client(client: Client) -> Option<Finding> {
     lack.or_else(installed)
 }
 
-/// What an entry starts, and whether that is there.
+/// Program that an entry starts, and true if that program exists.
 fn program_of(entry: &Value) -> Option<(&str, bool)> {
     let program = entry["command"].as_str()?;
     Some((program, outside(program.as_ref()).is_some()))

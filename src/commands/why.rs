@@ -1,6 +1,6 @@
-//! `replay why`: which rule decides about a path, a connection or a program, which flag would allow
-//! it, and what that would allow besides. Every answer is that of the server's own policy, rules or
-//! walls.
+//! `replay why`: tells which rule decides about a path, a connection or a program. Names the flag
+//! that would allow it, and its side effects. Every answer comes from the server's own policy,
+//! rules or walls.
 #![expect(
     clippy::disallowed_methods,
     reason = "a person asks, who may look at the disk"
@@ -29,16 +29,16 @@ use crate::sandbox::{Network, Tier};
 use crate::sinks::{Compared, named};
 use crate::tools::Services;
 
-/// What is said of one question.
+/// Answer to one question.
 #[derive(Debug, Serialize)]
 struct Answer {
     allowed: bool,
-    /// What decided.
+    /// The rule that decided.
     rule: String,
-    /// What the operator would have to say.
+    /// The flag that would allow it.
     #[serde(skip_serializing_if = "Option::is_none")]
     flag: Option<String>,
-    /// What that would allow, too.
+    /// Side effects of that flag.
     #[serde(skip_serializing_if = "Option::is_none")]
     besides: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -76,7 +76,7 @@ impl Answer {
         self
     }
 
-    /// What is kept for commands alone nobody allows.
+    /// Denies access to the cache of commands, which no flag can allow.
     fn but_for_caches(self, config: &Config, path: &Path) -> Self {
         match &config.sandbox.cache {
             Some(cache) if path.starts_with(&cache.dir) => Self {
@@ -115,7 +115,7 @@ impl Answer {
     }
 }
 
-/// Prints the answer; the exit status is 1 for a denial.
+/// Prints the answer. The exit status is 1 for a denial.
 pub fn run(options: &Options, asked: &WhyArgs) -> Result<ExitCode> {
     let mut config = Config::resolve(options)?;
     if matches!(asked.access, Access::Read | Access::Write) {

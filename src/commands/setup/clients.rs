@@ -1,4 +1,4 @@
-//! Where each client keeps its servers, and in which form.
+//! Configuration files of MCP clients: location and format.
 
 use std::path::{Path, PathBuf};
 
@@ -7,31 +7,31 @@ use anyhow::{Context as _, Result};
 use crate::cli::Client;
 use crate::commands::why::outside;
 
-/// What is known of a client.
+/// Facts about one MCP client.
 pub struct KnownClient {
     pub title: &'static str,
-    /// What it is called on PATH.
+    /// Program name in PATH.
     pub program: &'static str,
     pub format: Format,
     /// The member of the file that holds its servers by name.
     pub servers: &'static str,
-    /// What an entry says beside `command` and `args`.
+    /// `type` in an entry, if the client needs it.
     pub kind: Option<&'static str>,
-    /// Its files, the first of which `replay setup` writes.
+    /// Files of the client. `replay setup` writes the first.
     pub files: &'static [(Base, &'static str)],
-    /// What a person does once the entry is written.
+    /// Next step for the user after the entry is written.
     pub next: &'static str,
 }
 
-/// How a file is written.
+/// Format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// JSON; comments and commas at the end are left as they are.
+    /// JSON; comments and trailing commas are preserved.
     Json,
     Toml,
 }
 
-/// What a path of a file starts from.
+/// Base directory of a file's path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Base {
     /// The working directory.
@@ -44,7 +44,7 @@ pub enum Base {
 }
 
 impl Base {
-    /// The directory that no link leads out of, and what the path is below.
+    /// The directory that symlinks must not leave, and the base directory.
     #[expect(
         clippy::disallowed_methods,
         reason = "files of the person who types the command"
@@ -70,14 +70,14 @@ impl Base {
             .filter(|path| path.is_absolute());
         Ok(match named {
             Some(place) => (place.clone(), place),
-            // It need not be there yet.
+            // The directory need not exist yet.
             None => (home()?, home()?.join(below)),
         })
     }
 }
 
 impl KnownClient {
-    /// Each comment names the page of the client's documentation that says so.
+    /// Facts about this client; each comment names the page of its documentation.
     pub const fn of(client: Client) -> Self {
         match client {
             // Claude Code, "Connect Claude Code to tools via MCP".
@@ -168,8 +168,8 @@ impl KnownClient {
         }
     }
 
-    /// Its files that there can be, the first of which `replay setup` writes: the directory that no
-    /// link leads out of, and the whole path.
+    /// Possible files of the client; `replay setup` writes the first. Each item is the directory
+    /// that symlinks must not leave, and the full path.
     pub fn paths(&self) -> impl Iterator<Item = Result<(PathBuf, PathBuf)>> {
         self.files.iter().map(|(base, below)| {
             let (base, place) = base.places()?;
@@ -178,8 +178,8 @@ impl KnownClient {
     }
 }
 
-/// The path by which a client starts this program: as PATH finds it, if that leads to it, for such
-/// a path outlives an upgrade.
+/// Path by which a client starts this program. Prefers the path found in PATH, if it leads here,
+/// since it stays valid after an upgrade.
 #[expect(clippy::disallowed_methods, reason = "the file of this program")]
 pub fn own_program() -> Result<PathBuf> {
     let own = std::env::current_exe().context("the path of this program cannot be read")?;
@@ -198,7 +198,7 @@ pub fn own_program() -> Result<PathBuf> {
     Ok(own)
 }
 
-/// As a client's file has it, which is text.
+/// Converts a path to UTF-8 for a client's file.
 pub fn text(path: &Path) -> Result<&str> {
     path.to_str().with_context(|| {
         format!(

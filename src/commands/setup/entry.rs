@@ -1,5 +1,5 @@
-//! One server in the text of a client's file: read, and put there so that everything else stays as
-//! it is.
+//! Reads and writes the entry of one server in a client's file. The rest of the file stays the
+//! same.
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use jsonc_parser::ParseOptions;
@@ -9,16 +9,16 @@ use toml_edit::{DocumentMut, Item, Table};
 
 use super::clients::Format;
 
-/// What an entry says: names and values, which are texts and lists of texts.
+/// Members of an entry: strings and lists of strings.
 pub type Entry = [(&'static str, Value)];
 
 /// The name of this server in every file.
 pub const NAME: &str = "replay";
 
-/// A mark of the order of bytes, which some editors write (U+FEFF).
+/// Byte order mark (U+FEFF), which some editors write.
 const MARK: &str = "\u{feff}";
 
-/// What is there of the server; `None` if nothing is.
+/// Returns the entry of this server, if there is one.
 pub fn get(format: Format, text: &str, servers: &str) -> Result<Option<Value>> {
     let text = text.strip_prefix(MARK).unwrap_or(text);
     match format {
@@ -36,7 +36,7 @@ pub fn get(format: Format, text: &str, servers: &str) -> Result<Option<Value>> {
     }
 }
 
-/// The text with this entry. What the entry says already is left as it is written.
+/// Returns the text with this entry. Members with equal values keep their formatting.
 pub fn put(format: Format, text: &str, servers: &str, entry: &Entry) -> Result<String> {
     let (mark, text) = text
         .strip_prefix(MARK)
@@ -46,7 +46,7 @@ pub fn put(format: Format, text: &str, servers: &str, entry: &Entry) -> Result<S
         Format::Toml => put_toml(text, servers, entry),
     }?;
     let (lines, windows) = (text.matches('\n').count(), text.matches("\r\n").count());
-    // What writes TOML makes all of them one.
+    // The TOML writer would make all line endings the same.
     if windows > 0 && windows < lines {
         bail!("its lines end in two ways, CRLF and LF; make them one first");
     }
@@ -94,7 +94,7 @@ fn put_json(text: &str, servers_name: &str, entry: &Entry) -> Result<String> {
         }
     }
     let text = root.to_string();
-    // Clients take the last of two that have one name.
+    // Of duplicate names, clients use the last.
     let read: Value = json(&text)?
         .value()
         .and_then(|value| value.to_serde_value())
@@ -150,7 +150,7 @@ fn to_toml(value: &Value) -> Item {
     }
 }
 
-/// Texts, lists and tables; all else is `null`.
+/// Converts strings, arrays and tables; other types become `null`.
 fn of_toml(item: &Item) -> Value {
     if let Some(text) = item.as_str() {
         return text.into();

@@ -1,4 +1,4 @@
-//! `replay setup`: the entry that makes a client start this server.
+//! `replay setup`: prints or writes the entry that makes a client start this server.
 
 pub mod clients;
 pub mod entry;
@@ -22,8 +22,7 @@ use crate::text::escape::show_path;
 use clients::{KnownClient, own_program, text};
 use file::ClientFile;
 
-/// Prints the entry, or writes it. The server that it starts is built first, so that no entry is
-/// written that fails.
+/// Prints or writes the entry. Builds the server first, so that a broken entry is never written.
 pub fn run(allow: &[PathBuf], asked: &SetupArgs) -> Result<ExitCode> {
     let known = KnownClient::of(asked.client);
     let (base, path) = known.paths().next().context("the client has no file")??;
@@ -79,13 +78,12 @@ pub fn run(allow: &[PathBuf], asked: &SetupArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// For a person, beside what is printed. Nobody may be reading it.
+/// Writes a message for the user to stderr and ignores failures.
 fn say(words: &str) {
     let _ = write!(std::io::stderr(), "{words}");
 }
 
-/// The command line of the server: directories by absolute paths, the working directory if none is
-/// named.
+/// Command line of the server, with absolute directories. The default is the working directory.
 fn arguments(allow: &[PathBuf], flags: &[OsString]) -> Result<Vec<OsString>> {
     let own = [OsString::from("--mcp-server")];
     let options = parsed(&[&own, flags].concat())?.server.options;

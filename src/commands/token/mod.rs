@@ -1,4 +1,4 @@
-//! `replay token`: makes tokens, lists who has one, replaces them and takes them away.
+//! `replay token`: creates, lists, rotates and revokes tokens.
 
 mod lines;
 
@@ -18,7 +18,7 @@ use crate::text::columns::columns;
 use crate::text::escape::show_path;
 use lines::TokenLines;
 
-/// Carries out `replay token`; what is to be printed.
+/// Runs `replay token` and returns the text to print.
 pub fn act(action: &TokenAction) -> Result<String> {
     match action {
         TokenAction::New(asked) => new_token(asked),
@@ -69,12 +69,13 @@ fn random_token() -> Result<String> {
     Ok(format!("rpl_{}", URL_SAFE_NO_PAD.encode(random)))
 }
 
-/// As `made` of a line has it: always as long.
+/// The current time as in `made`, always with the same length.
 fn now() -> String {
     humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
 }
 
-/// A new token, and the line for the file below it, unless that is in the file already.
+/// Creates a token. The text contains its line for the file, unless the line was appended to the
+/// file.
 fn new_token(asked: &NewToken) -> Result<String> {
     let token = random_token()?;
     let own = asked
@@ -101,10 +102,10 @@ fn new_token(asked: &NewToken) -> Result<String> {
     };
     entry.check()?;
     for own in &own {
-        // A directory may be made before the server starts.
+        // The directory may be created before the server starts.
         let (dir, _) = access_of(own);
         if !dir.is_dir() {
-            // Writing to stderr may fail; the token is what counts.
+            // Writing to stderr may fail; the token matters.
             let _ = writeln!(
                 std::io::stderr(),
                 "replay: `{}` is no directory yet; the server starts only with it",
@@ -124,7 +125,7 @@ fn new_token(asked: &NewToken) -> Result<String> {
     }
 }
 
-/// A table of all entries: never a token, nor what one is known by.
+/// Table of all entries, without tokens and their hashes.
 fn list(lines: &TokenLines) -> String {
     let head = ["NAME", "MADE", "TOOLS", "DIRECTORIES", "ELSE"].map(str::to_owned);
     let rows: Vec<[String; 5]> = std::iter::once(head)
