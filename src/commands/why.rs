@@ -144,12 +144,12 @@ pub fn run(options: &Options, asked: &WhyArgs) -> Result<ExitCode> {
     Ok(status(answer.allowed))
 }
 
-/// As the operator's shell means it.
+/// Resolves a path against the working directory, as a shell does.
 fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Returns true for what names neither a host nor a URL.
+/// Returns true if the argument is a path, not a host or a URL.
 fn is_path(what: &OsStr) -> bool {
     let what = what.as_bytes();
     memchr::memchr(b'/', what).is_some() && memchr::memmem::find(what, b"://").is_none()
@@ -160,7 +160,7 @@ fn is_socket(path: &Path) -> bool {
         .is_ok_and(|found| found.file_type().is_socket())
 }
 
-/// Answers for a unix socket: to use it means to connect to it.
+/// Answer for a unix socket, which commands use by connecting.
 fn socket(config: &Config, path: &Path) -> Answer {
     let is_same = |allowed: &PathBuf| allowed.canonicalize().ok() == path.canonicalize().ok();
     if config.sandbox.sockets.iter().any(is_same) {
@@ -319,7 +319,7 @@ fn shell(path: &Path) -> String {
     quoted(&path.display().to_string())
 }
 
-/// Host and port, and what is asked for there, of `[udp://]HOST[:PORT]` or a URL.
+/// Parses `[udp://]HOST[:PORT]` or a URL into a destination and a request.
 fn destination(what: &OsStr) -> Result<(Destination, Option<(bool, String)>)> {
     let what = what.to_str().context("a host is plain text")?;
     let (scheme, rest) = what.split_once("://").unwrap_or(("", what));
@@ -449,14 +449,14 @@ fn connect(config: &Config, services: &Services, what: &OsStr) -> Result<Answer>
     })
 }
 
-/// What holds of a name that is allowed.
+/// Note about an allowed host name.
 fn leads(to: &Destination) -> Option<String> {
     let is_name = matches!(to.host, Host::Name(_));
     is_name
         .then(|| "a private address that the name leads to has to be allowed by itself".to_owned())
 }
 
-/// The shell inside says where it finds a program, by the PATH that commands have.
+/// The shell inside the walls finds the program with the PATH of commands.
 const FIND: &str = r#"command -v -- "$1""#;
 
 fn program(
@@ -531,7 +531,7 @@ fn policy_allows(policy: &Policy, path: &Path) -> bool {
     policy.governing(path).is_ok_and(|root| root.is_some())
 }
 
-/// Where this shell finds a program.
+/// Finds a program outside the walls, as this shell would.
 pub fn outside(what: &OsStr) -> Option<PathBuf> {
     let places: Vec<OsString> = if what.as_bytes().contains(&b'/') {
         vec![absolute(Path::new(what)).into()]

@@ -1,4 +1,4 @@
-//! What comes of flags and profile together.
+//! Tests of settings merged from flags and profile.
 
 use clap::Parser as _;
 use pretty_assertions::assert_eq;
@@ -56,7 +56,7 @@ const GIT_CONFIGURED: [(&str, &str); 7] = [
     ("GIT_CONFIG_COUNT", "3"),
 ];
 
-/// Without what is said to package managers where there is no network, and to git.
+/// Variables without the fixed settings of package managers and git.
 fn variables(config: &SandboxConfig) -> Vec<String> {
     let usual = || WITHOUT_NETWORK.into_iter().chain(GIT).chain(GIT_CONFIGURED);
     let own = |(name, value): &&(OsString, OsString)| {
@@ -140,7 +140,7 @@ fn what_was_asked_for_is_told_from_what_is_so_anyway() {
         ),
         (false, true)
     );
-    // The default by another name.
+    // Another name of the default.
     assert_eq!(asked(&[], r#"{"allow_network": false}"#), (false, false));
 }
 
@@ -349,7 +349,7 @@ fn a_home_is_private_or_the_real_one() {
             why: "the real home"
         })
     );
-    // Now its programs can be seen, but `/nowhere/bin` is not below it.
+    // With the real home its programs are visible, but `/nowhere/bin` is not below it.
     assert_eq!(
         variables(&real)[1..],
         [
@@ -415,7 +415,7 @@ fn names_and_values_are_checked() {
 
 const SECRET: &str = "secret-0123456789abcdef";
 
-/// What commands have of credentials, with `STAND_IN` for what stands for the first.
+/// Variables of credentials, with `STAND_IN` for the placeholder of the first.
 fn credentials(flags: &[&str], profile: &str) -> Result<Vec<String>, String> {
     let fixed = [
         "--allow-net",
@@ -480,7 +480,7 @@ fn commands_have_stand_ins_wherever_a_secret_would_be() {
         "OTHER=STAND_IN!",
         "GIT_CONFIG_KEY_0=a.b",
         "GIT_CONFIG_VALUE_0=c",
-        // With the variable that commands have anyway.
+        // Including the fixed git settings.
         "GIT_CONFIG_KEY_1=gc.autoDetach",
         "GIT_CONFIG_KEY_2=maintenance.autoDetach",
         "GIT_CONFIG_VALUE_2=false",
