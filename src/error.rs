@@ -317,7 +317,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_with_a_nul_is_a_wrong_argument_and_no_fault_of_the_server() {
+    fn command_with_nul_is_invalid_params() {
         assert_eq!(
             Error::from(ExecError::Nul { offset: 6 }).code(),
             Code::InvalidParams

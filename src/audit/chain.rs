@@ -1,5 +1,5 @@
-//! Hash chain of an audit log. Each line holds the hash of the line before it. Whoever changes,
-//! removes, inserts or moves a line must rewrite all lines after it.
+//! Hash chain of an audit log. Each line holds the hash of the line before it. A change, removal,
+//! insertion or move of a line breaks the chain, unless all lines after it are rewritten.
 //!
 //! A line is one JSON object. Its first members are `seq`, which counts from 1, and `prev`, the
 //! hash of the line before (64 zeros in the first line). Its last member is `hash`: SHA-256 over
@@ -133,7 +133,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn the_keyed_hash_is_the_published_one() {
+    fn keyed_hash_matches_rfc_4231() {
         // RFC 4231, test cases 2 and 6.
         let of = |key: &[u8], text: &[u8]| Hasher::new(Some(key)).hash(&[text]);
         assert_eq!(
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_names_the_one_before_and_is_hashed_as_it_stands() {
+    fn line_holds_previous_and_own_hash() {
         let hasher = Hasher::new(None);
         let (first, head) = Head::default().line("\"event\":\"start\"", &hasher);
         let content = format!("{{\"seq\":1,\"prev\":\"{NOTHING}\",\"event\":\"start\"}}");

@@ -39,7 +39,7 @@ impl<'a> Opening<'a> {
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct CallLine<'a> {
     #[serde(flatten)]
     opening: Opening<'a>,
     revision: &'static str,
@@ -205,7 +205,7 @@ pub fn call(
     reply: Option<&Outcome>,
 ) -> serde_json::Result<String> {
     let call = &entry.call;
-    members(&Line {
+    members(&CallLine {
         opening: Opening::of(call, "call"),
         revision: call.revision.as_str(),
         tool: &call.tool,

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::limits::MAX_AUDIT_LINE_BYTES;
 
-pub struct Line {
+pub struct LogLine {
     /// The line without its newline.
     pub bytes: Vec<u8>,
     /// `true` if the line ended with a newline.
@@ -22,7 +22,7 @@ impl<'a, R: BufRead> Lines<'a, R> {
 
     /// Reads the next line; `None` at the end. Fails if a line is longer than the server ever
     /// writes.
-    pub fn read(&mut self) -> Result<Option<Line>> {
+    pub fn read(&mut self) -> Result<Option<LogLine>> {
         let mut bytes = Vec::new();
         let most = 2 * MAX_AUDIT_LINE_BYTES as u64;
         self.0
@@ -38,6 +38,6 @@ impl<'a, R: BufRead> Lines<'a, R> {
         } else if bytes.len() as u64 == most {
             bail!("this is no audit log: it has a line of more than {most} bytes");
         }
-        Ok(Some(Line { bytes, is_whole }))
+        Ok(Some(LogLine { bytes, is_whole }))
     }
 }

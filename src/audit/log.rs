@@ -40,13 +40,13 @@ pub struct AuditLog {
     changing: RwLock<HashSet<String>>,
     writing: Mutex<Writing>,
     /// State after the last write. This lock is never held across a wait.
-    seen: Mutex<Seen>,
+    seen: Mutex<LastWrite>,
     /// `true` after the last line is written. Changes only while `writing` is locked.
     is_over: AtomicBool,
 }
 
 #[derive(Default)]
-struct Seen {
+struct LastWrite {
     standing: WallStatus,
     is_failing: bool,
 }
@@ -100,7 +100,7 @@ impl AuditLog {
             is_over: AtomicBool::new(false),
             writing: Mutex::new(writing),
         };
-        log.saw(&log.lock(), &Ok(()));
+        log.record_state(&log.lock(), &Ok(()));
         Ok(log)
     }
 
@@ -197,7 +197,7 @@ impl AuditLog {
     /// Writes the waiting lines, and reports the first of consecutive failures.
     fn flush(&self, writing: &mut Writing) -> io::Result<()> {
         let flushed = writing.flush();
-        let was_failing = self.saw(writing, &flushed);
+        let was_failing = self.record_state(writing, &flushed);
         if let (Err(error), false) = (&flushed, was_failing) {
             tracing::error!(
                 "the audit log `{}` cannot be written, so no call is served: {error}",
@@ -208,13 +208,13 @@ impl AuditLog {
     }
 
     /// Stores the state of the log. Returns true if the previous write failed.
-    fn saw(&self, writing: &Writing, flushed: &io::Result<()>) -> bool {
+    fn record_state(&self, writing: &Writing, flushed: &io::Result<()>) -> bool {
         let standing = WallStatus {
             bytes: writing.end,
             lines: writing.head.seq,
             head: writing.head.hash.clone(),
         };
-        let now = Seen {
+        let now = LastWrite {
             standing,
             is_failing: flushed.is_err(),
         };
@@ -237,7 +237,7 @@ impl AuditLog {
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn seen(&self) -> MutexGuard<'_, LastWrite> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -26,7 +26,7 @@ use chain::Hasher;
 pub use log::AuditLog;
 pub use start::Started;
 
-use crate::cli::{AuditArgs, Wanted};
+use crate::cli::{AuditArgs, CallFilter};
 use crate::limits::{MAX_AUDIT_KEY_BYTES, MIN_AUDIT_KEY_BYTES};
 use crate::secrets::reading;
 
@@ -63,7 +63,7 @@ pub fn verify(files: &[PathBuf], key: Option<&Path>, head: Option<&str>) -> Resu
 }
 
 /// Prints the selected calls of a log and returns the number of lines.
-pub fn show(file: &Path, wanted: &Wanted, out: &mut impl Write) -> Result<u64> {
+pub fn show(file: &Path, wanted: &CallFilter, out: &mut impl Write) -> Result<u64> {
     show::show(&mut reader(file)?, wanted, out)
 }
 

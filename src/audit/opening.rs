@@ -33,7 +33,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn a_directory_that_others_may_write_to_is_no_place() {
+    fn log_in_shared_writable_directory_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let at = |path: &str| dir.path().join(path);
         std::fs::create_dir_all(at("open/sub")).unwrap();

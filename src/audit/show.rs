@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::lines::Lines;
-use crate::cli::{UNENDED, Wanted};
+use crate::cli::{CallFilter, UNENDED};
 use crate::limits::MAX_AUDIT_UNENDED;
 use crate::policy::Touch;
 use crate::text::count::duration;
@@ -80,7 +80,7 @@ const OF_PATHS: [&str; 8] = [
 ///
 /// Does not check the chain ([`mod@super::verify`] does). Fails if the file cannot be read or is
 /// not a log, or if the filter is invalid.
-pub fn show(input: &mut impl BufRead, wanted: &Wanted, out: &mut impl Write) -> Result<u64> {
+pub fn show(input: &mut impl BufRead, wanted: &CallFilter, out: &mut impl Write) -> Result<u64> {
     let since = wanted
         .since
         .as_deref()
@@ -221,7 +221,7 @@ fn time(text: &str, now: SystemTime) -> Result<SystemTime> {
 
 fn is_wanted(
     row: &Row,
-    wanted: &Wanted,
+    wanted: &CallFilter,
     since: Option<SystemTime>,
     project: Option<&Path>,
 ) -> bool {
@@ -362,7 +362,7 @@ mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
 
-    fn shown_of(log: &str, wanted: &Wanted) -> Result<String, String> {
+    fn shown_of(log: &str, wanted: &CallFilter) -> Result<String, String> {
         let mut out = Vec::new();
         let shown =
             show(&mut log.as_bytes(), wanted, &mut out).map_err(|error| error.to_string())?;
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_found_by_where_its_spelling_leads() {
+    fn path_filter_finds_denied_call_by_cleaned_path() {
         let start = r#"{"at":"","event":"start","grants":[{"client":"bob","path":"/src/bob"}]}"#;
         let line = |path: &str| {
             format!(
@@ -382,9 +382,9 @@ mod tests {
         let found = |log: &str, asked: &str| {
             shown_of(
                 log,
-                &Wanted {
+                &CallFilter {
                     path: Some(asked.into()),
-                    ..Wanted::default()
+                    ..CallFilter::default()
                 },
             )
             .unwrap()
@@ -410,23 +410,23 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_ran_something_is_shown_with_what_that_was() {
+    fn table_shows_arguments_of_run_calls() {
         let line = r#"{"at":"","event":"call","arguments":{"command":"\u001b[2J"},"paths":[{"path":"/w","access":"run"}]}"#;
-        let text = shown_of(line, &Wanted::default()).unwrap();
+        let text = shown_of(line, &CallFilter::default()).unwrap();
         assert!(
             text.ends_with("run /w, {\"command\":\"\\u001b[2J\"}\n"),
             "{text}"
         );
         let line = r#"{"at":"","event":"call","arguments":{"path":"/w"},"paths":[{"path":"/w","access":"list"}]}"#;
         assert!(
-            shown_of(line, &Wanted::default())
+            shown_of(line, &CallFilter::default())
                 .unwrap()
                 .ends_with("  list /w\n")
         );
     }
 
     #[test]
-    fn what_is_no_log_is_not_shown_as_one() {
+    fn show_rejects_file_without_log_lines() {
         let said = Err("line 1: it is no line of an audit log".to_owned());
         let event = r#"{"at":"","event":"end"}"#;
         let good = Ok("(line 1 cannot be read)\n  -- end\n".to_owned());
@@ -435,7 +435,7 @@ mod tests {
             ("a", &said),
             (&*format!("to\n{event}\n"), &good),
         ] {
-            assert_eq!(shown_of(log, &Wanted::default()), *expected, "{log}");
+            assert_eq!(shown_of(log, &CallFilter::default()), *expected, "{log}");
         }
     }
 }

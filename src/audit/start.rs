@@ -24,7 +24,7 @@ pub struct Started<'a> {
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct StartLine<'a> {
     at: String,
     event: &'static str,
     version: &'static str,
@@ -34,7 +34,7 @@ struct Line<'a> {
     uid: u32,
     host: String,
     #[serde(flatten)]
-    shown: Shown,
+    shown: WallsAndGrants,
 }
 
 /// Line about a client added at run time.
@@ -44,19 +44,19 @@ struct Added<'a> {
     event: &'static str,
     client: &'a str,
     #[serde(flatten)]
-    shown: Shown,
+    shown: WallsAndGrants,
 }
 
 /// Walls of servers, and grants of their clients.
 #[derive(Serialize)]
-struct Shown {
+struct WallsAndGrants {
     walls: Vec<Value>,
     grants: Vec<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     grants_more: Option<usize>,
 }
 
-impl Shown {
+impl WallsAndGrants {
     fn of(servers: &[(&str, &Server)]) -> Self {
         let walls = servers.iter().map(|(client, server)| {
             let standing = &server.services().commands.standing;
@@ -104,7 +104,7 @@ impl AuditLog {
             .servers
             .iter()
             .for_each(|(client, server)| self.attend(client, server));
-        self.write(&Line {
+        self.write(&StartLine {
             at: time(SystemTime::now()),
             event: "start",
             version: env!("CARGO_PKG_VERSION"),
@@ -116,7 +116,7 @@ impl AuditLog {
                 .nodename()
                 .to_string_lossy()
                 .into_owned(),
-            shown: Shown::of(&started.servers),
+            shown: WallsAndGrants::of(&started.servers),
         })
     }
 
@@ -124,7 +124,7 @@ impl AuditLog {
     pub fn add(self: &Arc<Self>, client: &str, server: &Server, reach: &Reach) -> Result<()> {
         self.kept_from(reach)?;
         self.attend(client, server);
-        let shown = Shown::of(&[(client, server)]);
+        let shown = WallsAndGrants::of(&[(client, server)]);
         self.write(&Added {
             at: time(SystemTime::now()),
             event: "client",

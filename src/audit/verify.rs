@@ -9,7 +9,7 @@ use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
 use super::chain::{Hasher, Head, Link, check};
-use super::lines::{Line, Lines};
+use super::lines::{Lines, LogLine};
 use crate::limits::MAX_AUDIT_UNENDED;
 use crate::text::count::counted;
 use crate::text::escape::hex;
@@ -29,7 +29,7 @@ pub struct Fault {
 
 /// Summary of an intact log.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Whole {
+pub struct LogSummary {
     /// Number of lines, without torn ones.
     pub lines: u64,
     pub calls: u64,
@@ -100,7 +100,7 @@ const TWICE: &str = "one of the lines was put in, or a line about a start was le
 
 /// Members of a line other than its position in the chain.
 #[derive(Deserialize)]
-struct Said {
+struct LineBody {
     at: String,
     event: String,
     torn_bytes: Option<u64>,
@@ -115,7 +115,7 @@ pub fn report(
     hasher: &Hasher,
     head: Option<&str>,
 ) -> Result<(String, bool)> {
-    let mut whole = Whole::default();
+    let mut whole = LogSummary::default();
     let last = inputs.len();
     for (index, (name, input)) in inputs.iter_mut().enumerate() {
         match go_on(whole, input, hasher, head, index + 1 == last)? {
@@ -189,19 +189,19 @@ pub fn verify(
     input: &mut impl BufRead,
     hasher: &Hasher,
     head: Option<&str>,
-) -> Result<Result<Whole, Fault>> {
-    go_on(Whole::default(), input, hasher, head, true)
+) -> Result<Result<LogSummary, Fault>> {
+    go_on(LogSummary::default(), input, hasher, head, true)
 }
 
 /// Verifies the next file of a log. After the last file, a line of some file must have had the hash
 /// `head`.
 fn go_on(
-    mut whole: Whole,
+    mut whole: LogSummary,
     input: &mut impl BufRead,
     hasher: &Hasher,
     head: Option<&str>,
     is_last: bool,
-) -> Result<Result<Whole, Fault>> {
+) -> Result<Result<LogSummary, Fault>> {
     let mut lines = Lines::new(input);
     let mut number = 0;
     let mut calls = Calls::default();
@@ -231,7 +231,7 @@ fn go_on(
             }
         };
         let fault = |what: String| Ok(Err(Fault { line: number, what }));
-        let Ok(event) = serde_json::from_slice::<Said>(&line.bytes) else {
+        let Ok(event) = serde_json::from_slice::<LineBody>(&line.bytes) else {
             return fault("it is no line of an audit log".to_owned());
         };
         let continues = number == 1 && event.event == CONTINUED;
@@ -302,7 +302,7 @@ fn go_on(
     Ok(Ok(whole))
 }
 
-fn torn(line: &Line) -> String {
+fn torn(line: &LogLine) -> String {
     format!(
         "it is torn: {} without an end. Its server was ended while it wrote, or somebody cut the log; the next start says \
          so in the log",
@@ -311,9 +311,9 @@ fn torn(line: &Line) -> String {
 }
 
 /// Returns the link of `line` if the line correctly describes the torn line before it.
-fn makes_up(line: &Line, torn: &Line, head: &Head, hasher: &Hasher) -> Option<Link> {
+fn makes_up(line: &LogLine, torn: &LogLine, head: &Head, hasher: &Hasher) -> Option<Link> {
     let link = check(&line.bytes, hasher).ok()?;
-    let event: Said = serde_json::from_slice(&line.bytes).ok()?;
+    let event: LineBody = serde_json::from_slice(&line.bytes).ok()?;
     let is_it = line.is_whole
         && event.event == "recovered"
         && event.torn_bytes == Some(torn.bytes.len() as u64)

@@ -122,7 +122,7 @@ impl Writing {
 
     /// Writes the waiting lines. Lines that could not be written stay in the queue.
     pub fn flush(&mut self) -> io::Result<()> {
-        self.look()?;
+        self.check_file()?;
         while let Some(members) = self.waiting.front() {
             let (line, head) = self.head.line(members, &self.hasher);
             self.put(line.as_bytes())?;
@@ -133,7 +133,7 @@ impl Writing {
     }
 
     /// Checks that the file is unchanged since the last write and still at its path.
-    fn look(&mut self) -> io::Result<()> {
+    fn check_file(&mut self) -> io::Result<()> {
         if self.is_torn {
             self.file.set_len(self.end)?;
             self.is_torn = false;

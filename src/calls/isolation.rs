@@ -73,7 +73,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn java_is_told_beside_its_trust_store() {
+    fn java_options_get_proxy_appended() {
         let mut variables = vec![
             ("A".into(), "b".into()),
             ("JAVA_TOOL_OPTIONS".into(), "-Dx=y".into()),

@@ -62,7 +62,7 @@ pub fn keep(
         .map(|secrets| secrets.calls(&mut exchanges))
         .unwrap_or_default();
     let keep_secrets = secrets.is_none();
-    let recordings = joined(earlier, exchanges);
+    let recordings = append_recordings(earlier, exchanges);
     let before = recordings.len();
     let now = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
@@ -71,7 +71,7 @@ pub fn keep(
         command: Some(CommandMark::of(named.0)),
         ..head
     };
-    let (recordings, bytes, apart) = match written(recordings, &head) {
+    let (recordings, bytes, apart) = match serialize_set(recordings, &head) {
         Ok(written) => written,
         Err(reason) => {
             let name = set_name::choose(named.0, named.1, &[], now, |_| false);
@@ -166,7 +166,7 @@ pub fn keep(
 
 /// Serializes calls and their large bodies. Drops the largest calls if the file would exceed the
 /// size limit for reading.
-fn written(
+fn serialize_set(
     mut recordings: Vec<Recording>,
     head: &Head,
 ) -> Result<(Vec<Recording>, Vec<u8>, BodyFiles), CallsError> {
@@ -192,7 +192,7 @@ fn written(
 }
 
 /// Appends calls to earlier recordings, with new connection numbers.
-fn joined(mut earlier: Vec<Recording>, mut exchanges: Vec<Exchange>) -> Vec<Recording> {
+fn append_recordings(mut earlier: Vec<Recording>, mut exchanges: Vec<Exchange>) -> Vec<Recording> {
     let last = earlier
         .iter()
         .map(|recording| recording.exchange.connection)

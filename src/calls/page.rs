@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime};
 
-use super::summary::{call, lines, spoken, status};
+use super::summary::{call, lines, protocol_name, status};
 use crate::record::naming::summary::Summary;
 use crate::record::words::text;
 use crate::record::{Content, Exchange, Message, Protocol, Side};
@@ -39,7 +39,7 @@ pub fn page(set: &str, exchanges: &[Exchange]) -> String {
             line.protocol,
             escaped(&line.target),
             escaped(&line.call),
-            told(line.status.as_deref()),
+            status_html(line.status.as_deref()),
             line.times,
             duration(mean),
             duration(line.longest),
@@ -69,13 +69,13 @@ fn one(out: &mut String, exchange: &Exchange, begin: SystemTime, whole: Duration
         share(took),
         duration(took),
         duration(since(exchange.sent_at)),
-        status = told(status.as_deref()),
+        status = status_html(status.as_deref()),
         class = if status.as_deref().is_none_or(is_good) {
             ""
         } else {
             " class=failed"
         },
-        protocol = spoken(exchange),
+        protocol = protocol_name(exchange),
         target = escaped(&exchange.target.to_string()),
         call = escaped(&call(exchange)),
     );
@@ -91,7 +91,7 @@ fn is_good(status: &str) -> bool {
 }
 
 /// Renders a status, and highlights errors.
-fn told(status: Option<&str>) -> String {
+fn status_html(status: Option<&str>) -> String {
     match status {
         Some(status) if is_good(status) => status.to_owned(),
         Some(status) => format!("<b class=failed>{}</b>", escaped(status)),
@@ -105,7 +105,7 @@ fn parts(content: &Content) -> Vec<(&'static str, String)> {
         for (name, value) in fields {
             let _ = write!(text, "\n{name}: {}", String::from_utf8_lossy(value));
         }
-        text + "\n\n" + &shown(body)
+        text + "\n\n" + &printable_text(body)
     };
     match content {
         Content::Http(http) | Content::Grpc(http) => {
@@ -131,11 +131,12 @@ fn parts(content: &Content) -> Vec<(&'static str, String)> {
         Content::Wire(protocol, wire) => {
             let part = |message: &Message| match message.from {
                 // Hides the length prefixes of RESP.
-                Side::Client if *protocol == Protocol::Redis => {
-                    ("asked", shown(text(*protocol, &message.bytes).as_bytes()))
-                }
-                Side::Client => ("asked", shown(&message.bytes)),
-                Side::Server => ("answered", shown(&message.bytes)),
+                Side::Client if *protocol == Protocol::Redis => (
+                    "asked",
+                    printable_text(text(*protocol, &message.bytes).as_bytes()),
+                ),
+                Side::Client => ("asked", printable_text(&message.bytes)),
+                Side::Server => ("answered", printable_text(&message.bytes)),
             };
             wire.messages.iter().map(part).collect()
         }
@@ -143,7 +144,7 @@ fn parts(content: &Content) -> Vec<(&'static str, String)> {
 }
 
 /// Bytes as text, with a dot for each control character.
-fn shown(bytes: &[u8]) -> String {
+fn printable_text(bytes: &[u8]) -> String {
     let cut = &bytes[..bytes.len().min(SHOWN_BYTES)];
     let text = String::from_utf8_lossy(cut).replace("\r\n", "\n");
     let printable = |char: char| {

@@ -13,7 +13,7 @@ use crate::text::count::duration;
 
 /// One kind of call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct CallKind {
     pub protocol: &'static str,
     pub target: String,
     /// The request, without protocol and target.
@@ -29,8 +29,8 @@ pub struct Line {
 }
 
 /// The kinds of call, in order of first appearance.
-pub fn lines(exchanges: &[Exchange]) -> Vec<Line> {
-    let mut lines: Vec<Line> = Vec::new();
+pub fn lines(exchanges: &[Exchange]) -> Vec<CallKind> {
+    let mut lines: Vec<CallKind> = Vec::new();
     let mut places: HashMap<(&str, String, String, Option<String>), usize> = HashMap::new();
     for exchange in exchanges {
         // The clock may have been set back in between.
@@ -38,7 +38,7 @@ pub fn lines(exchanges: &[Exchange]) -> Vec<Line> {
             .answered_at
             .duration_since(exchange.sent_at)
             .unwrap_or_default();
-        let (protocol, status) = (spoken(exchange), status(exchange));
+        let (protocol, status) = (protocol_name(exchange), status(exchange));
         let (target, call) = (exchange.target.to_string(), call(exchange));
         let place = *places
             .entry((protocol, target.clone(), call.clone(), status.clone()))
@@ -49,7 +49,7 @@ pub fn lines(exchanges: &[Exchange]) -> Vec<Line> {
                 line.took += took;
                 line.longest = line.longest.max(took);
             }
-            None => lines.push(Line {
+            None => lines.push(CallKind {
                 protocol,
                 target,
                 call,
@@ -96,7 +96,7 @@ pub fn left(exchanges: &[Exchange]) -> String {
 }
 
 /// Protocol name of a call; `HTTPS` is distinct from `HTTP`.
-pub(super) fn spoken(exchange: &Exchange) -> &'static str {
+pub(super) fn protocol_name(exchange: &Exchange) -> &'static str {
     match &exchange.content {
         Content::Http(http) if http.request.scheme == "https" => "HTTPS",
         content => content.protocol().word(),
@@ -120,14 +120,14 @@ pub(super) fn status(exchange: &Exchange) -> Option<String> {
 pub(super) fn call(exchange: &Exchange) -> String {
     let line = describe(exchange);
     let target = exchange.target.to_string();
-    let mut call = asked(exchange, line, &target);
+    let mut call = request_text(exchange, line, &target);
     if exchange.abandoned() {
         call.push_str(" (left without an answer)");
     }
     call
 }
 
-fn asked(exchange: &Exchange, line: String, target: &str) -> String {
+fn request_text(exchange: &Exchange, line: String, target: &str) -> String {
     match &exchange.content {
         Content::Http(_) | Content::Grpc(_) => {
             let at = format!("://{target}");
@@ -150,7 +150,7 @@ fn asked(exchange: &Exchange, line: String, target: &str) -> String {
                 wire.session && *protocol != Protocol::Generic,
                 said.is_empty(),
             ) {
-                (true, empty) => match (kept_session(*protocol, wire), empty) {
+                (true, empty) => match (session_kind(*protocol, wire), empty) {
                     (Some(word), true) => word.to_owned(),
                     (Some(word), false) => format!("{word}: {said}"),
                     (None, true) => "login".to_owned(),
@@ -163,7 +163,7 @@ fn asked(exchange: &Exchange, line: String, target: &str) -> String {
 }
 
 /// Kind of a call that belongs to its connection, unless it is a login.
-fn kept_session(protocol: Protocol, wire: &Wire) -> Option<&'static str> {
+fn session_kind(protocol: Protocol, wire: &Wire) -> Option<&'static str> {
     let last = wire
         .messages
         .iter()
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_of_a_kind_are_one_line() {
+    fn calls_of_same_kind_share_line() {
         let text = table(&[
             asked("a.test", 0, 4),
             asked("b.test", 10, 1),
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_is_seen_and_a_target_stands_once() {
+    fn line_shows_status_and_target_once() {
         let of = |content: Content| Exchange {
             content,
             ..asked("a", 0, 1)
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_of_databases_have_a_status() {
+    fn database_errors_have_status() {
         let of = |protocol, answers: &[&[u8]]| {
             let message = |bytes: &&[u8]| Message {
                 from: Side::Server,

@@ -63,7 +63,7 @@ pub enum AuditAction {
         #[arg(value_hint = clap::ValueHint::FilePath)]
         file: PathBuf,
         #[command(flatten)]
-        wanted: Wanted,
+        wanted: CallFilter,
     },
 }
 
@@ -73,7 +73,7 @@ fn outcomes() -> impl Iterator<Item = &'static str> {
 
 /// Which calls are shown, and how.
 #[derive(Clone, Debug, Default, Args)]
-pub struct Wanted {
+pub struct CallFilter {
     /// Only calls of this tool
     #[arg(long, value_name = "NAME")]
     pub tool: Option<String>,

@@ -146,7 +146,7 @@ pub fn parse() -> Result<Cli, Error> {
             command: None,
         });
     }
-    let mut command = with_what_matters(Cli::command(), &|name| {
+    let mut command = with_relevant_flags(Cli::command(), &|name| {
         typed.iter().any(|word| word == name)
     });
     if typed.len() == 1 {
@@ -242,7 +242,7 @@ fn subcommands(command: &Command, words: &str, known: &mut Vec<(String, String)>
 /// Hides global flags in the help of each subcommand that does not read them, and adds a pointer to
 /// the rest. Skips subcommands that the command line cannot mean, since building their flags takes
 /// most of the parsing time.
-fn with_what_matters(command: Command, may_be_asked: &dyn Fn(&str) -> bool) -> Command {
+fn with_relevant_flags(command: Command, may_be_asked: &dyn Fn(&str) -> bool) -> Command {
     let everywhere: Vec<Arg> = command
         .get_arguments()
         .filter(|arg| arg.is_global_set())
@@ -263,14 +263,14 @@ fn with_what_matters(command: Command, may_be_asked: &dyn Fn(&str) -> bool) -> C
         .action(ArgAction::HelpShort)
         .global(true)
         .help("Print help");
-    narrowed(command, &[], &everywhere, may_be_asked)
+    narrow_flags(command, &[], &everywhere, may_be_asked)
         .disable_help_flag(true)
         .arg(help.help_heading(None::<&str>))
 }
 
 /// Replaces the inherited global flags of a subcommand. A pure group of subcommands reads none
 /// itself.
-fn narrowed(
+fn narrow_flags(
     command: Command,
     words: &[&str],
     everywhere: &[Arg],
@@ -310,7 +310,7 @@ fn narrowed(
     command.mut_subcommands(|inner| {
         let name = inner.get_name().to_owned();
         if may_be_asked(&name) {
-            narrowed(
+            narrow_flags(
                 inner,
                 &[words, &[&*name]].concat(),
                 everywhere,
@@ -381,7 +381,7 @@ mod tests {
 
     /// Flags in the help of a subcommand.
     fn flags(words: &[&str]) -> Vec<String> {
-        let mut command = with_what_matters(Cli::command(), &|_| true);
+        let mut command = with_relevant_flags(Cli::command(), &|_| true);
         command.build();
         let found = words.iter().fold(&mut command, |command, word| {
             command.find_subcommand_mut(word).unwrap()
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_named_is_there() {
+    fn read_table_names_existing_flags() {
         let command = Cli::command();
         let everywhere: Vec<&Arg> = command
             .get_arguments()
@@ -409,7 +409,7 @@ mod tests {
 
     /// Error message for a command line; empty if it is accepted.
     fn refusal(line: &str) -> String {
-        let mut command = with_what_matters(Cli::command(), &|_| true);
+        let mut command = with_relevant_flags(Cli::command(), &|_| true);
         let typed = std::iter::once("replay").chain(line.split(' '));
         let matches = command.try_get_matches_from_mut(typed).unwrap();
         refuse_unread(&mut command, &matches)
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_command_does_not_read_it_refuses() {
+    fn subcommand_refuses_unread_flags() {
         let whole = "error: 'replay token new' does not read '--allow'\n\n  tip: what a token has of its own is given by \
             '--own /src/alice:rw'\n\nUsage: replay token new [OPTIONS] <NAME>\n\nFor more information, try '--help'.\n";
         assert_eq!(refusal("token new alice --allow /src/alice:rw"), whole);
@@ -517,7 +517,7 @@ mod tests {
     }
 
     #[test]
-    fn help_shows_what_means_something() {
+    fn help_shows_only_flags_read() {
         let sets = ["--path", "--memory-mib"];
         let directories = [
             "--allow",

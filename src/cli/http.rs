@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_no_name_but_for_this_machine() {
+    fn address_rejects_names_except_localhost() {
         assert_eq!(address("localhost:0").unwrap().to_string(), "127.0.0.1:0");
         assert_eq!(address("[::1]:8000").unwrap().to_string(), "[::1]:8000");
         for wrong in [
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_is_a_name_without_its_port() {
+    fn host_is_name_without_port() {
         let said =
             ["MCP.example", "10.0.0.1", "::1", "[2001:DB8::1]"].map(|text| host(text).unwrap());
         assert_eq!(said, ["mcp.example", "10.0.0.1", "[::1]", "[2001:db8::1]"]);

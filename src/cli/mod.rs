@@ -25,7 +25,7 @@ pub use ranges::*;
 
 use crate::tools::TOOLS;
 
-pub use audit::{AuditAction, AuditArgs, UNENDED, Wanted};
+pub use audit::{AuditAction, AuditArgs, CallFilter, UNENDED};
 pub use calls::{CallsAction, CallsRun, Isolation, OnMissArg};
 pub use changes::{ChangesAction, ChangesOf, UndoArguments};
 pub use credentials::{CredentialArgs, DeclaredCredential};

@@ -62,7 +62,7 @@ pub fn run(asked: &BenchArgs) -> Result<ExitCode> {
 }
 
 /// One benchmark and its contenders.
-struct Part {
+struct Benchmark {
     title: &'static str,
     contenders: Vec<Contender>,
 }
@@ -80,7 +80,7 @@ struct Trial {
     count: u64,
 }
 
-fn parts(tree: &Path, pattern: &str) -> Vec<Part> {
+fn parts(tree: &Path, pattern: &str) -> Vec<Benchmark> {
     let grep = json!({"regex": pattern, "directory": tree, "outputMode": "count", "maxResults": MAX_GREP_RESULTS});
     let names = json!({"directory": tree, "globs": ["**/*"], "max": 0});
     let at = || vec![OsString::from(tree)];
@@ -98,17 +98,17 @@ fn parts(tree: &Path, pattern: &str) -> Vec<Part> {
                 "rg",
                 &["rg"],
                 words(&[&["-uu", "-c", "--no-messages"][..], &counts].concat()),
-                Count::Numbers,
+                CountMethod::Numbers,
             ),
             program(
                 "grep",
                 &["grep"],
                 words(&[&["-rcIsE"][..], &counts].concat()),
-                Count::Numbers,
+                CountMethod::Numbers,
             ),
         ]
     };
-    let part = |title, ours: Contender, theirs: [Option<Contender>; 2]| Part {
+    let part = |title, ours: Contender, theirs: [Option<Contender>; 2]| Benchmark {
         title,
         contenders: std::iter::once(ours)
             .chain(theirs.into_iter().flatten())
@@ -133,13 +133,13 @@ fn parts(tree: &Path, pattern: &str) -> Vec<Part> {
                     "fd",
                     &["fdfind", "fd"],
                     words(&["-u", "-t", "f", "-t", "l", "."]),
-                    Count::Lines,
+                    CountMethod::Lines,
                 ),
                 program(
                     "find",
                     &["find"],
                     [at(), ["!", "-type", "d"].map(Into::into).to_vec()].concat(),
-                    Count::Lines,
+                    CountMethod::Lines,
                 ),
             ],
         ),
@@ -152,7 +152,7 @@ fn parts(tree: &Path, pattern: &str) -> Vec<Part> {
                     "find",
                     &["find"],
                     [at(), ["-printf", "%y %p\\n"].map(Into::into).to_vec()].concat(),
-                    Count::Lines,
+                    CountMethod::Lines,
                 ),
             ],
         ),
@@ -221,7 +221,7 @@ fn nodes(tree: &Value) -> u64 {
 
 /// Method of counting a program's results.
 #[derive(Clone, Copy)]
-enum Count {
+enum CountMethod {
     Lines,
     /// Sum of the numbers after the last colon of each line.
     Numbers,
@@ -232,7 +232,7 @@ fn program(
     name: &'static str,
     names: &[&str],
     words: Vec<OsString>,
-    count: Count,
+    count: CountMethod,
 ) -> Option<Contender> {
     let path = std::env::var_os("PATH")?;
     let found = |name: &str| {
@@ -275,8 +275,8 @@ fn program(
                 .unwrap_or(0)
         };
         let count = match count {
-            Count::Lines => lines.count() as u64,
-            Count::Numbers => lines.map(number).sum(),
+            CountMethod::Lines => lines.count() as u64,
+            CountMethod::Numbers => lines.map(number).sum(),
         };
         Ok(Trial { time, count })
     };
@@ -288,13 +288,13 @@ fn program(
 }
 
 /// Sorted times of one contender, and its last count.
-struct Cell {
+struct Timings {
     name: &'static str,
     times: Vec<Duration>,
     count: u64,
 }
 
-impl Cell {
+impl Timings {
     fn median(&self) -> Duration {
         self.times
             .get(self.times.len() / 2)
@@ -304,10 +304,10 @@ impl Cell {
 }
 
 /// Runs one warm-up each, then rounds in turns, so that all run under the same load.
-fn measure(mut contenders: Vec<Contender>, rounds: u32) -> Result<Vec<Cell>> {
-    let mut cells: Vec<Cell> = contenders
+fn measure(mut contenders: Vec<Contender>, rounds: u32) -> Result<Vec<Timings>> {
+    let mut cells: Vec<Timings> = contenders
         .iter()
-        .map(|one| Cell {
+        .map(|one| Timings {
             name: one.name,
             times: Vec::new(),
             count: 0,
@@ -329,12 +329,12 @@ fn measure(mut contenders: Vec<Contender>, rounds: u32) -> Result<Vec<Cell>> {
     Ok(cells)
 }
 
-fn rows_of(title: &str, cells: &[Cell]) -> Vec<[String; 6]> {
+fn rows_of(title: &str, cells: &[Timings]) -> Vec<[String; 6]> {
     let ours = cells
         .first()
-        .map_or(Duration::ZERO, Cell::median)
+        .map_or(Duration::ZERO, Timings::median)
         .as_secs_f64();
-    let row = |(index, cell): (usize, &Cell)| {
+    let row = |(index, cell): (usize, &Timings)| {
         let shown = |time: Option<&Duration>| duration(time.copied().unwrap_or_default());
         let ratio = match cell.median().as_secs_f64() {
             theirs if index > 0 && theirs > 0.0 => format!("{:.2} x {}", ours / theirs, cell.name),

@@ -16,9 +16,9 @@ use crate::server::{Admission, Outbox, Server, Session};
 use crate::tools::TOOLS;
 
 /// Outbox that discards progress and log messages.
-struct Nowhere;
+struct DiscardOutbox;
 
-impl Outbox for Nowhere {
+impl Outbox for DiscardOutbox {
     fn send(&self, _message: &[u8]) {}
 }
 
@@ -72,7 +72,7 @@ fn answer(
     match session.admit(&request) {
         Admission::Admitted(ticket) => {
             let outcome = session
-                .serve(&ticket, &request, &Nowhere)
+                .serve(&ticket, &request, &DiscardOutbox)
                 .context("the call was cancelled")?;
             Ok((outcome, ticket.revision))
         }

@@ -12,7 +12,9 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail};
 use nix::sys::signal::Signal;
 
-use super::process::{self, NotRun, catch, exit_status, logging, quoted, unseen, with_one_command};
+use super::process::{
+    self, NotRun, catch, exit_status, hidden_path_hint, logging, quoted, with_one_command,
+};
 use crate::budget::Room;
 use crate::calls::sets::Set;
 use crate::calls::{
@@ -40,7 +42,7 @@ use crate::tools::recorded_calls::{
 
 /// Resources of this process that a run uses.
 #[derive(Clone, Copy, Debug)]
-struct Here<'a> {
+struct ProcessContext<'a> {
     /// Signals of this process (signalfd(2)), to forward to the program.
     signals: BorrowedFd<'a>,
     /// Directory for temporary files.
@@ -62,7 +64,7 @@ pub fn run(options: Options, action: &CallsAction) -> Result<ExitCode> {
     let mut config = Config::for_calls(options, action)?;
     logging(config.log_level);
     let temporary = config.temporary.clone();
-    let here = Here {
+    let here = ProcessContext {
         signals: signals.as_fd(),
         temporary: &temporary,
     };
@@ -74,7 +76,7 @@ pub fn run(options: Options, action: &CallsAction) -> Result<ExitCode> {
     Ok(ExitCode::from(status?))
 }
 
-fn act(services: &Services, action: &CallsAction, here: &Here<'_>) -> Result<u8> {
+fn act(services: &Services, action: &CallsAction, here: &ProcessContext<'_>) -> Result<u8> {
     match action {
         CallsAction::Record { sets, run, .. } => record(services, &sets.path, run, here),
         CallsAction::Test {
@@ -103,7 +105,7 @@ fn act(services: &Services, action: &CallsAction, here: &Here<'_>) -> Result<u8>
                     text,
                     "{}\t{modified}\t{}",
                     set.name,
-                    held(services, &sets.path, &set)
+                    call_count(services, &sets.path, &set)
                 );
             }
             print(&text)
@@ -144,7 +146,7 @@ fn act(services: &Services, action: &CallsAction, here: &Here<'_>) -> Result<u8>
 
 /// Number of calls in a set, in words. An unreadable set gets a message, so that it does not hide
 /// the others.
-fn held(services: &Services, path: &str, set: &Set) -> String {
+fn call_count(services: &Services, path: &str, set: &Set) -> String {
     if set.is_empty() {
         return "no calls".to_owned();
     }
@@ -275,7 +277,12 @@ fn noise(services: &Services, path: &str, name: &str, other: &str, write: bool) 
     Ok(0)
 }
 
-fn record(services: &Services, path: &str, run: &CallsRun, here: &Here<'_>) -> Result<u8> {
+fn record(
+    services: &Services,
+    path: &str,
+    run: &CallsRun,
+    here: &ProcessContext<'_>,
+) -> Result<u8> {
     sets::prepare(
         &services.policy,
         services.writer.telling(&Changes::none()),
@@ -296,7 +303,7 @@ fn record(services: &Services, path: &str, run: &CallsRun, here: &Here<'_>) -> R
         } else {
             "no call of the program went through"
         };
-        let hint = unseen(services, ran.outcome.exit, true)
+        let hint = hidden_path_hint(services, ran.outcome.exit, true)
             .into_iter()
             .collect();
         tell(
@@ -333,7 +340,7 @@ fn record(services: &Services, path: &str, run: &CallsRun, here: &Here<'_>) -> R
         )
     };
     let _ = write!(text, " as {}: {}", kept.name, kept.path.display());
-    let hint = unseen(services, ran.outcome.exit, summary.is_nothing)
+    let hint = hidden_path_hint(services, ran.outcome.exit, summary.is_nothing)
         .into_iter()
         .collect();
     let unreached = if summary.is_nothing {
@@ -365,12 +372,12 @@ fn test(
     mock: Option<&str>,
     (on_miss, exact): (OnMissArg, bool),
     run: &CallsRun,
-    here: &Here<'_>,
+    here: &ProcessContext<'_>,
 ) -> Result<u8> {
     let line = shell_line(&run.program)?;
     let (name, choice) = match mock {
         Some(name) => (name.to_owned(), None),
-        None => chosen(services, path, &line)?,
+        None => choose_set(services, path, &line)?,
     };
     let mut loaded = loaded(services, path, &name)?;
     loaded.noise.exactly(exact);
@@ -466,7 +473,7 @@ fn test(
     more.extend(loaded.torn);
     more.extend(missed(&report));
     let is_unused = report.replayed == 0 && report.missed_count == 0;
-    more.extend(unseen(services, ran.outcome.exit, is_unused));
+    more.extend(hidden_path_hint(services, ran.outcome.exit, is_unused));
     let was_waited_for = is_unused && !report.unused.is_empty();
     // A server whose startup calls were all answered may still be waiting for requests.
     let is_unasked = ran.counts.listening > 0 && ran.counts.own == 0;
@@ -484,7 +491,7 @@ fn test(
 }
 
 /// Chooses the set for a command if none is named. Also returns a note if there are several sets.
-fn chosen(services: &Services, path: &str, line: &str) -> Result<(String, Option<String>)> {
+fn choose_set(services: &Services, path: &str, line: &str) -> Result<(String, Option<String>)> {
     let known = sets::candidates(sets::list(&services.policy, path).map_err(advised)?);
     let latest = known.first().with_context(|| none_in(path))?;
     if known.len() == 1 {
@@ -513,7 +520,7 @@ fn missed(report: &Report) -> impl Iterator<Item = String> {
 /// Saves recorded calls to a new temporary directory if no set could be written. Always fails, with
 /// an error that names this directory.
 fn rescue(
-    here: &Here<'_>,
+    here: &ProcessContext<'_>,
     path: &str,
     count: usize,
     lost: NotKept,

@@ -25,12 +25,12 @@ const TITLE: &str = "replay changes undo";
 /// Runs the subcommand. The exit status is 1 if an undo was refused.
 pub fn run(of: &ChangesOf, action: Option<&ChangesAction>) -> Result<ExitCode> {
     let dir = std::fs::canonicalize(&of.dir).with_context(|| format!("`{}`", of.dir.display()))?;
-    let found = chosen(&dir, of.store.as_deref())?;
+    let found = choose_store(&dir, of.store.as_deref())?;
     let changes = matches!(action, Some(ChangesAction::Undo(asked)) if !asked.dry_run);
     let store = if changes {
         found.open()?
     } else {
-        found.look()?
+        found.open_read_only()?
     };
     if changes {
         store.recover()?;
@@ -49,7 +49,7 @@ pub fn run(of: &ChangesOf, action: Option<&ChangesAction>) -> Result<ExitCode> {
 }
 
 /// Chooses the store of the directory.
-fn chosen(dir: &Path, asked: Option<&Path>) -> Result<FoundStore> {
+fn choose_store(dir: &Path, asked: Option<&Path>) -> Result<FoundStore> {
     let state = state_directory();
     let (mut found, left_out) = stores_of(dir, state.as_deref());
     if asked.is_none() && found.iter().any(|store| !store.is_empty()) {
@@ -64,7 +64,7 @@ fn chosen(dir: &Path, asked: Option<&Path>) -> Result<FoundStore> {
                 "--store `{}` is no path, and none of the stores of `{}`{}",
                 asked.display(),
                 dir.display(),
-                told(&found)
+                store_list(&found)
             )
         })?;
         return FoundStore::read(&path);
@@ -77,7 +77,7 @@ fn chosen(dir: &Path, asked: Option<&Path>) -> Result<FoundStore> {
         bail!(
             "several stores keep changes of `{}`; choose one with --store NAME{}{left_out}",
             dir.display(),
-            told(&found)
+            store_list(&found)
         );
     }
     found.pop().with_context(|| {
@@ -91,7 +91,7 @@ fn chosen(dir: &Path, asked: Option<&Path>) -> Result<FoundStore> {
 }
 
 /// Lists stores by name, one per line.
-fn told(stores: &[FoundStore]) -> String {
+fn store_list(stores: &[FoundStore]) -> String {
     stores.iter().fold(String::new(), |mut text, store| {
         let roots: Vec<_> = store.roots.iter().map(|root| show_path(root)).collect();
         let tenant = if store.tenant.is_empty() {

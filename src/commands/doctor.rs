@@ -21,7 +21,7 @@ use super::process::{catch_signals, print, status};
 use super::sandbox::{kernel, output, request};
 use super::setup::clients::{KnownClient, own_program};
 use super::setup::{entry, file};
-use super::why::outside;
+use super::why::find_program;
 use crate::cli::{Client, Options, Sandbox};
 use crate::compose::alone;
 use crate::config::Config;
@@ -125,7 +125,7 @@ pub fn run(options: &Options, is_json: bool) -> Result<ExitCode> {
         best = best.or(tried.ok().filter(|_| refused.is_none()));
     }
     if let Some(server) = &best {
-        findings.extend(inside(server.services(), &signals)?);
+        findings.extend(check_inside_walls(server.services(), &signals)?);
     }
     findings.extend(
         Client::value_variants()
@@ -176,7 +176,7 @@ fn text(findings: &[Finding], tier: Option<Tier>) -> String {
 }
 
 /// Checks inside the walls.
-fn inside(services: &Services, signals: &SignalFd) -> Result<Vec<Finding>> {
+fn check_inside_walls(services: &Services, signals: &SignalFd) -> Result<Vec<Finding>> {
     let commands = &services.commands;
     let launcher = super::sandbox::launcher(commands)?;
     let dir = place_of(
@@ -230,7 +230,7 @@ fn inside(services: &Services, signals: &SignalFd) -> Result<Vec<Finding>> {
     for (name, what_for) in PROGRAMS {
         let path = said(&["/bin/sh", "-c", "command -v \"$0\" || :", name])?;
         let path = String::from_utf8_lossy(&path).trim().to_owned();
-        let of_yours = outside(name.as_ref());
+        let of_yours = find_program(name.as_ref());
         let of_yours = of_yours.as_deref().and_then(Path::parent).map(show_path);
         findings.push(match (path.is_empty(), of_yours) {
             (false, _) => Finding::good(name, path),
@@ -240,8 +240,8 @@ fn inside(services: &Services, signals: &SignalFd) -> Result<Vec<Finding>> {
                 None,
             ),
             (true, None) => {
-                let run =
-                    outside("apt-get".as_ref()).map(|_| format!("sudo apt-get install {name}"));
+                let run = find_program("apt-get".as_ref())
+                    .map(|_| format!("sudo apt-get install {name}"));
                 Finding::lack(name, format!("not installed (for {what_for})"), run)
             }
         });
@@ -306,7 +306,7 @@ fn of_client(client: Client) -> Option<Finding> {
         lack.get_or_insert(found);
     }
     let installed = || {
-        outside(known.program.as_ref())
+        find_program(known.program.as_ref())
             .map(|_| Finding::lack(known.title, "it has no servers yet", run()))
     };
     lack.or_else(installed)
@@ -315,5 +315,5 @@ fn of_client(client: Client) -> Option<Finding> {
 /// Program that an entry starts, and true if that program exists.
 fn program_of(entry: &Value) -> Option<(&str, bool)> {
     let program = entry["command"].as_str()?;
-    Some((program, outside(program.as_ref()).is_some()))
+    Some((program, find_program(program.as_ref()).is_some()))
 }

@@ -73,7 +73,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn the_state_is_what_the_body_says() {
+    fn state_comes_from_body_status() {
         let cases = [
             &b"{\"status\":\"failing\"}"[..],
             b"{\"status\":\"\x1b\"}",

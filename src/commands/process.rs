@@ -123,7 +123,7 @@ pub fn quoted(word: &str) -> String {
 /// Suggests that a failed program may have missed hidden paths of the disk. Applies if the shell
 /// could not find or run a program (sh(1), "Exit Status"). Also applies if a program failed without
 /// a call (`idle`).
-pub fn unseen(services: &Services, exit: Exit, idle: bool) -> Option<String> {
+pub fn hidden_path_hint(services: &Services, exit: Exit, idle: bool) -> Option<String> {
     let failed = matches!(exit, Exit::Code(126 | 127)) || idle && matches!(exit, Exit::Code(1..));
     if !failed || !services.commands.are_walled() {
         return None;

@@ -38,7 +38,7 @@ fn serve(config: Config, cli: &ServerArgs) -> Result<ExitCode> {
     let mock = cli
         .mock
         .as_deref()
-        .map(|path| mock::beside(path, config.errors))
+        .map(|path| mock::load_beside(path, config.errors))
         .transpose()?;
     let recorder = cli
         .record

@@ -427,7 +427,9 @@ fn connect(config: &Config, services: &Services, what: &OsStr) -> Result<Answer>
         let some = rules
             .opens(&to)
             .map(|(_, rule)| format!("only for requests, by {rule}: ask with a URL"));
-        return Ok(Answer::allowed(by).noting(some).noting(leads(&to)));
+        return Ok(Answer::allowed(by)
+            .noting(some)
+            .noting(private_address_note(&to)));
     };
     let line = RequestLine {
         is_tls: *is_tls,
@@ -437,7 +439,9 @@ fn connect(config: &Config, services: &Services, what: &OsStr) -> Result<Answer>
     };
     let request = to.rule_for(line).to_string();
     Ok(match rules.judge(&to, line) {
-        Verdict::Allowed => Answer::allowed(format!("{by}, for GET")).noting(leads(&to)),
+        Verdict::Allowed => {
+            Answer::allowed(format!("{by}, for GET")).noting(private_address_note(&to))
+        }
         Verdict::Denied => Answer::denied("--deny-net names this request"),
         Verdict::Missing | Verdict::OddPath | Verdict::OddMethod => Answer::denied(format!(
             "only some requests are allowed there ({opening}), and GET of this path is none"
@@ -450,7 +454,7 @@ fn connect(config: &Config, services: &Services, what: &OsStr) -> Result<Answer>
 }
 
 /// Note about an allowed host name.
-fn leads(to: &Destination) -> Option<String> {
+fn private_address_note(to: &Destination) -> Option<String> {
     let is_name = matches!(to.host, Host::Name(_));
     is_name
         .then(|| "a private address that the name leads to has to be allowed by itself".to_owned())
@@ -512,7 +516,7 @@ fn program(
             None => format!("commands find {}", Quoted(found)),
         }));
     }
-    let Some(outside) = outside(what) else {
+    let Some(outside) = find_program(what) else {
         let name = what.display();
         return Ok(Answer::denied(format!(
             "there is no program `{name}` on the PATH of commands, nor on that of this shell"
@@ -532,7 +536,7 @@ fn policy_allows(policy: &Policy, path: &Path) -> bool {
 }
 
 /// Finds a program outside the walls, as this shell would.
-pub fn outside(what: &OsStr) -> Option<PathBuf> {
+pub fn find_program(what: &OsStr) -> Option<PathBuf> {
     let places: Vec<OsString> = if what.as_bytes().contains(&b'/') {
         vec![absolute(Path::new(what)).into()]
     } else {

@@ -50,7 +50,7 @@ fn refused(config: &Config) -> Option<String> {
 
 /// Instruction for the agent about commands before the walls are built. The flag is true if
 /// commands are refused.
-pub fn told(config: &Config) -> (String, bool) {
+pub fn initial_instruction(config: &Config) -> (String, bool) {
     let sandbox = &config.sandbox;
     match refused(config) {
         Some(reason) => (WallStatus::refused(reason, Vec::new()).instruction(), true),
@@ -122,7 +122,7 @@ pub fn start(
         }
         let beside = (&*watchers, set.as_ref(), cache.as_ref());
         match launch(config, policy, journal, account, tier, beside, meanwhile) {
-            Ok(Launched {
+            Ok(RunningLauncher {
                 standing,
                 launcher,
                 gate,
@@ -246,7 +246,7 @@ pub fn private_directory(config: &Config, roots: &[&Path]) -> Result<Scratch> {
 }
 
 /// A running launcher with its gate, ssh-agent and private directory.
-struct Launched {
+struct RunningLauncher {
     standing: WallStatus,
     launcher: Launcher,
     gate: Option<Arc<Gate>>,
@@ -262,11 +262,11 @@ fn launch(
     tier: Tier,
     (watchers, set, cache): (&[Arc<dyn Watcher>], Option<&Loaded>, Option<&Cache>),
     meanwhile: &mut dyn FnMut(BorrowedFd<'_>),
-) -> Result<Launched> {
+) -> Result<RunningLauncher> {
     // The process starts up while its plan is made.
     let launcher = Launcher::begin(Path::new(OWN_PROGRAM))?;
     let protected: Vec<&Path> = policy.protected_by_operator().collect();
-    let asked = config.sandbox.asked(&protected);
+    let asked = config.sandbox.explicit_requests(&protected);
     let roots: Vec<&Path> = policy.roots().iter().map(Root::path).collect();
     let scratch = private_directory(config, &roots)?;
     let mut plan = plan(
@@ -347,7 +347,7 @@ fn launch(
             .collect(),
         memory: ready.memory,
     };
-    Ok(Launched {
+    Ok(RunningLauncher {
         standing,
         launcher,
         gate,

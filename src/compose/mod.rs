@@ -40,8 +40,8 @@ pub fn alone(config: &Config) -> Result<Arc<Server>> {
     greeting(config, &mut |_, _| ())
 }
 
-/// As [`alone`], but calls `greet` while the launcher builds the walls. `greet` may serve the
-/// future server until the descriptor becomes readable.
+/// Builds the only server of this process, and calls `greet` while the launcher builds the walls.
+/// `greet` may serve the future server until the descriptor becomes readable.
 pub fn greeting(config: &Config, greet: Greet<'_>) -> Result<Arc<Server>> {
     server(
         config,
@@ -51,7 +51,7 @@ pub fn greeting(config: &Config, greet: Greet<'_>) -> Result<Arc<Server>> {
     )
 }
 
-/// As [`alone`], but for one of several servers of this process. `pins` holds their directories.
+/// Builds one of several servers of this process. `pins` holds their directories.
 pub fn server_beside(config: &Config, account: Account, pins: &mut Pins) -> Result<Arc<Server>> {
     server(config, account, pins, &mut |_, _| ())
 }
@@ -68,7 +68,7 @@ fn server(
     let mut policy = Policy::open_pinned(&config.grants, &config.restrictions(), pins)?;
     if !config.hide.is_empty() {
         policy.hide_by_patterns(&config.hide, undo::globs_of)?;
-        told_of_history(&policy);
+        warn_of_history(&policy);
     }
     let runs_commands = config.toolsets.iter().any(|set| set.runs_commands());
     let is_walled = config.sandbox.mode != cli::Sandbox::Off;
@@ -79,7 +79,7 @@ fn server(
     let journal = undo::open(config, &mut policy, &account)?;
     let read_only = !policy.roots().is_empty() && !policy.roots().iter().any(Root::writable);
     let registry = Registry::declared(&config.toolsets, read_only, is_walled);
-    let (held, are_refused) = launcher::told(config);
+    let (held, are_refused) = launcher::initial_instruction(config);
     let words = instructions(&policy, &registry, (&held, are_refused));
     let front = Front::new(registry, words);
     let commands = if runs_commands {
@@ -94,7 +94,7 @@ fn server(
     } else {
         Commands::none()
     };
-    let journal = undo::beside(journal, &policy, &commands);
+    let journal = undo::check_hidden(journal, &policy, &commands);
     if config.undo.freezes && !read_only && !policy.roots().is_empty() {
         if let Err(reason) = &journal {
             bail!("--freeze-sinks needs what undo keeps, and nothing is kept: {reason}");
@@ -153,7 +153,7 @@ fn server(
 }
 
 /// Warns about hidden files in the git history, which cannot be hidden.
-fn told_of_history(policy: &Policy) {
+fn warn_of_history(policy: &Policy) {
     for path in policy
         .hidden_by_patterns()
         .iter()

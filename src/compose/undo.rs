@@ -16,8 +16,8 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use sha2::{Digest as _, Sha256};
 
 use super::undo_stores::{
-    FoundStore, IN_STATE, Owner, ROOTS, VERSION, elsewhere, note, note_of, noted, noted_stores,
-    open_plain, private,
+    FoundStore, IN_STATE, Owner, ROOTS, VERSION, elsewhere, note, note_of, noted_stores,
+    open_plain, private, store_of_note,
 };
 use crate::budget::Account;
 use crate::config::{Config, UndoConfig};
@@ -159,7 +159,7 @@ fn landing(path: &Path) -> PathBuf {
 
 /// Checks the journal again when the tier of commands is known. Only namespaces can hide a store in
 /// an allowed directory from commands.
-pub fn beside(
+pub fn check_hidden(
     journal: Result<Arc<Journal>, String>,
     policy: &Policy,
     commands: &Commands,
@@ -387,7 +387,7 @@ fn make(undo: &UndoConfig, policy: &Policy, place: &Path, account: &Account) -> 
         None => (name.clone(), None),
         Some(hash) => {
             let state = state?;
-            let known = noted(&note_of(&state, hash))
+            let known = store_of_note(&note_of(&state, hash))
                 .ok()
                 .filter(|store| store.parent() == Some(place));
             let known = known.and_then(|store| Some(store.file_name()?.to_str()?.to_owned()));

@@ -102,7 +102,7 @@ pub(super) fn note(state: &Path, name: &str, store: &Path) -> Result<()> {
 }
 
 /// Reads a note and returns the path of its store. Fails if another directory is there now.
-pub(super) fn noted(note: &Path) -> Result<PathBuf> {
+pub(super) fn store_of_note(note: &Path) -> Result<PathBuf> {
     let shown = note.display();
     let text = text_of(note).with_context(|| format!("`{shown}`"))?;
     let note: Note =
@@ -128,7 +128,7 @@ pub(super) fn noted_stores(state: &Path) -> Vec<Result<PathBuf>> {
         .unwrap_or_default()
         .iter()
         .filter(|path| is_note(path))
-        .map(|note| noted(note))
+        .map(|note| store_of_note(note))
         .collect()
 }
 
@@ -247,7 +247,7 @@ impl FoundStore {
     }
 
     /// Opens the store read-only, without creating or repairing anything.
-    pub fn look(&self) -> Result<Store> {
+    pub fn open_read_only(&self) -> Result<Store> {
         self.opened(Store::look)
     }
 

@@ -120,7 +120,7 @@ pub struct CacheConfig {
 }
 
 /// Process state that the configuration depends on.
-pub(super) struct World {
+pub(super) struct ProcessState {
     pub(super) here: PathBuf,
     pub(super) vars: Vec<(OsString, OsString)>,
     /// `true` if commands belong to the user who started this process, and get the whole
@@ -128,7 +128,7 @@ pub(super) struct World {
     pub(super) own: bool,
 }
 
-impl World {
+impl ProcessState {
     pub(super) fn variable(&self, name: &str) -> Option<OsString> {
         self.vars
             .iter()
@@ -148,7 +148,7 @@ impl SandboxConfig {
     pub(super) fn resolve(
         options: &Options,
         profile: &Profile,
-        world: &World,
+        world: &ProcessState,
         grants: &[Grant],
     ) -> Result<Self> {
         let mode = options
@@ -285,7 +285,7 @@ impl SandboxConfig {
     }
 
     /// Explicit requests of the operator, including these protected paths.
-    pub fn asked<'a>(&self, protected: &'a [&'a Path]) -> Asked<'a> {
+    pub fn explicit_requests<'a>(&self, protected: &'a [&'a Path]) -> Asked<'a> {
         Asked {
             protected,
             loopback: self.loopback_asked,
@@ -294,7 +294,7 @@ impl SandboxConfig {
     }
 }
 
-fn ssh_agent(world: &World) -> Result<PathBuf> {
+fn ssh_agent(world: &ProcessState) -> Result<PathBuf> {
     let named = world
         .variable("SSH_AUTH_SOCK")
         .map(PathBuf::from)
@@ -415,7 +415,7 @@ fn limits(options: &Options, profile: &Profile) -> Limits {
 fn cache(
     options: &Options,
     profile: &Profile,
-    world: &World,
+    world: &ProcessState,
     private_home: bool,
 ) -> Result<Option<CacheConfig>> {
     let Some(dir) = options.cache.as_ref().or(profile.cache.as_ref()) else {
@@ -452,7 +452,7 @@ fn usual_system(profile: &Profile) -> Result<bool> {
 fn system(
     options: &Options,
     profile: &Profile,
-    world: &World,
+    world: &ProcessState,
     usual: bool,
 ) -> Result<Vec<Visible>> {
     let mut system: Vec<Visible> = Vec::new();
@@ -481,7 +481,7 @@ fn system(
     Ok(system)
 }
 
-fn toolchains(world: &World, home: &Path, downloads: bool) -> Toolchains {
+fn toolchains(world: &ProcessState, home: &Path, downloads: bool) -> Toolchains {
     let path: Vec<PathBuf> =
         std::env::split_paths(&world.variable("PATH").unwrap_or_default()).collect();
     let surroundings = Surroundings {

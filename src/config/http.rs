@@ -16,7 +16,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest as _, Sha256};
 use tokio_rustls::rustls::ServerConfig;
 
-use super::{Config, Meant, client_limits};
+use super::{Config, Purpose, client_limits};
 use crate::cli::{
     BURST, CALLS, CONNECTIONS, CredentialArgs, DeclaredCredential, HttpArgs, Options, RATE,
     ToolsetArg,
@@ -448,7 +448,7 @@ impl Config {
             (options.allow, options.allow_read, options.allow_write) =
                 (allow.clone(), Vec::new(), Vec::new());
         }
-        let meant = Meant {
+        let meant = Purpose {
             own: false,
             is_whole: entry.allow.is_none(),
             with_hosts: entry.allow_net.is_none(),
@@ -470,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_what_was_made_of_a_token() {
+    fn token_entry_round_trips_through_line() {
         let entry = TokenEntry::of("alice", "abc");
         let digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         let line = format!("{{\"name\":\"alice\",\"sha256\":\"{digest}\"}}");
@@ -481,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_line() {
+    fn token_file_error_names_line() {
         let sha = "0".repeat(64);
         let line = |more: &str| format!("{{\"name\":\"a\",\"sha256\":\"{sha}\"{more}}}");
         let unknown = fault(&line(",\"nmae\":1"));
@@ -553,7 +553,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_of_a_line_are_used_instead_of_those_of_the_server() {
+    fn token_credentials_replace_server_credentials() {
         use std::os::unix::fs::PermissionsExt as _;
 
         let dir = tempfile::tempdir().unwrap();

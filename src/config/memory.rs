@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limits_are_those_of_the_groups_and_of_all_above_them() {
+    fn limit_files_include_ancestor_cgroups() {
         let of = |groups: &str| {
             files(groups)
                 .iter()

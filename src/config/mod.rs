@@ -29,7 +29,7 @@ pub use profile::{derived_profile_keys, profile_keys};
 pub use telemetry::{telemetry, trust};
 pub use undo::{UndoConfig, state_directory};
 
-use commands::World;
+use commands::ProcessState;
 use profile::Profile;
 
 use crate::calls::Reach;
@@ -164,7 +164,7 @@ pub fn error_style(options: &Options) -> ErrorStyle {
 
 /// Purpose of a configuration, as it affects environment and profile.
 #[derive(Clone, Copy)]
-struct Meant {
+struct Purpose {
     /// `true` if commands belong to the user who typed the options, and get the whole environment.
     own: bool,
     /// `true` if the directories of the profile are allowed, too.
@@ -176,7 +176,7 @@ struct Meant {
 /// Directory of the persistent search cache below the user's cache directory, if enabled. It is not
 /// below `replay` there, since the documentation uses that name for `--cache`.
 pub fn search_cache(options: &Options) -> Option<PathBuf> {
-    let world = World {
+    let world = ProcessState {
         here: PathBuf::new(),
         vars: std::env::vars_os().collect(),
         own: true,
@@ -204,7 +204,7 @@ impl Config {
     pub fn resolve(options: &Options) -> Result<Self> {
         Self::resolve_for(
             options,
-            Meant {
+            Purpose {
                 own: false,
                 is_whole: true,
                 with_hosts: true,
@@ -212,9 +212,9 @@ impl Config {
         )
     }
 
-    fn resolve_for(options: &Options, meant: Meant) -> Result<Self> {
+    fn resolve_for(options: &Options, meant: Purpose) -> Result<Self> {
         let here = std::env::current_dir().context("the working directory cannot be read")?;
-        let world = World {
+        let world = ProcessState {
             here: here.clone(),
             vars: std::env::vars_os().collect(),
             own: meant.own,
@@ -386,7 +386,7 @@ impl Config {
         }
         let mut config = Self::resolve_for(
             &options,
-            Meant {
+            Purpose {
                 own: run.is_some(),
                 is_whole: true,
                 with_hosts: true,
@@ -666,7 +666,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_by_way_of_a_parent_is_told_by_where_it_lies() {
+    fn path_with_parent_component_is_resolved() {
         let dir = tempfile::tempdir().unwrap();
         let dir = std::fs::canonicalize(dir.path()).unwrap();
         std::fs::create_dir_all(dir.join("project/src")).unwrap();
@@ -682,7 +682,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_final_suffix_is_one() {
+    fn only_final_suffix_sets_access() {
         let here = Path::new("/here");
         let grant = |typed: &str| {
             suffixed(here, "--allow", Path::new(typed))
@@ -699,7 +699,7 @@ mod tests {
     }
 
     #[test]
-    fn rights_that_there_are_not_are_no_name_of_a_directory() {
+    fn unknown_suffix_on_missing_directory_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let said =
             |typed: &str| suffixed(dir.path(), "--allow", Path::new(typed)).map(|grant| grant.path);
@@ -723,7 +723,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_of_a_token_is_taken_from_where_it_is_typed() {
+    fn own_directory_is_relative_to_working_directory() {
         let here = std::env::current_dir().unwrap();
         let here = here.to_str().unwrap();
         for (typed, expected) in [

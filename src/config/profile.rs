@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_key_is_an_error_that_names_the_nearest() {
+    fn unknown_key_error_suggests_nearest() {
         assert_eq!(
             wrong(r#"{"read_onyl": []}"#),
             "unknown key `read_onyl`; the nearest known one is `read_only`"
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_checked() {
+    fn invalid_values_are_refused() {
         let zero = "`limits.processes` is 0, and must be from 8 to 4194304";
         assert_eq!(wrong(r#"{"limits": {"processes": 0}}"#), zero);
         assert!(wrong(r#"{"limits": {"cpu_secs": -1}}"#).contains("invalid value"));
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_says_what_it_means() {
+    fn every_key_has_description() {
         let keys: Vec<&str> = profile_keys()
             .filter(|(_, words)| !words.is_empty())
             .map(|(key, _)| key)
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_is_understood() {
+    fn every_key_is_accepted() {
         let profile = Profile::parse(
             r#"{"read_only": ["/a"], "read_write": ["/b"], "protect": ["/b/c"], "unprotect": ["/b/.vscode"], "freeze_sinks": true,
                 "hide": [".env"], "allow_socket": ["/run/a.sock"], "sandbox": "namespaces",

@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn the_flag_goes_before_the_variables() {
+    fn flag_takes_precedence_over_variables() {
         let base = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://base:4318/x");
         let own = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://own:4318/y");
         let found = |text: &str| Some(text.to_owned());
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_and_attributes_are_lists() {
+    fn headers_and_attributes_parse_as_lists() {
         let set = [
             ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://base"),
             (
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn an_instance_is_a_uuid_of_version_4() {
+    fn instance_id_is_uuid_version_4() {
         let found = settings(Some("http://flag"), &[]).unwrap().unwrap();
         let (key, id) = &found.resource[2];
         assert_eq!(key, "service.instance.id");
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_cannot_make_another_one() {
+    fn header_injection_is_refused() {
         for (text, reason) in [
             ("a=b%0D%0Ac: d", "the value of `a` must be printable ASCII"),
             ("a b=c", "`a b` cannot be a header of an export"),

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 
-use super::commands::World;
+use super::commands::ProcessState;
 use super::profile::Profile;
 use crate::cli::{Options, Undo, UndoFull};
 use crate::hide::{check_spelling, without_end};
@@ -75,14 +75,14 @@ fn skip(pattern: &str, allowed: &[PathBuf]) -> Result<[String; 2]> {
 
 /// State directory of the user, if known.
 pub fn state_directory() -> Option<PathBuf> {
-    state(&World {
+    state(&ProcessState {
         here: PathBuf::new(),
         vars: std::env::vars_os().collect(),
         own: true,
     })
 }
 
-fn state(world: &World) -> Option<PathBuf> {
+fn state(world: &ProcessState) -> Option<PathBuf> {
     let named = world
         .variable("XDG_STATE_HOME")
         .map(PathBuf::from)
@@ -90,7 +90,7 @@ fn state(world: &World) -> Option<PathBuf> {
     named.or_else(|| default_state(world))
 }
 
-fn default_state(world: &World) -> Option<PathBuf> {
+fn default_state(world: &ProcessState) -> Option<PathBuf> {
     Some(world.home()?.join(".local/state"))
 }
 
@@ -98,7 +98,7 @@ impl UndoConfig {
     pub(super) fn resolve(
         options: &Options,
         profile: &Profile,
-        world: &World,
+        world: &ProcessState,
         grants: &[Grant],
     ) -> Result<Self> {
         let args = &options.undo;

@@ -68,7 +68,7 @@ pub fn serve(serve: &MockServe, options: &Options) -> Result<ExitCode> {
 }
 
 /// A mock service, and the verifier of its client.
-struct Served {
+struct MockService {
     service: Arc<dyn Service>,
     /// Set with `--expect`.
     verifier: Option<Arc<ExpectationVerifier>>,
@@ -93,7 +93,7 @@ fn source(asked: &MockServe) -> String {
 
 /// Builds the service from the single source on the command line. A manifest is watched for
 /// changes.
-fn prepare(asked: &MockServe, errors: ErrorStyle) -> Result<Served> {
+fn prepare(asked: &MockServe, errors: ErrorStyle) -> Result<MockService> {
     let mut served = None;
     let mut service: Arc<dyn Service> = match (&asked.tools_from, &asked.preset, &asked.cassette) {
         (Some(path), ..) => {
@@ -136,7 +136,7 @@ fn prepare(asked: &MockServe, errors: ErrorStyle) -> Result<Served> {
     if !observers.is_empty() {
         service = Arc::new(Observed::new(service, observers));
     }
-    Ok(Served { service, verifier })
+    Ok(MockService { service, verifier })
 }
 
 fn player(path: &Path, asked: &MockServe) -> Result<CassettePlayer> {
@@ -259,7 +259,7 @@ fn create(path: &Path) -> Result<File> {
 
 /// Creates the mock that is served beside the tools. Must run before the server enters its own
 /// walls: the thread that watches the file stays outside them, and opens only this file.
-pub fn beside(path: &Path, errors: ErrorStyle) -> Result<Arc<Mock>> {
+pub fn load_beside(path: &Path, errors: ErrorStyle) -> Result<Arc<Mock>> {
     let bytes = read(path)?;
     let mock = Mock::new(catalog(path, &bytes)?, None, errors, true);
     follow(path, bytes, &mock);

@@ -26,15 +26,15 @@ use crate::protocol::Revision;
 
 /// Pending requests between a client and a server.
 #[derive(Default)]
-struct Ledger {
+struct PendingRequests {
     /// Pending requests of the client, by their IDs as JSON.
-    open: HashMap<String, Open>,
+    open: HashMap<String, PendingRequest>,
     /// Pending requests of the server: the client request that each belongs to, and its index in
-    /// `Open::before`.
+    /// `PendingRequest::before`.
     asked: HashMap<String, (String, usize)>,
 }
 
-struct Open {
+struct PendingRequest {
     method: String,
     params: Value,
     since: Instant,
@@ -52,7 +52,7 @@ pub fn record(
 ) -> Result<u8> {
     let (mut child, mut to_server, from_server) = start(target, false)?;
     let (from_client, mut to_client) = client;
-    let ledger = Arc::new(Mutex::new(Ledger::default()));
+    let ledger = Arc::new(Mutex::new(PendingRequests::default()));
     let pid = Pid::from_child(&child);
     let pidfd = pidfd_open(pid, PidfdFlags::empty()).context("the server cannot be watched")?;
     let sent = Arc::clone(&ledger);
@@ -134,7 +134,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Ledger {
+impl PendingRequests {
     fn hear_client(&mut self, line: &[u8]) {
         let Ok(mut message) = serde_json::from_slice::<Value>(line) else {
             return;
@@ -144,7 +144,7 @@ impl Ledger {
         };
         if let Some(method) = message["method"].as_str() {
             let params = message.get("params").cloned().unwrap_or_else(|| json!({}));
-            let open = Open {
+            let open = PendingRequest {
                 method: method.to_owned(),
                 params,
                 since: Instant::now(),
@@ -171,7 +171,7 @@ impl Ledger {
             self.before(&message);
             return None;
         }
-        let Open {
+        let PendingRequest {
             method,
             params,
             since,
@@ -195,7 +195,7 @@ impl Ledger {
     fn before(&mut self, message: &Value) {
         let token = &message["params"]["progressToken"];
         let alone = self.open.len() == 1;
-        let belongs = |open: &Open| {
+        let belongs = |open: &PendingRequest| {
             if token.is_null() {
                 alone
             } else {

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn proxies_are_named_without_passwords() {
+    fn proxies_are_shown_without_passwords() {
         let environment = [
             ("HTTPS_PROXY", "http://me:pass@proxy:3128"),
             ("ALL_PROXY", ""),

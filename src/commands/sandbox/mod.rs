@@ -16,7 +16,8 @@ use rustix::io::Errno;
 pub use explain::kernel;
 
 use super::process::{
-    NotRun, catch, exit_status, logging, print, quoted, status, tell, unseen, with_one_command,
+    NotRun, catch, exit_status, hidden_path_hint, logging, print, quoted, status, tell,
+    with_one_command,
 };
 use crate::cli::{Options, SandboxAction};
 use crate::config::Config;
@@ -183,7 +184,7 @@ fn run_in(services: &Services, program: &[OsString], signals: BorrowedFd<'_>) ->
                 }) {
                     let _ = writeln!(io::stderr(), "replay: {}", socket_note(socket.as_path()));
                 }
-                let _ = unseen(services, exit, false)
+                let _ = hidden_path_hint(services, exit, false)
                     .map(|hint| writeln!(io::stderr(), "replay: {hint}"));
                 return Ok(exit_status(exit));
             }

@@ -25,8 +25,8 @@ pub fn probe(mut options: Options) -> Result<(String, bool)> {
     if options.sandbox == Some(Sandbox::Off) {
         bail!("with --sandbox off there are no walls to attack");
     }
-    let base = Base::make()?;
-    // In this directory the program can be read and executed inside the walls.
+    let base = ProbeDirectory::make()?;
+    // The directory `ro` is readable and executable inside the walls.
     let program = base.0.join("ro/replay");
     copy_program(&program)?;
     let mut victims =
@@ -74,9 +74,9 @@ pub fn probe(mut options: Options) -> Result<(String, bool)> {
 }
 
 /// Temporary directory of the attacks, removed on drop.
-struct Base(PathBuf);
+struct ProbeDirectory(PathBuf);
 
-impl Base {
+impl ProbeDirectory {
     fn make() -> Result<Self> {
         let mut random = [0; 8];
         rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
@@ -94,7 +94,7 @@ impl Base {
     }
 }
 
-impl Drop for Base {
+impl Drop for ProbeDirectory {
     fn drop(&mut self) {
         #[expect(
             clippy::disallowed_methods,

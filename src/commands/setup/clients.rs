@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 
 use crate::cli::Client;
-use crate::commands::why::outside;
+use crate::commands::why::find_program;
 
 /// Facts about one MCP client.
 pub struct KnownClient {
@@ -18,7 +18,7 @@ pub struct KnownClient {
     /// `type` in an entry, if the client needs it.
     pub kind: Option<&'static str>,
     /// Files of the client. `replay setup` writes the first.
-    pub files: &'static [(Base, &'static str)],
+    pub files: &'static [(BaseDirectory, &'static str)],
     /// Next step for the user after the entry is written.
     pub next: &'static str,
 }
@@ -33,7 +33,7 @@ pub enum Format {
 
 /// Base directory of a file's path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Base {
+pub enum BaseDirectory {
     /// The working directory.
     Project,
     Home,
@@ -43,7 +43,7 @@ pub enum Base {
     Codex,
 }
 
-impl Base {
+impl BaseDirectory {
     /// The directory that symlinks must not leave, and the base directory.
     #[expect(
         clippy::disallowed_methods,
@@ -87,7 +87,10 @@ impl KnownClient {
                 format: Format::Json,
                 servers: "mcpServers",
                 kind: None,
-                files: &[(Base::Project, ".mcp.json"), (Base::Home, ".claude.json")],
+                files: &[
+                    (BaseDirectory::Project, ".mcp.json"),
+                    (BaseDirectory::Home, ".claude.json"),
+                ],
                 next: "start `claude` in this directory, and approve the server",
             },
             // Model Context Protocol, "Connect to local MCP servers".
@@ -97,7 +100,7 @@ impl KnownClient {
                 format: Format::Json,
                 servers: "mcpServers",
                 kind: None,
-                files: &[(Base::Config, "Claude/claude_desktop_config.json")],
+                files: &[(BaseDirectory::Config, "Claude/claude_desktop_config.json")],
                 next: "quit Claude Desktop and start it again",
             },
             // Cursor, "Model Context Protocol (MCP)".
@@ -108,8 +111,8 @@ impl KnownClient {
                 servers: "mcpServers",
                 kind: None,
                 files: &[
-                    (Base::Project, ".cursor/mcp.json"),
-                    (Base::Home, ".cursor/mcp.json"),
+                    (BaseDirectory::Project, ".cursor/mcp.json"),
+                    (BaseDirectory::Home, ".cursor/mcp.json"),
                 ],
                 next: "open this directory in Cursor, and switch the server on in its settings, under MCP",
             },
@@ -121,8 +124,8 @@ impl KnownClient {
                 servers: "servers",
                 kind: Some("stdio"),
                 files: &[
-                    (Base::Project, ".vscode/mcp.json"),
-                    (Base::Config, "Code/User/mcp.json"),
+                    (BaseDirectory::Project, ".vscode/mcp.json"),
+                    (BaseDirectory::Config, "Code/User/mcp.json"),
                 ],
                 next: "open this directory in VS Code, run `MCP: List Servers` and start the server",
             },
@@ -134,8 +137,8 @@ impl KnownClient {
                 servers: "mcp_servers",
                 kind: None,
                 files: &[
-                    (Base::Codex, "config.toml"),
-                    (Base::Project, ".codex/config.toml"),
+                    (BaseDirectory::Codex, "config.toml"),
+                    (BaseDirectory::Project, ".codex/config.toml"),
                 ],
                 next: "start `codex`; `/mcp` lists the server",
             },
@@ -147,8 +150,8 @@ impl KnownClient {
                 servers: "mcpServers",
                 kind: None,
                 files: &[
-                    (Base::Home, ".gemini/settings.json"),
-                    (Base::Project, ".gemini/settings.json"),
+                    (BaseDirectory::Home, ".gemini/settings.json"),
+                    (BaseDirectory::Project, ".gemini/settings.json"),
                 ],
                 next: "start `gemini`; `/mcp` lists the server",
             },
@@ -160,8 +163,8 @@ impl KnownClient {
                 servers: "context_servers",
                 kind: None,
                 files: &[
-                    (Base::Config, "zed/settings.json"),
-                    (Base::Project, ".zed/settings.json"),
+                    (BaseDirectory::Config, "zed/settings.json"),
+                    (BaseDirectory::Project, ".zed/settings.json"),
                 ],
                 next: "look at the settings of Zed's agent panel, which list the server",
             },
@@ -186,7 +189,7 @@ pub fn own_program() -> Result<PathBuf> {
     let leads_here = |path: &PathBuf| path.canonicalize().is_ok_and(|real| real == own);
     let found = own
         .file_name()
-        .and_then(outside)
+        .and_then(find_program)
         .filter(|path| path.is_absolute() && leads_here(path));
     let own = found.unwrap_or(own);
     if !own.is_file() {

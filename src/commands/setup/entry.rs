@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_file_gets_the_entry_alone() {
+    fn empty_file_gets_only_entry() {
         let json = "{\n  \"mcpServers\": {\n    \"replay\": {\n      \"command\": \"/bin/replay\",\n      \"args\": [\"--mcp-server\", \"--allow\", \"/p q:rw\"]\n    }\n  }\n}\n";
         assert_eq!(put(Format::Json, "", "mcpServers", &entry()).unwrap(), json);
         let toml = "[mcp_servers.replay]\ncommand = \"/bin/replay\"\nargs = [\"--mcp-server\", \"--allow\", \"/p q:rw\"]\n";
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_else_is_there_stays() {
+    fn put_keeps_rest_of_file() {
         let json = "// mine\n{\n\t\"a\": [1,  2], // two\n\t\"context_servers\": {\n\t\t\"other\": {\"command\": \"x\"},\n\t},\n}\n";
         let put_there = put(Format::Json, json, "context_servers", &entry()).unwrap();
         let expected = "// mine\n{\n\t\"a\": [1,  2], // two\n\t\"context_servers\": {\n\t\t\"other\": {\"command\": \"x\"},\n\t\t\"replay\": {\n\t\t\t\"command\": \"/bin/replay\",\n\t\t\t\"args\": [\"--mcp-server\", \"--allow\", \"/p q:rw\"]\n\t\t},\n\t},\n}\n";
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_entry_changes_no_byte() {
+    fn put_of_same_entry_changes_no_byte() {
         let json = "{\"mcpServers\":{\"replay\":{\"args\":[ \"--mcp-server\",\"--allow\",\"/p q:rw\" ],\"env\":{},\"command\":\"/bin/replay\"}}}";
         assert_eq!(
             put(Format::Json, json, "mcpServers", &entry()).unwrap(),
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn line_endings_and_a_mark_stay() {
+    fn put_keeps_line_endings_and_bom() {
         for (format, text) in [
             (Format::Json, "{\r\n  \"a\": 1\r\n}\r\n"),
             (Format::Toml, "a = 1\r\n"),
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn another_entry_keeps_what_it_says_besides() {
+    fn put_keeps_other_members_of_entry() {
         let json = "{\"servers\": {\"replay\": {\"command\": \"old\", \"args\": [\"--mcp-server\", \"--allow\", \"/p q:rw\"], \"env\": {\"A\": \"1\"}}}}";
         let expected = json.replace("\"old\"", "\"/bin/replay\"");
         assert_eq!(
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_configuration_is_refused() {
+    fn invalid_configuration_is_refused() {
         let said = |format, text| {
             put(format, text, "mcpServers", &entry())
                 .unwrap_err()

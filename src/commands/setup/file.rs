@@ -24,14 +24,14 @@ pub fn read(base: &Path, path: &Path) -> Result<Option<String>> {
     let file = match policy.read(path) {
         Ok(file) => file,
         Err(PolicyError::NotFound { .. }) => return Ok(None),
-        Err(error) => return Err(within(base, error)).with_context(context),
+        Err(error) => return Err(explain_denial(base, error)).with_context(context),
     };
     let bytes = fs::read_all(&file, MAX_CLIENT_FILE_BYTES).with_context(context)?;
     String::from_utf8(bytes).map(Some).with_context(context)
 }
 
 /// Explains a denial: only a symlink can lead outside the single directory of this policy.
-fn within(base: &Path, error: PolicyError) -> anyhow::Error {
+fn explain_denial(base: &Path, error: PolicyError) -> anyhow::Error {
     match error {
         PolicyError::Denied { .. } => {
             anyhow!(
@@ -68,7 +68,7 @@ impl ClientFile {
         let policy = policy.with_context(context)?;
         let target = policy
             .write(path)
-            .map_err(|error| within(base, error))
+            .map_err(|error| explain_denial(base, error))
             .with_context(context)?;
         let info = policy
             .look(path)

@@ -43,7 +43,7 @@ pub fn run(allow: &[PathBuf], asked: &SetupArgs) -> Result<ExitCode> {
     let shown = show_path(&path);
     if !asked.write {
         print_content(put("")?)?;
-        say(&format!(
+        print_note(&format!(
             "this is for {shown}; add --write to put it there\n"
         ));
         return Ok(ExitCode::SUCCESS);
@@ -52,7 +52,7 @@ pub fn run(allow: &[PathBuf], asked: &SetupArgs) -> Result<ExitCode> {
     let before = file.text()?;
     let after = put(before)?;
     if after == before {
-        say(&format!("{shown} has this entry already\n"));
+        print_note(&format!("{shown} has this entry already\n"));
     } else {
         if entry::get(known.format, before, known.servers)?.is_some() && !asked.force {
             print_content(unified(&shown, before, &after, None))?;
@@ -62,15 +62,15 @@ pub fn run(allow: &[PathBuf], asked: &SetupArgs) -> Result<ExitCode> {
             );
         }
         file.replace(&after)?;
-        say(&format!("wrote {shown}\n"));
+        print_note(&format!("wrote {shown}\n"));
     }
     if services.policy.try_write(&path).is_ok() {
-        say(&format!(
+        print_note(&format!(
             "agents may change this file, and with it their walls; keep it: -- --protect {}\n",
             quoted(&shown)
         ));
     }
-    say(&format!(
+    print_note(&format!(
         "walls: {}\nnext: {}\n",
         services.commands.standing.word(),
         known.next
@@ -79,7 +79,7 @@ pub fn run(allow: &[PathBuf], asked: &SetupArgs) -> Result<ExitCode> {
 }
 
 /// Writes a message for the user to stderr and ignores failures.
-fn say(words: &str) {
+fn print_note(words: &str) {
     let _ = write!(std::io::stderr(), "{words}");
 }
 

@@ -4,9 +4,8 @@
 //! container cannot be replaced. The server refuses a new file below an allowed directory
 //! (`secrets`) and would keep serving a revoked token.
 //!
-//! - A new line is appended.
-//! - A rotated token overwrites the old one with the same number of bytes.
-//! - A revoked line becomes a comment by its first byte.
+//! New lines are appended. A rotated token overwrites the old one with the same number of bytes. A
+//! revoked line becomes a comment by its first byte.
 //!
 //! Mode, owner, links and all other lines stay the same. After a power cut a line is in one of its
 //! two states, or its hash matches no token.
@@ -34,11 +33,11 @@ pub struct TokenLines {
     /// File name as given, for suggested commands.
     name: String,
     text: String,
-    lines: Vec<Line>,
+    lines: Vec<TokenLine>,
 }
 
 /// A line other than a comment.
-struct Line {
+struct TokenLine {
     /// Line number, from 1.
     number: usize,
     /// Byte range, without surrounding blanks.
@@ -118,7 +117,7 @@ impl TokenLines {
 
     /// Appends a line. Fails if the name has a line already.
     pub fn add(&self, entry: &TokenEntry) -> Result<()> {
-        if let Some(Line { number, .. }) =
+        if let Some(TokenLine { number, .. }) =
             self.lines.iter().find(|line| line.entry.name == entry.name)
         {
             let (name, file) = (&entry.name, &self.name);
@@ -183,7 +182,7 @@ impl TokenLines {
         self.write(&text, line.at.start as u64)
     }
 
-    fn line(&self, name: &str) -> Result<&Line> {
+    fn line(&self, name: &str) -> Result<&TokenLine> {
         let found = self.lines.iter().find(|line| line.entry.name == name);
         let file = &self.name;
         found.with_context(|| {
@@ -201,7 +200,7 @@ impl TokenLines {
     }
 }
 
-fn lines(text: &str) -> Result<Vec<Line>> {
+fn lines(text: &str) -> Result<Vec<TokenLine>> {
     let mut lines = Vec::new();
     let mut start = 0;
     for (index, whole) in text.split_inclusive('\n').enumerate() {
@@ -215,7 +214,7 @@ fn lines(text: &str) -> Result<Vec<Line>> {
             let reason = fault(&error);
             anyhow!("line {number}: {reason}; `replay token new NAME` makes such lines")
         })?;
-        lines.push(Line {
+        lines.push(TokenLine {
             number,
             at: from..from + line.len(),
             entry,
@@ -243,14 +242,14 @@ mod tests {
         serde_json::to_string(entry).unwrap()
     }
 
-    fn said<T>(done: Result<T>) -> String {
+    fn error_text<T>(done: Result<T>) -> String {
         done.err()
             .map(|error| format!("{error:#}"))
             .unwrap_or_default()
     }
 
     #[test]
-    fn one_line_changes_and_everything_else_stays() {
+    fn change_of_line_keeps_rest_of_file() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("tokens");
         let (then, now) = ("2026-01-02T03:04:05Z", "2027-01-02T03:04:05Z");
@@ -297,11 +296,11 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_done_is_said_and_changes_nothing() {
+    fn failed_change_leaves_file_unchanged() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("tokens");
         assert_eq!(
-            said(TokenLines::lock(&path)),
+            error_text(TokenLines::lock(&path)),
             "it cannot be opened: No such file or directory (os error 2)"
         );
         let alice = entry("alice", "a", None);
@@ -310,25 +309,25 @@ mod tests {
         let lines = TokenLines::lock(&path).unwrap();
         let file = path.display();
         assert_eq!(
-            said(lines.rotate(&entry("alice", "A", None))),
+            error_text(lines.rotate(&entry("alice", "A", None))),
             format!(
                 "line 1 cannot be changed where it stands; take it away with `replay token revoke alice --file {file}`, and make \
                  a new one with `replay token new alice --file {file}`"
             )
         );
         assert_eq!(
-            said(lines.revoke("alice")),
+            error_text(lines.revoke("alice")),
             format!(
                 "`alice` has the only token in it, and a server takes no file without one; `replay token rotate alice --file \
                  {file}` makes another one, or stop the server"
             )
         );
         assert_eq!(
-            said(lines.revoke("bob")),
+            error_text(lines.revoke("bob")),
             format!("nobody in it is called `bob`; `replay token list --file {file}` shows who is")
         );
         assert_eq!(
-            said(lines.add(&entry("alice", "A", None))),
+            error_text(lines.add(&entry("alice", "A", None))),
             format!(
                 "line 1 is that of `alice` already; `replay token rotate alice --file {file}` makes another token for it, `replay \
                  token revoke alice --file {file}` takes it away"
@@ -339,7 +338,7 @@ mod tests {
         // A file of comments is valid, but contains no token.
         std::fs::write(&path, "# who").unwrap();
         assert_eq!(
-            said(TokenLines::read(&path)),
+            error_text(TokenLines::read(&path)),
             "there is no token in it; `replay token new NAME` makes lines for it"
         );
         TokenLines::lock_or_make(&path)

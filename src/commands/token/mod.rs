@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_gets_the_line_and_the_operator_the_token() {
+    fn new_token_appends_line_and_prints_token() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("tokens");
         let first = new_token(&asked("alice", &path)).unwrap();
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_says_what_each_token_is_for() {
+    fn list_shows_rights_of_each_token() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("tokens");
         let alice = TokenEntry {
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_refused_at_once() {
+    fn special_file_is_refused_without_blocking() {
         let dir = tempfile::tempdir().unwrap();
         let pipe = dir.path().join("pipe");
         rustix::fs::mknodat(
