@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 use crate::text::escape::hex;
 
 /// `prev` of the first line.
-pub const NOTHING: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+pub const FIRST_PREVIOUS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 /// Text around the hash at the end of a line.
 const BEFORE_HASH: &str = ",\"hash\":\"";
 const AFTER_HASH: &str = "\"}";
@@ -82,7 +82,7 @@ impl Default for Head {
     fn default() -> Self {
         Self {
             seq: 0,
-            hash: NOTHING.to_owned(),
+            hash: FIRST_PREVIOUS.to_owned(),
         }
     }
 }
@@ -153,12 +153,12 @@ mod tests {
     fn line_holds_previous_and_own_hash() {
         let hasher = Hasher::new(None);
         let (first, head) = Head::default().line("\"event\":\"start\"", &hasher);
-        let content = format!("{{\"seq\":1,\"prev\":\"{NOTHING}\",\"event\":\"start\"}}");
+        let content = format!("{{\"seq\":1,\"prev\":\"{FIRST_PREVIOUS}\",\"event\":\"start\"}}");
         let hash = hex(&Sha256::digest(content));
         assert_eq!(
             first,
             format!(
-                "{{\"seq\":1,\"prev\":\"{NOTHING}\",\"event\":\"start\",\"hash\":\"{hash}\"}}\n"
+                "{{\"seq\":1,\"prev\":\"{FIRST_PREVIOUS}\",\"event\":\"start\",\"hash\":\"{hash}\"}}\n"
             )
         );
         assert_eq!(

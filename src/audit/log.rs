@@ -40,7 +40,7 @@ pub struct AuditLog {
     changing: RwLock<HashSet<String>>,
     writing: Mutex<Writing>,
     /// State after the last write. This lock is never held across a wait.
-    seen: Mutex<LastWrite>,
+    last_write: Mutex<LastWrite>,
     /// `true` after the last line is written. Changes only while `writing` is locked.
     is_over: AtomicBool,
 }
@@ -96,7 +96,7 @@ impl AuditLog {
                 .chain(hidden_previous)
                 .collect(),
             changing: RwLock::default(),
-            seen: Mutex::default(),
+            last_write: Mutex::default(),
             is_over: AtomicBool::new(false),
             writing: Mutex::new(writing),
         };
@@ -128,7 +128,7 @@ impl AuditLog {
 
     /// State of the log after the last write.
     pub fn standing(&self) -> WallStatus {
-        self.seen().standing.clone()
+        self.last_write().standing.clone()
     }
 
     /// Calls of these tools also get a line at their beginning from now on.
@@ -218,7 +218,7 @@ impl AuditLog {
             standing,
             is_failing: flushed.is_err(),
         };
-        std::mem::replace(&mut *self.seen(), now).is_failing
+        std::mem::replace(&mut *self.last_write(), now).is_failing
     }
 
     /// Writes the waiting lines. The error is for the client and names none of the operator's
@@ -237,8 +237,10 @@ impl AuditLog {
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn seen(&self) -> MutexGuard<'_, LastWrite> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    fn last_write(&self) -> MutexGuard<'_, LastWrite> {
+        self.last_write
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -270,7 +272,7 @@ impl Observer for AuditLog {
         match self.writing.try_lock() {
             Ok(mut writing) => self.flush(&mut writing).is_ok(),
             Err(TryLockError::Poisoned(poisoned)) => self.flush(&mut poisoned.into_inner()).is_ok(),
-            Err(TryLockError::WouldBlock) => !self.seen().is_failing,
+            Err(TryLockError::WouldBlock) => !self.last_write().is_failing,
         }
     }
 

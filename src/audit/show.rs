@@ -63,7 +63,7 @@ const ARGUMENTS_CHARS: usize = 80;
 /// Maximum number of paths shown for a call.
 const PATHS: usize = 3;
 /// Substrings of the names of arguments that are paths.
-const OF_PATHS: [&str; 8] = [
+const PATH_ARGUMENTS: [&str; 8] = [
     "path",
     "dir",
     "file",
@@ -251,7 +251,7 @@ fn is_about(row: &Row, asked: &Path, project: Option<&Path>) -> bool {
     let members = row.arguments.as_object().into_iter().flatten();
     let named = members.filter(|(name, _)| {
         let name = name.to_ascii_lowercase();
-        OF_PATHS.iter().any(|part| name.contains(part))
+        PATH_ARGUMENTS.iter().any(|part| name.contains(part))
     });
     // A single path or a list of paths.
     let named = named.flat_map(|(_, value)| {

@@ -99,11 +99,11 @@ impl AuditLog {
                 .iter()
                 .map(|seen| seen.path.clone()),
         );
-        self.kept_from(&reach)?;
+        self.check_out_of_reach(&reach)?;
         started
             .servers
             .iter()
-            .for_each(|(client, server)| self.attend(client, server));
+            .for_each(|(client, server)| self.observe(client, server));
         self.write(&StartLine {
             at: time(SystemTime::now()),
             event: "start",
@@ -122,8 +122,8 @@ impl AuditLog {
 
     /// Writes the line about a client added at run time. Fails as [`AuditLog::start`] does.
     pub fn add(self: &Arc<Self>, client: &str, server: &Server, reach: &Reach) -> Result<()> {
-        self.kept_from(reach)?;
-        self.attend(client, server);
+        self.check_out_of_reach(reach)?;
+        self.observe(client, server);
         let shown = WallsAndGrants::of(&[(client, server)]);
         self.write(&Added {
             at: time(SystemTime::now()),
@@ -134,7 +134,7 @@ impl AuditLog {
     }
 
     /// Logs the calls and the ends of background commands of this server from now on.
-    fn attend(self: &Arc<Self>, client: &str, server: &Server) {
+    fn observe(self: &Arc<Self>, client: &str, server: &Server) {
         self.announce(server.names_of_changing().map(str::to_owned));
         if let Some(background) = &server.services().commands.background {
             let (log, client) = (Arc::clone(self), client.to_owned());
@@ -142,7 +142,7 @@ impl AuditLog {
         }
     }
 
-    fn kept_from(&self, reach: &Reach) -> Result<()> {
+    fn check_out_of_reach(&self, reach: &Reach) -> Result<()> {
         self.paths()
             .try_for_each(|(flag, path)| reach.keeps_out(flag, path))
     }

@@ -223,7 +223,7 @@ fn log_continues_after_torn_line() {
 }
 
 #[test]
-fn open_refuses_locked_linked_or_special_file() {
+fn open_refuses_locked_or_linked_file() {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name);
     let first = opened(&at("log")).unwrap();
@@ -327,7 +327,7 @@ fn table(text: &str, wanted: &CallFilter) -> (u64, String) {
 }
 
 #[test]
-fn verify_and_show_report_unended_calls() {
+fn calls_without_end_are_reported() {
     let begin = |call: u64| json!({"event": "begin", "call": call, "client": "c", "tool": "t", "arguments": {"n": call}});
     let end = |call: u64| json!({"event": "call", "call": call, "client": "c", "tool": "t", "outcome": "ok", "arguments": {}});
     let start = json!({"event": "start"});
@@ -566,7 +566,7 @@ fn path_filter_matches_requested_paths() {
 }
 
 #[test]
-fn table_applies_filters_and_escapes_control_characters() {
+fn table_shows_only_filtered_calls() {
     let hasher = plain();
     let mut lines = log(4, &hasher);
     let evil = json!({"at": "2026-01-01T00:00:09.000000Z", "event": "call", "client": "c", "tool": "\u{1b}[2J", "outcome": "denied",

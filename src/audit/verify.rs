@@ -118,7 +118,7 @@ pub fn report(
     let mut whole = LogSummary::default();
     let last = inputs.len();
     for (index, (name, input)) in inputs.iter_mut().enumerate() {
-        match go_on(whole, input, hasher, head, index + 1 == last)? {
+        match verify_file(whole, input, hasher, head, index + 1 == last)? {
             Ok(now) => whole = now,
             Err(Fault { line, what }) => {
                 let hint = match hasher.name() {
@@ -190,12 +190,12 @@ pub fn verify(
     hasher: &Hasher,
     head: Option<&str>,
 ) -> Result<Result<LogSummary, Fault>> {
-    go_on(LogSummary::default(), input, hasher, head, true)
+    verify_file(LogSummary::default(), input, hasher, head, true)
 }
 
 /// Verifies the next file of a log. After the last file, a line of some file must have had the hash
 /// `head`.
-fn go_on(
+fn verify_file(
     mut whole: LogSummary,
     input: &mut impl BufRead,
     hasher: &Hasher,
@@ -210,17 +210,17 @@ fn go_on(
         let fault = |what: String| Ok(Err(Fault { line: number, what }));
         let mut line = line;
         let mut link = match check(&line.bytes, hasher) {
-            Ok(_) if !line.is_whole => return fault(torn(&line)),
+            Ok(_) if !line.is_whole => return fault(torn_line_fault(&line)),
             Ok(link) => link,
             Err(what) => {
                 let Some(next) = lines.read()? else {
                     return fault(if line.is_whole {
                         what.to_owned()
                     } else {
-                        torn(&line)
+                        torn_line_fault(&line)
                     });
                 };
-                match makes_up(&next, &line, &whole.head, hasher) {
+                match link_after_torn_line(&next, &line, &whole.head, hasher) {
                     Some(link) => {
                         (number, line) = (number + 1, next);
                         whole.torn += 1;
@@ -250,7 +250,7 @@ fn go_on(
                     "it does not go on from the file before, which ends with line {seq} and hash {hash}"
                 ));
             }
-            return fault(broken(&link, expected, &mut lines)?);
+            return fault(explain_break(&link, expected, &mut lines)?);
         }
         let counted = match (event.event.as_str(), event.call) {
             ("call", call) => {
@@ -302,7 +302,7 @@ fn go_on(
     Ok(Ok(whole))
 }
 
-fn torn(line: &LogLine) -> String {
+fn torn_line_fault(line: &LogLine) -> String {
     format!(
         "it is torn: {} without an end. Its server was ended while it wrote, or somebody cut the log; the next start says \
          so in the log",
@@ -311,7 +311,12 @@ fn torn(line: &LogLine) -> String {
 }
 
 /// Returns the link of `line` if the line correctly describes the torn line before it.
-fn makes_up(line: &LogLine, torn: &LogLine, head: &Head, hasher: &Hasher) -> Option<Link> {
+fn link_after_torn_line(
+    line: &LogLine,
+    torn: &LogLine,
+    head: &Head,
+    hasher: &Hasher,
+) -> Option<Link> {
     let link = check(&line.bytes, hasher).ok()?;
     let event: LineBody = serde_json::from_slice(&line.bytes).ok()?;
     let is_it = line.is_whole
@@ -323,7 +328,11 @@ fn makes_up(line: &LogLine, torn: &LogLine, head: &Head, hasher: &Hasher) -> Opt
 }
 
 /// Explains why a valid line does not follow the line before it.
-fn broken(link: &Link, expected: u64, lines: &mut Lines<'_, impl BufRead>) -> Result<String> {
+fn explain_break(
+    link: &Link,
+    expected: u64,
+    lines: &mut Lines<'_, impl BufRead>,
+) -> Result<String> {
     let seq = link.seq;
     if seq < expected {
         return Ok(format!(

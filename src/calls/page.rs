@@ -47,13 +47,13 @@ pub fn page(set: &str, exchanges: &[Exchange]) -> String {
     }
     out.push_str("</table></div>\n<h2>In time</h2>\n");
     for exchange in exchanges {
-        one(&mut out, exchange, first, took);
+        call_html(&mut out, exchange, first, took);
     }
     out.push_str("</main></body></html>\n");
     out
 }
 
-fn one(out: &mut String, exchange: &Exchange, begin: SystemTime, whole: Duration) {
+fn call_html(out: &mut String, exchange: &Exchange, begin: SystemTime, whole: Duration) {
     let since = |at: SystemTime| at.duration_since(begin).unwrap_or_default();
     let share = |time: Duration| 100.0 * time.as_secs_f64() / whole.as_secs_f64().max(1e-9);
     let took = exchange

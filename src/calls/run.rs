@@ -237,7 +237,7 @@ pub fn run(
     })
 }
 
-/// Starts the proxy. It needs threads, but no tokio timer.
+/// Starts the proxy. This creates threads, but takes almost no time.
 fn start(
     interception: Interception,
     ground: &RunHost<'_>,
@@ -261,8 +261,8 @@ fn start(
             ..Sockets::default()
         };
     }
-    // Without real servers there is nothing to verify. Connections that a rule intercepts show this
-    // authority here, too.
+    // Without real servers there is nothing to verify. The bundle includes this run's own authority,
+    // which signs the certificates of connections that a rule intercepts.
     let trusted = if ground.reach == Reach::Nothing {
         &[]
     } else {

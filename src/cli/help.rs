@@ -126,7 +126,7 @@ const REFUSES: [&str; 8] = [
 ];
 
 /// Counterparts of server flags in `replay token new`, by the IDs of the server flags.
-const OF_A_TOKEN: [(&str, &str); 4] = [
+const TOKEN_COUNTERPARTS: [(&str, &str); 4] = [
     ("allow", "--own /src/alice:rw"),
     ("allow_read", "--own /src/alice:ro"),
     ("allow_write", "--own /src/alice:rw"),
@@ -352,7 +352,7 @@ fn refuse_unread(command: &mut Command, matches: &ArgMatches) -> Result<(), Erro
     else {
         return Ok(());
     };
-    let instead = OF_A_TOKEN
+    let instead = TOKEN_COUNTERPARTS
         .iter()
         .find(|(known, _)| words == ["token", "new"] && id == *known);
     let tip = match instead {

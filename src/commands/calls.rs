@@ -607,7 +607,7 @@ fn run_here(
         rustix::stdio::stderr(),
     ];
     let timeout_secs = Some(run.timeout_secs);
-    let line = in_the_shells_place(&run.program, line);
+    let line = with_exec(&run.program, line);
     let wanted = Wanted {
         changes: &Changes::new(None, "calls"),
         line: &line,
@@ -646,7 +646,7 @@ fn shell_line(program: &[OsString]) -> Result<String> {
 
 /// Prefixes a program with `exec`, so that no shell in between dies of a forwarded signal. A single
 /// word may be a pipeline, and `NAME=VALUE` is shell syntax.
-fn in_the_shells_place(program: &[OsString], line: &str) -> String {
+fn with_exec(program: &[OsString], line: &str) -> String {
     let is_program = matches!(program, [first, _, ..] if !first.to_string_lossy().contains('='));
     if is_program {
         format!("exec {line}")

@@ -73,9 +73,9 @@ pub fn planned(policy: &Policy, tier: Tier) -> Result<Vec<PlannedRoot>> {
     Ok(all)
 }
 
-/// Paths that must not be created if they do not exist. Git replaces its configuration by a rename,
-/// so a configuration is protected only if it exists. Directories of work trees are searched as in
-/// any repository.
+/// Paths that must not be created if they do not exist. Programs outside replace the configuration
+/// by a rename, so a configuration is protected only if it exists. Directories of work trees are
+/// searched as in any repository.
 pub fn protected(policy: &Policy) -> impl Iterator<Item = PathBuf> {
     let common = policy
         .linked()

@@ -170,7 +170,7 @@ impl SandboxConfig {
             credentials::resolve(&declared, &hosts, &world.here, |name| world.variable(name))?;
         credentials
             .iter()
-            .try_for_each(|one| own(OsStr::new(&one.name)))?;
+            .try_for_each(|one| reject_fixed_variable(OsStr::new(&one.name)))?;
         let home = options.home.or(profile.home).unwrap_or(Home::Private);
         let private_home = mode != Sandbox::Off && home == Home::Private;
         let cache = cache(options, profile, world, private_home)?;
@@ -624,7 +624,7 @@ fn env_rules(
 }
 
 /// Rejects HOME and TMPDIR, which the walls determine.
-fn own(name: &OsStr) -> Result<()> {
+fn reject_fixed_variable(name: &OsStr) -> Result<()> {
     if name == "HOME" || name == "TMPDIR" {
         let remedy = if name == "HOME" {
             "--home read-only shows commands the real one"
@@ -643,7 +643,7 @@ fn passable(name: &str, by: &str) -> Result<String> {
     if !environment::is_name(OsStr::new(name)) {
         bail!("`{by}`: `{name}` is no name of a variable");
     }
-    own(OsStr::new(name))?;
+    reject_fixed_variable(OsStr::new(name))?;
     Ok(name.to_owned())
 }
 
@@ -654,7 +654,7 @@ fn settable(name: OsString, value: OsString) -> Result<(OsString, OsString)> {
             name.display()
         );
     }
-    own(&name)?;
+    reject_fixed_variable(&name)?;
     Ok((name, value))
 }
 

@@ -68,7 +68,7 @@ fn variables(config: &SandboxConfig) -> Vec<String> {
 }
 
 #[test]
-fn default_settings_are_the_strictest() {
+fn default_settings_are_strict() {
     let system = SYSTEM.map(|path| Visible {
         path: path.into(),
         why: "the system's programs",
@@ -222,7 +222,7 @@ fn command_line_overrides_profile() {
 }
 
 #[test]
-fn contradictory_network_flags_are_refused() {
+fn contradictory_network_settings_are_refused() {
     let network = |flags: &[&str], profile| good(flags, profile).network;
     assert_eq!(network(&["--allow-network"], "{}"), Network::Host);
     assert_eq!(
