@@ -17,7 +17,7 @@ use crate::text::escape::{harmless, hex, show_path};
 
 /// Common first members of both lines of a call.
 #[derive(Serialize)]
-struct Opening<'a> {
+struct CallOpening<'a> {
     at: String,
     event: &'static str,
     call: u64,
@@ -26,7 +26,7 @@ struct Opening<'a> {
     session: Option<&'a str>,
 }
 
-impl<'a> Opening<'a> {
+impl<'a> CallOpening<'a> {
     fn of(call: &'a Begun, event: &'static str) -> Self {
         Self {
             at: time(call.at),
@@ -41,7 +41,7 @@ impl<'a> Opening<'a> {
 #[derive(Serialize)]
 struct CallLine<'a> {
     #[serde(flatten)]
-    opening: Opening<'a>,
+    opening: CallOpening<'a>,
     revision: &'static str,
     tool: &'a str,
     arguments: &'a Value,
@@ -65,9 +65,9 @@ struct CallLine<'a> {
 }
 
 #[derive(Serialize)]
-struct Beginning<'a> {
+struct BeginLine<'a> {
     #[serde(flatten)]
-    opening: Opening<'a>,
+    opening: CallOpening<'a>,
     tool: &'a str,
     arguments: &'a Value,
 }
@@ -128,8 +128,8 @@ fn is_zero(number: &u64) -> bool {
 
 /// Members of the line at the beginning of a call. The line at its end has the same `call` number.
 pub fn begin(call: &Begun) -> serde_json::Result<String> {
-    members(&Beginning {
-        opening: Opening::of(call, "begin"),
+    members(&BeginLine {
+        opening: CallOpening::of(call, "begin"),
         tool: &call.tool,
         arguments: &call.arguments,
     })
@@ -140,7 +140,7 @@ pub fn begin(call: &Begun) -> serde_json::Result<String> {
 pub fn detail(reply: &Outcome) -> Option<String> {
     #[derive(Default, Deserialize)]
     #[serde(default, rename_all = "camelCase")]
-    struct Ended {
+    struct ResultFields {
         status: Option<Value>,
         exit_code: Option<i64>,
         command_id: Option<String>,
@@ -153,7 +153,7 @@ pub fn detail(reply: &Outcome) -> Option<String> {
         Ok(_) => return None,
         Err(error) => return reason(&error.message),
     };
-    let ended: Ended = reply
+    let ended: ResultFields = reply
         .structured
         .as_deref()
         .and_then(|text| serde_json::from_str(text).ok())
@@ -206,7 +206,7 @@ pub fn call(
 ) -> serde_json::Result<String> {
     let call = &entry.call;
     members(&CallLine {
-        opening: Opening::of(call, "call"),
+        opening: CallOpening::of(call, "call"),
         revision: call.revision.as_str(),
         tool: &call.tool,
         arguments: &call.arguments,

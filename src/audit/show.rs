@@ -39,20 +39,20 @@ struct Row {
     #[serde(default)]
     arguments: Value,
     #[serde(default)]
-    paths: Vec<Touched>,
+    paths: Vec<TouchedPathRow>,
     #[serde(default)]
-    grants: Vec<Granted>,
+    grants: Vec<GrantRow>,
 }
 
 #[derive(Deserialize)]
-struct Touched {
+struct TouchedPathRow {
     path: Value,
     real: Option<Value>,
     access: String,
 }
 
 #[derive(Deserialize)]
-struct Granted {
+struct GrantRow {
     client: String,
     path: Value,
 }
@@ -160,7 +160,7 @@ pub fn show(input: &mut impl BufRead, wanted: &CallFilter, out: &mut impl Write)
 }
 
 /// Base directory for the relative paths of each client: its first grant.
-fn first_of_each(grants: &[Granted]) -> HashMap<String, PathBuf> {
+fn first_of_each(grants: &[GrantRow]) -> HashMap<String, PathBuf> {
     let mut projects = HashMap::new();
     for grant in grants {
         if let Some(path) = grant.path.as_str() {
@@ -319,7 +319,7 @@ fn table(row: &Row) -> String {
     let what = if row.paths.is_empty() {
         arguments()
     } else {
-        let path = |touched: &Touched| {
+        let path = |touched: &TouchedPathRow| {
             let path = touched
                 .path
                 .as_str()

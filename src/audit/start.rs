@@ -39,7 +39,7 @@ struct StartLine<'a> {
 
 /// Line about a client added at run time.
 #[derive(Serialize)]
-struct Added<'a> {
+struct ClientLine<'a> {
     at: String,
     event: &'static str,
     client: &'a str,
@@ -125,7 +125,7 @@ impl AuditLog {
         self.check_out_of_reach(reach)?;
         self.observe(client, server);
         let shown = WallsAndGrants::of(&[(client, server)]);
-        self.write(&Added {
+        self.write(&ClientLine {
             at: time(SystemTime::now()),
             event: "client",
             client,

@@ -48,9 +48,9 @@ pub struct LogSummary {
     pub before: Option<Head>,
 }
 
-/// Calls of one server run; call numbers restart with each.
+/// Call numbers of one server run; they restart with each.
 #[derive(Default)]
-struct Calls {
+struct CallNumbers {
     /// Calls without an end so far.
     begun: BTreeSet<u64>,
     /// The most recent calls that have ended.
@@ -59,7 +59,7 @@ struct Calls {
     lost: u64,
 }
 
-impl Calls {
+impl CallNumbers {
     /// Adds the beginning of a call. The error describes an inconsistency.
     fn begin(&mut self, call: u64) -> Result<(), String> {
         if self.ended.contains(&call) {
@@ -204,7 +204,7 @@ fn verify_file(
 ) -> Result<Result<LogSummary, Fault>> {
     let mut lines = Lines::new(input);
     let mut number = 0;
-    let mut calls = Calls::default();
+    let mut calls = CallNumbers::default();
     while let Some(line) = lines.read()? {
         number += 1;
         let fault = |what: String| Ok(Err(Fault { line: number, what }));

@@ -38,7 +38,7 @@ pub struct Writing {
 }
 
 #[derive(Serialize)]
-struct Recovered {
+struct RecoveredLine {
     at: String,
     event: &'static str,
     torn_bytes: u64,
@@ -48,7 +48,7 @@ struct Recovered {
 /// First line of a log that continues the chain of another file. The position in the chain is in
 /// `seq` and `prev`.
 #[derive(Serialize)]
-struct Continued {
+struct ContinuedLine {
     at: String,
     event: &'static str,
 }
@@ -112,7 +112,7 @@ impl Writing {
         }
         if head.seq > 0 {
             self.head = head;
-            self.waiting.push_back(members(&Continued {
+            self.waiting.push_back(members(&ContinuedLine {
                 at: time(SystemTime::now()),
                 event: CONTINUED,
             })?);
@@ -148,7 +148,7 @@ impl Writing {
         if known.nlink() != 1 {
             return Err(io::Error::other("it has got a second name (a hard link)"));
         }
-        if !leads_to(&self.place.path, self.place.id) && !self.is_shut_away() {
+        if !leads_to(&self.place.path, self.place.id) && !self.is_parent_inaccessible() {
             return Err(io::Error::other(
                 "its name leads elsewhere: it, or a directory above it, was moved or replaced",
             ));
@@ -159,7 +159,7 @@ impl Writing {
     /// Returns true if only the search permission of a parent directory is missing, and the kernel
     /// still knows the open file by its path (`proc_pid_fd(5)`). An agent may close a directory
     /// that it owns.
-    fn is_shut_away(&self) -> bool {
+    fn is_parent_inaccessible(&self) -> bool {
         let path = self.place.path.as_path();
         rustix::fs::lstat(path).is_err_and(|errno| errno == Errno::ACCESS)
             && rustix::fs::readlink(
@@ -190,7 +190,7 @@ impl Writing {
             return Ok(());
         }
         let (torn_bytes, torn_sha256) = (torn.len() as u64, hex(&Sha256::digest(torn)));
-        let line = Recovered {
+        let line = RecoveredLine {
             at: time(SystemTime::now()),
             event: "recovered",
             torn_bytes,

@@ -261,8 +261,8 @@ fn start(
             ..Sockets::default()
         };
     }
-    // Without real servers there is nothing to verify. The bundle includes this run's own authority,
-    // which signs the certificates of connections that a rule intercepts.
+    // Without real servers there is nothing to verify. The bundle includes this run's own
+    // authority, which signs the certificates of connections that a rule intercepts.
     let trusted = if ground.reach == Reach::Nothing {
         &[]
     } else {

@@ -95,7 +95,7 @@ fn act(services: &Services, action: &CallsAction, here: &ProcessContext<'_>) -> 
         ),
         CallsAction::List { sets } => {
             let mut text = String::new();
-            let found = sets::list(&services.policy, &sets.path).map_err(advised)?;
+            let found = sets::list(&services.policy, &sets.path).map_err(with_hint)?;
             if found.is_empty() {
                 tell(&none_in(&sets.path), &[]);
             }
@@ -121,7 +121,7 @@ fn act(services: &Services, action: &CallsAction, here: &ProcessContext<'_>) -> 
                 name.clone()
             } else {
                 let known =
-                    sets::candidates(sets::list(&services.policy, &sets.path).map_err(advised)?);
+                    sets::candidates(sets::list(&services.policy, &sets.path).map_err(with_hint)?);
                 let latest = known
                     .into_iter()
                     .next()
@@ -129,7 +129,7 @@ fn act(services: &Services, action: &CallsAction, here: &ProcessContext<'_>) -> 
                 tell(&format!("{} is the latest", latest.name), &[]);
                 latest.name
             };
-            let loaded = loaded(services, &sets.path, &name)?;
+            let loaded = load_set(services, &sets.path, &name)?;
             let exchanges: Vec<Exchange> = loaded
                 .recordings
                 .into_iter()
@@ -150,7 +150,7 @@ fn call_count(services: &Services, path: &str, set: &Set) -> String {
     if set.is_empty() {
         return "no calls".to_owned();
     }
-    match loaded(services, path, &set.name) {
+    match load_set(services, path, &set.name) {
         Ok(loaded) => calls(
             Summary::of(
                 loaded
@@ -168,17 +168,17 @@ fn call_count(services: &Services, path: &str, set: &Set) -> String {
 }
 
 /// Loads the set with this name.
-fn loaded(services: &Services, path: &str, name: &str) -> Result<Loaded> {
+fn load_set(services: &Services, path: &str, name: &str) -> Result<Loaded> {
     set_name::check(name).map_err(|error| anyhow::anyhow!("{error}"))?;
     let room = Room {
         account: Some(&services.account),
         cancel: &CancelToken::new(),
     };
-    if let Some(loaded) = load(&services.policy, path, name, &room).map_err(advised)? {
+    if let Some(loaded) = load(&services.policy, path, name, &room).map_err(with_hint)? {
         return Ok(loaded);
     }
     let known: Vec<String> = sets::list(&services.policy, path)
-        .map_err(advised)?
+        .map_err(with_hint)?
         .into_iter()
         .map(|set| set.name)
         .collect();
@@ -208,8 +208,8 @@ fn noise(services: &Services, path: &str, name: &str, other: &str, write: bool) 
             ..
         },
     ) = (
-        loaded(services, path, name)?,
-        loaded(services, path, other)?,
+        load_set(services, path, name)?,
+        load_set(services, path, other)?,
     );
     let exchanges = |recordings: &[Recording]| {
         recordings
@@ -259,7 +259,7 @@ fn noise(services: &Services, path: &str, name: &str, other: &str, write: bool) 
                 recordings,
                 noise,
             )
-            .map_err(advised)
+            .map_err(with_hint)
         };
         let files = (
             add(name, &recordings, &noise)?,
@@ -288,10 +288,10 @@ fn record(
         services.writer.telling(&Changes::none()),
         path,
     )
-    .map_err(advised)?;
+    .map_err(with_hint)?;
     let line = shell_line(&run.program)?;
-    let declared = declared(&services.policy, path, &line).map_err(advised)?;
-    let rules = secrets(services, &declared).map_err(advised)?;
+    let declared = declared(&services.policy, path, &line).map_err(with_hint)?;
+    let rules = secrets(services, &declared).map_err(with_hint)?;
     let mut ran = run_here(services, &line, run, Play::Record, here.signals)?;
     let exchanges = std::mem::take(&mut ran.recorded.exchanges);
     let folder = folder(services);
@@ -379,7 +379,7 @@ fn test(
         Some(name) => (name.to_owned(), None),
         None => choose_set(services, path, &line)?,
     };
-    let mut loaded = loaded(services, path, &name)?;
+    let mut loaded = load_set(services, path, &name)?;
     loaded.noise.exactly(exact);
     if on_miss == OnMissArg::Record {
         sets::prepare(
@@ -387,7 +387,7 @@ fn test(
             services.writer.telling(&Changes::none()),
             path,
         )
-        .map_err(advised)?;
+        .map_err(with_hint)?;
     }
     let on_miss = match on_miss {
         OnMissArg::Fail => OnMiss::Fail,
@@ -399,7 +399,7 @@ fn test(
     } else {
         Vec::new()
     };
-    let rules = || secrets(services, &loaded.head.redact).map_err(advised);
+    let rules = || secrets(services, &loaded.head.redact).map_err(with_hint);
     let play = Play::Replay {
         recordings: loaded.recordings,
         noise: loaded.noise,
@@ -492,7 +492,7 @@ fn test(
 
 /// Chooses the set for a command if none is named. Also returns a note if there are several sets.
 fn choose_set(services: &Services, path: &str, line: &str) -> Result<(String, Option<String>)> {
-    let known = sets::candidates(sets::list(&services.policy, path).map_err(advised)?);
+    let known = sets::candidates(sets::list(&services.policy, path).map_err(with_hint)?);
     let latest = known.first().with_context(|| none_in(path))?;
     if known.len() == 1 {
         return Ok((latest.name.clone(), None));
@@ -574,7 +574,7 @@ fn new_directory(directory: &Path, files: &[(String, Vec<u8>)]) -> io::Result<()
 }
 
 /// Adds the hint to the error.
-fn advised(error: CallsError) -> anyhow::Error {
+fn with_hint(error: CallsError) -> anyhow::Error {
     match error.hint() {
         Some(hint)
             if matches!(
@@ -622,7 +622,7 @@ fn run_here(
         &CancelToken::new(),
         &mut |_, _, _| {},
     )
-    .map_err(advised)?;
+    .map_err(with_hint)?;
     // After an interrupt the exit status shows that signal, even if another one ended the program.
     if let (Some(signal), Exit::Signal(_)) = (ran.outcome.asked_by, ran.outcome.exit) {
         ran.outcome.exit = Exit::Signal(signal);

@@ -49,7 +49,7 @@ fn serve(config: Config, cli: &ServerArgs) -> Result<ExitCode> {
     let search_cache = config::search_cache(&cli.options);
     let config = &Config {
         search_cache,
-        ..hiding(config, log.as_deref()).beside(cli.mock.as_deref())
+        ..hiding(config, log.as_deref()).with_manifest(cli.mock.as_deref())
     };
     let ledger = Ledger::new(observers(log.as_ref()));
     let tracer = tracer(cli)?;

@@ -31,7 +31,7 @@ use crate::tools::Services;
 
 /// Answer to one question.
 #[derive(Debug, Serialize)]
-struct Answer {
+struct RuleAnswer {
     allowed: bool,
     /// The rule that decided.
     rule: String,
@@ -45,7 +45,7 @@ struct Answer {
     notes: Vec<String>,
 }
 
-impl Answer {
+impl RuleAnswer {
     fn allowed(rule: impl Into<String>) -> Self {
         Self {
             allowed: true,
@@ -63,7 +63,7 @@ impl Answer {
         }
     }
 
-    fn unless(self, flag: impl Into<String>, besides: impl Into<String>) -> Self {
+    fn with_flag(self, flag: impl Into<String>, besides: impl Into<String>) -> Self {
         Self {
             flag: Some(flag.into()),
             besides: Some(besides.into()),
@@ -71,13 +71,13 @@ impl Answer {
         }
     }
 
-    fn noting(mut self, notes: impl IntoIterator<Item = String>) -> Self {
+    fn with_notes(mut self, notes: impl IntoIterator<Item = String>) -> Self {
         self.notes.extend(notes);
         self
     }
 
     /// Denies access to the cache of commands, which no flag can allow.
-    fn but_for_caches(self, config: &Config, path: &Path) -> Self {
+    fn deny_cache(self, config: &Config, path: &Path) -> Self {
         match &config.sandbox.cache {
             Some(cache) if path.starts_with(&cache.dir) => Self {
                 notes: vec![
@@ -131,7 +131,7 @@ pub fn run(options: &Options, asked: &WhyArgs) -> Result<ExitCode> {
             socket(&config, &absolute(Path::new(&asked.what)))
         }
         Access::Connect if is_path(&asked.what) => {
-            Answer::denied("no unix socket is there; hosts are given as HOST:PORT or a URL")
+            RuleAnswer::denied("no unix socket is there; hosts are given as HOST:PORT or a URL")
         }
         Access::Connect => connect(&config, services, &asked.what)?,
         Access::Run => program(&config, services, &asked.what, signals.as_fd())?,
@@ -161,26 +161,26 @@ fn is_socket(path: &Path) -> bool {
 }
 
 /// Answer for a unix socket, which commands use by connecting.
-fn socket(config: &Config, path: &Path) -> Answer {
+fn socket(config: &Config, path: &Path) -> RuleAnswer {
     let is_same = |allowed: &PathBuf| allowed.canonicalize().ok() == path.canonicalize().ok();
     if config.sandbox.sockets.iter().any(is_same) {
-        return Answer::allowed(format!("--allow-socket {}", shell(path)));
+        return RuleAnswer::allowed(format!("--allow-socket {}", shell(path)));
     }
     if config.sandbox.mode == Sandbox::Off {
-        return Answer::allowed("commands run without walls (--sandbox off)");
+        return RuleAnswer::allowed("commands run without walls (--sandbox off)");
     }
-    Answer::denied(
+    RuleAnswer::denied(
         "it is a unix socket, and commands connect only to those that commands of the same server listen with, in whatever \
          directory a socket lies",
     )
-    .unless(
+    .with_flag(
         format!("--allow-socket {}", shell(path)),
         "commands get all that the program which listens there does for whoever connects: a socket of docker, tmux or a bus leads \
          out of the walls, that of an ssh-agent logs in with your keys",
     )
 }
 
-fn read(config: &Config, policy: &Policy, path: &Path) -> Answer {
+fn read(config: &Config, policy: &Policy, path: &Path) -> RuleAnswer {
     let path = absolute(path);
     if is_socket(&path) {
         return socket(config, &path);
@@ -198,13 +198,13 @@ fn read(config: &Config, policy: &Policy, path: &Path) -> Answer {
         )
     });
     match policy.look(&path) {
-        Ok(_) => Answer::allowed(allowed_by(policy, &path)),
-        Err(error) => refused(policy, &path, &error, "").but_for_caches(config, &path),
+        Ok(_) => RuleAnswer::allowed(allowed_by(policy, &path)),
+        Err(error) => refused(policy, &path, &error, "").deny_cache(config, &path),
     }
-    .noting(seen)
+    .with_notes(seen)
 }
 
-fn write(config: &Config, policy: &Policy, path: &Path) -> Answer {
+fn write(config: &Config, policy: &Policy, path: &Path) -> RuleAnswer {
     let path = absolute(path);
     if is_socket(&path) {
         return socket(config, &path);
@@ -226,13 +226,13 @@ fn write(config: &Config, policy: &Policy, path: &Path) -> Answer {
         (Ok(()), Some(frozen))
             if sink.is_some_and(|(sink, _)| sink.compared == Compared::Whole) =>
         {
-            Answer::denied(frozen).unless(
+            RuleAnswer::denied(frozen).with_flag(
                 "no --freeze-sinks",
                 "commands and tools change all that programs outside run",
             )
         }
-        (Ok(()), frozen) => Answer::allowed(allowed_by(policy, &path)).noting(frozen),
-        (Err(error), _) => refused(policy, &path, &error, ":rw").but_for_caches(config, &path),
+        (Ok(()), frozen) => RuleAnswer::allowed(allowed_by(policy, &path)).with_notes(frozen),
+        (Err(error), _) => refused(policy, &path, &error, ":rw").deny_cache(config, &path),
     }
 }
 
@@ -251,11 +251,11 @@ fn allowed_by(policy: &Policy, path: &Path) -> String {
     })
 }
 
-fn refused(policy: &Policy, path: &Path, error: &PolicyError, suffix: &str) -> Answer {
-    let denied = Answer::denied(error.to_string());
+fn refused(policy: &Policy, path: &Path, error: &PolicyError, suffix: &str) -> RuleAnswer {
+    let denied = RuleAnswer::denied(error.to_string());
     match error {
         PolicyError::NotFound { .. } => {
-            Answer::allowed(allowed_by(policy, path)).noting([error.to_string()])
+            RuleAnswer::allowed(allowed_by(policy, path)).with_notes([error.to_string()])
         }
         PolicyError::Denied { .. } => {
             let is_dir = |path: &Path| path.is_dir() && path != Path::new("/");
@@ -274,17 +274,17 @@ fn refused(policy: &Policy, path: &Path, error: &PolicyError, suffix: &str) -> A
                 "unix sockets lie there; commands connect to none of them without --allow-socket"
                     .to_owned();
             denied
-                .unless(
+                .with_flag(
                     format!("--allow {}{suffix}", shell(dir)),
                     format!("tools and commands {does} all that lies in {}", Quoted(dir)),
                 )
-                .noting(holds_sockets.then_some(note))
+                .with_notes(holds_sockets.then_some(note))
         }
         PolicyError::ReadOnly { .. } => {
             let Some(root) = policy.governing(path).ok().flatten() else {
                 return denied;
             };
-            denied.unless(
+            denied.with_flag(
                 format!("--allow {}:rw", shell(root.path())),
                 format!(
                     "tools and commands change all that lies in {}, but for protected paths",
@@ -303,7 +303,7 @@ fn refused(policy: &Policy, path: &Path, error: &PolicyError, suffix: &str) -> A
             } else {
                 String::new()
             };
-            denied.unless(
+            denied.with_flag(
                 flag,
                 format!(
                     "tools and commands change all at or below {}{obeyed}",
@@ -363,11 +363,11 @@ fn destination(what: &OsStr) -> Result<(Destination, Option<(bool, String)>)> {
     ))
 }
 
-fn connect(config: &Config, services: &Services, what: &OsStr) -> Result<Answer> {
+fn connect(config: &Config, services: &Services, what: &OsStr) -> Result<RuleAnswer> {
     let (to, asked) = destination(what)?;
     let (rules, standing) = (&config.sandbox.rules, &services.commands.standing);
     if standing.refused.is_some() {
-        return Ok(Answer::denied(standing.word()));
+        return Ok(RuleAnswer::denied(standing.word()));
     }
     let rule = to.rule().to_string();
     let flag = format!("--allow-net {}", quoted(&rule));
@@ -383,32 +383,35 @@ fn connect(config: &Config, services: &Services, what: &OsStr) -> Result<Answer>
         Host::Name(name) => name == "localhost",
     };
     let own = || {
-        Answer::allowed("commands have a loopback of their own, which is not that of this machine")
+        RuleAnswer::allowed(
+            "commands have a loopback of their own, which is not that of this machine",
+        )
     };
     if rules.is_empty() {
         return Ok(match (standing.tier, standing.effective_network()) {
             _ if standing.by_rule => {
-                Answer::allowed("the mock set of --network answers, and nothing is reached")
+                RuleAnswer::allowed("the mock set of --network answers, and nothing is reached")
             }
-            (Some(Tier::Off), _) => Answer::allowed("commands run without walls (--sandbox off)"),
+            (Some(Tier::Off), _) => {
+                RuleAnswer::allowed("commands run without walls (--sandbox off)")
+            }
             (_, Network::Host) => {
-                Answer::allowed("commands have the system's network (--network host)")
+                RuleAnswer::allowed("commands have the system's network (--network host)")
             }
             (_, Network::Loopback) if is_own => return Ok(own()),
-            (_, Network::Loopback) => {
-                Answer::denied("commands have only a loopback of their own (--network loopback)")
-                    .unless(flag, besides)
-            }
-            (_, Network::None) => {
-                Answer::denied("commands have no network (--network none)").unless(flag, besides)
-            }
+            (_, Network::Loopback) => RuleAnswer::denied(
+                "commands have only a loopback of their own (--network loopback)",
+            )
+            .with_flag(flag, besides),
+            (_, Network::None) => RuleAnswer::denied("commands have no network (--network none)")
+                .with_flag(flag, besides),
         }
-        .noting(danger));
+        .with_notes(danger));
     }
     let deciding = rules.deciding(&to).unwrap_or_default();
     if rules.denies(&to) {
         return Ok(
-            Answer::denied(format!("--deny-net {}", quoted(deciding))).unless(
+            RuleAnswer::denied(format!("--deny-net {}", quoted(deciding))).with_flag(
                 format!("no --deny-net {}", quoted(deciding)),
                 "what else that names and --allow-net allows",
             ),
@@ -418,18 +421,18 @@ fn connect(config: &Config, services: &Services, what: &OsStr) -> Result<Answer>
         if is_own && standing.tier == Some(Tier::Namespaces) {
             return Ok(own());
         }
-        return Ok(Answer::denied("no --allow-net names it")
-            .unless(flag, besides)
-            .noting(danger));
+        return Ok(RuleAnswer::denied("no --allow-net names it")
+            .with_flag(flag, besides)
+            .with_notes(danger));
     }
     let by = format!("--allow-net {}", quoted(deciding));
     let (Some((_, opening)), Some((is_tls, path))) = (rules.opens(&to), &asked) else {
         let some = rules
             .opens(&to)
             .map(|(_, rule)| format!("only for requests, by {rule}: ask with a URL"));
-        return Ok(Answer::allowed(by)
-            .noting(some)
-            .noting(private_address_note(&to)));
+        return Ok(RuleAnswer::allowed(by)
+            .with_notes(some)
+            .with_notes(private_address_note(&to)));
     };
     let line = RequestLine {
         is_tls: *is_tls,
@@ -440,13 +443,13 @@ fn connect(config: &Config, services: &Services, what: &OsStr) -> Result<Answer>
     let request = to.rule_for(line).to_string();
     Ok(match rules.judge(&to, line) {
         Verdict::Allowed => {
-            Answer::allowed(format!("{by}, for GET")).noting(private_address_note(&to))
+            RuleAnswer::allowed(format!("{by}, for GET")).with_notes(private_address_note(&to))
         }
-        Verdict::Denied => Answer::denied("--deny-net names this request"),
-        Verdict::Missing | Verdict::OddPath | Verdict::OddMethod => Answer::denied(format!(
+        Verdict::Denied => RuleAnswer::denied("--deny-net names this request"),
+        Verdict::Missing | Verdict::OddPath | Verdict::OddMethod => RuleAnswer::denied(format!(
             "only some requests are allowed there ({opening}), and GET of this path is none"
         ))
-        .unless(
+        .with_flag(
             format!("--allow-net {}", quoted(&request)),
             "requests of that method to that path, with any query",
         ),
@@ -468,10 +471,10 @@ fn program(
     services: &Services,
     what: &OsStr,
     signals: std::os::fd::BorrowedFd<'_>,
-) -> Result<Answer> {
+) -> Result<RuleAnswer> {
     let commands = &services.commands;
     if commands.standing.refused.is_some() {
-        return Ok(Answer::denied(commands.standing.word()));
+        return Ok(RuleAnswer::denied(commands.standing.word()));
     }
     let root = services
         .policy
@@ -499,7 +502,7 @@ fn program(
             .system
             .iter()
             .find(|seen| at.starts_with(&seen.path));
-        return Ok(Answer::allowed(match seen {
+        return Ok(RuleAnswer::allowed(match seen {
             Some(seen) => format!(
                 "commands find {}, in {} ({})",
                 Quoted(found),
@@ -518,13 +521,13 @@ fn program(
     }
     let Some(outside) = find_program(what) else {
         let name = what.display();
-        return Ok(Answer::denied(format!(
+        return Ok(RuleAnswer::denied(format!(
             "there is no program `{name}` on the PATH of commands, nor on that of this shell"
         )));
     };
     let dir = outside.parent().unwrap_or(&outside);
     Ok(
-        Answer::denied(format!("commands do not see {}", Quoted(&outside))).unless(
+        RuleAnswer::denied(format!("commands do not see {}", Quoted(&outside))).with_flag(
             format!("--system {}", shell(dir)),
             format!("commands read and run all that lies in {}", Quoted(dir)),
         ),

@@ -62,7 +62,7 @@ pub fn open(
     account: &Account,
 ) -> Result<Result<Arc<Journal>, String>> {
     let undo = &config.undo;
-    let states = states(undo, policy)?;
+    let states = state_directories(undo, policy)?;
     let found = if undo.is_on {
         first_place(undo, policy)
     } else {
@@ -85,14 +85,14 @@ pub fn open(
         hide(policy, &path)?;
     }
     Ok(found
-        .and_then(|place| make(undo, policy, &place, account))
+        .and_then(|place| create_journal(undo, policy, &place, account))
         .map(Arc::new)
         .map_err(|error| reasons(&error)))
 }
 
 /// Creates the directories whose stores `replay changes` trusts, before an agent can. Returns their
 /// canonical paths.
-fn states(undo: &UndoConfig, policy: &Policy) -> Result<Vec<PathBuf>> {
+fn state_directories(undo: &UndoConfig, policy: &Policy) -> Result<Vec<PathBuf>> {
     let mut made = Vec::new();
     let states = undo
         .state
@@ -231,7 +231,7 @@ fn is_kept_from(policy: &Policy, store: &Path, tier: Tier) -> bool {
 /// Directories of notes and stores for tokens that are added later. The Landlock domain allows no
 /// others.
 pub fn undo_places(config: &Config, policy: &Policy) -> Result<Vec<PathBuf>> {
-    let mut found = states(&config.undo, policy)?;
+    let mut found = state_directories(&config.undo, policy)?;
     let roots = writable(policy).into_iter().filter(|_| config.undo.is_on);
     found.extend(roots.filter_map(|root| place(&config.undo, root).ok()));
     found.sort();
@@ -340,7 +340,7 @@ fn hide(policy: &mut Policy, path: &Path) -> Result<()> {
 }
 
 /// Creates a directory for a store, with a random name.
-fn fresh(place: &Path, hash: &str) -> Result<String> {
+fn create_store_directory(place: &Path, hash: &str) -> Result<String> {
     let mut random = [0; 8];
     getrandom(&mut random, GetRandomFlags::empty()).context("random bytes")?;
     let name = format!("{hash}-{}", hex(&random));
@@ -352,7 +352,12 @@ fn fresh(place: &Path, hash: &str) -> Result<String> {
     Ok(name)
 }
 
-fn make(undo: &UndoConfig, policy: &Policy, place: &Path, account: &Account) -> Result<Journal> {
+fn create_journal(
+    undo: &UndoConfig,
+    policy: &Policy,
+    place: &Path,
+    account: &Account,
+) -> Result<Journal> {
     let roots = writable(policy);
     let mut hash = Sha256::new();
     for part in std::iter::once(undo.tenant.as_bytes())
@@ -393,7 +398,7 @@ fn make(undo: &UndoConfig, policy: &Policy, place: &Path, account: &Account) -> 
             let known = known.and_then(|store| Some(store.file_name()?.to_str()?.to_owned()));
             match known {
                 Some(name) => (name, None),
-                None => (fresh(place, hash)?, Some(state)),
+                None => (create_store_directory(place, hash)?, Some(state)),
             }
         }
     };

@@ -63,7 +63,7 @@ pub struct TokenEntry {
     /// Own directories instead of the server's, absolute and in the syntax of `--allow`.
     #[serde(
         default,
-        deserialize_with = "stated",
+        deserialize_with = "non_null_list",
         skip_serializing_if = "Option::is_none"
     )]
     pub allow: Option<Vec<PathBuf>>,
@@ -73,7 +73,7 @@ pub struct TokenEntry {
     /// Own hosts instead of the server's, in the syntax of `--allow-net`.
     #[serde(
         default,
-        deserialize_with = "stated",
+        deserialize_with = "non_null_list",
         skip_serializing_if = "Option::is_none"
     )]
     pub allow_net: Option<Vec<String>>,
@@ -83,7 +83,7 @@ pub struct TokenEntry {
     /// Own credentials instead of those of `--credential` and `--for`.
     #[serde(
         default,
-        deserialize_with = "stated",
+        deserialize_with = "non_null_list",
         skip_serializing_if = "Option::is_none"
     )]
     pub credentials: Option<Vec<DeclaredCredential>>,
@@ -93,7 +93,7 @@ pub struct TokenEntry {
     /// Own sets of tools, as with `--tools`.
     #[serde(
         default,
-        deserialize_with = "stated",
+        deserialize_with = "non_null_list",
         skip_serializing_if = "Option::is_none"
     )]
     pub tools: Option<Vec<String>>,
@@ -118,7 +118,7 @@ pub struct TokenEntry {
 }
 
 /// Parses a list and rejects `null`, since a missing list means the server's own.
-fn stated<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+fn non_null_list<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     list: D,
 ) -> Result<Option<Vec<T>>, D::Error> {
     Vec::deserialize(list).map(Some)

@@ -235,7 +235,7 @@ impl Config {
         }
         let mut grants = Vec::new();
         for allow in &options.allow {
-            grants.push(suffixed(&here, "--allow", allow)?);
+            grants.push(parse_suffixed(&here, "--allow", allow)?);
         }
         let mut grant = |paths: &[PathBuf], access| {
             grants.extend(paths.iter().map(|path| Grant {
@@ -444,7 +444,7 @@ impl Config {
 
     /// Adds the manifest of a mock that is served beside the tools.
     #[must_use]
-    pub fn beside(mut self, manifest: Option<&Path>) -> Self {
+    pub fn with_manifest(mut self, manifest: Option<&Path>) -> Self {
         let here = std::env::current_dir().unwrap_or_default();
         self.own_files
             .extend(manifest.into_iter().flat_map(|path| own_file(&here, path)));
@@ -504,7 +504,7 @@ fn adds_here(options: &Options) -> Result<bool> {
     let true_here = std::fs::canonicalize(&here).unwrap_or_else(|_| here.clone());
     let mut grants = Vec::new();
     for allow in &options.allow {
-        grants.push(suffixed(&here, "--allow", allow)?);
+        grants.push(parse_suffixed(&here, "--allow", allow)?);
     }
     grants.extend(options.allow_read.iter().map(|path| Grant {
         path: absolute(&here, path),
@@ -573,13 +573,13 @@ fn toolsets(args: &[ToolsetArg]) -> Vec<Toolset> {
 
 /// Splits `DIR[:ro|:rw]`. Only a final `:ro` or `:rw` is a suffix; any other colon belongs to the
 /// name.
-fn suffixed(here: &Path, flag: &str, typed: &Path) -> Result<Grant> {
+fn parse_suffixed(here: &Path, flag: &str, typed: &Path) -> Result<Grant> {
     let (path, access) = access_of(typed);
     if path.as_os_str().is_empty() {
         bail!("{flag} `{}` names no directory", typed.display());
     }
     let path = absolute(here, path);
-    let slip = meant_as_suffix(&path).filter(|_| is_missing(&path));
+    let slip = mistyped_suffix(&path).filter(|_| is_missing(&path));
     if let Some(slip) = slip {
         bail!(
             "{flag} `{}`: `:{slip}` is no suffix, and no such directory is there; there are `:ro` and `:rw`",
@@ -590,7 +590,7 @@ fn suffixed(here: &Path, flag: &str, typed: &Path) -> Result<Grant> {
 }
 
 /// Text after the last colon, if it looks like a mistyped suffix.
-fn meant_as_suffix(path: &Path) -> Option<&str> {
+fn mistyped_suffix(path: &Path) -> Option<&str> {
     let (_, last) = path.as_os_str().to_str()?.rsplit_once(':')?;
     let is_of_rights = |last: &str| {
         last.bytes()
@@ -612,7 +612,7 @@ fn is_missing(path: &Path) -> bool {
 /// names no directory. `flag` is for error messages.
 pub fn own_directory(flag: &str, typed: &Path) -> Result<PathBuf> {
     let here = std::env::current_dir().context("the working directory cannot be read")?;
-    let path = suffixed(&here, flag, typed)?.path;
+    let path = parse_suffixed(&here, flag, typed)?.path;
     // Drops `.` components.
     let mut own: OsString = path.components().collect::<PathBuf>().into();
     let dir = access_of(typed).0;
@@ -685,7 +685,7 @@ mod tests {
     fn only_final_suffix_sets_access() {
         let here = Path::new("/here");
         let grant = |typed: &str| {
-            suffixed(here, "--allow", Path::new(typed))
+            parse_suffixed(here, "--allow", Path::new(typed))
                 .map(|grant| (grant.path, grant.access))
                 .unwrap()
         };
@@ -695,14 +695,15 @@ mod tests {
         assert_eq!(grant("/a:rw:b"), ("/a:rw:b".into(), Access::ReadOnly));
         assert_eq!(grant("/a:rw:rw"), ("/a:rw".into(), Access::ReadWrite));
         assert_eq!(grant("/a :rw"), ("/a ".into(), Access::ReadWrite));
-        assert!(suffixed(here, "--allow", Path::new(":rw")).is_err());
+        assert!(parse_suffixed(here, "--allow", Path::new(":rw")).is_err());
     }
 
     #[test]
     fn unknown_suffix_on_missing_directory_is_refused() {
         let dir = tempfile::tempdir().unwrap();
-        let said =
-            |typed: &str| suffixed(dir.path(), "--allow", Path::new(typed)).map(|grant| grant.path);
+        let said = |typed: &str| {
+            parse_suffixed(dir.path(), "--allow", Path::new(typed)).map(|grant| grant.path)
+        };
         let refusal = |typed: &str, slip: &str| {
             format!(
                 "--allow `{typed}`: `:{slip}` is no suffix, and no such directory is there; there are `:ro` and `:rw`"

@@ -27,7 +27,7 @@ pub fn run(allow: &[PathBuf], asked: &SetupArgs) -> Result<ExitCode> {
     let known = KnownClient::of(asked.client);
     let (base, path) = known.paths().next().context("the client has no file")??;
     let (program, args) = (own_program()?, arguments(allow, &asked.flags)?);
-    let server = alone(&Config::resolve(&parsed(&args)?.server.options)?)?;
+    let server = alone(&Config::resolve(&parse_flags(&args)?.server.options)?)?;
     let services = server.services();
     let args = args
         .iter()
@@ -86,7 +86,7 @@ fn print_note(words: &str) {
 /// Command line of the server, with absolute directories. The default is the working directory.
 fn arguments(allow: &[PathBuf], flags: &[OsString]) -> Result<Vec<OsString>> {
     let own = [OsString::from("--mcp-server")];
-    let options = parsed(&[&own, flags].concat())?.server.options;
+    let options = parse_flags(&[&own, flags].concat())?.server.options;
     let here = [PathBuf::from(".:rw")];
     let named = [&options.allow, &options.allow_read, &options.allow_write]
         .iter()
@@ -100,7 +100,7 @@ fn arguments(allow: &[PathBuf], flags: &[OsString]) -> Result<Vec<OsString>> {
     Ok(words)
 }
 
-fn parsed(words: &[OsString]) -> Result<Cli> {
+fn parse_flags(words: &[OsString]) -> Result<Cli> {
     let line = std::iter::once(OsString::from(env!("CARGO_PKG_NAME"))).chain(words.iter().cloned());
     let cli = Cli::try_parse_from(line).map_err(|error| {
         let said = error.to_string();

@@ -23,13 +23,13 @@ pub fn act(action: &TokenAction) -> Result<String> {
     match action {
         TokenAction::New(asked) => new_token(asked),
         TokenAction::List(TokenFile { file }) => {
-            named(file, TokenLines::read(file).map(|lines| list(&lines)))
+            with_file_name(file, TokenLines::read(file).map(|lines| list(&lines)))
         }
         TokenAction::Revoke(NamedToken {
             name,
             file: TokenFile { file },
         }) => {
-            named(
+            with_file_name(
                 file,
                 TokenLines::lock(file).and_then(|lines| lines.revoke(name)),
             )?;
@@ -46,7 +46,7 @@ pub fn act(action: &TokenAction) -> Result<String> {
                 made: Some(now()),
                 ..TokenEntry::of(name, &token)
             };
-            named(
+            with_file_name(
                 file,
                 TokenLines::lock(file).and_then(|lines| lines.rotate(&next)),
             )?;
@@ -55,7 +55,7 @@ pub fn act(action: &TokenAction) -> Result<String> {
     }
 }
 
-fn named<T>(file: &Path, done: Result<T>) -> Result<T> {
+fn with_file_name<T>(file: &Path, done: Result<T>) -> Result<T> {
     done.with_context(|| format!("`{}`", file.display()))
 }
 
@@ -116,7 +116,7 @@ fn new_token(asked: &NewToken) -> Result<String> {
     match &asked.file {
         None => Ok(format!("{token}\n{}\n", serde_json::to_string(&entry)?)),
         Some(file) => {
-            named(
+            with_file_name(
                 file,
                 TokenLines::lock_or_make(file).and_then(|lines| lines.add(&entry)),
             )?;
