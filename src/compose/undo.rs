@@ -171,7 +171,7 @@ pub fn check_hidden(
         .tier
         .filter(|_| commands.launcher.is_some());
     match tier {
-        Some(tier) if !is_kept_from(policy, store, tier) => Err(format!(
+        Some(tier) if !is_store_protected(policy, store, tier) => Err(format!(
             "`{}` lies in an allowed directory, where only the tier of namespaces can hide it from commands; set XDG_STATE_HOME to a \
              directory elsewhere",
             store.display()
@@ -187,8 +187,9 @@ pub fn planned(
     policy: &Policy,
     tier: Tier,
 ) -> Result<Option<PlannedJournal>> {
-    let journal = journal
-        .filter(|journal| tier != Tier::Off && is_kept_from(policy, journal.store.shown(), tier));
+    let journal = journal.filter(|journal| {
+        tier != Tier::Off && is_store_protected(policy, journal.store.shown(), tier)
+    });
     let Some(journal) = journal else {
         return Ok(None);
     };
@@ -220,7 +221,7 @@ fn stores_in(dir: &Path) -> Vec<PathBuf> {
     stores.map(|entry| entry.path()).collect()
 }
 
-fn is_kept_from(policy: &Policy, store: &Path, tier: Tier) -> bool {
+fn is_store_protected(policy: &Policy, store: &Path, tier: Tier) -> bool {
     tier == Tier::Namespaces
         || !policy
             .roots()
