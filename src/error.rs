@@ -1,4 +1,4 @@
-//! Every leaf error in one place: its code on the wire, its message, and what to do next.
+//! Errors of tools: wire code, message and hint.
 
 use std::borrow::Cow;
 
@@ -18,48 +18,48 @@ use crate::text::encoding::EncodingError;
 use crate::text::escape::show_path;
 use crate::text::glob::GlobError;
 
-/// Why a tool failed.
+/// Error of a tool call.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A path that may not be used, or is not there.
+    /// A path that is denied or does not exist.
     #[error(transparent)]
     Policy(#[from] PolicyError),
     #[error(transparent)]
     Fs(#[from] FsError),
     #[error(transparent)]
     Journal(JournalError),
-    /// Memory that others hold, or that there is not.
+    /// Not enough memory, or other calls hold it.
     #[error(transparent)]
     Memory(#[from] Exhausted),
-    /// The call is done, and there is no memory for its reply.
+    /// The call succeeded, but there is no memory for its reply.
     #[error("the call is done, but its reply cannot be held: {0}")]
     Unanswered(Exhausted),
     /// An edit that does not fit its file.
     #[error("{path}: {source}")]
     Edit {
-        /// The file as the agent named it.
+        /// The file as the agent spelt it.
         path: String,
         source: Box<EditError>,
     },
-    /// A pattern that ran out of its budget in a file.
+    /// A pattern that exceeded its budget in a file.
     #[error("{path}:{line}: {source}")]
     PatternAt {
         path: String,
-        /// The last line that was reached.
+        /// The last line reached.
         line: u64,
         source: PatternError,
     },
-    /// A pattern that cannot be used.
+    /// An invalid pattern.
     #[error(transparent)]
     Pattern(#[from] PatternError),
-    /// A glob that cannot be used.
+    /// An invalid glob.
     #[error("`{parameter}` has a bad glob: {source}")]
     Glob {
         /// The parameter, such as `globs[0]`.
         parameter: String,
         source: GlobError,
     },
-    /// Text that does not fit its encoding.
+    /// Text that cannot be encoded or decoded.
     #[error(transparent)]
     Encoding(#[from] EncodingError),
     /// A command that did not run.
@@ -68,40 +68,40 @@ pub enum Error {
     /// Calls that could not be recorded or answered.
     #[error(transparent)]
     Calls(CallsError),
-    /// A Python session that could not do what was asked of it.
+    /// A failure of a Python session.
     #[error(transparent)]
     Python(PythonError),
-    /// Tests that were not run, or types not checked.
+    /// A failure to run tests or check types.
     #[error(transparent)]
     Testrun(TestrunError),
     /// An argument that is missing, unknown, of the wrong type or out of range.
     #[error("{message}")]
     Params {
-        /// Names the parameter, what was got and what is allowed.
+        /// Names the parameter, the value and the permitted values.
         message: String,
     },
     /// A glob that matches nothing.
     #[error("no file matches {what}")]
     NoMatch {
-        /// What was looked for.
+        /// Description of the searched files.
         what: String,
     },
-    /// Something the operator has not switched on.
+    /// A feature that the operator has not enabled.
     #[error("{what} is refused: {reason}")]
     Refused {
-        /// What the agent wanted.
+        /// The requested feature.
         what: &'static str,
-        /// Why it does not get it.
+        /// Reason of the refusal.
         reason: String,
-        /// What to do instead.
+        /// An alternative.
         hint: &'static str,
     },
-    /// A file that is not what the call can work with.
+    /// A file that the call cannot work with.
     #[error("{message}")]
     Unsuitable {
-        /// Names the file, what was found and what is possible.
+        /// Names the file, its problem and the permitted kinds.
         message: String,
-        /// What to do instead.
+        /// An alternative.
         hint: Cow<'static, str>,
     },
     /// The file has changed since the client last saw it.
@@ -109,35 +109,35 @@ pub enum Error {
         "`{path}` has changed: its SHA-256 is {actual}, not the expected {expected}; the file is unchanged"
     )]
     Stale {
-        /// The file as the agent named it.
+        /// The file as the agent spelt it.
         path: String,
-        /// What the client expected.
+        /// SHA-256 that the client expected.
         expected: String,
-        /// What it is now.
+        /// Current SHA-256 of the file.
         actual: String,
     },
-    /// The client no longer wants the answer, so nobody reads this.
+    /// The client cancelled the call and ignores the reply.
     #[error("the call was cancelled")]
     Cancelled,
-    /// A reply that cannot be written as JSON, which is a fault of the server.
+    /// A reply that cannot be serialized as JSON: a bug of the server.
     #[error("the reply cannot be written: {0}")]
     Output(serde_json::Error),
 }
 
 impl Error {
-    /// An argument that is missing, unknown, of the wrong type or out of range.
+    /// Creates a [`Error::Params`].
     pub fn params(message: impl Into<String>) -> Self {
         Self::Params {
             message: message.into(),
         }
     }
 
-    /// A reply that cannot be written.
+    /// Creates a [`Error::Output`].
     pub fn output(error: serde_json::Error) -> Self {
         Self::Output(error)
     }
 
-    /// The number on the wire for handshake revisions.
+    /// JSON-RPC error code for handshake revisions.
     pub fn code(&self) -> Code {
         match self {
             Self::Policy(error) => of_policy(error),
@@ -183,7 +183,7 @@ impl Error {
         }
     }
 
-    /// What to do next, if there is something better to say than the message.
+    /// Advice beyond the message, if there is any.
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         match self {
             Self::Policy(error) => error.hint(),
@@ -210,7 +210,7 @@ impl Error {
     }
 }
 
-/// The number of an error about a path.
+/// JSON-RPC error code of a path error.
 fn of_policy(error: &PolicyError) -> Code {
     match error {
         PolicyError::Denied { .. }
@@ -317,7 +317,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_with_a_nul_is_a_wrong_argument_and_no_fault_of_the_server() {
+    fn command_with_nul_is_invalid_params() {
         assert_eq!(
             Error::from(ExecError::Nul { offset: 6 }).code(),
             Code::InvalidParams

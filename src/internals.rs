@@ -1,6 +1,5 @@
-//! What the binary, the tests, the benches and the fuzz targets take from the library. It is no API
-//! and changes with them. What neither stands here nor is used by what does, the compiler reports
-//! as dead.
+//! Exports of the library for the binary, tests, benches and fuzz targets. Not a stable API. The
+//! compiler reports as dead code what is neither exported here nor used by these exports.
 
 pub mod cancel {
     pub use crate::cancel::{Bound, CancelToken};

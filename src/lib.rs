@@ -1,7 +1,7 @@
 //! `replay`: a Model Context Protocol server that gives an agent a filesystem and a shell.
 //!
-//! Folders are layers; a file imports only from layers below its own (ARCHITECTURE.md shows the
-//! map).
+//! Folders are layers; a file imports only from layers below its own (see the map in
+//! ARCHITECTURE.md).
 
 mod aside;
 mod audit;

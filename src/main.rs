@@ -1,4 +1,4 @@
-//! The program: argv -> Cli -> `commands`. The only place that ends the process.
+//! The program: argv -> Cli -> `commands`. Only this file ends the process.
 
 use std::process::ExitCode;
 
@@ -39,31 +39,32 @@ fn main() -> ExitCode {
     })
 }
 
-/// As shells report a program that SIGPIPE (13) ended, which this one ignores: never 0, or a
-/// verdict that nobody saw would be good.
+/// Exit status after an ignored SIGPIPE (13), as shells report it. It is never 0, since an unread
+/// result must not count as success.
 const UNREAD_STATUS: u8 = 128 + 13;
 
-/// Whether nobody reads any more what is printed, as behind `| head`: any other pipe that breaks
-/// has a reason around it.
+/// Returns true if the reader of stdout is gone, as with `| head`. Errors of other pipes have a
+/// context.
 fn is_unread(error: &anyhow::Error) -> bool {
     let is_broken = |error: &std::io::Error| error.kind() == std::io::ErrorKind::BrokenPipe;
     error.chain().len() == 1 && error.downcast_ref().is_some_and(is_broken)
 }
 
-/// The usual soft limit is for programs that use select(2) (systemd.exec(5), `LimitNOFILE`): a
-/// change to many files at once needs more. Commands have a limit of their own.
+/// Raises the soft limit of open files to the hard limit, since atomic changes to many files need
+/// more. The usual limit protects programs that use select(2) (systemd.exec(5), `LimitNOFILE`).
+/// Commands have a limit of their own.
 fn open_many_files() {
     if let Ok((_, hard)) = getrlimit(Resource::RLIMIT_NOFILE) {
-        // If it fails, the limit is as it was.
+        // On failure the limit stays as it was.
         let _ = setrlimit(Resource::RLIMIT_NOFILE, hard, hard);
     }
 }
 
-/// A write beyond `RLIMIT_FSIZE` is then the error EFBIG for one call instead of the end of the
-/// process (setrlimit(2)). Programs that are started begin with an empty mask.
+/// Blocks SIGXFSZ. A write beyond `RLIMIT_FSIZE` then fails with EFBIG for one call and does not
+/// kill the process (setrlimit(2)). Child processes start with an empty mask.
 fn outlive_file_limit() {
     let mut signals = SigSet::empty();
     signals.add(Signal::SIGXFSZ);
-    // It cannot fail with a valid set; if it did, the limit would be as it was.
+    // Cannot fail with a valid set; otherwise the limit kills the process as before.
     let _ = signals.thread_block();
 }

@@ -1,33 +1,34 @@
-//! The lines of an audit log: each holds the hash of the one before it, so none can be changed,
-//! left out, put in or moved without the rest being written anew.
+//! Hash chain of an audit log. Each line holds the hash of the line before it. A change, removal,
+//! insertion or move of a line breaks the chain, unless all lines after it are rewritten.
 //!
 //! A line is one JSON object. Its first members are `seq`, which counts from 1, and `prev`, the
-//! hash of the line before (64 zeros in the first one); its last is `hash`: SHA-256 over the bytes
-//! of the object as they would be without that member. With a key it is HMAC-SHA256 (RFC 2104),
-//! which nobody can compute who does not have the key; without one, whoever can write the file can
-//! write all of it anew.
+//! hash of the line before (64 zeros in the first line). Its last member is `hash`: SHA-256 over
+//! the bytes of the object without that member.
+//!
+//! With a key the hash is HMAC-SHA256 (RFC 2104), which only holders of the key can compute.
+//! Without a key, anyone who can write the file can forge the whole chain.
 
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
 use crate::text::escape::hex;
 
-/// What the first line names as its predecessor.
-pub const NOTHING: &str = "0000000000000000000000000000000000000000000000000000000000000000";
-/// How a line ends, around its hash.
+/// `prev` of the first line.
+pub const FIRST_PREVIOUS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+/// Text around the hash at the end of a line.
 const BEFORE_HASH: &str = ",\"hash\":\"";
 const AFTER_HASH: &str = "\"}";
-/// Hexadecimal digits of a hash.
+/// Number of hexadecimal digits of a hash.
 const DIGITS: usize = 64;
-/// Bytes that SHA-256 takes at a time, to which RFC 2104 pads a key.
+/// Block size of SHA-256 in bytes, to which RFC 2104 pads a key.
 const BLOCK_BYTES: usize = 64;
 
-/// How lines are hashed.
+/// The hash function of a chain.
 #[derive(Clone)]
 pub struct Hasher(Option<[u8; BLOCK_BYTES]>);
 
 impl Hasher {
-    /// SHA-256, or with a key HMAC-SHA256.
+    /// Creates a SHA-256 hasher, or an HMAC-SHA256 hasher if there is a key.
     pub fn new(key: Option<&[u8]>) -> Self {
         Self(key.map(|key| {
             let mut block = [0; BLOCK_BYTES];
@@ -40,7 +41,7 @@ impl Hasher {
         }))
     }
 
-    /// The name of the function.
+    /// Name of the hash function.
     pub fn name(&self) -> &'static str {
         if self.0.is_some() {
             "hmac-sha256"
@@ -49,7 +50,7 @@ impl Hasher {
         }
     }
 
-    /// Of these pieces one behind the other, in lower-case hexadecimal digits.
+    /// Hashes the concatenated pieces and returns lower-case hexadecimal digits.
     pub fn hash(&self, pieces: &[&[u8]]) -> String {
         let mut inner = Sha256::new();
         if let Some(key) = &self.0 {
@@ -69,10 +70,10 @@ impl Hasher {
     }
 }
 
-/// Where a chain has got to.
+/// The last line of a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// The number of the last line; 0 before the first.
+    /// Number of the last line; 0 for an empty chain.
     pub seq: u64,
     pub hash: String,
 }
@@ -81,14 +82,14 @@ impl Default for Head {
     fn default() -> Self {
         Self {
             seq: 0,
-            hash: NOTHING.to_owned(),
+            hash: FIRST_PREVIOUS.to_owned(),
         }
     }
 }
 
 impl Head {
-    /// The next line, with its newline, and the head behind it. `members` are the others of the
-    /// object as JSON, without braces.
+    /// Returns the next line, with its newline, and the new head. `members` are the other members
+    /// of the object as JSON, without braces.
     pub fn line(&self, members: &str, hasher: &Hasher) -> (String, Self) {
         let seq = self.seq + 1;
         let open = format!("{{\"seq\":{seq},\"prev\":\"{}\",{members}", self.hash);
@@ -100,17 +101,17 @@ impl Head {
     }
 }
 
-/// What a line says of its place.
+/// Position of a line in the chain.
 #[derive(Debug, Deserialize, PartialEq, Eq)]
 pub struct Link {
     pub seq: u64,
-    /// The hash of the line before.
+    /// Hash of the line before.
     pub prev: String,
     pub hash: String,
 }
 
-/// Whether it is a line at all, and whether its hash is that of its bytes. `line` is without its
-/// newline. The error says what is wrong in a few words.
+/// Checks that `line`, without its newline, is a line of an audit log and that its hash matches its
+/// bytes. The error is a short description of the fault.
 pub fn check(line: &[u8], hasher: &Hasher) -> Result<Link, &'static str> {
     let tail = BEFORE_HASH.len() + DIGITS + AFTER_HASH.len();
     let link: Link = serde_json::from_slice(line).map_err(|_| "it is no line of an audit log")?;
@@ -132,7 +133,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn the_keyed_hash_is_the_published_one() {
+    fn keyed_hash_matches_rfc_4231() {
         // RFC 4231, test cases 2 and 6.
         let of = |key: &[u8], text: &[u8]| Hasher::new(Some(key)).hash(&[text]);
         assert_eq!(
@@ -149,15 +150,15 @@ mod tests {
     }
 
     #[test]
-    fn a_line_names_the_one_before_and_is_hashed_as_it_stands() {
+    fn line_holds_previous_and_own_hash() {
         let hasher = Hasher::new(None);
         let (first, head) = Head::default().line("\"event\":\"start\"", &hasher);
-        let content = format!("{{\"seq\":1,\"prev\":\"{NOTHING}\",\"event\":\"start\"}}");
+        let content = format!("{{\"seq\":1,\"prev\":\"{FIRST_PREVIOUS}\",\"event\":\"start\"}}");
         let hash = hex(&Sha256::digest(content));
         assert_eq!(
             first,
             format!(
-                "{{\"seq\":1,\"prev\":\"{NOTHING}\",\"event\":\"start\",\"hash\":\"{hash}\"}}\n"
+                "{{\"seq\":1,\"prev\":\"{FIRST_PREVIOUS}\",\"event\":\"start\",\"hash\":\"{hash}\"}}\n"
             )
         );
         assert_eq!(

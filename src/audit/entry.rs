@@ -1,4 +1,4 @@
-//! The lines of one call, as JSON without braces.
+//! Members of the log lines about a call, as JSON without braces.
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -15,9 +15,9 @@ use crate::protocol::{Body, Content, Outcome, outside};
 use crate::server::{Begun, Entry};
 use crate::text::escape::{harmless, hex, show_path};
 
-/// What both lines of a call begin with.
+/// Common first members of both lines of a call.
 #[derive(Serialize)]
-struct Opening<'a> {
+struct CallOpening<'a> {
     at: String,
     event: &'static str,
     call: u64,
@@ -26,7 +26,7 @@ struct Opening<'a> {
     session: Option<&'a str>,
 }
 
-impl<'a> Opening<'a> {
+impl<'a> CallOpening<'a> {
     fn of(call: &'a Begun, event: &'static str) -> Self {
         Self {
             at: time(call.at),
@@ -39,9 +39,9 @@ impl<'a> Opening<'a> {
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct CallLine<'a> {
     #[serde(flatten)]
-    opening: Opening<'a>,
+    opening: CallOpening<'a>,
     revision: &'static str,
     tool: &'a str,
     arguments: &'a Value,
@@ -65,23 +65,23 @@ struct Line<'a> {
 }
 
 #[derive(Serialize)]
-struct Beginning<'a> {
+struct BeginLine<'a> {
     #[serde(flatten)]
-    opening: Opening<'a>,
+    opening: CallOpening<'a>,
     tool: &'a str,
     arguments: &'a Value,
 }
 
-/// The line about a background command that has ended.
+/// Line about a finished background command.
 #[derive(Serialize)]
 pub struct BackgroundEnd<'a> {
     at: String,
     event: &'static str,
     client: &'a str,
-    /// As the calls name it that started and followed it.
+    /// Command ID, as in the tool calls.
     id: &'a str,
     detail: String,
-    /// Whether somebody had asked for its end.
+    /// `true` if a caller requested the end.
     asked: bool,
     duration_us: u64,
     output_bytes: u64,
@@ -94,7 +94,7 @@ pub struct BackgroundEnd<'a> {
 }
 
 impl<'a> BackgroundEnd<'a> {
-    /// Of this one, which has ended.
+    /// Builds the line for this finished command.
     pub fn of(client: &'a str, command: &'a Background) -> Self {
         let state = command.state();
         let ending = if let State::Ended(ending) = &state {
@@ -126,22 +126,21 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// The members of the line that says that a call begins: who calls what. Its `call` is that of the
-/// line at its end.
+/// Members of the line at the beginning of a call. The line at its end has the same `call` number.
 pub fn begin(call: &Begun) -> serde_json::Result<String> {
-    members(&Beginning {
-        opening: Opening::of(call, "begin"),
+    members(&BeginLine {
+        opening: CallOpening::of(call, "begin"),
         tool: &call.tool,
         arguments: &call.arguments,
     })
 }
 
-/// What became of what a call ran, in a few words: how a test run ended, the exit code of a
-/// command, that it runs on, or why nothing came of it, as the caller was told.
+/// Describes the result of a call in a few words: test status, exit code, background command ID, or
+/// the error that the caller got.
 pub fn detail(reply: &Outcome) -> Option<String> {
     #[derive(Default, Deserialize)]
     #[serde(default, rename_all = "camelCase")]
-    struct Ended {
+    struct ResultFields {
         status: Option<Value>,
         exit_code: Option<i64>,
         command_id: Option<String>,
@@ -154,7 +153,7 @@ pub fn detail(reply: &Outcome) -> Option<String> {
         Ok(_) => return None,
         Err(error) => return reason(&error.message),
     };
-    let ended: Ended = reply
+    let ended: ResultFields = reply
         .structured
         .as_deref()
         .and_then(|text| serde_json::from_str(text).ok())
@@ -174,7 +173,7 @@ pub fn detail(reply: &Outcome) -> Option<String> {
             ended.edited.unwrap_or(0),
             ended.failed.unwrap_or(0)
         )),
-        // Where there is a structure, the text repeats it.
+        // The text repeats the structured content, if there is any.
         (None, _, None) if reply.is_error && reply.structured.is_none() => {
             match reply.content.first() {
                 Some(Content::Text(text)) => reason(text),
@@ -185,7 +184,7 @@ pub fn detail(reply: &Outcome) -> Option<String> {
     }
 }
 
-/// The number by which what a call changed can be undone, and how much that is.
+/// Undo number of the call, and the amount of its changes.
 fn undo(reply: &Outcome) -> Option<&Value> {
     match reply {
         Ok(Body::Tool(reply)) => reply.undo.as_ref(),
@@ -193,21 +192,21 @@ fn undo(reply: &Outcome) -> Option<&Value> {
     }
 }
 
-/// The beginning of the first line of an error.
+/// Beginning of the first line of an error message.
 fn reason(message: &str) -> Option<String> {
     let line = message.lines().next()?;
     Some(line[..line.floor_char_boundary(MAX_AUDIT_REASON_BYTES)].to_owned())
 }
 
-/// The members of the line of a call. Fails for nothing that a call can bring about.
+/// Members of the line at the end of a call. No call can make this fail.
 pub fn call(
     entry: &Entry,
     detail: Option<String>,
     reply: Option<&Outcome>,
 ) -> serde_json::Result<String> {
     let call = &entry.call;
-    members(&Line {
-        opening: Opening::of(call, "call"),
+    members(&CallLine {
+        opening: CallOpening::of(call, "call"),
         revision: call.revision.as_str(),
         tool: &call.tool,
         arguments: &call.arguments,
@@ -225,7 +224,7 @@ pub fn call(
     })
 }
 
-/// An object as JSON without its braces.
+/// Serializes an object as JSON without its braces.
 pub fn members(object: &impl Serialize) -> serde_json::Result<String> {
     let mut text = harmless(&serde_json::to_string(object)?).into_owned();
     text.pop();
@@ -233,12 +232,12 @@ pub fn members(object: &impl Serialize) -> serde_json::Result<String> {
     Ok(text)
 }
 
-/// RFC 3339 in UTC, with microseconds.
+/// Formats a time as RFC 3339 in UTC, with microseconds.
 pub fn time(at: SystemTime) -> String {
     humantime::format_rfc3339_micros(at).to_string()
 }
 
-/// A path as the log has it: as the tools show it, or its hash and length if it is very long.
+/// Formats a path as the tools show it. A very long path becomes its hash and length.
 pub fn path(path: &Path) -> Value {
     let shown = show_path(path);
     if shown.len() <= MAX_AUDIT_PATH_BYTES {

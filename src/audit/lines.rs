@@ -1,5 +1,4 @@
-//! The lines of a log as they stand, one at a time, so that a log of any size is read in little
-//! memory.
+//! Reads a log line by line, so that memory use does not depend on the size of the log.
 
 use std::io::{BufRead, Read as _};
 
@@ -7,10 +6,10 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::limits::MAX_AUDIT_LINE_BYTES;
 
-pub struct Line {
-    /// Without its newline.
+pub struct LogLine {
+    /// The line without its newline.
     pub bytes: Vec<u8>,
-    /// Whether it had one.
+    /// `true` if the line ended with a newline.
     pub is_whole: bool,
 }
 
@@ -21,8 +20,9 @@ impl<'a, R: BufRead> Lines<'a, R> {
         Self(input)
     }
 
-    /// The next one; `None` at the end. Fails for one that is longer than any that is written.
-    pub fn read(&mut self) -> Result<Option<Line>> {
+    /// Reads the next line; `None` at the end. Fails if a line is longer than the server ever
+    /// writes.
+    pub fn read(&mut self) -> Result<Option<LogLine>> {
         let mut bytes = Vec::new();
         let most = 2 * MAX_AUDIT_LINE_BYTES as u64;
         self.0
@@ -38,6 +38,6 @@ impl<'a, R: BufRead> Lines<'a, R> {
         } else if bytes.len() as u64 == most {
             bail!("this is no audit log: it has a line of more than {most} bytes");
         }
-        Ok(Some(Line { bytes, is_whole }))
+        Ok(Some(LogLine { bytes, is_whole }))
     }
 }

@@ -1,10 +1,10 @@
-//! Writes the log: a line is in the file before the reply of its call leaves. Of a call that runs a
-//! program or changes something a line is there before its work begins, too, so that one whose
-//! server was killed is not forgotten.
+//! Writer of the audit log. A call's line is in the file before the client gets the reply. Calls
+//! that run programs or change something also get a line at their beginning. Such a call is on
+//! record even if the server is killed.
 //!
-//! What cannot be written waits here, in order, and no call is served until it has been: there are
-//! never more lines waiting than calls were in flight when writing failed. The file is locked
-//! (flock(2)), so that there is one chain.
+//! If a write fails, the lines wait here in order, and the server serves no calls until they are
+//! written. The queue is therefore no longer than the number of calls in flight. An exclusive
+//! flock(2) on the file keeps the chain single.
 
 use std::collections::HashSet;
 use std::io;
@@ -26,48 +26,49 @@ use crate::policy::Hidden;
 use crate::protocol::{Code, Outcome, RpcError};
 use crate::server::{Begun, Entry, Observer};
 
-/// A log that is open, and locked.
+/// An open and locked log.
 pub struct AuditLog {
-    /// As the operator named it.
+    /// Path as the operator spelt it.
     path: PathBuf,
     key: Option<PathBuf>,
-    /// The log whose chain goes on in this one.
+    /// The log whose chain this one continues.
     previous: Option<PathBuf>,
-    /// What no agent may see: the log, its key where that is a file, and the log before it.
+    /// Files that agents must not see: the log, the previous log, and the key if it is a regular
+    /// file.
     hidden: Vec<Hidden>,
-    /// The tools that run programs or change something.
+    /// Tools that run programs or change something.
     changing: RwLock<HashSet<String>>,
     writing: Mutex<Writing>,
-    /// How it was when it was last written to. Never locked while something is waited for.
-    seen: Mutex<Seen>,
-    /// Whether the last line was said. Changes only while `writing` is locked.
+    /// State after the last write. This lock is never held across a wait.
+    last_write: Mutex<LastWrite>,
+    /// `true` after the last line is written. Changes only while `writing` is locked.
     is_over: AtomicBool,
 }
 
 #[derive(Default)]
-struct Seen {
+struct LastWrite {
     standing: WallStatus,
     is_failing: bool,
 }
 
-/// How the log is.
+/// State of the log.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct WallStatus {
-    /// Bytes in the file.
+    /// Size of the file in bytes.
     pub bytes: u64,
-    /// The number of its last line.
+    /// Number of the last line.
     pub lines: u64,
-    /// The hash of that line, to be kept elsewhere and given to `replay audit verify --head`.
+    /// Hash of the last line. Kept elsewhere, it can be passed to `replay audit verify --head`.
     pub head: String,
 }
 
 impl AuditLog {
-    /// Opens the file, which is made if there is none, and goes on with its chain, or, where it is
-    /// new, with that of `previous`, if that is there. `key` is the file of the key, with where
-    /// that is if it is a regular one.
+    /// Opens the file, creating it if necessary, and continues its chain. A new file continues the
+    /// chain of `previous`, if that file exists. `key` is the path of the key file, with its
+    /// identity if it is a regular file.
     ///
-    /// Fails for a file that is no log of this user's alone (`opening::log`), or whose last line is
-    /// not one of this chain.
+    /// Fails if other users can change the file (`opening::log`), or if its last line does not
+    /// belong to this chain.
     pub fn open(
         path: &Path,
         key: Option<(&Path, Option<Hidden>)>,
@@ -95,15 +96,15 @@ impl AuditLog {
                 .chain(hidden_previous)
                 .collect(),
             changing: RwLock::default(),
-            seen: Mutex::default(),
+            last_write: Mutex::default(),
             is_over: AtomicBool::new(false),
             writing: Mutex::new(writing),
         };
-        log.saw(&log.lock(), &Ok(()));
+        log.record_state(&log.lock(), &Ok(()));
         Ok(log)
     }
 
-    /// As the operator named it, its key, and the log before it.
+    /// Flags and paths of the log, its key and the previous log, as the operator spelt them.
     pub fn paths(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         let key = self.key.as_deref().map(|path| ("--audit-key", path));
         let previous = self
@@ -115,22 +116,22 @@ impl AuditLog {
             .chain(previous)
     }
 
-    /// What no agent may see, should it lie in an allowed directory.
+    /// Files that agents must not see, even in an allowed directory.
     pub fn hidden(&self) -> &[Hidden] {
         &self.hidden
     }
 
-    /// How lines are hashed.
+    /// Name of the hash function.
     pub fn chain(&self) -> &'static str {
         self.lock().hasher.name()
     }
 
-    /// How it was when it was last written to.
+    /// State of the log after the last write.
     pub fn standing(&self) -> WallStatus {
-        self.seen().standing.clone()
+        self.last_write().standing.clone()
     }
 
-    /// From here on there is a line before the work of calls of these tools, too.
+    /// Calls of these tools also get a line at their beginning from now on.
     pub fn announce(&self, changing: impl Iterator<Item = String>) {
         self.changing
             .write()
@@ -138,7 +139,7 @@ impl AuditLog {
             .extend(changing);
     }
 
-    /// Writes a line that is about no call. `event` holds `at` and `event`.
+    /// Writes a line that does not belong to a call. `event` contains `at` and `event`.
     pub fn write(&self, event: &impl Serialize) -> Result<()> {
         let mut writing = self.lock();
         self.add_to(&mut writing, event)
@@ -150,8 +151,8 @@ impl AuditLog {
             .with_context(|| format!("the audit log `{}` cannot be written", self.path.display()))
     }
 
-    /// Writes that a background command of this client has ended. One that ends with the server has
-    /// no line of its own. What cannot be written waits with the rest.
+    /// Logs the end of a background command of this client. A command that ends with the server
+    /// gets no line. If the write fails, the line waits with the others.
     pub fn background(&self, client: &str, command: &Background) {
         let mut writing = self.lock();
         if self.is_over.load(SeqCst) {
@@ -162,7 +163,7 @@ impl AuditLog {
         }
     }
 
-    /// Writes that the server ends. What cannot be written is said in the log of the operator.
+    /// Logs the end of the server. A failure goes to the operator's log.
     pub fn end(&self) {
         #[derive(Serialize)]
         struct End {
@@ -185,7 +186,7 @@ impl AuditLog {
         tracing::info!(lines, head, "the audit log ends");
     }
 
-    /// Whether calls of this tool run a program or change something.
+    /// Returns true if calls of this tool run a program or change something.
     fn changes(&self, tool: &str) -> bool {
         self.changing
             .read()
@@ -193,10 +194,10 @@ impl AuditLog {
             .contains(tool)
     }
 
-    /// Writes what waits, and says once if that fails.
+    /// Writes the waiting lines, and reports the first of consecutive failures.
     fn flush(&self, writing: &mut Writing) -> io::Result<()> {
         let flushed = writing.flush();
-        let was_failing = self.saw(writing, &flushed);
+        let was_failing = self.record_state(writing, &flushed);
         if let (Err(error), false) = (&flushed, was_failing) {
             tracing::error!(
                 "the audit log `{}` cannot be written, so no call is served: {error}",
@@ -206,22 +207,22 @@ impl AuditLog {
         flushed
     }
 
-    /// Keeps how it is; whether writing failed the last time.
-    fn saw(&self, writing: &Writing, flushed: &io::Result<()>) -> bool {
+    /// Stores the state of the log. Returns true if the previous write failed.
+    fn record_state(&self, writing: &Writing, flushed: &io::Result<()>) -> bool {
         let standing = WallStatus {
             bytes: writing.end,
             lines: writing.head.seq,
             head: writing.head.hash.clone(),
         };
-        let now = Seen {
+        let now = LastWrite {
             standing,
             is_failing: flushed.is_err(),
         };
-        std::mem::replace(&mut *self.seen(), now).is_failing
+        std::mem::replace(&mut *self.last_write(), now).is_failing
     }
 
-    /// Writes what waits; what is said to the client if that fails, which names no path of the
-    /// operator's.
+    /// Writes the waiting lines. The error is for the client and names none of the operator's
+    /// paths.
     fn settle(&self, writing: &mut Writing, consequence: &str) -> Result<(), RpcError> {
         self.flush(writing).map_err(|error| {
             let message = format!(
@@ -236,14 +237,16 @@ impl AuditLog {
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    fn last_write(&self) -> MutexGuard<'_, LastWrite> {
+        self.last_write
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[cfg(test)]
 impl AuditLog {
-    /// As a call does that writes.
+    /// Takes the lock, as a writing call does.
     pub(super) fn hold(&self) -> impl Drop {
         self.lock()
     }
@@ -256,20 +259,20 @@ fn unwritable(error: &serde_json::Error, consequence: &str) -> RpcError {
 }
 
 impl Observer for AuditLog {
-    /// Waits for no call.
+    /// Does not wait for calls.
     fn health(&self) -> Option<(&'static str, Value)> {
         serde_json::to_value(self.standing())
             .ok()
             .map(|standing| ("audit", standing))
     }
 
-    /// What waits is tried again: nobody may call while whoever watches says that the server is not
-    /// well. Waits for no call: while one writes, it is told how the last attempt went.
+    /// Retries the waiting lines, since no call may begin while a health check fails. Does not wait
+    /// for calls: during a write, the result of the last attempt counts.
     fn is_well(&self) -> bool {
         match self.writing.try_lock() {
             Ok(mut writing) => self.flush(&mut writing).is_ok(),
             Err(TryLockError::Poisoned(poisoned)) => self.flush(&mut poisoned.into_inner()).is_ok(),
-            Err(TryLockError::WouldBlock) => !self.seen().is_failing,
+            Err(TryLockError::WouldBlock) => !self.last_write().is_failing,
         }
     }
 
@@ -285,7 +288,7 @@ impl Observer for AuditLog {
         writing.waiting.extend(line);
         let settled = self.settle(&mut writing, consequence);
         if settled.is_err() && is_announced {
-            // It is the last one, and was not written: nothing has begun.
+            // The last line is this call's and was not written, so the call has not begun.
             writing.waiting.pop_back();
         }
         settled

@@ -1,9 +1,8 @@
-//! `--audit`: one line for each call in a file whose lines are chained by hashes, and what reads
-//! it.
+//! The audit log (`--audit`): one line per call, chained by hashes, and its readers.
 //!
-//! `chain` is the format; `entry` makes lines of calls; `log` is an observer of the ledger, and
-//! `writing` what it writes to; `opening` sees to it that nobody else changes the file (and
-//! `secrets`, that no agent reaches it); `verify` and `show` read it.
+//! `chain` defines the format and `entry` the lines of calls. `log` observes the ledger and writes
+//! through `writing`. `opening` makes sure that no other user can change the file, and `secrets`
+//! that no agent can reach it. `verify` and `show` read the log.
 
 mod chain;
 mod entry;
@@ -27,12 +26,12 @@ use chain::Hasher;
 pub use log::AuditLog;
 pub use start::Started;
 
-use crate::cli::{AuditArgs, Wanted};
+use crate::cli::{AuditArgs, CallFilter};
 use crate::limits::{MAX_AUDIT_KEY_BYTES, MIN_AUDIT_KEY_BYTES};
 use crate::secrets::reading;
 
-/// Opens the log that the command line asks for, and takes its lock. Nothing is written yet but
-/// what makes up for a line that was torn when its server was ended.
+/// Opens and locks the log that the command line requests. Writes only the line that follows up a
+/// line torn when the server was killed.
 pub fn open(args: &AuditArgs) -> Result<Option<AuditLog>> {
     let Some(path) = &args.audit else {
         return Ok(None);
@@ -54,7 +53,7 @@ pub fn open(args: &AuditArgs) -> Result<Option<AuditLog>> {
     Ok(Some(log))
 }
 
-/// Checks the files of a log, the oldest first: what is said of it, and whether it is whole.
+/// Verifies the files of a log, oldest first. Returns the report, and true if the log is intact.
 pub fn verify(files: &[PathBuf], key: Option<&Path>, head: Option<&str>) -> Result<(String, bool)> {
     let (hasher, _) = hasher(key)?;
     let named = files
@@ -63,8 +62,8 @@ pub fn verify(files: &[PathBuf], key: Option<&Path>, head: Option<&str>) -> Resu
     verify::report(&mut named.collect::<Result<Vec<_>>>()?, &hasher, head)
 }
 
-/// Prints the wanted calls of a log; how many lines that were.
-pub fn show(file: &Path, wanted: &Wanted, out: &mut impl Write) -> Result<u64> {
+/// Prints the selected calls of a log and returns the number of lines.
+pub fn show(file: &Path, wanted: &CallFilter, out: &mut impl Write) -> Result<u64> {
     show::show(&mut reader(file)?, wanted, out)
 }
 
@@ -78,15 +77,15 @@ fn reader(path: &Path) -> Result<BufReader<File>> {
     Ok(BufReader::with_capacity(1 << 16, file))
 }
 
-/// The function that lines are hashed with, and the file of the key if that is a regular one. Fails
-/// for a key that others could read, or guess.
+/// Returns the hash function, and the key file if it is a regular file. Fails if the key is
+/// readable by others or too short.
 fn hasher(key: Option<&Path>) -> Result<(Hasher, Option<File>)> {
     let Some(path) = key else {
         return Ok((Hasher::new(None), None));
     };
     let name = path.display();
     let (file, is_regular) = reading::open(path).context("the key")?;
-    // One byte more shows what is too long.
+    // One byte more than allowed reveals a key that is too long.
     let key = reading::of(&file, is_regular, MAX_AUDIT_KEY_BYTES + 1)
         .with_context(|| format!("the key `{name}` cannot be read"))?;
     if is_regular && key.mode & 0o077 != 0 {
@@ -96,7 +95,7 @@ fn hasher(key: Option<&Path>) -> Result<(Hasher, Option<File>)> {
         );
     }
     let key = key.bytes;
-    // As an editor leaves it, and as `openssl rand -hex 32` prints it.
+    // Editors and `openssl rand -hex 32` end the key with a newline.
     let key = key.strip_suffix(b"\n").unwrap_or(&key);
     if key.len() < MIN_AUDIT_KEY_BYTES || key.len() as u64 > MAX_AUDIT_KEY_BYTES {
         bail!(

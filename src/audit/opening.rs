@@ -1,4 +1,4 @@
-//! Opens the files of the log.
+//! Opens and locks log files.
 
 use std::fs::File;
 use std::io;
@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use crate::policy::Hidden;
 use crate::secrets::open_log;
 
-/// Opens the log ([`open_log`]), and takes its lock: fails while another server holds it.
+/// Opens the log ([`open_log`]) and locks it. Fails if another server holds the lock.
 pub fn log(path: &Path) -> Result<(File, Hidden)> {
     let (file, identity) = open_log(path)?;
     flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|errno| match errno {
@@ -33,7 +33,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn a_directory_that_others_may_write_to_is_no_place() {
+    fn log_in_shared_writable_directory_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let at = |path: &str| dir.path().join(path);
         std::fs::create_dir_all(at("open/sub")).unwrap();

@@ -1,4 +1,4 @@
-//! `replay audit show`: the calls of a log as a table for a person.
+//! `replay audit show`: prints the calls of a log as a table.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -11,13 +11,13 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::lines::Lines;
-use crate::cli::{UNENDED, Wanted};
+use crate::cli::{CallFilter, UNENDED};
 use crate::limits::MAX_AUDIT_UNENDED;
 use crate::policy::Touch;
 use crate::text::count::duration;
 use crate::text::escape::{harmless, show as shown};
 
-/// What is read of a line. Members that are missing are those of another kind of line.
+/// Members of a line that the table uses. Some exist only in certain kinds of line.
 #[derive(Deserialize)]
 struct Row {
     at: String,
@@ -31,7 +31,7 @@ struct Row {
     #[serde(default)]
     outcome: String,
     detail: Option<String>,
-    /// Of a background command.
+    /// ID of a background command.
     #[serde(default)]
     id: String,
     #[serde(default)]
@@ -39,30 +39,31 @@ struct Row {
     #[serde(default)]
     arguments: Value,
     #[serde(default)]
-    paths: Vec<Touched>,
+    paths: Vec<TouchedPathRow>,
     #[serde(default)]
-    grants: Vec<Granted>,
+    grants: Vec<GrantRow>,
 }
 
 #[derive(Deserialize)]
-struct Touched {
+struct TouchedPathRow {
     path: Value,
     real: Option<Value>,
     access: String,
 }
 
 #[derive(Deserialize)]
-struct Granted {
+struct GrantRow {
     client: String,
     path: Value,
 }
 
-/// What is shown of the arguments of a call that touched no path, or ran a program, in characters.
+/// Maximum number of characters of the arguments shown for a call. Shown only if the call touched
+/// no path or ran a program.
 const ARGUMENTS_CHARS: usize = 80;
-/// Paths that are shown of one call.
+/// Maximum number of paths shown for a call.
 const PATHS: usize = 3;
-/// What names of arguments that are paths have in them.
-const OF_PATHS: [&str; 8] = [
+/// Substrings of the names of arguments that are paths.
+const PATH_ARGUMENTS: [&str; 8] = [
     "path",
     "dir",
     "file",
@@ -73,11 +74,13 @@ const OF_PATHS: [&str; 8] = [
     "root",
 ];
 
-/// Prints the calls that are wanted, and without any wish also starts and ends of servers; how many
-/// lines that were. A call that began and has no end is printed where its server's part of the log
-/// ends. Whether lines are what was written is for [`mod@super::verify`] to say. Fails if the log
-/// cannot be read, is none, or if what is wanted makes no sense.
-pub fn show(input: &mut impl BufRead, wanted: &Wanted, out: &mut impl Write) -> Result<u64> {
+/// Prints the selected calls and returns the number of lines. Without a filter, also prints starts
+/// and ends of servers. A call without an end is printed at the end of its server's part of the
+/// log.
+///
+/// Does not check the chain ([`mod@super::verify`] does). Fails if the file cannot be read or is
+/// not a log, or if the filter is invalid.
+pub fn show(input: &mut impl BufRead, wanted: &CallFilter, out: &mut impl Write) -> Result<u64> {
     let since = wanted
         .since
         .as_deref()
@@ -97,7 +100,7 @@ pub fn show(input: &mut impl BufRead, wanted: &Wanted, out: &mut impl Write) -> 
         number += 1;
         let Ok(mut row) = serde_json::from_slice::<Row>(&line.bytes) else {
             tracing::debug!(number, "no line of an audit log");
-            // The first one may be torn; then the second makes up for it.
+            // The first line may be torn; then the second line says so.
             if !is_log && number > 1 {
                 bail!("line 1: it is no line of an audit log");
             }
@@ -137,7 +140,7 @@ pub fn show(input: &mut impl BufRead, wanted: &Wanted, out: &mut impl Write) -> 
         };
         if row.event == "begin" {
             begun.insert(row.call, text);
-            // No server has so many calls at once; a file that was made up may.
+            // No server has so many concurrent calls, but a forged file may.
             if begun.len() > MAX_AUDIT_UNENDED
                 && let Some((_, text)) = begun.pop_first()
             {
@@ -156,8 +159,8 @@ pub fn show(input: &mut impl BufRead, wanted: &Wanted, out: &mut impl Write) -> 
     printer.end()
 }
 
-/// The directory that relative paths of each client are below.
-fn first_of_each(grants: &[Granted]) -> HashMap<String, PathBuf> {
+/// Base directory for the relative paths of each client: its first grant.
+fn first_of_each(grants: &[GrantRow]) -> HashMap<String, PathBuf> {
     let mut projects = HashMap::new();
     for grant in grants {
         if let Some(path) = grant.path.as_str() {
@@ -169,7 +172,7 @@ fn first_of_each(grants: &[Granted]) -> HashMap<String, PathBuf> {
     projects
 }
 
-/// Prints lines, or keeps the last ones of them until the end.
+/// Prints lines, or buffers the last ones until the end.
 struct Printer<'a, W> {
     most: Option<usize>,
     kept: VecDeque<String>,
@@ -190,7 +193,7 @@ impl<W: Write> Printer<'_, W> {
         Ok(())
     }
 
-    /// How many there were.
+    /// Prints the buffered lines and returns the number of lines.
     fn end(self) -> Result<u64> {
         for text in self.kept {
             writeln!(self.out, "{text}")?;
@@ -199,7 +202,7 @@ impl<W: Write> Printer<'_, W> {
     }
 }
 
-/// A time, or how long ago.
+/// Parses a time, or a duration before `now`.
 fn time(text: &str, now: SystemTime) -> Result<SystemTime> {
     let ago = || {
         humantime::parse_duration(text)
@@ -218,7 +221,7 @@ fn time(text: &str, now: SystemTime) -> Result<SystemTime> {
 
 fn is_wanted(
     row: &Row,
-    wanted: &Wanted,
+    wanted: &CallFilter,
     since: Option<SystemTime>,
     project: Option<&Path>,
 ) -> bool {
@@ -236,8 +239,8 @@ fn is_wanted(
             .is_none_or(|asked| is_about(row, asked, project))
 }
 
-/// Whether a call touched a path or something below it, was refused it, or asked for it in its
-/// arguments: what is not there was touched by nobody.
+/// Returns true if a call touched the path or something below it, was denied it, or named it in its
+/// arguments. A path that does not exist appears only in arguments.
 fn is_about(row: &Row, asked: &Path, project: Option<&Path>) -> bool {
     let asked = &*cleaned(asked);
     let touched = row
@@ -248,9 +251,9 @@ fn is_about(row: &Row, asked: &Path, project: Option<&Path>) -> bool {
     let members = row.arguments.as_object().into_iter().flatten();
     let named = members.filter(|(name, _)| {
         let name = name.to_ascii_lowercase();
-        OF_PATHS.iter().any(|part| name.contains(part))
+        PATH_ARGUMENTS.iter().any(|part| name.contains(part))
     });
-    // One path, or a list of them.
+    // A single path or a list of paths.
     let named = named.flat_map(|(_, value)| {
         value
             .as_array()
@@ -259,7 +262,7 @@ fn is_about(row: &Row, asked: &Path, project: Option<&Path>) -> bool {
     touched.chain(named).filter_map(Value::as_str).any(|path| {
         let path = cleaned(&project.unwrap_or(Path::new("")).join(path));
         if path.is_relative() && asked.is_absolute() {
-            // The log does not hold the start of its server, and with that the directory.
+            // The log lacks the start of this server, and so the base directory.
             asked.ends_with(&path)
         } else if asked.is_absolute() {
             path.starts_with(asked)
@@ -269,7 +272,7 @@ fn is_about(row: &Row, asked: &Path, project: Option<&Path>) -> bool {
     })
 }
 
-/// Without `.` and `..`, as text.
+/// Resolves `.` and `..` lexically.
 fn cleaned(path: &Path) -> PathBuf {
     path.components().fold(PathBuf::new(), |mut cleaned, part| {
         match part {
@@ -281,8 +284,8 @@ fn cleaned(path: &Path) -> PathBuf {
     })
 }
 
-/// The fields come from whoever wrote the file, an agent's arguments among them: none may steer a
-/// terminal.
+/// Formats a row. The fields are untrusted, such as an agent's arguments, so terminal escape
+/// sequences are made harmless.
 fn table(row: &Row) -> String {
     let at = row
         .at
@@ -316,7 +319,7 @@ fn table(row: &Row) -> String {
     let what = if row.paths.is_empty() {
         arguments()
     } else {
-        let path = |touched: &Touched| {
+        let path = |touched: &TouchedPathRow| {
             let path = touched
                 .path
                 .as_str()
@@ -327,7 +330,7 @@ fn table(row: &Row) -> String {
         if row.paths.len() > PATHS {
             paths.push(format!("and {} more", row.paths.len() - PATHS));
         }
-        // What such a call did is said by its arguments, not by where.
+        // Arguments describe a run better than paths.
         if row
             .paths
             .iter()
@@ -359,7 +362,7 @@ mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
 
-    fn shown_of(log: &str, wanted: &Wanted) -> Result<String, String> {
+    fn shown_of(log: &str, wanted: &CallFilter) -> Result<String, String> {
         let mut out = Vec::new();
         let shown =
             show(&mut log.as_bytes(), wanted, &mut out).map_err(|error| error.to_string())?;
@@ -369,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_found_by_where_its_spelling_leads() {
+    fn path_filter_finds_denied_call_by_cleaned_path() {
         let start = r#"{"at":"","event":"start","grants":[{"client":"bob","path":"/src/bob"}]}"#;
         let line = |path: &str| {
             format!(
@@ -379,9 +382,9 @@ mod tests {
         let found = |log: &str, asked: &str| {
             shown_of(
                 log,
-                &Wanted {
+                &CallFilter {
                     path: Some(asked.into()),
-                    ..Wanted::default()
+                    ..CallFilter::default()
                 },
             )
             .unwrap()
@@ -399,7 +402,7 @@ mod tests {
             "/a.txt",
         ];
         assert_eq!(asked.map(|asked| found(&whole, asked)), [1, 1, 1, 1, 2, 0]);
-        // The start is in an older file.
+        // The start of the server is in an older file.
         assert_eq!(
             ["/src/alice/a.txt", "/src/b.txt"].map(|asked| found(&climbs, asked)),
             [1, 0]
@@ -407,23 +410,23 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_ran_something_is_shown_with_what_that_was() {
+    fn table_shows_arguments_of_run_calls() {
         let line = r#"{"at":"","event":"call","arguments":{"command":"\u001b[2J"},"paths":[{"path":"/w","access":"run"}]}"#;
-        let text = shown_of(line, &Wanted::default()).unwrap();
+        let text = shown_of(line, &CallFilter::default()).unwrap();
         assert!(
             text.ends_with("run /w, {\"command\":\"\\u001b[2J\"}\n"),
             "{text}"
         );
         let line = r#"{"at":"","event":"call","arguments":{"path":"/w"},"paths":[{"path":"/w","access":"list"}]}"#;
         assert!(
-            shown_of(line, &Wanted::default())
+            shown_of(line, &CallFilter::default())
                 .unwrap()
                 .ends_with("  list /w\n")
         );
     }
 
     #[test]
-    fn what_is_no_log_is_not_shown_as_one() {
+    fn show_rejects_file_without_log_lines() {
         let said = Err("line 1: it is no line of an audit log".to_owned());
         let event = r#"{"at":"","event":"end"}"#;
         let good = Ok("(line 1 cannot be read)\n  -- end\n".to_owned());
@@ -432,7 +435,7 @@ mod tests {
             ("a", &said),
             (&*format!("to\n{event}\n"), &good),
         ] {
-            assert_eq!(shown_of(log, &Wanted::default()), *expected, "{log}");
+            assert_eq!(shown_of(log, &CallFilter::default()), *expected, "{log}");
         }
     }
 }

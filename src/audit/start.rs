@@ -1,4 +1,4 @@
-//! What the log says about a server that starts: what it is, who started it, what it serves.
+//! Log lines about a started server: version, process, walls and grants.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -15,16 +15,16 @@ use crate::secrets::Reach;
 use crate::server::Server;
 
 pub struct Started<'a> {
-    /// `stdio`, or the address of HTTP.
+    /// `stdio`, or the HTTP address.
     pub serves: String,
-    /// Each server with the name of its client.
+    /// The servers, each with the name of its client.
     pub servers: Vec<(&'a str, &'a Server)>,
-    /// What the operator asked for.
+    /// The operator's configuration.
     pub config: &'a Config,
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct StartLine<'a> {
     at: String,
     event: &'static str,
     version: &'static str,
@@ -34,29 +34,29 @@ struct Line<'a> {
     uid: u32,
     host: String,
     #[serde(flatten)]
-    shown: Shown,
+    shown: WallsAndGrants,
 }
 
-/// A client that is served from now on.
+/// Line about a client added at run time.
 #[derive(Serialize)]
-struct Added<'a> {
+struct ClientLine<'a> {
     at: String,
     event: &'static str,
     client: &'a str,
     #[serde(flatten)]
-    shown: Shown,
+    shown: WallsAndGrants,
 }
 
-/// What the walls of servers are, and what their clients may reach.
+/// Walls of servers, and grants of their clients.
 #[derive(Serialize)]
-struct Shown {
+struct WallsAndGrants {
     walls: Vec<Value>,
     grants: Vec<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     grants_more: Option<usize>,
 }
 
-impl Shown {
+impl WallsAndGrants {
     fn of(servers: &[(&str, &Server)]) -> Self {
         let walls = servers.iter().map(|(client, server)| {
             let standing = &server.services().commands.standing;
@@ -86,8 +86,8 @@ impl Shown {
 }
 
 impl AuditLog {
-    /// Writes the line about the start. Fails, with the way out, where an agent could reach the log
-    /// or its key.
+    /// Writes the line about the start. Fails, with a remedy, if an agent could reach the log or
+    /// its key.
     pub fn start(self: &Arc<Self>, started: &Started<'_>) -> Result<()> {
         let services = started.servers.iter().map(|(_, server)| server.services());
         let reach = Reach::of(
@@ -99,12 +99,12 @@ impl AuditLog {
                 .iter()
                 .map(|seen| seen.path.clone()),
         );
-        self.kept_from(&reach)?;
+        self.check_out_of_reach(&reach)?;
         started
             .servers
             .iter()
-            .for_each(|(client, server)| self.attend(client, server));
-        self.write(&Line {
+            .for_each(|(client, server)| self.observe(client, server));
+        self.write(&StartLine {
             at: time(SystemTime::now()),
             event: "start",
             version: env!("CARGO_PKG_VERSION"),
@@ -116,17 +116,16 @@ impl AuditLog {
                 .nodename()
                 .to_string_lossy()
                 .into_owned(),
-            shown: Shown::of(&started.servers),
+            shown: WallsAndGrants::of(&started.servers),
         })
     }
 
-    /// Writes the line about a client that this server serves from now on. Fails as
-    /// [`AuditLog::start`] does.
+    /// Writes the line about a client added at run time. Fails as [`AuditLog::start`] does.
     pub fn add(self: &Arc<Self>, client: &str, server: &Server, reach: &Reach) -> Result<()> {
-        self.kept_from(reach)?;
-        self.attend(client, server);
-        let shown = Shown::of(&[(client, server)]);
-        self.write(&Added {
+        self.check_out_of_reach(reach)?;
+        self.observe(client, server);
+        let shown = WallsAndGrants::of(&[(client, server)]);
+        self.write(&ClientLine {
             at: time(SystemTime::now()),
             event: "client",
             client,
@@ -134,9 +133,8 @@ impl AuditLog {
         })
     }
 
-    /// From here on calls of its tools have the lines that they should have, and so have the ends
-    /// of its background commands.
-    fn attend(self: &Arc<Self>, client: &str, server: &Server) {
+    /// Logs the calls and the ends of background commands of this server from now on.
+    fn observe(self: &Arc<Self>, client: &str, server: &Server) {
         self.announce(server.names_of_changing().map(str::to_owned));
         if let Some(background) = &server.services().commands.background {
             let (log, client) = (Arc::clone(self), client.to_owned());
@@ -144,7 +142,7 @@ impl AuditLog {
         }
     }
 
-    fn kept_from(&self, reach: &Reach) -> Result<()> {
+    fn check_out_of_reach(&self, reach: &Reach) -> Result<()> {
         self.paths()
             .try_for_each(|(flag, path)| reach.keeps_out(flag, path))
     }

@@ -1,4 +1,4 @@
-//! Chains that were tampered with, files that were torn.
+//! Tests of tampered chains and torn files.
 #![expect(clippy::disallowed_methods, reason = "tests lay out files")]
 
 use std::os::unix::fs::MetadataExt as _;
@@ -10,16 +10,16 @@ use serde_json::json;
 
 use super::chain::Head;
 use super::log::WallStatus;
-use super::verify::{Fault, Whole, verify};
+use super::verify::{Fault, LogSummary, verify};
 use super::*;
-use crate::cli::Wanted;
+use crate::cli::CallFilter;
 use crate::server::Observer as _;
 
 fn plain() -> Hasher {
     Hasher::new(None)
 }
 
-/// A log of this many lines.
+/// A log with this number of lines.
 fn log(lines: usize, hasher: &Hasher) -> Vec<String> {
     let mut head = Head::default();
     let mut all = Vec::new();
@@ -38,19 +38,19 @@ fn log(lines: usize, hasher: &Hasher) -> Vec<String> {
     all
 }
 
-fn look(text: &str, head: Option<&str>) -> Result<Whole, Fault> {
+fn verify_text(text: &str, head: Option<&str>) -> Result<LogSummary, Fault> {
     verify(&mut text.as_bytes(), &plain(), head).unwrap()
 }
 
 fn fault(lines: &[String]) -> (u64, String) {
-    let Fault { line, what } = look(&lines.concat(), None).unwrap_err();
+    let Fault { line, what } = verify_text(&lines.concat(), None).unwrap_err();
     (line, what)
 }
 
 #[test]
-fn a_log_that_is_whole_is_counted() {
+fn verify_counts_lines_of_intact_log() {
     let lines = log(4, &plain());
-    let whole = look(&lines.concat(), None).unwrap();
+    let whole = verify_text(&lines.concat(), None).unwrap();
     let hash = |line: &str| line[line.len() - 67..line.len() - 3].to_owned();
     let head = Head {
         seq: 4,
@@ -62,29 +62,31 @@ fn a_log_that_is_whole_is_counted() {
     ));
     assert_eq!(
         whole,
-        Whole {
+        LogSummary {
             lines: 4,
             calls: 3,
             starts: 1,
             span,
             head,
-            ..Whole::default()
+            ..LogSummary::default()
         }
     );
     assert_eq!(
-        look(&lines.concat(), Some(&hash(&lines[2]))).unwrap().known,
+        verify_text(&lines.concat(), Some(&hash(&lines[2])))
+            .unwrap()
+            .known,
         Some(3)
     );
-    let cut = look(&lines[..3].concat(), Some(&hash(&lines[3]))).unwrap_err();
+    let cut = verify_text(&lines[..3].concat(), Some(&hash(&lines[3]))).unwrap_err();
     assert_eq!(cut.line, 4);
     let keyed = Hasher::new(Some(b"0123456789abcdef"));
     let lines = log(2, &keyed).concat();
     assert!(verify(&mut lines.as_bytes(), &keyed, None).unwrap().is_ok());
-    assert_eq!(look(&lines, None).unwrap_err().line, 1);
+    assert_eq!(verify_text(&lines, None).unwrap_err().line, 1);
 }
 
 #[test]
-fn each_kind_of_tampering_has_its_words() {
+fn verify_explains_each_kind_of_tampering() {
     let lines = log(6, &plain());
     let with = |change: &dyn Fn(&mut Vec<String>)| {
         let mut lines = lines.clone();
@@ -142,7 +144,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn any_single_change_is_found(lines in 2_usize..9, kind in 0..5, one in 0_usize..64, other in 0_usize..64, byte in 0_usize..4096, new in any::<u8>()) {
+    fn verify_finds_any_single_change(lines in 2_usize..9, kind in 0..5, one in 0_usize..64, other in 0_usize..64, byte in 0_usize..4096, new in any::<u8>()) {
         let whole = log(lines, &plain());
         let (one, other) = (one % lines, other % lines);
         let mut changed = whole.clone();
@@ -161,7 +163,7 @@ proptest! {
             _ => changed[one] = whole[other].clone(),
         }
         prop_assume!(changed != whole);
-        prop_assert!(look(&changed.concat(), Some(&link(&whole[lines - 1]))).is_err());
+        prop_assert!(verify_text(&changed.concat(), Some(&link(&whole[lines - 1]))).is_err());
     }
 }
 
@@ -170,7 +172,7 @@ fn opened(path: &Path) -> Result<AuditLog> {
 }
 
 #[test]
-fn a_log_goes_on_after_a_torn_line_which_is_told_from_a_changed_one() {
+fn log_continues_after_torn_line() {
     let dir = tempfile::tempdir().unwrap();
     let path: PathBuf = dir.path().join("log");
     let write = |count: usize| {
@@ -195,7 +197,7 @@ fn a_log_goes_on_after_a_torn_line_which_is_told_from_a_changed_one() {
     ] {
         std::fs::write(&path, &text[..cut]).unwrap();
         write(1);
-        let whole = look(&std::fs::read_to_string(&path).unwrap(), None).unwrap();
+        let whole = verify_text(&std::fs::read_to_string(&path).unwrap(), None).unwrap();
         assert_eq!(
             (whole.torn, whole.lines, whole.calls),
             (torn, torn + calls, calls),
@@ -204,7 +206,7 @@ fn a_log_goes_on_after_a_torn_line_which_is_told_from_a_changed_one() {
         let again = std::fs::read_to_string(&path)
             .unwrap()
             .replacen("\"seq\":1", "\"seq\":9", 1);
-        assert!(look(&again, None).is_err());
+        assert!(verify_text(&again, None).is_err());
     }
     std::fs::write(&path, text.replace("\"n\":1", "\"n\":7")).unwrap();
     let refused = format!("{:#}", opened(&path).err().unwrap());
@@ -221,7 +223,7 @@ fn a_log_goes_on_after_a_torn_line_which_is_told_from_a_changed_one() {
 }
 
 #[test]
-fn one_server_writes_to_one_plain_file_of_its_own() {
+fn open_refuses_locked_or_linked_file() {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name);
     let first = opened(&at("log")).unwrap();
@@ -246,7 +248,7 @@ fn one_server_writes_to_one_plain_file_of_its_own() {
 }
 
 #[test]
-fn a_log_that_others_change_or_delete_is_not_written_to() {
+fn write_refuses_changed_or_deleted_file() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("log");
     let log = opened(&path).unwrap();
@@ -257,7 +259,7 @@ fn a_log_that_others_change_or_delete_is_not_written_to() {
     assert!(
         format!("{:#}", log.write(&event).unwrap_err()).ends_with("another program has changed it")
     );
-    // What could not be written then follows as soon as it can.
+    // The lines that could not be written follow as soon as possible.
     std::fs::write(&path, &text).unwrap();
     log.write(&event).unwrap();
     assert_eq!(log.standing().lines, 3);
@@ -281,7 +283,7 @@ fn a_log_that_others_change_or_delete_is_not_written_to() {
 }
 
 #[test]
-fn whoever_watches_waits_for_no_call() {
+fn health_check_does_not_wait_for_calls() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("log");
     let log = opened(&path).unwrap();
@@ -304,7 +306,7 @@ fn whoever_watches_waits_for_no_call() {
     );
 }
 
-/// A log of these lines, each with `at`.
+/// A log with these events, each with a time in `at`.
 fn log_of(lines: &[serde_json::Value]) -> String {
     let mut head = Head::default();
     let mut text = String::new();
@@ -318,14 +320,14 @@ fn log_of(lines: &[serde_json::Value]) -> String {
     text
 }
 
-fn table(text: &str, wanted: &Wanted) -> (u64, String) {
+fn table(text: &str, wanted: &CallFilter) -> (u64, String) {
     let mut out = Vec::new();
     let lines = show::show(&mut text.as_bytes(), wanted, &mut out).unwrap();
     (lines, String::from_utf8(out).unwrap())
 }
 
 #[test]
-fn calls_without_an_end_are_told() {
+fn calls_without_end_are_reported() {
     let begin = |call: u64| json!({"event": "begin", "call": call, "client": "c", "tool": "t", "arguments": {"n": call}});
     let end = |call: u64| json!({"event": "call", "call": call, "client": "c", "tool": "t", "outcome": "ok", "arguments": {}});
     let start = json!({"event": "start"});
@@ -340,7 +342,7 @@ fn calls_without_an_end_are_told() {
         end(2),
         end(3),
     ]);
-    let whole = look(&text, None).unwrap();
+    let whole = verify_text(&text, None).unwrap();
     assert_eq!(
         (whole.lines, whole.calls, whole.starts, whole.unended),
         (9, 3, 2, 2)
@@ -350,7 +352,7 @@ fn calls_without_an_end_are_told() {
     let first = "ok: 3 calls in 9 lines, 2 starts of servers; 2 calls began without an end (the server was killed, or \
                  serves them now)\n";
     assert!(good && said.starts_with(first), "{said}");
-    let (lines, shown) = table(&text, &Wanted::default());
+    let (lines, shown) = table(&text, &CallFilter::default());
     assert_eq!(
         (lines, shown.as_str()),
         (
@@ -364,10 +366,10 @@ fn calls_without_an_end_are_told() {
              2026-01-01 00:00:05Z  c        t                unended              -  {\"n\":1}\n"
         )
     );
-    let unended = Wanted {
+    let unended = CallFilter {
         outcome: Some("unended".to_owned()),
         last: Some(1),
-        ..Wanted::default()
+        ..CallFilter::default()
     };
     assert_eq!(
         table(&text, &unended).1,
@@ -376,7 +378,7 @@ fn calls_without_an_end_are_told() {
 }
 
 #[test]
-fn numbers_of_calls_that_cannot_be_are_told() {
+fn verify_rejects_impossible_call_numbers() {
     let line = |event: &str, call: u64| json!({"event": event, "call": call});
     let (begin, end) = (|call| line("begin", call), |call| line("call", call));
     let said = |lines: &[serde_json::Value]| fault(&[log_of(lines)]);
@@ -403,7 +405,7 @@ fn numbers_of_calls_that_cannot_be_are_told() {
         (5, twice("ends"))
     );
     assert!(
-        look(
+        verify_text(
             &log_of(&[start.clone(), begin(1), end(1), start, begin(1), end(1)]),
             None
         )
@@ -412,7 +414,7 @@ fn numbers_of_calls_that_cannot_be_are_told() {
 }
 
 #[test]
-fn a_chain_goes_on_in_the_next_file() {
+fn chain_continues_in_next_file() {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name);
     let event = json!({"at": "2026-01-01T00:00:00Z", "event": "call"});
@@ -421,10 +423,10 @@ fn a_chain_goes_on_in_the_next_file() {
         (0..count).for_each(|_| log.write(&event).unwrap());
         log.standing()
     };
-    // There is nothing before the first.
+    // The first file has no predecessor.
     let first = write("1", "0", 2);
     write("2", "1", 1);
-    // It is no new file any more.
+    // The file is no longer new.
     let second = write("2", "0", 1);
     let third = write("3", "2", 1);
     assert_eq!([first.lines, second.lines, third.lines], [2, 5, 7]);
@@ -469,7 +471,7 @@ fn a_chain_goes_on_in_the_next_file() {
     assert_eq!(said(&["1", "3"], None), apart("3", &first));
     assert_eq!(said(&["2", "1"], None), apart("1", &second));
     assert_eq!(said(&["1", "2", "3"], Some(&"0".repeat(64))).1, false);
-    // What is torn is made up for in its own file.
+    // A torn line is followed up in its own file.
     let text = std::fs::read_to_string(at("3")).unwrap();
     std::fs::write(at("3"), &text[..text.len() - 9]).unwrap();
     let refused = AuditLog::open(&at("4"), None, plain(), Some(&at("3")))
@@ -482,7 +484,7 @@ fn a_chain_goes_on_in_the_next_file() {
 }
 
 #[test]
-fn a_path_is_found_by_what_was_asked_for() {
+fn path_filter_matches_requested_paths() {
     let call = |arguments: serde_json::Value, paths: serde_json::Value| {
         json!({"event": "call", "call": 1, "client": "c", "tool": "t", "outcome": "failed", "detail": "no_tests",
             "arguments": arguments, "paths": paths})
@@ -507,10 +509,10 @@ fn a_path_is_found_by_what_was_asked_for() {
     let about = |path: &str| {
         let shown = table(
             &text,
-            &Wanted {
+            &CallFilter {
                 path: Some(path.into()),
                 json: true,
-                ..Wanted::default()
+                ..CallFilter::default()
             },
         );
         let seqs: Vec<u64> = shown
@@ -552,9 +554,9 @@ fn a_path_is_found_by_what_was_asked_for() {
     assert_eq!(asked.map(about), found);
     let (_, shown) = table(
         &text,
-        &Wanted {
+        &CallFilter {
             path: Some("/w/none".into()),
-            ..Wanted::default()
+            ..CallFilter::default()
         },
     );
     assert_eq!(
@@ -564,7 +566,7 @@ fn a_path_is_found_by_what_was_asked_for() {
 }
 
 #[test]
-fn a_table_shows_what_is_wanted_and_steers_no_terminal() {
+fn table_shows_only_filtered_calls() {
     let hasher = plain();
     let mut lines = log(4, &hasher);
     let evil = json!({"at": "2026-01-01T00:00:09.000000Z", "event": "call", "client": "c", "tool": "\u{1b}[2J", "outcome": "denied",
@@ -576,12 +578,12 @@ fn a_table_shows_what_is_wanted_and_steers_no_terminal() {
     );
     lines.push("rubbish\n".to_owned());
     let text = lines.concat();
-    let shown = |wanted: Wanted| {
+    let shown = |wanted: CallFilter| {
         let mut out = Vec::new();
         show::show(&mut text.as_bytes(), &wanted, &mut out).map(|_| String::from_utf8(out).unwrap())
     };
     assert_eq!(
-        shown(Wanted::default()).unwrap(),
+        shown(CallFilter::default()).unwrap(),
         "2026-01-01 00:00:00Z  -- start\n\
          2026-01-01 00:00:01Z  c1       t                ok              1.5 ms  read /w/d1/f\n\
          2026-01-01 00:00:02Z  c0       t                ok              1.5 ms  read /w/d2/f\n\
@@ -589,8 +591,8 @@ fn a_table_shows_what_is_wanted_and_steers_no_terminal() {
          2026-01-01 00:00:09Z  c        $'\\033[2J'       denied          0.0 ms  $'{\"a\":\"\\u202ex\"}'\n\
          (line 6 cannot be read)\n"
     );
-    let count = |wanted: Wanted| {
-        shown(Wanted {
+    let count = |wanted: CallFilter| {
+        shown(CallFilter {
             json: true,
             ..wanted
         })
@@ -600,46 +602,46 @@ fn a_table_shows_what_is_wanted_and_steers_no_terminal() {
     };
     let some = |text: &str| Some(text.to_owned());
     let counts = [
-        count(Wanted::default()),
-        count(Wanted {
+        count(CallFilter::default()),
+        count(CallFilter {
             client: some("c1"),
-            ..Wanted::default()
+            ..CallFilter::default()
         }),
-        count(Wanted {
+        count(CallFilter {
             outcome: some("denied"),
-            ..Wanted::default()
+            ..CallFilter::default()
         }),
-        count(Wanted {
+        count(CallFilter {
             tool: some("t"),
             last: Some(2),
-            ..Wanted::default()
+            ..CallFilter::default()
         }),
-        count(Wanted {
+        count(CallFilter {
             path: Some("/w/d2".into()),
-            ..Wanted::default()
+            ..CallFilter::default()
         }),
-        count(Wanted {
+        count(CallFilter {
             path: Some("d3/f".into()),
-            ..Wanted::default()
+            ..CallFilter::default()
         }),
-        count(Wanted {
+        count(CallFilter {
             path: Some("/w/d".into()),
-            ..Wanted::default()
+            ..CallFilter::default()
         }),
-        count(Wanted {
+        count(CallFilter {
             since: some("2026-01-01T00:00:02Z"),
-            ..Wanted::default()
+            ..CallFilter::default()
         }),
-        count(Wanted {
+        count(CallFilter {
             since: some("1s"),
-            ..Wanted::default()
+            ..CallFilter::default()
         }),
     ];
     assert_eq!(counts, [5, 2, 1, 2, 1, 1, 0, 3, 0]);
     assert!(
-        shown(Wanted {
+        shown(CallFilter {
             since: some("soon"),
-            ..Wanted::default()
+            ..CallFilter::default()
         })
         .is_err()
     );

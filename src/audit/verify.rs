@@ -1,4 +1,4 @@
-//! `replay audit verify`: goes through a log line by line and says where its chain breaks, and how.
+//! `replay audit verify`: checks a log line by line and reports where and how its chain breaks.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -9,58 +9,58 @@ use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
 use super::chain::{Hasher, Head, Link, check};
-use super::lines::{Line, Lines};
+use super::lines::{Lines, LogLine};
 use crate::limits::MAX_AUDIT_UNENDED;
 use crate::text::count::counted;
 use crate::text::escape::hex;
 use crate::text::escape::show;
 
-/// The event of the first line of a log that goes on with the chain of another file.
+/// Event of the first line of a log that continues the chain of another file.
 pub const CONTINUED: &str = "continued";
 
-/// What is wrong, and in which line (from 1).
+/// The first fault of a log.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The first line that is not as it was written.
+    /// Number of the first faulty line, from 1.
     pub line: u64,
-    /// What is wrong with it.
+    /// Description of the fault.
     pub what: String,
 }
 
-/// A log that is whole.
+/// Summary of an intact log.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Whole {
-    /// Lines that say something: all but the torn ones.
+pub struct LogSummary {
+    /// Number of lines, without torn ones.
     pub lines: u64,
     pub calls: u64,
-    /// Calls that began and have no end: their server was killed, or serves them now.
+    /// Number of calls without an end: the server was killed, or still serves them.
     pub unended: u64,
     pub starts: u64,
-    /// Lines that were torn and made up for.
+    /// Number of torn lines that a later line accounts for.
     pub torn: u64,
-    /// When the first and the last were written.
+    /// Times of the first and the last line.
     pub span: Option<(String, String)>,
     /// The last line.
     pub head: Head,
-    /// The number of the line with the hash that was asked about.
+    /// Number of the line with the requested hash.
     pub known: Option<u64>,
-    /// The last line of the file before the first of these, if there is one that was not given.
+    /// Last line of the file before the first of these, if that file was not given.
     pub before: Option<Head>,
 }
 
-/// The calls of one server, whose numbers start anew with each.
+/// Call numbers of one server run; they restart with each.
 #[derive(Default)]
-struct Calls {
-    /// Those without an end so far.
+struct CallNumbers {
+    /// Calls without an end so far.
     begun: BTreeSet<u64>,
-    /// The last ones of those with an end.
+    /// The most recent calls that have ended.
     ended: BTreeSet<u64>,
-    /// Those without an end that found no room.
+    /// Number of calls without an end that were dropped from `begun`.
     lost: u64,
 }
 
-impl Calls {
-    /// This one begins. The error says what is wrong with that.
+impl CallNumbers {
+    /// Adds the beginning of a call. The error describes an inconsistency.
     fn begin(&mut self, call: u64) -> Result<(), String> {
         if self.ended.contains(&call) {
             return Err(format!(
@@ -70,7 +70,7 @@ impl Calls {
         if !self.begun.insert(call) {
             return Err(format!("call {call} begins a second time: {TWICE}"));
         }
-        // Only a log that was made up has so many.
+        // Only a forged log has so many.
         if self.begun.len() > MAX_AUDIT_UNENDED {
             self.begun.pop_first();
             self.lost += 1;
@@ -78,7 +78,7 @@ impl Calls {
         Ok(())
     }
 
-    /// It ends; it need not have begun, as most calls have one line only.
+    /// Adds the end of a call. Most calls have only this line, so a beginning is not required.
     fn end(&mut self, call: u64) -> Result<(), String> {
         self.begun.remove(&call);
         if !self.ended.insert(call) {
@@ -95,12 +95,12 @@ impl Calls {
     }
 }
 
-/// What two lines of one kind and number mean.
+/// Explanation of two lines of the same kind and number.
 const TWICE: &str = "one of the lines was put in, or a line about a start was left out, and all of the log hashed anew";
 
-/// What is read of a line beside its place in the chain.
+/// Members of a line other than its position in the chain.
 #[derive(Deserialize)]
-struct Said {
+struct LineBody {
     at: String,
     event: String,
     torn_bytes: Option<u64>,
@@ -108,17 +108,17 @@ struct Said {
     call: Option<u64>,
 }
 
-/// The outcome in words for a person, and whether these files, the oldest first, are one log that
-/// is whole. Fails if one cannot be read.
+/// Verifies files, oldest first, as one log. Returns a report for a person, and true if the log is
+/// intact. Fails if a file cannot be read.
 pub fn report(
     inputs: &mut [(String, impl BufRead)],
     hasher: &Hasher,
     head: Option<&str>,
 ) -> Result<(String, bool)> {
-    let mut whole = Whole::default();
+    let mut whole = LogSummary::default();
     let last = inputs.len();
     for (index, (name, input)) in inputs.iter_mut().enumerate() {
-        match go_on(whole, input, hasher, head, index + 1 == last)? {
+        match verify_file(whole, input, hasher, head, index + 1 == last)? {
             Ok(now) => whole = now,
             Err(Fault { line, what }) => {
                 let hint = match hasher.name() {
@@ -182,45 +182,45 @@ pub fn report(
     Ok((text, true))
 }
 
-/// Goes through a log of one file; `head` is a hash that some line must have. Fails if it cannot be
-/// read.
+/// Verifies a log of one file; `head` is a hash that some line must have. Fails if the file cannot
+/// be read.
 #[cfg(test)]
 pub fn verify(
     input: &mut impl BufRead,
     hasher: &Hasher,
     head: Option<&str>,
-) -> Result<Result<Whole, Fault>> {
-    go_on(Whole::default(), input, hasher, head, true)
+) -> Result<Result<LogSummary, Fault>> {
+    verify_file(LogSummary::default(), input, hasher, head, true)
 }
 
-/// Goes through the next file of a log. If it is the last one, a line of some file must have had
-/// the hash.
-fn go_on(
-    mut whole: Whole,
+/// Verifies the next file of a log. After the last file, a line of some file must have had the hash
+/// `head`.
+fn verify_file(
+    mut whole: LogSummary,
     input: &mut impl BufRead,
     hasher: &Hasher,
     head: Option<&str>,
     is_last: bool,
-) -> Result<Result<Whole, Fault>> {
+) -> Result<Result<LogSummary, Fault>> {
     let mut lines = Lines::new(input);
     let mut number = 0;
-    let mut calls = Calls::default();
+    let mut calls = CallNumbers::default();
     while let Some(line) = lines.read()? {
         number += 1;
         let fault = |what: String| Ok(Err(Fault { line: number, what }));
         let mut line = line;
         let mut link = match check(&line.bytes, hasher) {
-            Ok(_) if !line.is_whole => return fault(torn(&line)),
+            Ok(_) if !line.is_whole => return fault(torn_line_fault(&line)),
             Ok(link) => link,
             Err(what) => {
                 let Some(next) = lines.read()? else {
                     return fault(if line.is_whole {
                         what.to_owned()
                     } else {
-                        torn(&line)
+                        torn_line_fault(&line)
                     });
                 };
-                match makes_up(&next, &line, &whole.head, hasher) {
+                match link_after_torn_line(&next, &line, &whole.head, hasher) {
                     Some(link) => {
                         (number, line) = (number + 1, next);
                         whole.torn += 1;
@@ -231,7 +231,7 @@ fn go_on(
             }
         };
         let fault = |what: String| Ok(Err(Fault { line: number, what }));
-        let Ok(event) = serde_json::from_slice::<Said>(&line.bytes) else {
+        let Ok(event) = serde_json::from_slice::<LineBody>(&line.bytes) else {
             return fault("it is no line of an audit log".to_owned());
         };
         let continues = number == 1 && event.event == CONTINUED;
@@ -250,7 +250,7 @@ fn go_on(
                     "it does not go on from the file before, which ends with line {seq} and hash {hash}"
                 ));
             }
-            return fault(broken(&link, expected, &mut lines)?);
+            return fault(explain_break(&link, expected, &mut lines)?);
         }
         let counted = match (event.event.as_str(), event.call) {
             ("call", call) => {
@@ -302,7 +302,7 @@ fn go_on(
     Ok(Ok(whole))
 }
 
-fn torn(line: &Line) -> String {
+fn torn_line_fault(line: &LogLine) -> String {
     format!(
         "it is torn: {} without an end. Its server was ended while it wrote, or somebody cut the log; the next start says \
          so in the log",
@@ -310,10 +310,15 @@ fn torn(line: &Line) -> String {
     )
 }
 
-/// The link of a line that says that the one before it was torn, if that is what it says, and true.
-fn makes_up(line: &Line, torn: &Line, head: &Head, hasher: &Hasher) -> Option<Link> {
+/// Returns the link of `line` if the line correctly describes the torn line before it.
+fn link_after_torn_line(
+    line: &LogLine,
+    torn: &LogLine,
+    head: &Head,
+    hasher: &Hasher,
+) -> Option<Link> {
     let link = check(&line.bytes, hasher).ok()?;
-    let event: Said = serde_json::from_slice(&line.bytes).ok()?;
+    let event: LineBody = serde_json::from_slice(&line.bytes).ok()?;
     let is_it = line.is_whole
         && event.event == "recovered"
         && event.torn_bytes == Some(torn.bytes.len() as u64)
@@ -322,8 +327,12 @@ fn makes_up(line: &Line, torn: &Line, head: &Head, hasher: &Hasher) -> Option<Li
     is_it.then_some(link)
 }
 
-/// What has happened where a line, good in itself, does not follow the one before it.
-fn broken(link: &Link, expected: u64, lines: &mut Lines<'_, impl BufRead>) -> Result<String> {
+/// Explains why a valid line does not follow the line before it.
+fn explain_break(
+    link: &Link,
+    expected: u64,
+    lines: &mut Lines<'_, impl BufRead>,
+) -> Result<String> {
     let seq = link.seq;
     if seq < expected {
         return Ok(format!(

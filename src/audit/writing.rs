@@ -1,4 +1,4 @@
-//! The file of the log and the lines that are still to get there.
+//! The log file, and the lines waiting to be written to it.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -22,41 +22,40 @@ use crate::policy::Hidden;
 use crate::secrets::{identity, leads_to, reading};
 use crate::text::escape::hex;
 
-/// Where a log has got to.
+/// An open log file and the end of its chain.
 pub struct Writing {
     file: File,
-    /// Where it was when it was opened.
+    /// Path and identity of the file when it was opened.
     place: Hidden,
     pub(super) hasher: Hasher,
     pub(super) head: Head,
-    /// Where the last whole line ends.
+    /// Offset of the end of the last whole line.
     pub(super) end: u64,
-    /// Lines to be written, without their place in the chain.
+    /// Lines to be written, without their position in the chain.
     pub(super) waiting: VecDeque<String>,
-    /// Whether part of a line may lie behind that.
+    /// `true` if part of a line may follow `end`.
     is_torn: bool,
 }
 
 #[derive(Serialize)]
-struct Recovered {
+struct RecoveredLine {
     at: String,
     event: &'static str,
     torn_bytes: u64,
     torn_sha256: String,
 }
 
-/// The first line of a log whose chain began in another file: its number and the hash of the line
-/// before say where.
+/// First line of a log that continues the chain of another file. The position in the chain is in
+/// `seq` and `prev`.
 #[derive(Serialize)]
-struct Continued {
+struct ContinuedLine {
     at: String,
     event: &'static str,
 }
 
 impl Writing {
-    /// Goes on with the chain of an open and locked file. Fails when its last line is not one of
-    /// this chain. Nothing is written but what makes up for a line that was torn when its server
-    /// was ended.
+    /// Continues the chain of an open and locked file. Fails if the last line does not belong to
+    /// this chain. Writes only the line that follows up a torn line.
     pub fn resume(mut file: File, place: Hidden, hasher: Hasher) -> Result<Self> {
         let size = file.metadata().context("it cannot be looked at")?.len();
         let (head, torn) = tail(&mut file, size, &hasher)?;
@@ -81,9 +80,9 @@ impl Writing {
         Ok(writing)
     }
 
-    /// Goes on, in a file that is empty, with the chain of the log at this path; a line says so
-    /// before all others. Which file that is; `None` if there is none, and the chain begins here.
-    /// Fails when its last line is torn or not one of this chain.
+    /// Continues the chain of the log at this path in an empty file, whose first line says so.
+    /// Returns the identity of the previous file; `None` if there is none and a new chain begins.
+    /// Fails if its last line is torn or not of this chain.
     pub fn follow(&mut self, previous: &Path) -> Result<Option<Hidden>> {
         let is_missing = |error: &anyhow::Error| {
             error
@@ -113,7 +112,7 @@ impl Writing {
         }
         if head.seq > 0 {
             self.head = head;
-            self.waiting.push_back(members(&Continued {
+            self.waiting.push_back(members(&ContinuedLine {
                 at: time(SystemTime::now()),
                 event: CONTINUED,
             })?);
@@ -121,9 +120,9 @@ impl Writing {
         Ok(Some(place))
     }
 
-    /// Writes all that waits. What could not be written goes on waiting.
+    /// Writes the waiting lines. Lines that could not be written stay in the queue.
     pub fn flush(&mut self) -> io::Result<()> {
-        self.look()?;
+        self.check_file()?;
         while let Some(members) = self.waiting.front() {
             let (line, head) = self.head.line(members, &self.hasher);
             self.put(line.as_bytes())?;
@@ -133,8 +132,8 @@ impl Writing {
         Ok(())
     }
 
-    /// Whether the file is as it was left, and where it was.
-    fn look(&mut self) -> io::Result<()> {
+    /// Checks that the file is unchanged since the last write and still at its path.
+    fn check_file(&mut self) -> io::Result<()> {
         if self.is_torn {
             self.file.set_len(self.end)?;
             self.is_torn = false;
@@ -149,7 +148,7 @@ impl Writing {
         if known.nlink() != 1 {
             return Err(io::Error::other("it has got a second name (a hard link)"));
         }
-        if !leads_to(&self.place.path, self.place.id) && !self.is_shut_away() {
+        if !leads_to(&self.place.path, self.place.id) && !self.is_parent_inaccessible() {
             return Err(io::Error::other(
                 "its name leads elsewhere: it, or a directory above it, was moved or replaced",
             ));
@@ -157,9 +156,10 @@ impl Writing {
         Ok(())
     }
 
-    /// Whether only a directory above it is closed to the server, as an agent may close one that it
-    /// owns, and the kernel still knows the open file by its name (`proc_pid_fd(5)`).
-    fn is_shut_away(&self) -> bool {
+    /// Returns true if only the search permission of a parent directory is missing, and the kernel
+    /// still knows the open file by its path (`proc_pid_fd(5)`). An agent may close a directory
+    /// that it owns.
+    fn is_parent_inaccessible(&self) -> bool {
         let path = self.place.path.as_path();
         rustix::fs::lstat(path).is_err_and(|errno| errno == Errno::ACCESS)
             && rustix::fs::readlink(
@@ -169,7 +169,7 @@ impl Writing {
             .is_ok_and(|known| known.to_bytes() == path.as_os_str().as_bytes())
     }
 
-    /// Appends whole or not at all: of what could be written in part the rest is taken back.
+    /// Appends all bytes or none: truncates the file after a partial write.
     fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
         if let Err(error) = self.file.write_all(bytes) {
             self.is_torn = self.file.set_len(self.end).is_err();
@@ -179,7 +179,8 @@ impl Writing {
         Ok(())
     }
 
-    /// Ends the torn line, and says behind it what it is, unless only its end was missing.
+    /// Ends the torn line and appends a line that describes it. If only the newline was missing,
+    /// appends that alone.
     fn recover(&mut self, torn: &[u8]) -> io::Result<()> {
         if let Ok(Link { seq, prev, hash }) = check(torn, &self.hasher)
             && (seq, &prev) == (self.head.seq + 1, &self.head.hash)
@@ -189,7 +190,7 @@ impl Writing {
             return Ok(());
         }
         let (torn_bytes, torn_sha256) = (torn.len() as u64, hex(&Sha256::digest(torn)));
-        let line = Recovered {
+        let line = RecoveredLine {
             at: time(SystemTime::now()),
             event: "recovered",
             torn_bytes,
@@ -202,7 +203,7 @@ impl Writing {
     }
 }
 
-/// Where the chain of a file of this size has got to, and the bytes behind its last newline.
+/// Returns the end of the chain in a file of this size, and the bytes after its last newline.
 fn tail(file: &mut File, size: u64, hasher: &Hasher) -> Result<(Head, Vec<u8>)> {
     if size == 0 {
         return Ok((Head::default(), Vec::new()));
@@ -215,7 +216,7 @@ fn tail(file: &mut File, size: u64, hasher: &Hasher) -> Result<(Head, Vec<u8>)> 
     read.context("it cannot be read")?;
     let no_log = || anyhow!("it is something else than an audit log; give a file of its own");
     let Some(end) = memchr::memrchr(b'\n', &bytes) else {
-        // The first line of a new log may be torn; anything else is not to be written to.
+        // The first line of a new log may be torn. Never write to any other file.
         return if from == 0 && b"{\"seq\":1,\"prev\":".starts_with(&bytes[..bytes.len().min(16)]) {
             Ok((Head::default(), bytes))
         } else {

@@ -1,4 +1,4 @@
-//! Why calls could not be recorded or answered.
+//! Errors of recording and answering calls.
 
 use std::borrow::Cow;
 use std::io;
@@ -12,60 +12,60 @@ use crate::policy::PolicyError;
 use crate::record::net::ca::CaError;
 use crate::record::store::FileError;
 
-/// Why calls could not be recorded or answered.
+/// Errors of recording and answering calls.
 #[derive(Debug, thiserror::Error)]
 pub enum CallsError {
-    /// A path that may not be used.
+    /// A path that the policy denies.
     #[error(transparent)]
     Policy(#[from] PolicyError),
     #[error(transparent)]
     Fs(#[from] FsError),
-    /// The file of a set cannot be read or written as one.
+    /// The file of a set cannot be read or written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// There is not enough memory for a set.
+    /// Not enough memory for a set.
     #[error(transparent)]
     Memory(#[from] Exhausted),
-    /// The directory of the sets is none.
+    /// The path of the mock sets is not a directory.
     #[error("`{path}` is not a directory, and mock sets are directories in one")]
     NoDirectory {
-        /// As the caller spelt it.
+        /// Path as the caller spelt it.
         path: String,
     },
-    /// No set can be written there.
+    /// The set cannot be written to this directory.
     #[error("no mock set can be written to `{path}`: {reason}")]
     NotWritable {
-        /// The directory of the sets, as the caller spelt it.
+        /// Directory of the sets, as the caller spelt it.
         path: String,
         reason: FsError,
     },
-    /// There is no set of this name.
+    /// There is no set with this name.
     #[error("there is no mock set `{name}` in {directory}")]
     NoSet {
-        /// Where it was looked for, as the caller spelt it.
+        /// Directory that was searched, as the caller spelt it.
         directory: String,
         name: String,
     },
     /// The command did not run.
     #[error(transparent)]
     Exec(#[from] ExecError),
-    /// The certificate authority of the run could not be made, or not be shown to the program.
+    /// The certificate authority of the run could not be created or made visible to the program.
     #[error("no certificates for the program can be made: {0}")]
     Authority(#[from] CaError),
-    /// Commands are not run at all.
+    /// Commands are disabled.
     #[error("commands are refused: {reason}")]
     Refused { reason: String },
-    /// What answers the program did not start.
+    /// The interception could not be set up.
     #[error("{step}: {cause}")]
     Setup {
         step: &'static str,
-        /// What the kernel said.
+        /// Error of the system call.
         cause: io::Error,
     },
 }
 
 impl CallsError {
-    /// What to do next, if there is something the caller can do.
+    /// Advice for the caller, if there is any.
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         match self {
             Self::Policy(error) => error.hint(),
@@ -87,13 +87,13 @@ impl CallsError {
         }
     }
 
-    /// The message with the next step, for whoever gets one text.
+    /// The message together with the hint.
     pub fn advice(&self) -> String {
         self.hint()
             .map_or_else(|| self.to_string(), |hint| format!("{self}; {hint}"))
     }
 
-    /// Whether the interception could not be set up, so that nothing was run.
+    /// Returns true if the interception could not be set up, so that no program ran.
     pub fn is_setup(&self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! How far a command is held to its recordings.
+//! Isolation of a command whose calls are recorded or answered.
 
 use std::ffi::OsString;
 
@@ -16,12 +16,12 @@ pub enum Isolation {
     Strict,
     /// Every connection is looked at; the network is that of the system.
     Seccomp,
-    /// Only what programs send to a proxy that variables tell them of is seen.
+    /// Only traffic to the proxy of the `HTTP_PROXY` variables is seen.
     Env,
 }
 
 impl Isolation {
-    /// As it is written on the command line.
+    /// Value on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Strict => "strict",
@@ -31,11 +31,10 @@ impl Isolation {
     }
 }
 
-/// Variables that make programs use the proxy.
+/// Environment variables that make programs use the proxy.
 pub(super) fn proxy_variables() -> Vec<(&'static str, String)> {
     let url = format!("http://127.0.0.1:{PROXY_PORT}");
-    // Some programs read only one spelling. With the lower-case one of HTTP, curl(1) reads no
-    // other.
+    // Some programs read only one spelling. curl(1) reads only the lower-case one for HTTP.
     let mut variables: Vec<(&'static str, String)> = [
         "HTTP_PROXY",
         "http_proxy",
@@ -47,14 +46,14 @@ pub(super) fn proxy_variables() -> Vec<(&'static str, String)> {
     .into_iter()
     .map(|name| (name, url.clone()))
     .collect();
-    // Else what runs on this machine would be called past it.
+    // Otherwise programs would call this machine directly.
     variables.extend(["NO_PROXY", "no_proxy"].map(|name| (name, String::new())));
     // Node.js since 24 and 22.21 (its manual, "Built-in proxy support").
     variables.push(("NODE_USE_ENV_PROXY", "1".to_owned()));
     variables
 }
 
-/// What Java is told of the proxy (Java's networking properties), behind what it is told anyway.
+/// Adds the proxy to Java's options (Java's networking properties).
 pub(super) fn with_java_proxy(variables: &mut [(OsString, OsString)]) {
     let options = ["http", "https"]
         .map(|scheme| format!(" -D{scheme}.proxyHost=127.0.0.1 -D{scheme}.proxyPort={PROXY_PORT}"));
@@ -63,7 +62,7 @@ pub(super) fn with_java_proxy(variables: &mut [(OsString, OsString)]) {
         .filter(|(name, _)| name == JAVA_OPTIONS)
     {
         value.push(options.concat());
-        // Without it Java calls this machine past the proxy.
+        // Without this option Java calls this machine directly.
         value.push(" -Dhttp.nonProxyHosts=");
     }
 }
@@ -74,7 +73,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn java_is_told_beside_its_trust_store() {
+    fn java_options_get_proxy_appended() {
         let mut variables = vec![
             ("A".into(), "b".into()),
             ("JAVA_TOOL_OPTIONS".into(), "-Dx=y".into()),

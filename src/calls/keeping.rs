@@ -1,4 +1,4 @@
-//! From what was recorded to the file of a set, and back.
+//! Conversion between recorded calls and the files of a mock set.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -17,38 +17,38 @@ use crate::record::redact::Secrets;
 use crate::record::store::{self, BodyFiles, CommandMark, FileError, Head, Problem};
 use crate::record::{Content, DeclaredNoise, Exchange, Noise, Recording};
 
-/// A set that was written.
+/// A mock set written to disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// The path of its file, as the caller spelt the directory.
+    /// Path of its file, with the directory as the caller spelt it.
     pub path: PathBuf,
     pub name: String,
-    /// How many calls are not in it, because it would be larger than what is read again.
+    /// Number of calls left out because the file would exceed the size limit for reading.
     pub left_out: usize,
-    /// Why it is in another directory than was asked for, if it is.
+    /// Reason for a different directory than requested, if any.
     pub elsewhere: Option<String>,
-    /// Where secrets were replaced in answers, or may be left in them, for a line each.
+    /// Redacted secrets, and possible secrets left in answers; one line each.
     pub altered: Vec<String>,
 }
 
-/// A set that could be written nowhere.
+/// A mock set that could not be written anywhere.
 #[derive(Debug)]
 pub struct NotKept {
     pub reason: CallsError,
     pub name: String,
-    /// Its files, by their paths in its directory, if they could be made; the one that names the
-    /// others is the last one.
+    /// Files by their paths relative to the set, if they could be created. The file that refers to
+    /// the others is last.
     pub files: Vec<(String, Vec<u8>)>,
 }
 
-/// Writes calls as a new set, behind the recordings of another one if there are any, and with what
-/// holds for all of those: then the new set can stand for both. `command` and `folder`, the last
-/// part of where it ran, are what its name begins with.
+/// Writes calls as a new set. Earlier recordings and their head, if any, are copied first, so that
+/// the new set can replace the old one. `named` is the command and the last component of its
+/// working directory; both go into the set's name.
 ///
-/// A set of that name that is there already stays: the new one has a number behind its name. A
-/// program may have run for long, and its directory gone or full meanwhile: then the set is written
-/// to the usual place below the first allowed directory that takes it. Without `secrets` all are
-/// kept, in files of their owner alone.
+/// If the name exists, the new set gets a number as a suffix. A program may run for a long time,
+/// and the directory can vanish or fill up. Then the set goes to the default directory below the
+/// first allowed directory that accepts it. Without `secrets` nothing is redacted, and only the
+/// owner can read the files.
 pub fn keep(
     policy: &Policy,
     writer: CallWriter<'_>,
@@ -62,7 +62,7 @@ pub fn keep(
         .map(|secrets| secrets.calls(&mut exchanges))
         .unwrap_or_default();
     let keep_secrets = secrets.is_none();
-    let recordings = joined(earlier, exchanges);
+    let recordings = append_recordings(earlier, exchanges);
     let before = recordings.len();
     let now = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
@@ -71,7 +71,7 @@ pub fn keep(
         command: Some(CommandMark::of(named.0)),
         ..head
     };
-    let (recordings, bytes, apart) = match written(recordings, &head) {
+    let (recordings, bytes, apart) = match serialize_set(recordings, &head) {
         Ok(written) => written,
         Err(reason) => {
             let name = set_name::choose(named.0, named.1, &[], now, |_| false);
@@ -98,10 +98,10 @@ pub fn keep(
             if sets::claim(policy, writer, directory, &name)? {
                 break name;
             }
-            // Somebody else has just taken it.
+            // Another process has just taken the name.
             taken.insert(name);
         };
-        // The file that names the others is written last: a set that has it is whole.
+        // The file that refers to the others is written last, as a mark of a complete set.
         for (path, bytes) in apart.files() {
             sets::write(
                 policy,
@@ -164,9 +164,9 @@ pub fn keep(
     ))
 }
 
-/// The file of calls, and those of large bodies. If they were larger than what is read again, the
-/// largest calls are left out.
-fn written(
+/// Serializes calls and their large bodies. Drops the largest calls if the file would exceed the
+/// size limit for reading.
+fn serialize_set(
     mut recordings: Vec<Recording>,
     head: &Head,
 ) -> Result<(Vec<Recording>, Vec<u8>, BodyFiles), CallsError> {
@@ -191,8 +191,8 @@ fn written(
     }
 }
 
-/// Calls behind earlier recordings, on connections with other numbers.
-fn joined(mut earlier: Vec<Recording>, mut exchanges: Vec<Exchange>) -> Vec<Recording> {
+/// Appends calls to earlier recordings, with new connection numbers.
+fn append_recordings(mut earlier: Vec<Recording>, mut exchanges: Vec<Exchange>) -> Vec<Recording> {
     let last = earlier
         .iter()
         .map(|recording| recording.exchange.connection)
@@ -208,7 +208,7 @@ fn joined(mut earlier: Vec<Recording>, mut exchanges: Vec<Exchange>) -> Vec<Reco
     earlier
 }
 
-/// Bytes of what a call carries.
+/// Size of a call's content in bytes.
 fn size(exchange: &Exchange) -> usize {
     match &exchange.content {
         Content::Http(http) | Content::Grpc(http) => {
@@ -227,9 +227,8 @@ fn size(exchange: &Exchange) -> usize {
     }
 }
 
-/// Adds noise to the file of a set, at the calls that it was learned of; the path of the file.
-/// `recordings` are those of the set. Whatever else the file holds stays, and the set is as old as
-/// it was.
+/// Adds noise to the file of a set, at the calls where it was found, and returns the file's path.
+/// `recordings` are those of the set. The rest of the file and its modification time stay the same.
 pub fn add_noise(
     policy: &Policy,
     writer: CallWriter<'_>,
@@ -270,23 +269,23 @@ pub fn add_noise(
     sets::amend(policy, writer, directory, name, base, &written)
 }
 
-/// The calls of a set, with what its file declares as noise.
+/// Calls of a set, with the noise that its file declares.
 #[derive(Debug)]
 pub struct Loaded {
-    /// The calls in their order.
+    /// Calls in recorded order.
     pub recordings: Vec<Recording>,
-    /// What of them does not count.
+    /// Values that comparisons ignore.
     pub noise: Noise,
-    /// What its file says of all of them.
+    /// Declarations of the file about all calls.
     pub head: Head,
-    /// What was wrong with the last document, if that was left out.
+    /// Fault in the last document, if it was skipped.
     pub torn: Option<String>,
-    /// The memory that they take, to be held as long as they are.
+    /// Memory reservation for the calls; hold it as long as they are in use.
     pub share: Share,
 }
 
-/// What the latest set of this command declares as secrets: a recording of the same command has
-/// them, too.
+/// Names of secrets that the latest set of this command declares. A new recording of the command
+/// redacts the same secrets.
 pub fn declared(
     policy: &Policy,
     directory: &str,
@@ -303,7 +302,7 @@ pub fn declared(
     let read = fs::Reader::new(&file, 0)
         .take(MAX_CALLS_HEAD_BYTES)
         .read_to_end(&mut begin);
-    // What stands before the first call is a document of its own.
+    // The part before the first call is a separate document.
     let end = read
         .ok()
         .and_then(|_| memchr::memmem::find(&begin, b"\n---\n"));
@@ -316,10 +315,9 @@ pub fn declared(
     Ok(head.head.redact)
 }
 
-/// Reads a set; `None` when there is none of this name. The memory for it is taken from `room`
-/// before it is used: that of the file in its copies, and that of bodies in files of their own.
-/// They are at most [`MAX_CALLS_FILE_BYTES`](crate::limits::MAX_CALLS_FILE_BYTES) and
-/// [`MAX_CALLS_BODIES_BYTES`].
+/// Reads a set; `None` if there is no set with this name. Reserves the memory from `room` first,
+/// for the copies of the file and for bodies in separate files. Limits:
+/// [`MAX_CALLS_FILE_BYTES`](crate::limits::MAX_CALLS_FILE_BYTES) and [`MAX_CALLS_BODIES_BYTES`].
 pub fn load(
     policy: &Policy,
     directory: &str,

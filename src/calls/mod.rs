@@ -1,5 +1,5 @@
-//! A program's outgoing calls, recorded into mock sets and answered from them: where the walls, the
-//! proxy and the disk meet.
+//! Records a program's outgoing calls into mock sets, and answers calls from them. Connects the
+//! walls, the proxy and the disk.
 
 mod error;
 mod isolation;

@@ -1,20 +1,20 @@
-//! A set as a page for a browser: the table, and every call on a line of time. One file, without a
-//! script and without any request to elsewhere.
+//! HTML page of a mock set: the table of calls, and a timeline. One file without scripts or
+//! external resources.
 
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime};
 
-use super::summary::{call, lines, spoken, status};
+use super::summary::{call, lines, protocol_name, status};
 use crate::record::naming::summary::Summary;
 use crate::record::words::text;
 use crate::record::{Content, Exchange, Message, Protocol, Side};
 use crate::text::count::{counted, duration};
 use crate::text::html::{begin, escaped};
 
-/// Most bytes of a body that the page shows.
+/// Maximum number of body bytes shown.
 const SHOWN_BYTES: usize = 4096;
 
-/// The page of a set of this name.
+/// Renders the page of the set with this name.
 pub fn page(set: &str, exchanges: &[Exchange]) -> String {
     let summary = Summary::of(exchanges);
     let first = summary.first.unwrap_or(SystemTime::UNIX_EPOCH);
@@ -39,7 +39,7 @@ pub fn page(set: &str, exchanges: &[Exchange]) -> String {
             line.protocol,
             escaped(&line.target),
             escaped(&line.call),
-            told(line.status.as_deref()),
+            status_html(line.status.as_deref()),
             line.times,
             duration(mean),
             duration(line.longest),
@@ -47,13 +47,13 @@ pub fn page(set: &str, exchanges: &[Exchange]) -> String {
     }
     out.push_str("</table></div>\n<h2>In time</h2>\n");
     for exchange in exchanges {
-        one(&mut out, exchange, first, took);
+        call_html(&mut out, exchange, first, took);
     }
     out.push_str("</main></body></html>\n");
     out
 }
 
-fn one(out: &mut String, exchange: &Exchange, begin: SystemTime, whole: Duration) {
+fn call_html(out: &mut String, exchange: &Exchange, begin: SystemTime, whole: Duration) {
     let since = |at: SystemTime| at.duration_since(begin).unwrap_or_default();
     let share = |time: Duration| 100.0 * time.as_secs_f64() / whole.as_secs_f64().max(1e-9);
     let took = exchange
@@ -69,13 +69,13 @@ fn one(out: &mut String, exchange: &Exchange, begin: SystemTime, whole: Duration
         share(took),
         duration(took),
         duration(since(exchange.sent_at)),
-        status = told(status.as_deref()),
+        status = status_html(status.as_deref()),
         class = if status.as_deref().is_none_or(is_good) {
             ""
         } else {
             " class=failed"
         },
-        protocol = spoken(exchange),
+        protocol = protocol_name(exchange),
         target = escaped(&exchange.target.to_string()),
         call = escaped(&call(exchange)),
     );
@@ -85,13 +85,13 @@ fn one(out: &mut String, exchange: &Exchange, begin: SystemTime, whole: Duration
     out.push_str("</details>\n");
 }
 
-/// Whether a status tells of no error (RFC 9110, 15); of databases only errors have one.
+/// Returns true if a status is no error (RFC 9110, 15). For databases only errors have a status.
 fn is_good(status: &str) -> bool {
     status.len() == 3 && ("100".."400").contains(&status)
 }
 
-/// A status, marked where it tells of an error.
-fn told(status: Option<&str>) -> String {
+/// Renders a status, and highlights errors.
+fn status_html(status: Option<&str>) -> String {
     match status {
         Some(status) if is_good(status) => status.to_owned(),
         Some(status) => format!("<b class=failed>{}</b>", escaped(status)),
@@ -105,7 +105,7 @@ fn parts(content: &Content) -> Vec<(&'static str, String)> {
         for (name, value) in fields {
             let _ = write!(text, "\n{name}: {}", String::from_utf8_lossy(value));
         }
-        text + "\n\n" + &shown(body)
+        text + "\n\n" + &printable_text(body)
     };
     match content {
         Content::Http(http) | Content::Grpc(http) => {
@@ -130,20 +130,21 @@ fn parts(content: &Content) -> Vec<(&'static str, String)> {
         )],
         Content::Wire(protocol, wire) => {
             let part = |message: &Message| match message.from {
-                // Lengths of words are no words.
-                Side::Client if *protocol == Protocol::Redis => {
-                    ("asked", shown(text(*protocol, &message.bytes).as_bytes()))
-                }
-                Side::Client => ("asked", shown(&message.bytes)),
-                Side::Server => ("answered", shown(&message.bytes)),
+                // Hides the length prefixes of RESP.
+                Side::Client if *protocol == Protocol::Redis => (
+                    "asked",
+                    printable_text(text(*protocol, &message.bytes).as_bytes()),
+                ),
+                Side::Client => ("asked", printable_text(&message.bytes)),
+                Side::Server => ("answered", printable_text(&message.bytes)),
             };
             wire.messages.iter().map(part).collect()
         }
     }
 }
 
-/// Bytes as text: what cannot be printed is a dot.
-fn shown(bytes: &[u8]) -> String {
+/// Bytes as text, with a dot for each control character.
+fn printable_text(bytes: &[u8]) -> String {
     let cut = &bytes[..bytes.len().min(SHOWN_BYTES)];
     let text = String::from_utf8_lossy(cut).replace("\r\n", "\n");
     let printable = |char: char| {

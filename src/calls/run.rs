@@ -1,4 +1,4 @@
-//! Runs a command whose calls over the network are recorded, or answered from recordings.
+//! Runs a command whose network calls are recorded, or answered from recordings.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -23,45 +23,44 @@ use crate::record::redact::Secrets;
 use crate::record::{Book, Noise, Outline, Recording, Report};
 use crate::sandbox::{Dial, Scratch};
 
-/// What keeps package managers from looking for news of themselves, which are no calls of the
-/// program that they start.
+/// Disables update checks of package managers, since these are not calls of the program.
 const WITHOUT_NEWS: [(&str, &str); 3] = [
     ("npm_config_update_notifier", "false"),
     ("NO_UPDATE_NOTIFIER", "1"),
     ("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
 ];
 
-/// What the server has for all runs.
+/// Server resources shared by all runs.
 #[derive(Clone, Copy, Debug)]
 pub struct RunHost<'a> {
-    /// Who pays for what is recorded.
+    /// Account charged for the recording.
     pub account: &'a Account,
     pub launcher: &'a Launcher,
-    /// The places for commands.
+    /// Limits the number of concurrent commands.
     pub running: &'a Slots,
-    /// Where files are put for the command to read.
+    /// Directory for files that the command reads.
     pub scratch: &'a Scratch,
-    /// The command's path of the directory that such files lie in.
+    /// Path of this directory as the command sees it.
     pub tmp: &'a Path,
-    /// What real servers can be reached.
+    /// Real servers that can be reached.
     pub reach: Reach,
-    /// Who decides about them, if there are rules.
+    /// Decides about connections to real servers, if there are rules.
     pub gate: Option<&'a Gate>,
-    /// Whether names have addresses there.
+    /// `true` if name resolution works there.
     pub resolves: bool,
-    /// Authorities that real servers are verified with, as PEM.
+    /// PEM certificates of the authorities that real servers are verified with.
     pub roots: &'a [u8],
 }
 
-/// What real servers can be reached while calls are recorded.
+/// Real servers that can be reached during a recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reach {
-    /// None.
+    /// No servers.
     #[default]
     Nothing,
-    /// Those that the command's own network reaches.
+    /// Servers that the command's own network reaches.
     AsCommands,
-    /// Those that this process reaches, although the command's network is one of its own.
+    /// Servers that this process reaches, although the command has its own network namespace.
     AsServer,
 }
 
@@ -69,53 +68,53 @@ pub enum Reach {
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
     pub command: &'a Command<'a>,
-    /// When it is ended.
+    /// Time limit of the command.
     pub timeout: Duration,
-    /// Bytes kept of each stream of its output.
+    /// Maximum number of bytes kept of each output stream.
     pub output_cap_bytes: usize,
-    /// Its streams, if they are not to be captured.
+    /// File descriptors of the streams, if they are not captured.
     pub streams: Option<[BorrowedFd<'a>; 3]>,
-    /// Signals for this process that are passed on to it ([`Intercepted::signals`]).
+    /// Signals of this process to forward to the command ([`Intercepted::signals`]).
     pub signals: Option<BorrowedFd<'a>>,
-    /// Whether its own servers can be reached from other machines, where its network is that of the
-    /// system.
+    /// `true` if other machines can reach servers of the command. Applies only if the command uses
+    /// the system's network.
     pub open: bool,
-    /// How far it is held.
+    /// Isolation of the command.
     pub isolation: Isolation,
 }
 
-/// What becomes of its calls.
+/// Treatment of the command's calls.
 #[derive(Debug)]
 pub enum Play {
-    /// They go to the real servers, and are kept.
+    /// Forward calls to the real servers, and record them.
     Record,
     Replay {
         recordings: Vec<Recording>,
-        /// What of calls does not count.
+        /// Values that comparisons ignore.
         noise: Noise,
-        /// Without which they are looked up.
+        /// Redacted before calls are matched.
         secrets: Box<Secrets>,
-        /// What becomes of a call that no recording answers.
+        /// Treatment of a call without a matching recording.
         on_miss: OnMiss,
     },
 }
 
-/// What came of a run.
+/// Result of a run.
 #[derive(Debug)]
 pub struct Ran {
-    /// How far it was held.
+    /// Isolation that was in effect.
     pub isolation: Isolation,
-    /// How the command ended.
+    /// Result of the command.
     pub outcome: Outcome,
     pub recorded: Recorded,
-    /// What was answered from recordings; `None` if nothing was to be.
+    /// Report about the replay; `None` for a recording.
     pub report: Option<Report>,
-    /// What there was besides.
+    /// Other counters.
     pub counts: Counts,
 }
 
-/// Runs a command. `on_progress` is told how long it runs. A command that is ended, also by
-/// cancelling, has made the calls that it has made: they are in what comes back.
+/// Runs a command and reports progress to `on_progress`. The result of a command that timed out or
+/// was cancelled contains its calls until then.
 pub fn run(
     ground: &RunHost<'_>,
     run: &Run<'_>,
@@ -225,7 +224,7 @@ pub fn run(
         None => (Recorded::default(), Counts::default()),
     };
     let mut outcome = outcome?;
-    // What the proxy judged until it ended.
+    // Includes decisions that the proxy made until its end.
     outcome
         .denied
         .extend(door.iter().flat_map(|door| door.blocked()));
@@ -238,7 +237,7 @@ pub fn run(
     })
 }
 
-/// Starts what answers. It needs threads, not time.
+/// Starts the proxy. This creates threads, but takes almost no time.
 fn start(
     interception: Interception,
     ground: &RunHost<'_>,
@@ -262,8 +261,8 @@ fn start(
             ..Sockets::default()
         };
     }
-    // Where nothing is reached, nobody is met. Where a rule has a connection opened, this authority
-    // is met there, too.
+    // Without real servers there is nothing to verify. The bundle includes this run's own
+    // authority, which signs the certificates of connections that a rule intercepts.
     let trusted = if ground.reach == Reach::Nothing {
         &[]
     } else {

@@ -1,4 +1,4 @@
-//! Mock sets on the disk: directories that hold a `mocks.yaml` each.
+//! Mock sets on disk: directories that contain a `mocks.yaml` each.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -14,23 +14,22 @@ use crate::record::store::{COMMAND_WITHIN_BYTES, CommandMark};
 
 use super::CallsError;
 
-/// Names of the file of a set, the one that is written first.
+/// File names of a set; new sets use the first.
 pub const MOCK_FILES: [&str; 2] = ["mocks.yaml", "mocks.yml"];
-/// Where sets are when nothing else is said, below the project directory.
+/// Default directory of mock sets, relative to the project directory.
 pub const DEFAULT_DIRECTORY: &str = "./keploy";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Set {
-    /// The name of its directory.
+    /// Name of the set's directory.
     pub name: String,
-    /// The path of its file, as the caller spelt the directory.
+    /// Path of its file, with the directory as the caller spelt it.
     pub path: PathBuf,
-    /// When its file was last changed.
+    /// Modification time of its file.
     pub modified: SystemTime,
 }
 
-/// The sets in a directory, the one that was changed last first. A directory that is not there
-/// holds none.
+/// Lists the sets in a directory, most recently changed first. A missing directory contains none.
 pub fn list(policy: &Policy, directory: &str) -> Result<Vec<Set>, CallsError> {
     let opened = match policy.read(directory) {
         Err(PolicyError::NotFound { .. }) => return Ok(Vec::new()),
@@ -49,7 +48,7 @@ pub fn list(policy: &Policy, directory: &str) -> Result<Vec<Set>, CallsError> {
         if entry.kind != Kind::Directory {
             continue;
         }
-        // What cannot be read as a set is none: it must not hide the others.
+        // Skip unreadable sets, so that they do not hide the others.
         let Ok(Some((path, file))) = open(policy, directory, name) else {
             continue;
         };
@@ -64,7 +63,8 @@ pub fn list(policy: &Policy, directory: &str) -> Result<Vec<Set>, CallsError> {
     Ok(sets)
 }
 
-/// The file of a set, and its path as the caller spelt it; `None` when there is no such set.
+/// Opens the file of a set, and returns its path with the directory as the caller spelt it. `None`
+/// if there is no such set.
 pub fn open(
     policy: &Policy,
     directory: &str,
@@ -81,12 +81,12 @@ pub fn open(
     Ok(None)
 }
 
-/// The bytes of the file of a set.
+/// Reads the file of a set.
 pub fn bytes(file: &Checked<Read>) -> Result<Vec<u8>, CallsError> {
     Ok(fs::read_all(file, MAX_CALLS_FILE_BYTES)?)
 }
 
-/// Names of everything in a directory: a new set must not be one of them.
+/// Names of all entries in a directory, which a new set cannot take.
 pub fn names(policy: &Policy, directory: &str) -> Result<BTreeSet<String>, CallsError> {
     let opened = match policy.read(directory) {
         Err(PolicyError::NotFound { .. }) => return Ok(BTreeSet::new()),
@@ -99,8 +99,8 @@ pub fn names(policy: &Policy, directory: &str) -> Result<BTreeSet<String>, Calls
         .collect())
 }
 
-/// A body that a set keeps in a file of its own, of at most so many bytes; `path` is relative to
-/// the set and stays in it. Says in words why there is none.
+/// Opens a body in a separate file of at most `most` bytes. `path` is relative to the set and must
+/// not leave it. The error is a text for the caller.
 pub fn open_body(
     policy: &Policy,
     directory: &str,
@@ -126,8 +126,9 @@ pub fn open_body(
     Ok(file)
 }
 
-/// Writes a file of a set whole, with the directories above it; `file` is relative to the set. Its
-/// path as the caller spelt the directory. With secrets in it, it is its owner's alone.
+/// Writes a file of a set atomically, and creates the directories above it. `file` is relative to
+/// the set. Returns the path, with the directory as the caller spelt it. A file with secrets is
+/// accessible only to its owner.
 pub fn write(
     policy: &Policy,
     writer: CallWriter<'_>,
@@ -147,8 +148,8 @@ pub fn write(
     Ok(path)
 }
 
-/// Writes a file of a set anew, with the directories above it, as [`write()`] does. The time of its
-/// last change stays: the set is the latest one only if it was before.
+/// Rewrites a file of a set as [`write()`] does, but keeps its modification time. The order of the
+/// sets stays the same.
 pub fn amend(
     policy: &Policy,
     writer: CallWriter<'_>,
@@ -165,10 +166,10 @@ pub fn amend(
 }
 
 impl Set {
-    /// Whether no call was captured in it, as its name says
+    /// Returns true if the set's name says that no call was captured
     /// ([`choose`](crate::record::naming::set_name::choose)).
     pub fn is_empty(&self) -> bool {
-        // The time, and a number behind it if the name was taken.
+        // A time, and possibly a number against name clashes.
         let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
         self.name
             .strip_prefix("mock-")
@@ -176,8 +177,8 @@ impl Set {
     }
 }
 
-/// The sets that may be meant where none is named: those that hold anything, or all if none does,
-/// the latest first.
+/// Sets to choose from if the caller names none: the non-empty ones, or all if all are empty.
+/// Latest first.
 pub fn candidates(sets: Vec<Set>) -> Vec<Set> {
     if sets.iter().all(Set::is_empty) {
         sets
@@ -186,7 +187,7 @@ pub fn candidates(sets: Vec<Set>) -> Vec<Set> {
     }
 }
 
-/// The first of these sets that says that it was recorded with this command.
+/// Returns the first set that was recorded with this command.
 pub fn of_command<'a>(
     policy: &Policy,
     directory: &str,
@@ -195,7 +196,7 @@ pub fn of_command<'a>(
 ) -> Option<&'a Set> {
     let wanted = CommandMark::of(command);
     sets.iter().find(|set| {
-        // What cannot be read as a set is none.
+        // Skip unreadable sets.
         let Ok(Some((_, file))) = open(policy, directory, &set.name) else {
             return false;
         };
@@ -207,7 +208,7 @@ pub fn of_command<'a>(
     })
 }
 
-/// Makes the directory of a new set; `false` if there is one of this name already.
+/// Creates the directory of a new set. Returns false if the name exists.
 pub fn claim(
     policy: &Policy,
     writer: CallWriter<'_>,
@@ -218,8 +219,8 @@ pub fn claim(
     Ok(fs::create_dir(writer.changes(), &place)? > 0)
 }
 
-/// Makes the directory of the sets and begins a file in it, which is not finished. So it is found
-/// out before a program runs for minutes whether a set can be written.
+/// Creates the directory of the sets and starts a file in it, which is discarded. A program may run
+/// for minutes, so this reports an unwritable directory before the run.
 pub fn prepare(policy: &Policy, writer: CallWriter<'_>, directory: &str) -> Result<(), CallsError> {
     let may_write = |path: PathBuf| {
         policy
@@ -231,7 +232,7 @@ pub fn prepare(policy: &Policy, writer: CallWriter<'_>, directory: &str) -> Resu
         Path::new(directory).join("any").join(MOCK_FILES[0]),
     )?);
     let target = may_write(Path::new(directory).join(MOCK_FILES[0]))?;
-    // What is tried in it leaves nothing behind but the directory.
+    // The test file is discarded; only the directory stays.
     drop(policy.create_dir(directory)?);
     let begun = writer.prepare(&target, [vec![b'#'; SET_ROOM_BYTES].as_slice()], None);
     drop(begun.map_err(|source| CallsError::NotWritable {
@@ -241,8 +242,7 @@ pub fn prepare(policy: &Policy, writer: CallWriter<'_>, directory: &str) -> Resu
     Ok(())
 }
 
-/// A denial of the directory itself, which is what the caller has named; what is below it nobody
-/// has.
+/// Reports a denial for the directory that the caller named, not for a path below it.
 fn about(directory: &str, error: PolicyError) -> PolicyError {
     let path = PathBuf::from(directory);
     match error {

@@ -1,4 +1,4 @@
-//! What a set holds, a line for each kind of call: how often, how long.
+//! Summary of a mock set: one line per kind of call, with count and duration.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -13,32 +13,32 @@ use crate::text::count::duration;
 
 /// One kind of call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct CallKind {
     pub protocol: &'static str,
     pub target: String,
-    /// What was asked, without the protocol and where it went.
+    /// The request, without protocol and target.
     pub call: String,
-    /// The status of its answers: of HTTP 100 to 999, of databases the code of an error. Calls that
-    /// are answered otherwise are of another kind.
+    /// Status of the answer: 100 to 999 for HTTP, the error code for databases. Calls with another
+    /// status are of another kind.
     pub status: Option<String>,
     pub times: usize,
-    /// How long all of them took together.
+    /// Total duration.
     pub took: Duration,
-    /// How long the longest one took.
+    /// Duration of the longest call.
     pub longest: Duration,
 }
 
-/// The kinds of call, in the order in which each was called first.
-pub fn lines(exchanges: &[Exchange]) -> Vec<Line> {
-    let mut lines: Vec<Line> = Vec::new();
+/// The kinds of call, in order of first appearance.
+pub fn lines(exchanges: &[Exchange]) -> Vec<CallKind> {
+    let mut lines: Vec<CallKind> = Vec::new();
     let mut places: HashMap<(&str, String, String, Option<String>), usize> = HashMap::new();
     for exchange in exchanges {
-        // A clock that was set back meanwhile says nothing.
+        // The clock may have been set back in between.
         let took = exchange
             .answered_at
             .duration_since(exchange.sent_at)
             .unwrap_or_default();
-        let (protocol, status) = (spoken(exchange), status(exchange));
+        let (protocol, status) = (protocol_name(exchange), status(exchange));
         let (target, call) = (exchange.target.to_string(), call(exchange));
         let place = *places
             .entry((protocol, target.clone(), call.clone(), status.clone()))
@@ -49,7 +49,7 @@ pub fn lines(exchanges: &[Exchange]) -> Vec<Line> {
                 line.took += took;
                 line.longest = line.longest.max(took);
             }
-            None => lines.push(Line {
+            None => lines.push(CallKind {
                 protocol,
                 target,
                 call,
@@ -63,8 +63,8 @@ pub fn lines(exchanges: &[Exchange]) -> Vec<Line> {
     lines
 }
 
-/// What looks like a secret and was left in these calls, a line each, for whoever is about to
-/// commit them; empty if there is nothing.
+/// Lists possible secrets left in these calls, one line each, as a warning before a commit. Empty
+/// if there are none.
 pub fn left(exchanges: &[Exchange]) -> String {
     const MOST_LINES: usize = 50;
     let mut found: Vec<(String, Leftover)> = Vec::new();
@@ -95,15 +95,15 @@ pub fn left(exchanges: &[Exchange]) -> String {
     }
 }
 
-/// The word for the protocol of a call: `HTTPS` is one.
-pub(super) fn spoken(exchange: &Exchange) -> &'static str {
+/// Protocol name of a call; `HTTPS` is distinct from `HTTP`.
+pub(super) fn protocol_name(exchange: &Exchange) -> &'static str {
     match &exchange.content {
         Content::Http(http) if http.request.scheme == "https" => "HTTPS",
         content => content.protocol().word(),
     }
 }
 
-/// The status of an answer of HTTP, or the code of an error of a database: `ERR`, `42P01`, `1064`.
+/// HTTP status, or error code of a database: `ERR`, `42P01`, `1064`.
 pub(super) fn status(exchange: &Exchange) -> Option<String> {
     match &exchange.content {
         Content::Http(http) | Content::Grpc(http) => http
@@ -115,19 +115,19 @@ pub(super) fn status(exchange: &Exchange) -> Option<String> {
     }
 }
 
-/// What was asked, where the protocol and the target stand beside it: `GET /orders`, `login: user
-/// app database shop`, `prepare: SELECT 1`.
+/// The request, for display beside protocol and target: `GET /orders`, `login: user app database
+/// shop`, `prepare: SELECT 1`.
 pub(super) fn call(exchange: &Exchange) -> String {
     let line = describe(exchange);
     let target = exchange.target.to_string();
-    let mut call = asked(exchange, line, &target);
+    let mut call = request_text(exchange, line, &target);
     if exchange.abandoned() {
         call.push_str(" (left without an answer)");
     }
     call
 }
 
-fn asked(exchange: &Exchange, line: String, target: &str) -> String {
+fn request_text(exchange: &Exchange, line: String, target: &str) -> String {
     match &exchange.content {
         Content::Http(_) | Content::Grpc(_) => {
             let at = format!("://{target}");
@@ -150,7 +150,7 @@ fn asked(exchange: &Exchange, line: String, target: &str) -> String {
                 wire.session && *protocol != Protocol::Generic,
                 said.is_empty(),
             ) {
-                (true, empty) => match (kept_session(*protocol, wire), empty) {
+                (true, empty) => match (session_kind(*protocol, wire), empty) {
                     (Some(word), true) => word.to_owned(),
                     (Some(word), false) => format!("{word}: {said}"),
                     (None, true) => "login".to_owned(),
@@ -162,8 +162,8 @@ fn asked(exchange: &Exchange, line: String, target: &str) -> String {
     }
 }
 
-/// What a call that belongs to its connection is, unless it is a login.
-fn kept_session(protocol: Protocol, wire: &Wire) -> Option<&'static str> {
+/// Kind of a call that belongs to its connection, unless it is a login.
+fn session_kind(protocol: Protocol, wire: &Wire) -> Option<&'static str> {
     let last = wire
         .messages
         .iter()
@@ -184,7 +184,7 @@ fn kept_session(protocol: Protocol, wire: &Wire) -> Option<&'static str> {
                 _ => Some("session"),
             }
         }
-        // Packets of a login are counted on from the greeting (`MySQL` Source Code Documentation,
+        // Packet numbers of a login continue from the greeting (`MySQL` Source Code Documentation,
         // "MySQL Packets").
         Protocol::MySql => match last.bytes.get(3..5)? {
             [0, 0x16] => Some("prepare"),
@@ -203,7 +203,7 @@ fn kept_session(protocol: Protocol, wire: &Wire) -> Option<&'static str> {
     }
 }
 
-/// The name of the statement that a session of `PostgreSQL` describes or closes (its manual, 54.7,
+/// Name of the statement that a `PostgreSQL` session describes or closes (its manual, 54.7,
 /// `Describe`, `Close`).
 fn statement_name(protocol: Protocol, wire: &Wire) -> Option<String> {
     let mut said = wire
@@ -226,7 +226,7 @@ fn statement_name(protocol: Protocol, wire: &Wire) -> Option<String> {
     })
 }
 
-/// The code of an answer that is an error.
+/// Error code of an answer, if it is an error.
 fn error_code(protocol: Protocol, wire: &Wire) -> Option<String> {
     let mut said = wire
         .messages
@@ -261,7 +261,7 @@ fn error_code(protocol: Protocol, wire: &Wire) -> Option<String> {
     }
 }
 
-/// The kinds of call as a table for a terminal.
+/// Formats the kinds of call as a table for a terminal.
 pub fn table(exchanges: &[Exchange]) -> String {
     const HEAD: [&str; 7] = [
         "protocol", "target", "status", "times", "mean", "longest", "call",
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_of_a_kind_are_one_line() {
+    fn calls_of_same_kind_share_line() {
         let text = table(&[
             asked("a.test", 0, 4),
             asked("b.test", 10, 1),
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_is_seen_and_a_target_stands_once() {
+    fn line_shows_status_and_target_once() {
         let of = |content: Content| Exchange {
             content,
             ..asked("a", 0, 1)
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_of_databases_have_a_status() {
+    fn database_errors_have_status() {
         let of = |protocol, answers: &[&[u8]]| {
             let message = |bytes: &&[u8]| Message {
                 from: Side::Server,

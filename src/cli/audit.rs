@@ -1,4 +1,4 @@
-//! Flags of the audit log, and what reads one.
+//! Flags of the audit log, and subcommands that read it.
 
 use std::path::PathBuf;
 
@@ -32,10 +32,10 @@ pub struct AuditArgs {
     pub audit_previous: Option<PathBuf>,
 }
 
-/// The outcome of a call that began and has no end, as `replay audit show` has it.
+/// Outcome in `replay audit show` of a call that began and has no end.
 pub const UNENDED: &str = "unended";
 
-/// Lines at the end of a log.
+/// Range of `--last`.
 const LAST: Range = Range {
     min: 1,
     max: limits::MAX_AUDIT_LAST,
@@ -63,7 +63,7 @@ pub enum AuditAction {
         #[arg(value_hint = clap::ValueHint::FilePath)]
         file: PathBuf,
         #[command(flatten)]
-        wanted: Wanted,
+        wanted: CallFilter,
     },
 }
 
@@ -73,7 +73,7 @@ fn outcomes() -> impl Iterator<Item = &'static str> {
 
 /// Which calls are shown, and how.
 #[derive(Clone, Debug, Default, Args)]
-pub struct Wanted {
+pub struct CallFilter {
     /// Only calls of this tool
     #[arg(long, value_name = "NAME")]
     pub tool: Option<String>,

@@ -1,4 +1,4 @@
-//! Flags of what records the calls of programs and answers them.
+//! Flags of `replay calls`: record the calls of programs, and answer them.
 
 use std::ffi::OsString;
 

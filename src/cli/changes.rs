@@ -1,4 +1,4 @@
-//! `replay changes ...`: what calls changed, for people.
+//! Flags of `replay changes`: list, show and undo changes.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueHint};
 
 use super::Range;
 
-/// Calls of a list.
+/// Range of the number of listed calls.
 const LISTED: Range = Range {
     min: 1,
     max: 1_000_000,
@@ -54,7 +54,7 @@ pub enum ChangesAction {
 }
 
 impl ChangesAction {
-    /// Calls of a list that nothing is said about.
+    /// Default number of listed calls.
     pub const USUAL: u64 = 20;
 }
 

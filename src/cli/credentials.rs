@@ -1,4 +1,4 @@
-//! Flags of credentials. A `--for` belongs to the `--credential` before it, so both are read
+//! Flags of credentials. Each `--for` belongs to the `--credential` before it, so both are parsed
 //! together.
 
 use clap::error::ErrorKind;
@@ -38,11 +38,11 @@ struct Flags {
     places: Vec<String>,
 }
 
-/// What of them was typed.
+/// Credentials of the command line.
 #[derive(Clone, Debug, Default)]
 pub struct CredentialArgs {
     pub credentials: Vec<DeclaredCredential>,
-    /// Whether those of a profile are not used beside them.
+    /// `true` if the credentials of a profile are not added to these.
     pub are_all: bool,
 }
 

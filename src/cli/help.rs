@@ -1,5 +1,5 @@
-//! What help shows: of the flags that every mode accepts those that mean something to a mode, and
-//! of these the ones that many people need. Most modes refuse a flag that their help does not show.
+//! Help texts. Each subcommand shows only the flags that it reads, and short help only the common
+//! ones. Most subcommands refuse a flag that their help does not show.
 
 use std::ffi::OsString;
 
@@ -12,20 +12,20 @@ use clap::{
 use super::{Cli, ServerArgs};
 use crate::text::nearest::nearest;
 
-/// What may be reached on the disk.
+/// Heading of flags about accessible paths.
 pub const DIRECTORIES: &str = "Directories";
-/// What a program is held in, and what it sees.
+/// Heading of flags about the isolation of commands.
 pub const WALLS: &str = "Walls around commands";
-/// What of the machine a program may take.
+/// Heading of flags about resource limits of commands.
 pub const LIMITS: &str = "Limits of commands";
-/// How commands of agents run.
+/// Heading of flags about the execution of agents' commands.
 pub const COMMANDS: &str = "Commands";
-/// What is kept of what calls change.
+/// Heading of flags about the journal of changes.
 pub const UNDO: &str = "Undo";
-/// What is served, and how.
+/// Heading of flags about the server itself.
 pub const SERVER: &str = "Server";
 
-/// What is printed to whoever types the name alone.
+/// Text for `replay` without arguments.
 const OVERVIEW: &str = "\
 replay gives AI agents files, search, edits and a shell, held inside the directories that you allow.
 It is a server of the Model Context Protocol (MCP). The kernel holds the commands that agents run.
@@ -39,9 +39,8 @@ It is a server of the Model Context Protocol (MCP). The kernel holds the command
   replay help         every flag; for a subcommand: replay SUBCOMMAND --help
 ";
 
-/// The flags of every mode that a subcommand reads, by its words: headings, and ids of single
-/// flags. What stands for a subcommand stands for those below it too, unless they are named
-/// themselves. What is not named reads all of them.
+/// Global flags that a subcommand reads: headings, and IDs of single flags. An entry also holds for
+/// nested subcommands without their own entry. A subcommand without an entry reads all of them.
 const READ: [(&[&str], &[&str]); 21] = [
     (&["changes"], &[]),
     (&["audit"], &[]),
@@ -103,7 +102,7 @@ const READ: [(&[&str], &[&str]); 21] = [
     (&["sandbox"], &[DIRECTORIES, "log_level", WALLS, LIMITS]),
 ];
 
-/// What a subcommand reads, if not everything.
+/// Global flags that a subcommand reads; `None` means all.
 fn read_by(words: &[&str]) -> Option<&'static [&'static str]> {
     let of_words = READ
         .into_iter()
@@ -113,7 +112,7 @@ fn read_by(words: &[&str]) -> Option<&'static [&'static str]> {
         .map(|(_, read)| read)
 }
 
-/// Whether one of these headings and ids is of this flag.
+/// Returns true if the list contains the heading or the ID of this flag.
 fn is_among(arg: &Arg, read: &[&str]) -> bool {
     read.contains(&arg.get_id().as_str())
         || arg
@@ -121,25 +120,24 @@ fn is_among(arg: &Arg, read: &[&str]) -> bool {
             .is_some_and(|heading| read.contains(&heading))
 }
 
-/// The subcommands that refuse what their help does not show. All others look at whatever a server
-/// may be told.
+/// Subcommands that refuse flags missing in their help. The others accept every flag of the server.
 const REFUSES: [&str; 8] = [
     "audit", "changes", "health", "token", "bench", "setup", "mock", "calls",
 ];
 
-/// What `replay token new` has in the place of flags of the server, by the ids of those.
-const OF_A_TOKEN: [(&str, &str); 4] = [
+/// Counterparts of server flags in `replay token new`, by the IDs of the server flags.
+const TOKEN_COUNTERPARTS: [(&str, &str); 4] = [
     ("allow", "--own /src/alice:rw"),
     ("allow_read", "--own /src/alice:ro"),
     ("allow_write", "--own /src/alice:rw"),
     ("tools", "--own-tools files"),
 ];
 
-/// What was typed.
+/// Parses the command line.
 ///
 /// # Errors
 ///
-/// What to print instead: what is wrong with it, or the help that was asked for.
+/// The message to print instead: an error, or the requested help.
 pub fn parse() -> Result<Cli, Error> {
     let typed: Vec<OsString> = std::env::args_os().collect();
     if let Some(server) = server(&typed) {
@@ -148,7 +146,7 @@ pub fn parse() -> Result<Cli, Error> {
             command: None,
         });
     }
-    let mut command = with_what_matters(Cli::command(), &|name| {
+    let mut command = with_relevant_flags(Cli::command(), &|name| {
         typed.iter().any(|word| word == name)
     });
     if typed.len() == 1 {
@@ -188,17 +186,17 @@ pub fn parse() -> Result<Cli, Error> {
     })
 }
 
-/// Flags of a server, for which nothing of subcommands is made. What is not understood so has to be
-/// parsed whole, or is wrong.
+/// Parses the flags of a server quickly, without building subcommands. `None` means that the full
+/// parser must decide.
 fn server(typed: &[OsString]) -> Option<ServerArgs> {
     typed.iter().find(|word| *word == "--mcp-server")?;
     let command = ServerArgs::augment_args(Command::new("replay"));
     ServerArgs::from_arg_matches_mut(&mut command.try_get_matches_from(typed).ok()?).ok()
 }
 
-/// What an unknown subcommand may be meant to be, wherever that stands, or where they are listed.
+/// Suggests a similar subcommand at any level, or the place where subcommands are listed.
 fn subcommand_tip(command: &Command, word: &str, error: &Error) -> String {
-    // It begins with the words that were understood.
+    // The usage line begins with the subcommands that were recognized.
     let usage = error
         .get(ContextKind::Usage)
         .map(ToString::to_string)
@@ -229,7 +227,7 @@ fn subcommand_tip(command: &Command, word: &str, error: &Error) -> String {
     format!("the nearest is '{}'", near.join("' or '"))
 }
 
-/// Adds the words and the name of every subcommand below, as help lists them.
+/// Collects all nested subcommands, with their names, as help lists them.
 fn subcommands(command: &Command, words: &str, known: &mut Vec<(String, String)>) {
     for inner in command
         .get_subcommands()
@@ -241,10 +239,10 @@ fn subcommands(command: &Command, words: &str, known: &mut Vec<(String, String)>
     }
 }
 
-/// The same command line, of which each help shows no flag that means nothing there, and says where
-/// the rest is; of subcommands only of those that may be asked for: all of them are many flags, and
-/// most of the time that parsing takes.
-fn with_what_matters(command: Command, may_be_asked: &dyn Fn(&str) -> bool) -> Command {
+/// Hides global flags in the help of each subcommand that does not read them, and adds a pointer to
+/// the rest. Skips subcommands that the command line cannot mean, since building their flags takes
+/// most of the parsing time.
+fn with_relevant_flags(command: Command, may_be_asked: &dyn Fn(&str) -> bool) -> Command {
     let everywhere: Vec<Arg> = command
         .get_arguments()
         .filter(|arg| arg.is_global_set())
@@ -265,14 +263,14 @@ fn with_what_matters(command: Command, may_be_asked: &dyn Fn(&str) -> bool) -> C
         .action(ArgAction::HelpShort)
         .global(true)
         .help("Print help");
-    narrowed(command, &[], &everywhere, may_be_asked)
+    narrow_flags(command, &[], &everywhere, may_be_asked)
         .disable_help_flag(true)
         .arg(help.help_heading(None::<&str>))
 }
 
-/// With flags in the place of those that would come from above. One that only has others below it
-/// reads none itself.
-fn narrowed(
+/// Replaces the inherited global flags of a subcommand. A pure group of subcommands reads none
+/// itself.
+fn narrow_flags(
     command: Command,
     words: &[&str],
     everywhere: &[Arg],
@@ -312,7 +310,7 @@ fn narrowed(
     command.mut_subcommands(|inner| {
         let name = inner.get_name().to_owned();
         if may_be_asked(&name) {
-            narrowed(
+            narrow_flags(
                 inner,
                 &[words, &[&*name]].concat(),
                 everywhere,
@@ -324,8 +322,8 @@ fn narrowed(
     })
 }
 
-/// Fails if a flag of the server was given to a subcommand that does not read it: whoever typed it
-/// relies on it. `command` is what has parsed `matches`.
+/// Rejects a server flag given to a subcommand that does not read it, since the user relies on it.
+/// `command` has parsed `matches`.
 fn refuse_unread(command: &mut Command, matches: &ArgMatches) -> Result<(), Error> {
     let (mut words, mut last) = (Vec::new(), matches);
     while let Some((word, below)) = last.subcommand() {
@@ -354,7 +352,7 @@ fn refuse_unread(command: &mut Command, matches: &ArgMatches) -> Result<(), Erro
     else {
         return Ok(());
     };
-    let instead = OF_A_TOKEN
+    let instead = TOKEN_COUNTERPARTS
         .iter()
         .find(|(known, _)| words == ["token", "new"] && id == *known);
     let tip = match instead {
@@ -381,9 +379,9 @@ mod tests {
 
     use super::*;
 
-    /// The flags that the help of a subcommand shows.
+    /// Flags in the help of a subcommand.
     fn flags(words: &[&str]) -> Vec<String> {
-        let mut command = with_what_matters(Cli::command(), &|_| true);
+        let mut command = with_relevant_flags(Cli::command(), &|_| true);
         command.build();
         let found = words.iter().fold(&mut command, |command, word| {
             command.find_subcommand_mut(word).unwrap()
@@ -395,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_named_is_there() {
+    fn read_table_names_existing_flags() {
         let command = Cli::command();
         let everywhere: Vec<&Arg> = command
             .get_arguments()
@@ -409,9 +407,9 @@ mod tests {
         }
     }
 
-    /// What is said to a command line; empty if it is accepted.
+    /// Error message for a command line; empty if it is accepted.
     fn refusal(line: &str) -> String {
-        let mut command = with_what_matters(Cli::command(), &|_| true);
+        let mut command = with_relevant_flags(Cli::command(), &|_| true);
         let typed = std::iter::once("replay").chain(line.split(' '));
         let matches = command.try_get_matches_from_mut(typed).unwrap();
         refuse_unread(&mut command, &matches)
@@ -421,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_command_does_not_read_it_refuses() {
+    fn subcommand_refuses_unread_flags() {
         let whole = "error: 'replay token new' does not read '--allow'\n\n  tip: what a token has of its own is given by \
             '--own /src/alice:rw'\n\nUsage: replay token new [OPTIONS] <NAME>\n\nFor more information, try '--help'.\n";
         assert_eq!(refusal("token new alice --allow /src/alice:rw"), whole);
@@ -519,7 +517,7 @@ mod tests {
     }
 
     #[test]
-    fn help_shows_what_means_something() {
+    fn help_shows_only_flags_read() {
         let sets = ["--path", "--memory-mib"];
         let directories = [
             "--allow",

@@ -1,4 +1,4 @@
-//! Flags of a server that is reached over HTTP, and what makes tokens for it.
+//! Flags of the HTTP server, and of `replay token`.
 
 use std::net::{Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
@@ -83,14 +83,14 @@ pub const CONNECTIONS: Range = Range {
     min: 1,
     max: 1_000_000,
 };
-/// Up to an hour.
+/// At most one hour.
 const CLIENT_SECS: Range = Range { min: 1, max: 3600 };
-/// Up to a month.
+/// At most one month.
 const IDLE_SECS: Range = Range {
     min: 1,
     max: 31 * 86_400,
 };
-/// Messages in a minute.
+/// Messages per minute.
 pub const RATE: Range = Range {
     min: 0,
     max: 1_000_000_000,
@@ -99,7 +99,7 @@ pub const BURST: Range = Range {
     min: 1,
     max: 1_000_000_000,
 };
-/// Each has a thread.
+/// Each call has a thread.
 pub const CALLS: Range = Range { min: 1, max: 1024 };
 
 /// `replay token ...`.
@@ -182,7 +182,7 @@ pub struct NewToken {
     pub max_connections: Option<u64>,
 }
 
-/// An address with its port; `localhost` is the one name that needs no looking up.
+/// Parses an address with a port. `localhost` is the only name, since it needs no resolution.
 fn address(text: &str) -> Result<SocketAddr, String> {
     let spelt = text
         .strip_prefix("localhost:")
@@ -193,8 +193,8 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     })
 }
 
-/// A name as it stands in `Host`, whose port does not count; an IPv6 address in its brackets (RFC
-/// 3986, 3.2.2).
+/// Parses a host name as in the `Host` header, without the port. An IPv6 address is in brackets
+/// (RFC 3986, 3.2.2).
 fn host(text: &str) -> Result<String, String> {
     let inner = text
         .strip_prefix('[')
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_no_name_but_for_this_machine() {
+    fn address_rejects_names_except_localhost() {
         assert_eq!(address("localhost:0").unwrap().to_string(), "127.0.0.1:0");
         assert_eq!(address("[::1]:8000").unwrap().to_string(), "[::1]:8000");
         for wrong in [
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_is_a_name_without_its_port() {
+    fn host_is_name_without_port() {
         let said =
             ["MCP.example", "10.0.0.1", "::1", "[2001:DB8::1]"].map(|text| host(text).unwrap());
         assert_eq!(said, ["mcp.example", "10.0.0.1", "[::1]", "[2001:db8::1]"]);

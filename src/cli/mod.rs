@@ -1,5 +1,4 @@
-//! argv as it was typed: the one declaration of flags, from which help, man page and completions
-//! are derived.
+//! The single declaration of all flags, from which help, man page and completions are derived.
 
 mod audit;
 mod calls;
@@ -26,7 +25,7 @@ pub use ranges::*;
 
 use crate::tools::TOOLS;
 
-pub use audit::{AuditAction, AuditArgs, UNENDED, Wanted};
+pub use audit::{AuditAction, AuditArgs, CallFilter, UNENDED};
 pub use calls::{CallsAction, CallsRun, Isolation, OnMissArg};
 pub use changes::{ChangesAction, ChangesOf, UndoArguments};
 pub use credentials::{CredentialArgs, DeclaredCredential};
@@ -274,8 +273,8 @@ pub struct BenchArgs {
     pub rounds: u32,
 }
 
-/// The name of a tool. Completions know all of them; the error about another one names the nearest,
-/// and where all are.
+/// Name of a tool. Shell completion lists all; the error for an unknown name suggests the nearest
+/// one.
 #[derive(Clone)]
 struct ToolName;
 

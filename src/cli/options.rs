@@ -1,7 +1,7 @@
 //! Flags that every mode understands, and their values.
 //!
-//! The first paragraph of each is what `--help` and completions say; `replay help` and the man page
-//! say all of it. `hide_short_help` keeps what few people need out of `--help`.
+//! `--help` and completions show the first paragraph of each flag. `replay help` and the man page
+//! show all of it. `hide_short_help` keeps rarely used flags out of `--help`.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -137,7 +137,7 @@ pub struct Options {
     /// time are lost, and the log says how many. Agents must not be able to reach the file.
     #[arg(long, global = true, help_heading = WALLS, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
     pub net_log: Option<PathBuf>,
-    /// Commands reach everything, and this keeps what they reached
+    /// Commands reach everything, and this records the destinations.
     #[arg(skip)]
     pub learned: Option<Arc<Learned>>,
     /// Choose how far a program is held whose calls are recorded or answered
@@ -310,11 +310,11 @@ pub enum NetworkArg {
     None,
     Loopback,
     Host,
-    /// What the mock set with this path answers.
+    /// Answers from the mock set with this path.
     Replay(String),
 }
 
-/// Each with what it means; of the last one SET is the path of a set.
+/// Values with their descriptions. SET is the path of a mock set.
 const NETWORKS: [(&str, &str); 4] = [
     ("none", "No network"),
     ("loopback", "A loopback of their own"),

@@ -1,8 +1,8 @@
-//! What numbers may be, each range declared once.
+//! Ranges of numeric settings, each declared once.
 
 use crate::limits;
 
-/// What a number may be, on the command line and in the profile.
+/// Range of a number on the command line and in the profile.
 #[derive(Clone, Copy, Debug)]
 pub struct Range {
     pub min: u64,
@@ -15,17 +15,17 @@ impl Range {
     }
 }
 
-/// A shell with a pipeline needs a few; the most is `PID_MAX_LIMIT` of proc(5).
+/// A shell with a pipeline needs a few. The maximum is `PID_MAX_LIMIT` of proc(5).
 pub const PROCESSES: Range = Range {
     min: 8,
     max: 4_194_304,
 };
-/// Below a page nothing useful can be written.
+/// Less than a page is of no use.
 pub const FILE_BYTES: Range = Range {
     min: 4096,
     max: MAX_BYTES,
 };
-/// Up to a day.
+/// At most one day.
 pub const CPU_SECS: Range = Range {
     min: 1,
     max: 86_400,
@@ -35,54 +35,54 @@ pub const MEMORY_BYTES: Range = Range {
     min: 16 * 1024 * 1024,
     max: MAX_BYTES,
 };
-/// The most is what the kernel allows by default (`fs.nr_open`, proc(5)).
+/// The maximum is the kernel's default limit (`fs.nr_open`, proc(5)).
 pub const OPEN_FILES: Range = Range {
     min: 32,
     max: 1_048_576,
 };
-/// Commands at the same time.
+/// Number of concurrent commands.
 pub const COMMANDS: Range = Range { min: 1, max: 1024 };
-/// Output that is kept.
+/// Bytes of buffered output.
 pub const OUTPUT_BYTES: Range = Range {
     min: 1024,
     max: 1 << 30,
 };
-/// Up to a TiB.
+/// At most one TiB.
 pub const MEMORY_MIB: Range = Range {
     min: limits::MIN_MEMORY_MIB,
     max: 1024 * 1024,
 };
-/// Up to a TiB.
+/// At most one TiB.
 pub const SEARCH_MEMORY_MIB: Range = Range {
     min: 0,
     max: 1024 * 1024,
 };
-/// Up to a GiB of text.
+/// At most one GiB of text.
 pub const REPLY_TOKENS: Range = Range {
     min: 0,
     max: (1 << 30) / limits::BYTES_PER_TOKEN as u64,
 };
-/// Up to 30 days.
+/// At most 30 days.
 pub const IDLE_SECS: Range = Range {
     min: 1,
     max: 30 * 86_400,
 };
-/// Up to a day.
+/// At most one day.
 pub const TIMEOUT_SECS: Range = Range {
     min: 1,
     max: 86_400,
 };
-/// Up to a TiB.
+/// At most one TiB.
 pub const UNDO_MIB: Range = Range {
     min: 1,
     max: 1024 * 1024,
 };
-/// Up to a TiB.
+/// At most one TiB.
 pub const CACHE_MIB: Range = Range {
     min: 1,
     max: 1024 * 1024,
 };
-/// Up to ten years.
+/// At most ten years.
 pub const UNDO_DAYS: Range = Range { min: 1, max: 3650 };
-/// 1 PiB: more is a slip of the finger.
+/// One PiB; a larger number is a typing error.
 const MAX_BYTES: u64 = 1 << 50;

@@ -1,4 +1,4 @@
-//! `replay setup`: the entry of a client.
+//! Flags of `replay setup`, which writes the entry of an MCP client.
 
 use std::ffi::OsString;
 

@@ -1,4 +1,4 @@
-//! Flags of what a server tells others about itself, and what asks whether one is well.
+//! Flags of telemetry, and of `replay health`.
 
 use std::path::PathBuf;
 
@@ -35,5 +35,5 @@ pub struct HealthArgs {
     pub timeout_secs: u64,
 }
 
-/// Up to an hour.
+/// At most one hour.
 const HEALTH_SECS: Range = Range { min: 1, max: 3600 };

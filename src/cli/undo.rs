@@ -1,4 +1,4 @@
-//! Flags of undo: what is kept of what calls change.
+//! Flags of undo: the journal of changes.
 
 use clap::{Args, ValueEnum};
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `replay audit`: a log that is checked, or shown to a person.
+//! `replay audit`: verifies a log, or prints its calls.
 
 use std::io::{Write as _, stderr, stdout};
 use std::process::ExitCode;
@@ -9,7 +9,7 @@ use super::process::{print, status};
 use crate::audit::{show, verify};
 use crate::cli::AuditAction;
 
-/// Carries it out; the exit status is 1 for a log that was changed.
+/// Runs the subcommand. The exit status is 1 if the log was tampered with.
 pub fn run(action: &AuditAction) -> Result<ExitCode> {
     match action {
         AuditAction::Verify { files, key, head } => {
@@ -19,7 +19,7 @@ pub fn run(action: &AuditAction) -> Result<ExitCode> {
         }
         AuditAction::Show { file, wanted } => {
             if show(file, wanted, &mut stdout().lock())? == 0 {
-                // Writing to stderr may fail; there is nothing to be shown either way.
+                // Writing to stderr may fail; there is nothing to print in any case.
                 let _ = writeln!(stderr(), "no call matches");
             }
             Ok(ExitCode::SUCCESS)

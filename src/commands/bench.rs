@@ -1,8 +1,7 @@
-//! `replay bench`: the short version of `benches/peers`, on a tree of the user's own, beside what
-//! is installed here.
+//! `replay bench`: a short version of `benches/peers`. Compares replay with the installed search
+//! programs on the user's own tree.
 //!
-//! Nothing is written to the tree. The server is this program again, over stdio, as a client starts
-//! it.
+//! Writes nothing to the tree. The server is this program, started over stdio as by a client.
 #![expect(
     clippy::disallowed_methods,
     reason = "it starts the programs it compares, none of which an agent chose"
@@ -26,7 +25,7 @@ use crate::text::columns::columns;
 use crate::text::count::duration;
 use crate::text::escape::show_path;
 
-/// Measures, says on stderr how far it is, and prints the table.
+/// Runs the benchmarks, with progress on stderr, and prints the table.
 pub fn run(asked: &BenchArgs) -> Result<ExitCode> {
     let tree = asked
         .tree
@@ -39,7 +38,7 @@ pub fn run(asked: &BenchArgs) -> Result<ExitCode> {
         vec![["what", "by", "median", "(min - max)", "count", "replay is"].map(str::to_owned)];
     let mut versions = Vec::new();
     for part in parts(&tree, &asked.pattern) {
-        // Nobody may be reading stderr; the table is what counts.
+        // Ignores a closed stderr; the table matters.
         let _ = writeln!(std::io::stderr(), "measuring: {}", part.title);
         versions.extend(part.contenders.iter().map(|one| one.version.clone()));
         rows.extend(rows_of(
@@ -62,16 +61,16 @@ pub fn run(asked: &BenchArgs) -> Result<ExitCode> {
     print(table)
 }
 
-/// One thing to measure, and who takes part.
-struct Part {
+/// One benchmark and its contenders.
+struct Benchmark {
     title: &'static str,
     contenders: Vec<Contender>,
 }
 
-/// Who measures itself: replay first, then whatever is installed.
+/// A program to measure: replay first, then the installed ones.
 struct Contender {
     name: &'static str,
-    /// What it says of itself.
+    /// Version that the program reports.
     version: Option<String>,
     work: Box<dyn FnMut() -> Result<Trial>>,
 }
@@ -81,7 +80,7 @@ struct Trial {
     count: u64,
 }
 
-fn parts(tree: &Path, pattern: &str) -> Vec<Part> {
+fn parts(tree: &Path, pattern: &str) -> Vec<Benchmark> {
     let grep = json!({"regex": pattern, "directory": tree, "outputMode": "count", "maxResults": MAX_GREP_RESULTS});
     let names = json!({"directory": tree, "globs": ["**/*"], "max": 0});
     let at = || vec![OsString::from(tree)];
@@ -99,17 +98,17 @@ fn parts(tree: &Path, pattern: &str) -> Vec<Part> {
                 "rg",
                 &["rg"],
                 words(&[&["-uu", "-c", "--no-messages"][..], &counts].concat()),
-                Count::Numbers,
+                CountMethod::Numbers,
             ),
             program(
                 "grep",
                 &["grep"],
                 words(&[&["-rcIsE"][..], &counts].concat()),
-                Count::Numbers,
+                CountMethod::Numbers,
             ),
         ]
     };
-    let part = |title, ours: Contender, theirs: [Option<Contender>; 2]| Part {
+    let part = |title, ours: Contender, theirs: [Option<Contender>; 2]| Benchmark {
         title,
         contenders: std::iter::once(ours)
             .chain(theirs.into_iter().flatten())
@@ -134,13 +133,13 @@ fn parts(tree: &Path, pattern: &str) -> Vec<Part> {
                     "fd",
                     &["fdfind", "fd"],
                     words(&["-u", "-t", "f", "-t", "l", "."]),
-                    Count::Lines,
+                    CountMethod::Lines,
                 ),
                 program(
                     "find",
                     &["find"],
                     [at(), ["!", "-type", "d"].map(Into::into).to_vec()].concat(),
-                    Count::Lines,
+                    CountMethod::Lines,
                 ),
             ],
         ),
@@ -153,15 +152,15 @@ fn parts(tree: &Path, pattern: &str) -> Vec<Part> {
                     "find",
                     &["find"],
                     [at(), ["-printf", "%y %p\\n"].map(Into::into).to_vec()].concat(),
-                    Count::Lines,
+                    CountMethod::Lines,
                 ),
             ],
         ),
     ]
 }
 
-/// A tool call; `count` points into the structured reply. With `fresh` each round has a session of
-/// its own.
+/// A tool call. `count` is a JSON pointer into the structured reply. With `fresh`, each round
+/// starts a new session.
 fn replay(
     tree: &Path,
     tool: &'static str,
@@ -210,7 +209,7 @@ fn replay(
     }
 }
 
-/// Entries of a tree, the root included.
+/// Number of entries of a tree, including the root.
 fn nodes(tree: &Value) -> u64 {
     1 + tree["children"]
         .as_array()
@@ -220,20 +219,20 @@ fn nodes(tree: &Value) -> u64 {
         .sum::<u64>()
 }
 
-/// How the answer of a program is counted.
+/// Method of counting a program's results.
 #[derive(Clone, Copy)]
-enum Count {
+enum CountMethod {
     Lines,
-    /// A number behind the last colon of each line.
+    /// Sum of the numbers after the last colon of each line.
     Numbers,
 }
 
-/// The first of these programs that is installed.
+/// Finds the first of these programs that is installed.
 fn program(
     name: &'static str,
     names: &[&str],
     words: Vec<OsString>,
-    count: Count,
+    count: CountMethod,
 ) -> Option<Contender> {
     let path = std::env::var_os("PATH")?;
     let found = |name: &str| {
@@ -276,8 +275,8 @@ fn program(
                 .unwrap_or(0)
         };
         let count = match count {
-            Count::Lines => lines.count() as u64,
-            Count::Numbers => lines.map(number).sum(),
+            CountMethod::Lines => lines.count() as u64,
+            CountMethod::Numbers => lines.map(number).sum(),
         };
         Ok(Trial { time, count })
     };
@@ -288,14 +287,14 @@ fn program(
     })
 }
 
-/// The times of one contender, sorted, and its last count.
-struct Cell {
+/// Sorted times of one contender, and its last count.
+struct Timings {
     name: &'static str,
     times: Vec<Duration>,
     count: u64,
 }
 
-impl Cell {
+impl Timings {
     fn median(&self) -> Duration {
         self.times
             .get(self.times.len() / 2)
@@ -304,11 +303,11 @@ impl Cell {
     }
 }
 
-/// One warm-up each, then rounds in turns, so that all meet the same machine.
-fn measure(mut contenders: Vec<Contender>, rounds: u32) -> Result<Vec<Cell>> {
-    let mut cells: Vec<Cell> = contenders
+/// Runs one warm-up each, then rounds in turns, so that all run under the same load.
+fn measure(mut contenders: Vec<Contender>, rounds: u32) -> Result<Vec<Timings>> {
+    let mut cells: Vec<Timings> = contenders
         .iter()
-        .map(|one| Cell {
+        .map(|one| Timings {
             name: one.name,
             times: Vec::new(),
             count: 0,
@@ -330,12 +329,12 @@ fn measure(mut contenders: Vec<Contender>, rounds: u32) -> Result<Vec<Cell>> {
     Ok(cells)
 }
 
-fn rows_of(title: &str, cells: &[Cell]) -> Vec<[String; 6]> {
+fn rows_of(title: &str, cells: &[Timings]) -> Vec<[String; 6]> {
     let ours = cells
         .first()
-        .map_or(Duration::ZERO, Cell::median)
+        .map_or(Duration::ZERO, Timings::median)
         .as_secs_f64();
-    let row = |(index, cell): (usize, &Cell)| {
+    let row = |(index, cell): (usize, &Timings)| {
         let shown = |time: Option<&Duration>| duration(time.copied().unwrap_or_default());
         let ratio = match cell.median().as_secs_f64() {
             theirs if index > 0 && theirs > 0.0 => format!("{:.2} x {}", ours / theirs, cell.name),

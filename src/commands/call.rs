@@ -1,4 +1,4 @@
-//! `replay call`: the same core as the server's, for one question on the command line.
+//! `replay call`: runs one tool from the command line, in the server's core.
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -15,14 +15,14 @@ use crate::protocol::{Body, Content, Incoming, Outcome, Revision, ToolReply, par
 use crate::server::{Admission, Outbox, Server, Session};
 use crate::tools::TOOLS;
 
-/// Progress and logs have no reader here.
-struct Nowhere;
+/// Outbox that discards progress and log messages.
+struct DiscardOutbox;
 
-impl Outbox for Nowhere {
+impl Outbox for DiscardOutbox {
     fn send(&self, _message: &[u8]) {}
 }
 
-/// Runs one tool, and prints what it answers; the exit status is 1 if it failed.
+/// Runs one tool and prints its result. The exit status is 1 if the tool failed.
 pub fn run(options: &Options, asked: &CallArgs) -> Result<ExitCode> {
     let config = Config::resolve(options)?.for_tool(&asked.tool);
     logging(config.log_level);
@@ -37,7 +37,7 @@ pub fn run(options: &Options, asked: &CallArgs) -> Result<ExitCode> {
         Ok(Body::Raw(result)) => print_content(format!("{result}\n"))?,
         Ok(Body::Line(line)) => print_content(line)?,
         Err(error) => {
-            // The code is for programs (--json).
+            // The error code is for programs (--json).
             tell(format!("error: {}", error.message));
             ExitCode::FAILURE
         }
@@ -49,8 +49,8 @@ pub fn run(options: &Options, asked: &CallArgs) -> Result<ExitCode> {
     }))
 }
 
-/// What the server answers. Fails when the arguments cannot be read; a tool's own failure is an
-/// answer.
+/// Calls the tool. Fails if the arguments cannot be parsed; an error of the tool itself is a
+/// result.
 fn answer(
     server: &Arc<Server>,
     CallArgs {
@@ -72,7 +72,7 @@ fn answer(
     match session.admit(&request) {
         Admission::Admitted(ticket) => {
             let outcome = session
-                .serve(&ticket, &request, &Nowhere)
+                .serve(&ticket, &request, &DiscardOutbox)
                 .context("the call was cancelled")?;
             Ok((outcome, ticket.revision))
         }
@@ -81,7 +81,7 @@ fn answer(
     }
 }
 
-/// `key=value` pairs, or one JSON object.
+/// Parses `key=value` pairs, or one JSON object.
 fn arguments(tool: &str, typed: &[String]) -> Result<Value> {
     if let [only] = typed
         && only.trim_start().starts_with('{')
@@ -111,7 +111,7 @@ fn arguments(tool: &str, typed: &[String]) -> Result<Value> {
     Ok(Value::Object(members))
 }
 
-/// The parameters that the tool must be given, in the order of its schema.
+/// Required parameters of the tool, in the order of its schema.
 fn required(tool: &str) -> impl Iterator<Item = String> {
     let known = TOOLS
         .iter()
@@ -146,7 +146,7 @@ fn text(reply: &ToolReply) -> String {
                     data.len()
                 )
             }
-            // There is nobody to read it from when this process has ended.
+            // The resource is gone when this process ends.
             Content::Link { .. } => continue,
             Content::Blob { mime, blob, uri } => {
                 write!(
@@ -163,7 +163,7 @@ fn text(reply: &ToolReply) -> String {
     text
 }
 
-/// The result (or the error) as a client of the newest handshake revision gets it.
+/// Renders the result or the error as a client of the newest handshake revision gets it.
 fn whole(outcome: &Outcome, revision: Revision) -> Result<Vec<u8>> {
     let mut message = Vec::new();
     render(&mut message, None, outcome, revision);

@@ -1,4 +1,4 @@
-//! `replay calls`: the recorder and the player of calls, from the command line.
+//! `replay calls`: records the calls of a program and replays them.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -12,7 +12,9 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail};
 use nix::sys::signal::Signal;
 
-use super::process::{self, NotRun, catch, exit_status, logging, quoted, unseen, with_one_command};
+use super::process::{
+    self, NotRun, catch, exit_status, hidden_path_hint, logging, quoted, with_one_command,
+};
 use crate::budget::Room;
 use crate::calls::sets::Set;
 use crate::calls::{
@@ -38,19 +40,20 @@ use crate::tools::recorded_calls::{
     Wanted, did_not_run, folder, left_out, notes, run_command, secrets, some_of, unreached,
 };
 
-/// What of this process it needs.
+/// Resources of this process that a run uses.
 #[derive(Clone, Copy, Debug)]
-struct Here<'a> {
-    /// Signals for this process (signalfd(2)), for the program that it runs.
+struct ProcessContext<'a> {
+    /// Signals of this process (signalfd(2)), to forward to the program.
     signals: BorrowedFd<'a>,
-    /// Where temporary files are.
+    /// Directory for temporary files.
     temporary: &'a Path,
 }
 
-/// What may be the matter where a program called nothing.
+/// Possible cause if a program made no calls.
 const UNREACHED: &str = "nothing from outside reaches a port of the program; --isolation seccomp leaves it the system's network";
 
-/// Carries it out; the exit status. What is told goes to stderr where stdout is the program's.
+/// Runs the subcommand and returns the exit status. Messages go to stderr, since stdout belongs to
+/// the program.
 pub fn run(options: Options, action: &CallsAction) -> Result<ExitCode> {
     let signals = catch(&[
         Signal::SIGTERM,
@@ -61,7 +64,7 @@ pub fn run(options: Options, action: &CallsAction) -> Result<ExitCode> {
     let mut config = Config::for_calls(options, action)?;
     logging(config.log_level);
     let temporary = config.temporary.clone();
-    let here = Here {
+    let here = ProcessContext {
         signals: signals.as_fd(),
         temporary: &temporary,
     };
@@ -73,7 +76,7 @@ pub fn run(options: Options, action: &CallsAction) -> Result<ExitCode> {
     Ok(ExitCode::from(status?))
 }
 
-fn act(services: &Services, action: &CallsAction, here: &Here<'_>) -> Result<u8> {
+fn act(services: &Services, action: &CallsAction, here: &ProcessContext<'_>) -> Result<u8> {
     match action {
         CallsAction::Record { sets, run, .. } => record(services, &sets.path, run, here),
         CallsAction::Test {
@@ -92,7 +95,7 @@ fn act(services: &Services, action: &CallsAction, here: &Here<'_>) -> Result<u8>
         ),
         CallsAction::List { sets } => {
             let mut text = String::new();
-            let found = sets::list(&services.policy, &sets.path).map_err(advised)?;
+            let found = sets::list(&services.policy, &sets.path).map_err(with_hint)?;
             if found.is_empty() {
                 tell(&none_in(&sets.path), &[]);
             }
@@ -102,7 +105,7 @@ fn act(services: &Services, action: &CallsAction, here: &Here<'_>) -> Result<u8>
                     text,
                     "{}\t{modified}\t{}",
                     set.name,
-                    held(services, &sets.path, &set)
+                    call_count(services, &sets.path, &set)
                 );
             }
             print(&text)
@@ -118,7 +121,7 @@ fn act(services: &Services, action: &CallsAction, here: &Here<'_>) -> Result<u8>
                 name.clone()
             } else {
                 let known =
-                    sets::candidates(sets::list(&services.policy, &sets.path).map_err(advised)?);
+                    sets::candidates(sets::list(&services.policy, &sets.path).map_err(with_hint)?);
                 let latest = known
                     .into_iter()
                     .next()
@@ -126,7 +129,7 @@ fn act(services: &Services, action: &CallsAction, here: &Here<'_>) -> Result<u8>
                 tell(&format!("{} is the latest", latest.name), &[]);
                 latest.name
             };
-            let loaded = loaded(services, &sets.path, &name)?;
+            let loaded = load_set(services, &sets.path, &name)?;
             let exchanges: Vec<Exchange> = loaded
                 .recordings
                 .into_iter()
@@ -141,12 +144,13 @@ fn act(services: &Services, action: &CallsAction, here: &Here<'_>) -> Result<u8>
     }
 }
 
-/// How many calls are in a set, in words. That one cannot be read is told, and hides no other one.
-fn held(services: &Services, path: &str, set: &Set) -> String {
+/// Number of calls in a set, in words. An unreadable set gets a message, so that it does not hide
+/// the others.
+fn call_count(services: &Services, path: &str, set: &Set) -> String {
     if set.is_empty() {
         return "no calls".to_owned();
     }
-    match loaded(services, path, &set.name) {
+    match load_set(services, path, &set.name) {
         Ok(loaded) => calls(
             Summary::of(
                 loaded
@@ -163,18 +167,18 @@ fn held(services: &Services, path: &str, set: &Set) -> String {
     }
 }
 
-/// A set that is named.
-fn loaded(services: &Services, path: &str, name: &str) -> Result<Loaded> {
+/// Loads the set with this name.
+fn load_set(services: &Services, path: &str, name: &str) -> Result<Loaded> {
     set_name::check(name).map_err(|error| anyhow::anyhow!("{error}"))?;
     let room = Room {
         account: Some(&services.account),
         cancel: &CancelToken::new(),
     };
-    if let Some(loaded) = load(&services.policy, path, name, &room).map_err(advised)? {
+    if let Some(loaded) = load(&services.policy, path, name, &room).map_err(with_hint)? {
         return Ok(loaded);
     }
     let known: Vec<String> = sets::list(&services.policy, path)
-        .map_err(advised)?
+        .map_err(with_hint)?
         .into_iter()
         .map(|set| set.name)
         .collect();
@@ -204,8 +208,8 @@ fn noise(services: &Services, path: &str, name: &str, other: &str, write: bool) 
             ..
         },
     ) = (
-        loaded(services, path, name)?,
-        loaded(services, path, other)?,
+        load_set(services, path, name)?,
+        load_set(services, path, other)?,
     );
     let exchanges = |recordings: &[Recording]| {
         recordings
@@ -244,7 +248,7 @@ fn noise(services: &Services, path: &str, name: &str, other: &str, write: bool) 
     let said = if noise.is_empty() {
         "no field of the calls differs between the two".to_owned()
     } else if write {
-        // Where no set is named the latest one answers, which either of them may be.
+        // Without `--mock` the latest set answers, which may be either of the two.
         let (mirrored, _) = learn(&theirs, &ours);
         let add = |set, recordings: &[Recording], noise: &Noise| {
             add_noise(
@@ -255,7 +259,7 @@ fn noise(services: &Services, path: &str, name: &str, other: &str, write: bool) 
                 recordings,
                 noise,
             )
-            .map_err(advised)
+            .map_err(with_hint)
         };
         let files = (
             add(name, &recordings, &noise)?,
@@ -273,16 +277,21 @@ fn noise(services: &Services, path: &str, name: &str, other: &str, write: bool) 
     Ok(0)
 }
 
-fn record(services: &Services, path: &str, run: &CallsRun, here: &Here<'_>) -> Result<u8> {
+fn record(
+    services: &Services,
+    path: &str,
+    run: &CallsRun,
+    here: &ProcessContext<'_>,
+) -> Result<u8> {
     sets::prepare(
         &services.policy,
         services.writer.telling(&Changes::none()),
         path,
     )
-    .map_err(advised)?;
+    .map_err(with_hint)?;
     let line = shell_line(&run.program)?;
-    let declared = declared(&services.policy, path, &line).map_err(advised)?;
-    let rules = secrets(services, &declared).map_err(advised)?;
+    let declared = declared(&services.policy, path, &line).map_err(with_hint)?;
+    let rules = secrets(services, &declared).map_err(with_hint)?;
     let mut ran = run_here(services, &line, run, Play::Record, here.signals)?;
     let exchanges = std::mem::take(&mut ran.recorded.exchanges);
     let folder = folder(services);
@@ -294,7 +303,7 @@ fn record(services: &Services, path: &str, run: &CallsRun, here: &Here<'_>) -> R
         } else {
             "no call of the program went through"
         };
-        let hint = unseen(services, ran.outcome.exit, true)
+        let hint = hidden_path_hint(services, ran.outcome.exit, true)
             .into_iter()
             .collect();
         tell(
@@ -331,7 +340,7 @@ fn record(services: &Services, path: &str, run: &CallsRun, here: &Here<'_>) -> R
         )
     };
     let _ = write!(text, " as {}: {}", kept.name, kept.path.display());
-    let hint = unseen(services, ran.outcome.exit, summary.is_nothing)
+    let hint = hidden_path_hint(services, ran.outcome.exit, summary.is_nothing)
         .into_iter()
         .collect();
     let unreached = if summary.is_nothing {
@@ -363,14 +372,14 @@ fn test(
     mock: Option<&str>,
     (on_miss, exact): (OnMissArg, bool),
     run: &CallsRun,
-    here: &Here<'_>,
+    here: &ProcessContext<'_>,
 ) -> Result<u8> {
     let line = shell_line(&run.program)?;
     let (name, choice) = match mock {
         Some(name) => (name.to_owned(), None),
-        None => chosen(services, path, &line)?,
+        None => choose_set(services, path, &line)?,
     };
-    let mut loaded = loaded(services, path, &name)?;
+    let mut loaded = load_set(services, path, &name)?;
     loaded.noise.exactly(exact);
     if on_miss == OnMissArg::Record {
         sets::prepare(
@@ -378,7 +387,7 @@ fn test(
             services.writer.telling(&Changes::none()),
             path,
         )
-        .map_err(advised)?;
+        .map_err(with_hint)?;
     }
     let on_miss = match on_miss {
         OnMissArg::Fail => OnMiss::Fail,
@@ -390,7 +399,7 @@ fn test(
     } else {
         Vec::new()
     };
-    let rules = || secrets(services, &loaded.head.redact).map_err(advised);
+    let rules = || secrets(services, &loaded.head.redact).map_err(with_hint);
     let play = Play::Replay {
         recordings: loaded.recordings,
         noise: loaded.noise,
@@ -464,15 +473,15 @@ fn test(
     more.extend(loaded.torn);
     more.extend(missed(&report));
     let is_unused = report.replayed == 0 && report.missed_count == 0;
-    more.extend(unseen(services, ran.outcome.exit, is_unused));
+    more.extend(hidden_path_hint(services, ran.outcome.exit, is_unused));
     let was_waited_for = is_unused && !report.unused.is_empty();
-    // A server whose calls at its start were all answered waits for requests as well.
+    // A server whose startup calls were all answered may still be waiting for requests.
     let is_unasked = ran.counts.listening > 0 && ran.counts.own == 0;
     let is_apart = ran.isolation == Isolation::Strict && (was_waited_for || is_unasked);
     more.extend(is_apart.then(|| UNREACHED.to_owned()));
     tell(&text, &more);
     let status = exit_status(ran.outcome.exit);
-    // By a signal it says nothing of how its calls went.
+    // Death by a signal says nothing about missed calls.
     let is_silent = status == 0 || matches!(ran.outcome.exit, Exit::Signal(_));
     Ok(if is_silent && report.missed_count > 0 {
         1
@@ -481,10 +490,9 @@ fn test(
     })
 }
 
-/// The set for a command where none is named, and what there is to tell of that where there are
-/// others.
-fn chosen(services: &Services, path: &str, line: &str) -> Result<(String, Option<String>)> {
-    let known = sets::candidates(sets::list(&services.policy, path).map_err(advised)?);
+/// Chooses the set for a command if none is named. Also returns a note if there are several sets.
+fn choose_set(services: &Services, path: &str, line: &str) -> Result<(String, Option<String>)> {
+    let known = sets::candidates(sets::list(&services.policy, path).map_err(with_hint)?);
     let latest = known.first().with_context(|| none_in(path))?;
     if known.len() == 1 {
         return Ok((latest.name.clone(), None));
@@ -509,10 +517,10 @@ fn missed(report: &Report) -> impl Iterator<Item = String> {
     report.missed.iter().map(|miss| format!("missed: {miss}"))
 }
 
-/// The last resort for what took a program its time: a directory among the temporary ones, of which
-/// the error tells. It fails in any case, since no set was written.
+/// Saves recorded calls to a new temporary directory if no set could be written. Always fails, with
+/// an error that names this directory.
 fn rescue(
-    here: &Here<'_>,
+    here: &ProcessContext<'_>,
     path: &str,
     count: usize,
     lost: NotKept,
@@ -538,7 +546,7 @@ fn rescue(
     }
 }
 
-/// A directory that nobody else can look into, and files below it.
+/// Creates a directory that only its owner can access, with files in it.
 #[expect(
     clippy::disallowed_methods,
     reason = "new files in a directory that the operator named by TMPDIR"
@@ -565,8 +573,8 @@ fn new_directory(directory: &Path, files: &[(String, Vec<u8>)]) -> io::Result<()
     Ok(())
 }
 
-/// With what to do next.
-fn advised(error: CallsError) -> anyhow::Error {
+/// Adds the hint to the error.
+fn with_hint(error: CallsError) -> anyhow::Error {
     match error.hint() {
         Some(hint)
             if matches!(
@@ -584,8 +592,8 @@ fn advised(error: CallsError) -> anyhow::Error {
     }
 }
 
-/// Runs the program with the streams of this process. A signal for this process is passed on, and
-/// what it has called is kept.
+/// Runs the program with the streams of this process. Forwards signals of this process, and keeps
+/// the calls recorded until then.
 fn run_here(
     services: &Services,
     line: &str,
@@ -599,7 +607,7 @@ fn run_here(
         rustix::stdio::stderr(),
     ];
     let timeout_secs = Some(run.timeout_secs);
-    let line = in_the_shells_place(&run.program, line);
+    let line = with_exec(&run.program, line);
     let wanted = Wanted {
         changes: &Changes::new(None, "calls"),
         line: &line,
@@ -614,15 +622,15 @@ fn run_here(
         &CancelToken::new(),
         &mut |_, _, _| {},
     )
-    .map_err(advised)?;
-    // Whoever interrupted this program finds the signal of their own, whatever ended it then.
+    .map_err(with_hint)?;
+    // After an interrupt the exit status shows that signal, even if another one ended the program.
     if let (Some(signal), Exit::Signal(_)) = (ran.outcome.asked_by, ran.outcome.exit) {
         ran.outcome.exit = Exit::Signal(signal);
     }
     Ok(ran)
 }
 
-/// One word is a line for the shell already.
+/// A single word is a shell command line already.
 fn shell_line(program: &[OsString]) -> Result<String> {
     let words: Option<Vec<&str>> = program.iter().map(|word| word.to_str()).collect();
     let words = words.context("the program's arguments are not UTF-8")?;
@@ -636,10 +644,9 @@ fn shell_line(program: &[OsString]) -> Result<String> {
     })
 }
 
-/// A program with its arguments takes the place of the shell: what it makes of a signal is the end
-/// of all, and no shell that the same signal ends stands between. A line may be more than one
-/// program, and `NAME=VALUE` is the shell's.
-fn in_the_shells_place(program: &[OsString], line: &str) -> String {
+/// Prefixes a program with `exec`, so that no shell in between dies of a forwarded signal. A single
+/// word may be a pipeline, and `NAME=VALUE` is shell syntax.
+fn with_exec(program: &[OsString], line: &str) -> String {
     let is_program = matches!(program, [first, _, ..] if !first.to_string_lossy().contains('='));
     if is_program {
         format!("exec {line}")
@@ -653,7 +660,7 @@ fn print(text: &str) -> Result<u8> {
     Ok(0)
 }
 
-/// Nobody may be reading stderr.
+/// Writes to stderr and ignores failures.
 fn tell(text: &str, more: &[String]) {
     process::tell(format!("replay: {text}"));
     for line in more {

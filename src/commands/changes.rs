@@ -1,5 +1,4 @@
-//! `replay changes`: what agents' calls changed in a directory, listed, shown and undone by a
-//! person.
+//! `replay changes`: lists, shows and undoes the changes of agents' calls in a directory.
 #![expect(clippy::disallowed_methods, reason = "paths that a person types")]
 
 use std::fmt::Write as _;
@@ -20,18 +19,18 @@ use crate::text::escape::show_path;
 use crate::tools::change_diff::difference;
 use crate::tools::change_notes::{Names, gone};
 
-/// What an undo is called in a list.
+/// Title of an undo in the list of calls.
 const TITLE: &str = "replay changes undo";
 
-/// Carries it out; the exit status is 1 for an undo that was refused.
+/// Runs the subcommand. The exit status is 1 if an undo was refused.
 pub fn run(of: &ChangesOf, action: Option<&ChangesAction>) -> Result<ExitCode> {
     let dir = std::fs::canonicalize(&of.dir).with_context(|| format!("`{}`", of.dir.display()))?;
-    let found = chosen(&dir, of.store.as_deref())?;
+    let found = choose_store(&dir, of.store.as_deref())?;
     let changes = matches!(action, Some(ChangesAction::Undo(asked)) if !asked.dry_run);
     let store = if changes {
         found.open()?
     } else {
-        found.look()?
+        found.open_read_only()?
     };
     if changes {
         store.recover()?;
@@ -49,8 +48,8 @@ pub fn run(of: &ChangesOf, action: Option<&ChangesAction>) -> Result<ExitCode> {
     }
 }
 
-/// The store that is meant.
-fn chosen(dir: &Path, asked: Option<&Path>) -> Result<FoundStore> {
+/// Chooses the store of the directory.
+fn choose_store(dir: &Path, asked: Option<&Path>) -> Result<FoundStore> {
     let state = state_directory();
     let (mut found, left_out) = stores_of(dir, state.as_deref());
     if asked.is_none() && found.iter().any(|store| !store.is_empty()) {
@@ -65,7 +64,7 @@ fn chosen(dir: &Path, asked: Option<&Path>) -> Result<FoundStore> {
                 "--store `{}` is no path, and none of the stores of `{}`{}",
                 asked.display(),
                 dir.display(),
-                told(&found)
+                store_list(&found)
             )
         })?;
         return FoundStore::read(&path);
@@ -78,7 +77,7 @@ fn chosen(dir: &Path, asked: Option<&Path>) -> Result<FoundStore> {
         bail!(
             "several stores keep changes of `{}`; choose one with --store NAME{}{left_out}",
             dir.display(),
-            told(&found)
+            store_list(&found)
         );
     }
     found.pop().with_context(|| {
@@ -91,8 +90,8 @@ fn chosen(dir: &Path, asked: Option<&Path>) -> Result<FoundStore> {
     })
 }
 
-/// Stores by their names, one in a line.
-fn told(stores: &[FoundStore]) -> String {
+/// Lists stores by name, one per line.
+fn store_list(stores: &[FoundStore]) -> String {
     stores.iter().fold(String::new(), |mut text, store| {
         let roots: Vec<_> = store.roots.iter().map(|root| show_path(root)).collect();
         let tenant = if store.tenant.is_empty() {
@@ -119,7 +118,7 @@ fn list(names: &Names<'_>, last: u64) -> Result<ExitCode> {
         .take(usize::try_from(last).unwrap_or(usize::MAX))
     {
         let entry = match names.store.entry(*number) {
-            // A server may have let go of it meanwhile.
+            // A server may have dropped the entry in between.
             Err(JournalError::Unknown { .. }) => continue,
             entry => entry?,
         };
@@ -213,11 +212,11 @@ fn undo(names: &Names<'_>, asked: &UndoArguments) -> Result<ExitCode> {
         .iter()
         .map(|conflict| names.conflict(conflict))
         .collect();
-    // What has no place to go to is refused by force, too.
+    // `--force` cannot restore a file whose target place is gone.
     if !done.conflicts.is_empty() && (!asked.force || !asked.dry_run && done.number.is_none()) {
         let refused = "nothing was undone, since not all is as the calls left it";
         let next = "--except leaves these out, undoing later calls first may help, and --force takes away what was changed since";
-        // Writing to stderr may fail; the exit status says it, too.
+        // Writing to stderr may fail; the exit status reports it, too.
         let _ = writeln!(stderr(), "{refused}:\n{}\n{next}", conflicts.join("\n"));
         return Ok(status(false));
     }
@@ -248,10 +247,10 @@ fn undo(names: &Names<'_>, asked: &UndoArguments) -> Result<ExitCode> {
     print(text)
 }
 
-/// The place of a path from the directory, of which the last parts may not be there any more.
+/// Resolves a path relative to the directory. Its last components may no longer exist.
 fn place(names: &Names<'_>, path: &Path) -> Result<Place> {
     let absolute = names.below.unwrap_or(Path::new("/")).join(path);
-    // What stands under the name itself may be a link, and is meant, not what it leads to.
+    // The last component is not followed: if it is a symlink, the path means the link.
     let above = if absolute.file_name().is_some() {
         absolute.parent()
     } else {

@@ -1,5 +1,5 @@
-//! `replay doctor`: what this machine can do for a server. The walls are built as a server builds
-//! them, and tried.
+//! `replay doctor`: checks what this machine supports. Builds the walls as a server does, and tests
+//! them.
 #![expect(
     clippy::disallowed_methods,
     reason = "a person asks, who may look at the disk"
@@ -21,7 +21,7 @@ use super::process::{catch_signals, print, status};
 use super::sandbox::{kernel, output, request};
 use super::setup::clients::{KnownClient, own_program};
 use super::setup::{entry, file};
-use super::why::outside;
+use super::why::find_program;
 use crate::cli::{Client, Options, Sandbox};
 use crate::compose::alone;
 use crate::config::Config;
@@ -33,13 +33,13 @@ use crate::text::escape::show_path;
 use crate::text::reasons::reasons;
 use crate::tools::Services;
 
-/// One thing that was looked at.
+/// Result of one check.
 #[derive(Debug, Serialize)]
 struct Finding {
     about: String,
     good: bool,
     found: String,
-    /// What mends it.
+    /// Command that fixes the problem.
     #[serde(skip_serializing_if = "Option::is_none")]
     run: Option<String>,
 }
@@ -63,7 +63,7 @@ impl Finding {
     }
 }
 
-/// What commands may use, and what for.
+/// Optional programs for commands, with their uses.
 const PROGRAMS: [(&str, &str); 3] = [
     ("git", "repositories"),
     ("bash", "most scripts"),
@@ -72,7 +72,7 @@ const PROGRAMS: [(&str, &str); 3] = [
 
 const ROUNDS: usize = 7;
 
-/// Prints what was found; the exit status is 1 if commands would be refused.
+/// Prints the findings. The exit status is 1 if commands would be refused.
 pub fn run(options: &Options, is_json: bool) -> Result<ExitCode> {
     let signals = catch_signals()?;
     let mut options = options.clone();
@@ -82,7 +82,7 @@ pub fn run(options: &Options, is_json: bool) -> Result<ExitCode> {
     {
         options.allow_read.push(".".into());
     }
-    // Else nobody would ask for a cgroup.
+    // Without a limit no cgroup would be created.
     options.limit_memory_bytes.get_or_insert(1 << 30);
     let mut findings = vec![
         Finding::good(
@@ -125,7 +125,7 @@ pub fn run(options: &Options, is_json: bool) -> Result<ExitCode> {
         best = best.or(tried.ok().filter(|_| refused.is_none()));
     }
     if let Some(server) = &best {
-        findings.extend(inside(server.services(), &signals)?);
+        findings.extend(check_inside_walls(server.services(), &signals)?);
     }
     findings.extend(
         Client::value_variants()
@@ -175,8 +175,8 @@ fn text(findings: &[Finding], tier: Option<Tier>) -> String {
     text
 }
 
-/// What there is behind walls that stand.
-fn inside(services: &Services, signals: &SignalFd) -> Result<Vec<Finding>> {
+/// Checks inside the walls.
+fn check_inside_walls(services: &Services, signals: &SignalFd) -> Result<Vec<Finding>> {
     let commands = &services.commands;
     let launcher = super::sandbox::launcher(commands)?;
     let dir = place_of(
@@ -230,7 +230,7 @@ fn inside(services: &Services, signals: &SignalFd) -> Result<Vec<Finding>> {
     for (name, what_for) in PROGRAMS {
         let path = said(&["/bin/sh", "-c", "command -v \"$0\" || :", name])?;
         let path = String::from_utf8_lossy(&path).trim().to_owned();
-        let of_yours = outside(name.as_ref());
+        let of_yours = find_program(name.as_ref());
         let of_yours = of_yours.as_deref().and_then(Path::parent).map(show_path);
         findings.push(match (path.is_empty(), of_yours) {
             (false, _) => Finding::good(name, path),
@@ -240,8 +240,8 @@ fn inside(services: &Services, signals: &SignalFd) -> Result<Vec<Finding>> {
                 None,
             ),
             (true, None) => {
-                let run =
-                    outside("apt-get".as_ref()).map(|_| format!("sudo apt-get install {name}"));
+                let run = find_program("apt-get".as_ref())
+                    .map(|_| format!("sudo apt-get install {name}"));
                 Finding::lack(name, format!("not installed (for {what_for})"), run)
             }
         });
@@ -254,8 +254,8 @@ fn median(mut times: Vec<Duration>) -> Duration {
     times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
-/// A client that is installed or has a file, and whether it would start this server. `None` if it
-/// is not here.
+/// Checks a client: is it installed, does it have a file, would it start this server. `None` if the
+/// client is absent.
 fn of_client(client: Client) -> Option<Finding> {
     let known = KnownClient::of(client);
     let files: Vec<(PathBuf, Result<Option<String>>)> = known
@@ -306,14 +306,14 @@ fn of_client(client: Client) -> Option<Finding> {
         lack.get_or_insert(found);
     }
     let installed = || {
-        outside(known.program.as_ref())
+        find_program(known.program.as_ref())
             .map(|_| Finding::lack(known.title, "it has no servers yet", run()))
     };
     lack.or_else(installed)
 }
 
-/// What an entry starts, and whether that is there.
+/// Program that an entry starts, and true if that program exists.
 fn program_of(entry: &Value) -> Option<(&str, bool)> {
     let program = entry["command"].as_str()?;
-    Some((program, outside(program.as_ref()).is_some()))
+    Some((program, find_program(program.as_ref()).is_some()))
 }

@@ -1,5 +1,5 @@
 //! `replay generate`: documents derived from the declarations: man pages, completions, the table of
-//! tools. Committed, and checked for drift by a test.
+//! tools. They are committed, and a test checks that they are up to date.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ use crate::config::profile_keys;
 use crate::mock::MANIFEST_SCHEMA;
 use crate::tools::{Descriptor, Hints, TOOLS};
 
-/// One document, as it is committed.
+/// Renders one document as it is committed.
 pub fn document(document: Document) -> Result<Vec<u8>> {
     let text = match document {
         Document::Man => man(Cli::command())?,
@@ -77,7 +77,7 @@ fn effect(hints: Hints) -> &'static str {
     }
 }
 
-/// Name, whether it is required, schema.
+/// Name, required flag and schema of each parameter.
 fn parameters(schema: &Value) -> impl Iterator<Item = (String, bool, &Value)> {
     let required = schema["required"].as_array().map_or(&[][..], Vec::as_slice);
     let properties = schema["properties"].as_object().into_iter().flatten();
@@ -90,9 +90,8 @@ fn parameters(schema: &Value) -> impl Iterator<Item = (String, bool, &Value)> {
     })
 }
 
-/// The page that `clap_mangen` gives, with a synopsis that shows each way to start the program, and
-/// with the subcommands told in place: it only names pages that would have to be there beside this
-/// one.
+/// Renders the man page with `clap_mangen`, with a synopsis of each mode. Describes subcommands
+/// inline, since `clap_mangen` only refers to separate pages.
 fn man(command: clap::Command) -> Result<String> {
     const SYNOPSIS: &str = ".SH SYNOPSIS\n\\fBreplay \\-\\-mcp\\-server\\fR [\\fIOPTIONS\\fR]\n.br\n\\fBreplay call\\fR \
         [\\fIOPTIONS\\fR] \\fITOOL\\fR [\\fIKEY=VALUE\\fR... | \\fIJSON\\fR]\n.br\n\\fBreplay tools\\fR [\\fB\\-\\-json\\fR]\n.br\n\\fBreplay mock\\fR \\fB\\-\\-tools\\-from\\fR \\fIMANIFEST\\fR | \\fB\\-\\-preset\\fR \\fINAME\\fR | \\fB\\-\\-cassette\\fR \\fIFILE\\fR\n.br\n\\fBreplay sandbox explain\\fR | \\fBprobe\\fR [\\fIOPTIONS\\fR]\n.br\n\\fBreplay \
@@ -120,7 +119,7 @@ fn man(command: clap::Command) -> Result<String> {
     ))
 }
 
-/// A line for each subcommand that the synopsis does not show as it is mostly typed.
+/// Synopsis lines of the subcommands without a hand-written one.
 fn synopsis(command: &clap::Command) -> String {
     let shown = ["call", "tools", "mock", "sandbox"];
     let more = command
@@ -153,7 +152,7 @@ fn synopsis(command: &clap::Command) -> String {
     })
 }
 
-/// The keys of the profile.
+/// Section about the keys of the profile.
 fn man_profile() -> String {
     let mut text = String::from(
         ".SH PROFILE\nA JSON object with any of these keys (those of an object are written with a dot); a key that is not \
@@ -272,8 +271,8 @@ fn man_parameters(text: &mut String, schema: &Value) {
     }
 }
 
-/// Text that roff takes as text (`groff_char(7)`): hyphens stay hyphens, a line never begins with a
-/// control character.
+/// Escapes text for roff (`groff_char(7)`): hyphens stay hyphens, and no line begins with a control
+/// character.
 fn roff(text: &str) -> String {
     let text = text.replace('\\', "\\e").replace('-', "\\-");
     text.lines()

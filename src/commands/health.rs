@@ -1,5 +1,4 @@
-//! `replay health`: asks a server over HTTP how it is, for whoever looks after it and has no other
-//! client at hand.
+//! `replay health`: asks a server over HTTP for its health, for hosts without another HTTP client.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -14,8 +13,8 @@ use crate::http_client::{HttpTarget, Question, ask};
 use crate::limits::MAX_KEPT_NAME_BYTES;
 use crate::text::escape::show;
 
-/// Prints `ok`, or says why not; then the exit status is 1, because 2 means nothing to a
-/// container's HEALTHCHECK.
+/// Prints `ok` with exit status 0, or the reason with 1. Docker's HEALTHCHECK reserves the exit
+/// status 2.
 pub fn run(args: &HealthArgs) -> Result<ExitCode> {
     match check(args) {
         Ok(()) => print("ok\n"),
@@ -26,7 +25,7 @@ pub fn run(args: &HealthArgs) -> Result<ExitCode> {
     }
 }
 
-/// Fails, with the reason, unless the server says that it is well.
+/// Fails, with the reason, unless the server reports that it is healthy.
 fn check(args: &HealthArgs) -> Result<()> {
     let mut target = HttpTarget::parse(&args.url).with_context(|| "the URL of the server")?;
     if target.path == "/" {
@@ -58,7 +57,7 @@ fn check(args: &HealthArgs) -> Result<()> {
     }
 }
 
-/// What the body says of the server, such as `failing`.
+/// `status` in the body, such as `failing`.
 fn state(body: &[u8]) -> Option<String> {
     let body: serde_json::Value = serde_json::from_slice(body).ok()?;
     let state = body.get("status")?.as_str()?;
@@ -74,7 +73,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn the_state_is_what_the_body_says() {
+    fn state_comes_from_body_status() {
         let cases = [
             &b"{\"status\":\"failing\"}"[..],
             b"{\"status\":\"\x1b\"}",

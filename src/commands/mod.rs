@@ -1,4 +1,4 @@
-//! What the program does when it is started: a file for each subcommand, and `serve` for none.
+//! Entry points of the program: one module per subcommand, and `serve` for the server.
 
 mod audit;
 mod bench;
@@ -25,7 +25,7 @@ use anyhow::Result;
 use crate::cli::{Cli, Command};
 use crate::text::reasons::reasons;
 
-/// Does what the command line asks for.
+/// Runs the command line.
 pub fn run(cli: Cli) -> Result<ExitCode> {
     process::raise_open_files();
     let Some(command) = cli.command else {
@@ -58,7 +58,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
     }
 }
 
-/// Says on stderr why nothing was done.
+/// Prints an error to stderr.
 pub fn report(error: &anyhow::Error) {
     process::tell(format!("replay: {}", reasons(error)));
 }

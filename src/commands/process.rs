@@ -1,4 +1,4 @@
-//! What every subcommand needs of the process that it runs in: signals, streams, the log.
+//! Process-wide helpers of subcommands: signals, standard streams, logging.
 
 use std::fs::File;
 use std::io::{IsTerminal as _, Write};
@@ -21,17 +21,17 @@ use crate::sandbox::Exit;
 use crate::text::escape::harmless;
 use crate::tools::Services;
 
-/// The signals that end a server.
+/// Signals that end a server.
 const ENDING: [Signal; 3] = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP];
 
-/// Why nothing was run.
+/// Error: the program was not started.
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub struct NotRun(pub String);
 
-/// Does what needs one command, which is the trial of its walls as well. Where nothing was run, it
-/// is done again with walls that were tried before, as a server's are, so that other ones may be
-/// taken.
+/// Runs an action that needs one command. Running the command also tests the walls. If that fails
+/// before the start, repeats the action with walls tested in advance, as for a server. Other walls
+/// may then be chosen.
 pub fn with_one_command<T>(config: &mut Config, act: impl Fn(&Services) -> Result<T>) -> Result<T> {
     config.sandbox.is_tried = false;
     let done = act(alone(config)?.services());
@@ -42,13 +42,14 @@ pub fn with_one_command<T>(config: &mut Config, act: impl Fn(&Services) -> Resul
     done
 }
 
-/// Prints what was asked for. It may hold what agents and hosts call things.
+/// Prints text to stdout, with escape sequences made harmless. The text may contain names chosen by
+/// agents and hosts.
 pub fn print(text: impl AsRef<str>) -> Result<ExitCode> {
     std::io::stdout().write_all(harmless(text.as_ref()).as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints the content of files, or a document: as it is, but to a terminal.
+/// Prints file content or a document: unchanged, except to a terminal.
 pub fn print_content(content: impl AsRef<[u8]>) -> Result<ExitCode> {
     let content = content.as_ref();
     if std::io::stdout().is_terminal() {
@@ -58,18 +59,18 @@ pub fn print_content(content: impl AsRef<[u8]>) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes lines to stderr. Nobody may be reading it.
+/// Writes lines to stderr and ignores failures.
 pub fn tell(text: impl AsRef<str>) {
     let _ = writeln!(std::io::stderr(), "{}", harmless(text.as_ref()));
 }
 
-/// A stream of lines whose characters do nothing to a terminal. What the lines are coloured with
-/// stays.
+/// Writer that makes terminal escape sequences in log lines harmless, except the logger's own
+/// colours.
 struct HarmlessLines<W>(W);
 
 impl<W: Write> Write for HarmlessLines<W> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        // ASCII is escaped where the line is made.
+        // ASCII is escaped by the logger.
         if bytes.is_ascii() {
             return self.0.write(bytes);
         }
@@ -91,7 +92,7 @@ impl<W: Write> Write for HarmlessLines<W> {
     }
 }
 
-/// The exit status of something that may have gone wrong although it ran.
+/// Exit status of an action that ran but may have failed.
 pub fn status(good: bool) -> ExitCode {
     if good {
         ExitCode::SUCCESS
@@ -100,7 +101,7 @@ pub fn status(good: bool) -> ExitCode {
     }
 }
 
-/// The exit status of a program, as shells report it.
+/// Exit status of a program, as shells report it.
 pub fn exit_status(exit: Exit) -> u8 {
     let status = match exit {
         Exit::Code(code) => code,
@@ -109,7 +110,7 @@ pub fn exit_status(exit: Exit) -> u8 {
     u8::try_from(status).unwrap_or(u8::MAX)
 }
 
-/// A word as a shell reads it.
+/// Quotes a word for the shell.
 pub fn quoted(word: &str) -> String {
     let plain = |char: char| char.is_ascii_alphanumeric() || "-_./=:,@%+".contains(char);
     if !word.is_empty() && word.chars().all(plain) {
@@ -119,9 +120,10 @@ pub fn quoted(word: &str) -> String {
     }
 }
 
-/// What a program that ended so may have missed of the disk: said where the shell found nothing to
-/// run (sh(1), "Exit Status") or could not run it, and where `idle`, without a call, it failed.
-pub fn unseen(services: &Services, exit: Exit, idle: bool) -> Option<String> {
+/// Suggests that a failed program may have missed hidden paths of the disk. Applies if the shell
+/// could not find or run a program (sh(1), "Exit Status"). Also applies if a program failed without
+/// a call (`idle`).
+pub fn hidden_path_hint(services: &Services, exit: Exit, idle: bool) -> Option<String> {
     let failed = matches!(exit, Exit::Code(126 | 127)) || idle && matches!(exit, Exit::Code(1..));
     if !failed || !services.commands.are_walled() {
         return None;
@@ -142,14 +144,14 @@ pub fn unseen(services: &Services, exit: Exit, idle: bool) -> Option<String> {
     ))
 }
 
-/// The signals that end this process, as a descriptor. Before any thread starts, so that all leave
-/// them to it.
+/// Blocks the signals that end this process and returns a signalfd. Call it before any thread
+/// starts, so that all threads inherit the mask.
 pub fn catch_signals() -> Result<SignalFd> {
     catch(&ENDING)
 }
 
-/// Does what may wait for a client. Meanwhile these signals end this process at once: nothing has
-/// begun yet that it has to end.
+/// Runs an action that may wait for a client. Meanwhile these signals end the process at once,
+/// since there is nothing to clean up yet.
 pub fn interruptible<T>(act: impl FnOnce() -> T) -> T {
     let signals: SigSet = ENDING.into_iter().collect();
     // Neither can fail (sigprocmask(2)).
@@ -159,7 +161,7 @@ pub fn interruptible<T>(act: impl FnOnce() -> T) -> T {
     done
 }
 
-/// These signals as a descriptor, for a program that passes them on.
+/// Blocks these signals and returns a signalfd, to forward them to a program.
 pub fn catch(caught: &[Signal]) -> Result<SignalFd> {
     let signals: SigSet = caught.iter().copied().collect();
     signals
@@ -169,8 +171,9 @@ pub fn catch(caught: &[Signal]) -> Result<SignalFd> {
         .context("signals cannot be received")
 }
 
-/// An atomic edit of many files holds each of them open, and the soft limit of most systems is
-/// 1024. Commands have their own, below this one (`OPEN_FILES_KEPT_SHARE`).
+/// Raises the soft limit of open files to the hard limit. Most systems have 1024, and an atomic
+/// edit of many files holds each of them open. Commands get a lower limit
+/// (`OPEN_FILES_KEPT_SHARE`).
 pub fn raise_open_files() {
     let maximum = getrlimit(Resource::Nofile).maximum;
     if let Err(error) = setrlimit(
@@ -184,9 +187,9 @@ pub fn raise_open_files() {
     }
 }
 
-/// Logs go to stderr, whatever happens; stdout is the protocol.
+/// Sets up logging to stderr, since stdout carries the protocol.
 pub fn logging(level: LevelFilter) {
-    // What libraries say of themselves at such levels helps nobody who runs this.
+    // Low-level messages of libraries do not help users.
     let own = Targets::new()
         .with_target(env!("CARGO_PKG_NAME"), level)
         .with_default(level.min(LevelFilter::WARN));
@@ -195,14 +198,14 @@ pub fn logging(level: LevelFilter) {
         .with_target(false)
         .with_ansi(std::io::stderr().is_terminal())
         .with_writer(|| HarmlessLines(std::io::stderr()))
-        // It says so on stderr, and panics if that is what is broken: whoever reads the log may go
+        // Such errors go to stderr and panic if stderr is closed, but a reader of the log may end
         // before its server.
         .log_internal_errors(false)
         .finish();
     lines.with(own).init();
 }
 
-/// Unbuffered: lines are cut from blocks as they come.
+/// Unbuffered stdin; the reader splits blocks into lines itself.
 pub fn stdin() -> Result<File> {
     Ok(std::io::stdin()
         .as_fd()
@@ -211,7 +214,7 @@ pub fn stdin() -> Result<File> {
         .into())
 }
 
-/// Unbuffered: one write is one message.
+/// Unbuffered stdout; one write is one message.
 pub fn stdout() -> Result<File> {
     Ok(std::io::stdout()
         .as_fd()

@@ -1,4 +1,4 @@
-//! `replay --mcp-server`: the tools, over stdin and stdout or over HTTP.
+//! `replay --mcp-server`: serves the tools over stdin and stdout, or over HTTP.
 
 use std::os::fd::AsFd as _;
 use std::process::ExitCode;
@@ -21,7 +21,7 @@ use crate::tenants;
 use crate::text::count::counted;
 use crate::transport::{Door, End, Writer};
 
-/// Serves until the client goes, or a signal comes.
+/// Serves until the client disconnects, or until a signal.
 pub fn run(cli: &ServerArgs) -> Result<ExitCode> {
     let config = Config::resolve(&cli.options)?;
     if cli.http.http.is_some() {
@@ -34,11 +34,11 @@ pub fn run(cli: &ServerArgs) -> Result<ExitCode> {
 fn serve(config: Config, cli: &ServerArgs) -> Result<ExitCode> {
     let signals = catch_signals()?;
     logging(config.log_level);
-    // Read before the server's own walls stand: a manifest lies where the operator wants it.
+    // Read the manifest before the server enters its own walls, since it may lie anywhere.
     let mock = cli
         .mock
         .as_deref()
-        .map(|path| mock::beside(path, config.errors))
+        .map(|path| mock::load_beside(path, config.errors))
         .transpose()?;
     let recorder = cli
         .record
@@ -49,16 +49,16 @@ fn serve(config: Config, cli: &ServerArgs) -> Result<ExitCode> {
     let search_cache = config::search_cache(&cli.options);
     let config = &Config {
         search_cache,
-        ..hiding(config, log.as_deref()).beside(cli.mock.as_deref())
+        ..hiding(config, log.as_deref()).with_manifest(cli.mock.as_deref())
     };
     let ledger = Ledger::new(observers(log.as_ref()));
     let tracer = tracer(cli)?;
-    // Who looks on sees a session whole.
+    // Observers need the whole session, so the early greeting is skipped.
     let is_watched = mock.is_some() || recorder.is_some() || log.is_some() || tracer.is_some();
     let (mut greeted, mut has_met) = (None, false);
     let server = greeting(config, &mut |coming, ready| {
         if greeted.is_none() && !is_watched {
-            // What fails here fails again below.
+            // A failure here is reported by the second attempt below.
             greeted = open(coming.clone(), config)
                 .ok()
                 .map(|door| (door, Arc::clone(coming)));
@@ -120,7 +120,7 @@ fn serve(config: Config, cli: &ServerArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Joins a service to stdin and stdout.
+/// Connects a service to stdin and stdout.
 fn open(service: Arc<dyn Service>, config: &Config) -> Result<Arc<Door>> {
     Ok(Door::new(
         Session::new(service),
@@ -130,13 +130,13 @@ fn open(service: Arc<dyn Service>, config: &Config) -> Result<Arc<Door>> {
     )?)
 }
 
-/// The same, with what belongs to the audit log out of the sight of agents.
+/// Hides the files of the audit log from agents.
 fn hiding(config: Config, log: Option<&AuditLog>) -> Config {
     let hidden = log.map(|log| log.hidden().to_vec()).unwrap_or_default();
     Config { hidden, ..config }
 }
 
-/// Who looks on at calls.
+/// Observers of calls.
 fn observers(log: Option<&Arc<AuditLog>>) -> Vec<Arc<dyn Observer>> {
     log.cloned()
         .into_iter()
@@ -144,8 +144,8 @@ fn observers(log: Option<&Arc<AuditLog>>) -> Vec<Arc<dyn Observer>> {
         .collect()
 }
 
-/// Who makes spans of requests, if they are to be exported. Started before the server's own walls,
-/// which refuse TCP.
+/// Starts the exporter of request spans, if requested. Must run before the server enters its own
+/// walls, which deny TCP.
 fn tracer(cli: &ServerArgs) -> Result<Option<Arc<Tracer>>> {
     let settings = config::telemetry(&cli.telemetry)?;
     settings
@@ -153,7 +153,7 @@ fn tracer(cli: &ServerArgs) -> Result<Option<Arc<Tracer>>> {
         .transpose()
 }
 
-/// Serves over HTTP, and over stdin and stdout as well if that is asked for.
+/// Serves over HTTP, and also over stdin and stdout if requested.
 fn serve_http(config: Config, cli: &ServerArgs) -> Result<ExitCode> {
     let signals = catch_signals()?;
     logging(config.log_level);
@@ -186,13 +186,12 @@ fn serve_http(config: Config, cli: &ServerArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Directories that the start-up lines name.
+/// Maximum number of directories in the start-up messages.
 const NAMED_DIRECTORIES: usize = 8;
 
-/// The start-up lines: what may be touched, and what stands around commands and around this
-/// process.
+/// Logs the start-up messages: allowed directories, walls of commands, walls of this process.
 fn announce(servers: &[(&str, &Server)], own_landlock: Option<u32>) {
-    // Several differ in what they may touch; the walls are the same for all.
+    // The servers differ in their directories; the walls are the same for all.
     let Some((_, first)) = servers.first() else {
         return;
     };

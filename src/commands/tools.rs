@@ -1,4 +1,4 @@
-//! `replay tools`: which tools there are.
+//! `replay tools`: lists the tools.
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -12,7 +12,7 @@ use crate::compose::alone;
 use crate::config::Config;
 use crate::protocol::Revision;
 
-/// Prints a line for each, or the whole result of tools/list.
+/// Prints a line for each tool, or the whole result of tools/list.
 pub fn run(options: &Options, is_json: bool) -> Result<ExitCode> {
     let list = alone(&Config::resolve(options)?)?.list(Revision::NEWEST_HANDSHAKE);
     let list: Value = serde_json::from_str(&list).unwrap_or_default();

@@ -1,6 +1,6 @@
-//! `replay why`: which rule decides about a path, a connection or a program, which flag would allow
-//! it, and what that would allow besides. Every answer is that of the server's own policy, rules or
-//! walls.
+//! `replay why`: tells which rule decides about a path, a connection or a program. Names the flag
+//! that would allow it, and its side effects. Every answer comes from the server's own policy,
+//! rules or walls.
 #![expect(
     clippy::disallowed_methods,
     reason = "a person asks, who may look at the disk"
@@ -31,23 +31,23 @@ use crate::policy::{Cause, Policy, PolicyError, Quoted};
 use crate::sandbox::{Network, Tier};
 use crate::tools::Services;
 
-/// What is said of one question.
+/// Answer to one question.
 #[derive(Debug, Serialize)]
-struct Answer {
+struct RuleAnswer {
     allowed: bool,
-    /// What decided.
+    /// The rule that decided.
     rule: String,
-    /// What the operator would have to say.
+    /// The flag that would allow it.
     #[serde(skip_serializing_if = "Option::is_none")]
     flag: Option<String>,
-    /// What that would allow, too.
+    /// Side effects of that flag.
     #[serde(skip_serializing_if = "Option::is_none")]
     besides: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
 }
 
-impl Answer {
+impl RuleAnswer {
     fn allowed(rule: impl Into<String>) -> Self {
         Self {
             allowed: true,
@@ -65,7 +65,7 @@ impl Answer {
         }
     }
 
-    fn unless(self, flag: impl Into<String>, besides: impl Into<String>) -> Self {
+    fn with_flag(self, flag: impl Into<String>, besides: impl Into<String>) -> Self {
         Self {
             flag: Some(flag.into()),
             besides: Some(besides.into()),
@@ -73,13 +73,13 @@ impl Answer {
         }
     }
 
-    fn noting(mut self, notes: impl IntoIterator<Item = String>) -> Self {
+    fn with_notes(mut self, notes: impl IntoIterator<Item = String>) -> Self {
         self.notes.extend(notes);
         self
     }
 
-    /// What is kept for commands alone nobody allows.
-    fn but_for_caches(self, config: &Config, path: &Path) -> Self {
+    /// Denies access to the cache of commands, which no flag can allow.
+    fn deny_cache(self, config: &Config, path: &Path) -> Self {
         match &config.sandbox.cache {
             Some(cache) if path.starts_with(&cache.dir) => Self {
                 notes: vec![
@@ -117,7 +117,7 @@ impl Answer {
     }
 }
 
-/// Prints the answer; the exit status is 1 for a denial.
+/// Prints the answer. The exit status is 1 for a denial.
 pub fn run(options: &Options, asked: &WhyArgs) -> Result<ExitCode> {
     let mut config = Config::resolve(options)?;
     if matches!(asked.access, Access::Read | Access::Write) {
@@ -133,7 +133,7 @@ pub fn run(options: &Options, asked: &WhyArgs) -> Result<ExitCode> {
             socket(&config, &absolute(Path::new(&asked.what)))
         }
         Access::Connect if is_path(&asked.what) => {
-            Answer::denied("no unix socket is there; hosts are given as HOST:PORT or a URL")
+            RuleAnswer::denied("no unix socket is there; hosts are given as HOST:PORT or a URL")
         }
         Access::Connect => connect(&config, services, &asked.what)?,
         Access::Run => program(&config, services, &asked.what, signals.as_fd())?,
@@ -146,12 +146,12 @@ pub fn run(options: &Options, asked: &WhyArgs) -> Result<ExitCode> {
     Ok(status(answer.allowed))
 }
 
-/// As the operator's shell means it.
+/// Resolves a path against the working directory, as a shell does.
 fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Returns true for what names neither a host nor a URL.
+/// Returns true if the argument is a path, not a host or a URL.
 fn is_path(what: &OsStr) -> bool {
     let what = what.as_bytes();
     memchr::memchr(b'/', what).is_some() && memchr::memmem::find(what, b"://").is_none()
@@ -162,27 +162,27 @@ fn is_socket(path: &Path) -> bool {
         .is_ok_and(|found| found.file_type().is_socket())
 }
 
-/// Answers for a unix socket: to use it means to connect to it.
-fn socket(config: &Config, path: &Path) -> Answer {
+/// Answer for a unix socket, which commands use by connecting.
+fn socket(config: &Config, path: &Path) -> RuleAnswer {
     let is_same = |allowed: &PathBuf| allowed.canonicalize().ok() == path.canonicalize().ok();
     if config.sandbox.sockets.iter().any(is_same) {
-        return Answer::allowed(format!("--allow-socket {}", shell(path)));
+        return RuleAnswer::allowed(format!("--allow-socket {}", shell(path)));
     }
     if config.sandbox.mode == Sandbox::Off {
-        return Answer::allowed("commands run without walls (--sandbox off)");
+        return RuleAnswer::allowed("commands run without walls (--sandbox off)");
     }
-    Answer::denied(
+    RuleAnswer::denied(
         "it is a unix socket, and commands connect only to those that commands of the same server listen with, in whatever \
          directory a socket lies",
     )
-    .unless(
+    .with_flag(
         format!("--allow-socket {}", shell(path)),
         "commands get all that the program which listens there does for whoever connects: a socket of docker, tmux or a bus leads \
          out of the walls, that of an ssh-agent logs in with your keys",
     )
 }
 
-fn read(config: &Config, policy: &Policy, path: &Path) -> Answer {
+fn read(config: &Config, policy: &Policy, path: &Path) -> RuleAnswer {
     let path = absolute(path);
     if is_socket(&path) {
         return socket(config, &path);
@@ -200,13 +200,13 @@ fn read(config: &Config, policy: &Policy, path: &Path) -> Answer {
         )
     });
     match policy.look(&path) {
-        Ok(_) => Answer::allowed(allowed_by(policy, &path)),
-        Err(error) => refused(policy, &path, &error, "").but_for_caches(config, &path),
+        Ok(_) => RuleAnswer::allowed(allowed_by(policy, &path)),
+        Err(error) => refused(policy, &path, &error, "").deny_cache(config, &path),
     }
-    .noting(seen)
+    .with_notes(seen)
 }
 
-fn write(config: &Config, policy: &Policy, path: &Path) -> Answer {
+fn write(config: &Config, policy: &Policy, path: &Path) -> RuleAnswer {
     let path = absolute(path);
     if is_socket(&path) {
         return socket(config, &path);
@@ -228,13 +228,13 @@ fn write(config: &Config, policy: &Policy, path: &Path) -> Answer {
         (Ok(()), Some(frozen))
             if sink.is_some_and(|(sink, _)| sink.compared == Compared::Whole) =>
         {
-            Answer::denied(frozen).unless(
+            RuleAnswer::denied(frozen).with_flag(
                 "no --freeze-sinks",
                 "commands and tools change all that programs outside run",
             )
         }
-        (Ok(()), frozen) => Answer::allowed(allowed_by(policy, &path)).noting(frozen),
-        (Err(error), _) => refused(policy, &path, &error, ":rw").but_for_caches(config, &path),
+        (Ok(()), frozen) => RuleAnswer::allowed(allowed_by(policy, &path)).with_notes(frozen),
+        (Err(error), _) => refused(policy, &path, &error, ":rw").deny_cache(config, &path),
     }
 }
 
@@ -253,11 +253,11 @@ fn allowed_by(policy: &Policy, path: &Path) -> String {
     })
 }
 
-fn refused(policy: &Policy, path: &Path, error: &PolicyError, suffix: &str) -> Answer {
-    let denied = Answer::denied(error.to_string());
+fn refused(policy: &Policy, path: &Path, error: &PolicyError, suffix: &str) -> RuleAnswer {
+    let denied = RuleAnswer::denied(error.to_string());
     match error {
         PolicyError::NotFound { .. } => {
-            Answer::allowed(allowed_by(policy, path)).noting([error.to_string()])
+            RuleAnswer::allowed(allowed_by(policy, path)).with_notes([error.to_string()])
         }
         PolicyError::Denied { .. } => {
             let is_dir = |path: &Path| path.is_dir() && path != Path::new("/");
@@ -276,17 +276,17 @@ fn refused(policy: &Policy, path: &Path, error: &PolicyError, suffix: &str) -> A
                 "unix sockets lie there; commands connect to none of them without --allow-socket"
                     .to_owned();
             denied
-                .unless(
+                .with_flag(
                     format!("--allow {}{suffix}", shell(dir)),
                     format!("tools and commands {does} all that lies in {}", Quoted(dir)),
                 )
-                .noting(holds_sockets.then_some(note))
+                .with_notes(holds_sockets.then_some(note))
         }
         PolicyError::ReadOnly { .. } => {
             let Some(root) = policy.governing(path).ok().flatten() else {
                 return denied;
             };
-            denied.unless(
+            denied.with_flag(
                 format!("--allow {}:rw", shell(root.path())),
                 format!(
                     "tools and commands change all that lies in {}, but for protected paths",
@@ -305,7 +305,7 @@ fn refused(policy: &Policy, path: &Path, error: &PolicyError, suffix: &str) -> A
             } else {
                 String::new()
             };
-            denied.unless(
+            denied.with_flag(
                 flag,
                 format!(
                     "tools and commands change all at or below {}{obeyed}",
@@ -321,7 +321,7 @@ fn shell(path: &Path) -> String {
     quoted(&path.display().to_string())
 }
 
-/// Host and port, and what is asked for there, of `[udp://]HOST[:PORT]` or a URL.
+/// Parses `[udp://]HOST[:PORT]` or a URL into a destination and a request.
 fn destination(what: &OsStr) -> Result<(Destination, Option<(bool, String)>)> {
     let what = what.to_str().context("a host is plain text")?;
     let (scheme, rest) = what.split_once("://").unwrap_or(("", what));
@@ -365,11 +365,11 @@ fn destination(what: &OsStr) -> Result<(Destination, Option<(bool, String)>)> {
     ))
 }
 
-fn connect(config: &Config, services: &Services, what: &OsStr) -> Result<Answer> {
+fn connect(config: &Config, services: &Services, what: &OsStr) -> Result<RuleAnswer> {
     let (to, asked) = destination(what)?;
     let (rules, standing) = (&config.sandbox.rules, &services.commands.standing);
     if standing.refused.is_some() {
-        return Ok(Answer::denied(standing.word()));
+        return Ok(RuleAnswer::denied(standing.word()));
     }
     let rule = to.rule().to_string();
     let flag = format!("--allow-net {}", quoted(&rule));
@@ -385,32 +385,35 @@ fn connect(config: &Config, services: &Services, what: &OsStr) -> Result<Answer>
         Host::Name(name) => name == "localhost",
     };
     let own = || {
-        Answer::allowed("commands have a loopback of their own, which is not that of this machine")
+        RuleAnswer::allowed(
+            "commands have a loopback of their own, which is not that of this machine",
+        )
     };
     if rules.is_empty() {
         return Ok(match (standing.tier, standing.effective_network()) {
             _ if standing.by_rule => {
-                Answer::allowed("the mock set of --network answers, and nothing is reached")
+                RuleAnswer::allowed("the mock set of --network answers, and nothing is reached")
             }
-            (Some(Tier::Off), _) => Answer::allowed("commands run without walls (--sandbox off)"),
+            (Some(Tier::Off), _) => {
+                RuleAnswer::allowed("commands run without walls (--sandbox off)")
+            }
             (_, Network::Host) => {
-                Answer::allowed("commands have the system's network (--network host)")
+                RuleAnswer::allowed("commands have the system's network (--network host)")
             }
             (_, Network::Loopback) if is_own => return Ok(own()),
-            (_, Network::Loopback) => {
-                Answer::denied("commands have only a loopback of their own (--network loopback)")
-                    .unless(flag, besides)
-            }
-            (_, Network::None) => {
-                Answer::denied("commands have no network (--network none)").unless(flag, besides)
-            }
+            (_, Network::Loopback) => RuleAnswer::denied(
+                "commands have only a loopback of their own (--network loopback)",
+            )
+            .with_flag(flag, besides),
+            (_, Network::None) => RuleAnswer::denied("commands have no network (--network none)")
+                .with_flag(flag, besides),
         }
-        .noting(danger));
+        .with_notes(danger));
     }
     let deciding = rules.deciding(&to).unwrap_or_default();
     if rules.denies(&to) {
         return Ok(
-            Answer::denied(format!("--deny-net {}", quoted(deciding))).unless(
+            RuleAnswer::denied(format!("--deny-net {}", quoted(deciding))).with_flag(
                 format!("no --deny-net {}", quoted(deciding)),
                 "what else that names and --allow-net allows",
             ),
@@ -420,16 +423,18 @@ fn connect(config: &Config, services: &Services, what: &OsStr) -> Result<Answer>
         if is_own && standing.tier == Some(Tier::Namespaces) {
             return Ok(own());
         }
-        return Ok(Answer::denied("no --allow-net names it")
-            .unless(flag, besides)
-            .noting(danger));
+        return Ok(RuleAnswer::denied("no --allow-net names it")
+            .with_flag(flag, besides)
+            .with_notes(danger));
     }
     let by = format!("--allow-net {}", quoted(deciding));
     let (Some((_, opening)), Some((is_tls, path))) = (rules.opens(&to), &asked) else {
         let some = rules
             .opens(&to)
             .map(|(_, rule)| format!("only for requests, by {rule}: ask with a URL"));
-        return Ok(Answer::allowed(by).noting(some).noting(leads(&to)));
+        return Ok(RuleAnswer::allowed(by)
+            .with_notes(some)
+            .with_notes(private_address_note(&to)));
     };
     let line = RequestLine {
         is_tls: *is_tls,
@@ -439,26 +444,28 @@ fn connect(config: &Config, services: &Services, what: &OsStr) -> Result<Answer>
     };
     let request = to.rule_for(line).to_string();
     Ok(match rules.judge(&to, line) {
-        Verdict::Allowed => Answer::allowed(format!("{by}, for GET")).noting(leads(&to)),
-        Verdict::Denied => Answer::denied("--deny-net names this request"),
-        Verdict::Missing | Verdict::OddPath | Verdict::OddMethod => Answer::denied(format!(
+        Verdict::Allowed => {
+            RuleAnswer::allowed(format!("{by}, for GET")).with_notes(private_address_note(&to))
+        }
+        Verdict::Denied => RuleAnswer::denied("--deny-net names this request"),
+        Verdict::Missing | Verdict::OddPath | Verdict::OddMethod => RuleAnswer::denied(format!(
             "only some requests are allowed there ({opening}), and GET of this path is none"
         ))
-        .unless(
+        .with_flag(
             format!("--allow-net {}", quoted(&request)),
             "requests of that method to that path, with any query",
         ),
     })
 }
 
-/// What holds of a name that is allowed.
-fn leads(to: &Destination) -> Option<String> {
+/// Note about an allowed host name.
+fn private_address_note(to: &Destination) -> Option<String> {
     let is_name = matches!(to.host, Host::Name(_));
     is_name
         .then(|| "a private address that the name leads to has to be allowed by itself".to_owned())
 }
 
-/// The shell inside says where it finds a program, by the PATH that commands have.
+/// The shell inside the walls finds the program with the PATH of commands.
 const FIND: &str = r#"command -v -- "$1""#;
 
 fn program(
@@ -466,10 +473,10 @@ fn program(
     services: &Services,
     what: &OsStr,
     signals: std::os::fd::BorrowedFd<'_>,
-) -> Result<Answer> {
+) -> Result<RuleAnswer> {
     let commands = &services.commands;
     if commands.standing.refused.is_some() {
-        return Ok(Answer::denied(commands.standing.word()));
+        return Ok(RuleAnswer::denied(commands.standing.word()));
     }
     let root = services
         .policy
@@ -497,7 +504,7 @@ fn program(
             .system
             .iter()
             .find(|seen| at.starts_with(&seen.path));
-        return Ok(Answer::allowed(match seen {
+        return Ok(RuleAnswer::allowed(match seen {
             Some(seen) => format!(
                 "commands find {}, in {} ({})",
                 Quoted(found),
@@ -514,15 +521,15 @@ fn program(
             None => format!("commands find {}", Quoted(found)),
         }));
     }
-    let Some(outside) = outside(what) else {
+    let Some(outside) = find_program(what) else {
         let name = what.display();
-        return Ok(Answer::denied(format!(
+        return Ok(RuleAnswer::denied(format!(
             "there is no program `{name}` on the PATH of commands, nor on that of this shell"
         )));
     };
     let dir = outside.parent().unwrap_or(&outside);
     Ok(
-        Answer::denied(format!("commands do not see {}", Quoted(&outside))).unless(
+        RuleAnswer::denied(format!("commands do not see {}", Quoted(&outside))).with_flag(
             format!("--system {}", shell(dir)),
             format!("commands read and run all that lies in {}", Quoted(dir)),
         ),
@@ -533,8 +540,8 @@ fn policy_allows(policy: &Policy, path: &Path) -> bool {
     policy.governing(path).is_ok_and(|root| root.is_some())
 }
 
-/// Where this shell finds a program.
-pub fn outside(what: &OsStr) -> Option<PathBuf> {
+/// Finds a program outside the walls, as this shell would.
+pub fn find_program(what: &OsStr) -> Option<PathBuf> {
     let places: Vec<OsString> = if what.as_bytes().contains(&b'/') {
         vec![absolute(Path::new(what)).into()]
     } else {

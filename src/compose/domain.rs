@@ -8,8 +8,7 @@ use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior,
 use crate::sandbox::hold_server;
 use crate::tools::Services;
 
-/// What the C library reads when it looks up a name (nsswitch.conf(5), resolver(5)), as far as it
-/// is there.
+/// Existing files that the C library reads for name resolution (nsswitch.conf(5), resolver(5)).
 #[expect(
     clippy::disallowed_methods,
     reason = "files of the system, for rules of the server's own domain"
@@ -31,16 +30,15 @@ fn open_resolver() -> Vec<OwnedFd> {
     PLACES.into_iter().filter_map(open).collect()
 }
 
-/// Puts this process behind walls of its own, which leave what these servers together may reach. It
-/// comes before any thread starts, but for those that must stay outside: what descends from a
-/// process in a Landlock domain can never mount anything, so the launcher is there already, and so
-/// is the thread that watches a manifest.
+/// Confines this process with Landlock to the files of these servers. Call it before any thread
+/// starts, except those that must stay outside. A process below a Landlock domain can never mount,
+/// so the launcher must already run. The thread that watches a manifest must run already, too.
 ///
-/// `more` are directories of servers that come later, each with whether they may write to it.
+/// `more` are directories of servers added later, each with true if it is writable.
 ///
-/// The version of Landlock; `None`, with a warning, where there is no domain.
+/// Returns the Landlock ABI version. Without Landlock, logs a warning and returns `None`.
 pub fn wall_in(all: &[&Services], more: &[(BorrowedFd<'_>, bool)]) -> Option<u32> {
-    // Both only make it harder to look into this process: nothing depends on them.
+    // Additional hardening against inspection of this process; failures are acceptable.
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     let _ = setrlimit(
         Resource::Core,
@@ -68,7 +66,7 @@ pub fn wall_in(all: &[&Services], more: &[(BorrowedFd<'_>, bool)]) -> Option<u32
         .iter()
         .filter_map(|services| services.memory.directory())
         .map(|dir| (dir, true));
-    // Looked through for configuration, as the allowed directories are.
+    // Readable, since they are searched for configuration files, as allowed directories are.
     let linked = all.iter().flat_map(|services| services.policy.linked());
     let linked = linked
         .filter(|linked| linked.writable)

@@ -1,5 +1,4 @@
-//! What runs commands: the launcher of the best tier that can be built here, and the private
-//! directory that they have.
+//! Builds the launcher of the best available tier, and the private directory of commands.
 
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
@@ -34,10 +33,10 @@ use crate::secrets::open_log;
 use crate::text::reasons::reasons;
 use crate::tools::Commands;
 
-/// This program, for the launcher; also after its file was replaced.
+/// Path of this program for the launcher. Valid even after its file was replaced.
 const OWN_PROGRAM: &str = "/proc/self/exe";
 
-/// Why there will be no commands, if that is known before any wall is built.
+/// Reason to refuse commands, if known before any wall is built.
 fn refused(config: &Config) -> Option<String> {
     let is_nested = config.sandbox.mode != Sandbox::Off && is_inside();
     let nested = "this program runs inside another replay already, and the kernel takes only one supervisor; run it outside \
@@ -49,8 +48,9 @@ fn refused(config: &Config) -> Option<String> {
         .or_else(|| is_nested.then(|| nested.to_owned()))
 }
 
-/// What an agent is told of commands before the walls stand, and whether they are refused.
-pub fn told(config: &Config) -> (String, bool) {
+/// Instruction for the agent about commands before the walls are built. The flag is true if
+/// commands are refused.
+pub fn initial_instruction(config: &Config) -> (String, bool) {
     let sandbox = &config.sandbox;
     match refused(config) {
         Some(reason) => (WallStatus::refused(reason, Vec::new()).instruction(), true),
@@ -62,13 +62,13 @@ pub fn told(config: &Config) -> (String, bool) {
     }
 }
 
-/// Whether connections of commands are decided on one by one.
+/// Returns true if each connection of commands is decided by rules.
 fn is_by_rule(config: &Config) -> bool {
     !config.sandbox.rules.is_empty() || config.sandbox.recording.is_some()
 }
 
-/// Starts the launcher of the best tier that can be built here, of those that the operator lets it
-/// be. `meanwhile` has the time until its descriptor is readable, for each tier that is tried.
+/// Starts the launcher of the best available tier that the operator permits. While a tier is being
+/// tried, calls `meanwhile`, which may run until the descriptor becomes readable.
 pub fn start(
     config: &Config,
     policy: &Policy,
@@ -122,7 +122,7 @@ pub fn start(
         }
         let beside = (&*watchers, set.as_ref(), cache.as_ref());
         match launch(config, policy, journal, account, tier, beside, meanwhile) {
-            Ok(Launched {
+            Ok(RunningLauncher {
                 standing,
                 launcher,
                 gate,
@@ -163,7 +163,7 @@ pub fn start(
     )))
 }
 
-/// Why a server with commands is not started for which something would have to be hidden.
+/// Error message: commands of this tier would see a path that must be hidden.
 fn cannot_hide(path: &Path, tier: Tier, tried: &[(Tier, String)]) -> String {
     format!(
         "`{}` lies below an allowed directory, where only the tier of namespaces can hide it from commands, and {}; put it \
@@ -173,7 +173,7 @@ fn cannot_hide(path: &Path, tier: Tier, tried: &[(Tier, String)]) -> String {
     )
 }
 
-/// Why commands would run in another tier.
+/// Reason for a tier other than namespaces.
 fn not_namespaces(tier: Tier, tried: &[(Tier, String)]) -> String {
     match (tier, tried.first()) {
         (Tier::Off, _) => "commands run without walls (--sandbox off)".to_owned(),
@@ -182,13 +182,13 @@ fn not_namespaces(tier: Tier, tried: &[(Tier, String)]) -> String {
     }
 }
 
-/// Where temporary files are kept: private directories of commands are made below one of these.
+/// Parent directories for private directories of commands, in order of preference.
 fn temporaries(config: &Config) -> impl Iterator<Item = &Path> {
     std::iter::once(config.temporary.as_path()).chain(["/tmp", "/var/tmp"].map(Path::new))
 }
 
-/// What holds the private directories of other servers, those included that are still to come, as
-/// far as it would lie in an allowed directory. One that cannot be made there is nobody's.
+/// Parents of the private directories of all servers, now and later, if they lie in an allowed
+/// directory. If such a parent cannot be created there, no server uses it.
 pub fn depots(config: &Config, policy: &Policy) -> Result<Vec<Hidden>> {
     let mut found: Vec<Hidden> = Vec::new();
     for parent in temporaries(config).filter_map(real) {
@@ -224,8 +224,8 @@ fn real(path: &Path) -> Option<PathBuf> {
     std::fs::canonicalize(path).ok()
 }
 
-/// A private directory of commands, outside the allowed ones (`roots`) if that can be: it is no
-/// business of the file tools, and commands could remove their own HOME.
+/// Creates a private directory of commands, preferably outside the allowed directories (`roots`).
+/// File tools must not see it, and commands could remove their own HOME.
 pub fn private_directory(config: &Config, roots: &[&Path]) -> Result<Scratch> {
     if let Some(ground) = &config.ground {
         return Ok(Scratch::create(ground)?);
@@ -245,8 +245,8 @@ pub fn private_directory(config: &Config, roots: &[&Path]) -> Result<Scratch> {
     )
 }
 
-/// What runs commands, and what holds them.
-struct Launched {
+/// A running launcher with its gate, ssh-agent and private directory.
+struct RunningLauncher {
     standing: WallStatus,
     launcher: Launcher,
     gate: Option<Arc<Gate>>,
@@ -262,11 +262,11 @@ fn launch(
     tier: Tier,
     (watchers, set, cache): (&[Arc<dyn Watcher>], Option<&Loaded>, Option<&Cache>),
     meanwhile: &mut dyn FnMut(BorrowedFd<'_>),
-) -> Result<Launched> {
-    // It comes up while its plan is made.
+) -> Result<RunningLauncher> {
+    // The process starts up while its plan is made.
     let launcher = Launcher::begin(Path::new(OWN_PROGRAM))?;
     let protected: Vec<&Path> = policy.protected_by_operator().collect();
-    let asked = config.sandbox.asked(&protected);
+    let asked = config.sandbox.explicit_requests(&protected);
     let roots: Vec<&Path> = policy.roots().iter().map(Root::path).collect();
     let scratch = private_directory(config, &roots)?;
     let mut plan = plan(
@@ -347,7 +347,7 @@ fn launch(
             .collect(),
         memory: ready.memory,
     };
-    Ok(Launched {
+    Ok(RunningLauncher {
         standing,
         launcher,
         gate,
@@ -356,7 +356,7 @@ fn launch(
     })
 }
 
-/// What signs for commands, of which their environment is told.
+/// Starts the signing agent of commands, and announces it in their environment.
 fn ssh_agent(config: &Config, plan: &mut Plan, scratch: &Scratch) -> Result<Option<SshAgent>> {
     let Some(socket) = &config.sandbox.ssh_agent else {
         return Ok(None);
@@ -379,8 +379,8 @@ fn ssh_agent(config: &Config, plan: &mut Plan, scratch: &Scratch) -> Result<Opti
     Ok(Some(agent))
 }
 
-/// Opens the directory of `--cache`, which has nothing to do with an allowed one: commands would
-/// see more of that, or file tools of it.
+/// Opens the directory of `--cache`. It must not overlap an allowed directory, or commands and file
+/// tools would see more than intended.
 fn cache(config: &Config, policy: &Policy) -> Result<Option<Cache>> {
     let Some(CacheConfig { dir, bytes }) = &config.sandbox.cache else {
         return Ok(None);
@@ -402,7 +402,7 @@ fn cache(config: &Config, policy: &Policy) -> Result<Option<Cache>> {
     Ok(Some(Cache::open(dir, &config.undo.tenant, *bytes)?))
 }
 
-/// Who looks on at decisions about connections.
+/// Observers of decisions about connections.
 fn watchers(config: &Config) -> Result<Vec<Arc<dyn Watcher>>> {
     let path = config
         .net_log
@@ -420,7 +420,7 @@ fn watchers(config: &Config) -> Result<Vec<Arc<dyn Watcher>>> {
     Ok(log.transpose()?.into_iter().chain(learned).collect())
 }
 
-/// The mock set that answers instead of the network.
+/// Loads the mock set that answers instead of the network.
 fn recording(config: &Config, policy: &Policy, account: &Account) -> Result<Option<Loaded>> {
     let Some(path) = &config.sandbox.recording else {
         return Ok(None);
@@ -457,8 +457,7 @@ fn script(config: &Config, set: &Loaded, launcher: &Launcher, account: &Account)
     })
 }
 
-/// What the launcher is told for one tier. Fails when an allowed directory cannot be looked at any
-/// more.
+/// Plans the walls of one tier. Fails if an allowed directory is no longer accessible.
 pub fn plan(
     config: &Config,
     policy: &Policy,
@@ -539,7 +538,7 @@ pub fn plan(
     Ok(plan)
 }
 
-/// Looks at the sockets of --allow-socket.
+/// Checks the sockets of --allow-socket.
 #[expect(clippy::disallowed_methods, reason = "the operator's paths")]
 fn sockets(config: &Config) -> Result<Vec<Place>> {
     let place = |path: &PathBuf| {

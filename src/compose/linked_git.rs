@@ -1,4 +1,4 @@
-//! What commands get of git repositories that allowed directories are linked to.
+//! Access of commands to git repositories that allowed directories are linked to.
 
 use std::path::PathBuf;
 
@@ -7,8 +7,8 @@ use anyhow::{Context as _, Result};
 use crate::policy::{GitDirectory, LinkedRepository, PROTECTED_IN_REPOSITORIES, Policy};
 use crate::sandbox::{Extent, Place, PlannedRoot, Tier, cannot_hold};
 
-/// gc leaves alone what is read-only: what other worktrees have, and `info`; otherwise it would
-/// fail (git-config(1)).
+/// gc must not touch the read-only parts, such as `info` and the data of other worktrees, or it
+/// would fail (git-config(1)).
 pub const GC: [(&str, &str); 4] = [
     ("gc.reflogExpire", "never"),
     ("gc.reflogExpireUnreachable", "never"),
@@ -16,14 +16,14 @@ pub const GC: [(&str, &str); 4] = [
     ("repack.updateServerInfo", "false"),
 ];
 
-/// Whether commands share the directory of a repository with other worktrees.
+/// Returns true if commands share a repository directory with other worktrees.
 pub fn is_partly_writable(roots: &[PlannedRoot]) -> bool {
     roots
         .iter()
         .any(|root| root.writable && root.extent == Extent::CommonOfGit)
 }
 
-/// Why what of a repository has to stay read-only cannot be held, if so.
+/// Reason why this tier cannot keep parts of the repository read-only, if it cannot.
 fn refusal(linked: &LinkedRepository, tier: Tier) -> Option<&'static str> {
     match tier {
         Tier::Namespaces | Tier::Landlock if !linked.writable => None,
@@ -35,7 +35,7 @@ fn refusal(linked: &LinkedRepository, tier: Tier) -> Option<&'static str> {
     }
 }
 
-/// The places of these repositories that commands see, each once.
+/// Paths of these repositories that commands see, without duplicates.
 pub fn planned(policy: &Policy, tier: Tier) -> Result<Vec<PlannedRoot>> {
     let mut all: Vec<PlannedRoot> = Vec::new();
     for linked in policy
@@ -73,9 +73,9 @@ pub fn planned(policy: &Policy, tier: Tier) -> Result<Vec<PlannedRoot>> {
     Ok(all)
 }
 
-/// What has to stay away where it is not there yet. Programs outside replace the configuration by a
-/// rename, so that is only held as far as it is there; what lies in directories of work trees is
-/// found as in any repository.
+/// Paths that must not be created if they do not exist. Programs outside replace the configuration
+/// by a rename, so a configuration is protected only if it exists. Directories of work trees are
+/// searched as in any repository.
 pub fn protected(policy: &Policy) -> impl Iterator<Item = PathBuf> {
     let common = policy
         .linked()
@@ -90,8 +90,8 @@ pub fn protected(policy: &Policy) -> impl Iterator<Item = PathBuf> {
     common.flat_map(move |(common, _)| names().map(|name| common.path.join(name)))
 }
 
-/// A line for the operator on each of them, and on those that were not followed; whether it is a
-/// warning.
+/// A message for the operator on each repository, including those that were not followed. The flag
+/// is true for a warning.
 pub fn lines(policy: &Policy, tier: Tier) -> Vec<(bool, String)> {
     let linked = policy.linked().iter().map(|linked| {
         let (tree, outermost) = (linked.work_tree.display(), linked.outermost().display());

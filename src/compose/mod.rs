@@ -1,4 +1,4 @@
-//! Config -> server: opens the allowed directories, builds the walls and puts the parts together.
+//! Config -> server: opens the allowed directories, builds the walls and assembles the server.
 
 mod domain;
 mod launcher;
@@ -34,14 +34,14 @@ pub use undo::undo_places;
 pub use undo::{globs_of, skips_of};
 pub use undo_stores::{FoundStore, stores_of};
 
-/// The server that this configuration asks for, in a process that has no other. Fails when a
-/// directory cannot be opened; that no wall can be built is a refusal of commands.
+/// Builds the only server of this process. Fails if a directory cannot be opened. If no walls can
+/// be built, the server refuses commands.
 pub fn alone(config: &Config) -> Result<Arc<Server>> {
     greeting(config, &mut |_, _| ())
 }
 
-/// The same; `greet` has the time in which the launcher builds walls: what is coming may be served
-/// until the descriptor is readable.
+/// Builds the only server of this process, and calls `greet` while the launcher builds the walls.
+/// `greet` may serve the future server until the descriptor becomes readable.
 pub fn greeting(config: &Config, greet: Greet<'_>) -> Result<Arc<Server>> {
     server(
         config,
@@ -51,12 +51,12 @@ pub fn greeting(config: &Config, greet: Greet<'_>) -> Result<Arc<Server>> {
     )
 }
 
-/// The same for one of several servers of this process, whose directories `pins` holds.
+/// Builds one of several servers of this process. `pins` holds their directories.
 pub fn server_beside(config: &Config, account: Account, pins: &mut Pins) -> Result<Arc<Server>> {
     server(config, account, pins, &mut |_, _| ())
 }
 
-/// Called on the only thread, in no domain yet: it must touch no file.
+/// Called on the only thread, before the process has a Landlock domain. Must not touch files.
 type Greet<'a> = &'a mut dyn FnMut(&Arc<Coming>, BorrowedFd<'_>);
 
 fn server(
@@ -68,7 +68,7 @@ fn server(
     let mut policy = Policy::open_pinned(&config.grants, &config.restrictions(), pins)?;
     if !config.hide.is_empty() {
         policy.hide_by_patterns(&config.hide, undo::globs_of)?;
-        told_of_history(&policy);
+        warn_of_history(&policy);
     }
     let runs_commands = config.toolsets.iter().any(|set| set.runs_commands());
     let is_walled = config.sandbox.mode != cli::Sandbox::Off;
@@ -79,7 +79,7 @@ fn server(
     let journal = undo::open(config, &mut policy, &account)?;
     let read_only = !policy.roots().is_empty() && !policy.roots().iter().any(Root::writable);
     let registry = Registry::declared(&config.toolsets, read_only, is_walled);
-    let (held, are_refused) = launcher::told(config);
+    let (held, are_refused) = launcher::initial_instruction(config);
     let words = instructions(&policy, &registry, (&held, are_refused));
     let front = Front::new(registry, words);
     let commands = if runs_commands {
@@ -94,7 +94,7 @@ fn server(
     } else {
         Commands::none()
     };
-    let journal = undo::beside(journal, &policy, &commands);
+    let journal = undo::check_hidden(journal, &policy, &commands);
     if config.undo.freezes && !read_only && !policy.roots().is_empty() {
         if let Err(reason) = &journal {
             bail!("--freeze-sinks needs what undo keeps, and nothing is kept: {reason}");
@@ -152,8 +152,8 @@ fn server(
     Ok(Server::new(front, services, config.errors))
 }
 
-/// What is in the history of git cannot be hidden.
-fn told_of_history(policy: &Policy) {
+/// Warns about hidden files in the git history, which cannot be hidden.
+fn warn_of_history(policy: &Policy) {
     for path in policy
         .hidden_by_patterns()
         .iter()
@@ -163,7 +163,7 @@ fn told_of_history(policy: &Policy) {
     }
 }
 
-/// What is said of a hidden file that git has.
+/// Warning about a hidden file that git tracks.
 pub fn in_history(path: &Path) -> String {
     format!(
         "`{}` is hidden and git has it: commands can read what was committed, and `git add -A` fails; take it out with \
@@ -172,7 +172,7 @@ pub fn in_history(path: &Path) -> String {
     )
 }
 
-/// Where programs run that are not told where.
+/// Default working directory of programs.
 fn first_writable(policy: &Policy) -> PathBuf {
     let root = policy
         .roots()
@@ -182,7 +182,7 @@ fn first_writable(policy: &Policy) -> PathBuf {
     root.map_or_else(|| PathBuf::from("."), |root| root.path().to_owned())
 }
 
-/// What recordings of calls may reach: what the operator lets commands reach, unless it was said
+/// Settings for recorded calls. They may reach the same network as commands, unless configured
 /// otherwise.
 fn calls(config: &Config, standing: &WallStatus) -> Calls {
     let reach = match (config.calls.reach, standing.effective_network()) {
@@ -210,8 +210,8 @@ fn calls(config: &Config, standing: &WallStatus) -> Calls {
     calls
 }
 
-/// Looks for git repositories, and mends the journal, while nobody waits for that. To be called
-/// once the walls stand; whoever needs them before that is over waits.
+/// Finds git repositories and repairs the journal in the background. Call it after the walls are
+/// built. Code that needs the results waits for them.
 pub fn look_around(services: &Services) {
     let repositories = Arc::clone(services.policy.repositories());
     let journal = services.journal.clone();

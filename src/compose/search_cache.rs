@@ -1,4 +1,4 @@
-//! Where what searches remember is kept for later sessions.
+//! Directory of the search cache, which keeps index data for later sessions.
 #![expect(
     clippy::disallowed_methods,
     reason = "a place of the operator's, looked at before any agent speaks"
@@ -17,15 +17,15 @@ use crate::search::memory::Place;
 use crate::secrets::Reach;
 use crate::text::escape::hex;
 
-/// Makes the directory if there is none. There is no place for it where an agent could read or
-/// change what is kept: below an allowed directory, or where commands have no walls.
+/// Opens the directory, creating it if necessary. Returns `None` if an agent could access the
+/// cache: below an allowed directory, or without walls around commands.
 pub fn place(config: &Config, policy: &Policy, reach: &Reach) -> Option<Place> {
     let path = config
         .search_cache
         .as_ref()
         .filter(|_| config.search_memory_bytes > 0)?;
     let opened = (|| {
-        // Nothing is made in an allowed directory either.
+        // Do not create anything in an allowed directory.
         let above = path
             .ancestors()
             .find(|above| std::fs::metadata(above).is_ok())
@@ -46,7 +46,7 @@ pub fn place(config: &Config, policy: &Policy, reach: &Reach) -> Option<Place> {
         .ok()
 }
 
-/// One for the same allowed directories.
+/// Cache name for this set of allowed directories.
 fn name(policy: &Policy) -> String {
     let mut roots: Vec<_> = policy
         .roots()
@@ -57,14 +57,14 @@ fn name(policy: &Policy) -> String {
     hex(&Sha256::digest(roots.join(&0))[..16])
 }
 
-/// Of all that must be the same so that what was found out then is true now, and may be told to
-/// whoever asks now: the boot, the program, and what this process may read.
+/// Hash of all that must stay the same for cached results to be valid and permitted: the boot, the
+/// program, and the read permissions of this process.
 fn identity() -> Result<[u8; 32]> {
     let read = |path: &str| std::fs::read_to_string(path).with_context(|| format!("`{path}`"));
     let mut hash = Sha256::new();
     hash.update(env!("CARGO_PKG_VERSION"));
     hash.update(read("/proc/sys/kernel/random/boot_id")?);
-    // Without a security module there is none.
+    // Without a security module there is no label.
     hash.update(read("/proc/self/attr/current").unwrap_or_default());
     let status = read("/proc/self/status")?;
     for line in status.lines().filter(|line| {

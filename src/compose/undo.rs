@@ -1,5 +1,4 @@
-//! Where what calls change is kept so that it can be undone: the place of the journal's store, and
-//! who must not see it.
+//! Location of the journal's store, and its protection from agents.
 #![expect(
     clippy::disallowed_methods,
     reason = "places of the operator's, looked at before any agent speaks"
@@ -17,8 +16,8 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use sha2::{Digest as _, Sha256};
 
 use super::undo_stores::{
-    FoundStore, IN_STATE, Owner, ROOTS, VERSION, elsewhere, note, note_of, noted, noted_stores,
-    open_plain, private,
+    FoundStore, IN_STATE, Owner, ROOTS, VERSION, elsewhere, note, note_of, noted_stores,
+    open_plain, private, store_of_note,
 };
 use crate::budget::Account;
 use crate::config::{Config, UndoConfig};
@@ -31,10 +30,10 @@ use crate::text::glob::{self, GlobError, GlobMatcher, with_names};
 use crate::text::reasons::reasons;
 use crate::tools::Commands;
 
-/// Most symlinks of one path, as in the kernel (`path_resolution(7)`).
+/// Maximum number of symlinks in one path, as in the kernel (`path_resolution(7)`).
 const MAX_LINKS: usize = 40;
 
-/// What `--undo-skip` says, for who notes changes.
+/// Matcher of `--undo-skip` for the journal.
 pub fn skips_of(globs: &[String]) -> Result<Skips, String> {
     let skips = GlobMatcher::new(globs, false).map_err(|error| error.to_string())?;
     Ok(Arc::new(move |_, path| {
@@ -42,8 +41,8 @@ pub fn skips_of(globs: &[String]) -> Result<Skips, String> {
     }))
 }
 
-/// Matchers of `--hide`: a name with brackets is hidden as that name, too, also if it appears
-/// later. A program may read a file on a filesystem without letter case.
+/// Matchers of `--hide`. A pattern with brackets also matches the literal name, even if the file
+/// appears later. A program may read a file on a filesystem that ignores letter case.
 pub fn globs_of(globs: &[String]) -> Result<Globs, String> {
     let said = |error: GlobError| format!("{error}: {}", error.hint());
     globs
@@ -55,21 +54,21 @@ pub fn globs_of(globs: &[String]) -> Result<Globs, String> {
     Ok(Arc::new(move |path| globs.is_match(path)))
 }
 
-/// Opens the journal, makes its store and hides all stores. Fails if they cannot be hidden. The
-/// inner error says why nothing is kept.
+/// Opens the journal, creates its store and hides all stores. Fails if they cannot be hidden. The
+/// inner error is the reason why changes are not recorded.
 pub fn open(
     config: &Config,
     policy: &mut Policy,
     account: &Account,
 ) -> Result<Result<Arc<Journal>, String>> {
     let undo = &config.undo;
-    let states = states(undo, policy)?;
+    let states = state_directories(undo, policy)?;
     let found = if undo.is_on {
         first_place(undo, policy)
     } else {
         Err(anyhow!("it is switched off (--undo off)"))
     };
-    // Also those of other servers of this user.
+    // Includes stores of the user's other servers.
     let noted = states
         .iter()
         .flat_map(|state| noted_stores(state))
@@ -86,14 +85,14 @@ pub fn open(
         hide(policy, &path)?;
     }
     Ok(found
-        .and_then(|place| make(undo, policy, &place, account))
+        .and_then(|place| create_journal(undo, policy, &place, account))
         .map(Arc::new)
         .map_err(|error| reasons(&error)))
 }
 
-/// Makes the directories whose stores `replay changes` trusts, so that no agent makes one first.
-/// Returns their true paths.
-fn states(undo: &UndoConfig, policy: &Policy) -> Result<Vec<PathBuf>> {
+/// Creates the directories whose stores `replay changes` trusts, before an agent can. Returns their
+/// canonical paths.
+fn state_directories(undo: &UndoConfig, policy: &Policy) -> Result<Vec<PathBuf>> {
     let mut made = Vec::new();
     let states = undo
         .state
@@ -110,7 +109,7 @@ fn states(undo: &UndoConfig, policy: &Policy) -> Result<Vec<PathBuf>> {
         if root.is_none() && !is_used {
             continue;
         }
-        // Once the walls of the process stand, it is there or never comes.
+        // After the walls of the process are built, the directory exists or cannot be created.
         let done = if undo.places.is_some() {
             Ok(())
         } else {
@@ -127,14 +126,14 @@ fn states(undo: &UndoConfig, policy: &Policy) -> Result<Vec<PathBuf>> {
                     )
                 });
             }
-            // No agent of this server can make it.
+            // No agent of this server can create it.
             (Err(_), None) => {}
         }
     }
     Ok(made)
 }
 
-/// Returns the place that a path will lead to once it is made.
+/// Resolves a path whose last components may not exist yet.
 fn landing(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {
@@ -149,7 +148,7 @@ fn landing(path: &Path) -> PathBuf {
         };
         let mut names = missing.iter();
         let next = there.join(names.next().unwrap_or_default());
-        // A link that leads to nothing yet.
+        // A dangling symlink.
         match std::fs::read_link(&next) {
             Ok(target) => path = there.join(target).join(names.as_path()),
             Err(_) => return there.join(&missing),
@@ -158,9 +157,9 @@ fn landing(path: &Path) -> PathBuf {
     path
 }
 
-/// The same when it is known how commands run: what lies in an allowed directory can be hidden from
-/// them only by namespaces.
-pub fn beside(
+/// Checks the journal again when the tier of commands is known. Only namespaces can hide a store in
+/// an allowed directory from commands.
+pub fn check_hidden(
     journal: Result<Arc<Journal>, String>,
     policy: &Policy,
     commands: &Commands,
@@ -172,7 +171,7 @@ pub fn beside(
         .tier
         .filter(|_| commands.launcher.is_some());
     match tier {
-        Some(tier) if !is_kept_from(policy, store, tier) => Err(format!(
+        Some(tier) if !is_store_protected(policy, store, tier) => Err(format!(
             "`{}` lies in an allowed directory, where only the tier of namespaces can hide it from commands; set XDG_STATE_HOME to a \
              directory elsewhere",
             store.display()
@@ -181,15 +180,16 @@ pub fn beside(
     }
 }
 
-/// What the launcher of this tier is told; `None` where commands are not recorded.
+/// Journal settings for the launcher of this tier. `None` if changes of commands are not recorded.
 pub fn planned(
     config: &Config,
     journal: Option<&Journal>,
     policy: &Policy,
     tier: Tier,
 ) -> Result<Option<PlannedJournal>> {
-    let journal = journal
-        .filter(|journal| tier != Tier::Off && is_kept_from(policy, journal.store.shown(), tier));
+    let journal = journal.filter(|journal| {
+        tier != Tier::Off && is_store_protected(policy, journal.store.shown(), tier)
+    });
     let Some(journal) = journal else {
         return Ok(None);
     };
@@ -213,7 +213,7 @@ pub fn planned(
     }))
 }
 
-/// Returns the entries of a directory that are named like holders of stores.
+/// Entries of a directory whose names begin like directories of stores.
 fn stores_in(dir: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
     let stores =
@@ -221,7 +221,7 @@ fn stores_in(dir: &Path) -> Vec<PathBuf> {
     stores.map(|entry| entry.path()).collect()
 }
 
-fn is_kept_from(policy: &Policy, store: &Path, tier: Tier) -> bool {
+fn is_store_protected(policy: &Policy, store: &Path, tier: Tier) -> bool {
     tier == Tier::Namespaces
         || !policy
             .roots()
@@ -229,10 +229,10 @@ fn is_kept_from(policy: &Policy, store: &Path, tier: Tier) -> bool {
             .any(|root| store.starts_with(root.path()))
 }
 
-/// Returns the places of notes and stores for tokens that are added later. The domain of the
-/// process allows no others.
+/// Directories of notes and stores for tokens that are added later. The Landlock domain allows no
+/// others.
 pub fn undo_places(config: &Config, policy: &Policy) -> Result<Vec<PathBuf>> {
-    let mut found = states(&config.undo, policy)?;
+    let mut found = state_directories(&config.undo, policy)?;
     let roots = writable(policy).into_iter().filter(|_| config.undo.is_on);
     found.extend(roots.filter_map(|root| place(&config.undo, root).ok()));
     found.sort();
@@ -240,7 +240,7 @@ pub fn undo_places(config: &Config, policy: &Policy) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Where changes are noted: of the read-write directories those that lie in no other.
+/// Directories whose changes are recorded: read-write directories that are not inside another one.
 fn writable(policy: &Policy) -> Vec<&Root> {
     let all = || policy.roots().iter().filter(|root| root.writable());
     let is_inner = |root: &&Root| {
@@ -258,8 +258,8 @@ fn first_place(undo: &UndoConfig, policy: &Policy) -> Result<PathBuf> {
     )
 }
 
-/// The directory for the stores of this user on the filesystem of a directory, where links can be
-/// made; where that cannot be, the user's usual one.
+/// Chooses the user's directory for stores on the filesystem of `root`, since hard links do not
+/// cross mounts. Falls back to the default directory.
 fn place(undo: &UndoConfig, root: &Root) -> Result<PathBuf> {
     let mount = mount(root.path())?;
     if let Some(places) = &undo.places {
@@ -291,7 +291,7 @@ fn place(undo: &UndoConfig, root: &Root) -> Result<PathBuf> {
         if !is_allowed
             && self::mount(dir).is_ok_and(|other| other == mount)
             && let Ok(place) = make_private(&dir.join(&name))
-            // An agent could have made a link.
+            // An agent could have created a symlink.
             && place == dir.join(&name)
         {
             return Ok(place);
@@ -300,7 +300,7 @@ fn place(undo: &UndoConfig, root: &Root) -> Result<PathBuf> {
     make_private(&state.context("HOME says no directory, and XDG_STATE_HOME neither")?)
 }
 
-/// Which mount a path is on, and which device.
+/// Mount ID and device of a path.
 fn mount(path: &Path) -> Result<(u64, u64)> {
     let stat = statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID)
         .with_context(|| format!("`{}`", path.display()))?;
@@ -310,7 +310,8 @@ fn mount(path: &Path) -> Result<(u64, u64)> {
     ))
 }
 
-/// Makes a directory that is this user's alone, if there is none; its true path.
+/// Creates a directory that only this user can access, if it does not exist. Returns its canonical
+/// path.
 pub(super) fn make_private(path: &Path) -> Result<PathBuf> {
     make_dir(path).with_context(|| format!("making `{}`", path.display()))?;
     private(path)
@@ -323,7 +324,7 @@ fn make_dir(path: &Path) -> std::io::Result<()> {
         .create(path)
 }
 
-/// Hides a directory if it lies in an allowed one.
+/// Hides a directory if it is inside an allowed one.
 fn hide(policy: &mut Policy, path: &Path) -> Result<()> {
     let is_inside = policy
         .roots()
@@ -339,8 +340,8 @@ fn hide(policy: &mut Policy, path: &Path) -> Result<()> {
     }])?)
 }
 
-/// Makes a new directory for a store, under a random name.
-fn fresh(place: &Path, hash: &str) -> Result<String> {
+/// Creates a directory for a store, with a random name.
+fn create_store_directory(place: &Path, hash: &str) -> Result<String> {
     let mut random = [0; 8];
     getrandom(&mut random, GetRandomFlags::empty()).context("random bytes")?;
     let name = format!("{hash}-{}", hex(&random));
@@ -352,7 +353,12 @@ fn fresh(place: &Path, hash: &str) -> Result<String> {
     Ok(name)
 }
 
-fn make(undo: &UndoConfig, policy: &Policy, place: &Path, account: &Account) -> Result<Journal> {
+fn create_journal(
+    undo: &UndoConfig,
+    policy: &Policy,
+    place: &Path,
+    account: &Account,
+) -> Result<Journal> {
     let roots = writable(policy);
     let mut hash = Sha256::new();
     for part in std::iter::once(undo.tenant.as_bytes())
@@ -378,8 +384,7 @@ fn make(undo: &UndoConfig, policy: &Policy, place: &Path, account: &Account) -> 
         .state
         .as_ref()
         .and_then(|state| private(&state.join(IN_STATE)).ok());
-    // Beside a tree only what the note names is a store of this server's; whatever else is there,
-    // another one is made.
+    // Beside a tree only the store of the note is trusted. Without a note, create another store.
     let beside = (state.as_deref() != Some(place)).then_some(&name);
     let state = state.context(
         "without a state directory that is yours alone (XDG_STATE_HOME), nothing says which store is a server's",
@@ -388,20 +393,20 @@ fn make(undo: &UndoConfig, policy: &Policy, place: &Path, account: &Account) -> 
         None => (name.clone(), None),
         Some(hash) => {
             let state = state?;
-            let known = noted(&note_of(&state, hash))
+            let known = store_of_note(&note_of(&state, hash))
                 .ok()
                 .filter(|store| store.parent() == Some(place));
             let known = known.and_then(|store| Some(store.file_name()?.to_str()?.to_owned()));
             match known {
                 Some(name) => (name, None),
-                None => (fresh(place, hash)?, Some(state)),
+                None => (create_store_directory(place, hash)?, Some(state)),
             }
         }
     };
     let store = place.join(&name);
     let is_known = store.join(ROOTS).exists();
     if is_known {
-        // That of a later version is left as it is.
+        // A store of a later version is left unchanged.
         FoundStore::read(&store)?;
     }
     let mut opened = Store::open(dir.as_fd(), name.as_ref(), &store, own.into())?;

@@ -1,8 +1,8 @@
-//! The stores of a directory, for a person who looks for what agents changed there.
+//! Finds the stores with changes of a directory, for `replay changes`.
 //!
-//! An agent can make a store, and an undo would then write what that says with the person's rights.
-//! So a store beside a tree is trusted only if the operator's state directory has a note of it,
-//! which the server wrote when it made the store.
+//! An agent can forge a store, and an undo would then write its content with the user's rights. A
+//! store beside a tree is therefore trusted only with a note in the operator's state directory. The
+//! server writes this note when it creates the store.
 #![expect(
     clippy::disallowed_methods,
     reason = "places of the operator's, looked at for a person"
@@ -26,55 +26,56 @@ use serde_json::Value;
 use crate::journal::{Bytes, Id, JournalError, Root, STORES, Store};
 use crate::limits::MAX_STORE_ROOTS_BYTES;
 
-/// Below the directory where programs keep their state.
+/// Path below the state directory of the user (`XDG_STATE_HOME`).
 pub(super) const IN_STATE: &str = "replay/undo";
-/// Says whose store it is, beside the entries.
+/// File in a store that names its owner.
 pub(super) const ROOTS: &str = "roots";
 pub(super) const VERSION: u32 = 1;
 
-/// Whose store it is, as [`ROOTS`] says.
+/// Content of [`ROOTS`]: the owner of a store.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Owner {
     pub(super) version: u32,
-    /// The name of a token; empty for whoever needs none.
+    /// Name of the token; empty without tokens.
     pub(super) tenant: String,
     pub(super) roots: Vec<Bytes>,
 }
 
-/// What the directory for stores is called elsewhere.
+/// Name of the directory for stores outside the state directory.
 pub(super) fn elsewhere() -> String {
     format!("{STORES}{}", geteuid().as_raw())
 }
 
-/// A store that keeps what calls changed in these directories.
+/// A store with changes of these directories.
 #[derive(Debug, PartialEq, Eq)]
 pub struct FoundStore {
     pub path: PathBuf,
     pub roots: Vec<PathBuf>,
-    /// The name of a token; empty for whoever needs none.
+    /// Name of the token; empty without tokens.
     pub tenant: String,
 }
 
 impl FoundStore {
-    /// Returns true if it keeps no call.
+    /// Returns true if the store contains no calls.
     pub fn is_empty(&self) -> bool {
         entries(&self.path.join("log")).is_ok_and(|logs| logs.is_empty())
     }
 }
 
-/// Extension of notes in the operator's state directory: `NAME.at` says where the store NAME is,
-/// and which directory it is.
+/// Extension of notes in the operator's state directory. `NAME.at` contains path and identity of
+/// the store NAME.
 const NOTE: &str = "at";
 
 #[derive(Serialize, Deserialize)]
 struct Note {
     path: Bytes,
-    /// Inode and time of birth. No device: its number can change when the machine restarts.
+    /// Inode number and birth time. The device number can change at a reboot, so it is not part of
+    /// the identity.
     inode: u64,
     born: i64,
 }
 
-/// Returns the inode and time of birth of a directory; follows no links.
+/// Returns inode number and birth time of a directory, without following symlinks.
 fn identity(path: &Path) -> Result<(u64, i64)> {
     let Id(_, inode, born) =
         Id::of(open_plain(path)?).with_context(|| format!("`{}`", path.display()))?;
@@ -100,8 +101,8 @@ pub(super) fn note(state: &Path, name: &str, store: &Path) -> Result<()> {
     })
 }
 
-/// Returns the store of a note, if the same directory is still there.
-pub(super) fn noted(note: &Path) -> Result<PathBuf> {
+/// Reads a note and returns the path of its store. Fails if another directory is there now.
+pub(super) fn store_of_note(note: &Path) -> Result<PathBuf> {
     let shown = note.display();
     let text = text_of(note).with_context(|| format!("`{shown}`"))?;
     let note: Note =
@@ -120,19 +121,19 @@ pub(super) fn note_of(state: &Path, name: &str) -> PathBuf {
     state.join(format!("{name}.{NOTE}"))
 }
 
-/// Returns the stores of all notes.
+/// Stores of all notes.
 pub(super) fn noted_stores(state: &Path) -> Vec<Result<PathBuf>> {
     let is_note = |path: &PathBuf| path.extension() == Some(OsStr::new(NOTE));
     entries(state)
         .unwrap_or_default()
         .iter()
         .filter(|path| is_note(path))
-        .map(|note| noted(note))
+        .map(|note| store_of_note(note))
         .collect()
 }
 
-/// The stores that keep changes of a directory, given by its true path, and what looks like one and
-/// was left out, with the reason.
+/// Finds the stores with changes of a directory, given by its canonical path. Also returns error
+/// messages about rejected stores.
 pub fn stores_of(dir: &Path, state: Option<&Path>) -> (Vec<FoundStore>, Vec<String>) {
     let (mut found, mut left_out) = (Vec::new(), Vec::new());
     let mut add = |store: Result<PathBuf>| match store.and_then(|store| FoundStore::read(&store)) {
@@ -174,7 +175,7 @@ pub fn stores_of(dir: &Path, state: Option<&Path>) -> (Vec<FoundStore>, Vec<Stri
     (found, left_out)
 }
 
-/// Lists a directory that is this user's alone; empty if it does not exist.
+/// Lists a directory that only this user can access; empty if it does not exist.
 fn private_entries(place: &Path) -> Result<Vec<PathBuf>> {
     if std::fs::symlink_metadata(place).is_err_and(|error| error.kind() == ErrorKind::NotFound) {
         return Ok(Vec::new());
@@ -192,8 +193,7 @@ fn entries(place: &Path) -> Result<Vec<PathBuf>> {
     Ok(stores)
 }
 
-/// A file that an agent may have put there: what is no file is not waited for, and what is too long
-/// is not read whole.
+/// Reads a file that may come from an agent. Does not block on special files, and limits the size.
 fn text_of(path: &Path) -> std::io::Result<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let mut text = Vec::new();
@@ -204,7 +204,7 @@ fn text_of(path: &Path) -> std::io::Result<Vec<u8>> {
 }
 
 impl FoundStore {
-    /// Reads whose store a directory is.
+    /// Reads the owner of a store.
     pub fn read(path: &Path) -> Result<Self> {
         let file = path.join(ROOTS);
         let shown = file.display();
@@ -246,8 +246,8 @@ impl FoundStore {
         self.opened(Store::open)
     }
 
-    /// Opens the store read-only: makes and repairs nothing.
-    pub fn look(&self) -> Result<Store> {
+    /// Opens the store read-only, without creating or repairing anything.
+    pub fn open_read_only(&self) -> Result<Store> {
         self.opened(Store::look)
     }
 
@@ -271,12 +271,12 @@ impl FoundStore {
 
 type Opened = std::result::Result<Store, JournalError>;
 
-/// Opens a directory without following links anywhere in its path.
+/// Opens a directory without following symlinks anywhere in its path.
 pub(super) fn open_plain(path: &Path) -> Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     let opened = match openat2(CWD, path, flags, Mode::empty(), resolve) {
-        // Not known here, or raced by a rename: name by name it always works.
+        // openat2 is missing, or a rename interfered. Opening name by name always works.
         Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => {
             let top = openat(CWD, "/", flags, Mode::empty());
             let names = path
@@ -291,7 +291,7 @@ pub(super) fn open_plain(path: &Path) -> Result<OwnedFd> {
     opened.with_context(|| format!("`{}`", path.display()))
 }
 
-/// The true path of a directory that is this user's alone.
+/// Canonical path of a directory. Fails if another user owns it or can access it.
 pub(super) fn private(path: &Path) -> Result<PathBuf> {
     let shown = path.display();
     let path = std::fs::canonicalize(path).with_context(|| format!("`{shown}`"))?;

@@ -1,5 +1,4 @@
-//! What commands are held by and what they get: the command line and the profile, made one, for the
-//! walls.
+//! Settings of commands and their walls, merged from the command line and the profile.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -20,12 +19,12 @@ use crate::sandbox::toolchains::{self, CARGO_HOME, SYSTEM, Surroundings, Toolcha
 use crate::sandbox::{EnvRules, Limits, Network, Visible, environment, is_below_link};
 use crate::secrets::is_led_by_agents;
 
-/// Why something is visible: the operator named it.
+/// Source of a visible directory: a flag or the profile.
 const BY_FLAG: &str = "--system";
 const BY_PROFILE: &str = "`system` of the profile";
 
-/// What package managers are told where there is no network: to fail at once instead of trying for
-/// half a minute, and not to look for news of themselves.
+/// Settings of package managers without a network: no retries, which would take half a minute, and
+/// no update checks.
 const WITHOUT_NETWORK: [(&str, &str); 4] = [
     ("npm_config_fetch_retries", "0"),
     ("npm_config_update_notifier", "false"),
@@ -33,8 +32,8 @@ const WITHOUT_NETWORK: [(&str, &str); 4] = [
     ("PIP_RETRIES", "0"),
 ];
 
-/// The same where the network is by rule: what is allowed and fails is tried once more, and soon,
-/// since what is blocked stays so.
+/// Settings of package managers with a network by rules: one quick retry, since a blocked
+/// connection stays blocked.
 const NETWORK_BY_RULE: [(&str, &str); 7] = [
     ("npm_config_fetch_retry_mintimeout", "1000"),
     ("npm_config_fetch_retry_maxtimeout", "1000"),
@@ -45,9 +44,9 @@ const NETWORK_BY_RULE: [(&str, &str); 7] = [
     ("CARGO_NET_RETRY", "1"),
 ];
 
-/// What git is told, since nobody sits at it (git(1), git-var(1)): an editor would wait, and one
-/// that does nothing would say that a message is fine; it serves lists of rebase, too. `git status`
-/// writes no index, so that a command which only looks changes nothing.
+/// Environment of git, since commands have no terminal (git(1), git-var(1)). An editor would block,
+/// and a dummy editor would accept any message. `git status` does not write the index, so that
+/// read-only commands change nothing.
 const GIT: [(&str, &str); 2] = [
     (
         "GIT_EDITOR",
@@ -57,79 +56,79 @@ const GIT: [(&str, &str); 2] = [
     ("GIT_OPTIONAL_LOCKS", "0"),
 ];
 
-/// Nothing that git starts goes on after the command, so what it would do in the background (`git
-/// maintenance run --auto`) it does at once. Linked worktrees that commands do not see are not
-/// gone.
+/// Git's background work (`git maintenance run --auto`) runs in the foreground, since no process
+/// survives its command. Linked worktrees that commands cannot see must not be pruned.
 const GIT_KEEPS: [(&str, &str); 3] = [
     ("gc.autoDetach", "false"),
     ("maintenance.autoDetach", "false"),
     ("gc.worktreePruneExpire", "never"),
 ];
 
-/// What the walls around commands shall be, as far as it does not depend on the tier.
+/// Settings of the walls around commands that do not depend on the tier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct SandboxConfig {
-    /// Which walls are asked for.
+    /// The requested walls.
     pub mode: Sandbox,
-    /// Whether a trivial command is run before walls are said to stand.
+    /// `true` if a trivial command tests the walls at the start.
     pub is_tried: bool,
     /// The network of commands; [`Network::Host`] without walls.
     pub network: Network,
-    /// What of the system's network commands reach all the same.
+    /// Rules for hosts of the system's network that commands may reach.
     pub rules: Rules,
-    /// Secrets that commands use without having them.
+    /// Secrets that commands use without reading them.
     pub credentials: Credentials,
-    /// The files that those were read from.
+    /// Files that the secrets were read from.
     pub secret_files: Vec<PathBuf>,
-    /// The path of the mock set that answers instead of the network.
+    /// Path of the mock set that replaces the network.
     pub recording: Option<String>,
-    /// Whether a loopback was asked for in so many words.
+    /// `true` if the operator explicitly requested a loopback.
     pub loopback_asked: bool,
-    /// What commands get of repositories outside that allowed directories are work trees of.
+    /// Access of commands to repositories outside, for linked worktrees and submodules.
     pub linked_git: LinkedGit,
-    /// The socket of the ssh-agent that signs for git.
+    /// Socket of the ssh-agent that signs for git.
     pub ssh_agent: Option<PathBuf>,
     /// Unix sockets of programs outside that commands may connect to.
     pub sockets: Vec<PathBuf>,
-    /// What one command is held to.
+    /// Resource limits of one command.
     pub limits: Limits,
-    /// Whether a bound on the number of processes was asked for.
+    /// `true` if the operator explicitly requested a limit on processes.
     pub processes_asked: bool,
-    /// Whether commands get a HOME of their own; otherwise `environment` holds the server's.
+    /// `true` if commands get a HOME of their own; otherwise `environment` contains the server's.
     pub private_home: bool,
-    /// The environment of every command. Without HOME and TMPDIR, but for what `private_home` says,
-    /// and without walls with both.
+    /// Environment of every command. Lacks TMPDIR, and HOME if that is private; without walls it
+    /// has both.
     pub environment: Vec<(OsString, OsString)>,
-    /// What commands see, read-only and executable, each with the reason; none need exist.
+    /// Paths that commands see, read-only and executable, each with a reason. They need not exist.
     pub system: Vec<Visible>,
-    /// Links to make in the private home (where, below it) to something in `system`.
+    /// Symlinks to create in the private home: their relative paths, and their targets in `system`.
     pub home_links: Vec<(PathBuf, PathBuf)>,
-    /// Where cargo's directory of the private home shall be, too, instead of such links: at the
-    /// path that it has outside.
+    /// Path outside of cargo's directory, if the private one is also mounted there. Replaces such
+    /// symlinks.
     pub cargo_home: Option<PathBuf>,
-    /// Where caches of package managers outlive the server.
+    /// Persistent cache of package managers.
     pub cache: Option<CacheConfig>,
-    /// Why commands are refused whatever walls there are; `None` when the walls decide.
+    /// Reason to refuse commands with any walls, if there is one.
     pub refused: Option<String>,
 }
 
-/// Where caches of package managers outlive the server, and how much of them.
+/// Persistent cache of package managers: directory and maximum size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheConfig {
     pub dir: PathBuf,
     pub bytes: u64,
 }
 
-/// What of the process this depends on.
-pub(super) struct World {
+/// Process state that the configuration depends on.
+pub(super) struct ProcessState {
     pub(super) here: PathBuf,
     pub(super) vars: Vec<(OsString, OsString)>,
-    /// Whether commands are those of whoever started this process, and get its environment.
+    /// `true` if commands belong to the user who started this process, and get the whole
+    /// environment.
     pub(super) own: bool,
 }
 
-impl World {
+impl ProcessState {
     pub(super) fn variable(&self, name: &str) -> Option<OsString> {
         self.vars
             .iter()
@@ -145,11 +144,11 @@ impl World {
 }
 
 impl SandboxConfig {
-    /// Fails on contradictions and on what cannot be.
+    /// Resolves the settings. Fails on contradictory or impossible values.
     pub(super) fn resolve(
         options: &Options,
         profile: &Profile,
-        world: &World,
+        world: &ProcessState,
         grants: &[Grant],
     ) -> Result<Self> {
         let mode = options
@@ -171,7 +170,7 @@ impl SandboxConfig {
             credentials::resolve(&declared, &hosts, &world.here, |name| world.variable(name))?;
         credentials
             .iter()
-            .try_for_each(|one| own(OsStr::new(&one.name)))?;
+            .try_for_each(|one| reject_fixed_variable(OsStr::new(&one.name)))?;
         let home = options.home.or(profile.home).unwrap_or(Home::Private);
         let private_home = mode != Sandbox::Off && home == Home::Private;
         let cache = cache(options, profile, world, private_home)?;
@@ -181,7 +180,7 @@ impl SandboxConfig {
         if mode != Sandbox::Off {
             let wanted = !options.no_toolchains && profile.toolchains.unwrap_or(usual);
             if let Some(home) = world.home().filter(|_| wanted) {
-                // Else cargo downloads by itself, be it from a registry of the operator's own.
+                // With a network, cargo downloads crates itself, possibly from a private registry.
                 let has_network =
                     network == Network::Host || !hosts.is_empty() || recording.is_some();
                 let downloads =
@@ -204,7 +203,7 @@ impl SandboxConfig {
                 });
             }
             check_system(&found.system, &roots)?;
-            // Commands see these already, with the rights of the allowed directory.
+            // Commands already see these paths, with the rights of the allowed directory.
             found
                 .system
                 .retain(|seen| !roots.iter().any(|root| seen.path.starts_with(root)));
@@ -285,8 +284,8 @@ impl SandboxConfig {
         })
     }
 
-    /// What was asked for in so many words, these protected paths included.
-    pub fn asked<'a>(&self, protected: &'a [&'a Path]) -> Asked<'a> {
+    /// Explicit requests of the operator, including these protected paths.
+    pub fn explicit_requests<'a>(&self, protected: &'a [&'a Path]) -> Asked<'a> {
         Asked {
             protected,
             loopback: self.loopback_asked,
@@ -295,7 +294,7 @@ impl SandboxConfig {
     }
 }
 
-fn ssh_agent(world: &World) -> Result<PathBuf> {
+fn ssh_agent(world: &ProcessState) -> Result<PathBuf> {
     let named = world
         .variable("SSH_AUTH_SOCK")
         .map(PathBuf::from)
@@ -306,8 +305,9 @@ fn ssh_agent(world: &World) -> Result<PathBuf> {
     )
 }
 
-/// The command line, else the profile, else loopback; whether that was asked for in so many words;
-/// and the mock set that answers instead. Either may say it twice, but not differently.
+/// Network of commands: from the command line, else from the profile, else loopback. Also returns
+/// true for an explicit loopback, and the mock set that replaces the network. Both sources may
+/// agree, but not differ.
 fn network(
     options: &Options,
     profile: &Profile,
@@ -363,7 +363,7 @@ fn network(
     Ok((network, loopback_asked, recording))
 }
 
-/// Those of the command line and of the profile together.
+/// Merges the rules of the command line and of the profile.
 fn rules(options: &Options, profile: &Profile, mode: Sandbox) -> Result<Rules> {
     let sets: Vec<String> = options.net.iter().map(|set| format!("@{set}")).collect();
     let allow = [&sets[..], &options.allow_net, &profile.allow_net].concat();
@@ -415,7 +415,7 @@ fn limits(options: &Options, profile: &Profile) -> Limits {
 fn cache(
     options: &Options,
     profile: &Profile,
-    world: &World,
+    world: &ProcessState,
     private_home: bool,
 ) -> Result<Option<CacheConfig>> {
     let Some(dir) = options.cache.as_ref().or(profile.cache.as_ref()) else {
@@ -436,7 +436,7 @@ fn cache(
     }))
 }
 
-/// Whether commands see what they usually see of the system.
+/// Returns true if commands see the usual system directories.
 fn usual_system(profile: &Profile) -> Result<bool> {
     match (&profile.system, profile.import_baseline) {
         (Some(System::Word(_)), Some(false)) => {
@@ -452,7 +452,7 @@ fn usual_system(profile: &Profile) -> Result<bool> {
 fn system(
     options: &Options,
     profile: &Profile,
-    world: &World,
+    world: &ProcessState,
     usual: bool,
 ) -> Result<Vec<Visible>> {
     let mut system: Vec<Visible> = Vec::new();
@@ -481,7 +481,7 @@ fn system(
     Ok(system)
 }
 
-fn toolchains(world: &World, home: &Path, downloads: bool) -> Toolchains {
+fn toolchains(world: &ProcessState, home: &Path, downloads: bool) -> Toolchains {
     let path: Vec<PathBuf> =
         std::env::split_paths(&world.variable("PATH").unwrap_or_default()).collect();
     let surroundings = Surroundings {
@@ -496,14 +496,14 @@ fn toolchains(world: &World, home: &Path, downloads: bool) -> Toolchains {
     )
 }
 
-/// Whether what was found can be shown at its path: nothing else of the commands is there, it is no
-/// link, and no agent leads it elsewhere.
+/// Returns true if a toolchain can be mounted at its path. The path must not be a symlink, below
+/// one, or under an agent's control.
 fn can_be_shown(place: &Path, roots: &[PathBuf]) -> bool {
     let is_link = std::fs::symlink_metadata(place).is_ok_and(|found| found.is_symlink());
     !is_link && !is_below_link(place) && !is_led_by_agents(place, roots)
 }
 
-/// By what the operator typed and, where it goes through links, by what that is now.
+/// Paths of the grants, as typed and with symlinks resolved.
 fn true_roots(grants: &[Grant]) -> Vec<PathBuf> {
     let mut roots: Vec<PathBuf> = Vec::new();
     for grant in grants {
@@ -522,8 +522,8 @@ fn true_roots(grants: &[Grant]) -> Vec<PathBuf> {
     roots
 }
 
-/// What the operator named: a slip would show commands everything, or would not be read-only as it
-/// looks.
+/// Checks the operator's directories. A mistake could expose everything, or a directory would not
+/// really be read-only.
 fn check_system(system: &[Visible], roots: &[PathBuf]) -> Result<()> {
     for Visible { path, why } in system
         .iter()
@@ -555,7 +555,7 @@ fn check_system(system: &[Visible], roots: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// What runs the commands: bash where it is, since that is what people and models write for.
+/// Shell of commands. The default is bash, since users and models write bash scripts.
 fn shell(asked: Option<&PathBuf>) -> Result<OsString> {
     const USUAL: &str = "/bin/bash";
     match asked {
@@ -584,7 +584,7 @@ fn env_rules(
     };
     rules.visible = (mode != Sandbox::Off).then(|| {
         let seen = found.system.iter().map(|seen| seen.path.clone());
-        // Certificates lie there.
+        // Certificates are in `/etc`.
         seen.chain(roots.iter().cloned())
             .chain(["/etc".into()])
             .collect()
@@ -623,8 +623,8 @@ fn env_rules(
     Ok(rules)
 }
 
-/// HOME and TMPDIR say where the walls put them.
-fn own(name: &OsStr) -> Result<()> {
+/// Rejects HOME and TMPDIR, which the walls determine.
+fn reject_fixed_variable(name: &OsStr) -> Result<()> {
     if name == "HOME" || name == "TMPDIR" {
         let remedy = if name == "HOME" {
             "--home read-only shows commands the real one"
@@ -643,7 +643,7 @@ fn passable(name: &str, by: &str) -> Result<String> {
     if !environment::is_name(OsStr::new(name)) {
         bail!("`{by}`: `{name}` is no name of a variable");
     }
-    own(OsStr::new(name))?;
+    reject_fixed_variable(OsStr::new(name))?;
     Ok(name.to_owned())
 }
 
@@ -654,11 +654,11 @@ fn settable(name: OsString, value: OsString) -> Result<(OsString, OsString)> {
             name.display()
         );
     }
-    own(&name)?;
+    reject_fixed_variable(&name)?;
     Ok((name, value))
 }
 
-/// The four variables that git takes an identity from (git-commit(1)).
+/// Environment variables of git's author and committer (git-commit(1)).
 fn git_identity(identity: &str) -> Result<[(OsString, OsString); 4]> {
     let parts = identity
         .strip_suffix('>')
@@ -675,7 +675,7 @@ fn git_identity(identity: &str) -> Result<[(OsString, OsString); 4]> {
     }
 }
 
-/// What no wall can make good.
+/// Reason to refuse commands that no wall can remove.
 fn refused(profile: &Profile, mode: Sandbox, system: &[Visible]) -> Option<String> {
     let reason = if profile.allow_exec == Some(false) {
         "the profile says `allow_exec: false`"

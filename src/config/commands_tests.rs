@@ -1,4 +1,4 @@
-//! What comes of flags and profile together.
+//! Tests of settings merged from flags and profile.
 
 use clap::Parser as _;
 use pretty_assertions::assert_eq;
@@ -21,7 +21,7 @@ fn resolve(flags: &[&str], profile: &str) -> Result<SandboxConfig> {
     let vars = vars
         .map(|(name, value)| (name.into(), value.into()))
         .to_vec();
-    let world = World {
+    let world = ProcessState {
         here: "/here".into(),
         vars,
         own: false,
@@ -56,7 +56,7 @@ const GIT_CONFIGURED: [(&str, &str); 7] = [
     ("GIT_CONFIG_COUNT", "3"),
 ];
 
-/// Without what is said to package managers where there is no network, and to git.
+/// Variables without the fixed settings of package managers and git.
 fn variables(config: &SandboxConfig) -> Vec<String> {
     let usual = || WITHOUT_NETWORK.into_iter().chain(GIT).chain(GIT_CONFIGURED);
     let own = |(name, value): &&(OsString, OsString)| {
@@ -68,7 +68,7 @@ fn variables(config: &SandboxConfig) -> Vec<String> {
 }
 
 #[test]
-fn nothing_said_is_the_careful_way() {
+fn default_settings_are_strict() {
     let system = SYSTEM.map(|path| Visible {
         path: path.into(),
         why: "the system's programs",
@@ -117,7 +117,7 @@ fn nothing_said_is_the_careful_way() {
 }
 
 #[test]
-fn what_was_asked_for_is_told_from_what_is_so_anyway() {
+fn explicit_requests_differ_from_defaults() {
     let asked = |flags: &[&str], profile| {
         let config = good(flags, profile);
         (config.loopback_asked, config.processes_asked)
@@ -140,12 +140,12 @@ fn what_was_asked_for_is_told_from_what_is_so_anyway() {
         ),
         (false, true)
     );
-    // The default by another name.
+    // Another name of the default.
     assert_eq!(asked(&[], r#"{"allow_network": false}"#), (false, false));
 }
 
 #[test]
-fn a_cache_is_for_a_private_home() {
+fn cache_requires_private_home() {
     let cache = |flags: &[&str], profile| {
         good(flags, profile)
             .cache
@@ -168,7 +168,7 @@ fn a_cache_is_for_a_private_home() {
 }
 
 #[test]
-fn the_command_line_beats_the_profile() {
+fn command_line_overrides_profile() {
     let mode = |flags: &[&str], profile| good(flags, profile).mode;
     assert_eq!(mode(&[], r#"{"sandbox": "landlock"}"#), Sandbox::Landlock);
     assert_eq!(
@@ -222,7 +222,7 @@ fn the_command_line_beats_the_profile() {
 }
 
 #[test]
-fn the_network_is_said_once() {
+fn contradictory_network_settings_are_refused() {
     let network = |flags: &[&str], profile| good(flags, profile).network;
     assert_eq!(network(&["--allow-network"], "{}"), Network::Host);
     assert_eq!(
@@ -263,7 +263,7 @@ fn the_network_is_said_once() {
 }
 
 #[test]
-fn what_no_wall_can_make_good_is_refused() {
+fn profile_without_exec_or_shell_refuses_commands() {
     let refused = |flags: &[&str], profile| good(flags, profile).refused.unwrap_or_default();
     assert_eq!(
         refused(&[], r#"{"allow_exec": false}"#),
@@ -286,7 +286,7 @@ fn what_no_wall_can_make_good_is_refused() {
 }
 
 #[test]
-fn directories_of_programs() {
+fn system_directories_merge_flags_and_profile() {
     let system = |flags: &[&str], profile: &str| {
         let seen = good(flags, profile).system;
         seen.iter()
@@ -325,7 +325,7 @@ fn directories_of_programs() {
 }
 
 #[test]
-fn a_shell_is_a_program_by_its_absolute_path() {
+fn shell_must_be_absolute_program_path() {
     for shell in ["sh", "/bin", "/bin/no-such-shell"] {
         let expected = format!(
             "--shell `{shell}` is no program; give the absolute path of one, such as /bin/sh"
@@ -339,7 +339,7 @@ fn a_shell_is_a_program_by_its_absolute_path() {
 }
 
 #[test]
-fn a_home_is_private_or_the_real_one() {
+fn home_is_private_or_real() {
     let real = good(&["--home", "read-only"], "{}");
     assert!(!real.private_home);
     assert_eq!(
@@ -349,7 +349,7 @@ fn a_home_is_private_or_the_real_one() {
             why: "the real home"
         })
     );
-    // Now its programs can be seen, but `/nowhere/bin` is not below it.
+    // With the real home its programs are visible, but `/nowhere/bin` is not below it.
     assert_eq!(
         variables(&real)[1..],
         [
@@ -374,7 +374,7 @@ fn a_home_is_private_or_the_real_one() {
 }
 
 #[test]
-fn names_and_values_are_checked() {
+fn invalid_variables_and_identities_are_refused() {
     assert_eq!(
         wrong(&["--env", "=x"], "{}"),
         "`` is no name of a variable, or its value holds a NUL byte"
@@ -415,7 +415,7 @@ fn names_and_values_are_checked() {
 
 const SECRET: &str = "secret-0123456789abcdef";
 
-/// What commands have of credentials, with `STAND_IN` for what stands for the first.
+/// Variables of credentials, with `STAND_IN` for the placeholder of the first.
 fn credentials(flags: &[&str], profile: &str) -> Result<Vec<String>, String> {
     let fixed = [
         "--allow-net",
@@ -444,7 +444,7 @@ fn credentials(flags: &[&str], profile: &str) -> Result<Vec<String>, String> {
 }
 
 #[test]
-fn commands_have_stand_ins_wherever_a_secret_would_be() {
+fn secrets_in_environment_become_placeholders() {
     let helper = |user: &str| {
         format!(
             "!f() {{ test \"$1\" != get || printf '%s\\n' username={user} password=STAND_IN; }}; f"
@@ -480,7 +480,7 @@ fn commands_have_stand_ins_wherever_a_secret_would_be() {
         "OTHER=STAND_IN!",
         "GIT_CONFIG_KEY_0=a.b",
         "GIT_CONFIG_VALUE_0=c",
-        // With the variable that commands have anyway.
+        // Including the fixed git settings.
         "GIT_CONFIG_KEY_1=gc.autoDetach",
         "GIT_CONFIG_KEY_2=maintenance.autoDetach",
         "GIT_CONFIG_VALUE_2=false",
@@ -495,7 +495,7 @@ fn commands_have_stand_ins_wherever_a_secret_would_be() {
 }
 
 #[test]
-fn a_credential_that_cannot_be_used_is_an_error() {
+fn unusable_credential_is_refused() {
     let place = ["--for", "https://api.example.com"];
     let said = |flags: &[&str]| credentials(flags, "{}").unwrap_err();
     let one = |credential| said(&["--credential", credential, place[0], place[1]]);

@@ -1,4 +1,4 @@
-//! Credentials as they were declared -> what stands for them, and what commands have of them.
+//! Resolves declared credentials, and puts placeholders into the environment of commands.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -10,12 +10,12 @@ use crate::cli::DeclaredCredential;
 use crate::network::rules::{Credential, Credentials, MAX_SECRET_BYTES, Place, Rules, Secret};
 use crate::secrets::{identity, reading};
 
-/// User that git says it is where the operator names none: GitHub and others take any.
+/// Default user name for git. GitHub and others accept any name.
 const GIT_USER: &str = "x-access-token";
-/// Of git-config(1): how many settings the environment holds.
+/// Number of settings in the environment (git-config(1)).
 const GIT_COUNT: &str = "GIT_CONFIG_COUNT";
 
-/// What was declared, and the files that secrets were read from.
+/// Resolves the credentials. Also returns the files that secrets were read from.
 pub(super) fn resolve(
     declared: &[DeclaredCredential],
     rules: &Rules,
@@ -24,7 +24,7 @@ pub(super) fn resolve(
 ) -> Result<(Credentials, Vec<PathBuf>)> {
     let (mut all, mut files): (Vec<Credential>, Vec<PathBuf>) = (Vec::new(), Vec::new());
     for DeclaredCredential { credential, places } in declared {
-        // What was typed may be a secret.
+        // Do not repeat the argument, since it may be a secret.
         let Some((name, from)) = credential.split_once('=') else {
             bail!("--credential is NAME=env:VARIABLE or NAME=file:PATH, and one has no `=`");
         };
@@ -79,7 +79,7 @@ pub(super) fn resolve(
     Ok((Credentials::new(all), files))
 }
 
-/// As shells write a name of a variable.
+/// Checks the name of a variable by the rules of shells.
 fn check_name(name: &str) -> Result<()> {
     let is_name = !name.starts_with(|first: char| first.is_ascii_digit())
         && name
@@ -104,7 +104,7 @@ fn place_of(text: &str, rules: &Rules) -> Result<Place> {
     Ok(place)
 }
 
-/// Without the end of its line.
+/// Reads a secret without its trailing newline.
 fn read(path: &Path) -> Result<Vec<u8>> {
     let shown = path.display();
     let (file, is_regular) = reading::open(path)?;
@@ -112,7 +112,7 @@ fn read(path: &Path) -> Result<Vec<u8>> {
         bail!("`{shown}` is no regular file");
     }
     identity(path, &file).with_context(|| format!("`{shown}`"))?;
-    // An end of a line, as editors write it.
+    // Editors may end the line with CRLF.
     let read = reading::of(&file, is_regular, MAX_SECRET_BYTES as u64 + 2)
         .with_context(|| format!("`{shown}`"))?;
     if read.mode & 0o077 != 0 {
@@ -130,8 +130,8 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Takes secrets out of the environment of commands, wherever they are, and adds what they use in
-/// their place. One that has the name of a credential is replaced by that.
+/// Replaces secrets in the environment of commands by placeholders, wherever they occur. Adds the
+/// variables of the credentials, which replace existing ones.
 pub(super) fn stand_in(
     environment: &mut Vec<(OsString, OsString)>,
     credentials: &Credentials,
@@ -165,7 +165,7 @@ pub(super) fn stand_in(
     configure_git(environment, helpers)
 }
 
-/// Configures git beside what the environment tells it already (git-config(1), `GIT_CONFIG_COUNT`).
+/// Adds git settings to those already in the environment (git-config(1), `GIT_CONFIG_COUNT`).
 pub fn configure_git<Text: Into<OsString>>(
     environment: &mut Vec<(OsString, OsString)>,
     settings: impl Iterator<Item = (Text, Text)>,

@@ -1,4 +1,4 @@
-//! A server over HTTP: its address, its certificate, and who may ask it.
+//! Configuration of an HTTP server: address, certificate, tokens.
 #![expect(
     clippy::disallowed_methods,
     reason = "start-up reads the operator's own files and the environment"
@@ -16,7 +16,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest as _, Sha256};
 use tokio_rustls::rustls::ServerConfig;
 
-use super::{Config, Meant, client_limits};
+use super::{Config, Purpose, client_limits};
 use crate::cli::{
     BURST, CALLS, CONNECTIONS, CredentialArgs, DeclaredCredential, HttpArgs, Options, RATE,
     ToolsetArg,
@@ -26,109 +26,106 @@ use crate::protocol::fault;
 use crate::secrets::reading;
 use crate::transport::http::{Encryption, Settings, TenantLimits, server_config};
 
-/// The variable that holds a token, where there is no file of them.
+/// Environment variable with the token, if there is no token file.
 const TOKEN_VARIABLE: &str = "REPLAY_TOKEN";
-/// Least length of a token that somebody made up, in bytes.
+/// Minimum length in bytes of a token in [`TOKEN_VARIABLE`].
 const MIN_TOKEN_BYTES: usize = 16;
-/// Longest name of a token, in bytes.
+/// Maximum length of a token name in bytes.
 const MAX_NAME_BYTES: usize = 64;
 
-/// Names of those who have no token, whose calls another must not see.
+/// Names of clients without a token, whose calls other clients must not see.
 const RESERVED: [&str; 2] = ["anyone", "stdio"];
 
-/// A server over HTTP, with nothing left to look up.
+/// Fully resolved configuration of an HTTP server.
 #[derive(Debug)]
 pub struct HttpConfig {
-    /// How it is reached.
+    /// Address, encryption and limits of the HTTP listener.
     pub settings: Settings,
-    /// Who may ask; nobody in particular if there are none.
+    /// Accepted tokens; if empty, every client is accepted.
     pub tokens: Vec<TokenEntry>,
-    /// What whoever has no limits of its own is held to.
+    /// Default limits of a tenant.
     pub tenant: TenantLimits,
-    /// Where a service manager wants to hear how far the server is (`NOTIFY_SOCKET`,
-    /// `sd_notify(3)`).
+    /// Socket of the service manager for readiness messages (`NOTIFY_SOCKET`, `sd_notify(3)`).
     pub manager: Option<OsString>,
 }
 
-/// A line of the file of tokens.
+/// A line of the token file.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct TokenEntry {
-    /// What to call whoever has the token.
+    /// Name of the token's holder.
     pub name: String,
-    /// The token's SHA-256, in hexadecimal.
+    /// SHA-256 of the token in hexadecimal.
     pub sha256: String,
-    /// When it was made, in RFC 3339 and UTC with whole seconds; `None` if nobody has said.
+    /// Creation time in RFC 3339, UTC, with whole seconds; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made: Option<String>,
-    /// Directories of its own instead of those of the server, each as with `--allow`, absolute.
+    /// Own directories instead of the server's, absolute and in the syntax of `--allow`.
     #[serde(
         default,
-        deserialize_with = "stated",
+        deserialize_with = "non_null_list",
         skip_serializing_if = "Option::is_none"
     )]
     pub allow: Option<Vec<PathBuf>>,
-    /// What its agent may change although it is protected by default, each as with `--unprotect`,
-    /// absolute.
+    /// Protected paths that the agent may change, absolute and in the syntax of `--unprotect`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unprotect: Vec<PathBuf>,
-    /// Hosts of its own instead of those of the server, each as with `--allow-net`.
+    /// Own hosts instead of the server's, in the syntax of `--allow-net`.
     #[serde(
         default,
-        deserialize_with = "stated",
+        deserialize_with = "non_null_list",
         skip_serializing_if = "Option::is_none"
     )]
     pub allow_net: Option<Vec<String>>,
-    /// Hosts that it may not reach, beside those of the server, each as with `--deny-net`.
+    /// Denied hosts in addition to the server's, in the syntax of `--deny-net`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deny_net: Vec<String>,
-    /// Instead of `--credential` and `--for`.
+    /// Own credentials instead of those of `--credential` and `--for`.
     #[serde(
         default,
-        deserialize_with = "stated",
+        deserialize_with = "non_null_list",
         skip_serializing_if = "Option::is_none"
     )]
     pub credentials: Option<Vec<DeclaredCredential>>,
-    /// Where caches of its commands are kept, as with `--cache`, absolute.
+    /// Absolute path of the commands' cache, as with `--cache`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<PathBuf>,
-    /// Sets of tools of its own, as with `--tools`.
+    /// Own sets of tools, as with `--tools`.
     #[serde(
         default,
-        deserialize_with = "stated",
+        deserialize_with = "non_null_list",
         skip_serializing_if = "Option::is_none"
     )]
     pub tools: Option<Vec<String>>,
-    /// Whether it sees what all tokens do.
+    /// `true` if this client sees the activity of all tokens.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub operator: bool,
-    /// Instead of `--rate-limit`.
+    /// Own limit instead of `--rate-limit`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_limit: Option<u64>,
-    /// Instead of `--rate-burst`.
+    /// Own limit instead of `--rate-burst`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_burst: Option<u64>,
-    /// Instead of `--max-calls`.
+    /// Own limit instead of `--max-calls`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_calls: Option<u64>,
-    /// Instead of `--max-sessions`.
+    /// Own limit instead of `--max-sessions`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_sessions: Option<u64>,
-    /// Connections, of those that `--max-connections` allows.
+    /// Maximum number of connections, within `--max-connections`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_connections: Option<u64>,
 }
 
-/// A list that is there: `null` is none, and must not stand for what is left out, which is
-/// everything.
-fn stated<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+/// Parses a list and rejects `null`, since a missing list means the server's own.
+fn non_null_list<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     list: D,
 ) -> Result<Option<Vec<T>>, D::Error> {
     Vec::deserialize(list).map(Some)
 }
 
 impl TokenEntry {
-    /// The entry of this token.
+    /// Creates the entry of this token.
     pub fn of(name: &str, token: &str) -> Self {
         use std::fmt::Write as _;
         let mut sha256 = String::with_capacity(64);
@@ -142,7 +139,7 @@ impl TokenEntry {
         }
     }
 
-    /// The token's SHA-256; `None` if it is not one.
+    /// Decodes the token's SHA-256; `None` if it is malformed.
     pub fn digest(&self) -> Option<[u8; 32]> {
         let mut digest = [0; 32];
         if self.sha256.len() != 64 || !self.sha256.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -154,8 +151,8 @@ impl TokenEntry {
         Some(digest)
     }
 
-    /// Whether a server that began with this line does what `other` says: nothing else than the
-    /// token itself is another one, or it sees no more what all tokens do.
+    /// Returns true if a server started with this line can keep serving `other` without a restart.
+    /// They may differ in the token, and `other` may have lost the operator's view.
     pub fn is_served_as(&self, other: &Self) -> bool {
         let operator = self.operator && other.operator;
         Self {
@@ -166,7 +163,7 @@ impl TokenEntry {
         } == *other
     }
 
-    /// What it is held to, beside what all are.
+    /// Limits of this token, with defaults for missing ones.
     pub fn limits(&self, usual: TenantLimits) -> TenantLimits {
         let count = |own: Option<u64>, usual: usize| own.map_or(usual, |own| own as usize);
         TenantLimits {
@@ -179,7 +176,7 @@ impl TokenEntry {
         }
     }
 
-    /// Says what is wrong with it.
+    /// Checks the entry; the error describes the first fault.
     pub fn check(&self) -> Result<()> {
         let named = self
             .name
@@ -226,8 +223,8 @@ impl TokenEntry {
                 );
             }
         }
-        // Left out, they are those of the server; empty, they are none, and a token without any is
-        // good for nothing.
+        // A missing list means the server's own. An empty list means none, and such a token is
+        // useless.
         for (what, is_empty, least) in [
             (
                 "allow",
@@ -271,7 +268,7 @@ impl TokenEntry {
         self.toolsets().map(drop)
     }
 
-    /// `None` if its line names none.
+    /// Own sets of tools; `None` if the line has none.
     fn toolsets(&self) -> Result<Option<Vec<ToolsetArg>>> {
         let parse = |name: &String| {
             let known = ToolsetArg::value_variants()
@@ -296,7 +293,7 @@ impl TokenEntry {
 }
 
 impl HttpConfig {
-    /// Reads the files that the flags name. Fails when the server would be open to others without a
+    /// Reads the files of the flags. Fails if other machines could reach the server without a
     /// token.
     pub fn resolve(address: SocketAddr, args: &HttpArgs, options: &Options) -> Result<Self> {
         let tokens = tokens(args)?;
@@ -334,14 +331,14 @@ impl HttpConfig {
     }
 }
 
-/// The encryption that the flags ask for.
+/// TLS configuration of the flags.
 pub fn encryption(args: &HttpArgs) -> Result<Option<Arc<ServerConfig>>> {
     let (Some(chain), Some(key)) = (&args.tls_cert, &args.tls_key) else {
         return Ok(None);
     };
     let chain_text = reading::read(chain, MAX_TLS_FILE_BYTES)?.bytes;
     let key_text = reading::read(key, MAX_TLS_FILE_BYTES)?;
-    // A group may read it: many systems have one for programs that serve TLS.
+    // A group may read the key, since many systems have a group for TLS servers.
     if key_text.mode & 0o027 != 0 {
         let (key, mode) = (key.display(), key_text.mode & 0o777);
         bail!(
@@ -354,7 +351,7 @@ pub fn encryption(args: &HttpArgs) -> Result<Option<Arc<ServerConfig>>> {
         .with_context(|| format!("`{}` and `{}`", chain.display(), key.display()))
 }
 
-/// The tokens that the flags and the environment name.
+/// Reads the tokens from the file or the environment.
 pub fn tokens(args: &HttpArgs) -> Result<Vec<TokenEntry>> {
     let Some(path) = &args.token_file else {
         let Some(token) = std::env::var_os(TOKEN_VARIABLE) else {
@@ -389,7 +386,7 @@ pub fn tokens(args: &HttpArgs) -> Result<Vec<TokenEntry>> {
     entries(&text).with_context(|| format!("`{shown}`"))
 }
 
-/// The entries of a file: empty lines and those that begin with `#` are none.
+/// Parses the entries of a token file. Empty lines and lines that begin with `#` are skipped.
 pub fn entries(text: &str) -> Result<Vec<TokenEntry>> {
     let mut entries: Vec<TokenEntry> = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -424,14 +421,14 @@ pub fn entries(text: &str) -> Result<Vec<TokenEntry>> {
 }
 
 impl Config {
-    /// What whoever has this token gets.
+    /// Configuration of this token's holder.
     pub fn for_token(options: &Options, entry: &TokenEntry) -> Result<Self> {
         let mut options = options.clone();
         if let Some(tools) = entry.toolsets()? {
             options.tools = tools;
         }
         if entry.allow.is_some() {
-            // Those of the server speak of its own directories.
+            // The server's paths refer to its own directories.
             options.unprotect.clear();
         }
         options.unprotect.extend(entry.unprotect.iter().cloned());
@@ -451,7 +448,7 @@ impl Config {
             (options.allow, options.allow_read, options.allow_write) =
                 (allow.clone(), Vec::new(), Vec::new());
         }
-        let meant = Meant {
+        let meant = Purpose {
             own: false,
             is_whole: entry.allow.is_none(),
             with_hosts: entry.allow_net.is_none(),
@@ -473,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_what_was_made_of_a_token() {
+    fn token_entry_round_trips_through_line() {
         let entry = TokenEntry::of("alice", "abc");
         let digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         let line = format!("{{\"name\":\"alice\",\"sha256\":\"{digest}\"}}");
@@ -484,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_line() {
+    fn token_file_error_names_line() {
         let sha = "0".repeat(64);
         let line = |more: &str| format!("{{\"name\":\"a\",\"sha256\":\"{sha}\"{more}}}");
         let unknown = fault(&line(",\"nmae\":1"));
@@ -556,7 +553,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_of_a_line_are_used_instead_of_those_of_the_server() {
+    fn token_credentials_replace_server_credentials() {
         use std::os::unix::fs::PermissionsExt as _;
 
         let dir = tempfile::tempdir().unwrap();

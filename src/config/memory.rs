@@ -1,4 +1,4 @@
-//! How much memory there is for this process.
+//! Memory available to this process.
 #![expect(
     clippy::disallowed_methods,
     reason = "start-up reads files of the kernel"
@@ -11,7 +11,7 @@ use rustix::system::sysinfo;
 
 use crate::limits::{MEMORY_SHARE, MIN_MEMORY_MIB};
 
-/// The part of it that calls may hold if nothing else is said, in bytes.
+/// Default memory limit of all calls, in bytes.
 pub fn usual_bytes() -> u64 {
     let info = sysinfo();
     let machine = (info.totalram as u64).saturating_mul(u64::from(info.mem_unit));
@@ -22,9 +22,8 @@ pub fn usual_bytes() -> u64 {
     (limits.fold(machine, u64::min) / MEMORY_SHARE).max(MIN_MEMORY_MIB * 1024 * 1024)
 }
 
-/// The files that may hold a limit of this process's memory, by what `/proc/self/cgroup` says
-/// (cgroups(7)): those of its groups and of the groups above. Without a limit they say `max`, or a
-/// very large number.
+/// Files with memory limits of this process's cgroups and their ancestors, according to
+/// `/proc/self/cgroup` (cgroups(7)). A file without a limit contains `max`, or a very large number.
 fn files(groups: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for group in groups.lines() {
@@ -59,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limits_are_those_of_the_groups_and_of_all_above_them() {
+    fn limit_files_include_ancestor_cgroups() {
         let of = |groups: &str| {
             files(groups)
                 .iter()

@@ -1,5 +1,5 @@
-//! Cli -> Config: what was typed, resolved against the world. May fail; reads the environment,
-//! which nothing else does.
+//! Cli -> Config: resolves the command line against the file system and the environment. No other
+//! module reads the environment.
 #![expect(
     clippy::disallowed_methods,
     reason = "start-up reads the environment and the operator's own profile"
@@ -29,7 +29,7 @@ pub use profile::{derived_profile_keys, profile_keys};
 pub use telemetry::{telemetry, trust};
 pub use undo::{UndoConfig, state_directory};
 
-use commands::World;
+use commands::ProcessState;
 use profile::Profile;
 
 use crate::calls::Reach;
@@ -44,89 +44,89 @@ use crate::server::ErrorStyle;
 use crate::tools::{TOOLS, Toolset};
 use crate::transport::Limits;
 
-/// Everything the program needs to know, with nothing left to look up.
+/// The fully resolved configuration.
 #[derive(Debug)]
 pub struct Config {
-    /// The allowed directories in the order given.
+    /// Allowed directories in command line order.
     pub grants: Vec<Grant>,
-    /// Paths to keep read-only, beside the defaults.
+    /// Additional read-only paths.
     pub protect: Vec<PathBuf>,
-    /// Paths that are not read-only although they are by default.
+    /// Paths that are writable although they are read-only by default.
     pub unprotect: Vec<PathBuf>,
-    /// Patterns of what agents must not see (`--hide`).
+    /// Patterns of paths hidden from agents (`--hide`).
     pub hide: Vec<String>,
-    /// Files that say how this server is: read-only in allowed directories.
+    /// Configuration files of this server. Read-only if they lie in an allowed directory.
     pub own_files: Vec<PathBuf>,
-    /// Files of the operator's that no agent may see, should they lie in an allowed directory.
+    /// The operator's files that agents must not see, even in an allowed directory.
     pub hidden: Vec<Hidden>,
-    /// What the walls around commands shall be.
+    /// Settings of the walls around commands.
     pub sandbox: SandboxConfig,
-    /// Where temporary files are kept, private directories of commands among them.
+    /// Directory for temporary files, including private directories of commands.
     pub temporary: PathBuf,
-    /// Where the private directory of commands is made instead.
+    /// Parent of the private directory of commands, instead of the default one.
     pub ground: Option<PathBuf>,
-    /// The sets to serve.
+    /// Tool sets to serve.
     pub toolsets: Vec<Toolset>,
-    /// How tools' failures are reported.
+    /// Style of reporting tool errors.
     pub errors: ErrorStyle,
-    /// Time limit of a command that asks for none.
+    /// Default time limit of a command.
     pub command_timeout: Duration,
-    /// Largest time limit of a command.
+    /// Maximum time limit of a command.
     pub max_command_timeout: Duration,
-    /// Output kept of each stream.
+    /// Maximum number of bytes kept of each output stream.
     pub output_cap_bytes: usize,
-    /// Text of a reply to a call that does not say how much it wants.
+    /// Default maximum size of a reply in bytes.
     pub reply_bytes: usize,
-    /// The same of a command's output, which has a cap of its own.
+    /// Default maximum size of a command's output in a reply.
     pub shown_output_bytes: usize,
-    /// Commands at the same time, beside those in the background.
+    /// Maximum number of concurrent foreground commands.
     pub max_commands: usize,
-    /// Commands in the background at the same time.
+    /// Maximum number of concurrent background commands.
     pub max_background_commands: usize,
-    /// Output kept of each background command.
+    /// Maximum number of bytes kept of each background command's output.
     pub background_output_bytes: u64,
-    /// Python sessions at the same time.
+    /// Maximum number of concurrent Python sessions.
     pub max_python_sessions: usize,
-    /// Largest time limit of Python code.
+    /// Maximum time limit of Python code.
     pub max_cell: Duration,
-    /// Whether an interpreter waits for the next Python session.
+    /// `true` if a spare interpreter waits for the next Python session.
     pub has_python_spare: bool,
-    /// When a Python session that nobody uses is ended.
+    /// Idle timeout of a Python session.
     pub python_idle_timeout: Duration,
-    /// Whether a write waits for the disk.
+    /// Durability of file writes: with or without fsync.
     pub durability: Durability,
-    /// What all calls together may hold.
+    /// Memory limit of all calls together.
     pub memory_bytes: usize,
-    /// What may be remembered of files between searches; 0 for nothing.
+    /// Memory limit of the search cache; 0 disables it.
     pub search_memory_bytes: usize,
-    /// Where that is kept for later sessions, which only a server over stdio does: see
+    /// Directory of the persistent search cache. Only a server over stdio has one; see
     /// [`search_cache`].
     pub search_cache: Option<PathBuf>,
-    /// What is kept of what calls change.
+    /// Settings of the journal of changes.
     pub undo: UndoConfig,
-    /// How calls are recorded and answered.
+    /// Settings of recorded calls.
     pub calls: CallsConfig,
-    /// Where decisions about connections of commands are logged.
+    /// Log file of decisions about connections of commands.
     pub net_log: Option<PathBuf>,
-    /// What keeps what commands reach, to learn which rules they need.
+    /// Recorder of the connections of commands, to derive rules from.
     pub learned: Option<Arc<Learned>>,
-    /// What the client is held to.
+    /// Limits of the client.
     pub client_limits: Limits,
     pub log_level: LevelFilter,
 }
 
-/// How calls are recorded and answered.
+/// Settings of recorded and replayed calls.
 #[derive(Clone, Debug, Default)]
 pub struct CallsConfig {
-    /// Authorities that real servers are verified with, as PEM.
+    /// PEM certificates of the authorities that real servers are verified with.
     pub roots: Vec<u8>,
-    /// What real servers can be reached, if that is not what commands reach.
+    /// Real servers that can be reached, if different from the network of commands.
     pub reach: Option<Reach>,
-    /// Whether servers that a program starts can be reached from other machines.
+    /// `true` if other machines can reach servers that a program starts.
     pub open: bool,
-    /// Whether secrets stay in recordings.
+    /// `true` if recordings keep secrets.
     pub keep_secrets: bool,
-    /// How far programs are to be held at least, or that they are not.
+    /// Minimum isolation of programs; `None` for the best available.
     pub isolation: Option<Isolation>,
 }
 
@@ -146,7 +146,7 @@ impl CallsConfig {
     }
 }
 
-/// What a client is held to, be it one of the tools or of a mock.
+/// Limits of a client of the tools or of a mock.
 pub fn client_limits(options: &Options) -> Limits {
     Limits {
         max_line_bytes: options.max_line_bytes,
@@ -154,7 +154,7 @@ pub fn client_limits(options: &Options) -> Limits {
     }
 }
 
-/// How failures reach clients, be it of the tools or of a mock.
+/// Style of reporting errors to clients of the tools or of a mock.
 pub fn error_style(options: &Options) -> ErrorStyle {
     match options.errors {
         Errors::Codes => ErrorStyle::Codes,
@@ -162,22 +162,21 @@ pub fn error_style(options: &Options) -> ErrorStyle {
     }
 }
 
-/// What a configuration is for.
+/// Purpose of a configuration, as it affects environment and profile.
 #[derive(Clone, Copy)]
-struct Meant {
-    /// Commands are those of whoever typed the options, and get the whole environment.
+struct Purpose {
+    /// `true` if commands belong to the user who typed the options, and get the whole environment.
     own: bool,
-    /// The directories of the profile are allowed as well.
+    /// `true` if the directories of the profile are allowed, too.
     is_whole: bool,
-    /// The hosts of the profile are, too.
+    /// `true` if the hosts of the profile are allowed, too.
     with_hosts: bool,
 }
 
-/// Where what searches remember is kept for later sessions, if it is to be: below the place where
-/// programs of this user keep what they can do without. `replay` there is what documentation calls
-/// the directory of `--cache`, so it is beside that.
+/// Directory of the persistent search cache below the user's cache directory, if enabled. It is not
+/// below `replay` there, since the documentation uses that name for `--cache`.
 pub fn search_cache(options: &Options) -> Option<PathBuf> {
-    let world = World {
+    let world = ProcessState {
         here: PathBuf::new(),
         vars: std::env::vars_os().collect(),
         own: true,
@@ -205,7 +204,7 @@ impl Config {
     pub fn resolve(options: &Options) -> Result<Self> {
         Self::resolve_for(
             options,
-            Meant {
+            Purpose {
                 own: false,
                 is_whole: true,
                 with_hosts: true,
@@ -213,9 +212,9 @@ impl Config {
         )
     }
 
-    fn resolve_for(options: &Options, meant: Meant) -> Result<Self> {
+    fn resolve_for(options: &Options, meant: Purpose) -> Result<Self> {
         let here = std::env::current_dir().context("the working directory cannot be read")?;
-        let world = World {
+        let world = ProcessState {
             here: here.clone(),
             vars: std::env::vars_os().collect(),
             own: meant.own,
@@ -236,7 +235,7 @@ impl Config {
         }
         let mut grants = Vec::new();
         for allow in &options.allow {
-            grants.push(suffixed(&here, "--allow", allow)?);
+            grants.push(parse_suffixed(&here, "--allow", allow)?);
         }
         let mut grant = |paths: &[PathBuf], access| {
             grants.extend(paths.iter().map(|path| Grant {
@@ -356,9 +355,9 @@ impl Config {
 }
 
 impl Config {
-    /// For `replay calls`: the working directory is allowed if no other one may be written to, and
-    /// a program that is recorded reaches what this process reaches. The program is the user's own:
-    /// it gets the environment that it would get without this one.
+    /// Configuration of `replay calls`. Allows the working directory if no directory is writable. A
+    /// recorded program reaches the same network as this process. It is the user's own program and
+    /// gets the whole environment.
     pub fn for_calls(mut options: Options, action: &CallsAction) -> Result<Self> {
         options.tools = vec![ToolsetArg::Calls];
         allow_here(&mut options)?;
@@ -375,7 +374,7 @@ impl Config {
         };
         let is_strict = match options.isolation.filter(|_| run.is_some()) {
             Some(isolation) => isolation == Isolation::Strict,
-            // Somebody may want to reach a program that is recorded; tests have no need of anybody.
+            // A user may want to connect to a recorded program, but not to one under test.
             None => !matches!(action, CallsAction::Record { .. }),
         };
         let said = options.network.is_some()
@@ -387,7 +386,7 @@ impl Config {
         }
         let mut config = Self::resolve_for(
             &options,
-            Meant {
+            Purpose {
                 own: run.is_some(),
                 is_whole: true,
                 with_hosts: true,
@@ -406,26 +405,26 @@ impl Config {
                 Reach::AsCommands
             }),
         };
-        // It is the user's own program.
+        // Programs of the user are not journaled.
         (config.undo.is_on, config.undo.freezes) = (false, false);
         config.calls.open = !is_strict;
         config.calls.keep_secrets = keep_secrets;
         Ok(config)
     }
 
-    /// For `replay net learn`: commands as a server has them, in the working directory if no other
-    /// one may be written to.
+    /// Configuration of `replay net learn`. Commands run as in a server. Allows the working
+    /// directory if no directory is writable.
     pub fn for_learning(mut options: Options, learned: Arc<Learned>) -> Result<Self> {
         allow_here(&mut options)?;
         options.learned = Some(learned);
         let mut config = Self::resolve(&options)?;
         here_first(&mut config.grants)?;
-        // It is the user's own program.
+        // Programs of the user are not journaled.
         (config.undo.is_on, config.undo.freezes) = (false, false);
         Ok(config)
     }
 
-    /// What of the allowed directories is kept from agents, or is not.
+    /// Restrictions of agents within the allowed directories.
     pub fn restrictions(&self) -> Restrictions<'_> {
         let Self {
             protect,
@@ -443,16 +442,17 @@ impl Config {
         }
     }
 
-    /// The same, with the manifest of a mock that is served beside the tools.
+    /// Adds the manifest of a mock that is served beside the tools.
     #[must_use]
-    pub fn beside(mut self, manifest: Option<&Path>) -> Self {
+    pub fn with_manifest(mut self, manifest: Option<&Path>) -> Self {
         let here = std::env::current_dir().unwrap_or_default();
         self.own_files
             .extend(manifest.into_iter().flat_map(|path| own_file(&here, path)));
         self
     }
 
-    /// The same for one call: walls are built only for a tool that needs them, or tells about them.
+    /// Narrows the configuration to one tool call, so that walls are built only if the tool needs
+    /// or describes them.
     #[must_use]
     pub fn for_tool(mut self, tool: &str) -> Self {
         let known = TOOLS
@@ -473,8 +473,8 @@ impl Config {
     }
 }
 
-/// Relative paths are those of whoever types them, where the working directory may be written to:
-/// they are taken below the first directory.
+/// Moves the working directory to the front if it is writable. Relative paths start from the first
+/// directory.
 fn here_first(grants: &mut [Grant]) -> Result<()> {
     let here = std::env::current_dir().context("the working directory cannot be read")?;
     let is_here =
@@ -488,24 +488,23 @@ fn here_first(grants: &mut [Grant]) -> Result<()> {
     Ok(())
 }
 
-/// Allows the working directory to a program that a person runs, where [`adds_here`] says so.
+/// Allows the working directory for a program that a user runs, if [`adds_here`] returns true.
 fn allow_here(options: &mut Options) -> Result<()> {
     if options.sandbox_profile.is_none() && adds_here(options)? {
-        // Relative paths are taken below the first one.
+        // Relative paths start from the first directory.
         options.allow.insert(0, PathBuf::from(".:rw"));
     }
     Ok(())
 }
 
-/// Whether such a program may write to the working directory: where no directory may be written to,
-/// and none that it lies in was allowed for reading, as it would be if it were meant to stay as it
-/// is.
+/// Returns true if the working directory is added as writable. Requires that no directory is
+/// writable, and that no read-only directory contains the working directory.
 fn adds_here(options: &Options) -> Result<bool> {
     let here = std::env::current_dir().context("the working directory cannot be read")?;
     let true_here = std::fs::canonicalize(&here).unwrap_or_else(|_| here.clone());
     let mut grants = Vec::new();
     for allow in &options.allow {
-        grants.push(suffixed(&here, "--allow", allow)?);
+        grants.push(parse_suffixed(&here, "--allow", allow)?);
     }
     grants.extend(options.allow_read.iter().map(|path| Grant {
         path: absolute(&here, path),
@@ -518,15 +517,14 @@ fn adds_here(options: &Options) -> Result<bool> {
     Ok(options.allow_write.is_empty() && !grants.iter().any(says))
 }
 
-/// A file of the operator's under the name that was typed, and where it is: it may be a link from
-/// elsewhere.
+/// Path of an operator's file, and its target if it is a symlink.
 fn own_file(here: &Path, typed: &Path) -> impl Iterator<Item = PathBuf> {
     let path = absolute(here, typed);
     let real = std::fs::canonicalize(&path).ok();
     std::iter::once(path).chain(real)
 }
 
-/// What the logger calls a `--log-level`.
+/// Converts `--log-level` for the logger.
 pub fn level_filter(level: LogLevel) -> LevelFilter {
     match level {
         LogLevel::Off => LevelFilter::OFF,
@@ -538,7 +536,8 @@ pub fn level_filter(level: LogLevel) -> LevelFilter {
     }
 }
 
-/// Both time limits, in seconds. A default that was not asked for gives way to the other one.
+/// Default and maximum time limit in seconds. The built-in default is lowered to an explicit
+/// maximum.
 fn timeouts(asked: Option<u64>, most: Option<u64>) -> Result<(u64, u64)> {
     let (asked, most) = match (asked, most) {
         (None, Some(most)) => (limits::DEFAULT_COMMAND_TIMEOUT_SECS.min(most), most),
@@ -572,15 +571,15 @@ fn toolsets(args: &[ToolsetArg]) -> Vec<Toolset> {
         .collect()
 }
 
-/// Splits `DIR[:ro|:rw]`; only a final `:ro` or `:rw` is a suffix, any other colon belongs to the
+/// Splits `DIR[:ro|:rw]`. Only a final `:ro` or `:rw` is a suffix; any other colon belongs to the
 /// name.
-fn suffixed(here: &Path, flag: &str, typed: &Path) -> Result<Grant> {
+fn parse_suffixed(here: &Path, flag: &str, typed: &Path) -> Result<Grant> {
     let (path, access) = access_of(typed);
     if path.as_os_str().is_empty() {
         bail!("{flag} `{}` names no directory", typed.display());
     }
     let path = absolute(here, path);
-    let slip = meant_as_suffix(&path).filter(|_| is_missing(&path));
+    let slip = mistyped_suffix(&path).filter(|_| is_missing(&path));
     if let Some(slip) = slip {
         bail!(
             "{flag} `{}`: `:{slip}` is no suffix, and no such directory is there; there are `:ro` and `:rw`",
@@ -590,8 +589,8 @@ fn suffixed(here: &Path, flag: &str, typed: &Path) -> Result<Grant> {
     Ok(Grant { path, access })
 }
 
-/// What stands behind the last colon, if somebody may have meant rights by it.
-fn meant_as_suffix(path: &Path) -> Option<&str> {
+/// Text after the last colon, if it looks like a mistyped suffix.
+fn mistyped_suffix(path: &Path) -> Option<&str> {
     let (_, last) = path.as_os_str().to_str()?.rsplit_once(':')?;
     let is_of_rights = |last: &str| {
         last.bytes()
@@ -604,17 +603,17 @@ fn meant_as_suffix(path: &Path) -> Option<&str> {
     (is_meant && !["ro", "rw"].contains(&last)).then_some(last)
 }
 
-/// Whether it is certain that nothing has this name.
+/// Returns true if the path certainly does not exist.
 fn is_missing(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
 }
 
-/// A directory as a file keeps it: absolute, as `--allow` would take it from the working directory,
-/// and with the suffix that was typed to `flag`. Fails if it names none.
+/// Converts a directory for storage in a file: absolute, with the typed suffix. Fails if the text
+/// names no directory. `flag` is for error messages.
 pub fn own_directory(flag: &str, typed: &Path) -> Result<PathBuf> {
     let here = std::env::current_dir().context("the working directory cannot be read")?;
-    let path = suffixed(&here, flag, typed)?.path;
-    // Without the `.` that a person types.
+    let path = parse_suffixed(&here, flag, typed)?.path;
+    // Drops `.` components.
     let mut own: OsString = path.components().collect::<PathBuf>().into();
     let dir = access_of(typed).0;
     own.push(OsStr::from_bytes(
@@ -623,7 +622,7 @@ pub fn own_directory(flag: &str, typed: &Path) -> Result<PathBuf> {
     Ok(own.into())
 }
 
-/// The directory of `DIR[:ro|:rw]`, and what it may be used for.
+/// Splits `DIR[:ro|:rw]` into directory and access.
 pub fn access_of(typed: &Path) -> (&Path, Access) {
     let bytes = typed.as_os_str().as_bytes();
     let (path, access) = match bytes.split_last_chunk::<3>() {
@@ -634,7 +633,7 @@ pub fn access_of(typed: &Path) -> (&Path, Access) {
     (Path::new(OsStr::from_bytes(path)), access)
 }
 
-/// An empty path stays empty, for the policy to refuse.
+/// Makes a path absolute. An empty path stays empty, and the policy refuses it.
 fn absolute(here: &Path, path: &Path) -> PathBuf {
     if path.as_os_str().is_empty() {
         PathBuf::new()
@@ -643,7 +642,7 @@ fn absolute(here: &Path, path: &Path) -> PathBuf {
     }
 }
 
-/// The same without `..`, which would hide where it lies; the last name need not be there yet.
+/// Makes a path absolute and resolves `..`. The last component need not exist.
 fn without_parents(here: &Path, path: &Path) -> PathBuf {
     let path = absolute(here, path);
     if !path.components().any(|part| part == Component::ParentDir) {
@@ -667,7 +666,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_by_way_of_a_parent_is_told_by_where_it_lies() {
+    fn path_with_parent_component_is_resolved() {
         let dir = tempfile::tempdir().unwrap();
         let dir = std::fs::canonicalize(dir.path()).unwrap();
         std::fs::create_dir_all(dir.join("project/src")).unwrap();
@@ -683,10 +682,10 @@ mod tests {
     }
 
     #[test]
-    fn only_a_final_suffix_is_one() {
+    fn only_final_suffix_sets_access() {
         let here = Path::new("/here");
         let grant = |typed: &str| {
-            suffixed(here, "--allow", Path::new(typed))
+            parse_suffixed(here, "--allow", Path::new(typed))
                 .map(|grant| (grant.path, grant.access))
                 .unwrap()
         };
@@ -696,14 +695,15 @@ mod tests {
         assert_eq!(grant("/a:rw:b"), ("/a:rw:b".into(), Access::ReadOnly));
         assert_eq!(grant("/a:rw:rw"), ("/a:rw".into(), Access::ReadWrite));
         assert_eq!(grant("/a :rw"), ("/a ".into(), Access::ReadWrite));
-        assert!(suffixed(here, "--allow", Path::new(":rw")).is_err());
+        assert!(parse_suffixed(here, "--allow", Path::new(":rw")).is_err());
     }
 
     #[test]
-    fn rights_that_there_are_not_are_no_name_of_a_directory() {
+    fn unknown_suffix_on_missing_directory_is_refused() {
         let dir = tempfile::tempdir().unwrap();
-        let said =
-            |typed: &str| suffixed(dir.path(), "--allow", Path::new(typed)).map(|grant| grant.path);
+        let said = |typed: &str| {
+            parse_suffixed(dir.path(), "--allow", Path::new(typed)).map(|grant| grant.path)
+        };
         let refusal = |typed: &str, slip: &str| {
             format!(
                 "--allow `{typed}`: `:{slip}` is no suffix, and no such directory is there; there are `:ro` and `:rw`"
@@ -724,7 +724,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_of_a_token_is_taken_from_where_it_is_typed() {
+    fn own_directory_is_relative_to_working_directory() {
         let here = std::env::current_dir().unwrap();
         let here = here.to_str().unwrap();
         for (typed, expected) in [

@@ -1,4 +1,4 @@
-//! The operator's JSON profile: its keys, and the words for what is wrong with it.
+//! The operator's JSON profile: keys, parsing and error messages.
 
 use std::fmt::Write as _;
 use std::io::Read as _;
@@ -96,9 +96,9 @@ pub(super) struct Profile {
     expecting = "`system` must be \"default\" or a list of directories"
 )]
 pub(super) enum System {
-    /// The word for the usual ones.
+    /// The word for the usual directories.
     Word(SystemWord),
-    /// These and no others, unless `import_baseline` adds the usual ones.
+    /// A list of directories, which replaces the usual ones unless `import_baseline` is true.
     Dirs(Vec<PathBuf>),
 }
 
@@ -163,7 +163,7 @@ pub(super) struct Limits {
 }
 
 impl Profile {
-    /// Reads and checks a profile.
+    /// Reads and validates a profile.
     pub(super) fn load(path: &Path) -> Result<Self> {
         let shown = path.display();
         Self::parse(&read(path).with_context(|| format!("the profile `{shown}` cannot be read"))?)
@@ -187,7 +187,7 @@ impl Profile {
     }
 }
 
-/// A profile is small: something that has no end is none.
+/// Reads the file up to a size limit.
 fn read(path: &Path) -> Result<String> {
     let mut text = String::new();
     std::fs::File::open(path)?
@@ -260,10 +260,10 @@ impl Limits {
     }
 }
 
-/// An unknown key is an error that names the nearest known one: left out, a misspelt restriction
-/// would be none.
+/// Rejects an unknown key and suggests the nearest known one. A misspelt restriction must not be
+/// ignored.
 fn known_keys(value: &Value, prefix: &str) -> Result<()> {
-    // serde would take an array for the fields in their order.
+    // serde would accept an array of field values.
     if !value.is_object() && !value.is_null() {
         let place = if prefix.is_empty() {
             "a profile".to_owned()
@@ -289,15 +289,15 @@ fn known_keys(value: &Value, prefix: &str) -> Result<()> {
     Ok(())
 }
 
-/// Every key of a profile with what it means, in the order of the declarations; keys of objects
-/// with a dot.
+/// Keys of a profile with their descriptions, in declaration order. Keys of nested objects contain
+/// a dot.
 pub fn profile_keys() -> impl Iterator<Item = (&'static str, &'static str)> {
     include_str!("profile.txt")
         .lines()
         .filter_map(|line| line.split_once(": "))
 }
 
-/// The same from the types, which a test writes to the file.
+/// The same list derived from the types. A test writes it to the file.
 pub fn derived_profile_keys() -> String {
     let mut text = String::new();
     for (prefix, schema) in [
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_key_is_an_error_that_names_the_nearest() {
+    fn unknown_key_error_suggests_nearest() {
         assert_eq!(
             wrong(r#"{"read_onyl": []}"#),
             "unknown key `read_onyl`; the nearest known one is `read_only`"
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_checked() {
+    fn invalid_values_are_refused() {
         let zero = "`limits.processes` is 0, and must be from 8 to 4194304";
         assert_eq!(wrong(r#"{"limits": {"processes": 0}}"#), zero);
         assert!(wrong(r#"{"limits": {"cpu_secs": -1}}"#).contains("invalid value"));
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_says_what_it_means() {
+    fn every_key_has_description() {
         let keys: Vec<&str> = profile_keys()
             .filter(|(_, words)| !words.is_empty())
             .map(|(key, _)| key)
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_is_understood() {
+    fn every_key_is_accepted() {
         let profile = Profile::parse(
             r#"{"read_only": ["/a"], "read_write": ["/b"], "protect": ["/b/c"], "unprotect": ["/b/.vscode"], "freeze_sinks": true,
                 "hide": [".env"], "allow_socket": ["/run/a.sock"], "sandbox": "namespaces",

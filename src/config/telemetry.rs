@@ -1,9 +1,8 @@
-//! Where spans go: the flag, and the variables that every OpenTelemetry SDK reads (OpenTelemetry
+//! Export of spans: the flag, and the variables of every OpenTelemetry SDK (OpenTelemetry
 //! specification, configuration/sdk-environment-variables.md and protocol/exporter.md).
 //!
-//! What the flag says wrongly is an error. A variable that says something wrong is a warning, and
-//! nothing is exported or the usual is taken: it may be meant for another program that was started
-//! from the same environment.
+//! A wrong flag is an error. A wrong variable only causes a warning, since it may be meant for
+//! another program. The export is then disabled, or the default is used.
 #![expect(
     clippy::disallowed_methods,
     reason = "start-up reads the environment and the operator's own certificates"
@@ -23,7 +22,7 @@ use crate::limits::EXPORT_TIMEOUT_MS;
 use crate::telemetry::{Sampler, Settings};
 use crate::text::reasons::reasons;
 
-/// Where OpenSSL and the distributions keep the authorities that everybody trusts.
+/// Certificate bundles of OpenSSL and the distributions.
 const AUTHORITIES: [&str; 4] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
@@ -31,8 +30,8 @@ const AUTHORITIES: [&str; 4] = [
     "/etc/ssl/cert.pem",
 ];
 
-/// The authorities that everybody here trusts, as PEM; `SSL_CERT_FILE` goes before the usual
-/// places. Empty if there are none.
+/// Root certificates of the system as PEM. `SSL_CERT_FILE` takes precedence. Empty if there are
+/// none.
 pub fn authorities() -> Vec<u8> {
     let named = std::env::var_os("SSL_CERT_FILE").map(PathBuf::from);
     let mut places = named.into_iter().chain(AUTHORITIES.map(PathBuf::from));
@@ -41,8 +40,8 @@ pub fn authorities() -> Vec<u8> {
         .unwrap_or_default()
 }
 
-/// Whom to trust: the certificates of this file, or everybody's authorities. `trusting` is what one
-/// types to name a file.
+/// Certificates to trust: those of this file, or the system's. `trusting` is the flag that names a
+/// file, for error messages.
 pub fn trust(file: Option<&Path>, trusting: &'static str) -> Result<Trust> {
     let trusted = match file {
         Some(path) => {
@@ -60,14 +59,14 @@ pub fn trust(file: Option<&Path>, trusting: &'static str) -> Result<Trust> {
         .context("TLS cannot be set up")
 }
 
-/// How spans are exported; `None` if they are not.
+/// Settings of the exporter; `None` if it is disabled.
 pub fn telemetry(args: &TelemetryArgs) -> Result<Option<Settings>> {
     resolve(args.otlp_endpoint.as_deref(), &|name| {
         std::env::var(name).ok()
     })
 }
 
-/// A variable that is set to something; an empty one means the same as none.
+/// Environment variables, where an empty value means unset.
 struct Variables<'a>(&'a dyn Fn(&str) -> Option<String>);
 
 impl Variables<'_> {
@@ -77,13 +76,13 @@ impl Variables<'_> {
             .filter(|value| !value.is_empty())
     }
 
-    /// `OTEL_EXPORTER_OTLP_TRACES_WORD` goes before `OTEL_EXPORTER_OTLP_WORD`.
+    /// Reads `OTEL_EXPORTER_OTLP_TRACES_WORD`, or else `OTEL_EXPORTER_OTLP_WORD`.
     fn exporter(&self, word: &str) -> Option<String> {
         let own = self.get(&format!("OTEL_EXPORTER_OTLP_TRACES_{word}"));
         own.or_else(|| self.get(&format!("OTEL_EXPORTER_OTLP_{word}")))
     }
 
-    /// Where to, as far as the variables say it.
+    /// URL of the collector from the variables, if any.
     fn target(&self) -> Result<Option<HttpTarget>> {
         const OWN: &str = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT";
         const BASE: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
@@ -173,8 +172,8 @@ fn sampler(variables: &Variables<'_>) -> Sampler {
     })
 }
 
-/// Members of a list as W3C Baggage has them: `name=value`, separated by commas, values
-/// percent-encoded, properties left out.
+/// Parses a list in the syntax of W3C Baggage: `name=value`, separated by commas, with
+/// percent-encoded values. Properties are ignored.
 fn members(text: &str) -> impl Iterator<Item = (&str, String)> {
     text.split(',').filter_map(|member| {
         let (name, value) = member.split(';').next()?.split_once('=')?;
@@ -182,7 +181,7 @@ fn members(text: &str) -> impl Iterator<Item = (&str, String)> {
     })
 }
 
-/// What is no escape stays as it stands.
+/// Decodes percent escapes. Invalid escapes stay unchanged.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -204,7 +203,8 @@ fn decoded(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The lines of a head. Values are secrets, and are not shown.
+/// Parses headers into lines of an HTTP request. Error messages do not show values, which are
+/// secrets.
 fn headers(text: &str) -> Result<String> {
     const OURS: [&str; 5] = [
         "host",
@@ -228,8 +228,8 @@ fn headers(text: &str) -> Result<String> {
     Ok(lines)
 }
 
-/// What is said of this process. `service.instance.id` is made anew each time it starts (UUID
-/// version 4).
+/// Resource attributes of this process. `service.instance.id` is a new UUID (version 4) at each
+/// start.
 fn resource(variables: &Variables<'_>) -> Vec<(Cow<'static, str>, String)> {
     let mut resource: Vec<(Cow<'static, str>, String)> = Vec::new();
     let mut set = |key: Cow<'static, str>, value: String| match resource
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn the_flag_goes_before_the_variables() {
+    fn flag_takes_precedence_over_variables() {
         let base = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://base:4318/x");
         let own = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://own:4318/y");
         let found = |text: &str| Some(text.to_owned());
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_and_attributes_are_lists() {
+    fn headers_and_attributes_parse_as_lists() {
         let set = [
             ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://base"),
             (
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn an_instance_is_a_uuid_of_version_4() {
+    fn instance_id_is_uuid_version_4() {
         let found = settings(Some("http://flag"), &[]).unwrap().unwrap();
         let (key, id) = &found.resource[2];
         assert_eq!(key, "service.instance.id");
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_cannot_make_another_one() {
+    fn header_injection_is_refused() {
         for (text, reason) in [
             ("a=b%0D%0Ac: d", "the value of `a` must be printable ASCII"),
             ("a b=c", "`a b` cannot be a header of an export"),

@@ -1,4 +1,4 @@
-//! What is kept of what calls change.
+//! Settings of the journal of changes.
 #![expect(
     clippy::disallowed_methods,
     reason = "start-up looks for what the operator names"
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 
-use super::commands::World;
+use super::commands::ProcessState;
 use super::profile::Profile;
 use crate::cli::{Options, Undo, UndoFull};
 use crate::hide::{check_spelling, without_end};
@@ -19,33 +19,34 @@ use crate::text::glob::{GlobMatcher, Reading};
 
 const SECS_PER_DAY: u64 = 86_400;
 
-/// Whether and where it is kept, and how much of it.
+/// Settings of the journal of changes.
 #[derive(Clone, Debug)]
 pub struct UndoConfig {
     pub is_on: bool,
-    /// Whose changes these are: the name of a token; empty for whoever needs none.
+    /// Name of the token; empty without tokens.
     pub tenant: String,
-    /// On the disk.
+    /// Maximum size on disk.
     pub bytes: u64,
     pub age: Duration,
-    /// Whether a change is made that cannot be kept.
+    /// `true` if changes that cannot be recorded are made anyway.
     pub drops: bool,
-    /// Whether what programs outside run is put back (`--freeze-sinks`).
+    /// `true` if files that programs outside run are restored (`--freeze-sinks`).
     pub freezes: bool,
-    /// Globs over paths below the allowed directories: nothing is kept of those.
+    /// Globs of paths that are not recorded, relative to the allowed directories.
     pub skip: Vec<String>,
-    /// Where programs keep their state, if that is known.
+    /// State directory of the user, if known.
     pub state: Option<PathBuf>,
-    /// The default for it, if `XDG_STATE_HOME` names another directory. `replay changes` may run
+    /// Default state directory, if `XDG_STATE_HOME` names another one. `replay changes` may run
     /// without that variable.
     pub default_state: Option<PathBuf>,
-    /// What agents of this process may reach: no place for it.
+    /// Directories that agents of this process may reach. The store must be elsewhere.
     pub allowed: Vec<PathBuf>,
-    /// The only places that the process may use, once its own walls stand.
+    /// The only directories that the process may use after its own walls are built.
     pub places: Option<Vec<PathBuf>>,
 }
 
-/// Globs of a pattern's path, and of all below it. A name with brackets that exists is that name.
+/// Globs that match a pattern's path and everything below it. A name with brackets that exists is
+/// taken literally.
 fn skip(pattern: &str, allowed: &[PathBuf]) -> Result<[String; 2]> {
     check_spelling(pattern).map_err(|reason| anyhow!("--undo-skip: {reason}"))?;
     let below = pattern.trim_start_matches("./");
@@ -72,16 +73,16 @@ fn skip(pattern: &str, allowed: &[PathBuf]) -> Result<[String; 2]> {
     Ok([format!("{glob}/**"), glob])
 }
 
-/// Where programs of this user keep their state, if that is known.
+/// State directory of the user, if known.
 pub fn state_directory() -> Option<PathBuf> {
-    state(&World {
+    state(&ProcessState {
         here: PathBuf::new(),
         vars: std::env::vars_os().collect(),
         own: true,
     })
 }
 
-fn state(world: &World) -> Option<PathBuf> {
+fn state(world: &ProcessState) -> Option<PathBuf> {
     let named = world
         .variable("XDG_STATE_HOME")
         .map(PathBuf::from)
@@ -89,7 +90,7 @@ fn state(world: &World) -> Option<PathBuf> {
     named.or_else(|| default_state(world))
 }
 
-fn default_state(world: &World) -> Option<PathBuf> {
+fn default_state(world: &ProcessState) -> Option<PathBuf> {
     Some(world.home()?.join(".local/state"))
 }
 
@@ -97,7 +98,7 @@ impl UndoConfig {
     pub(super) fn resolve(
         options: &Options,
         profile: &Profile,
-        world: &World,
+        world: &ProcessState,
         grants: &[Grant],
     ) -> Result<Self> {
         let args = &options.undo;

@@ -1,4 +1,4 @@
-//! `replay mock`: the files behind a mock are read here, as the operator's own, and watched.
+//! `replay mock`: reads and watches the operator's files behind a mock.
 #![expect(
     clippy::disallowed_methods,
     reason = "a manifest is the operator's file, named on the command line"
@@ -31,7 +31,7 @@ use crate::tenants;
 use crate::text::reasons::reasons;
 use crate::transport::{Door, Writer};
 
-/// Serves a mock until its client closes stdin, or over HTTP until a signal comes.
+/// Serves a mock until its client closes stdin, or over HTTP until a signal.
 pub fn serve(serve: &MockServe, options: &Options) -> Result<ExitCode> {
     let signals = catch_signals()?;
     logging(log_level(serve, options.log_level));
@@ -59,7 +59,7 @@ pub fn serve(serve: &MockServe, options: &Options) -> Result<ExitCode> {
     let (report, good) = verifier.verdict();
     std::io::stderr().write_all(report.as_bytes())?;
     if let Some(path) = &serve.report {
-        // Where a client that starts servers cannot lose it.
+        // A client that starts servers may hide their stderr.
         create(path)?
             .write_all(report.as_bytes())
             .with_context(|| format!("`{}` cannot be written", path.display()))?;
@@ -67,14 +67,14 @@ pub fn serve(serve: &MockServe, options: &Options) -> Result<ExitCode> {
     Ok(status(good))
 }
 
-/// What serves a client, and what says at the end whether it did what was expected.
-struct Served {
+/// A mock service, and the verifier of its client.
+struct MockService {
     service: Arc<dyn Service>,
     /// Set with `--expect`.
     verifier: Option<Arc<ExpectationVerifier>>,
 }
 
-/// What is logged: `--debug` and `--verbose` are short for levels.
+/// Log level; `--debug` and `--verbose` override it.
 fn log_level(serve: &MockServe, level: LogLevel) -> LevelFilter {
     match (serve.debug, serve.verbose) {
         (true, _) => LevelFilter::TRACE,
@@ -83,7 +83,7 @@ fn log_level(serve: &MockServe, level: LogLevel) -> LevelFilter {
     }
 }
 
-/// What is served, for the line at the start.
+/// The source of the mock, for the start-up message.
 fn source(asked: &MockServe) -> String {
     let path = asked.tools_from.as_ref().or(asked.cassette.as_ref());
     path.map(|path| path.display().to_string())
@@ -91,9 +91,9 @@ fn source(asked: &MockServe) -> String {
         .unwrap_or_default()
 }
 
-/// Puts together what the command line asks for, which names exactly one source. The file of a
-/// manifest is watched.
-fn prepare(asked: &MockServe, errors: ErrorStyle) -> Result<Served> {
+/// Builds the service from the single source on the command line. A manifest is watched for
+/// changes.
+fn prepare(asked: &MockServe, errors: ErrorStyle) -> Result<MockService> {
     let mut served = None;
     let mut service: Arc<dyn Service> = match (&asked.tools_from, &asked.preset, &asked.cassette) {
         (Some(path), ..) => {
@@ -136,7 +136,7 @@ fn prepare(asked: &MockServe, errors: ErrorStyle) -> Result<Served> {
     if !observers.is_empty() {
         service = Arc::new(Observed::new(service, observers));
     }
-    Ok(Served { service, verifier })
+    Ok(MockService { service, verifier })
 }
 
 fn player(path: &Path, asked: &MockServe) -> Result<CassettePlayer> {
@@ -159,7 +159,7 @@ fn player(path: &Path, asked: &MockServe) -> Result<CassettePlayer> {
                 .append(true)
                 .open(path)
                 .with_context(cannot)?;
-            // Half an exchange at the end, of a recorder that was killed, would spoil the next one.
+            // An incomplete last exchange of a killed recorder would spoil the next one.
             let whole = Cassette::whole_bytes(&bytes);
             end.set_len(whole as u64).with_context(cannot)?;
             if !bytes[..whole].ends_with(b"\n") {
@@ -180,7 +180,7 @@ fn player(path: &Path, asked: &MockServe) -> Result<CassettePlayer> {
     Ok(CassettePlayer::new(cassette, on_miss, hides))
 }
 
-/// A recorder on a new file.
+/// Creates a recorder that writes a new file.
 pub fn recorder(path: &Path, redact: &Redact) -> Result<CassetteRecorder> {
     let redactor = redactor(redact)?;
     CassetteRecorder::new(Box::new(create(path)?), redactor)
@@ -228,7 +228,7 @@ fn verifier(path: &Path, served: Option<&Catalog>) -> Result<ExpectationVerifier
     Ok(verifier)
 }
 
-/// Serves what the file holds whenever it has changed, unless something is wrong with it.
+/// Reloads the manifest whenever its file changes, unless the new content has errors.
 fn follow(path: &Path, mut last: Vec<u8>, mock: &Arc<Mock>) {
     let (file, mock) = (path.to_owned(), Arc::clone(mock));
     let changed = move || {
@@ -257,16 +257,16 @@ fn create(path: &Path) -> Result<File> {
     File::create(path).with_context(|| format!("`{}` cannot be created", path.display()))
 }
 
-/// The mock that is served beside the tools. The thread that watches its file must be started
-/// before the server enters its own walls: it alone stays outside, and opens nothing but this file.
-pub fn beside(path: &Path, errors: ErrorStyle) -> Result<Arc<Mock>> {
+/// Creates the mock that is served beside the tools. Must run before the server enters its own
+/// walls: the thread that watches the file stays outside them, and opens only this file.
+pub fn load_beside(path: &Path, errors: ErrorStyle) -> Result<Arc<Mock>> {
     let bytes = read(path)?;
     let mock = Mock::new(catalog(path, &bytes)?, None, errors, true);
     follow(path, bytes, &mock);
     Ok(mock)
 }
 
-/// Carries out `replay mock ACTION`.
+/// Runs `replay mock ACTION`.
 pub fn run(action: &MockAction, options: &Options) -> Result<ExitCode> {
     match action {
         MockAction::Check { manifest } => {
@@ -370,8 +370,7 @@ fn build(name: &str, bytes: &[u8]) -> Result<(Catalog, Vec<FileProblem>), LoadEr
     Catalog::build(&manifest, &source)
 }
 
-/// The whole file, but not more than one byte over what is allowed: what is too long is refused,
-/// not read.
+/// Reads a file up to one byte more than allowed. A longer file is refused.
 fn read(path: &Path) -> Result<Vec<u8>> {
     let cannot = || format!("`{}` cannot be read", path.display());
     let file = File::open(path).map_err(|error| {

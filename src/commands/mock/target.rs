@@ -1,5 +1,5 @@
-//! A real server behind `replay mock`: recorded while a client talks to it, or asked for what a
-//! cassette does not have.
+//! A real server behind `replay mock`, as the target of a recording or for requests missing in a
+//! cassette.
 #![expect(
     clippy::disallowed_methods,
     reason = "the operator's own server is started, as he would start it"
@@ -24,26 +24,26 @@ use crate::limits::{MAX_LINE_BYTES, MAX_RECORDED_MESSAGES, MOCK_END_GRACE_MS};
 use crate::mock::{CassetteEntry, CassetteRecorder, Upstream};
 use crate::protocol::Revision;
 
-/// What is under way between a client and a server.
+/// Pending requests between a client and a server.
 #[derive(Default)]
-struct Ledger {
-    /// Requests of the client without an answer, by their ids as JSON.
-    open: HashMap<String, Open>,
-    /// Requests of the server without an answer: whose they are, and their places in what came
-    /// before the answer.
+struct PendingRequests {
+    /// Pending requests of the client, by their IDs as JSON.
+    open: HashMap<String, PendingRequest>,
+    /// Pending requests of the server: the client request that each belongs to, and its index in
+    /// `PendingRequest::before`.
     asked: HashMap<String, (String, usize)>,
 }
 
-struct Open {
+struct PendingRequest {
     method: String,
     params: Value,
     since: Instant,
-    /// What the server sent before the answer.
+    /// Messages of the server before the answer.
     before: Vec<Value>,
 }
 
-/// Starts a server, and carries lines between it and a client, recording each request with its
-/// answer. Ends with the server, or with a signal; returns the exit status of the server.
+/// Starts a server and forwards lines between it and a client. Records each request with its
+/// answer. Ends with the server, or at a signal. Returns the exit status of the server.
 pub fn record(
     target: &str,
     recorder: CassetteRecorder,
@@ -52,12 +52,11 @@ pub fn record(
 ) -> Result<u8> {
     let (mut child, mut to_server, from_server) = start(target, false)?;
     let (from_client, mut to_client) = client;
-    let ledger = Arc::new(Mutex::new(Ledger::default()));
+    let ledger = Arc::new(Mutex::new(PendingRequests::default()));
     let pid = Pid::from_child(&child);
     let pidfd = pidfd_open(pid, PidfdFlags::empty()).context("the server cannot be watched")?;
     let sent = Arc::clone(&ledger);
-    // Not waited for: it reads for as long as the client writes, which may be longer than the
-    // server lives.
+    // This thread is not joined, since the client may keep writing after the server's end.
     thread::Builder::new()
         .name("client".to_owned())
         .spawn(move || {
@@ -74,7 +73,7 @@ pub fn record(
         .spawn(move || {
             let mut lines = BufReader::new(from_server);
             while let Some(line) = next_line(&mut lines) {
-                // Before it leaves: the client's answer may be quick.
+                // Record before forwarding, since the client may answer quickly.
                 let entry = lock(&ledger).hear_server(&line);
                 if to_client.write_all(&line).is_err() {
                     return;
@@ -90,12 +89,12 @@ pub fn record(
     ];
     while let Err(rustix::io::Errno::INTR) = poll(&mut fds, None) {}
     if !fds[1].revents().is_empty() {
-        // It may have ended by itself meanwhile.
+        // The server may have ended in the meantime.
         let _ = pidfd_send_signal(&pidfd, Signal::TERM);
     }
     let status = child.wait().context("the server cannot be waited for")?;
-    // What the server wrote last is still on its way; one that is left over by the server must not
-    // hold this up.
+    // Wait for the last output of the server. A server killed by a signal may leave children that
+    // hold the pipe, so do not wait then.
     if status.code().is_some() {
         let _ = answers.join();
     }
@@ -121,7 +120,7 @@ fn start(target: &str, own_group: bool) -> Result<(Child, ChildStdin, ChildStdou
     Ok((child, stdin, stdout))
 }
 
-/// A line with its newline; `None` at the end, or when it is longer than any message may be.
+/// Reads a line with its newline. `None` at the end, or if the line exceeds the message limit.
 fn next_line(lines: &mut impl BufRead) -> Option<Vec<u8>> {
     let mut line = Vec::new();
     let mut bounded = lines.take(MAX_LINE_BYTES as u64);
@@ -135,7 +134,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Ledger {
+impl PendingRequests {
     fn hear_client(&mut self, line: &[u8]) {
         let Ok(mut message) = serde_json::from_slice::<Value>(line) else {
             return;
@@ -145,7 +144,7 @@ impl Ledger {
         };
         if let Some(method) = message["method"].as_str() {
             let params = message.get("params").cloned().unwrap_or_else(|| json!({}));
-            let open = Open {
+            let open = PendingRequest {
                 method: method.to_owned(),
                 params,
                 since: Instant::now(),
@@ -165,14 +164,14 @@ impl Ledger {
         }
     }
 
-    /// The exchange that ends with this line, if one does.
+    /// Returns the exchange that this line completes, if any.
     fn hear_server(&mut self, line: &[u8]) -> Option<CassetteEntry> {
         let mut message = serde_json::from_slice::<Value>(line).ok()?;
         if message.get("method").is_some() {
             self.before(&message);
             return None;
         }
-        let Open {
+        let PendingRequest {
             method,
             params,
             since,
@@ -191,11 +190,12 @@ impl Ledger {
         })
     }
 
-    /// Progress names its request; anything else belongs to the only one there is, or to none.
+    /// Adds a message to the request that it belongs to. Progress names its request; other messages
+    /// belong to the only pending request, if there is just one.
     fn before(&mut self, message: &Value) {
         let token = &message["params"]["progressToken"];
         let alone = self.open.len() == 1;
-        let belongs = |open: &Open| {
+        let belongs = |open: &PendingRequest| {
             if token.is_null() {
                 alone
             } else {
@@ -225,10 +225,10 @@ impl Ledger {
     }
 }
 
-/// A server that is asked for what a cassette does not have, one question after another.
+/// A server program that answers the requests missing in a cassette, one at a time.
 pub struct UpstreamProgram {
     conversation: Mutex<Conversation>,
-    /// Its process group is its own, so that what a shell leaves behind goes with it.
+    /// Own process group, so that children of the shell are killed, too.
     group: Pid,
 }
 
@@ -241,7 +241,7 @@ struct Conversation {
 }
 
 impl UpstreamProgram {
-    /// Starts it. It is opened as a client opens a server when the first question comes.
+    /// Starts the program. The handshake follows with the first request.
     pub fn start(command: &str) -> Result<Self> {
         let (child, stdin, stdout) = start(command, true)?;
         let group = Pid::from_child(&child);
@@ -276,13 +276,14 @@ impl Upstream for UpstreamProgram {
     }
 
     fn ended(&self) {
-        // Not before the grace is over: whoever sends all at once and closes its side still reads.
+        // The delay lets a client that closes its input early still read the answers.
         let group = self.group;
         let spawned = thread::Builder::new()
             .name("end".to_owned())
             .spawn(move || {
                 thread::sleep(Duration::from_millis(MOCK_END_GRACE_MS));
-                // The child is not reaped before this process ends, so the number is still its own.
+                // The child is not reaped before this process ends, so the process ID cannot be
+                // reused.
                 let _ = kill_process_group(group, Signal::KILL);
             });
         if let Err(error) = spawned {
@@ -324,7 +325,7 @@ impl Conversation {
 
 impl Drop for Conversation {
     fn drop(&mut self) {
-        // A server that does not end with its input is ended.
+        // Kill a server that does not end at the end of its input.
         let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! Notices that a file has changed, also when another is put in its place.
+//! Watches a file for changes, including its replacement by another file.
 
 use std::io;
 use std::path::Path;
@@ -6,9 +6,8 @@ use std::thread;
 
 use rustix::fs::inotify::{CreateFlags, WatchFlags, add_watch, init};
 
-/// Calls `changed` whenever something has happened in the directory of the file, for as long as the
-/// process lives. Editors put a new file in the place of the old one, so it is the directory that
-/// tells (inotify(7)).
+/// Calls `changed` at every event in the directory of the file, for the lifetime of the process.
+/// The directory is watched because editors replace files (inotify(7)).
 pub fn on_change(file: &Path, mut changed: impl FnMut() + Send + 'static) -> io::Result<()> {
     let directory = match file.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,

@@ -1,4 +1,4 @@
-//! `replay net learn`: the rules that a program needs.
+//! `replay net learn`: finds the network rules that a program needs.
 #![expect(
     clippy::disallowed_methods,
     reason = "a file that a person names on the command line"
@@ -20,7 +20,7 @@ use crate::config::Config;
 use crate::network::proxy::Learned;
 use crate::text::escape::show;
 
-/// Variables that lead a program's requests to a proxy (curl(1), ENVIRONMENT).
+/// Proxy variables (curl(1), ENVIRONMENT).
 const PROXIES: [&str; 6] = [
     "https_proxy",
     "HTTPS_PROXY",
@@ -30,7 +30,7 @@ const PROXIES: [&str; 6] = [
     "ALL_PROXY",
 ];
 
-/// The variables of a program that name a proxy, with their values as they may be shown.
+/// Proxy variables that are set, with their values without credentials.
 fn proxies(environment: &[(OsString, OsString)]) -> Vec<(&'static str, String)> {
     let value = |name: &str| {
         environment
@@ -42,7 +42,7 @@ fn proxies(environment: &[(OsString, OsString)]) -> Vec<(&'static str, String)> 
         .filter_map(|name| Some((name, value(name)?.1.to_string_lossy())));
     named
         .map(|(name, value)| {
-            // Without a user's name and password.
+            // Removes user name and password.
             let (scheme, rest) = value.split_once("://").unwrap_or(("http", &value));
             let address = rest.rsplit_once('@').map_or(rest, |(_, address)| address);
             (
@@ -54,7 +54,7 @@ fn proxies(environment: &[(OsString, OsString)]) -> Vec<(&'static str, String)> 
 }
 
 pub fn learn(options: Options, out: Option<&Path>, program: &[OsString]) -> Result<ExitCode> {
-    // Before the program runs for minutes.
+    // Fail before the program runs for minutes.
     let file = out
         .filter(|path| *path != Path::new("-"))
         .map(|path| File::create(path).with_context(|| format!("--out `{}`", path.display())))
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn proxies_are_named_without_passwords() {
+    fn proxies_are_shown_without_passwords() {
         let environment = [
             ("HTTPS_PROXY", "http://me:pass@proxy:3128"),
             ("ALL_PROXY", ""),

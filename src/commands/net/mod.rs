@@ -1,4 +1,4 @@
-//! `replay net`: rules about the network.
+//! `replay net`: network rules.
 
 mod learn;
 
@@ -18,7 +18,7 @@ pub fn run(options: Options, action: &NetAction) -> Result<ExitCode> {
     }
 }
 
-/// A line for each set, and below it its rules.
+/// Lists each set, with its rules below it.
 fn sets() -> String {
     let mut text = String::new();
     for set in SETS {

@@ -1,4 +1,4 @@
-//! `replay sandbox explain`: what holds commands, and what does not.
+//! `replay sandbox explain`: prints the restrictions of commands, and their gaps.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::policy::{Cause, Policy};
 use crate::sandbox::Tier;
 use crate::sandbox::explain::{Protected, Why, explain as text};
 
-/// The text. When nothing stands, the rules are those of the best tier.
+/// Renders the explanation. If no walls can be built, explains those of the best tier.
 pub fn explain(options: &Options) -> Result<String> {
     let config = &Config::resolve(options)?;
     let server = alone(config)?;
@@ -62,7 +62,7 @@ pub fn explain(options: &Options) -> Result<String> {
     Ok(text)
 }
 
-/// Name, release and machine of the kernel.
+/// Name, release and machine type of the kernel.
 pub fn kernel() -> String {
     let uname = rustix::system::uname();
     let [name, release, machine] =
@@ -70,7 +70,7 @@ pub fn kernel() -> String {
     format!("{name} {release} ({machine})")
 }
 
-/// What is read-only by itself, and what was found in git repositories.
+/// Paths that are read-only by default or by flags, and those found in git repositories.
 fn protected_paths(policy: &Policy) -> Vec<Protected> {
     let named = policy.causes().map(|(path, cause)| {
         let (by, program) = match cause {

@@ -1,4 +1,4 @@
-//! `replay sandbox`: the walls themselves, looked at and tried from the command line.
+//! `replay sandbox`: explains and tests the walls, or runs a program inside.
 
 mod explain;
 mod probe;
@@ -16,7 +16,8 @@ use rustix::io::Errno;
 pub use explain::kernel;
 
 use super::process::{
-    NotRun, catch, exit_status, logging, print, quoted, status, tell, unseen, with_one_command,
+    NotRun, catch, exit_status, hidden_path_hint, logging, print, quoted, status, tell,
+    with_one_command,
 };
 use crate::cli::{Options, SandboxAction};
 use crate::config::Config;
@@ -39,7 +40,7 @@ pub fn run(options: Options, action: &SandboxAction) -> Result<ExitCode> {
     }
 }
 
-/// What starts commands. Fails, with the reason, where they are refused.
+/// Returns the launcher of commands. Fails, with the reason, if commands are refused.
 pub fn launcher(commands: &Commands) -> Result<&Launcher> {
     commands
         .launcher
@@ -47,7 +48,7 @@ pub fn launcher(commands: &Commands) -> Result<&Launcher> {
         .with_context(|| commands.standing.word().into_owned())
 }
 
-/// One program on its own, which is neither watched nor kept.
+/// Request for a single program, without watching or journaling.
 pub fn request(argv: Vec<RawString>, dir: Place, stdin: bool) -> Request {
     Request {
         title: String::new(),
@@ -65,7 +66,7 @@ pub fn request(argv: Vec<RawString>, dir: Place, stdin: bool) -> Request {
     }
 }
 
-/// What a program writes until nothing of it is left.
+/// Collects the output of a program until all its processes have ended.
 pub fn output(
     launcher: &Launcher,
     request: &Request,
@@ -103,8 +104,8 @@ pub fn output(
     }
 }
 
-/// One program with the streams of this process, in the first allowed directory. Returns its exit
-/// status. A signal for this process is passed on to the program and what it has started.
+/// Runs one program with the streams of this process in the first allowed directory, and returns
+/// its exit status. Forwards signals to the program and its children.
 pub fn run_program(config: &mut Config, program: &[OsString]) -> Result<u8> {
     logging(config.log_level);
     let signals = catch(&[
@@ -125,7 +126,7 @@ fn run_in(services: &Services, program: &[OsString], signals: BorrowedFd<'_>) ->
         .project()
         .context("there is no directory to run it in; add --allow DIR")?;
     let dir = place_of(root)?;
-    // As from a shell in it.
+    // A shell sets PWD in the same way.
     let environment = vec![("PWD".into(), dir.path.clone())];
     let run = Run::Named(program.iter().map(Into::into).collect());
     let title = program
@@ -160,7 +161,7 @@ fn run_in(services: &Services, program: &[OsString], signals: BorrowedFd<'_>) ->
             .and_then(received)
         {
             None => {}
-            // It may live on, as a shell does.
+            // The program may survive SIGINT, as a shell does.
             Some(Signal::SIGINT) => job.interrupt()?,
             Some(_) if is_asked => job.kill(),
             Some(signal) => {
@@ -183,7 +184,7 @@ fn run_in(services: &Services, program: &[OsString], signals: BorrowedFd<'_>) ->
                 }) {
                     let _ = writeln!(io::stderr(), "replay: {}", socket_note(socket.as_path()));
                 }
-                let _ = unseen(services, exit, false)
+                let _ = hidden_path_hint(services, exit, false)
                     .map(|hint| writeln!(io::stderr(), "replay: {hint}"));
                 return Ok(exit_status(exit));
             }

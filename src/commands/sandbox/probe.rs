@@ -1,5 +1,4 @@
-//! `replay sandbox probe`: the attack battery on this machine, inside the walls that this
-//! configuration builds.
+//! `replay sandbox probe`: attacks the walls of this configuration on this machine.
 
 use std::fs;
 use std::os::fd::AsFd;
@@ -17,17 +16,17 @@ use crate::exec::place_of;
 use crate::sandbox::Tier;
 use crate::sandbox::attack::{Promise, Victims, probe as attack};
 
-/// What was found, as text, and whether everything held that is promised.
+/// Runs the attacks. Returns the report, and true if every promised wall held.
 ///
-/// The directories are the battery's own, whatever `options` allows. A signal for this process ends
-/// the battery.
+/// The attacks use directories of their own, not those of `options`. A signal for this process ends
+/// them.
 pub fn probe(mut options: Options) -> Result<(String, bool)> {
     let signals = catch_signals()?;
     if options.sandbox == Some(Sandbox::Off) {
         bail!("with --sandbox off there are no walls to attack");
     }
-    let base = Base::make()?;
-    // Where it can be read and executed inside.
+    let base = ProbeDirectory::make()?;
+    // The directory `ro` is readable and executable inside the walls.
     let program = base.0.join("ro/replay");
     copy_program(&program)?;
     let mut victims =
@@ -74,10 +73,10 @@ pub fn probe(mut options: Options) -> Result<(String, bool)> {
     Ok((text, report.holds(promise)))
 }
 
-/// A directory of the battery's own, which goes with the value.
-struct Base(PathBuf);
+/// Temporary directory of the attacks, removed on drop.
+struct ProbeDirectory(PathBuf);
 
-impl Base {
+impl ProbeDirectory {
     fn make() -> Result<Self> {
         let mut random = [0; 8];
         rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
@@ -95,7 +94,7 @@ impl Base {
     }
 }
 
-impl Drop for Base {
+impl Drop for ProbeDirectory {
     fn drop(&mut self) {
         #[expect(
             clippy::disallowed_methods,

@@ -1,39 +1,39 @@
-//! Where each client keeps its servers, and in which form.
+//! Configuration files of MCP clients: location and format.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
 use crate::cli::Client;
-use crate::commands::why::outside;
+use crate::commands::why::find_program;
 
-/// What is known of a client.
+/// Facts about one MCP client.
 pub struct KnownClient {
     pub title: &'static str,
-    /// What it is called on PATH.
+    /// Program name in PATH.
     pub program: &'static str,
     pub format: Format,
     /// The member of the file that holds its servers by name.
     pub servers: &'static str,
-    /// What an entry says beside `command` and `args`.
+    /// `type` in an entry, if the client needs it.
     pub kind: Option<&'static str>,
-    /// Its files, the first of which `replay setup` writes.
-    pub files: &'static [(Base, &'static str)],
-    /// What a person does once the entry is written.
+    /// Files of the client. `replay setup` writes the first.
+    pub files: &'static [(BaseDirectory, &'static str)],
+    /// Next step for the user after the entry is written.
     pub next: &'static str,
 }
 
-/// How a file is written.
+/// Format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// JSON; comments and commas at the end are left as they are.
+    /// JSON; comments and trailing commas are preserved.
     Json,
     Toml,
 }
 
-/// What a path of a file starts from.
+/// Base directory of a file's path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Base {
+pub enum BaseDirectory {
     /// The working directory.
     Project,
     Home,
@@ -43,8 +43,8 @@ pub enum Base {
     Codex,
 }
 
-impl Base {
-    /// The directory that no link leads out of, and what the path is below.
+impl BaseDirectory {
+    /// The directory that symlinks must not leave, and the base directory.
     #[expect(
         clippy::disallowed_methods,
         reason = "files of the person who types the command"
@@ -70,14 +70,14 @@ impl Base {
             .filter(|path| path.is_absolute());
         Ok(match named {
             Some(place) => (place.clone(), place),
-            // It need not be there yet.
+            // The directory need not exist yet.
             None => (home()?, home()?.join(below)),
         })
     }
 }
 
 impl KnownClient {
-    /// Each comment names the page of the client's documentation that says so.
+    /// Facts about this client; each comment names the page of its documentation.
     pub const fn of(client: Client) -> Self {
         match client {
             // Claude Code, "Connect Claude Code to tools via MCP".
@@ -87,7 +87,10 @@ impl KnownClient {
                 format: Format::Json,
                 servers: "mcpServers",
                 kind: None,
-                files: &[(Base::Project, ".mcp.json"), (Base::Home, ".claude.json")],
+                files: &[
+                    (BaseDirectory::Project, ".mcp.json"),
+                    (BaseDirectory::Home, ".claude.json"),
+                ],
                 next: "start `claude` in this directory, and approve the server",
             },
             // Model Context Protocol, "Connect to local MCP servers".
@@ -97,7 +100,7 @@ impl KnownClient {
                 format: Format::Json,
                 servers: "mcpServers",
                 kind: None,
-                files: &[(Base::Config, "Claude/claude_desktop_config.json")],
+                files: &[(BaseDirectory::Config, "Claude/claude_desktop_config.json")],
                 next: "quit Claude Desktop and start it again",
             },
             // Cursor, "Model Context Protocol (MCP)".
@@ -108,8 +111,8 @@ impl KnownClient {
                 servers: "mcpServers",
                 kind: None,
                 files: &[
-                    (Base::Project, ".cursor/mcp.json"),
-                    (Base::Home, ".cursor/mcp.json"),
+                    (BaseDirectory::Project, ".cursor/mcp.json"),
+                    (BaseDirectory::Home, ".cursor/mcp.json"),
                 ],
                 next: "open this directory in Cursor, and switch the server on in its settings, under MCP",
             },
@@ -121,8 +124,8 @@ impl KnownClient {
                 servers: "servers",
                 kind: Some("stdio"),
                 files: &[
-                    (Base::Project, ".vscode/mcp.json"),
-                    (Base::Config, "Code/User/mcp.json"),
+                    (BaseDirectory::Project, ".vscode/mcp.json"),
+                    (BaseDirectory::Config, "Code/User/mcp.json"),
                 ],
                 next: "open this directory in VS Code, run `MCP: List Servers` and start the server",
             },
@@ -134,8 +137,8 @@ impl KnownClient {
                 servers: "mcp_servers",
                 kind: None,
                 files: &[
-                    (Base::Codex, "config.toml"),
-                    (Base::Project, ".codex/config.toml"),
+                    (BaseDirectory::Codex, "config.toml"),
+                    (BaseDirectory::Project, ".codex/config.toml"),
                 ],
                 next: "start `codex`; `/mcp` lists the server",
             },
@@ -147,8 +150,8 @@ impl KnownClient {
                 servers: "mcpServers",
                 kind: None,
                 files: &[
-                    (Base::Home, ".gemini/settings.json"),
-                    (Base::Project, ".gemini/settings.json"),
+                    (BaseDirectory::Home, ".gemini/settings.json"),
+                    (BaseDirectory::Project, ".gemini/settings.json"),
                 ],
                 next: "start `gemini`; `/mcp` lists the server",
             },
@@ -160,16 +163,16 @@ impl KnownClient {
                 servers: "context_servers",
                 kind: None,
                 files: &[
-                    (Base::Config, "zed/settings.json"),
-                    (Base::Project, ".zed/settings.json"),
+                    (BaseDirectory::Config, "zed/settings.json"),
+                    (BaseDirectory::Project, ".zed/settings.json"),
                 ],
                 next: "look at the settings of Zed's agent panel, which list the server",
             },
         }
     }
 
-    /// Its files that there can be, the first of which `replay setup` writes: the directory that no
-    /// link leads out of, and the whole path.
+    /// Possible files of the client; `replay setup` writes the first. Each item is the directory
+    /// that symlinks must not leave, and the full path.
     pub fn paths(&self) -> impl Iterator<Item = Result<(PathBuf, PathBuf)>> {
         self.files.iter().map(|(base, below)| {
             let (base, place) = base.places()?;
@@ -178,15 +181,15 @@ impl KnownClient {
     }
 }
 
-/// The path by which a client starts this program: as PATH finds it, if that leads to it, for such
-/// a path outlives an upgrade.
+/// Path by which a client starts this program. Prefers the path found in PATH, if it leads here,
+/// since it stays valid after an upgrade.
 #[expect(clippy::disallowed_methods, reason = "the file of this program")]
 pub fn own_program() -> Result<PathBuf> {
     let own = std::env::current_exe().context("the path of this program cannot be read")?;
     let leads_here = |path: &PathBuf| path.canonicalize().is_ok_and(|real| real == own);
     let found = own
         .file_name()
-        .and_then(outside)
+        .and_then(find_program)
         .filter(|path| path.is_absolute() && leads_here(path));
     let own = found.unwrap_or(own);
     if !own.is_file() {
@@ -198,7 +201,7 @@ pub fn own_program() -> Result<PathBuf> {
     Ok(own)
 }
 
-/// As a client's file has it, which is text.
+/// Converts a path to UTF-8 for a client's file.
 pub fn text(path: &Path) -> Result<&str> {
     path.to_str().with_context(|| {
         format!(

@@ -1,5 +1,5 @@
-//! One server in the text of a client's file: read, and put there so that everything else stays as
-//! it is.
+//! Reads and writes the entry of one server in a client's file. The rest of the file stays the
+//! same.
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use jsonc_parser::ParseOptions;
@@ -9,16 +9,16 @@ use toml_edit::{DocumentMut, Item, Table};
 
 use super::clients::Format;
 
-/// What an entry says: names and values, which are texts and lists of texts.
+/// Members of an entry: strings and lists of strings.
 pub type Entry = [(&'static str, Value)];
 
 /// The name of this server in every file.
 pub const NAME: &str = "replay";
 
-/// A mark of the order of bytes, which some editors write (U+FEFF).
+/// Byte order mark (U+FEFF), which some editors write.
 const MARK: &str = "\u{feff}";
 
-/// What is there of the server; `None` if nothing is.
+/// Returns the entry of this server, if there is one.
 pub fn get(format: Format, text: &str, servers: &str) -> Result<Option<Value>> {
     let text = text.strip_prefix(MARK).unwrap_or(text);
     match format {
@@ -36,7 +36,7 @@ pub fn get(format: Format, text: &str, servers: &str) -> Result<Option<Value>> {
     }
 }
 
-/// The text with this entry. What the entry says already is left as it is written.
+/// Returns the text with this entry. Members with equal values keep their formatting.
 pub fn put(format: Format, text: &str, servers: &str, entry: &Entry) -> Result<String> {
     let (mark, text) = text
         .strip_prefix(MARK)
@@ -46,7 +46,7 @@ pub fn put(format: Format, text: &str, servers: &str, entry: &Entry) -> Result<S
         Format::Toml => put_toml(text, servers, entry),
     }?;
     let (lines, windows) = (text.matches('\n').count(), text.matches("\r\n").count());
-    // What writes TOML makes all of them one.
+    // The TOML writer would make all line endings the same.
     if windows > 0 && windows < lines {
         bail!("its lines end in two ways, CRLF and LF; make them one first");
     }
@@ -94,7 +94,7 @@ fn put_json(text: &str, servers_name: &str, entry: &Entry) -> Result<String> {
         }
     }
     let text = root.to_string();
-    // Clients take the last of two that have one name.
+    // Of duplicate names, clients use the last.
     let read: Value = json(&text)?
         .value()
         .and_then(|value| value.to_serde_value())
@@ -150,7 +150,7 @@ fn to_toml(value: &Value) -> Item {
     }
 }
 
-/// Texts, lists and tables; all else is `null`.
+/// Converts strings, arrays and tables; other types become `null`.
 fn of_toml(item: &Item) -> Value {
     if let Some(text) = item.as_str() {
         return text.into();
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_file_gets_the_entry_alone() {
+    fn empty_file_gets_only_entry() {
         let json = "{\n  \"mcpServers\": {\n    \"replay\": {\n      \"command\": \"/bin/replay\",\n      \"args\": [\"--mcp-server\", \"--allow\", \"/p q:rw\"]\n    }\n  }\n}\n";
         assert_eq!(put(Format::Json, "", "mcpServers", &entry()).unwrap(), json);
         let toml = "[mcp_servers.replay]\ncommand = \"/bin/replay\"\nargs = [\"--mcp-server\", \"--allow\", \"/p q:rw\"]\n";
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_else_is_there_stays() {
+    fn put_keeps_rest_of_file() {
         let json = "// mine\n{\n\t\"a\": [1,  2], // two\n\t\"context_servers\": {\n\t\t\"other\": {\"command\": \"x\"},\n\t},\n}\n";
         let put_there = put(Format::Json, json, "context_servers", &entry()).unwrap();
         let expected = "// mine\n{\n\t\"a\": [1,  2], // two\n\t\"context_servers\": {\n\t\t\"other\": {\"command\": \"x\"},\n\t\t\"replay\": {\n\t\t\t\"command\": \"/bin/replay\",\n\t\t\t\"args\": [\"--mcp-server\", \"--allow\", \"/p q:rw\"]\n\t\t},\n\t},\n}\n";
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_entry_changes_no_byte() {
+    fn put_of_same_entry_changes_no_byte() {
         let json = "{\"mcpServers\":{\"replay\":{\"args\":[ \"--mcp-server\",\"--allow\",\"/p q:rw\" ],\"env\":{},\"command\":\"/bin/replay\"}}}";
         assert_eq!(
             put(Format::Json, json, "mcpServers", &entry()).unwrap(),
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn line_endings_and_a_mark_stay() {
+    fn put_keeps_line_endings_and_bom() {
         for (format, text) in [
             (Format::Json, "{\r\n  \"a\": 1\r\n}\r\n"),
             (Format::Toml, "a = 1\r\n"),
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn another_entry_keeps_what_it_says_besides() {
+    fn put_keeps_other_members_of_entry() {
         let json = "{\"servers\": {\"replay\": {\"command\": \"old\", \"args\": [\"--mcp-server\", \"--allow\", \"/p q:rw\"], \"env\": {\"A\": \"1\"}}}}";
         let expected = json.replace("\"old\"", "\"/bin/replay\"");
         assert_eq!(
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_configuration_is_refused() {
+    fn invalid_configuration_is_refused() {
         let said = |format, text| {
             put(format, text, "mcpServers", &entry())
                 .unwrap_err()

@@ -1,5 +1,5 @@
-//! A client's file: read as it is, and replaced whole. No link is followed out of what its path
-//! starts from, for agents may write to the working directory.
+//! Reads and atomically replaces a client's file. Symlinks must not lead out of the base directory,
+//! since agents may write to the working directory.
 
 use std::path::{Path, PathBuf};
 
@@ -24,14 +24,14 @@ pub fn read(base: &Path, path: &Path) -> Result<Option<String>> {
     let file = match policy.read(path) {
         Ok(file) => file,
         Err(PolicyError::NotFound { .. }) => return Ok(None),
-        Err(error) => return Err(within(base, error)).with_context(context),
+        Err(error) => return Err(explain_denial(base, error)).with_context(context),
     };
     let bytes = fs::read_all(&file, MAX_CLIENT_FILE_BYTES).with_context(context)?;
     String::from_utf8(bytes).map(Some).with_context(context)
 }
 
-/// What is outside for a policy of one directory was reached by a link.
-fn within(base: &Path, error: PolicyError) -> anyhow::Error {
+/// Explains a denial: only a symlink can lead outside the single directory of this policy.
+fn explain_denial(base: &Path, error: PolicyError) -> anyhow::Error {
     match error {
         PolicyError::Denied { .. } => {
             anyhow!(
@@ -43,7 +43,7 @@ fn within(base: &Path, error: PolicyError) -> anyhow::Error {
     }
 }
 
-/// A file that is about to be written.
+/// A client's file, open for replacement.
 pub struct ClientFile {
     target: Checked<Write>,
     current: Option<Current>,
@@ -56,7 +56,7 @@ impl ClientFile {
             path: base.to_owned(),
             access: Access::ReadWrite,
         };
-        // A person writes what agents may not.
+        // A user may write files that are protected from agents.
         let unprotect: &[PathBuf] = &[base.to_owned()];
         let policy = Policy::open_with(
             &[grant],
@@ -68,7 +68,7 @@ impl ClientFile {
         let policy = policy.with_context(context)?;
         let target = policy
             .write(path)
-            .map_err(|error| within(base, error))
+            .map_err(|error| explain_denial(base, error))
             .with_context(context)?;
         let info = policy
             .look(path)
@@ -90,7 +90,7 @@ impl ClientFile {
         Ok(Self { target, current })
     }
 
-    /// What is in it; nothing if it is not there.
+    /// Text of the file; empty if it does not exist.
     pub fn text(&self) -> Result<&str> {
         let bytes = self
             .current
@@ -100,7 +100,7 @@ impl ClientFile {
             .with_context(|| format!("`{}` is not UTF-8", self.target.shown().display()))
     }
 
-    /// Puts another text in its place, if it is still what was read. Mode and owner stay.
+    /// Replaces the text if the file is unchanged since it was read. Mode and owner stay the same.
     pub fn replace(&self, text: &str) -> Result<()> {
         let (writer, changes) = (Writer::default(), Changes::none());
         let stamp = self.current.as_ref().map(|current| &current.stamp);

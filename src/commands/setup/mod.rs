@@ -1,4 +1,4 @@
-//! `replay setup`: the entry that makes a client start this server.
+//! `replay setup`: prints or writes the entry that makes a client start this server.
 
 pub mod clients;
 pub mod entry;
@@ -22,13 +22,12 @@ use crate::text::escape::show_path;
 use clients::{KnownClient, own_program, text};
 use file::ClientFile;
 
-/// Prints the entry, or writes it. The server that it starts is built first, so that no entry is
-/// written that fails.
+/// Prints or writes the entry. Builds the server first, so that a broken entry is never written.
 pub fn run(allow: &[PathBuf], asked: &SetupArgs) -> Result<ExitCode> {
     let known = KnownClient::of(asked.client);
     let (base, path) = known.paths().next().context("the client has no file")??;
     let (program, args) = (own_program()?, arguments(allow, &asked.flags)?);
-    let server = alone(&Config::resolve(&parsed(&args)?.server.options)?)?;
+    let server = alone(&Config::resolve(&parse_flags(&args)?.server.options)?)?;
     let services = server.services();
     let args = args
         .iter()
@@ -44,7 +43,7 @@ pub fn run(allow: &[PathBuf], asked: &SetupArgs) -> Result<ExitCode> {
     let shown = show_path(&path);
     if !asked.write {
         print_content(put("")?)?;
-        say(&format!(
+        print_note(&format!(
             "this is for {shown}; add --write to put it there\n"
         ));
         return Ok(ExitCode::SUCCESS);
@@ -53,7 +52,7 @@ pub fn run(allow: &[PathBuf], asked: &SetupArgs) -> Result<ExitCode> {
     let before = file.text()?;
     let after = put(before)?;
     if after == before {
-        say(&format!("{shown} has this entry already\n"));
+        print_note(&format!("{shown} has this entry already\n"));
     } else {
         if entry::get(known.format, before, known.servers)?.is_some() && !asked.force {
             print_content(unified(&shown, before, &after, None))?;
@@ -63,15 +62,15 @@ pub fn run(allow: &[PathBuf], asked: &SetupArgs) -> Result<ExitCode> {
             );
         }
         file.replace(&after)?;
-        say(&format!("wrote {shown}\n"));
+        print_note(&format!("wrote {shown}\n"));
     }
     if services.policy.try_write(&path).is_ok() {
-        say(&format!(
+        print_note(&format!(
             "agents may change this file, and with it their walls; keep it: -- --protect {}\n",
             quoted(&shown)
         ));
     }
-    say(&format!(
+    print_note(&format!(
         "walls: {}\nnext: {}\n",
         services.commands.standing.word(),
         known.next
@@ -79,16 +78,15 @@ pub fn run(allow: &[PathBuf], asked: &SetupArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// For a person, beside what is printed. Nobody may be reading it.
-fn say(words: &str) {
+/// Writes a message for the user to stderr and ignores failures.
+fn print_note(words: &str) {
     let _ = write!(std::io::stderr(), "{words}");
 }
 
-/// The command line of the server: directories by absolute paths, the working directory if none is
-/// named.
+/// Command line of the server, with absolute directories. The default is the working directory.
 fn arguments(allow: &[PathBuf], flags: &[OsString]) -> Result<Vec<OsString>> {
     let own = [OsString::from("--mcp-server")];
-    let options = parsed(&[&own, flags].concat())?.server.options;
+    let options = parse_flags(&[&own, flags].concat())?.server.options;
     let here = [PathBuf::from(".:rw")];
     let named = [&options.allow, &options.allow_read, &options.allow_write]
         .iter()
@@ -102,7 +100,7 @@ fn arguments(allow: &[PathBuf], flags: &[OsString]) -> Result<Vec<OsString>> {
     Ok(words)
 }
 
-fn parsed(words: &[OsString]) -> Result<Cli> {
+fn parse_flags(words: &[OsString]) -> Result<Cli> {
     let line = std::iter::once(OsString::from(env!("CARGO_PKG_NAME"))).chain(words.iter().cloned());
     let cli = Cli::try_parse_from(line).map_err(|error| {
         let said = error.to_string();

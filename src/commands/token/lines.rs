@@ -1,11 +1,14 @@
-//! The file of tokens as `replay token` changes it: in place, under a lock, one line at a time.
+//! In-place changes to the token file, under a lock, one line at a time.
 //!
-//! Another file in its place would be another inode: where the file is mounted alone (a container)
-//! there can be none, and below an allowed directory the server takes none (`secrets`), so that a
-//! token which was taken away would go on being served. So nothing moves: a line is added at the
-//! end; another token takes the place of one as the same number of bytes; a line that is taken away
-//! becomes a comment by its first byte. Mode, owner, links and all other lines stay as they are.
-//! After a power cut in between a line is one of its two states, or holds a sum of no token.
+//! The file is never replaced, since the inode must stay the same. A file mounted alone in a
+//! container cannot be replaced. The server refuses a new file below an allowed directory
+//! (`secrets`) and would keep serving a revoked token.
+//!
+//! New lines are appended. A rotated token overwrites the old one with the same number of bytes. A
+//! revoked line becomes a comment by its first byte.
+//!
+//! Mode, owner, links and all other lines stay the same. After a power cut a line is in one of its
+//! two states, or its hash matches no token.
 #![expect(
     clippy::disallowed_methods,
     reason = "the file of tokens is the operator's, named on the command line"
@@ -24,26 +27,26 @@ use crate::config::{TokenEntry, entries};
 use crate::protocol::fault;
 use crate::text::escape::show_path;
 
-/// The file, locked until this is dropped.
+/// The token file, locked until this is dropped.
 pub struct TokenLines {
     file: File,
-    /// Its name as it was given, for commands that are to be typed next.
+    /// File name as given, for suggested commands.
     name: String,
     text: String,
-    lines: Vec<Line>,
+    lines: Vec<TokenLine>,
 }
 
-/// One that is no comment.
-struct Line {
-    /// Which one, from 1.
+/// A line other than a comment.
+struct TokenLine {
+    /// Line number, from 1.
     number: usize,
-    /// Its bytes, blanks around it left out.
+    /// Byte range, without surrounding blanks.
     at: Range<usize>,
     entry: TokenEntry,
 }
 
 impl TokenLines {
-    /// To be looked at. Fails for a file that a server would not take.
+    /// Opens the file for reading. Fails if a server would reject the file.
     pub fn read(path: &Path) -> Result<Self> {
         let lines = Self::open(
             path,
@@ -54,7 +57,7 @@ impl TokenLines {
         Ok(lines)
     }
 
-    /// To be changed. Fails for a file that a server would not take.
+    /// Opens the file for changes. Fails if a server would reject the file.
     pub fn lock(path: &Path) -> Result<Self> {
         let lines = Self::open(
             path,
@@ -65,8 +68,8 @@ impl TokenLines {
         Ok(lines)
     }
 
-    /// The same of a file that may hold no token yet, and is made if there is none: nobody else has
-    /// to read it, and nobody else may write it.
+    /// Opens the file for changes, and creates it if it does not exist. The file may contain no
+    /// token yet. A new file is accessible only to its owner.
     pub fn lock_or_make(path: &Path) -> Result<Self> {
         let mut options = OpenOptions::new();
         options
@@ -79,7 +82,7 @@ impl TokenLines {
     }
 
     fn open(path: &Path, options: &OpenOptions, lock: FlockOperation) -> Result<Self> {
-        // Opening a device may do something already, and a pipe would be waited for.
+        // Opening a device may have side effects, and opening a pipe may block.
         if std::fs::metadata(path).is_ok_and(|known| !known.is_file()) {
             bail!(
                 "it is no regular file; name one, or leave out --file and keep the line that is printed"
@@ -107,14 +110,14 @@ impl TokenLines {
         })
     }
 
-    /// All entries, in order.
+    /// All entries in file order.
     pub fn entries(&self) -> impl Iterator<Item = &TokenEntry> {
         self.lines.iter().map(|line| &line.entry)
     }
 
-    /// Adds a line. Fails if the name has one already.
+    /// Appends a line. Fails if the name has a line already.
     pub fn add(&self, entry: &TokenEntry) -> Result<()> {
-        if let Some(Line { number, .. }) =
+        if let Some(TokenLine { number, .. }) =
             self.lines.iter().find(|line| line.entry.name == entry.name)
         {
             let (name, file) = (&entry.name, &self.name);
@@ -132,13 +135,13 @@ impl TokenLines {
         entries(&format!("{}{more}", self.text))?;
         let end = self.text.len() as u64;
         self.write(&more, end).inspect_err(|_| {
-            // Half a line would be one that no server takes.
+            // The server would reject an incomplete line.
             let _ = self.file.set_len(end);
         })
     }
 
-    /// Makes a comment of the line of this name. Fails if it is the only one: a server takes no
-    /// file without tokens, and would go on serving it.
+    /// Turns the line of this name into a comment. Fails for the only token: a server rejects a
+    /// file without tokens, and would keep serving the old one.
     pub fn revoke(&self, name: &str) -> Result<()> {
         let line = self.line(name)?;
         if self.lines.len() == 1 {
@@ -151,7 +154,7 @@ impl TokenLines {
         self.write("#", line.at.start as u64)
     }
 
-    /// Puts the token of this entry, and when it was made, into the line of its name.
+    /// Replaces token hash and creation time in the line of this name.
     pub fn rotate(&self, next: &TokenEntry) -> Result<()> {
         let line = self.line(&next.name)?;
         let before = &line.entry;
@@ -164,7 +167,7 @@ impl TokenLines {
             text = text.replacen(made.as_str(), now, 1);
             entry.made = Some(now.clone());
         }
-        // The line may be spelt in more ways than `replay token new` does.
+        // The line may be written differently from the output of `replay token new`.
         if text.len() != line.at.len()
             || serde_json::from_str::<TokenEntry>(&text).ok() != Some(entry)
         {
@@ -179,7 +182,7 @@ impl TokenLines {
         self.write(&text, line.at.start as u64)
     }
 
-    fn line(&self, name: &str) -> Result<&Line> {
+    fn line(&self, name: &str) -> Result<&TokenLine> {
         let found = self.lines.iter().find(|line| line.entry.name == name);
         let file = &self.name;
         found.with_context(|| {
@@ -197,7 +200,7 @@ impl TokenLines {
     }
 }
 
-fn lines(text: &str) -> Result<Vec<Line>> {
+fn lines(text: &str) -> Result<Vec<TokenLine>> {
     let mut lines = Vec::new();
     let mut start = 0;
     for (index, whole) in text.split_inclusive('\n').enumerate() {
@@ -211,7 +214,7 @@ fn lines(text: &str) -> Result<Vec<Line>> {
             let reason = fault(&error);
             anyhow!("line {number}: {reason}; `replay token new NAME` makes such lines")
         })?;
-        lines.push(Line {
+        lines.push(TokenLine {
             number,
             at: from..from + line.len(),
             entry,
@@ -239,14 +242,14 @@ mod tests {
         serde_json::to_string(entry).unwrap()
     }
 
-    fn said<T>(done: Result<T>) -> String {
+    fn error_text<T>(done: Result<T>) -> String {
         done.err()
             .map(|error| format!("{error:#}"))
             .unwrap_or_default()
     }
 
     #[test]
-    fn one_line_changes_and_everything_else_stays() {
+    fn change_of_line_keeps_rest_of_file() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("tokens");
         let (then, now) = ("2026-01-02T03:04:05Z", "2027-01-02T03:04:05Z");
@@ -263,7 +266,7 @@ mod tests {
         };
         let before = known();
         let read = || std::fs::read_to_string(&path).unwrap();
-        // Only when it was made is replaced, not added.
+        // A creation time is replaced, never added.
         for next in [entry("alice", "A", Some(now)), entry("bob", "B", Some(now))] {
             TokenLines::lock(&path).unwrap().rotate(&next).unwrap();
         }
@@ -293,11 +296,11 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_done_is_said_and_changes_nothing() {
+    fn failed_change_leaves_file_unchanged() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("tokens");
         assert_eq!(
-            said(TokenLines::lock(&path)),
+            error_text(TokenLines::lock(&path)),
             "it cannot be opened: No such file or directory (os error 2)"
         );
         let alice = entry("alice", "a", None);
@@ -306,25 +309,25 @@ mod tests {
         let lines = TokenLines::lock(&path).unwrap();
         let file = path.display();
         assert_eq!(
-            said(lines.rotate(&entry("alice", "A", None))),
+            error_text(lines.rotate(&entry("alice", "A", None))),
             format!(
                 "line 1 cannot be changed where it stands; take it away with `replay token revoke alice --file {file}`, and make \
                  a new one with `replay token new alice --file {file}`"
             )
         );
         assert_eq!(
-            said(lines.revoke("alice")),
+            error_text(lines.revoke("alice")),
             format!(
                 "`alice` has the only token in it, and a server takes no file without one; `replay token rotate alice --file \
                  {file}` makes another one, or stop the server"
             )
         );
         assert_eq!(
-            said(lines.revoke("bob")),
+            error_text(lines.revoke("bob")),
             format!("nobody in it is called `bob`; `replay token list --file {file}` shows who is")
         );
         assert_eq!(
-            said(lines.add(&entry("alice", "A", None))),
+            error_text(lines.add(&entry("alice", "A", None))),
             format!(
                 "line 1 is that of `alice` already; `replay token rotate alice --file {file}` makes another token for it, `replay \
                  token revoke alice --file {file}` takes it away"
@@ -332,10 +335,10 @@ mod tests {
         );
         drop(lines);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), odd);
-        // A file of comments has room for tokens.
+        // A file of comments is valid, but contains no token.
         std::fs::write(&path, "# who").unwrap();
         assert_eq!(
-            said(TokenLines::read(&path)),
+            error_text(TokenLines::read(&path)),
             "there is no token in it; `replay token new NAME` makes lines for it"
         );
         TokenLines::lock_or_make(&path)

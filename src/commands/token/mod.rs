@@ -1,4 +1,4 @@
-//! `replay token`: makes tokens, lists who has one, replaces them and takes them away.
+//! `replay token`: creates, lists, rotates and revokes tokens.
 
 mod lines;
 
@@ -18,18 +18,18 @@ use crate::text::columns::columns;
 use crate::text::escape::show_path;
 use lines::TokenLines;
 
-/// Carries out `replay token`; what is to be printed.
+/// Runs `replay token` and returns the text to print.
 pub fn act(action: &TokenAction) -> Result<String> {
     match action {
         TokenAction::New(asked) => new_token(asked),
         TokenAction::List(TokenFile { file }) => {
-            named(file, TokenLines::read(file).map(|lines| list(&lines)))
+            with_file_name(file, TokenLines::read(file).map(|lines| list(&lines)))
         }
         TokenAction::Revoke(NamedToken {
             name,
             file: TokenFile { file },
         }) => {
-            named(
+            with_file_name(
                 file,
                 TokenLines::lock(file).and_then(|lines| lines.revoke(name)),
             )?;
@@ -46,7 +46,7 @@ pub fn act(action: &TokenAction) -> Result<String> {
                 made: Some(now()),
                 ..TokenEntry::of(name, &token)
             };
-            named(
+            with_file_name(
                 file,
                 TokenLines::lock(file).and_then(|lines| lines.rotate(&next)),
             )?;
@@ -55,7 +55,7 @@ pub fn act(action: &TokenAction) -> Result<String> {
     }
 }
 
-fn named<T>(file: &Path, done: Result<T>) -> Result<T> {
+fn with_file_name<T>(file: &Path, done: Result<T>) -> Result<T> {
     done.with_context(|| format!("`{}`", file.display()))
 }
 
@@ -69,12 +69,13 @@ fn random_token() -> Result<String> {
     Ok(format!("rpl_{}", URL_SAFE_NO_PAD.encode(random)))
 }
 
-/// As `made` of a line has it: always as long.
+/// The current time as in `made`, always with the same length.
 fn now() -> String {
     humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
 }
 
-/// A new token, and the line for the file below it, unless that is in the file already.
+/// Creates a token. The text contains its line for the file, unless the line was appended to the
+/// file.
 fn new_token(asked: &NewToken) -> Result<String> {
     let token = random_token()?;
     let own = asked
@@ -101,10 +102,10 @@ fn new_token(asked: &NewToken) -> Result<String> {
     };
     entry.check()?;
     for own in &own {
-        // A directory may be made before the server starts.
+        // The directory may be created before the server starts.
         let (dir, _) = access_of(own);
         if !dir.is_dir() {
-            // Writing to stderr may fail; the token is what counts.
+            // Writing to stderr may fail; the token matters.
             let _ = writeln!(
                 std::io::stderr(),
                 "replay: `{}` is no directory yet; the server starts only with it",
@@ -115,7 +116,7 @@ fn new_token(asked: &NewToken) -> Result<String> {
     match &asked.file {
         None => Ok(format!("{token}\n{}\n", serde_json::to_string(&entry)?)),
         Some(file) => {
-            named(
+            with_file_name(
                 file,
                 TokenLines::lock_or_make(file).and_then(|lines| lines.add(&entry)),
             )?;
@@ -124,7 +125,7 @@ fn new_token(asked: &NewToken) -> Result<String> {
     }
 }
 
-/// A table of all entries: never a token, nor what one is known by.
+/// Table of all entries, without tokens and their hashes.
 fn list(lines: &TokenLines) -> String {
     let head = ["NAME", "MADE", "TOOLS", "DIRECTORIES", "ELSE"].map(str::to_owned);
     let rows: Vec<[String; 5]> = std::iter::once(head)
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_gets_the_line_and_the_operator_the_token() {
+    fn new_token_appends_line_and_prints_token() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("tokens");
         let first = new_token(&asked("alice", &path)).unwrap();
@@ -247,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_says_what_each_token_is_for() {
+    fn list_shows_rights_of_each_token() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("tokens");
         let alice = TokenEntry {
@@ -272,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_refused_at_once() {
+    fn special_file_is_refused_without_blocking() {
         let dir = tempfile::tempdir().unwrap();
         let pipe = dir.path().join("pipe");
         rustix::fs::mknodat(
