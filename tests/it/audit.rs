@@ -84,7 +84,7 @@ fn members(lines: &[Value], names: &[&str]) -> Vec<Value> {
 }
 
 #[test]
-fn each_call_is_a_line_before_it_is_answered() {
+fn call_is_logged_before_its_reply() {
     for revision in [NEWEST_HANDSHAKE, STATELESS] {
         let tree = tree();
         let mut server = open(&tree, revision, &[]);
@@ -187,7 +187,7 @@ fn each_call_is_a_line_before_it_is_answered() {
 }
 
 #[test]
-fn a_log_goes_on_after_kill_and_restart() {
+fn log_continues_after_kill_and_restart() {
     let tree = tree();
     for round in 1..=2 {
         let mut server = open(&tree, NEWEST_HANDSHAKE, &[]);
@@ -233,7 +233,7 @@ fn a_log_goes_on_after_kill_and_restart() {
 }
 
 #[test]
-fn a_key_keeps_others_from_writing_the_log_anew() {
+fn audit_key_detects_rewritten_log() {
     let tree = tree();
     tree.file("logs/key", "0123456789abcdef0123456789abcdef\n");
     let key = tree.text("logs/key");
@@ -260,7 +260,7 @@ fn a_key_keeps_others_from_writing_the_log_anew() {
 }
 
 #[test]
-fn a_change_that_came_to_nothing_has_its_reason() {
+fn failed_edit_is_logged_with_reason() {
     let tree = tree();
     let mut server = open(&tree, STATELESS, &[]);
     let path = tree.text("work/f");
@@ -275,7 +275,7 @@ fn a_change_that_came_to_nothing_has_its_reason() {
 }
 
 #[test]
-fn what_is_only_tried_is_not_touched() {
+fn refused_path_is_not_logged_as_touched() {
     let tree = tree();
     let (work, log) = (
         format!("{}:rw", tree.text("work")),
@@ -321,7 +321,7 @@ fn what_is_only_tried_is_not_touched() {
 }
 
 #[test]
-fn one_server_has_one_log_out_of_reach() {
+fn log_is_exclusive_and_hidden_from_agents() {
     let tree = tree();
     tree.link(tree.path("work"), "logs/inside")
         .file("logs/linked", "")
@@ -407,7 +407,7 @@ fn one_server_has_one_log_out_of_reach() {
 }
 
 #[test]
-fn no_call_is_served_that_cannot_be_written_down() {
+fn call_is_refused_when_log_is_full() {
     let probe = Command::new("unshare")
         .args(["-m", "mount", "-t", "tmpfs", "none", "/tmp"])
         .output();
@@ -482,7 +482,7 @@ fn no_call_is_served_that_cannot_be_written_down() {
 }
 
 #[test]
-fn a_second_mount_of_the_same_tree_is_no_way_around() {
+fn log_below_second_mount_of_allowed_tree_is_refused() {
     let probe = Command::new("unshare")
         .args(["-m", "mount", "-t", "tmpfs", "none", "/tmp"])
         .output();

@@ -200,7 +200,7 @@ fn ends(number: &str) -> bool {
 }
 
 #[test]
-fn gives_both_streams_and_the_exit_code() {
+fn command_returns_both_streams_and_exit_code() {
     let shell = Shell::new();
     assert_eq!(
         shell.run("echo out; echo err >&2; exit 7"),
@@ -215,7 +215,7 @@ fn gives_both_streams_and_the_exit_code() {
 }
 
 #[test]
-fn gets_no_input_no_descriptors_and_the_default_signals() {
+fn command_starts_with_clean_descriptors_and_signals() {
     let shell = Shell::new();
     assert_eq!(
         shell.run("cat; readlink /proc/self/fd/0"),
@@ -247,7 +247,7 @@ fn set_of_signals(name: &str, status: &str) -> u64 {
 }
 
 #[test]
-fn leads_a_session_of_its_own() {
+fn command_is_session_leader() {
     let outcome = Shell::new().run("cut -d' ' -f1,5,6,7 /proc/$$/stat; echo $$");
     let text = outcome.stdout.text().into_owned();
     let (stat, pid) = text.trim().split_once('\n').unwrap();
@@ -255,7 +255,7 @@ fn leads_a_session_of_its_own() {
 }
 
 #[test]
-fn keeps_the_cap_and_counts_the_rest_without_blocking_the_writer() {
+fn output_above_cap_is_counted_without_blocking() {
     let mut shell = Shell::new();
     shell.cap = 1000;
     let outcome =
@@ -282,7 +282,7 @@ fn keeps_the_cap_and_counts_the_rest_without_blocking_the_writer() {
 }
 
 #[test]
-fn a_timeout_ends_a_command_that_listens() {
+fn timeout_ends_command_with_sigterm() {
     let mut shell = Shell::new();
     shell.timeout = BEGUN;
     shell.grace = LONG;
@@ -299,7 +299,7 @@ fn a_timeout_ends_a_command_that_listens() {
 }
 
 #[test]
-fn a_timeout_ends_a_command_that_does_not_listen() {
+fn timeout_kills_command_that_ignores_sigterm() {
     let mut shell = Shell::new();
     shell.timeout = BEGUN;
     shell.grace = Duration::from_millis(300);
@@ -314,7 +314,7 @@ fn a_timeout_ends_a_command_that_does_not_listen() {
 }
 
 #[test]
-fn a_program_below_the_shell_keeps_its_grace() {
+fn child_of_shell_gets_grace_period() {
     let mut shell = Shell::new();
     shell.timeout = BEGUN;
     shell.grace = LONG;
@@ -331,7 +331,7 @@ fn a_program_below_the_shell_keeps_its_grace() {
 }
 
 #[test]
-fn cancelling_ends_everything_at_once() {
+fn cancellation_kills_all_processes_immediately() {
     // The best of some: the machine may be busy with other tests.
     let mut best = Duration::MAX;
     for _ in 0..25 {
@@ -371,7 +371,7 @@ fn cancelling_ends_everything_at_once() {
 }
 
 #[test]
-fn ends_what_the_shell_leaves_behind_and_counts_it() {
+fn leftover_processes_are_killed_and_counted() {
     let started = Instant::now();
     let outcome = Shell::new().run("sleep 600 & echo $!; echo hi");
     // Far below the minute, with room for a busy machine.
@@ -395,7 +395,7 @@ fn with_daemon(program: &str, rest: &str) -> (Shell, String) {
 }
 
 #[test]
-fn a_daemon_that_left_the_session_is_ended_too() {
+fn daemon_in_own_session_is_killed() {
     let (shell, line) = with_daemon("sleep 600", "echo hi");
     let started = Instant::now();
     let outcome = shell.run(&line);
@@ -408,7 +408,7 @@ fn a_daemon_that_left_the_session_is_ended_too() {
 }
 
 #[test]
-fn a_daemon_that_floods_the_pipe_is_ended_too() {
+fn daemon_flooding_output_pipe_is_killed() {
     let (shell, line) = with_daemon("cat /dev/zero", "head -c 600000 /dev/zero");
     let started = Instant::now();
     let outcome = shell.run(&line);
@@ -418,7 +418,7 @@ fn a_daemon_that_floods_the_pipe_is_ended_too() {
 }
 
 #[test]
-fn runs_in_the_directory_of_the_handle_even_when_its_name_moves() {
+fn command_runs_in_opened_directory_after_rename() {
     let mut shell = Shell::new();
     let [before, after] = ["before", "after"].map(|name| shell.tree.path().join(name));
     fs::create_dir(&before).unwrap();
@@ -448,7 +448,7 @@ fn runs_in_the_directory_of_the_handle_even_when_its_name_moves() {
 }
 
 #[test]
-fn reports_progress_with_the_bytes_so_far() {
+fn progress_reports_bytes_so_far() {
     let mut reports = Vec::new();
     let outcome = Shell::new().watched(
         "echo 12345; echo 678 >&2; sleep 1.3",
@@ -470,7 +470,7 @@ fn reports_progress_with_the_bytes_so_far() {
 }
 
 #[test]
-fn a_panic_in_the_middle_leaves_nothing_behind() {
+fn panic_during_command_leaves_no_process() {
     let shell = Shell::new();
     let note = shell.tree.path().join("pid");
     let line = format!("echo $$ > {}; sleep 600", note.display());
@@ -483,7 +483,7 @@ fn a_panic_in_the_middle_leaves_nothing_behind() {
 }
 
 #[test]
-fn ending_all_ends_what_runs_and_lets_nothing_start() {
+fn end_all_kills_running_and_blocks_new_commands() {
     let shell = Shell::new();
     let running = shell.running.clone();
     let mut ended = 0;
@@ -502,13 +502,13 @@ fn ending_all_ends_what_runs_and_lets_nothing_start() {
 }
 
 #[test]
-fn a_line_of_the_kernels_limit_runs() {
+fn command_line_at_kernel_limit_runs() {
     let longest = format!("true #{}", "x".repeat(131_056 - 6));
     assert_eq!(Shell::new().run(&longest), done("", "", Exit::Code(0)));
 }
 
 #[test]
-fn a_terminal_is_one_stream_and_nobody_types() {
+fn terminal_merges_streams_without_input() {
     let mut shell = Shell::new();
     shell.terminal = Some((24, 120));
     let line = "test -t 0 && test -t 1 && test -t 2 && stty size; cat; echo $TERM >&2; echo hi > /dev/tty; exit 3";
@@ -519,7 +519,7 @@ fn a_terminal_is_one_stream_and_nobody_types() {
 }
 
 #[test]
-fn a_terminal_loses_no_last_words() {
+fn terminal_output_before_exit_is_complete() {
     let mut shell = Shell::new();
     shell.terminal = Some((24, 120));
     for _ in 0..10 {
@@ -530,7 +530,7 @@ fn a_terminal_loses_no_last_words() {
 }
 
 #[test]
-fn a_background_command_is_followed_answered_and_ended() {
+fn background_command_is_read_written_and_ended() {
     let shell = Shell::new();
     let all = shell.backgrounds(2, 4096);
     let command = shell.start(
@@ -562,7 +562,7 @@ fn a_background_command_is_followed_answered_and_ended() {
 }
 
 #[test]
-fn a_background_command_reads_to_the_end_of_its_input() {
+fn background_command_reads_until_stdin_closes() {
     let shell = Shell::new();
     let all = shell.backgrounds(1, 4096);
     let command = shell.start(&all, "cat; exit 4");
@@ -588,7 +588,7 @@ fn a_background_command_reads_to_the_end_of_its_input() {
 }
 
 #[test]
-fn input_that_nobody_reads_is_not_waited_for() {
+fn unread_input_does_not_block_writer() {
     let shell = Shell::new();
     let all = shell.backgrounds(1, 4096);
     let command = shell.start(&all, "sleep 600");
@@ -599,7 +599,7 @@ fn input_that_nobody_reads_is_not_waited_for() {
 }
 
 #[test]
-fn a_background_terminal_is_typed_on() {
+fn background_terminal_accepts_input() {
     let mut shell = Shell::new();
     shell.terminal = Some((24, 120));
     let all = shell.backgrounds(1, 4096);
@@ -617,7 +617,7 @@ fn a_background_terminal_is_typed_on() {
 }
 
 #[test]
-fn a_background_command_has_only_the_time_limit_it_was_given() {
+fn background_command_has_only_explicit_timeout() {
     let shell = Shell::new();
     let all = shell.backgrounds(1, 4096);
     let timeout = Some(Duration::from_millis(200));
@@ -638,7 +638,7 @@ fn a_background_command_has_only_the_time_limit_it_was_given() {
 }
 
 #[test]
-fn a_flood_in_the_background_is_kept_to_its_ring() {
+fn background_output_is_limited_to_ring_buffer() {
     let shell = Shell::new();
     let all = shell.backgrounds(1, 100_000);
     let command = shell.start(&all, "head -c 50000000 /dev/zero; echo done");
@@ -658,7 +658,7 @@ fn a_flood_in_the_background_is_kept_to_its_ring() {
 }
 
 #[test]
-fn background_commands_end_with_their_table_and_with_the_launcher() {
+fn background_commands_end_with_table_or_launcher() {
     let shell = Shell::new();
     for way in ["all", "dropped", "launcher"] {
         let all = shell.backgrounds(2, 4096);

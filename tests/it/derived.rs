@@ -36,7 +36,7 @@ pub fn committed(path: &str, expected: &str) {
 }
 
 #[test]
-fn schemas_are_what_the_types_give() {
+fn committed_schemas_match_types() {
     let arms: String = DERIVED.iter().map(|arm| arm()).collect();
     let none = "        _ => Schemas { arguments: \"null\", published: \"null\", output: None },";
     let text = format!(
@@ -50,7 +50,7 @@ fn schemas_are_what_the_types_give() {
 }
 
 #[test]
-fn documents_are_what_the_declarations_give() {
+fn committed_documents_match_declarations() {
     for document in Document::value_variants() {
         let text = String::from_utf8(generate::document(*document).unwrap()).unwrap();
         match document {
@@ -66,7 +66,7 @@ fn documents_are_what_the_declarations_give() {
 }
 
 #[test]
-fn what_is_protected_by_default_is_listed() {
+fn protected_paths_are_documented() {
     let mut rows: Vec<(&str, Vec<String>)> = Vec::new();
     for (path, program) in PROTECTED_BY_DEFAULT {
         match rows.iter_mut().find(|(known, _)| *known == program) {
@@ -87,7 +87,7 @@ fn what_is_protected_by_default_is_listed() {
 }
 
 #[test]
-fn what_runs_outside_is_listed() {
+fn sinks_are_documented() {
     let mut table = "| obeyed by | path, at any depth | what counts |\n|---|---|---|\n".to_owned();
     for Sink {
         path,
@@ -123,7 +123,7 @@ fn what_runs_outside_is_listed() {
 }
 
 #[test]
-fn runners_and_checkers_are_listed() {
+fn runners_and_checkers_are_documented() {
     let mut table = "| language | tests | types |\n|---|---|---|\n".to_owned();
     let of = |titles: Vec<(Option<Language>, &str)>, language| {
         let own = titles.into_iter().filter(|(of, _)| *of == language);
@@ -169,7 +169,7 @@ fn between_markers(path: &str, name: &str, expected: &str) {
 }
 
 #[test]
-fn every_tool_keeps_the_rules() {
+fn every_tool_follows_declaration_rules() {
     let tools: Vec<Box<dyn Callable>> = TOOLS.iter().map(|make| make()).collect();
     let names: HashSet<&str> = tools.iter().map(|tool| tool.name()).collect();
     assert_eq!(names.len(), tools.len(), "names are unique");
@@ -217,7 +217,7 @@ fn described(name: &str, schema: &Value) {
 }
 
 #[test]
-fn annotations_are_those_of_the_contract() {
+fn annotations_match_contract() {
     let observes = json!({"readOnlyHint": true, "openWorldHint": false});
     let others = |destructive: bool, idempotent: bool, open: bool| json!({"readOnlyHint": false, "destructiveHint": destructive, "idempotentHint": idempotent, "openWorldHint": open});
     for make in TOOLS {
@@ -240,7 +240,7 @@ fn annotations_are_those_of_the_contract() {
 /// that counting four is on the safe side: at most 3,000 tokens without output schemas, 4,700 with
 /// them.
 #[test]
-fn the_list_of_tools_is_cheap() {
+fn tool_list_stays_within_size_limit() {
     let tree = Tree::new();
     for (revision, most_tokens) in [("2024-11-05", 3000), ("2025-11-25", 4700)] {
         let mut server = Server::open(
@@ -259,7 +259,7 @@ fn the_list_of_tools_is_cheap() {
 }
 
 #[test]
-fn the_list_of_tools_for_each_revision() {
+fn tool_list_matches_snapshot_per_revision() {
     let tree = Tree::new();
     for revision in crate::schema::REVISIONS {
         let mut server = Server::open(

@@ -152,7 +152,7 @@ fn colours(image: &DynamicImage) -> [[u8; 3]; 4] {
 const QUARTERS: [[u8; 3]; 4] = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]];
 
 #[test]
-fn a_document_is_read_as_text() {
+fn document_is_read_as_text() {
     let (tree, mut server) = samples();
     for (name, text) in [
         ("word.docx", WORD),
@@ -184,7 +184,7 @@ fn a_document_is_read_as_text() {
 }
 
 #[test]
-fn a_part_of_a_document_is_read() {
+fn document_part_is_read_by_range() {
     let (tree, mut server) = samples();
     let mut texts = |name, arguments| read(&mut server, &tree, name, arguments).texts();
     assert_eq!(
@@ -224,7 +224,7 @@ fn a_part_of_a_document_is_read() {
 }
 
 #[test]
-fn a_name_that_is_wrong_is_an_error() {
+fn wrong_part_name_is_an_error() {
     let tree = Tree::new();
     let zip = package(&[("a.txt", b"a")]);
     tree.file("a.docx", "text\n")
@@ -267,7 +267,7 @@ fn a_name_that_is_wrong_is_an_error() {
 }
 
 #[test]
-fn a_small_picture_comes_as_it_is() {
+fn small_picture_is_returned_unchanged() {
     let (tree, mut server) = samples();
     tree.file("wide.png", encoded(&quarters(1568, 4), ImageFormat::Png));
     for name in [
@@ -290,7 +290,7 @@ fn a_small_picture_comes_as_it_is() {
 }
 
 #[test]
-fn a_large_picture_is_scaled_and_a_region_is_not() {
+fn large_picture_is_scaled_unless_region() {
     let tree = Tree::new();
     let (large, tall) = (quarters(2000, 1000), quarters(2, 3136));
     tree.file("a.png", encoded(&large, ImageFormat::Png))
@@ -374,7 +374,7 @@ fn a_large_picture_is_scaled_and_a_region_is_not() {
 }
 
 #[test]
-fn a_photo_is_turned_as_its_camera_says() {
+fn photo_is_rotated_by_exif_orientation() {
     let tree = Tree::new();
     let jpeg = encoded(&quarters(2000, 1000), ImageFormat::Jpeg);
     // TIFF 6.0: one entry, the orientation (0x112), a SHORT: turn by 90 degrees to the right.
@@ -397,7 +397,7 @@ fn a_photo_is_turned_as_its_camera_says() {
 }
 
 #[test]
-fn of_an_animation_the_first_picture_comes() {
+fn animation_returns_first_frame() {
     let tree = Tree::new();
     let mut gif = Vec::new();
     let frames = [quarters(1600, 8).to_rgba8(), RgbaImage::new(1600, 8)].map(Frame::new);
@@ -410,7 +410,7 @@ fn of_an_animation_the_first_picture_comes() {
 }
 
 #[test]
-fn a_picture_of_many_bytes_becomes_a_smaller_one() {
+fn oversized_picture_is_recompressed() {
     let tree = Tree::new();
     let mut state = 1_u32;
     let mut noise = move || {
@@ -428,7 +428,7 @@ fn a_picture_of_many_bytes_becomes_a_smaller_one() {
 }
 
 #[test]
-fn other_binary_files_are_refused_when_they_are_large() {
+fn large_binary_file_is_refused() {
     let tree = Tree::new();
     let bytes: Vec<u8> = (0..=255).cycle().take(65_537).collect();
     tree.file("a.bin", &bytes[..65_536])
@@ -482,7 +482,7 @@ fn other_binary_files_are_refused_when_they_are_large() {
 }
 
 #[test]
-fn whatever_is_in_it_the_reader_answers_or_ends() {
+fn reader_survives_corrupted_documents() {
     let (tree, mut server) = samples();
     let mut state = 7_usize;
     let mut random = move |below: usize| {
@@ -537,7 +537,7 @@ fn word(document: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn bombs_are_bounded() {
+fn decompression_bombs_are_bounded() {
     let tree = Tree::new();
     // 60,000 x 60,000 pixels, and none of them there.
     let mut bomb = encoded(&quarters(2, 2), ImageFormat::Png);
@@ -656,7 +656,7 @@ fn reader_of(server: &Server) -> (Pid, String) {
 }
 
 #[test]
-fn a_reader_can_only_compute_and_ends_with_its_call_and_its_server() {
+fn reader_is_confined_and_ends_with_call() {
     let tree = Tree::new();
     tree.file("a.docx", endless());
     let mut server = serve(&tree);
@@ -693,7 +693,7 @@ fn a_reader_can_only_compute_and_ends_with_its_call_and_its_server() {
 }
 
 #[test]
-fn a_reader_without_walls_reads_nothing() {
+fn reader_without_sandbox_refuses_to_read() {
     let tree = Tree::new();
     tree.file("a.docx", SAMPLES[0].1);
     let mut reader = Command::new(env!("CARGO_BIN_EXE_replay"));
@@ -710,7 +710,7 @@ fn a_reader_without_walls_reads_nothing() {
 }
 
 #[test]
-fn a_reader_that_computes_for_too_long_is_ended() {
+fn slow_reader_is_killed_at_time_limit() {
     let tree = Tree::new();
     tree.file("a.docx", endless());
     let message = error(&mut serve(&tree), &tree, "a.docx", json!({}));

@@ -264,22 +264,22 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_file_of_calls_is_read_or_refused(bytes in files_of_calls()) {
+    fn call_file_parses_or_is_refused(bytes in files_of_calls()) {
         bodies::a_file_of_calls_is_read_or_refused(&bytes);
     }
 
     #[test]
-    fn any_file_that_runs_outside_is_looked_at(bytes in vec(any::<u8>(), 0..400)) {
+    fn sink_detection_accepts_any_bytes(bytes in vec(any::<u8>(), 0..400)) {
         bodies::what_runs_outside_is_found(&bytes);
     }
 
     #[test]
-    fn any_report_is_read(bytes in reports()) {
+    fn report_parser_accepts_any_bytes(bytes in reports()) {
         bodies::a_report_is_read(&bytes);
     }
 
     #[test]
-    fn any_call_comes_back(bytes in vec(any::<u8>(), 0..300)) {
+    fn recorded_call_round_trips(bytes in vec(any::<u8>(), 0..300)) {
         bodies::a_call_comes_back(&bytes);
         bodies::secrets_are_replaced_once(&bytes);
     }
@@ -289,17 +289,17 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_document_has_an_answer(bytes in documents()) {
+    fn document_reader_answers_any_bytes(bytes in documents()) {
         bodies::a_document_has_an_answer(&bytes);
     }
 
     #[test]
-    fn any_line_has_at_most_one_answer(bytes in lines()) {
+    fn line_gets_at_most_one_answer(bytes in lines()) {
         bodies::a_line_has_at_most_one_answer(&bytes);
     }
 
     #[test]
-    fn any_plan_stays_inside(bytes in vec(any::<u8>(), 0..600)) {
+    fn path_plan_stays_inside(bytes in vec(any::<u8>(), 0..600)) {
         bodies::a_plan_stays_inside(&bytes);
     }
 }
@@ -308,22 +308,22 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_edit_changes_what_it_says(bytes in vec(any::<u8>(), 0..120)) {
+    fn edit_changes_only_its_target(bytes in vec(any::<u8>(), 0..120)) {
         bodies::an_edit_changes_what_it_says(&bytes);
     }
 
     #[test]
-    fn any_pattern_has_one_answer(bytes in vec(any::<u8>(), 0..80)) {
+    fn pattern_engines_agree(bytes in vec(any::<u8>(), 0..80)) {
         bodies::a_pattern_has_one_answer(&bytes);
     }
 
     #[test]
-    fn any_log_is_read_or_refused(bytes in vec(any::<u8>(), 0..120)) {
+    fn journal_log_parses_or_is_refused(bytes in vec(any::<u8>(), 0..120)) {
         bodies::a_log_is_read_or_refused(&bytes);
     }
 
     #[test]
-    fn any_globs_agree(
+    fn glob_implementations_agree(
         head in any::<[u8; 2]>(),
         texts in proptest::array::uniform3(
             prop_oneof!["[ab*?/{},\\[\\]!\\\\.-]{0,12}", "\\PC{0,8}"].prop_map(String::into_bytes),
@@ -335,28 +335,28 @@ proptest! {
         bodies::globs_agree_with_each_other(&[&[head[0], 0], choices.as_slice()].concat());
     }
     #[test]
-    fn any_frame_is_read_or_refused(which: u8, framed: bool, bytes in words_of_the_walls()) {
+    fn frame_parses_or_is_refused(which: u8, framed: bool, bytes in words_of_the_walls()) {
         bodies::a_frame_is_read_or_refused(&[&[which, u8::from(framed)], bytes.as_slice()].concat());
     }
 
     #[test]
-    fn any_packet_is_read_or_refused(bytes in words_of_the_walls()) {
+    fn packet_parses_or_is_refused(bytes in words_of_the_walls()) {
         bodies::a_packet_is_read_or_refused(&bytes);
     }
 
     #[test]
-    fn any_call_to_a_database_is_taken_apart(bytes in conversations()) {
+    fn database_parser_accepts_any_bytes(bytes in conversations()) {
         bodies::a_call_to_a_database_is_taken_apart(&bytes);
     }
 
     #[test]
-    fn any_call_is_read(bytes in vec(any::<u8>(), 50)) {
+    fn seccomp_call_parser_accepts_any_bytes(bytes in vec(any::<u8>(), 50)) {
         bodies::a_call_is_read(&bytes);
         bodies::a_network_call_is_read(&bytes);
     }
 
     #[test]
-    fn any_address_is_read_or_refused(bytes in vec(any::<u8>(), 0..140)) {
+    fn socket_address_parses_or_is_refused(bytes in vec(any::<u8>(), 0..140)) {
         bodies::an_address_is_read_or_refused(&bytes);
     }
 }

@@ -101,7 +101,7 @@ fn are_answered_or_refused(replies: &[Reply], is_answer: impl Fn(&Reply) -> bool
 }
 
 #[test]
-fn edits_of_files_that_are_large_by_their_size_alone_stay_within_the_budget() {
+fn edits_of_large_files_stay_within_budget() {
     let tree = Tree::new();
     for index in 0..8 {
         sparse(&tree, &format!("work/{index}"), 40 << 20);
@@ -123,7 +123,7 @@ fn edits_of_files_that_are_large_by_their_size_alone_stay_within_the_budget() {
 }
 
 #[test]
-fn what_can_never_be_held_is_refused_at_once_with_what_could_be() {
+fn request_above_budget_fails_immediately_with_limit() {
     let tree = Tree::new();
     sparse(&tree, "work/a", 100 << 20);
     let mut server = server(&tree);
@@ -155,7 +155,7 @@ fn what_can_never_be_held_is_refused_at_once_with_what_could_be() {
 }
 
 #[test]
-fn searches_over_lines_stay_within_the_budget() {
+fn multiline_searches_stay_within_budget() {
     let tree = Tree::new();
     for index in 0..4 {
         tree.file(
@@ -173,7 +173,7 @@ fn searches_over_lines_stay_within_the_budget() {
 }
 
 #[test]
-fn a_long_line_is_held_only_where_there_is_memory_for_it() {
+fn long_line_is_buffered_only_within_budget() {
     let tree = Tree::new();
     for index in 0..4 {
         tree.file(format!("work/{index}"), "x".repeat(30 << 20) + "\nlast\n");
@@ -196,7 +196,7 @@ fn a_long_line_is_held_only_where_there_is_memory_for_it() {
 }
 
 #[test]
-fn replies_that_are_more_than_the_budget_wait_for_one_another_and_stay_within_it() {
+fn large_replies_wait_and_stay_within_budget() {
     let tree = Tree::new();
     tree.file("work/large.txt", "0123456789abcde\n".repeat(500_000));
     let mut server = server(&tree);
@@ -213,7 +213,7 @@ fn replies_that_are_more_than_the_budget_wait_for_one_another_and_stay_within_it
 }
 
 #[test]
-fn rules_of_ignored_files_are_bounded_and_counted() {
+fn ignore_rules_are_bounded_and_counted() {
     let tree = Tree::new();
     tree.file("work/x/a.txt", "a\n").file(
         "work/.gitignore",
@@ -257,7 +257,7 @@ fn rules_of_ignored_files_are_bounded_and_counted() {
 }
 
 #[test]
-fn globs_are_bounded_in_number_and_length() {
+fn globs_are_limited_in_number_and_length() {
     let tree = Tree::new();
     tree.file("work/a.rs", "a\n");
     let mut server = server(&tree);
@@ -355,7 +355,7 @@ fn large_calls_in_journal_stay_within_budget() {
 }
 
 #[test]
-fn notes_of_changes_count_for_command() {
+fn change_notes_count_against_command_budget() {
     let tree = Tree::new();
     for index in 0..20_000 {
         tree.file(format!("work/{}/{index}", index % 40), "");
@@ -393,7 +393,7 @@ fn notes_of_changes_count_for_command() {
 }
 
 #[test]
-fn one_token_that_takes_all_it_can_leaves_another_as_much() {
+fn greedy_token_leaves_equal_share_to_other() {
     let tree = Tree::new();
     for index in 0..16 {
         sparse(&tree, &format!("alice/{index}"), 20 << 20);

@@ -8,7 +8,7 @@ use super::{REPLAY, Upstream, client, replay, run};
 use crate::tree::Tree;
 
 #[test]
-fn the_latest_set_of_the_same_command_answers() {
+fn latest_set_of_same_command_is_replayed() {
     let (tree, upstream) = (Tree::new(), Upstream::start());
     tree.file("shop.py", client(&[upstream.url() + "/a"]));
     tree.file("other.py", client(&[upstream.url() + "/b"]));
@@ -58,7 +58,7 @@ fn the_latest_set_of_the_same_command_answers() {
 }
 
 #[test]
-fn noise_that_is_added_leaves_a_set_that_of_its_command() {
+fn noise_write_keeps_command_of_set() {
     let (tree, upstream) = (Tree::new(), Upstream::start());
     for number in [1, 2] {
         tree.file(
@@ -95,7 +95,7 @@ fn noise_that_is_added_leaves_a_set_that_of_its_command() {
 }
 
 #[test]
-fn sets_are_kept_where_the_recorder_was_started() {
+fn sets_are_stored_in_start_directory_of_recorder() {
     let (tree, upstream) = (Tree::new(), Upstream::start());
     tree.dir("below");
     tree.file("below/shop.py", client(&[format!("{}/a", upstream.url())]));
@@ -115,7 +115,7 @@ fn sets_are_kept_where_the_recorder_was_started() {
 }
 
 #[test]
-fn an_agent_gets_the_latest_set_of_its_command() {
+fn tool_replays_latest_set_of_command() {
     let (tree, upstream) = (Tree::new(), Upstream::start());
     let mut server = open(&tree, &["--network", "host"]);
     for (program, path) in [("shop.py", "/a"), ("other.py", "/b")] {

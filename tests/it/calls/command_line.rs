@@ -17,7 +17,7 @@ fn urls(upstream: &Upstream, paths: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn what_was_recorded_is_answered_without_the_server_in_order() {
+fn recorded_answers_are_replayed_in_order() {
     let (tree, mut upstream) = (Tree::new(), Upstream::start());
     tree.file("shop.py", client(&urls(&upstream, &ASKED)));
     let recorded = replay(&tree, &["calls", "record", "--", "python3", "shop.py"]);
@@ -73,7 +73,7 @@ fn what_was_recorded_is_answered_without_the_server_in_order() {
 }
 
 #[test]
-fn a_call_that_differs_is_missed_and_never_answered() {
+fn differing_call_is_a_miss() {
     let (tree, mut upstream) = (Tree::new(), Upstream::start());
     tree.file("shop.py", client(&urls(&upstream, &["/a", "/b?x=1"])));
     assert_eq!(
@@ -106,7 +106,7 @@ fn a_call_that_differs_is_missed_and_never_answered() {
 }
 
 #[test]
-fn a_miss_is_in_the_status_of_a_program_that_a_signal_ends() {
+fn miss_is_reported_when_signal_ends_program() {
     let (tree, mut upstream) = (Tree::new(), Upstream::start());
     tree.file("shop.py", client(&urls(&upstream, &["/a"])));
     assert_eq!(
@@ -125,7 +125,7 @@ fn a_miss_is_in_the_status_of_a_program_that_a_signal_ends() {
 }
 
 #[test]
-fn a_miss_goes_to_the_real_server_if_it_may() {
+fn miss_with_passthrough_reaches_real_server() {
     let (tree, upstream) = (Tree::new(), Upstream::start());
     tree.file("shop.py", client(&urls(&upstream, &["/a"])));
     assert_eq!(
@@ -177,7 +177,7 @@ fn a_miss_goes_to_the_real_server_if_it_may() {
 }
 
 #[test]
-fn a_target_that_was_never_recorded_is_named_where_a_call_went_past() {
+fn passthrough_to_unrecorded_target_is_reported() {
     let (tree, upstream, other) = (Tree::new(), Upstream::start(), Upstream::start());
     tree.file("shop.py", client(&[upstream.url() + "/a"]));
     assert_eq!(
@@ -209,7 +209,7 @@ fn a_target_that_was_never_recorded_is_named_where_a_call_went_past() {
 }
 
 #[test]
-fn the_same_miss_is_told_once() {
+fn repeated_miss_is_reported_once() {
     let (tree, mut upstream) = (Tree::new(), Upstream::start());
     tree.file("shop.py", client(&[upstream.url() + "/a"]));
     assert_eq!(
@@ -236,7 +236,7 @@ fn the_same_miss_is_told_once() {
 }
 
 #[test]
-fn the_program_has_the_environment_of_the_shell() {
+fn program_inherits_environment_of_shell() {
     let tree = Tree::new();
     let words = |action: &'static str| {
         let environment = [
@@ -276,7 +276,7 @@ fn the_program_has_the_environment_of_the_shell() {
 }
 
 #[test]
-fn a_program_that_does_not_end_is_ended_and_what_it_called_is_kept() {
+fn recording_timeout_kills_program_and_keeps_calls() {
     let (tree, upstream) = (Tree::new(), Upstream::start());
     let program = client(&urls(&upstream, &["/a"])) + "import time\ntime.sleep(100)\n";
     tree.file("shop.py", program);
@@ -301,7 +301,7 @@ fn a_program_that_does_not_end_is_ended_and_what_it_called_is_kept() {
 }
 
 #[test]
-fn the_status_of_the_program_is_the_status() {
+fn exit_status_of_program_is_passed_on() {
     let tree = Tree::new();
     // What npm asks for on its own would be recorded as the program's.
     let quiet = replay(
@@ -349,7 +349,7 @@ fn sets(tree: &Tree) -> usize {
 }
 
 #[test]
-fn a_command_that_does_not_run_leaves_no_set() {
+fn command_not_found_leaves_no_set() {
     let tree = Tree::new();
     let missing = replay(&tree, &["calls", "record", "--", "no-such-program"]);
     let (said, rest) = missing
@@ -384,7 +384,7 @@ fn a_command_that_does_not_run_leaves_no_set() {
 }
 
 #[test]
-fn a_directory_outside_is_named_as_it_was_typed_and_what_is_allowed() {
+fn directory_outside_is_refused_as_typed() {
     let tree = Tree::new();
     let root = tree.root().display();
     let told = format!(
@@ -408,7 +408,7 @@ fn a_directory_outside_is_named_as_it_was_typed_and_what_is_allowed() {
 }
 
 #[test]
-fn a_directory_to_read_is_allowed_beside_the_working_directory() {
+fn read_only_directory_keeps_working_directory_allowed() {
     let (tree, other) = (Tree::new(), Tree::new());
     other.file("told", "1\n");
     let read = format!("cat {}", other.path("told").display());
@@ -435,7 +435,7 @@ fn a_directory_to_read_is_allowed_beside_the_working_directory() {
 }
 
 #[test]
-fn a_set_that_is_broken_or_not_there_is_said() {
+fn broken_or_missing_set_is_reported() {
     let tree = Tree::new();
     let none = replay(&tree, &["calls", "test", "--", "true"]);
     let no_sets = "no mock sets in ./keploy; record one with `replay calls record -- COMMAND`\n";
@@ -482,7 +482,7 @@ fn a_set_that_is_broken_or_not_there_is_said() {
 }
 
 #[test]
-fn a_set_is_shown_as_a_table_and_as_a_page() {
+fn show_prints_set_as_table_and_page() {
     let (tree, upstream) = (Tree::new(), Upstream::start());
     tree.file("shop.py", client(&urls(&upstream, &["/a", "/a", "/<b>"])));
     assert_eq!(
@@ -532,7 +532,7 @@ fn a_set_is_shown_as_a_table_and_as_a_page() {
 }
 
 #[test]
-fn what_changes_from_run_to_run_is_learned_and_left_out() {
+fn values_that_vary_between_runs_become_noise() {
     let (tree, mut upstream) = (Tree::new(), Upstream::start());
     let url = upstream.url();
     let program = |id: u32| {
@@ -625,7 +625,7 @@ fn what_changes_from_run_to_run_is_learned_and_left_out() {
 }
 
 #[test]
-fn large_bodies_have_files_of_their_own() {
+fn large_bodies_are_stored_in_separate_files() {
     let (tree, mut upstream) = (Tree::new(), Upstream::start());
     let program = format!(
         "import urllib.request\nprint(urllib.request.urlopen('{}/a', b'x' * {MIN_BODY_APART_BYTES}).read().decode())\n",
@@ -694,7 +694,7 @@ fn large_bodies_have_files_of_their_own() {
 }
 
 #[test]
-fn recordings_at_the_same_time_have_sets_of_their_own() {
+fn concurrent_recordings_get_separate_sets() {
     let (tree, upstream) = (Tree::new(), Upstream::start());
     tree.file("shop.py", client(&urls(&upstream, &["/a"])));
     std::thread::scope(|scope| {

@@ -50,7 +50,7 @@ connection.sock.close()
 ";
 
 #[test]
-fn who_reads_further_than_the_recording_is_told_where_it_ends() {
+fn read_past_truncated_recording_is_reported() {
     let (tree, server) = (Tree::new(), halves());
     tree.file("half.py", CLIENT);
     let (at, half, all) = (server.to_string(), (BODY / 2).to_string(), BODY.to_string());

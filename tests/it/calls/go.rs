@@ -35,7 +35,7 @@ fn is_built(tree: &Tree) -> bool {
 }
 
 #[test]
-fn a_static_go_program_is_answered_in_every_isolation_whoever_runs_it() {
+fn static_go_program_is_replayed_in_every_isolation() {
     let tree = Tree::new();
     if !is_built(&tree) {
         return;

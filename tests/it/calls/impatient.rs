@@ -93,7 +93,7 @@ ask('/done', 60)
 const EXPECTED: &str = "TimeoutError\nTimeoutError\n200 b'half' TimeoutError\nTimeoutError\nTimeoutError\n200 b'late' b''\n";
 
 #[test]
-fn a_time_limit_of_the_program_passes_at_a_replay_as_it_did() {
+fn client_timeout_is_replayed_as_recorded() {
     let (tree, server) = (Tree::new(), slow().to_string());
     tree.file("ask.py", CLIENT);
     let recorded = replay(

@@ -11,7 +11,7 @@ use crate::tree::Tree;
 const SEEN: &str = "only what went through HTTP_PROXY and its like was seen; databases and direct connections were not";
 
 #[test]
-fn variables_alone_lead_who_reads_them() {
+fn env_isolation_intercepts_only_proxy_aware_clients() {
     let (tree, mut upstream) = (Tree::new(), Upstream::start());
     tree.file(
         "shop.py",
@@ -83,7 +83,7 @@ fn variables_alone_lead_who_reads_them() {
 }
 
 #[test]
-fn tools_say_that_they_only_set_variables() {
+fn tool_reports_env_isolation() {
     let (tree, mut upstream) = (Tree::new(), Upstream::start());
     let mut server = open(&tree, &["--network", "host", "--isolation", "env"]);
     tree.file("work/order.py", client(&[upstream.url() + "/a"]));
@@ -108,7 +108,7 @@ fn tools_say_that_they_only_set_variables() {
 }
 
 #[test]
-fn a_proxy_that_cannot_be_reached_is_no_isolation() {
+fn env_isolation_without_reachable_proxy_is_refused() {
     let tree = Tree::new();
     let args = [
         "calls",
@@ -133,7 +133,7 @@ fn a_proxy_that_cannot_be_reached_is_no_isolation() {
 }
 
 #[test]
-fn what_cannot_be_had_is_refused_where_it_was_asked_for() {
+fn unavailable_strict_isolation_is_refused() {
     let tree = Tree::new();
     let args = [
         "calls",
@@ -162,7 +162,7 @@ fn what_cannot_be_had_is_refused_where_it_was_asked_for() {
 }
 
 #[test]
-fn a_supervisor_below_another_is_said_once_and_what_to_do() {
+fn nested_supervisor_is_reported_once_with_hint() {
     let (tree, upstream) = (Tree::new(), Upstream::start());
     tree.file("shop.py", client(&[upstream.url() + "/a"]));
     let outer = [
@@ -208,7 +208,7 @@ fn a_supervisor_below_another_is_said_once_and_what_to_do() {
 }
 
 #[test]
-fn inside_the_walls_it_is_said_that_there_are_some() {
+fn sandboxed_recorder_reports_outer_sandbox() {
     let tree = Tree::new();
     let mut server = open(&tree, &["--system", REPLAY.rsplit_once('/').unwrap().0]);
     let command = format!("{REPLAY} calls record -- true");
@@ -222,7 +222,7 @@ fn inside_the_walls_it_is_said_that_there_are_some() {
 }
 
 #[test]
-fn without_fetching_descriptors_a_recording_is_made_and_answered_all_the_same() {
+fn recording_works_without_pidfd_getfd() {
     let (tree, mut upstream) = (Tree::new(), Upstream::start());
     tree.file("refuse.py", include_str!("../interception/refuse.py"));
     tree.file("shop.py", client(&[upstream.url() + "/a"]));
@@ -272,7 +272,7 @@ fn without_fetching_descriptors_a_recording_is_made_and_answered_all_the_same() 
 
 /// In a network namespace with one more device, at whose other end somebody looks on.
 #[test]
-fn nothing_that_a_program_sends_leaves_the_machine() {
+fn packets_of_program_never_leave_machine() {
     let tree = Tree::new();
     tree.file("leak.c", include_str!("leak.c"))
         .file("wire.py", include_str!("wire.py"));

@@ -35,7 +35,7 @@ fn mounted(tree: &Tree, script: &str) -> super::Ended {
 }
 
 #[test]
-fn a_directory_that_takes_no_set_is_found_before_the_program_runs() {
+fn unwritable_directory_is_reported_before_program_runs() {
     if !can_mount() {
         return;
     }
@@ -92,7 +92,7 @@ fn a_directory_that_takes_no_set_is_found_before_the_program_runs() {
 }
 
 #[test]
-fn a_recording_whose_directory_is_gone_meanwhile_is_kept_elsewhere() {
+fn recording_is_stored_elsewhere_when_directory_vanishes() {
     if !can_mount() {
         return;
     }
@@ -142,7 +142,7 @@ fn a_recording_whose_directory_is_gone_meanwhile_is_kept_elsewhere() {
 }
 
 #[test]
-fn the_signal_that_ended_a_program_is_in_the_status() {
+fn signal_of_program_is_in_exit_status() {
     let tree = Tree::new();
     for (line, status) in [
         ("kill -INT $$", 130),
@@ -214,7 +214,7 @@ fn interrupted(tree: &Tree, signal: Signal) -> super::Ended {
 }
 
 #[test]
-fn who_interrupts_a_recording_gets_what_was_called_and_their_signal_as_the_program_does() {
+fn interrupted_recording_keeps_calls_and_forwards_signal() {
     let die = "signal.signal(s, signal.SIG_DFL); os.kill(os.getpid(), s)";
     for (signal, name, status) in [
         (Signal::INT, "SIGINT", 130),
@@ -243,7 +243,7 @@ fn who_interrupts_a_recording_gets_what_was_called_and_their_signal_as_the_progr
 }
 
 #[test]
-fn a_program_ends_by_an_interrupt_as_it_likes() {
+fn program_handles_interrupt_with_its_own_status() {
     let (tree, upstream) = (Tree::new(), Upstream::start());
     tree.file("shop.py", patient(&upstream.url(), "os._exit(7)"))
         .fifo("asked");
@@ -257,7 +257,7 @@ fn a_program_ends_by_an_interrupt_as_it_likes() {
 }
 
 #[test]
-fn numbers_that_mean_nothing_in_a_set_are_said_with_their_place() {
+fn out_of_range_number_in_set_is_reported_with_line() {
     let tree = Tree::new();
     let head = "version: api.keploy.io/v1beta1\nkind: Http\nname: mock-1\nspec:\n";
     let req = "    req:\n        method: GET\n        proto_major: 1\n        proto_minor: 1\n        url: /a\n";
@@ -290,7 +290,7 @@ fn numbers_that_mean_nothing_in_a_set_are_said_with_their_place() {
 }
 
 #[test]
-fn a_set_for_which_there_is_no_memory_is_refused_before_it_is_read() {
+fn oversized_set_is_refused_before_reading() {
     let tree = Tree::new();
     let grown = |name: &str, bytes: u64| {
         std::fs::File::options()

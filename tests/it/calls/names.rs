@@ -15,7 +15,7 @@ for name in ('nothing.invalid', 'nothing.example.invalid'):
 ";
 
 #[test]
-fn a_name_that_there_is_not_fails_as_it_does_without_a_recording() {
+fn unknown_host_fails_as_without_recording() {
     let tree = Tree::new();
     tree.file("look.py", LOOK_UP);
     let plain = run(&tree, &["python3", "look.py"], |_| {});

@@ -38,7 +38,7 @@ fn program(address: SocketAddr, token: &str, purpose: &str) -> String {
 }
 
 #[test]
-fn values_in_commands_are_learned_and_left_out() {
+fn redis_values_that_vary_become_noise() {
     let (tree, address) = (Tree::new(), redis(2));
     let tokens = ["0b7a2f6c1d", "9e8d7c6b5a", "5f4e3d2c1b"];
     for token in &tokens[..2] {

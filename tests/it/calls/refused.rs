@@ -56,7 +56,7 @@ pub fn nobody(at: &str) -> (OwnedFd, SocketAddr) {
 }
 
 #[test]
-fn a_refused_connection_is_refused_by_connect_and_so_from_the_recording() {
+fn refused_connection_is_replayed_as_refused() {
     let tree = Tree::new();
     let ((_four, four), (_six, six)) = (nobody("127.0.0.1:0"), nobody("[::1]:0"));
     let (four, six) = (four.to_string(), format!("::1:{}", six.port()));
@@ -131,7 +131,7 @@ fn a_refused_connection_is_refused_by_connect_and_so_from_the_recording() {
 }
 
 #[test]
-fn what_was_refused_comes_from_the_recording_whoever_listens_now() {
+fn replayed_refusal_ignores_new_listener() {
     let tree = Tree::new();
     let (held, address) = nobody("127.0.0.1:0");
     tree.file("shop.py", client(&[format!("http://{address}/a")]));
@@ -155,7 +155,7 @@ fn what_was_refused_comes_from_the_recording_whoever_listens_now() {
 }
 
 #[test]
-fn a_server_that_was_never_recorded_and_would_speak_first_is_missed_and_refused() {
+fn unrecorded_server_first_connection_is_refused() {
     let (tree, upstream) = (Tree::new(), Upstream::start());
     tree.file("shop.py", client(&[upstream.url() + "/a"]));
     assert_eq!(
@@ -178,7 +178,7 @@ fn a_server_that_was_never_recorded_and_would_speak_first_is_missed_and_refused(
 }
 
 #[test]
-fn a_set_of_refused_connections_does_not_become_the_latest() {
+fn set_with_only_refusals_is_not_latest() {
     let (tree, mut upstream) = (Tree::new(), Upstream::start());
     let (_held, address) = nobody("127.0.0.1:0");
     let (good, bad) = (upstream.url() + "/a", format!("http://{address}/a"));
@@ -227,7 +227,7 @@ fn a_set_of_refused_connections_does_not_become_the_latest() {
 }
 
 #[test]
-fn an_agent_is_told_what_refused_it() {
+fn tool_reports_refused_connections() {
     let tree = Tree::new();
     let (_held, address) = nobody("127.0.0.1:0");
     let mut server = open(&tree, &["--network", "host"]);
@@ -251,7 +251,7 @@ fn an_agent_is_told_what_refused_it() {
 }
 
 #[test]
-fn an_agent_is_told_which_names_were_not_reached() {
+fn tool_reports_unreached_names() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file(

@@ -30,7 +30,7 @@ fn mute() -> SocketAddr {
 }
 
 #[test]
-fn a_probe_is_recorded_and_replayed_without_a_miss() {
+fn connect_probe_is_replayed_without_miss() {
     let (tree, server) = (Tree::new(), mute().to_string());
     tree.file("probe.py", PROBE);
     for isolation in ["seccomp", "strict"] {
@@ -89,7 +89,7 @@ fn a_probe_is_recorded_and_replayed_without_a_miss() {
 }
 
 #[test]
-fn what_is_no_call_is_shown_as_what_it_is() {
+fn show_lists_probes_and_refusals() {
     let (tree, server, (_held, closed)) = (Tree::new(), mute().to_string(), nobody("127.0.0.1:0"));
     let closed = closed.to_string();
     tree.file("probe.py", PROBE);

@@ -72,7 +72,7 @@ fn until_it_waits(tree: &Tree) {
 }
 
 #[test]
-fn a_server_that_never_answers_is_given_up_by_the_program_itself() {
+fn unanswered_connect_is_ended_by_client_timeout() {
     let (tree, (_listener, _filler, address)) = (Tree::new(), full());
     tree.file("ask.py", IMPATIENT);
     let at = address.to_string();
@@ -104,7 +104,7 @@ fn a_server_that_never_answers_is_given_up_by_the_program_itself() {
 }
 
 #[test]
-fn a_server_that_answers_late_is_reached_late() {
+fn slow_connect_succeeds_late() {
     for isolation in ["seccomp", "strict"] {
         let (tree, (listener, _filler, address)) = (Tree::new(), full());
         tree.file("ask.py", PATIENT);
@@ -155,7 +155,7 @@ fn a_server_that_answers_late_is_reached_late() {
 }
 
 #[test]
-fn a_server_that_refuses_late_refuses() {
+fn late_refusal_reaches_program() {
     let (tree, (listener, filler, address)) = (Tree::new(), full());
     tree.file("ask.py", PATIENT);
     let at = address.to_string();

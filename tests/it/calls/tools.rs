@@ -28,7 +28,7 @@ pub fn open(tree: &Tree, args: &[&str]) -> Server {
 }
 
 #[test]
-fn an_agent_records_lists_and_replays() {
+fn tools_record_list_and_replay() {
     let (tree, mut upstream) = (Tree::new(), Upstream::start());
     let mut server = open(&tree, &["--network", "host"]);
     tree.file(
@@ -101,7 +101,7 @@ fn an_agent_records_lists_and_replays() {
 }
 
 #[test]
-fn a_server_of_a_background_command_is_recorded_where_there_is_only_a_loopback() {
+fn background_server_is_recorded_over_loopback() {
     let tree = Tree::new();
     let mut server = open(&tree, &["--sandbox", "namespaces"]);
     tree.file("work/page", "hello\n");
@@ -131,7 +131,7 @@ fn a_server_of_a_background_command_is_recorded_where_there_is_only_a_loopback()
 }
 
 #[test]
-fn recording_is_no_way_around_the_network_of_commands() {
+fn recording_keeps_network_limits_of_commands() {
     let (tree, upstream) = (Tree::new(), Upstream::start());
     for args in [["--sandbox", "namespaces"], ["--network", "none"]] {
         let mut server = open(&tree, &args);
@@ -149,7 +149,7 @@ fn recording_is_no_way_around_the_network_of_commands() {
 }
 
 #[test]
-fn mistakes_are_told_as_the_contract_has_them() {
+fn invalid_arguments_get_contract_messages() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let empty = said(&server.call("keploy_mock_record", json!({"command": " "})));
@@ -209,7 +209,7 @@ fn mistakes_are_told_as_the_contract_has_them() {
 }
 
 #[test]
-fn what_a_cancelled_application_has_called_is_kept() {
+fn cancelled_recording_keeps_calls() {
     let (tree, upstream) = (Tree::new(), Upstream::start());
     let mut server = open(&tree, &["--network", "host"]);
     tree.file(

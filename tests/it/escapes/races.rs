@@ -97,7 +97,7 @@ fn stage_with_directories() -> Stage {
 }
 
 #[test]
-fn e60_reading_below_a_flipping_directory() {
+fn e60_read_below_swapped_directory_stays_inside() {
     let mut stage = stage_with_directories();
     let path = stage.tree.text("work/r/secret");
     let calls = [
@@ -117,7 +117,7 @@ fn e60_reading_below_a_flipping_directory() {
 }
 
 #[test]
-fn e61_writing_below_a_flipping_directory() {
+fn e61_write_below_swapped_directory_stays_inside() {
     let mut stage = stage_with_directories();
     let (new, deep, dir) = (
         stage.tree.text("work/r/new"),
@@ -142,7 +142,7 @@ fn e61_writing_below_a_flipping_directory() {
 }
 
 #[test]
-fn e62_editing_below_a_flipping_directory() {
+fn e62_edit_below_swapped_directory_stays_inside() {
     let mut stage = stage_with_directories();
     let path = stage.tree.text("work/r/secret");
     let edit = |from: &str, to: &str, dry| json!({"path": path, "edits": [{"oldText": from, "newText": to}], "dryRun": dry});
@@ -159,7 +159,7 @@ fn e62_editing_below_a_flipping_directory() {
 }
 
 #[test]
-fn e63_deleting_a_flipping_directory() {
+fn e63_delete_of_swapped_directory_stays_inside() {
     let mut stage = Stage::new(|tree| {
         tree.file("work/t/r/secret", "inside\n")
             .link(tree.path("outside"), "work/t/q");
@@ -190,7 +190,7 @@ fn e63_deleting_a_flipping_directory() {
 }
 
 #[test]
-fn e64_walking_over_a_flipping_directory() {
+fn e64_walk_over_swapped_directory_stays_inside() {
     let mut stage = stage_with_directories();
     let path = stage.tree.text("work");
     let calls = super::walkers(&path);
@@ -200,7 +200,7 @@ fn e64_walking_over_a_flipping_directory() {
 }
 
 #[test]
-fn e65_a_flipping_last_component() {
+fn e65_swapped_last_component_stays_inside() {
     let mut stage = Stage::new(|tree| {
         tree.file("work/f", "inside\n")
             .link(tree.path("outside/secret"), "work/g");
@@ -248,7 +248,7 @@ fn e65_a_flipping_last_component() {
 }
 
 #[test]
-fn e67_a_destination_that_appears_is_not_overwritten() {
+fn e67_move_does_not_overwrite_new_destination() {
     let mut stage = Stage::new(|_| {});
     let (source, destination) = (stage.tree.text("work/from"), stage.tree.text("work/to"));
     let (stop, theirs) = (AtomicBool::new(false), AtomicU64::new(0));
@@ -300,7 +300,7 @@ fn e67_a_destination_that_appears_is_not_overwritten() {
 }
 
 #[test]
-fn e68_parallel_edits_of_one_file_lose_nothing() {
+fn e68_parallel_edits_of_file_are_all_kept() {
     const ROUNDS: u32 = 1000;
     let mut stage = Stage::new(|tree| {
         tree.file("work/counters", "left=0;\nright=0;\n");
@@ -324,7 +324,7 @@ fn e68_parallel_edits_of_one_file_lose_nothing() {
 }
 
 #[test]
-fn e68_parallel_calls_of_edit_files_all_succeed() {
+fn e68_parallel_edit_files_calls_succeed() {
     const COUNTERS: u32 = 200;
     let text = |value: u32| {
         (0..COUNTERS)
@@ -352,7 +352,7 @@ fn e68_parallel_calls_of_edit_files_all_succeed() {
 }
 
 #[test]
-fn e70_an_edit_with_an_expected_hash_sees_a_change() {
+fn e70_edit_with_hash_detects_concurrent_change() {
     use sha2::{Digest, Sha256};
     use std::fmt::Write as _;
 
@@ -385,7 +385,7 @@ fn e70_an_edit_with_an_expected_hash_sees_a_change() {
 }
 
 #[test]
-fn e71_killed_in_the_middle_of_a_write() {
+fn e71_kill_during_write_leaves_whole_file() {
     const BYTES: usize = 2 << 20;
     let tree = Stage::layout(|_| {});
     tree.file("work/f", "a".repeat(BYTES));

@@ -13,7 +13,7 @@ use super::{Stage, readers, walkers, writers};
 use crate::harness::Server;
 
 #[test]
-fn e44_a_hard_link_is_read_like_any_file() {
+fn e44_hard_link_is_readable() {
     let mut stage = Stage::new(|tree| {
         tree.file("beyond/shared", "shared text\n")
             .hard_link("beyond/shared", "work/h");
@@ -37,7 +37,7 @@ fn e44_a_hard_link_is_read_like_any_file() {
 }
 
 #[test]
-fn e45_writing_a_hard_link_leaves_the_other_name_alone() {
+fn e45_write_to_hard_link_keeps_other_name() {
     let mut stage = Stage::new(|tree| {
         for name in ["one", "two", "three"] {
             tree.file(format!("beyond/{name}"), "old\n")
@@ -62,7 +62,7 @@ fn e45_writing_a_hard_link_leaves_the_other_name_alone() {
 }
 
 #[test]
-fn e47_procfs_by_name() {
+fn e47_procfs_path_is_denied() {
     let mut stage = Stage::new(|_| {});
     let inside = stage.tree.text("work");
     for path in [
@@ -81,7 +81,7 @@ fn e47_procfs_by_name() {
 }
 
 #[test]
-fn e48_links_into_procfs() {
+fn e48_symlinks_into_procfs_are_denied() {
     let mut stage = Stage::new(|_| {});
     let server = format!("/proc/{}/fd/0", stage.server.pid());
     let mut targets = vec![server];
@@ -117,7 +117,7 @@ fn e48_links_into_procfs() {
 }
 
 #[test]
-fn e49_kernel_filesystems_are_no_allowed_directories() {
+fn e49_kernel_filesystem_is_refused_in_allow() {
     for allow in ["/proc", "/sys", "/dev", "/proc/self", "/sys/kernel"] {
         let tree = Stage::layout(|_| {});
         let mut server = Server::start(&tree, &["--allow", allow]);
@@ -134,7 +134,7 @@ fn e49_kernel_filesystems_are_no_allowed_directories() {
 pub(super) const AT_ONCE: Duration = Duration::from_secs(40);
 
 #[test]
-fn e50_a_fifo_is_not_waited_for() {
+fn e50_fifo_read_does_not_block() {
     let mut stage = Stage::new(|tree| {
         tree.fifo("work/f").fifo("docs/f").link("f", "work/lf");
     });
@@ -161,7 +161,7 @@ fn e50_a_fifo_is_not_waited_for() {
 }
 
 #[test]
-fn e51_a_fifo_is_not_written() {
+fn e51_fifo_write_is_refused() {
     let mut stage = Stage::new(|tree| {
         tree.fifo("work/f");
     });
@@ -190,7 +190,7 @@ fn peak_kilobytes(server: &Server) -> u64 {
 }
 
 #[test]
-fn e53_a_file_of_a_terabyte() {
+fn e53_sparse_terabyte_file_is_handled() {
     let mut stage = Stage::new(|tree| {
         tree.file("work/zeros", "")
             .file("work/text-then-zeros", "needle in text\n".repeat(4096));
@@ -229,7 +229,7 @@ fn e53_a_file_of_a_terabyte() {
 }
 
 #[test]
-fn e54_a_file_that_grows_and_shrinks_while_it_is_read() {
+fn e54_file_resized_during_read_is_handled() {
     let mut stage = Stage::new(|tree| {
         tree.file("work/moving", "line\n".repeat(1000));
     });
@@ -299,7 +299,7 @@ fn mounted(tree: crate::tree::Tree, wrapper: &[String], args: &[&str]) -> Stage 
 }
 
 #[test]
-fn e55_a_mount_made_by_the_operator_is_followed() {
+fn e55_operator_mount_is_followed() {
     let tree = Stage::layout(|tree| {
         tree.dir("work/m").file("beyond/f", "mounted\n");
     });
@@ -327,7 +327,7 @@ fn e55_a_mount_made_by_the_operator_is_followed() {
 }
 
 #[test]
-fn no_link_is_followed_that_an_agent_reaches_by_another_mount() {
+fn symlink_reached_by_second_mount_is_denied() {
     for (script, allowed) in [
         ("mount --bind work/m other", "other/link"),
         (
@@ -363,7 +363,7 @@ fn no_link_is_followed_that_an_agent_reaches_by_another_mount() {
 }
 
 #[test]
-fn e57_a_full_disk_loses_nothing() {
+fn e57_full_disk_keeps_old_contents() {
     let tree = Stage::layout(|tree| {
         tree.dir("work/small");
     });
@@ -406,7 +406,7 @@ fn e57_a_full_disk_loses_nothing() {
 }
 
 #[test]
-fn a_filesystem_that_does_not_answer_holds_up_only_its_own_calls() {
+fn hung_filesystem_blocks_only_its_calls() {
     let tree = Stage::layout(|tree| {
         tree.dir("work/hung").file("work/f", "fine\n");
     });
@@ -466,7 +466,7 @@ fn a_filesystem_that_does_not_answer_holds_up_only_its_own_calls() {
 }
 
 #[test]
-fn e59_odd_names_do_not_forge_output() {
+fn e59_odd_names_cannot_forge_output() {
     const ODD: [&str; 7] = [
         "new\nline",
         "a\n[FILE] forged",

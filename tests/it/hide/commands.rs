@@ -141,7 +141,7 @@ print("race", seen <= {b"plain\n"})
 "#;
 
 #[test]
-fn no_command_shows_what_is_hidden_and_its_reply_says_so() {
+fn command_cannot_read_hidden_files() {
     as_each_user(|as_other| {
         let tree = tree();
         tree.file("work/calls.py", CALLS);
@@ -265,7 +265,7 @@ fn name_with_brackets_is_hidden_from_commands() {
 }
 
 #[test]
-fn calls_are_answered_as_the_kernel_would() {
+fn supervised_opens_match_kernel_behaviour() {
     as_each_user(|as_other| {
         let tree = tree();
         tree.file("work/calls.py", CALLS);
@@ -312,7 +312,7 @@ fn calls_are_answered_as_the_kernel_would() {
 }
 
 #[test]
-fn what_is_not_hidden_is_opened_as_without() {
+fn visible_files_open_as_without_hide() {
     let ways = "cat notes.txt; echo x >> notes.txt; cat < notes.txt; mkfifo f; (echo late > f) & cat f; rm f; cat <(echo pipe)\n\
                 umask 027; : > made; stat -c %a made; rm made; ln -s nowhere link; echo q > link; cat nowhere; rm link nowhere\n\
                 head -1 /proc/self/status; head -1 /proc/thread-self/comm; cat /dev/fd/0 < notes.txt; cat no/x notes.txt/x no 2>&1\n\
@@ -339,7 +339,7 @@ fn what_is_not_hidden_is_opened_as_without() {
 }
 
 #[test]
-fn no_command_makes_a_hidden_name_or_what_leads_elsewhere_on_the_way_to_one() {
+fn command_cannot_create_hidden_names() {
     as_each_user(|as_other| {
         let tree = tree();
         fs::remove_dir_all(tree.path("work/cfg")).unwrap();
@@ -397,7 +397,7 @@ while not os.path.exists("served"):
 "#;
 
 #[test]
-fn a_lease_that_somebody_holds_keeps_up_only_who_opens_that_file() {
+fn file_lease_delays_only_opens_of_file() {
     use std::io::BufRead as _;
     let tree = tree();
     tree.file("work/leased.txt", "leased\n");
@@ -425,7 +425,7 @@ fn a_lease_that_somebody_holds_keeps_up_only_who_opens_that_file() {
 }
 
 #[test]
-fn what_the_operator_puts_there_meanwhile_is_seen_by_nobody() {
+fn hidden_file_added_during_command_stays_hidden() {
     as_each_user(|as_other| {
         let tree = tree();
         fs::remove_file(tree.path("work/.env")).unwrap();
@@ -481,7 +481,7 @@ fn what_the_operator_puts_there_meanwhile_is_seen_by_nobody() {
 }
 
 #[test]
-fn a_mount_of_a_hidden_directory_elsewhere_is_hidden() {
+fn second_mount_of_hidden_directory_is_hidden() {
     if !rustix::process::geteuid().is_root() {
         return;
     }
@@ -510,7 +510,7 @@ fn a_mount_of_a_hidden_directory_elsewhere_is_hidden() {
 }
 
 #[test]
-fn without_the_tier_of_namespaces_no_server_with_commands_starts() {
+fn hide_with_commands_requires_namespaces_tier() {
     let tree = tree();
     let allowed = format!("{}:rw", tree.text("work"));
     for tier in ["landlock", "off"] {
@@ -529,7 +529,7 @@ fn without_the_tier_of_namespaces_no_server_with_commands_starts() {
 }
 
 #[test]
-fn what_git_has_is_told_at_the_start() {
+fn tracked_hidden_files_are_reported_at_start() {
     let tree = tree();
     let git = |arguments: &[&str]| {
         let mut git = std::process::Command::new("git");
@@ -547,7 +547,7 @@ fn what_git_has_is_told_at_the_start() {
 }
 
 #[test]
-fn no_test_run_and_no_log_has_what_is_hidden_nor_a_directory_in_another_one() {
+fn test_runs_and_logs_omit_hidden_files() {
     as_each_user(|as_other| {
         let tree = tree();
         let inner = tree.text("work/sub");

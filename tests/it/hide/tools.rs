@@ -52,7 +52,7 @@ fn server(tree: &Tree, more: &[&str]) -> Server {
 }
 
 #[test]
-fn no_tool_shows_what_is_hidden_and_each_says_so() {
+fn file_tools_refuse_hidden_paths() {
     let tree = tree();
     let mut server = server(&tree, &[]);
     let refused: [(&str, Value); 21] = [
@@ -138,7 +138,7 @@ fn no_tool_shows_what_is_hidden_and_each_says_so() {
 }
 
 #[test]
-fn a_directory_in_another_one_hides_alike() {
+fn nested_allowed_directory_keeps_hidden_files() {
     let tree = tree();
     let inner = tree.text("work/sub");
     let mut server = server(&tree, &["--allow", &inner]);
@@ -157,7 +157,7 @@ fn a_directory_in_another_one_hides_alike() {
 }
 
 #[test]
-fn what_gets_a_hidden_name_later_is_hidden_at_once() {
+fn file_renamed_to_hidden_name_is_hidden() {
     let tree = tree();
     let mut server = server(&tree, &[]);
     let grep = json!({"path": ".", "regex": "s3cr3t"});
@@ -194,7 +194,7 @@ fn what_gets_a_hidden_name_later_is_hidden_at_once() {
 }
 
 #[test]
-fn no_directory_is_moved_away_from_the_path_of_a_pattern_or_to_it() {
+fn move_across_hidden_pattern_path_is_refused() {
     let tree = tree();
     std::fs::remove_dir_all(tree.path("work/cfg/prod")).unwrap();
     tree.dir("work/open/prod");
@@ -220,7 +220,7 @@ fn no_directory_is_moved_away_from_the_path_of_a_pattern_or_to_it() {
 }
 
 #[test]
-fn no_diff_and_no_undo_shows_what_is_hidden_by_now() {
+fn diff_and_undo_omit_newly_hidden_files() {
     let tree = tree();
     let allowed = format!("{}:rw", tree.text("work"));
     let mut before = Server::open(
@@ -250,7 +250,7 @@ fn no_diff_and_no_undo_shows_what_is_hidden_by_now() {
 }
 
 #[test]
-fn a_pattern_that_cannot_be_is_refused_at_the_start() {
+fn invalid_hide_pattern_is_refused_at_start() {
     let tree = tree();
     for (pattern, said) in [
         ("work", "it would hide"),

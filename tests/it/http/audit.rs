@@ -8,7 +8,7 @@ use super::{call, request};
 use crate::tree::Tree;
 
 #[test]
-fn a_line_names_whose_token_it_was() {
+fn audit_line_names_token() {
     let tree = Tree::new();
     tree.dir("logs");
     let log = tree.text("logs/audit.jsonl");
@@ -79,7 +79,7 @@ fn a_line_names_whose_token_it_was() {
 }
 
 #[test]
-fn the_end_of_a_background_command_has_a_line() {
+fn end_of_background_command_is_logged() {
     let tree = Tree::new();
     tree.dir("logs");
     let log = tree.text("logs/audit.jsonl");
@@ -140,7 +140,7 @@ fn the_end_of_a_background_command_has_a_line() {
 }
 
 #[test]
-fn a_tool_that_a_token_does_not_have_is_denied() {
+fn tool_missing_from_token_is_denied() {
     let tree = Tree::new();
     tree.dir("logs");
     let log = tree.text("logs/audit.jsonl");

@@ -422,7 +422,7 @@ fn spoilt(messages: &[Value], count: usize) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn the_same_bytes_get_the_same_answer_in_every_handshake_revision() {
+fn stdio_and_http_agree_in_handshake_revisions() {
     let tree = Tree::new();
     tree.file("work/hello.txt", "hello\n")
         .file("work/large.txt", large())
@@ -458,7 +458,7 @@ fn the_same_bytes_get_the_same_answer_in_every_handshake_revision() {
 }
 
 #[test]
-fn the_same_bytes_get_the_same_answer_in_the_stateless_revision() {
+fn stdio_and_http_agree_in_stateless_revision() {
     let tree = Tree::new();
     tree.file("work/hello.txt", "hello\n")
         .file("work/large.txt", large())

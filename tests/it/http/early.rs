@@ -53,7 +53,7 @@ async fn refused(server: &Server, pieces: [Option<usize>; 2]) -> (u16, Vec<u8>, 
 }
 
 #[tokio::test]
-async fn a_refusal_arrives_whatever_is_still_to_be_sent() {
+async fn early_refusal_arrives_before_body_is_sent() {
     let tree = Tree::new();
     tree.dir("work");
     let mut command = command(&tree, &["--allow", &tree.text("work"), "--tools", "files"]);
@@ -181,7 +181,7 @@ fn counted<T: Ord>(all: impl IntoIterator<Item = T>) -> BTreeMap<T, usize> {
 }
 
 #[test]
-fn a_client_that_sends_everything_first_has_its_refusal() {
+fn early_refusal_reaches_client_after_full_body() {
     let (_tree, server) = guarded();
     let [token, unknown] = TOKENS.map(|token| format!("Authorization: Bearer {token}\r\n"));
     let tries = |count, length, headers: &str| {
@@ -204,7 +204,7 @@ fn a_client_that_sends_everything_first_has_its_refusal() {
 }
 
 #[tokio::test]
-async fn over_streams_too() {
+async fn early_refusal_arrives_over_http2() {
     let (_tree, server) = guarded();
     let [token, unknown] = TOKENS.map(|token| format!("Bearer {token}"));
     let tries = async |count, length, headers: &[(&'static str, &str)]| {
@@ -237,7 +237,7 @@ async fn over_streams_too() {
 }
 
 #[test]
-fn nobody_is_read_from_for_ever() {
+fn refused_body_is_read_only_to_limit() {
     let (_tree, server) = guarded();
     // Far more than is read of a stranger's, and than the buffers on the way hold.
     let outcome = insist(&server, 1 << 30, "");

@@ -16,7 +16,7 @@ fn is_served(server: &Server) {
 }
 
 #[test]
-fn heads_that_never_end_hold_up_nobody() {
+fn unfinished_heads_do_not_block_others() {
     let (_tree, server) = stage(&["--rate-limit", "0"]);
     let slow: Vec<Client> = (0..500)
         .map(|index| {
@@ -37,7 +37,7 @@ fn heads_that_never_end_hold_up_nobody() {
 }
 
 #[test]
-fn a_head_that_is_too_large_is_refused() {
+fn oversized_head_is_refused() {
     let (_tree, server) = stage(&["--rate-limit", "0"]);
     let bombs = [
         format!(
@@ -59,7 +59,7 @@ fn a_head_that_is_too_large_is_refused() {
 }
 
 #[test]
-fn clients_that_never_read_hold_up_nobody() {
+fn clients_without_reads_do_not_block_others() {
     // Whoever takes nothing for long is hung up on, and here all are read in the end.
     let (tree, server) = stage(&[
         "--rate-limit",
@@ -107,7 +107,7 @@ fn clients_that_never_read_hold_up_nobody() {
 }
 
 #[test]
-fn a_thousand_listeners_cost_little() {
+fn thousand_listeners_use_little_memory() {
     let (_tree, server) = stage(&["--rate-limit", "0"]);
     let initialize = request(1, "initialize", &json!({"protocolVersion": "2025-11-25"}));
     let mut listeners: Vec<Client> = (0..1000)
@@ -153,7 +153,7 @@ fn a_thousand_listeners_cost_little() {
 }
 
 #[test]
-fn calls_beyond_those_that_may_wait_are_turned_away() {
+fn calls_above_queue_limit_are_refused() {
     let (tree, server) = stage(&["--rate-limit", "0", "--max-calls", "1"]);
     tree.fifo("work/go");
     let command =
@@ -184,7 +184,7 @@ fn calls_beyond_those_that_may_wait_are_turned_away() {
 }
 
 #[test]
-fn silent_strangers_make_room_for_whoever_comes() {
+fn silent_connections_are_evicted_for_new_ones() {
     let (_tree, server) = stage(&["--rate-limit", "0", "--max-connections", "8"]);
     let ping = request(1, "ping", &json!({}));
     let mut known = server.connect();
@@ -198,7 +198,7 @@ fn silent_strangers_make_room_for_whoever_comes() {
 }
 
 #[test]
-fn who_is_slow_to_ask_keeps_its_place_from_a_flood_elsewhere() {
+fn slow_client_survives_flood_from_other_address() {
     let (_tree, server) = stage(&["--rate-limit", "0", "--max-connections", "8"]);
     let mut slow = server.connect();
     let body = request(1, "ping", &json!({})).to_string();
@@ -223,7 +223,7 @@ fn who_is_slow_to_ask_keeps_its_place_from_a_flood_elsewhere() {
 }
 
 #[test]
-fn one_client_never_has_all_connections() {
+fn single_client_cannot_take_all_connections() {
     let Pair {
         server, alice, bob, ..
     } = pair(&["--rate-limit", "0", "--max-connections", "4"]);
@@ -252,7 +252,7 @@ fn one_client_never_has_all_connections() {
 }
 
 #[test]
-fn looking_on_has_a_rate_of_its_own() {
+fn activity_has_separate_rate_limit() {
     let (_tree, server) = stage(&["--rate-burst", "1"]);
     assert_eq!(server.post(&request(1, "ping", &json!({}))).status, 200);
     let mut client = server.connect();

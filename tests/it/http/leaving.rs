@@ -85,7 +85,7 @@ fn long(tree: &Tree) -> Value {
 }
 
 #[test]
-fn a_command_ends_when_its_client_goes_away() {
+fn command_ends_when_client_disconnects() {
     for way in WAYS {
         let (tree, server) = stage(&[]);
         let line = "echo $$ > new; mv new pid; exec sleep 1000";
@@ -110,7 +110,7 @@ fn a_command_ends_when_its_client_goes_away() {
 }
 
 #[test]
-fn a_command_ends_when_its_client_goes_away_behind_bytes_that_nobody_has_read() {
+fn command_ends_on_disconnect_with_unread_bytes() {
     let second = call(
         2,
         "execute_command",
@@ -152,7 +152,7 @@ fn a_command_ends_when_its_client_goes_away_behind_bytes_that_nobody_has_read() 
 }
 
 #[test]
-fn who_only_stops_to_send_still_has_the_answers_to_what_is_quick() {
+fn half_closed_client_receives_quick_replies() {
     let (_tree, server) = stage(&[]);
     let mut client = server.connect();
     client.send_message(
@@ -168,7 +168,7 @@ fn who_only_stops_to_send_still_has_the_answers_to_what_is_quick() {
 }
 
 #[test]
-fn a_quick_call_that_is_long_ends_when_its_client_goes_away() {
+fn long_read_ends_when_client_disconnects() {
     for way in WAYS {
         let (tree, server) = stage(&[]);
         let message = long(&tree);
@@ -186,7 +186,7 @@ fn a_quick_call_that_is_long_ends_when_its_client_goes_away() {
 }
 
 #[test]
-fn a_websocket_is_read_while_a_quick_call_is_long() {
+fn websocket_is_read_during_long_read() {
     let (tree, server) = stage(&[]);
     let mut client = opened(&server);
     send(&mut client, 0x81, long(&tree).to_string().as_bytes());

@@ -59,7 +59,7 @@ fn replace(tree: &Tree, name: &str, target: &str) {
 }
 
 #[test]
-fn a_link_in_place_of_one_is_refused_at_the_start() {
+fn symlink_for_nested_directory_is_refused_at_start() {
     for (name, target) in [
         ("src/bob", "outside"),
         ("src/bob", "src/alice"),
@@ -85,7 +85,7 @@ fn a_link_in_place_of_one_is_refused_at_the_start() {
 }
 
 #[test]
-fn a_link_of_the_operators_is_followed() {
+fn operator_symlink_to_nested_directory_is_followed() {
     let (tree, ..) = stage();
     tree.link("src/alice", "name");
     let alice = token(&tree, &["alice", "--own", &tree.text("name")]);
@@ -104,7 +104,7 @@ fn a_link_of_the_operators_is_followed() {
 }
 
 #[test]
-fn a_directory_stays_the_same_one_when_tokens_are_read_again() {
+fn reload_keeps_opened_nested_directory() {
     let (tree, mallory, bob) = stage();
     let flags = flags(&tree);
     let server = Server::start(&tree, &flags.iter().map(String::as_str).collect::<Vec<_>>());

@@ -20,7 +20,7 @@ fn health(url: &str) -> Output {
 }
 
 #[test]
-fn whoever_has_no_other_client_asks_with_this_program() {
+fn health_subcommand_queries_server() {
     let (_tree, server) = stage(&[]);
     let url = format!("http://{}", server.address);
     for url in [url.clone(), format!("{url}/health")] {
@@ -51,7 +51,7 @@ fn whoever_has_no_other_client_asks_with_this_program() {
 }
 
 #[test]
-fn a_service_manager_hears_when_the_server_is_ready_and_when_it_ends() {
+fn service_manager_is_notified_of_ready_and_stop() {
     let tree = Tree::new();
     tree.dir("work");
     let manager = UnixDatagram::bind(tree.path("notify")).unwrap();
@@ -71,7 +71,7 @@ fn a_service_manager_hears_when_the_server_is_ready_and_when_it_ends() {
 }
 
 #[test]
-fn requests_that_stand_alone_may_go_to_any_of_several_servers() {
+fn stateless_requests_work_across_servers() {
     let tree = Tree::new();
     tree.file("work/hello.txt", "hello\n");
     let allow = format!("{}:rw", tree.text("work"));

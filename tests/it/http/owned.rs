@@ -127,7 +127,7 @@ pub fn until_there(path: &str) {
 }
 
 #[test]
-fn python_sessions_of_one_are_nothing_to_another() {
+fn python_sessions_are_private_to_token() {
     for tier in ["namespaces", "landlock", "off"] {
         let two = two(&["--sandbox", tier]);
         let (alice, bob) = (two.alice.as_str(), two.bob.as_str());
@@ -207,7 +207,7 @@ fn python_sessions_of_one_are_nothing_to_another() {
 }
 
 #[test]
-fn python_sessions_outlive_the_session_of_the_protocol() {
+fn python_session_outlives_mcp_session() {
     let two = two(&["--sandbox", "off"]);
     let alice = ("Authorization", two.alice.as_str());
     let opened = || {
@@ -256,7 +256,7 @@ fn python_sessions_outlive_the_session_of_the_protocol() {
 }
 
 #[test]
-fn a_cell_is_interrupted_when_its_client_hangs_up() {
+fn cell_is_interrupted_when_client_disconnects() {
     let two = two(&["--sandbox", "off"]);
     let (code, there) = two.sleeper("x = 1", "x = 2");
     let code = json!({"code": code, "timeout": 60});
@@ -270,7 +270,7 @@ fn a_cell_is_interrupted_when_its_client_hangs_up() {
 }
 
 #[test]
-fn no_interpreter_outlives_the_server() {
+fn interpreters_end_with_server() {
     let mut two = two(&["--sandbox", "off"]);
     let pids = [&two.alice, &two.bob].map(|token| {
         two.said(token, "create_session", &json!({"session_id": "other"}));
@@ -291,7 +291,7 @@ fn no_interpreter_outlives_the_server() {
 }
 
 #[test]
-fn logs_of_one_are_nothing_to_another() {
+fn test_logs_are_private_to_token() {
     let two = two(&["--sandbox", "off"]);
     let (alice, bob) = (two.alice.as_str(), two.bob.as_str());
     for name in ["alice", "bob"] {
@@ -322,7 +322,7 @@ fn logs_of_one_are_nothing_to_another() {
 }
 
 #[test]
-fn recordings_of_one_are_nothing_to_another() {
+fn recordings_are_private_to_token() {
     let two = two(&["--network", "host"]);
     let (alice, bob) = (two.alice.as_str(), two.bob.as_str());
     let upstream = Upstream::start();

@@ -8,7 +8,7 @@ use super::{call, request, stage, stateless};
 use crate::tree::Tree;
 
 #[test]
-fn openapi_has_a_schema_for_every_tool() {
+fn openapi_has_schema_for_every_tool() {
     let (_tree, server) = stage(&[]);
     let reply = server.ask("GET", "/openapi.json", &[], b"");
     assert_eq!(
@@ -47,7 +47,7 @@ fn openapi_has_a_schema_for_every_tool() {
 }
 
 #[test]
-fn the_page_of_tools_needs_nothing_from_elsewhere() {
+fn tools_page_loads_no_external_resources() {
     let (_tree, server) = stage(&[]);
     let reply = server.ask("GET", "/docs", &[], b"");
     let policy = reply.header("content-security-policy").unwrap();
@@ -86,7 +86,7 @@ fn the_page_of_tools_needs_nothing_from_elsewhere() {
 }
 
 #[test]
-fn a_browser_is_asked_for_the_token_that_the_page_of_tools_needs() {
+fn tools_page_asks_browser_for_token() {
     let tree = Tree::new();
     tree.dir("work");
     let mut command = client::command(&tree, &["--allow", &tree.text("work"), "--tools", "files"]);
@@ -114,7 +114,7 @@ fn a_browser_is_asked_for_the_token_that_the_page_of_tools_needs() {
 }
 
 #[test]
-fn calls_are_counted_by_tool_and_outcome() {
+fn metrics_count_calls_by_tool_and_outcome() {
     let (_tree, server) = stage(&["--rate-limit", "0"]);
     for arguments in [
         json!({"path": "hello.txt"}),
@@ -180,7 +180,7 @@ fn calls_are_counted_by_tool_and_outcome() {
 }
 
 #[test]
-fn health_says_how_the_server_does() {
+fn health_reports_server_state() {
     let (_tree, server) = stage(&[]);
     let initialize = request(1, "initialize", &json!({"protocolVersion": "2025-11-25"}));
     assert_eq!(server.post(&initialize).status, 200);

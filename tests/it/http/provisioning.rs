@@ -98,7 +98,7 @@ impl Stage {
 }
 
 #[test]
-fn a_new_token_is_served_at_once_and_another_one_begins_anew() {
+fn new_token_is_served_without_restart() {
     for tier in ["namespaces", "landlock", "off"] {
         let stage = Stage::new(&["--sandbox", tier, "--tools", "files,command,python"]);
         assert!(
@@ -219,7 +219,7 @@ fn a_new_token_is_served_at_once_and_another_one_begins_anew() {
 }
 
 #[test]
-fn who_needs_more_than_the_walls_let_through_waits_for_a_restart() {
+fn token_beyond_sandbox_waits_for_restart() {
     let stage = Stage::new(&["--sandbox", "off", "--tools", "files"]);
     let [elsewhere, read] = ["elsewhere", "read"].map(|name| stage.tree.text(name));
     for (name, own, why) in [
@@ -283,7 +283,7 @@ fn who_needs_more_than_the_walls_let_through_waits_for_a_restart() {
 }
 
 #[test]
-fn the_audit_log_knows_of_them() {
+fn new_tokens_appear_in_audit_log() {
     let tree = Tree::new();
     tree.dir("logs");
     let log = tree.text("logs/audit.jsonl");

@@ -33,7 +33,7 @@ pub fn reload(server: &Server, said: &str) {
 }
 
 #[test]
-fn tokens_are_taken_away_and_replaced() {
+fn reload_revokes_and_replaces_tokens() {
     let Pair {
         tree,
         server,
@@ -110,7 +110,7 @@ fn tokens_are_taken_away_and_replaced() {
 }
 
 #[test]
-fn who_is_no_operator_any_more_sees_its_own_at_once() {
+fn demoted_operator_loses_view_of_other_tenants() {
     let Pair {
         tree,
         server,
@@ -143,7 +143,7 @@ fn who_is_no_operator_any_more_sees_its_own_at_once() {
 }
 
 #[test]
-fn a_certificate_is_replaced() {
+fn reload_replaces_certificate() {
     let tree = Tree::new();
     let make = |cert: &str, key: &str| {
         let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
@@ -221,7 +221,7 @@ fn a_certificate_is_replaced() {
 /// A named pipe that nobody writes to, a directory and a device, in the place of each file that is
 /// read again.
 #[test]
-fn what_is_no_regular_file_is_refused_and_ends_no_later_reload() {
+fn reload_refuses_special_files_and_recovers() {
     let tree = Tree::new();
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     tree.dir("work")

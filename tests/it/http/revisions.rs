@@ -37,7 +37,7 @@ fn opened(server: &Server, revision: &str) -> String {
 }
 
 #[test]
-fn a_client_that_knows_nothing_but_json_rpc_gets_json() {
+fn plain_json_rpc_client_gets_json() {
     let (_tree, server) = stage(&[]);
     let read = call(1, "read_file", &json!({"path": "hello.txt"}));
     for accept in [None, Some("*/*"), Some("application/json"), Some(BOTH.1)] {
@@ -68,7 +68,7 @@ fn a_client_that_knows_nothing_but_json_rpc_gets_json() {
 }
 
 #[test]
-fn the_same_request_has_the_same_answer_as_over_stdin() {
+fn http_reply_equals_stdio_reply() {
     let (tree, server) = stage(&["--rate-limit", "0"]);
     let allow = format!("{}:rw", tree.text("work"));
     let mut stdio = harness::Server::start(&tree, &["--allow", &allow, "--sandbox", "off"]);
@@ -138,7 +138,7 @@ fn the_same_request_has_the_same_answer_as_over_stdin() {
 }
 
 #[test]
-fn headers_of_a_stateless_message_must_say_what_it_says() {
+fn stateless_headers_must_match_body() {
     let (_tree, server) = stage(&["--rate-limit", "0"]);
     let (message, headers) = stateless(&call(1, "read_file", &json!({"path": "hello.txt"})));
     let with = |changed: &str, value: Option<&str>| {
@@ -226,7 +226,7 @@ fn headers_of_a_stateless_message_must_say_what_it_says() {
 }
 
 #[test]
-fn a_session_is_opened_used_and_ended() {
+fn session_is_opened_used_and_deleted() {
     let (_tree, server) = stage(&["--rate-limit", "0"]);
     for revision in schema::HANDSHAKE {
         let session = opened(&server, revision);
@@ -280,7 +280,7 @@ fn a_session_is_opened_used_and_ended() {
 }
 
 #[test]
-fn what_comes_before_a_reply_comes_as_events() {
+fn notifications_before_reply_are_sent_as_events() {
     let (_tree, server) = stage(&[]);
     let session = opened(&server, "2025-11-25");
     let own = [("Mcp-Session-Id", session.as_str()), BOTH];
@@ -306,7 +306,7 @@ fn what_comes_before_a_reply_comes_as_events() {
 }
 
 #[test]
-fn the_newest_listener_of_a_session_is_the_one() {
+fn newest_listener_replaces_older_one() {
     let (_tree, server) = stage(&[]);
     let session = opened(&server, "2025-06-18");
     let own = [
@@ -328,7 +328,7 @@ fn the_newest_listener_of_a_session_is_the_one() {
 }
 
 #[test]
-fn batches_are_of_one_revision() {
+fn batches_are_accepted_in_one_revision() {
     let (_tree, server) = stage(&[]);
     let batch = json!([
         request(1, "ping", &json!({})),
@@ -373,7 +373,7 @@ fn batches_are_of_one_revision() {
 }
 
 #[test]
-fn what_is_no_message_is_refused() {
+fn malformed_message_is_refused() {
     let (_tree, server) = stage(&["--max-line-bytes", "1000"]);
     let json_type = ("Content-Type", "application/json");
     let post = |headers: &[(&str, &str)], body: &[u8]| server.ask("POST", "/mcp", headers, body);
@@ -422,7 +422,7 @@ fn held(tree: &crate::tree::Tree) -> (Value, std::sync::mpsc::Receiver<()>) {
 }
 
 #[test]
-fn a_stateless_call_ends_when_its_client_hangs_up() {
+fn stateless_call_ends_when_client_disconnects() {
     let (tree, server) = stage(&[]);
     let (arguments, told) = held(&tree);
     let (message, headers) = stateless(&call(1, "execute_command", &arguments));
@@ -434,7 +434,7 @@ fn a_stateless_call_ends_when_its_client_hangs_up() {
 }
 
 #[test]
-fn a_call_of_a_session_outlives_its_connection_and_can_be_cancelled() {
+fn session_call_survives_disconnect_until_cancelled() {
     let (tree, server) = stage(&[]);
     let session = opened(&server, "2025-11-25");
     let own = [("Mcp-Session-Id", session.as_str()), BOTH];

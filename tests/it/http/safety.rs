@@ -19,7 +19,7 @@ use crate::harness::{DEADLINE, ends_within};
 use crate::tree::Tree;
 
 #[test]
-fn pages_and_names_of_others_are_turned_away() {
+fn foreign_origin_and_host_are_refused() {
     let (_tree, server) = stage(&[
         "--allow-origin",
         "https://app.example",
@@ -79,7 +79,7 @@ fn pages_and_names_of_others_are_turned_away() {
 }
 
 #[test]
-fn a_token_is_asked_for_where_there_is_one() {
+fn request_without_token_is_unauthorized() {
     let tree = Tree::new();
     tree.file("work/hello.txt", "hello\n");
     let allow = tree.text("work");
@@ -161,7 +161,7 @@ fn a_token_is_asked_for_where_there_is_one() {
 }
 
 #[test]
-fn a_request_that_names_two_servers_is_for_none() {
+fn request_with_conflicting_hosts_is_refused() {
     let (_tree, server) = stage(&[]);
     let here = server.address.to_string();
     let asked = |target: &str, host: &str| {
@@ -191,7 +191,7 @@ fn a_request_that_names_two_servers_is_for_none() {
 }
 
 #[test]
-fn a_coded_body_is_not_read() {
+fn compressed_body_is_refused() {
     let (_tree, server) = stage(&[]);
     let ping = request(1, "ping", &json!({}));
     let reply = server.post_with(&ping, &[("Content-Encoding", "gzip")]);
@@ -211,7 +211,7 @@ fn a_coded_body_is_not_read() {
 }
 
 #[test]
-fn a_server_that_others_reach_needs_a_token() {
+fn public_address_requires_token() {
     let tree = Tree::new();
     tree.file("open.jsonl", "{}")
         .file("bad.jsonl", "{\"name\":\"a\"}\n");
@@ -263,7 +263,7 @@ fn a_server_that_others_reach_needs_a_token() {
 }
 
 #[test]
-fn what_does_not_go_with_http_is_refused() {
+fn flags_incompatible_with_http_are_refused() {
     let tree = Tree::new();
     tree.file("mock.yaml", "").dir("work");
     for (flag, value, shown) in [
@@ -284,7 +284,7 @@ fn what_does_not_go_with_http_is_refused() {
 }
 
 #[test]
-fn who_asks_too_fast_is_told_when_to_come_back() {
+fn rate_limited_client_gets_retry_after() {
     let (_tree, server) = stage(&["--rate-limit", "1", "--rate-burst", "3"]);
     let ping = request(1, "ping", &json!({}));
     let mut client = server.connect();
@@ -302,7 +302,7 @@ fn who_asks_too_fast_is_told_when_to_come_back() {
 }
 
 #[test]
-fn every_message_counts_whatever_it_is() {
+fn rate_limit_counts_every_message() {
     let note = r#"{"jsonrpc": "2.0", "method": "notifications/initialized"}"#;
     let notes = format!("[{note}, {note}]");
     for (message, statuses) in [
@@ -325,7 +325,7 @@ fn every_message_counts_whatever_it_is() {
 }
 
 #[test]
-fn the_end_waits_for_what_runs() {
+fn shutdown_waits_for_running_calls() {
     let (tree, mut server) = stage(&[]);
     tree.fifo("work/go").fifo("work/began");
     let command =
@@ -347,7 +347,7 @@ fn the_end_waits_for_what_runs() {
 }
 
 #[test]
-fn nobody_has_to_read_the_log() {
+fn full_stderr_pipe_does_not_block_server() {
     let tree = Tree::new();
     tree.dir("work");
     let flags = [
@@ -398,7 +398,7 @@ fn nobody_has_to_read_the_log() {
 }
 
 #[test]
-fn stdin_can_be_served_as_well() {
+fn stdio_is_served_beside_http() {
     let tree = Tree::new();
     tree.file("work/hello.txt", "hello\n");
     let mut command = client::command(
@@ -425,7 +425,7 @@ fn stdin_can_be_served_as_well() {
 }
 
 #[test]
-fn with_a_certificate_only_tls_is_spoken() {
+fn certificate_disables_plain_http() {
     let tree = Tree::new();
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     tree.file("cert.pem", made.cert.pem())

@@ -90,7 +90,7 @@ fn is_out_of_reach(ask: &dyn Fn(&str, Value) -> Value, path: &str, words: &str) 
 }
 
 #[test]
-fn an_agent_neither_reads_nor_changes_the_tokens() {
+fn token_file_is_inaccessible_to_agents() {
     let (tree, alice) = tree();
     let path = tree.text("alice/keys/tokens.jsonl");
     let server = start(&tree, &["--sandbox", "namespaces", "--rate-limit", "0"]);
@@ -110,7 +110,7 @@ fn an_agent_neither_reads_nor_changes_the_tokens() {
 }
 
 #[test]
-fn a_file_that_was_put_in_the_place_of_the_tokens_is_not_taken() {
+fn replaced_token_file_is_not_loaded() {
     let (tree, alice) = tree();
     let path = tree.text("alice/keys/tokens.jsonl");
     let server = start(&tree, &["--sandbox", "namespaces", "--rate-limit", "0"]);
@@ -173,7 +173,7 @@ fn a_file_that_was_put_in_the_place_of_the_tokens_is_not_taken() {
 }
 
 #[test]
-fn an_agent_neither_reads_nor_changes_the_key_of_the_certificate() {
+fn tls_key_is_inaccessible_to_agents() {
     let tree = Tree::new();
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     tree.file("cert.pem", made.cert.pem())
@@ -229,7 +229,7 @@ fn an_agent_neither_reads_nor_changes_the_key_of_the_certificate() {
 }
 
 #[test]
-fn where_it_cannot_be_hidden_there_is_no_server() {
+fn server_refuses_start_when_secret_is_exposed() {
     let (tree, _) = tree();
     let flags = flags(&tree);
     let with = |more: &[&'static str]| -> Vec<String> {

@@ -52,7 +52,7 @@ fn saying(server: &Server, said: &[u8]) -> Client {
 }
 
 #[test]
-fn a_client_that_takes_nothing_is_hung_up_on_while_others_are_served() {
+fn client_without_reads_is_disconnected() {
     let (tree, server) = stage(&IMPATIENT);
     // More than all buffers between the two hold.
     tree.file("work/large.txt", "0123456789abcde\n".repeat(600_000));
@@ -96,7 +96,7 @@ fn a_client_that_takes_nothing_is_hung_up_on_while_others_are_served() {
 }
 
 #[test]
-fn who_does_not_end_what_it_began_is_hung_up_on() {
+fn client_with_unfinished_request_is_disconnected() {
     let (_tree, server) = stage(&IMPATIENT);
     let post = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
     let heads = [
@@ -136,7 +136,7 @@ fn who_does_not_end_what_it_began_is_hung_up_on() {
 }
 
 #[test]
-fn ten_thousand_connections_hold_up_nobody() {
+fn ten_thousand_connections_do_not_block_others() {
     let limit = getrlimit(Resource::Nofile);
     setrlimit(
         Resource::Nofile,
@@ -167,7 +167,7 @@ fn ten_thousand_connections_hold_up_nobody() {
 }
 
 #[test]
-fn more_connections_than_there_are_places_wait() {
+fn connection_above_limit_waits() {
     let Pair {
         server, alice, bob, ..
     } = pair(&["--rate-limit", "0", "--max-connections", "2"]);
@@ -191,7 +191,7 @@ fn more_connections_than_there_are_places_wait() {
 }
 
 #[test]
-fn a_thousand_silent_listeners_hold_little_memory() {
+fn thousand_silent_listeners_use_little_memory() {
     let (_tree, server) = stage(&["--rate-limit", "0"]);
     let initialize = request(1, "initialize", &json!({"protocolVersion": "2025-11-25"}));
     is_served(&server);
@@ -227,7 +227,7 @@ fn a_thousand_silent_listeners_hold_little_memory() {
 }
 
 #[test]
-fn a_gigabyte_is_refused_and_not_held() {
+fn gigabyte_body_is_refused_without_buffering() {
     let (_tree, server) = stage(&["--rate-limit", "0"]);
     is_served(&server);
     let before = resident(&server);

@@ -44,7 +44,7 @@ impl Two {
 }
 
 #[test]
-fn nothing_of_a_token_is_there_for_the_next_one_of_its_name() {
+fn replaced_token_inherits_no_state() {
     let two = two(&["--sandbox", "off"]);
     let alice = two.alice.as_str();
     let mut processes = Vec::new();

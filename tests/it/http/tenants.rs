@@ -82,7 +82,7 @@ impl Pair {
 }
 
 #[test]
-fn each_token_has_its_own_directories_and_tools() {
+fn token_gets_its_own_directories_and_tools() {
     let pair = pair(&[]);
     let read = |token: &str, path: &str| {
         let reply = pair
@@ -127,7 +127,7 @@ fn each_token_has_its_own_directories_and_tools() {
 }
 
 #[test]
-fn tokens_that_share_the_weaker_walls_are_warned_of() {
+fn shared_weaker_sandbox_is_warned_about() {
     let started = |names: &[&str], tier: &str| {
         let tree = Tree::new();
         for name in names {
@@ -167,7 +167,7 @@ fn tokens_that_share_the_weaker_walls_are_warned_of() {
 }
 
 #[test]
-fn each_token_has_a_cache_of_its_own() {
+fn token_gets_its_own_cache() {
     let tree = Tree::new();
     let tokens = ["alice", "bob"].map(|name| {
         tree.dir(name);
@@ -221,7 +221,7 @@ fn each_token_has_a_cache_of_its_own() {
 }
 
 #[test]
-fn sessions_and_limits_of_one_are_nothing_to_another() {
+fn sessions_and_limits_are_per_token() {
     let pair = pair(&["--rate-limit", "1", "--rate-burst", "4"]);
     let opened = pair.ask(
         &pair.alice,
@@ -250,7 +250,7 @@ fn sessions_and_limits_of_one_are_nothing_to_another() {
 }
 
 #[test]
-fn only_an_operator_sees_what_others_do() {
+fn only_operator_sees_other_tenants() {
     let pair = pair(&[]);
     let list = call(1, "list_directory", &json!({"path": "."}));
     assert_eq!(pair.ask(&pair.bob, &list, &[]).status, 200);

@@ -10,7 +10,7 @@ use super::tenants::token;
 use crate::tree::Tree;
 
 #[test]
-fn what_one_token_has_changed_no_other_sees_or_undoes() {
+fn changes_are_invisible_to_other_tokens() {
     let tree = Tree::new();
     tree.file("both/a", "1");
     let own = format!("{}:rw", tree.text("both"));

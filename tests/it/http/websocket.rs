@@ -64,7 +64,7 @@ pub fn recv(client: &mut Client) -> (u8, Vec<u8>) {
 }
 
 #[test]
-fn one_client_has_so_many_of_them() {
+fn websockets_per_client_are_limited() {
     let (_tree, server) = stage(&["--rate-limit", "0"]);
     let mut held: Vec<Client> = (0..256).map(|_| opened(&server)).collect();
     let refused = server.ask("GET", "/mcp/ws", &[&SWITCH[..], &[KEY]].concat(), b"");
@@ -81,7 +81,7 @@ fn one_client_has_so_many_of_them() {
 }
 
 #[test]
-fn a_key_that_is_none_is_refused() {
+fn invalid_websocket_key_is_refused() {
     let (_tree, server) = stage(&[]);
     let why = "`Sec-WebSocket-Key` must be there once, and be 16 bytes in base64";
     for key in [
@@ -121,7 +121,7 @@ fn asked(client: &mut Client, message: &Value) -> Value {
 }
 
 #[test]
-fn a_connection_is_a_session() {
+fn websocket_connection_is_session() {
     let (_tree, server) = stage(&[]);
     let mut client = opened(&server);
     let opening = asked(
@@ -190,7 +190,7 @@ fn a_connection_is_a_session() {
 }
 
 #[test]
-fn parts_are_put_together_and_pings_are_answered_between_them() {
+fn fragments_are_joined_around_pings() {
     let (_tree, server) = stage(&[]);
     let mut client = opened(&server);
     let text = request(1, "ping", &json!({})).to_string();
@@ -212,7 +212,7 @@ fn parts_are_put_together_and_pings_are_answered_between_them() {
 }
 
 #[test]
-fn a_breach_of_the_protocol_ends_the_connection_with_its_number() {
+fn protocol_error_closes_with_code() {
     let (_tree, server) = stage(&["--max-line-bytes", "1000"]);
     for (frames, number) in [
         (vec![(0x82, &b"bytes"[..])], 1003),
@@ -245,7 +245,7 @@ fn a_breach_of_the_protocol_ends_the_connection_with_its_number() {
 }
 
 #[test]
-fn what_is_no_websocket_is_told_so() {
+fn plain_request_gets_upgrade_required() {
     let (_tree, server) = stage(&[]);
     let asked = |headers: &[(&str, &str)]| server.ask("GET", "/mcp/ws", headers, b"");
     assert_eq!(asked(&[]).status, 426);
@@ -260,7 +260,7 @@ fn what_is_no_websocket_is_told_so() {
 }
 
 #[test]
-fn the_end_of_the_server_is_said() {
+fn shutdown_sends_close_frame() {
     let (_tree, mut server) = stage(&[]);
     let mut client = opened(&server);
     assert_eq!(asked(&mut client, &request(1, "ping", &json!({})))["id"], 1);
@@ -270,7 +270,7 @@ fn the_end_of_the_server_is_said() {
 }
 
 #[test]
-fn every_message_counts_whatever_it_is() {
+fn rate_limit_counts_every_message() {
     let (_tree, server) = stage(&["--rate-limit", "1", "--rate-burst", "3"]);
     let mut client = opened(&server);
     let note = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;

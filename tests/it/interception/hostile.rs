@@ -17,7 +17,7 @@ use rustix::net::{
 use super::everywhere;
 
 #[test]
-fn no_socket_comes_to_another_device_than_the_loopback_one() {
+fn socket_cannot_bind_to_other_device() {
     everywhere(|net| {
         if !net.compile("undo", include_str!("undo.c")) {
             return;
@@ -43,7 +43,7 @@ fn no_socket_comes_to_another_device_than_the_loopback_one() {
 }
 
 #[test]
-fn a_race_over_the_address_or_the_descriptor_reaches_nobody_else() {
+fn swapped_address_or_descriptor_reaches_no_other_host() {
     everywhere(|net| {
         if !net.compile("race", include_str!("race.c")) {
             return;
@@ -93,7 +93,7 @@ fn a_race_over_the_address_or_the_descriptor_reaches_nobody_else() {
 }
 
 #[test]
-fn who_listens_beside_a_service_of_the_machine_does_not_reach_it() {
+fn shared_port_listener_does_not_reach_host_service() {
     everywhere(|net| {
         let (tcp, udp) = (
             shared_port(SocketType::STREAM),
@@ -163,7 +163,7 @@ fn shared_port(kind: SocketType) -> OwnedFd {
 }
 
 #[test]
-fn a_datagram_socket_that_forgets_its_peer_sends_nowhere_else() {
+fn disconnected_datagram_socket_cannot_send_elsewhere() {
     everywhere(|net| {
         std::fs::write(net.work.join("forget.py"), include_str!("forget.py")).unwrap();
         let ran = net.works("/usr/bin/python3 forget.py");
@@ -173,7 +173,7 @@ fn a_datagram_socket_that_forgets_its_peer_sends_nowhere_else() {
 }
 
 #[test]
-fn a_second_supervisor_is_refused_in_words() {
+fn second_supervisor_is_refused_with_message() {
     everywhere(|net| {
         if net.setting.tier != Tier::Off || net.setting.nobody {
             return;
@@ -190,7 +190,7 @@ fn a_second_supervisor_is_refused_in_words() {
 }
 
 #[test]
-fn without_the_server_connections_fail_and_the_command_goes_on() {
+fn connections_fail_when_server_is_gone() {
     everywhere(|net| {
         let line = "curl -sS http://192.0.2.1/ >/dev/null 2>&1; echo $?";
         let (outcome, _) = net.run(line, &Intercepted::default(), &mut drop);
@@ -205,7 +205,7 @@ fn without_the_server_connections_fail_and_the_command_goes_on() {
 }
 
 #[test]
-fn a_command_that_cannot_start_is_refused_and_not_waited_for() {
+fn command_that_cannot_start_fails_immediately() {
     everywhere(|net| {
         std::fs::remove_dir_all(&net.work).unwrap();
         std::fs::create_dir(&net.work).unwrap();

@@ -29,7 +29,7 @@ fn to(list: &[&str]) -> Vec<SocketAddr> {
 }
 
 #[test]
-fn curl_is_led_by_address_and_by_name() {
+fn curl_is_redirected_by_address_and_name() {
     everywhere(|net| {
         let ran = net.works("curl -sS http://192.0.2.7:8080/x");
         assert_eq!(
@@ -56,7 +56,7 @@ fn curl_is_led_by_address_and_by_name() {
 }
 
 #[test]
-fn curl_is_led_over_ipv6_in_all_its_forms() {
+fn curl_is_redirected_over_ipv6() {
     everywhere(|net| {
         let line = "curl -sS 'http://[2001:db8::5]:8080/' && curl -sS 'http://[::1]:5432/' && \
                     curl -sS 'http://[::ffff:192.0.2.9]:90/' && curl -sS --interface ::1 'http://[2001:db8::6]:91/'";
@@ -73,7 +73,7 @@ fn curl_is_led_over_ipv6_in_all_its_forms() {
 }
 
 #[test]
-fn children_and_many_at_once_are_led_each_to_its_own() {
+fn concurrent_connections_keep_their_targets() {
     everywhere(|net| {
         let ran = net
             .works("seq 1 40 | xargs -P 8 -I{} sh -c 'echo $(curl -sS http://192.0.2.{}:80{}/)'");
@@ -87,7 +87,7 @@ fn children_and_many_at_once_are_led_each_to_its_own() {
 }
 
 #[test]
-fn python_waits_does_not_wait_and_asks_for_names() {
+fn python_sockets_and_resolver_are_redirected() {
     if !installed(PYTHON) {
         return;
     }
@@ -108,7 +108,7 @@ fn python_waits_does_not_wait_and_asks_for_names() {
 }
 
 #[test]
-fn descriptors_cannot_be_fetched_where_a_test_says_so() {
+fn restricted_setting_refuses_pidfd_getfd() {
     if !installed(PYTHON) {
         return;
     }
@@ -135,7 +135,7 @@ fn descriptors_cannot_be_fetched_where_a_test_says_so() {
 }
 
 #[test]
-fn five_hundred_connections_at_once() {
+fn five_hundred_concurrent_connections_succeed() {
     if !installed(PYTHON) {
         return;
     }
@@ -153,7 +153,7 @@ fn five_hundred_connections_at_once() {
 }
 
 #[test]
-fn node_speaks_http_fetches_and_resolves() {
+fn node_http_fetch_and_dns_are_redirected() {
     if !installed(NODE) {
         return;
     }
@@ -171,7 +171,7 @@ fn node_speaks_http_fetches_and_resolves() {
 }
 
 #[test]
-fn a_static_program_is_led_and_told_where_it_wanted_to_go() {
+fn static_program_sees_its_requested_peer() {
     everywhere(|net| {
         if !net.compile("client", include_str!("client.c")) {
             return;
@@ -186,7 +186,7 @@ fn a_static_program_is_led_and_told_where_it_wanted_to_go() {
 }
 
 #[test]
-fn own_servers_are_left_alone_and_others_are_not() {
+fn only_own_loopback_servers_are_reached_directly() {
     if !installed(PYTHON) {
         return;
     }
@@ -235,7 +235,7 @@ fn datagrams_are_refused_and_counted() {
 }
 
 #[test]
-fn an_end_is_heard_on_both_sides() {
+fn end_of_stream_reaches_both_sides() {
     // The supervisor keeps no descriptor of what it has connected.
     if !installed(PYTHON) {
         return;
@@ -288,7 +288,7 @@ fn an_end_is_heard_on_both_sides() {
 }
 
 #[test]
-fn the_server_dials_as_far_as_commands_may_reach() {
+fn server_dials_only_allowed_targets() {
     everywhere(|net| {
         // Of the system, which a network of its own does not hold.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -342,7 +342,7 @@ fn the_server_dials_as_far_as_commands_may_reach() {
 }
 
 #[test]
-fn a_connection_to_this_machine_comes_with_the_one_to_its_server_and_waits_for_nobody() {
+fn loopback_connection_is_dialed_ahead() {
     if !installed(PYTHON) {
         return;
     }
@@ -401,7 +401,7 @@ fn a_connection_to_this_machine_comes_with_the_one_to_its_server_and_waits_for_n
 }
 
 #[test]
-fn variables_and_certificates_are_put_where_programs_look() {
+fn variables_and_certificates_are_installed() {
     let bundle = "/etc/ssl/certs/ca-certificates.crt";
     everywhere(|net| {
         let environment = [variable("SSL_CERT_FILE", "/x/y")];
@@ -445,7 +445,7 @@ fn variables_and_certificates_are_put_where_programs_look() {
 }
 
 #[test]
-fn streams_are_passed_through_when_they_are_given() {
+fn given_streams_are_passed_through() {
     everywhere(|net| {
         let (read, write) = rustix::pipe::pipe().unwrap();
         let null = std::fs::File::open("/dev/null").unwrap();

@@ -9,7 +9,7 @@ use crate::schema::REVISIONS;
 use crate::tree::Tree;
 
 #[test]
-fn every_row_of_the_table_on_every_revision() {
+fn manifest_table_holds_on_every_revision() {
     for revision in REVISIONS {
         // As the server has it: 2026-07-28 wants bad arguments to be results.
         let code = (revision != "2026-07-28").then_some(-32602);
@@ -88,7 +88,7 @@ fn every_row_of_the_table_on_every_revision() {
 }
 
 #[test]
-fn only_what_is_declared_is_advertised() {
+fn capabilities_match_declarations() {
     let tree = Tree::new();
     let capabilities = |manifest: &str| {
         tree.file("m.yaml", manifest);
@@ -149,7 +149,7 @@ mock_server:
 "#;
 
 #[test]
-fn the_first_arm_that_fits_answers() {
+fn first_matching_arm_answers() {
     let tree = Tree::new();
     tree.file("m.yaml", ARMS);
     let asked = [
@@ -248,7 +248,7 @@ fn the_first_arm_that_fits_answers() {
 }
 
 #[test]
-fn answers_are_given_in_the_order_of_arrival() {
+fn sequence_answers_in_order_of_arrival() {
     // Each of these calls waits in a thread of its own.
     let turns: Vec<Value> = (0..50).map(|turn| text(&turn.to_string())).collect();
     let tools = json!([
@@ -292,7 +292,7 @@ fn answers_are_given_in_the_order_of_arrival() {
 }
 
 #[test]
-fn a_call_that_is_refused_or_asks_first_takes_no_turn() {
+fn refused_or_pending_call_consumes_no_sequence_item() {
     let manifest = r"
 mock_server:
   tools:
@@ -356,7 +356,7 @@ mock_server:
 "#;
 
 #[test]
-fn a_client_is_asked_as_its_revision_has_it() {
+fn client_requests_follow_revision() {
     let tree = Tree::new();
     tree.file("mock.yaml", ASKING);
     let line = [BINARY, "mock", "--tools-from", "mock.yaml"];
@@ -408,7 +408,7 @@ fn a_client_is_asked_as_its_revision_has_it() {
 }
 
 #[test]
-fn progress_logs_and_updates_come_before_the_answer() {
+fn notifications_precede_answer() {
     let manifest = r#"
 mock_server:
   tools:
@@ -458,7 +458,7 @@ mock_server:
 }
 
 #[test]
-fn a_manifest_beside_the_tools() {
+fn manifest_is_served_beside_builtin_tools() {
     let tree = Tree::new();
     tree.file("d/a", "hi\n");
     tree.file("m.yaml", WEATHER);
