@@ -1,4 +1,4 @@
-//! `--audit` over stdio, and what reads the log.
+//! Audit log (`--audit`) over stdio, and the `replay audit` subcommand.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output};
@@ -11,7 +11,7 @@ use crate::harness::Server;
 use crate::schema::{NEWEST_HANDSHAKE, STATELESS};
 use crate::tree::Tree;
 
-/// A tree with a writable directory, and a place for logs outside of it.
+/// Creates a tree with a writable directory, and a directory for logs outside of it.
 fn tree() -> Tree {
     let tree = Tree::new();
     tree.file("work/f", "one\n").dir("work/ro").dir("logs");
@@ -39,7 +39,7 @@ fn open(tree: &Tree, revision: &str, more: &[&str]) -> Server {
     )
 }
 
-/// The lines of the log.
+/// Returns the lines of the log.
 pub fn lines(tree: &Tree) -> Vec<Value> {
     let text = std::fs::read_to_string(tree.path("logs/audit.jsonl")).unwrap();
     text.lines()
@@ -47,13 +47,13 @@ pub fn lines(tree: &Tree) -> Vec<Value> {
         .collect()
 }
 
-/// One line for each call, and what is about none.
+/// Removes the lines that mark the begin of a call.
 pub fn without_begins(mut lines: Vec<Value>) -> Vec<Value> {
     lines.retain(|line| line["event"] != "begin");
     lines
 }
 
-/// `replay audit ARGS`.
+/// Runs `replay audit ARGS`.
 pub fn audit(tree: &Tree, args: &[&str]) -> (i32, String) {
     let program = Command::new(env!("CARGO_BIN_EXE_replay"))
         .arg("audit")
@@ -75,7 +75,7 @@ fn owners_only(tree: &Tree, path: &str) {
     std::fs::set_permissions(tree.path(path), PermissionsExt::from_mode(0o600)).unwrap();
 }
 
-/// Of each line these members.
+/// Returns the named members of each line.
 fn members(lines: &[Value], names: &[&str]) -> Vec<Value> {
     lines
         .iter()
@@ -198,7 +198,7 @@ fn log_continues_after_kill_and_restart() {
         server.wait_exit();
         assert_eq!(lines(&tree).len(), 2 * round);
     }
-    // As a crash in the middle of a write leaves it.
+    // Partial line, as left by a crash during a write.
     let path = tree.path("logs/audit.jsonl");
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, &text[..text.len() - 40]).unwrap();
@@ -358,7 +358,7 @@ fn log_is_exclusive_and_hidden_from_agents() {
             && said.contains("(--sandbox off)"),
         "{said}"
     );
-    // Below an allowed directory they are hidden.
+    // Logs below an allowed directory are hidden.
     for inside in ["work/log", "logs/inside/ro/log"] {
         let mut server = Server::open(
             &tree,
@@ -517,7 +517,7 @@ fn log_below_second_mount_of_allowed_tree_is_refused() {
         said.contains("another way than by its own name") && said.contains("work/again`"),
         "{said}"
     );
-    // The directory that is mounted elsewhere has a name there that is not the log's.
+    // The second mount of the directory contains a path that is not the path of the log.
     let said = refused(
         &format!("'{}' '{}'", at("disk/x/data"), at("data")),
         "disk",

@@ -1,4 +1,4 @@
-//! The command line: what a person types, what comes back, and with which exit status.
+//! Command line: arguments, output and exit status.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -175,7 +175,7 @@ fn commands_are_refused_without_usable_sandbox() {
     assert!(!tree.has("x"));
 }
 
-/// What is said to a command line that is not understood, or cannot be carried out.
+/// Returns the error message for an invalid or failing command line.
 fn complaint(tree: &Tree, arguments: &[&str]) -> String {
     let (status, stdout, stderr) = parts(&run(tree.root(), arguments));
     assert_eq!(

@@ -1,5 +1,4 @@
-//! Real shells started by the built program as launcher, without walls: what `exec` makes of them.
-//! Each test is bounded by the time limit of its command.
+//! Shell commands without a sandbox: time limits, leftover processes and background commands.
 
 use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
@@ -23,7 +22,7 @@ use crate::harness::ends_within;
 
 static CHANGES: Changes<'static> = Changes::new(None, "execute_command");
 const LONG: Duration = Duration::from_mins(1);
-/// By then a shell has done the first things that it is told, on a busy machine too.
+/// Time for a shell to run its first commands, also on a busy machine.
 const BEGUN: Duration = Duration::from_secs(2);
 
 fn handle(path: &Path) -> OwnedFd {
@@ -44,7 +43,7 @@ struct Shell {
     cancel: CancelToken,
     running: Slots,
     terminal: Option<(u16, u16)>,
-    /// The launcher's private directory lies in it.
+    /// Contains the private directory of the launcher.
     tree: tempfile::TempDir,
     scratch: Scratch,
 }
@@ -151,7 +150,7 @@ impl Shell {
         .unwrap()
     }
 
-    /// Everything the command wrote, once it is `expected`.
+    /// Waits until the output of the command is `expected`.
     fn awaited(&self, command: &Background, expected: &str) {
         let mut text = String::new();
         let until = Instant::now() + LONG;
@@ -194,7 +193,7 @@ fn done(stdout: &str, stderr: &str, exit: Exit) -> Outcome {
     }
 }
 
-/// Whether the process with this number ends in time.
+/// Returns true if the process with this PID ends in time.
 fn ends(number: &str) -> bool {
     ends_within(Pid::from_raw(number.trim().parse().unwrap()).unwrap(), LONG)
 }
@@ -221,7 +220,7 @@ fn command_starts_with_clean_descriptors_and_signals() {
         shell.run("cat; readlink /proc/self/fd/0"),
         done("/dev/null\n", "", Exit::Code(0))
     );
-    // `ls` has one more open while it looks: the directory that it lists.
+    // `ls` itself opens one more descriptor: the directory that it lists.
     assert_eq!(
         shell.run("ls /proc/self/fd"),
         done("0\n1\n2\n3\n", "", Exit::Code(0))
@@ -237,7 +236,8 @@ fn command_starts_with_clean_descriptors_and_signals() {
     );
 }
 
-/// One line of a status file, without the signals above 31: 32 and 33 are the C library's own.
+/// Returns one signal set of a status file, without the signals above 31: the C library uses 32 and
+/// 33.
 fn set_of_signals(name: &str, status: &str) -> u64 {
     let line = status
         .lines()
@@ -318,7 +318,7 @@ fn child_of_shell_gets_grace_period() {
     let mut shell = Shell::new();
     shell.timeout = BEGUN;
     shell.grace = LONG;
-    // The outer shell dies of SIGTERM at once; the inner one still has something to say.
+    // The outer shell dies of SIGTERM immediately; the inner one still prints a line.
     let outcome =
         shell.run("sh -c 'trap \"echo cleaned; exit 0\" TERM; sleep 600 & wait' ; echo never");
     assert_eq!(
@@ -332,7 +332,7 @@ fn child_of_shell_gets_grace_period() {
 
 #[test]
 fn cancellation_kills_all_processes_immediately() {
-    // The best of some: the machine may be busy with other tests.
+    // Use the best of several attempts: other tests may load the machine.
     let mut best = Duration::MAX;
     for _ in 0..25 {
         let shell = Shell::new();
@@ -342,7 +342,7 @@ fn cancellation_kills_all_processes_immediately() {
             .watched(
                 "trap '' TERM; sleep 600 & echo $!; wait; sleep 600",
                 &mut |_, stage| {
-                    // The trap stands once there is output.
+                    // The trap is set once there is output.
                     if matches!(stage, Stage::Running { bytes: 1.. }) {
                         asked.get_or_insert_with(Instant::now);
                         cancel.cancel();
@@ -383,8 +383,8 @@ fn leftover_processes_are_killed_and_counted() {
     assert!(ends(job));
 }
 
-/// A shell in a fresh directory, and a line that starts `program` in a session of its own, waits
-/// until it is there, and goes on with `rest`.
+/// Returns a shell in a fresh directory, and a command line. The line starts `program` in a new
+/// session, waits for its start and continues with `rest`.
 fn with_daemon(program: &str, rest: &str) -> (Shell, String) {
     let mut shell = Shell::new();
     shell.dir = place_of(handle(shell.tree.path())).unwrap();
@@ -427,7 +427,8 @@ fn command_runs_in_opened_directory_after_rename() {
     shell.dir = place_of(&open).unwrap();
     fs::rename(&before, &after).unwrap();
     std::os::unix::fs::symlink("/", &before).unwrap();
-    // Moved between the check and the start: never in what has its name now.
+    // Renamed between check and start: the command must not run in a new directory of the same
+    // name.
     for another in ["a link", "a directory"] {
         let error = shell.try_run("pwd").unwrap_err();
         let text = error.to_string();
@@ -438,7 +439,7 @@ fn command_runs_in_opened_directory_after_rename() {
         fs::remove_file(&before).ok();
         fs::create_dir(&before).ok();
     }
-    // Moved before.
+    // Renamed before the check.
     shell.dir = place_of(&open).unwrap();
     let after = fs::canonicalize(after).unwrap();
     assert_eq!(
@@ -566,7 +567,7 @@ fn background_command_reads_until_stdin_closes() {
     let shell = Shell::new();
     let all = shell.backgrounds(1, 4096);
     let command = shell.start(&all, "cat; exit 4");
-    // More than a pipe holds: it goes through because the command reads, or as far as it does.
+    // More bytes than the capacity of a pipe: the write completes only as far as the command reads.
     let text = "x".repeat(200_000);
     assert_eq!(
         command
@@ -649,7 +650,7 @@ fn background_output_is_limited_to_ring_buffer() {
         (50_000_005 - 100_000, 100_000, 50_000_005)
     );
     assert!(page.bytes.ends_with(b"\0done\n"));
-    // The file has no name, and so nothing is there that a command could open.
+    // The file has no name, so that commands cannot open it.
     let names = fs::read_dir(shell.scratch.path())
         .unwrap()
         .map(|entry| entry.unwrap().file_name())

@@ -19,8 +19,8 @@ use serde_json::{Value, json};
 use crate::harness::Server;
 use crate::tree::Tree;
 
-/// A committed file has to be this; `UPDATE_EXPECT` writes it. The program is built from some of
-/// them, so the next run is another.
+/// Checks that a committed file has this content; `UPDATE_EXPECT` writes it. The program includes
+/// some of these files, so an update needs a second run.
 pub fn committed(path: &str, expected: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     if std::env::var_os("UPDATE_EXPECT").is_some() {
@@ -156,7 +156,7 @@ fn runners_and_checkers_are_documented() {
     between_markers("docs/tests.md", "runners", &table);
 }
 
-/// A generated part of a document that is otherwise written by hand.
+/// Checks a generated section of a document that is otherwise written by hand.
 fn between_markers(path: &str, name: &str, expected: &str) {
     let whole = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
     let (begin, end) = (
@@ -236,9 +236,9 @@ fn annotations_match_contract() {
     }
 }
 
-/// A client pays for the list on every request. The text has 4.2 bytes a token or more (o200k), so
-/// that counting four is on the safe side: at most 3,000 tokens without output schemas, 4,700 with
-/// them.
+/// Limits the size of the tool list, which a client sends with every request. The text has at least
+/// 4.2 bytes per token (o200k); counting four is conservative. The limits are 3,000 tokens without
+/// output schemas, 4,700 with them.
 #[test]
 fn tool_list_stays_within_size_limit() {
     let tree = Tree::new();

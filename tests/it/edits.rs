@@ -1,5 +1,4 @@
-//! The folders of `testdata/edits` through the program: what is on the disk afterwards, and what is
-//! answered.
+//! Fixtures of `testdata/edits` through the server: resulting files and replies.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -221,7 +220,7 @@ fn file_size_limit_fails_only_one_call() {
     let tree = Tree::new();
     let path = tree.file("f", b"old").text("f");
     let arguments = json!({"path": path, "content": "x".repeat(100_000)}).to_string();
-    // In blocks of 512 or 1,024 bytes, as the shell likes.
+    // In blocks of 512 or 1,024 bytes, depending on the shell.
     let limited = Command::new("sh")
         .args([
             "-c",

@@ -87,7 +87,7 @@ struct Net {
 
 /// What came of an intercepted command.
 #[derive(Debug)]
-struct Ran {
+struct CommandResult {
     out: String,
     err: String,
     exit: Exit,
@@ -286,11 +286,11 @@ impl Net {
         })
     }
 
-    fn sh(&self, line: &str) -> Ran {
+    fn sh(&self, line: &str) -> CommandResult {
         self.sh_with(line, &Intercepted::default())
     }
 
-    fn sh_with(&self, line: &str, how: &Intercepted<'_>) -> Ran {
+    fn sh_with(&self, line: &str, how: &Intercepted<'_>) -> CommandResult {
         let mut proxy = None;
         let (outcome, _) = self.run(line, how, &mut |interception| {
             proxy = Some(Proxy::start(interception))
@@ -304,7 +304,7 @@ impl Net {
             "{:?}: {line}: {out} {err}",
             self.setting
         );
-        Ran {
+        CommandResult {
             out,
             err,
             exit: outcome.exit,
@@ -343,7 +343,7 @@ impl Net {
 
     /// A command that exits with 0.
     #[track_caller]
-    fn works(&self, line: &str) -> Ran {
+    fn works(&self, line: &str) -> CommandResult {
         let ran = self.sh(line);
         assert_eq!(
             ran.exit,

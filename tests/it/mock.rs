@@ -60,13 +60,13 @@ pub fn open(tree: &Tree, revision: &str, manifest: &str, args: &[&str]) -> Serve
 }
 
 /// What a program wrote until its end: lines of stdout as they are, stderr, exit status.
-pub struct Ended {
+pub struct ProgramOutput {
     pub lines: Vec<String>,
     pub stderr: String,
     pub status: Option<i32>,
 }
 
-impl Ended {
+impl ProgramOutput {
     /// The lines that are JSON.
     pub fn messages(&self) -> Vec<Value> {
         self.lines
@@ -77,16 +77,16 @@ impl Ended {
 }
 
 /// Runs `replay ARGS` with these lines as its whole input, sent at once; nothing is checked.
-pub fn run(tree: &Tree, args: &[&str], input: &[Value]) -> Ended {
+pub fn run(tree: &Tree, args: &[&str], input: &[Value]) -> ProgramOutput {
     converse(tree, args, input, false)
 }
 
 /// The same, but the next line is sent when the one before was answered.
-pub fn ask(tree: &Tree, args: &[&str], input: &[Value]) -> Ended {
+pub fn ask(tree: &Tree, args: &[&str], input: &[Value]) -> ProgramOutput {
     converse(tree, args, input, true)
 }
 
-fn converse(tree: &Tree, args: &[&str], input: &[Value], in_turn: bool) -> Ended {
+fn converse(tree: &Tree, args: &[&str], input: &[Value], in_turn: bool) -> ProgramOutput {
     let mut command = Command::new(BINARY);
     command.args(args).current_dir(tree.root()).env_clear();
     command
@@ -135,7 +135,7 @@ fn converse(tree: &Tree, args: &[&str], input: &[Value], in_turn: bool) -> Ended
             }
         }
     }
-    Ended {
+    ProgramOutput {
         lines,
         stderr: errors.join().unwrap(),
         status: child.wait().unwrap().code(),

@@ -1,4 +1,4 @@
-//! Which set answers where none is named.
+//! Selection of the recorded set if the command line names none.
 
 use pretty_assertions::assert_eq;
 use serde_json::json;
@@ -85,7 +85,7 @@ fn noise_write_keeps_command_of_set() {
     };
     assert!(file() != before && line(&before).is_some(), "{before}");
     assert_eq!(line(&file()), line(&before));
-    // The second one was recorded last, whatever was added to the first.
+    // The second set is newer, although noise was added to the first.
     let listed = replay(&tree, &["calls", "list"]).out;
     let names: Vec<&str> = listed
         .lines()

@@ -1,4 +1,4 @@
-//! `replay calls`.
+//! Subcommands of `replay calls`.
 
 use pretty_assertions::assert_eq;
 
@@ -8,7 +8,7 @@ use super::refused::nobody;
 use super::{REPLAY, Upstream, client, replay, run};
 use crate::tree::Tree;
 
-/// Paths that are asked for, in order.
+/// Requested paths, in order.
 const ASKED: [&str; 4] = ["/a", "/a", "/b?x=1&y=2", "/a"];
 const ANSWERS: &str = "{\"n\":1,\"path\":\"/a\"}\n{\"n\":2,\"path\":\"/a\"}\n{\"n\":3,\"path\":\"/b?x=1&y=2\"}\n{\"n\":4,\"path\":\"/a\"}\n";
 
@@ -303,7 +303,7 @@ fn recording_timeout_kills_program_and_keeps_calls() {
 #[test]
 fn exit_status_of_program_is_passed_on() {
     let tree = Tree::new();
-    // What npm asks for on its own would be recorded as the program's.
+    // Requests of npm itself would be recorded as calls of the program.
     let quiet = replay(
         &tree,
         &[
@@ -335,7 +335,7 @@ fn exit_status_of_program_is_passed_on() {
     );
 }
 
-/// Makes a set, without a server.
+/// Records a set without a server.
 pub fn record_a_refusal(tree: &Tree) {
     let (_held, address) = nobody("127.0.0.1:0");
     tree.file("shop.py", client(&[format!("http://{address}/a")]));
@@ -343,7 +343,7 @@ pub fn record_a_refusal(tree: &Tree) {
     assert_eq!(sets(tree), 1);
 }
 
-/// How many sets there are.
+/// Returns the number of sets.
 fn sets(tree: &Tree) -> usize {
     std::fs::read_dir(tree.path("keploy")).unwrap().count()
 }
@@ -364,7 +364,7 @@ fn command_not_found_leaves_no_set() {
         "{missing:?}"
     );
     assert_eq!((missing.status, sets(&tree)), (127, 0));
-    // Without walls it sees everything.
+    // Without a sandbox the program sees all files.
     let open = replay(
         &tree,
         &[
@@ -421,7 +421,7 @@ fn read_only_directory_keeps_working_directory_allowed() {
         recorded.err
     );
     assert!(tree.path("keploy").is_dir());
-    // Whoever allows it for reading means that.
+    // An explicit read-only `--allow .` is respected.
     let kept = replay(
         &tree,
         &[
@@ -469,7 +469,7 @@ fn broken_or_missing_set_is_reported() {
         "{listed:?}"
     );
     assert_eq!((listed.status, listed.err), (0, broken.err));
-    // Nor does one that cannot be read hide the others.
+    // An unreadable set does not hide the others either.
     tree.dir("keploy/odd").fifo("keploy/odd/mocks.yaml");
     let unknown = replay(&tree, &["calls", "test", "--mock", "two", "--", "true"]);
     assert_eq!(
@@ -594,7 +594,7 @@ fn values_that_vary_between_runs_become_noise() {
             .count(),
         2
     );
-    // Written again it says the same.
+    // A second write produces the same file.
     assert_eq!(
         replay(
             &tree,

@@ -1,4 +1,4 @@
-//! Answers that the program left in the middle of, while they were recorded.
+//! Responses that the program abandoned half way during the recording.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
@@ -10,8 +10,8 @@ use crate::tree::Tree;
 
 const BODY: usize = 3_000_000;
 
-/// Sends the first half of a body to one connection after the other, and the rest when that has
-/// said something more.
+/// Starts a server that sends the first half of a body, and the rest after further bytes from the
+/// client. Serves one connection after the other.
 fn halves() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -34,7 +34,7 @@ fn halves() -> SocketAddr {
     address
 }
 
-/// Reads so many bytes of the body of an answer, or up to its end.
+/// Reads this many bytes of the body of a response, or up to its end.
 const CLIENT: &str = "import sys, http.client
 connection = http.client.HTTPConnection(sys.argv[1])
 connection.request('GET', '/half')

@@ -1,4 +1,5 @@
-//! Programs that do not wait for the end of an answer: at a replay nothing answers them either.
+//! Programs with a timeout shorter than the response time: during replay the response is missing as
+//! well.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -10,8 +11,9 @@ use pretty_assertions::assert_eq;
 use super::replay;
 use crate::tree::Tree;
 
-/// Answers what begins with `late` once its client has left, and then what says `done`; of `half`
-/// it says a half, and of all else nothing. HTTP and plain lines alike.
+/// Starts a server with delayed answers, over HTTP and over plain lines. It answers requests that
+/// begin with `late` after the client has disconnected, `done` immediately, and `half` with half a
+/// response. Other requests get no answer.
 fn slow() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -48,14 +50,14 @@ fn serve(
     }
     while stream.read(&mut byte).unwrap_or(0) > 0 {}
     if asked.contains("late") {
-        // Nobody is there to take it.
+        // The client has disconnected.
         let _ = stream.write_all(answer);
         let _ = tell.send(());
     }
     Ok(())
 }
 
-/// Asks with a time limit of its own, and tells what came of it.
+/// Sends requests with a timeout, and prints the results.
 const CLIENT: &str = "import socket, sys, http.client
 host, port = sys.argv[1].rsplit(':', 1)
 def ask(path, limit):

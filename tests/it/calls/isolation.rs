@@ -1,4 +1,5 @@
-//! How far programs are held, where that can be had, and what is said about it.
+//! Levels of isolation (`--isolation`) of a recorded program, their availability and the messages
+//! about them.
 
 use pretty_assertions::assert_eq;
 use serde_json::json;
@@ -43,7 +44,7 @@ fn env_isolation_intercepts_only_proxy_aware_clients() {
                 2 * number + 2
             )
         } else {
-            // The proxy is there, and the server is not.
+            // The proxy is reachable, the server is not.
             "502\n502\n".to_owned()
         };
         assert_eq!(
@@ -189,7 +190,7 @@ fn nested_supervisor_is_reported_once_with_hint() {
         )
     );
     assert_eq!(nested.status, 2);
-    // As it says.
+    // Follow the hint of the message.
     let env = run(
         &tree,
         &[
@@ -270,7 +271,7 @@ fn recording_works_without_pidfd_getfd() {
     }
 }
 
-/// In a network namespace with one more device, at whose other end somebody looks on.
+/// Runs in a network namespace with an additional device whose other end is monitored for packets.
 #[test]
 fn packets_of_program_never_leave_machine() {
     let tree = Tree::new();
@@ -302,7 +303,7 @@ fn packets_of_program_never_leave_machine() {
         );
         return;
     }
-    // Without an interception each way leads out; the race is a matter of luck.
+    // Without an interception each method sends packets out; the race succeeds by chance.
     for way in [
         "datagram device",
         "datagram route",
@@ -334,7 +335,7 @@ fn packets_of_program_never_leave_machine() {
         ]
         .concat();
         let tested = wire(&args);
-        // Connections that it tries are misses.
+        // Connections that the program tries are misses.
         assert_eq!(
             (tested.status, tested.out.as_str()),
             (1, "done\n"),
@@ -342,7 +343,7 @@ fn packets_of_program_never_leave_machine() {
             tested.err
         );
     }
-    // Where its datagrams have no network of their own, all but a race is held.
+    // Without a separate network for datagrams, all methods but a race are blocked.
     tree.file("refuse.py", include_str!("../interception/refuse.py"));
     for tier in ["landlock", "off"] {
         let args = [
@@ -364,7 +365,7 @@ fn packets_of_program_never_leave_machine() {
             ]
             .concat(),
         );
-        // It may have ended before anybody heard of its connection, so the status says nothing.
+        // The program may end before its connection is reported, so the status is not checked.
         assert_eq!(tested.out, "done\n", "{tier}: {}", tested.err);
     }
 }

@@ -1,4 +1,4 @@
-//! What becomes of a recording: where it is kept, where it cannot be, and how the program ended.
+//! Storage of a recording, its fallback directories, and the exit status of the program.
 
 use std::process::Command;
 
@@ -10,7 +10,7 @@ use super::{REPLAY, Upstream, client, replay, run};
 use crate::harness::DEADLINE;
 use crate::tree::Tree;
 
-/// Whether mounts can be made in a namespace of the test's own.
+/// Returns true if mounts are possible in a mount namespace of the test.
 fn can_mount() -> bool {
     let mut unshare = Command::new("unshare");
     unshare.args([
@@ -25,7 +25,7 @@ fn can_mount() -> bool {
     unshare.status().is_ok_and(|status| status.success())
 }
 
-/// Runs a script in a mount namespace of its own.
+/// Runs a script in its own mount namespace.
 fn mounted(tree: &Tree, script: &str) -> super::Ended {
     run(
         tree,
@@ -74,7 +74,7 @@ fn unwritable_directory_is_reported_before_program_runs() {
         "{full:?}"
     );
     assert_eq!((full.status, tree.path("ran").exists()), (2, false));
-    // Nothing is left of the attempt.
+    // The attempt leaves no files.
     let good = replay(
         &tree,
         &[
@@ -102,7 +102,7 @@ fn recording_is_stored_elsewhere_when_directory_vanishes() {
     let record = |path: &str, then: &str| {
         format!("{REPLAY} calls record --sandbox off --path {path} -- 'python3 shop.py; {then}'")
     };
-    // The usual place takes it.
+    // The default directory accepts the set.
     let line = record("sets", "mount -o remount,ro sets");
     let moved = mounted(&tree, &format!("mount -t tmpfs none sets; exec {line}"));
     let told: Vec<&str> = moved.err.lines().collect();
@@ -121,7 +121,7 @@ fn recording_is_stored_elsewhere_when_directory_vanishes() {
         tree.read("keploy/shop-http/mocks.yaml")
             .contains("name: mock-1")
     );
-    // No allowed directory does.
+    // No allowed directory is writable.
     let inner = record("sets", "mount -o remount,ro,bind .");
     let script = format!(
         "mount --bind . .; cd .; mount -t tmpfs none temporary; cd \"$PWD\"; export TMPDIR=/dev/shm; {inner} || true"
@@ -173,8 +173,8 @@ fn signal_of_program_is_in_exit_status() {
     }
 }
 
-/// A program that asks once, writes to `asked`, waits, and does what `on_signal` says with the
-/// number `s` of a signal.
+/// Returns a program that sends one request, writes to `asked`, waits for a signal and runs
+/// `on_signal` with its number `s`.
 fn patient(url: &str, on_signal: &str) -> String {
     format!(
         "{}
@@ -192,7 +192,7 @@ while True:
     )
 }
 
-/// Records a program, and sends `signal` once it has asked.
+/// Records a program, and sends `signal` after its request.
 fn interrupted(tree: &Tree, signal: Signal) -> super::Ended {
     run(
         tree,
@@ -307,8 +307,8 @@ fn oversized_set_is_refused_before_reading() {
     tree.file("keploy/apart/mocks.yaml", document)
         .file("keploy/apart/bodies/a", "");
     grown("keploy/apart/bodies/a", 12 << 20);
-    // What is known of searches has a quarter of 16 MiB, and two sixteenths of the rest are for
-    // what ends calls.
+    // Searches reserve a quarter of 16 MiB. Two sixteenths of the rest are reserved for ending
+    // calls.
     let most = (12 << 20) / 16 * 14;
     let taken = 3 * document.len();
     for (set, wanted, free) in [

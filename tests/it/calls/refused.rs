@@ -1,5 +1,4 @@
-//! Connections that the real server refuses: the program hears the same while it is recorded, and
-//! from the recording.
+//! Refused connections: the program gets the same error during the recording and during the replay.
 
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
@@ -13,8 +12,8 @@ use super::tools::{open, said};
 use super::{Upstream, client, replay};
 use crate::tree::Tree;
 
-/// Prints how connections to each address fail: of a socket that blocks, of one with a timeout, of
-/// one that does not block, and of an event loop.
+/// Prints the error of a connection to each address: with a blocking socket, with a timeout, with a
+/// non-blocking socket, and in an event loop.
 const CLIENT: &str = "import asyncio, errno, select, socket, sys
 async def loop(address):
     await asyncio.open_connection(*address)
@@ -39,7 +38,7 @@ for word in sys.argv[1:]:
     print(*told)
 ";
 
-/// A port that is taken and that nobody listens at.
+/// Binds a port without listening, so that connections to it are refused.
 pub fn nobody(at: &str) -> (OwnedFd, SocketAddr) {
     let at: SocketAddr = at.parse().unwrap();
     let family = if at.is_ipv4() {

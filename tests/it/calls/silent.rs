@@ -1,4 +1,4 @@
-//! Connections on which nothing is said, and how what is no call is shown.
+//! Connections without data, and the display of recorded events that are no calls.
 
 use std::net::{SocketAddr, TcpListener};
 
@@ -8,7 +8,7 @@ use super::refused::nobody;
 use super::replay;
 use crate::tree::Tree;
 
-/// Probes each address: connects, says nothing, and leaves in one way or the other.
+/// Probes each address: connects, sends no data, and closes or resets the connection.
 const PROBE: &str = "import socket, struct, sys
 for word in sys.argv[1:]:
     host, port = word.rsplit(':', 1)
@@ -21,7 +21,7 @@ for word in sys.argv[1:]:
             print(type(error).__name__)
 ";
 
-/// A server that keeps what it accepts.
+/// Starts a server that accepts connections and sends no data.
 fn mute() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -119,7 +119,7 @@ fn show_lists_probes_and_refusals() {
         .skip(1)
         .map(|line| line[head.len()..].trim_start())
         .collect();
-    // Both may have taken as long as the other.
+    // Both connections may have taken equally long.
     calls.sort_unstable();
     assert_eq!(
         calls,

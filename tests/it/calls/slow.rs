@@ -1,4 +1,4 @@
-//! Servers that take their time to answer a connection, or never do.
+//! Servers with a slow accept queue, or with a full one.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -11,7 +11,7 @@ use super::{REPLAY, replay, run};
 use crate::harness::DEADLINE;
 use crate::tree::Tree;
 
-/// Two connections, each of which is given up after a while.
+/// Opens two connections, each with a timeout.
 const IMPATIENT: &str = "import asyncio, socket, sys
 host, port = sys.argv[1].rsplit(':', 1)
 def told(error):
@@ -28,7 +28,7 @@ except (OSError, asyncio.TimeoutError) as error:
     told(error)
 ";
 
-/// One connection that is waited for, with a file that says when it is on its way.
+/// Opens one connection without a timeout. Creates a file as soon as it is pending.
 const PATIENT: &str = "import errno, select, socket, sys
 host, port = sys.argv[1].rsplit(':', 1)
 with socket.socket() as one:
@@ -47,7 +47,7 @@ with socket.socket() as one:
         print(one.recv(2).decode())
 ";
 
-/// A server whose queue is full, so that nothing answers further connections.
+/// Starts a server with a full accept queue, so that further connections get no answer.
 fn full() -> (TcpListener, TcpStream, SocketAddr) {
     let socket = socket_with(
         AddressFamily::INET,

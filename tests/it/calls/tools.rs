@@ -1,4 +1,4 @@
-//! The three tools.
+//! The three tools for recorded calls.
 
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use crate::harness::{DEADLINE, Reply, Server};
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
 
-/// What a tool says, which is the same as text and as a structure.
+/// Returns the structured content of a reply, which must equal its text.
 pub fn said(reply: &Reply) -> Value {
     let text: Value = serde_json::from_str(&reply.text()).unwrap();
     assert_eq!(text, reply.result()["structuredContent"]);
@@ -55,7 +55,7 @@ fn tools_record_list_and_replay() {
             "isolation": "seccomp"})
     );
     upstream.stop();
-    // Where the last recording went.
+    // Directory of the last recording.
     let tested = said(&server.call("keploy_mock_test", json!({"command": command})));
     let configuration = json!({"command": command, "mockName": "order-http", "fallBackOnMiss": false,
         "path": "./keploy/deep"});
@@ -219,12 +219,12 @@ fn cancelled_recording_keeps_calls() {
     let params = json!({"name": "keploy_mock_record", "arguments": {"command": "python3 order.py"},
         "_meta": {"progressToken": "p"}});
     let id = server.send("tools/call", params);
-    // Each report comes while it runs.
+    // Each progress notification arrives during the run.
     while !tree.path("work/asked").exists() {
         assert_eq!(server.recv()["params"]["progressToken"], "p");
     }
     server.notify("notifications/cancelled", json!({"requestId": id}));
-    // Nothing says when it has been written.
+    // There is no notification for the end of the write.
     let until = Instant::now() + DEADLINE;
     let sets = loop {
         let listed = said(&server.call("keploy_list_mocks", json!({})));

@@ -1,4 +1,4 @@
-//! 7. Protocol, edits that could go on for ever, and too much of everything.
+//! 7. Protocol abuse, non-terminating edits, and resource exhaustion.
 
 use std::fs::OpenOptions;
 use std::time::{Duration, Instant};
@@ -14,9 +14,9 @@ fn e98_client_cannot_add_directories() {
     let capabilities = json!({"roots": {"listChanged": true}, "sampling": {}, "elicitation": {}});
     let client = json!({"name": "it", "version": "0"});
     let params = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": client});
-    // Opened once already; that a second opening is refused or served is not what this is about.
+    // The session is already open; the result of a second `initialize` is not tested here.
     stage.server.request("initialize", params);
-    // A question about roots would be a request of the server, which the harness does not let pass.
+    // The server would ask for roots with a request, which the harness rejects.
     stage.server.notify("notifications/initialized", json!({}));
     stage.server.notify(
         "notifications/roots/list_changed",
@@ -98,7 +98,7 @@ fn e101_empty_or_overlapping_edits_terminate() {
         );
         assert_eq!(stage.tree.read("work/f"), after.unwrap_or(before), "{edit}");
     }
-    // The same text on both sides: done or refused, and the file is as it was.
+    // Search text and replacement are equal: the edit succeeds or fails, and the file is unchanged.
     stage.tree.file("work/f", "banana\n");
     stage.call(
         "edit_file",
@@ -204,13 +204,13 @@ fn e105_cancelled_edit_is_complete_or_absent() {
         let edits = json!([{"oldText": "defg", "newText": "defG", "limit": 0}]);
         let edit = json!({"name": "edit_file", "arguments": {"path": path, "edits": edits}});
         let id = stage.server.send("tools/call", edit);
-        // Waits for an end that does not come, to cancel at another moment each time.
+        // This wait always times out; it varies the moment of the cancellation.
         crate::harness::ends_within(stage.server.pid(), Duration::from_millis(wait));
         stage
             .server
             .notify("notifications/cancelled", json!({"requestId": id}));
         stage.server.settle();
-        // A cancelled call says nothing when it is over; an edit of the same file waits for it.
+        // A cancelled call sends no reply; an edit of the same file waits for it.
         stage.call(
             "edit_file",
             json!({"path": path, "edits": [{"oldText": "no such text", "newText": ""}], "dryRun": true}),
@@ -247,7 +247,7 @@ fn e107_file_contents_cannot_forge_server_output() {
     let (path, dir) = (stage.tree.text("work/forged"), stage.tree.text("work"));
     let reply = stage.server.call("read_file", json!({"path": path}));
     assert_eq!(reply.texts(), [forged]);
-    // Every line of a search begins with the path that it comes from, or is the server's own.
+    // Every line of a search result begins with its path, or is from the server.
     let text = stage
         .server
         .call(

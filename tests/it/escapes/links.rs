@@ -52,7 +52,8 @@ fn e24_symlink_to_outside_directory_is_denied() {
     for (tool, arguments) in walkers(&path) {
         stage.denied(tool, arguments);
     }
-    // Back inside through the outside: the way leads out.
+    // Path from inside through the outside back to the inside: denied, because it leaves the
+    // directory.
     let path = stage.tree.text("work/d-secret/../work/ok.txt");
     stage.denied("read_file", json!({"path": path}));
     stage.end();
@@ -113,7 +114,7 @@ fn e25_symlinks_inside_are_followed() {
             "{name}"
         );
     }
-    // The right is that of the place, not that of the link.
+    // The access right is that of the target, not that of the symlink.
     let path = stage.tree.text("work/across");
     stage.denied(
         "edit_file",
@@ -140,7 +141,7 @@ fn e26_symlink_loops_fail() {
             stage.fails(tool, arguments);
         }
         for (tool, arguments) in writers(&path, &inside) {
-            // Deleting, moving and replacing act on a final link itself.
+            // Delete, move and replace operate on a final symlink itself.
             if name.ends_with('x') {
                 stage.fails(tool, arguments);
             }

@@ -1,4 +1,4 @@
-//! 1. The text of a path, without links.
+//! 1. Path strings, without symlinks.
 
 use std::process::Command;
 
@@ -51,7 +51,7 @@ fn e02_dot_and_slash_spellings_are_normalized() {
         let path = stage.tree.text(path);
         assert_eq!(stage.works("read_file", json!({"path": path})), "fine\n");
     }
-    // A file is no directory.
+    // A regular file is not a directory.
     for path in ["work/ok.txt/", "work/ok.txt/.", "work/ok.txt/x"] {
         let path = stage.tree.text(path);
         stage.fails("read_file", json!({"path": path}));
@@ -180,7 +180,7 @@ fn e12_tilde_and_variables_are_not_expanded() {
 
 #[test]
 fn e13_relative_path_resolves_in_project_directory() {
-    // The working directory of the server is the one above `work` and `outside`.
+    // The working directory of the server is the parent of `work` and `outside`.
     let mut stage = Stage::new(|tree| {
         tree.file("work/sub/f", "below the project")
             .file("sub/f", super::SECRET);
@@ -227,9 +227,9 @@ fn e14_long_names_and_deep_trees_are_bounded() {
         .unwrap();
     }
     drop(dir);
-    // Served or refused, each within the deadline and without a crash.
+    // Each call succeeds or fails, within the deadline and without a crash.
     for (tool, arguments) in walkers(&inside) {
-        // A search that matched every level would print each of its 2,000 paths of up to 10 KB.
+        // A search that matches every level would print 2,000 paths of up to 10 KB.
         let arguments = if tool == "search_files" {
             json!({"directory": inside, "nameContains": "ok"})
         } else {
@@ -243,7 +243,7 @@ fn e14_long_names_and_deep_trees_are_bounded() {
         .failure()
         .is_none();
     assert_eq!(deleted, !stage.tree.has("work/deep"));
-    // The library's own removal holds a descriptor per level and gives up.
+    // `remove_dir_all` of the standard library holds a descriptor per level and fails.
     Command::new("rm")
         .arg("-rf")
         .arg(stage.tree.path("work/deep"))
@@ -382,7 +382,7 @@ fn e22_most_specific_directory_decides() {
             && stage.tree.has("work/ro/rw/new")
             && !stage.tree.has("work/ro/new")
     );
-    // A directory that holds a read-only one is not removed or moved from above it.
+    // A directory that contains a read-only one cannot be removed or moved through its parent.
     let (ro, away) = (stage.tree.text("work/ro"), stage.tree.text("work/away"));
     stage.fails("delete_file", json!({"path": ro}));
     stage.fails("move_file", json!({"source": ro, "destination": away}));

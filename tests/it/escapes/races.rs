@@ -1,8 +1,8 @@
-//! 4. Races: a thread swaps names with `RENAME_EXCHANGE` as fast as it can while the server is
-//!    asked again and again.
+//! 4. Races: a thread continuously swaps names with `RENAME_EXCHANGE` while the server handles
+//! calls.
 //!
-//! Each case takes 5 seconds, or what `REPLAY_TEST_RACE_SECS` says. A race that never met the other
-//! side shows nothing, so every case also counts that both sides were seen.
+//! Each case takes 5 seconds, or `REPLAY_TEST_RACE_SECS`. A race is only meaningful if both
+//! outcomes occur, so every case also counts them.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -23,15 +23,15 @@ fn race_time() -> Duration {
     Duration::from_secs(seconds.unwrap_or(5))
 }
 
-/// Swaps the two names until `work` is over; gives how often. Who holds the lock sees them stand
-/// still.
+/// Swaps the two names until `work` is over and returns the number of swaps. Swapping pauses while
+/// the mutex is locked.
 fn flipping(one: &Path, other: &Path, work: impl FnOnce(&Mutex<()>)) -> u64 {
     let (stop, flips, still) = (AtomicBool::new(false), AtomicU64::new(0), Mutex::new(()));
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while !stop.load(Ordering::SeqCst) {
                 let _held = still.lock().unwrap();
-                // A deleted name has nothing to be swapped with until it is there again.
+                // A deleted name cannot be swapped until it exists again.
                 if renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).is_ok() {
                     flips.fetch_add(1, Ordering::SeqCst);
                 }
@@ -44,7 +44,7 @@ fn flipping(one: &Path, other: &Path, work: impl FnOnce(&Mutex<()>)) -> u64 {
     flips.into_inner()
 }
 
-/// Lets the other thread end also when an assertion fails.
+/// Stops the swapping thread, also if an assertion fails.
 struct StopOnDrop<'a>(&'a AtomicBool);
 
 impl Drop for StopOnDrop<'_> {
@@ -53,23 +53,23 @@ impl Drop for StopOnDrop<'_> {
     }
 }
 
-/// What happened in a race.
+/// Outcomes of the calls in a race.
 #[derive(Debug, Default)]
-struct Count {
+struct RaceOutcome {
     worked: u64,
     failed: u64,
 }
 
-/// Makes the calls over and over while `one` and `other` change places.
+/// Repeats the calls while `one` and `other` are swapped.
 fn race(
     stage: &mut Stage,
     one: &str,
     other: &str,
     calls: &[(&str, Value)],
     mut seen: impl FnMut(&Tree, &Reply),
-) -> Count {
+) -> RaceOutcome {
     let (one, other) = (stage.tree.path(one), stage.tree.path(other));
-    let mut count = Count::default();
+    let mut count = RaceOutcome::default();
     let flips = flipping(&one, &other, |_| {
         let until = Instant::now() + race_time();
         while Instant::now() < until {
@@ -88,7 +88,7 @@ fn race(
     count
 }
 
-/// `work/r` is a directory, `work/q` a link out, and the two change places.
+/// Creates a directory `work/r` and a symlink to the outside `work/q`, to be swapped.
 fn stage_with_directories() -> Stage {
     Stage::new(|tree| {
         tree.file("work/r/secret", "inside\n")
@@ -146,7 +146,7 @@ fn e62_edit_below_swapped_directory_stays_inside() {
     let mut stage = stage_with_directories();
     let path = stage.tree.text("work/r/secret");
     let edit = |from: &str, to: &str, dry| json!({"path": path, "edits": [{"oldText": from, "newText": to}], "dryRun": dry});
-    // The last never matches inside: its failure would quote what it found.
+    // The last search matches only outside; its failure would quote the match.
     let calls = [
         ("edit_file", edit("inside", "within", false)),
         ("edit_file", edit("within", "inside", false)),
@@ -170,7 +170,7 @@ fn e63_delete_of_swapped_directory_stays_inside() {
     flipping(&one, &other, |_| {
         let until = Instant::now() + race_time();
         while Instant::now() < until {
-            // Laid out again each time; the flipper may have moved what is left to the other name.
+            // Recreated each time; a swap may have moved the remaining entry to the other name.
             for number in 0..10 {
                 stage.tree.file(format!("work/t/sub{number}/f"), "x");
             }
@@ -223,7 +223,7 @@ fn e65_swapped_last_component_stays_inside() {
         stage.tree.path("work/g"),
         stage.tree.path("outside/secret"),
     );
-    let mut count = Count::default();
+    let mut count = RaceOutcome::default();
     flipping(&one, &other, |still| {
         let until = Instant::now() + race_time();
         while Instant::now() < until {
@@ -234,7 +234,7 @@ fn e65_swapped_last_component_stays_inside() {
                 } else {
                     count.worked += 1;
                 }
-                // A write may replace the link by a file; then there is one again.
+                // A write may replace the symlink with a file; restore the symlink.
                 let _held = still.lock().unwrap();
                 if !stage.tree.is_link("work/f") && !stage.tree.is_link("work/g") {
                     let _ = std::fs::remove_file(&other);
@@ -260,7 +260,7 @@ fn e67_move_does_not_overwrite_new_destination() {
                     continue;
                 };
                 std::io::Write::write_all(&mut file, b"theirs").unwrap();
-                // Longer than a move takes now and then, with nothing but work to pass the time.
+                // Spin longer than an occasional move takes.
                 for _ in 0..20 {
                     assert_eq!(
                         std::fs::read_to_string(&destination).unwrap(),
@@ -377,7 +377,7 @@ fn e70_edit_with_hash_detects_concurrent_change() {
         refusal.message
     );
     assert_eq!(stage.tree.read("work/f"), "other\n");
-    // The same bytes, written again: nothing is stale.
+    // The same bytes are written again, so the hash is still valid.
     stage.tree.file("work/f", "other\n");
     stage.works("edit_file", edit(&hash("other\n"), "other", "mine"));
     assert_eq!(stage.tree.read("work/f"), "mine\n");
@@ -404,7 +404,7 @@ fn e71_kill_during_write_leaves_whole_file() {
             "tools/call",
             json!({"name": "write_file", "arguments": arguments}),
         );
-        // Waits for an end that does not come, to kill at another moment each time.
+        // This wait always times out; it varies the moment of the kill.
         ends_within(server.pid(), Duration::from_millis(round * 4));
         let _ = rustix::process::kill_process(server.pid(), rustix::process::Signal::KILL);
         server.wait_exit();

@@ -37,7 +37,7 @@ fn e72_writing_tools_are_denied() {
         let path = stage.tree.text(name);
         for (tool, arguments) in writers(&path, &inside) {
             let code = stage.fails(tool, arguments).code;
-            // What is not there may be said to be missing: the directory is allowed to be read.
+            // A missing file may be reported as missing, because the directory is readable.
             assert!(
                 code == Some(-32001) || code == Some(-32002) && name.contains("new"),
                 "{tool} {name}: {code:?}"
@@ -141,8 +141,8 @@ fn e76_dry_run_leaves_no_trace() {
 
 #[test]
 fn e77_access_follows_name_of_hard_link() {
-    // The same file by two names, one under each kind of directory: a hard link stands in for a
-    // bind mount.
+    // One file with two names, one under each kind of directory: a hard link stands in for a bind
+    // mount.
     let mut stage = Stage::new(|tree| {
         tree.hard_link("docs/read.txt", "work/twin");
     });

@@ -1,4 +1,4 @@
-//! 3. Hard links, special files, procfs, mounts.
+//! 3. Hard links, special files, procfs and mounts.
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
@@ -103,7 +103,7 @@ fn e48_symlinks_into_procfs_are_denied() {
         }
         let edits = json!([{"oldText": "a", "newText": "b"}]);
         stage.denied("edit_file", json!({"path": path, "edits": edits}));
-        // Replacing the link itself is fine; what it points at is not.
+        // Replacing the symlink itself is allowed; its target must not change.
         stage.call("write_file", json!({"path": path, "content": "{}\n"}));
     }
     for target in ["/proc/self/cwd", "/proc/self/root", "/proc/self/cwd/.."] {
@@ -130,7 +130,8 @@ fn e49_kernel_filesystem_is_refused_in_allow() {
     }
 }
 
-/// Well below the harness's deadline, and far above what an answer at once takes on a busy machine.
+/// Limit for an immediate answer: far below the deadline of the harness, but enough on a busy
+/// machine.
 pub(super) const AT_ONCE: Duration = Duration::from_secs(40);
 
 #[test]
@@ -215,7 +216,7 @@ fn e53_sparse_terabyte_file_is_handled() {
                 .works("get_file_info", json!({"path": path}))
                 .contains("size")
         );
-        // Whatever is found, it is answered within the deadline of the harness.
+        // Any answer is accepted, within the deadline of the harness.
         stage.call(
             "grep_files",
             json!({"directory": path, "regex": "needle|\\x00"}),
@@ -267,8 +268,8 @@ fn e54_file_resized_during_read_is_handled() {
     stage.end();
 }
 
-/// A wrapper that makes mounts nobody else sees, or `None` (with the reason) where that is not
-/// allowed.
+/// Returns a wrapper that makes mounts in a private mount namespace. Returns `None` and prints the
+/// reason if mounts are not permitted.
 fn with_mounts(script: &str) -> Option<Vec<String>> {
     let probe = Command::new("unshare")
         .args(["-m", "mount", "-t", "tmpfs", "none", "/tmp"])
@@ -320,7 +321,7 @@ fn e55_operator_mount_is_followed() {
             .works("directory_tree", json!({"path": dir}))
             .contains("\"f\"")
     );
-    // Up from the mount is where it is mounted, not where it comes from.
+    // The parent of the mount is its mount point, not its source.
     let up = stage.tree.text("work/m/../ok.txt");
     assert_eq!(stage.works("read_file", json!({"path": up})), "fine\n");
     stage.end();
@@ -410,7 +411,7 @@ fn hung_filesystem_blocks_only_its_calls() {
     let tree = Stage::layout(|tree| {
         tree.dir("work/hung").file("work/f", "fine\n");
     });
-    // The server itself keeps the other side of the mount open, and nobody ever reads from it.
+    // The server itself holds the other end of the mount, and never reads from it.
     let script = format!(
         "exec 3<>/dev/fuse; mount -i -t fuse -o fd=3,rootmode=40000,user_id=0,group_id=0 none '{}'",
         tree.text("work/hung")
@@ -438,7 +439,7 @@ fn hung_filesystem_blocks_only_its_calls() {
         ("directory_tree", json!({"path": dir})),
         ("read_file", json!({"path": stage.tree.text("work/hung/x")})),
     ];
-    // More than may run at a time.
+    // More calls than may run concurrently.
     let mut waiting = BTreeSet::new();
     for (tool, arguments) in hung.iter().cycle().take(100) {
         let id = stage
@@ -460,7 +461,7 @@ fn hung_filesystem_blocks_only_its_calls() {
         );
     }
     assert_eq!(stage.works("read_file", json!({"path": file})), "fine\n");
-    // Threads that hang do not keep the server from ending.
+    // Hanging threads do not prevent the server from exiting.
     stage.server.close_stdin();
     assert!(stage.server.wait_exit().success());
 }

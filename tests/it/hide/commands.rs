@@ -1,4 +1,4 @@
-//! The ways of commands, of background commands and of Python, as root and as a user.
+//! Access to hidden paths by commands, background commands and Python, as root and as another user.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, lchown};
@@ -50,7 +50,7 @@ fn tree() -> Tree {
     tree
 }
 
-/// A server with commands over the tree, as this user or as another one.
+/// Starts a server with commands over the tree, as this user or as another one.
 fn start(tree: &Tree, as_other: bool, more: &[&str]) -> Server {
     let allowed = format!("{}:rw", tree.text("work"));
     let copy = tree.text("replay");
@@ -86,7 +86,7 @@ fn as_each_user(test: impl Fn(bool)) {
     }
 }
 
-/// A program in Python that shows what it can open by calls of its own.
+/// Python program that prints the files it can open with direct system calls.
 const CALLS: &str = r#"
 import ctypes, mmap, os, sys, threading
 libc = ctypes.CDLL(None, use_errno=True)
@@ -205,7 +205,7 @@ fn command_cannot_read_hidden_files() {
                 json!({"command": "cat .env; cat .env; cat .env"}),
             )
             .whole();
-        // Once in the text, and once in the data.
+        // Once in the text, and once in the structured content.
         assert_eq!(told.matches(SAID).count(), 2, "{told}");
         for hidden in [".env", "sub/.env", "keys/deep/k.txt", "cfg/prod/x.key"] {
             assert!(tree.has(&format!("work/{hidden}")), "{hidden}");
@@ -380,7 +380,7 @@ fn command_cannot_create_hidden_names() {
     });
 }
 
-/// Holds a lease of a file until `served` is there, which `broken` asks for.
+/// Holds a file lease until `served` exists. Creates `broken` when the lease is broken.
 const HOLDS_LEASE: &str = r#"
 import fcntl, os, signal, sys, time
 os.chdir(sys.argv[1])

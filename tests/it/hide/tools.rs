@@ -1,4 +1,4 @@
-//! The ways of file tools.
+//! Access to hidden paths by file tools.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -168,7 +168,7 @@ fn file_renamed_to_hidden_name_is_hidden() {
             .whole()
             .contains("seen.txt")
     );
-    // By a rename of itself, and of what it lies in.
+    // Renames of the file itself, and of its directory.
     std::fs::rename(tree.path("work/seen.txt"), tree.path("work/sub/seen.pem")).unwrap();
     tree.file("work/open/k.txt", SECRET);
     assert!(
@@ -311,7 +311,7 @@ fn name_with_brackets_is_hidden_as_that_name() {
     ] {
         let arguments = ["--allow", &allowed, "--tools", "files", "--hide", pattern];
         let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &arguments);
-        // Hidden as well if it is made anew while the server runs.
+        // The name stays hidden if the file is created again while the server runs.
         std::fs::remove_file(tree.path(format!("work/{path}"))).unwrap();
         tree.file(format!("work/{path}"), SECRET);
         let said = server

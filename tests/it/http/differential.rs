@@ -25,7 +25,7 @@ const SPOILT: usize = 160;
 const SPOILT_STATELESS: usize = 800;
 
 /// One server, and a client on each side of it.
-struct Both {
+struct DualTransport {
     server: Server,
     http: Client,
     input: ChildStdin,
@@ -33,7 +33,7 @@ struct Both {
     asked: u32,
 }
 
-impl Both {
+impl DualTransport {
     fn start(tree: &Tree) -> Self {
         let allow = format!("{}:ro", tree.text("work"));
         let flags = [
@@ -435,7 +435,7 @@ fn stdio_and_http_agree_in_handshake_revisions() {
         .collect();
     assert!(bodies.len() > 300, "{}", bodies.len());
     for revision in HANDSHAKE {
-        let mut both = Both::start(&tree);
+        let mut both = DualTransport::start(&tree);
         let params = json!({"protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "it", "version": "0"}});
         let initialize = request(1, "initialize", &params);
         let reply = both.server.post(&initialize);
@@ -483,7 +483,7 @@ fn stdio_and_http_agree_in_stateless_revision() {
     let texts = messages
         .iter()
         .map(|message| message.to_string().into_bytes());
-    let mut both = Both::start(&tree);
+    let mut both = DualTransport::start(&tree);
     let mut compared = 0;
     for body in texts.chain(spoilt(&messages, SPOILT_STATELESS)) {
         // Where the head cannot say what the message says, HTTP has an error of its own.

@@ -16,8 +16,8 @@ use crate::tree::Tree;
 /// What both may use.
 pub const TOOLS: &str = "files,command,calls,python,tests";
 
-/// Two tokens with a directory each.
-pub struct Two {
+/// TokenPair tokens with a directory each.
+pub struct TokenPair {
     pub tree: Tree,
     pub server: Server,
     /// Her `Authorization`.
@@ -26,7 +26,7 @@ pub struct Two {
 }
 
 /// A server for them.
-pub fn two(flags: &[&str]) -> Two {
+pub fn start_token_pair(flags: &[&str]) -> TokenPair {
     let tree = Tree::new();
     tree.dir("alice").dir("bob");
     let [alice, bob] = ["alice", "bob"].map(|name| {
@@ -43,7 +43,7 @@ pub fn two(flags: &[&str]) -> Two {
         "0",
     ];
     let server = Server::start(&tree, &[&usual, flags].concat());
-    Two {
+    TokenPair {
         tree,
         server,
         alice,
@@ -51,7 +51,7 @@ pub fn two(flags: &[&str]) -> Two {
     }
 }
 
-impl Two {
+impl TokenPair {
     pub fn ask(&self, token: &str, message: &Value) -> Value {
         self.server
             .post_with(message, &[("Authorization", token)])
@@ -129,7 +129,7 @@ pub fn until_there(path: &str) {
 #[test]
 fn python_sessions_are_private_to_token() {
     for tier in ["namespaces", "landlock", "off"] {
-        let two = two(&["--sandbox", tier]);
+        let two = start_token_pair(&["--sandbox", tier]);
         let (alice, bob) = (two.alice.as_str(), two.bob.as_str());
         let here = two.call(alice, "run_python_code", &json!({"code": "1"}));
         if here["error"].is_object() {
@@ -208,7 +208,7 @@ fn python_sessions_are_private_to_token() {
 
 #[test]
 fn python_session_outlives_mcp_session() {
-    let two = two(&["--sandbox", "off"]);
+    let two = start_token_pair(&["--sandbox", "off"]);
     let alice = ("Authorization", two.alice.as_str());
     let opened = || {
         let reply = two.server.post_with(
@@ -257,7 +257,7 @@ fn python_session_outlives_mcp_session() {
 
 #[test]
 fn cell_is_interrupted_when_client_disconnects() {
-    let two = two(&["--sandbox", "off"]);
+    let two = start_token_pair(&["--sandbox", "off"]);
     let (code, there) = two.sleeper("x = 1", "x = 2");
     let code = json!({"code": code, "timeout": 60});
     let client = two.send(
@@ -271,7 +271,7 @@ fn cell_is_interrupted_when_client_disconnects() {
 
 #[test]
 fn interpreters_end_with_server() {
-    let mut two = two(&["--sandbox", "off"]);
+    let mut two = start_token_pair(&["--sandbox", "off"]);
     let pids = [&two.alice, &two.bob].map(|token| {
         two.said(token, "create_session", &json!({"session_id": "other"}));
         let pid = |session: &str| {
@@ -292,7 +292,7 @@ fn interpreters_end_with_server() {
 
 #[test]
 fn test_logs_are_private_to_token() {
-    let two = two(&["--sandbox", "off"]);
+    let two = start_token_pair(&["--sandbox", "off"]);
     let (alice, bob) = (two.alice.as_str(), two.bob.as_str());
     for name in ["alice", "bob"] {
         fake_vitest_in(&two.tree, name, &[], &format!("echo of {name}; exit 1"));
@@ -323,7 +323,7 @@ fn test_logs_are_private_to_token() {
 
 #[test]
 fn recordings_are_private_to_token() {
-    let two = two(&["--network", "host"]);
+    let two = start_token_pair(&["--network", "host"]);
     let (alice, bob) = (two.alice.as_str(), two.bob.as_str());
     let upstream = Upstream::start();
     two.tree

@@ -5,13 +5,13 @@ use pretty_assertions::assert_eq;
 use rustix::process::Pid;
 use serde_json::{Value, json};
 
-use super::owned::{TOOLS, Two, two, until_there};
+use super::owned::{TOOLS, TokenPair, start_token_pair, until_there};
 use super::reload::reload;
 use super::tenants::token;
 use super::{call, request};
 use crate::harness::{DEADLINE, ends_within};
 
-impl Two {
+impl TokenPair {
     /// Gives alice another token, and takes hers away; the new one.
     fn replace_alice(&self) -> String {
         let path = self.tree.path("tokens.jsonl");
@@ -45,7 +45,7 @@ impl Two {
 
 #[test]
 fn replaced_token_inherits_no_state() {
-    let two = two(&["--sandbox", "off"]);
+    let two = start_token_pair(&["--sandbox", "off"]);
     let alice = two.alice.as_str();
     let mut processes = Vec::new();
     for session in ["default", "prepared"] {
