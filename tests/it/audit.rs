@@ -275,7 +275,7 @@ fn failed_edit_is_logged_with_reason() {
 }
 
 #[test]
-fn refused_path_is_not_logged_as_touched() {
+fn log_lists_paths_with_actual_access() {
     let tree = tree();
     let (work, log) = (
         format!("{}:rw", tree.text("work")),

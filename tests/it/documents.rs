@@ -224,7 +224,7 @@ fn document_part_is_read_by_range() {
 }
 
 #[test]
-fn wrong_part_name_is_an_error() {
+fn content_unlike_extension_is_an_error() {
     let tree = Tree::new();
     let zip = package(&[("a.txt", b"a")]);
     tree.file("a.docx", "text\n")

@@ -269,10 +269,13 @@ impl Server {
                 STATELESS
             }
         });
-        self.pending.entry(id.to_string()).or_default().push(PendingRequest {
-            method: message["method"].as_str().unwrap_or_default().to_owned(),
-            revision: named.map(str::to_owned),
-        });
+        self.pending
+            .entry(id.to_string())
+            .or_default()
+            .push(PendingRequest {
+                method: message["method"].as_str().unwrap_or_default().to_owned(),
+                revision: named.map(str::to_owned),
+            });
     }
 
     /// Waits for the reply to the request with this id; other messages remain for `recv`.

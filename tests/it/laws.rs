@@ -1,4 +1,5 @@
-//! The laws of `tests/laws` over random input; `fuzz/` runs the same for as long as one likes.
+//! Property tests with random input for the properties in `tests/laws`; `fuzz/` runs them without a
+//! time limit.
 
 #[path = "../laws/mod.rs"]
 mod bodies;
@@ -6,7 +7,7 @@ mod bodies;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// Lines of messages, whole and broken, with some of the tools' names and arguments.
+/// Generates valid and mutated JSON-RPC lines, with names and arguments of some tools.
 fn lines() -> impl Strategy<Value = Vec<u8>> {
     const PARTS: [&str; 32] = [
         "{\"jsonrpc\":\"2.0\",\"id\":",
@@ -56,7 +57,7 @@ fn lines() -> impl Strategy<Value = Vec<u8>> {
     vec(piece, 0..40).prop_map(|pieces| pieces.concat())
 }
 
-/// JSON of what the processes of the walls send each other, whole and broken.
+/// Generates valid and mutated JSON messages of the sandbox processes.
 fn words_of_the_walls() -> impl Strategy<Value = Vec<u8>> {
     const PARTS: [&str; 30] = [
         "{",
@@ -97,7 +98,8 @@ fn words_of_the_walls() -> impl Strategy<Value = Vec<u8>> {
     vec(piece, 0..6).prop_map(|pieces| pieces.concat())
 }
 
-/// What is said on a connection to a database, whole and broken: the protocol, then who says what.
+/// Generates valid and mutated database conversations: the protocol, then alternating data of both
+/// sides.
 fn conversations() -> impl Strategy<Value = Vec<u8>> {
     const PARTS: [&[&[u8]]; 4] = [
         &[
@@ -178,8 +180,8 @@ fn conversations() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// Files of calls, whole and broken: hand-made ones cut anywhere and put together anew, with bytes
-/// that mean something.
+/// Generates valid and mutated files of recorded calls, from truncated and recombined samples and
+/// random bytes.
 fn files_of_calls() -> impl Strategy<Value = Vec<u8>> {
     const FILES: [&str; 5] = [
         include_str!("../../testdata/calls/http.yaml"),
@@ -202,8 +204,7 @@ fn files_of_calls() -> impl Strategy<Value = Vec<u8>> {
     vec(cut, 0..4).prop_map(|pieces| pieces.concat())
 }
 
-/// What runners and checkers leave: who wrote it and how it ended, then real lines of it, whole and
-/// broken. The samples with some bytes changed, cut off or doubled.
+/// Generates sample documents with some bytes changed, cut off or duplicated.
 fn documents() -> impl Strategy<Value = Vec<u8>> {
     let change = (any::<prop::sample::Index>(), any::<u8>(), 0..4_u8);
     (0..crate::documents::SAMPLES.len(), vec(change, 0..6)).prop_map(|(which, changes)| {
@@ -224,8 +225,10 @@ fn documents() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
+/// Generates reports of test runners and type checkers: the tool and its exit status, then valid and
+/// mutated sample lines.
 fn reports() -> impl Strategy<Value = Vec<u8>> {
-    // In the order in which the law chooses.
+    // Same order as the index in the property.
     const SAMPLES: [&str; 12] = [
         include_str!("../../testdata/testrun/vitest/mixed_5.report"),
         include_str!("../../testdata/testrun/pytest/mixed_9.report"),
@@ -313,7 +316,7 @@ proptest! {
     }
 
     #[test]
-    fn pattern_engines_agree(bytes in vec(any::<u8>(), 0..80)) {
+    fn pattern_matches_are_consistent(bytes in vec(any::<u8>(), 0..80)) {
         bodies::a_pattern_has_one_answer(&bytes);
     }
 
@@ -323,7 +326,7 @@ proptest! {
     }
 
     #[test]
-    fn glob_implementations_agree(
+    fn glob_set_agrees_with_its_members(
         head in any::<[u8; 2]>(),
         texts in proptest::array::uniform3(
             prop_oneof!["[ab*?/{},\\[\\]!\\\\.-]{0,12}", "\\PC{0,8}"].prop_map(String::into_bytes),

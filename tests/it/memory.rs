@@ -1,5 +1,5 @@
-//! Memory counted over calls: what many of them want together stays below what the operator allows,
-//! and who waits or is refused is somebody who wants much.
+//! Memory budget of concurrent calls: the total stays below `--memory-mib`, and only large requests
+//! wait or are refused.
 
 use std::fs::File;
 use std::time::{Duration, Instant};
@@ -13,13 +13,12 @@ use crate::http::client::Client;
 use crate::http::tenants::pair_on;
 use crate::tree::Tree;
 
-/// What `--memory-mib` says here.
+/// Value of `--memory-mib` in these tests.
 const MEMORY_MIB: u64 = 64;
-/// What the program has beside that: its code, stacks, buffers of threads, and what the allocator
-/// keeps.
+/// Other memory of the program: code, stacks, thread buffers and memory retained by the allocator.
 const BESIDE_MIB: u64 = 96;
 
-/// The most memory that a process has had, in MiB.
+/// Returns the peak memory of a process, in MiB.
 #[track_caller]
 fn peak_mib(pid: Pid) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero())).unwrap();
@@ -57,7 +56,7 @@ fn server(tree: &Tree) -> Server {
     Server::open(tree, "2025-11-25", &flags)
 }
 
-/// A file that takes no place on the disk.
+/// Creates a sparse file.
 fn sparse(tree: &Tree, name: &str, bytes: u64) {
     tree.file(name, "");
     File::options()
@@ -68,7 +67,7 @@ fn sparse(tree: &Tree, name: &str, bytes: u64) {
         .unwrap();
 }
 
-/// Sends the same call so many times at once, and gives all replies.
+/// Sends a call this many times concurrently, and returns all replies.
 fn at_once(
     server: &mut Server,
     times: usize,
@@ -86,7 +85,7 @@ fn at_once(
     ids.iter().map(|id| server.reply_to(id)).collect()
 }
 
-/// That each was answered, or refused for want of memory; and that some were answered.
+/// Asserts that each reply is an answer or an out-of-memory error, with at least one answer.
 #[track_caller]
 fn are_answered_or_refused(replies: &[Reply], is_answer: impl Fn(&Reply) -> bool) {
     let refused = |reply: &Reply| {
@@ -133,7 +132,7 @@ fn request_above_budget_fails_immediately_with_limit() {
         json!({"path": "a", "edits": [{"oldText": "a", "newText": "b"}]}),
     );
     let most = (MEMORY_MIB - MEMORY_MIB / 4) * 1024 * 1024 / 16 * 14;
-    // The request is held as well.
+    // The request counts as well.
     let free = most - 141;
     let message = format!(
         "`{}` cannot be held: {} bytes of memory are needed, and {free} of the {most} that may be held (--memory-mib) are \
@@ -181,7 +180,7 @@ fn long_line_is_buffered_only_within_budget() {
     let mut server = server(&tree);
     let arguments = json!({"regex": "^last", "directory": tree.text("work")});
     let replies = at_once(&mut server, 6, "grep_files", |_| arguments.clone());
-    // A buffer of 30 MiB becomes one of 47 on its way.
+    // A buffer of 30 MiB grows to 47 MiB.
     for reply in &replies {
         let is_refused = reply
             .failure()
@@ -226,7 +225,7 @@ fn ignore_rules_are_bounded_and_counted() {
         reply.0["result"]["structuredContent"]["count"] == 1
     });
     is_within(server.pid());
-    // More than that would take a thousand times its length.
+    // Larger files would need a thousand times their size.
     for text in ["a\n".repeat(8193), "a".repeat(128 * 1024 + 1)] {
         tree.file("work/x/.gitignore", text);
         let message = format!(
@@ -432,7 +431,7 @@ fn greedy_token_leaves_equal_share_to_other() {
     }
     let search = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "grep_files",
         "arguments": {"regex": "nowhere", "directory": pair.tree.text("bob"), "multiline": true}}});
-    // On a slow machine what waits for memory may be refused before the edits give theirs back.
+    // On a slow machine this call may be refused before the edits release their memory.
     let until = Instant::now() + DEADLINE;
     let own = loop {
         let own = pair.ask(&pair.bob, &search, &[]).json();

@@ -163,7 +163,12 @@ pub fn begin(args: &Args) -> Result<Vec<Row>> {
         return rounds(vec![spec], vec![Contender::missing(REPLAY, MISSING)], 1);
     };
     let arguments = json!({"regex": "return", "directory": tree, "maxResults": 500});
-    let ours = first(&tree, "grep_files", arguments, HitCounter::Structured("count"));
+    let ours = first(
+        &tree,
+        "grep_files",
+        arguments,
+        HitCounter::Structured("count"),
+    );
     let theirs = match (first_on_path(&["rg"]), first_on_path(&["head"])) {
         (Ok(rg), Ok(head)) => Contender::new(
             "rg | head",

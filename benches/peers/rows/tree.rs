@@ -121,7 +121,12 @@ pub fn names(args: &Args) -> Result<Vec<Row>> {
         let contenders = if index < 2 {
             let arguments = json!({"directory": tree, "globs": ["**/*.c"], "max": 0});
             vec![
-                ours(&tree, "glob_search", arguments, HitCounter::Listed("matches")),
+                ours(
+                    &tree,
+                    "glob_search",
+                    arguments,
+                    HitCounter::Listed("matches"),
+                ),
                 program(
                     "fd",
                     &["fdfind", "fd"],
@@ -135,7 +140,12 @@ pub fn names(args: &Args) -> Result<Vec<Row>> {
         } else {
             let arguments = json!({"directory": tree, "nameContains": "usb"});
             vec![
-                ours(&tree, "search_files", arguments, HitCounter::Listed("matches")),
+                ours(
+                    &tree,
+                    "search_files",
+                    arguments,
+                    HitCounter::Listed("matches"),
+                ),
                 program(
                     "fd",
                     &["fdfind", "fd"],

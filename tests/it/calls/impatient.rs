@@ -11,9 +11,9 @@ use pretty_assertions::assert_eq;
 use super::replay;
 use crate::tree::Tree;
 
-/// Starts a server with delayed answers, over HTTP and over plain lines. It answers requests that
-/// begin with `late` after the client has disconnected, `done` immediately, and `half` with half a
-/// response. Other requests get no answer.
+/// Starts a server with delayed answers, over HTTP and over plain lines. It answers `late` requests
+/// after the client has disconnected, and `done` requests after such a late answer. `half` requests
+/// get half a response, other requests none.
 fn slow() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

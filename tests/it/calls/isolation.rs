@@ -209,7 +209,7 @@ fn nested_supervisor_is_reported_once_with_hint() {
 }
 
 #[test]
-fn sandboxed_recorder_reports_outer_sandbox() {
+fn recorder_inside_sandbox_is_refused() {
     let tree = Tree::new();
     let mut server = open(&tree, &["--system", REPLAY.rsplit_once('/').unwrap().0]);
     let command = format!("{REPLAY} calls record -- true");

@@ -130,7 +130,7 @@ fn e102_literal_replacement_keeps_dollar_signs() {
 }
 
 #[test]
-fn e103_read_multiple_files_stops_at_limit() {
+fn e103_read_multiple_files_takes_at_most_fifty() {
     let mut stage = Stage::new(|tree| {
         tree.fifo("work/fifo")
             .file("work/huge", "")

@@ -229,7 +229,7 @@ fn e32_recursive_delete_does_not_follow_symlinks() {
 }
 
 #[test]
-fn e33_delete_of_symlink_with_trailing_slash() {
+fn e33_delete_of_symlink_with_trailing_slash_is_denied() {
     let mut stage = Stage::new(|tree| {
         tree.link(tree.path("outside"), "work/ln");
     });

@@ -146,7 +146,7 @@ fn e62_edit_below_swapped_directory_stays_inside() {
     let mut stage = stage_with_directories();
     let path = stage.tree.text("work/r/secret");
     let edit = |from: &str, to: &str, dry| json!({"path": path, "edits": [{"oldText": from, "newText": to}], "dryRun": dry});
-    // The last search matches only outside; its failure would quote the match.
+    // The last edit matches only outside; its failure would quote the match.
     let calls = [
         ("edit_file", edit("inside", "within", false)),
         ("edit_file", edit("within", "inside", false)),
@@ -260,7 +260,7 @@ fn e67_move_does_not_overwrite_new_destination() {
                     continue;
                 };
                 std::io::Write::write_all(&mut file, b"theirs").unwrap();
-                // Spin longer than an occasional move takes.
+                // Busy-wait longer than a slow move takes.
                 for _ in 0..20 {
                     assert_eq!(
                         std::fs::read_to_string(&destination).unwrap(),

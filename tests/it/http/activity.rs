@@ -1,4 +1,4 @@
-//! What a person who looks on is told: who may, how much, and what is heard after a while away.
+//! Activity stream and page: access, content, and resumption after a disconnect.
 
 use std::process::Stdio;
 
@@ -14,7 +14,7 @@ fn get(server: &Server, path: &str, token: &str) -> Response {
     server.ask("GET", path, &[("Authorization", token)], b"")
 }
 
-/// A stream from a position on, whose head was read.
+/// Opens the activity stream at a position, and reads the response head.
 pub fn follow(server: &Server, token: &str, position: Option<&str>) -> Client {
     let mut client = server.connect();
     let from = position.map(|position| ("Last-Event-ID", position));
@@ -210,7 +210,7 @@ fn activity_reports_background_command() {
         assert!(std::time::Instant::now() < until, "{ended}");
         std::thread::yield_now();
     };
-    // How long it ran does not grow any more.
+    // The duration of an ended command is final.
     assert_eq!(told().0["durationMs"], ended["durationMs"].take());
     ended["at"].take();
     (expected["bytes"], expected["outcome"], expected["end"]) =
@@ -243,7 +243,7 @@ fn tenant_sees_only_its_own_activity() {
             200
         );
     }
-    // A follower that is slow hears no more of a call than its end.
+    // A slow follower receives only the end of a call.
     let ended = |client: &mut Client| loop {
         let (_, kind, call) = client.named_event();
         if call["state"] == "done" {
@@ -261,7 +261,7 @@ fn tenant_sees_only_its_own_activity() {
     assert_eq!(texts(&mine.json()["calls"], "client"), ["bob"]);
     let every = get(&pair.server, "/activity", &pair.alice).json();
     assert_eq!(texts(&every["calls"], "client"), ["bob", "alice"]);
-    // By its number the call is somebody's own, or none: numbers count no calls of others.
+    // An id refers to the tenant's own calls or to none: ids do not count calls of others.
     let mine = mine.json();
     let ids = [
         &every["calls"][0]["id"],
@@ -333,7 +333,7 @@ fn stream_resumes_and_reports_gap() {
             "{strange}"
         );
     }
-    // What is forgotten is not listed either.
+    // Expired calls are not listed either.
     let page = server.ask("GET", "/activity?limit=500", &[], b"").json();
     let calls = page["calls"].as_array().unwrap();
     assert_eq!(
@@ -453,7 +453,7 @@ fn activity_includes_running_and_stdio_calls() {
     let name = opened.header("mcp-session-id").unwrap().to_owned();
     let told = server.ask("GET", "/activity", &[], b"").text();
     assert!(!told.contains(&name));
-    // A stream does not hold up the end.
+    // An open stream does not delay the shutdown.
     server.terminate();
     assert!(server.wait().success());
 }

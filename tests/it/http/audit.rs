@@ -1,4 +1,4 @@
-//! `--audit` over HTTP: one log, with the name of who called.
+//! Audit log (`--audit`) over HTTP: one log, with the name of the token in each line.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -60,7 +60,7 @@ fn audit_line_names_token() {
         json!({"bytes": text.len(), "lines": 3, "head": lines[2]["hash"]})
     );
     assert_eq!(health(&pair.bob), Value::Null);
-    // No call is served any more, and whoever watches hears of that.
+    // The health check fails when the log is moved or deleted.
     let whole = || {
         let reply = pair.server.ask("GET", "/health", &[], b"");
         (reply.status, reply.text())
@@ -100,7 +100,7 @@ fn end_of_background_command_is_logged() {
         followed["result"]["structuredContent"]["output"], "done\n",
         "{followed}"
     );
-    // The thread that followed it writes the line behind its end.
+    // The thread that follows the command writes the line after its end.
     let until = std::time::Instant::now() + crate::harness::DEADLINE;
     let lines = loop {
         let text = std::fs::read_to_string(&log).unwrap();

@@ -1,4 +1,4 @@
-//! Answers that come before a request is whole: each arrives, whatever its client still sends.
+//! Early error responses: each arrives, although the client is still sending the request.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
@@ -15,8 +15,8 @@ use super::client::{Server, command};
 use crate::harness::DEADLINE;
 use crate::tree::Tree;
 
-/// Posts this in two pieces, of which the second may be missing, without a token; the status, the
-/// body, and how the server ended the stream if it did so by itself.
+/// Posts a body in two pieces without a token; the second piece may be missing. Returns the status,
+/// the body and the reason if the server reset the stream.
 async fn refused(server: &Server, pieces: [Option<usize>; 2]) -> (u16, Vec<u8>, Option<Reason>) {
     let stream = TcpStream::connect(server.address).await.unwrap();
     let (sender, connection) = client::handshake(stream).await.unwrap();
@@ -64,7 +64,7 @@ async fn early_refusal_arrives_before_body_is_sent() {
     let expected = |reset| (401, text.as_bytes().to_vec(), reset);
     let ask = |pieces| timeout(DEADLINE, refused(&server, pieces));
     assert_eq!(ask([Some(1000), Some(9000)]).await.unwrap(), expected(None));
-    // It never comes.
+    // The second piece is never sent.
     assert_eq!(
         ask([Some(1000), None]).await.unwrap(),
         expected(Some(Reason::NO_ERROR))
@@ -75,14 +75,13 @@ async fn early_refusal_arrives_before_body_is_sent() {
     );
 }
 
-/// What is sent of a body at once.
+/// Chunk of a body.
 static PIECE: [u8; 64 * 1024] = [b' '; 64 * 1024];
-/// A token, and one that nobody has.
+/// A valid token, and an invalid one.
 const TOKENS: [&str; 2] = ["correct-horse-battery", "incorrect-horse"];
 
-/// Posts a body of this length over HTTP/1.1, and does not look for an answer before all of it is
-/// sent. The status of the answer if it is whole and the connection ends as it should, or what went
-/// wrong.
+/// Posts a body of this length over HTTP/1.1, and reads the response only after sending all of it.
+/// Returns the status of a complete response on a properly closed connection, or else the error.
 fn insist(server: &Server, length: usize, headers: &str) -> Result<u16, String> {
     let mut stream = server.connect().stream;
     let host = server.address;
@@ -110,8 +109,7 @@ fn insist(server: &Server, length: usize, headers: &str) -> Result<u16, String> 
     Ok(head["http/1.1 ".len()..][..3].parse().unwrap())
 }
 
-/// The same over HTTP/2: a client that takes a stream that is broken off while it still sends for a
-/// failure.
+/// Posts a body over HTTP/2, and fails if the stream is reset during the upload.
 async fn insist_on_stream(
     server: &Server,
     length: usize,
@@ -151,7 +149,7 @@ async fn insist_on_stream(
     Ok(head.status.as_u16())
 }
 
-/// A server that knows one token.
+/// Starts a server with one token.
 fn guarded() -> (Tree, Server) {
     let tree = Tree::new();
     tree.dir("work");
@@ -160,8 +158,8 @@ fn guarded() -> (Tree, Server) {
     (tree, Server::spawn(command))
 }
 
-/// How many connections the server holds (`/proc/net/tcp`, where state 10 is `LISTEN`, and the
-/// inode of what the system alone holds is 0).
+/// Returns the number of connections held by the server. In `/proc/net/tcp`, state 10 is `LISTEN`,
+/// and sockets held only by the kernel have inode 0.
 fn held(server: &Server) -> usize {
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
     let port = format!(":{:04X}", server.address.port());
@@ -172,7 +170,7 @@ fn held(server: &Server) -> usize {
     table.lines().skip(1).filter(is_held).count()
 }
 
-/// How often each of these came.
+/// Counts the occurrences of each value.
 fn counted<T: Ord>(all: impl IntoIterator<Item = T>) -> BTreeMap<T, usize> {
     all.into_iter().fold(BTreeMap::new(), |mut counts, one| {
         *counts.entry(one).or_default() += 1;
@@ -239,13 +237,13 @@ async fn early_refusal_arrives_over_http2() {
 #[test]
 fn refused_body_is_read_only_to_limit() {
     let (_tree, server) = guarded();
-    // Far more than is read of a stranger's, and than the buffers on the way hold.
+    // Far more than the server reads without a token, and than the buffers on the way hold.
     let outcome = insist(&server, 1 << 30, "");
     assert!(
         matches!(&outcome, Err(error) if ["ConnectionReset", "BrokenPipe"].contains(&error.as_str())),
         "{outcome:?}"
     );
-    // One that keeps its end open and says nothing more.
+    // A client that keeps its end open and sends no more data.
     let mut silent = server.connect();
     silent
         .stream

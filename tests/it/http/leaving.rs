@@ -1,5 +1,5 @@
-//! Clients that go away, or that say more, while a call of theirs runs: one on a thread of its own,
-//! and one that was begun by a thread that carries bytes and turned out to be long.
+//! Clients that disconnect, or send more data, during a call. The call runs on its own thread, or
+//! started on an I/O thread and turned out to be slow.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -21,7 +21,7 @@ use super::{call, request, stage};
 use crate::harness::{DEADLINE, ends_within};
 use crate::tree::Tree;
 
-/// How a message is sent.
+/// Transport and position of a message.
 #[derive(Clone, Copy, Debug)]
 enum Way {
     First,
@@ -31,7 +31,7 @@ enum Way {
 
 const WAYS: [Way; 3] = [Way::First, Way::Second, Way::WebSocket];
 
-/// Sends a message, and hangs up when `is_time` returns.
+/// Sends a message, and disconnects when `is_time` returns.
 fn leave(server: &Server, way: Way, message: &Value, is_time: impl FnOnce()) {
     match way {
         Way::First => {
@@ -70,8 +70,8 @@ fn leave(server: &Server, way: Way, message: &Value, is_time: impl FnOnce()) {
     }
 }
 
-/// A file of a terabyte that takes no room, and a call that looks for its last line for as long as
-/// a page may take.
+/// Creates a sparse file of a terabyte. Returns a call that searches for its last line up to the
+/// time limit of a page.
 fn long(tree: &Tree) -> Value {
     File::create(tree.path("work/long.txt"))
         .unwrap()
@@ -145,7 +145,7 @@ fn command_ends_on_disconnect_with_unread_bytes() {
         drop(client);
         let pid = Pid::from_raw(tree.read("work/pid").trim().parse().unwrap()).unwrap();
         assert!(ends_within(pid, DEADLINE), "it runs on: {behind:?}");
-        // What is answered now was asked after the end of that connection was seen.
+        // This reply proves that the server has noticed the disconnect.
         server.post(&request(3, "ping", &json!({})));
         assert!(!tree.has("work/second"), "the next one was begun");
     }

@@ -1,5 +1,5 @@
-//! Allowed directories inside one that another token may write to: whoever has that one can put
-//! anything in their place.
+//! Allowed directories inside a directory that another token may write to. The owner of that token
+//! can replace them.
 
 use std::process::Output;
 
@@ -12,7 +12,7 @@ use super::reload::reload;
 use super::tenants::token;
 use crate::tree::Tree;
 
-/// Mallory may write to all of `src`, in which the directories of the others are.
+/// Gives mallory write access to all of `src`, which contains the directories of the others.
 fn stage() -> (Tree, String, String) {
     let tree = Tree::new();
     tree.file("src/bob/b.txt", "of bob\n")
@@ -67,7 +67,7 @@ fn symlink_for_nested_directory_is_refused_at_start() {
     ] {
         let (tree, ..) = stage();
         if name == "src/way" {
-            // On the way to it.
+            // A symlink in a parent directory.
             tree.dir("src/way/carol").dir("outside/carol");
             token(&tree, &["carol", "--own", &tree.text("src/way/carol")]);
         }
@@ -121,8 +121,8 @@ fn reload_keeps_opened_nested_directory() {
     assert_eq!(read(&bob, "b.txt"), Ok("of bob\n".to_owned()));
     replace(&tree, "src/bob", "src/alice");
     tree.link(tree.path("src/alice"), "src/carol");
-    // The same directory for a new token of bob, and for one of another name; a link is nobody's
-    // directory.
+    // Checks the directory for a new token of bob, and for a token of another name. A symlink is
+    // never accepted as a directory.
     let text = std::fs::read_to_string(tree.path("tokens.jsonl")).unwrap();
     std::fs::write(
         tree.path("tokens.jsonl"),

@@ -1,4 +1,4 @@
-//! A server among others: its readiness, its health, and several of them behind one balancer.
+//! Operation: readiness, health checks, and several servers behind a load balancer.
 
 use std::os::unix::net::UnixDatagram;
 use std::process::{Command, Output};
@@ -97,8 +97,7 @@ fn stateless_requests_work_across_servers() {
             assert_eq!(told, (200, &json!("complete"), &Value::Null), "{reply:?}");
         }
     }
-    // A session lives in one server: another one says that it has none, and the client opens a new
-    // one.
+    // A session exists on one server only. Other servers reject it, and the client opens a new one.
     let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "it", "version": "0"}});
     let opened = servers[0].post(&super::request(1, "initialize", &params));
     let session = opened.header("mcp-session-id").unwrap();

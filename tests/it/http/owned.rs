@@ -1,5 +1,5 @@
-//! What calls leave behind belongs to the token: Python sessions, logs of tests, recordings. No
-//! other token finds it, and it outlives the session of the protocol in which it was made.
+//! State owned by a token: Python sessions, test logs and recordings. Other tokens cannot access
+//! this state, and it outlives the MCP session that created it.
 
 use pretty_assertions::assert_eq;
 use rustix::process::Pid;
@@ -13,19 +13,19 @@ use crate::harness::{DEADLINE, ends_within};
 use crate::testrun::fake_vitest_in;
 use crate::tree::Tree;
 
-/// What both may use.
+/// Tools of both tokens.
 pub const TOOLS: &str = "files,command,calls,python,tests";
 
-/// TokenPair tokens with a directory each.
+/// A server with two tokens, each with its own directory.
 pub struct TokenPair {
     pub tree: Tree,
     pub server: Server,
-    /// Her `Authorization`.
+    /// `Authorization` header of alice.
     pub alice: String,
     bob: String,
 }
 
-/// A server for them.
+/// Starts a server with two tokens.
 pub fn start_token_pair(flags: &[&str]) -> TokenPair {
     let tree = Tree::new();
     tree.dir("alice").dir("bob");
@@ -62,7 +62,7 @@ impl TokenPair {
         self.ask(token, &call(1, tool, arguments))
     }
 
-    /// What a tool says.
+    /// Returns the structured content of a successful call.
     #[track_caller]
     pub fn said(&self, token: &str, tool: &str, arguments: &Value) -> Value {
         let reply = self.call(token, tool, arguments);
@@ -70,7 +70,7 @@ impl TokenPair {
         reply["result"]["structuredContent"].clone()
     }
 
-    /// Code and message of an error.
+    /// Returns code and message of an error.
     #[track_caller]
     fn refused(&self, token: &str, tool: &str, arguments: &Value) -> String {
         let reply = self.call(token, tool, arguments);
@@ -80,7 +80,7 @@ impl TokenPair {
             .to_owned()
     }
 
-    /// The result of a cell.
+    /// Returns the result of a cell.
     #[track_caller]
     fn cell(&self, token: &str, code: &str) -> Value {
         let ran = self.said(token, "run_python_code", &json!({"code": code}));
@@ -88,15 +88,15 @@ impl TokenPair {
         ran["result"].clone()
     }
 
-    /// Sends a call, and gives the connection that its reply will come on.
+    /// Sends a call, and returns the connection that receives its reply.
     pub fn send(&self, message: &Value, headers: &[(&str, &str)]) -> Client {
         let mut client = self.server.connect();
         client.send_message(message, headers);
         client
     }
 
-    /// A cell of alice's that does one thing, makes a file, sleeps and does another thing; and the
-    /// file.
+    /// Returns a cell of alice that runs `before`, creates a file, sleeps and runs `after`; and the
+    /// path of the file.
     pub fn sleeper(&self, before: &str, after: &str) -> (String, String) {
         let there = self.tree.text("alice/there");
         (
@@ -117,7 +117,7 @@ impl TokenPair {
     }
 }
 
-/// Waits until a file is there.
+/// Waits until a file exists.
 pub fn until_there(path: &str) {
     let until = std::time::Instant::now() + DEADLINE;
     while !std::path::Path::new(path).exists() {
@@ -140,7 +140,7 @@ fn python_sessions_are_private_to_token() {
         two.said(alice, "create_session", &work);
         two.said(alice, "switch_session", &work);
         two.cell(alice, "secret = 41");
-        // To the other there is none of this name, and nothing else either.
+        // The other token sees only its default session.
         let listed = two.said(bob, "list_sessions", &json!({}));
         let names: Vec<&str> = listed["sessions"]
             .as_object()
@@ -169,7 +169,7 @@ fn python_sessions_are_private_to_token() {
             let message = two.refused(bob, tool, &arguments);
             assert!(message.starts_with(unknown), "{tier}: {tool}: {message}");
         }
-        // One of the same name is another one.
+        // A session of the same name is a separate one.
         two.said(bob, "create_session", &work);
         two.said(bob, "switch_session", &work);
         assert_eq!(two.cell(bob, "'secret' in globals()"), "False", "{tier}");
@@ -222,7 +222,7 @@ fn python_session_outlives_mcp_session() {
     let run =
         |id: u64, code: &str| call(id, "run_python_code", &json!({"code": code, "timeout": 60}));
     assert_eq!(two.server.post_with(&run(2, "x = 41"), &own).status, 200);
-    // Its end stops what it has in flight, and no more.
+    // Ending the MCP session stops its pending calls only.
     let (code, there) = two.sleeper("x = 42", "x = 43");
     let mut waiting = two.send(&run(3, &code), &own);
     until_there(&there);
@@ -334,7 +334,7 @@ fn recordings_are_private_to_token() {
         &json!({"command": "python3 order.py", "path": "./keploy/deep"}),
     );
     assert_eq!(recorded["message"], "Recorded 1 mocks (HTTP)", "{recorded}");
-    // Where the last recording went is known to whoever made it.
+    // The directory of the last recording is remembered per token.
     let replay = json!({"command": "python3 order.py"});
     let tested = two.said(alice, "keploy_mock_test", &replay);
     assert_eq!(tested["configuration"]["path"], "./keploy/deep", "{tested}");

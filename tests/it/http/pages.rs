@@ -1,4 +1,4 @@
-//! What the server says about itself.
+//! Pages of the server: OpenAPI, tools page, metrics and health.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -124,7 +124,7 @@ fn metrics_count_calls_by_tool_and_outcome() {
     ] {
         server.post(&call(1, "read_file", &arguments));
     }
-    // A result stands in the place of an error, and is counted like one.
+    // Tool errors are results, but are counted as errors.
     let (message, headers) = stateless(&call(1, "read_file", &json!({"path": "/etc/hostname"})));
     let headers: Vec<(&str, &str)> = headers
         .iter()

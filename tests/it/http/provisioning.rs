@@ -1,5 +1,5 @@
-//! Tokens that the file gets while the server runs: served at once where the server's own walls let
-//! them be.
+//! Tokens added to the token file while the server runs. They are served immediately, if the
+//! sandbox of the server permits their directories.
 
 use std::process::Command;
 
@@ -18,7 +18,7 @@ struct Stage {
 }
 
 impl Stage {
-    /// A server with one token, and a directory that others may have a part of.
+    /// Starts a server with one token, and a directory for the directories of further tokens.
     fn new(flags: &[&str]) -> Self {
         let tree = Tree::new();
         tree.dir("src/alice")
@@ -76,7 +76,7 @@ impl Stage {
             .status
     }
 
-    /// What `replay token` prints.
+    /// Returns the output of `replay token`.
     #[track_caller]
     fn tokens(&self, action: &[&str]) -> String {
         let file = self.tree.text("tokens.jsonl");
@@ -91,7 +91,7 @@ impl Stage {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// Private directories of commands that are there.
+    /// Returns the number of private directories of commands.
     fn scratches(&self) -> usize {
         self.tree.private_directories("tmp").len()
     }
@@ -126,8 +126,8 @@ fn new_token_is_served_without_restart() {
             assert!(tier != "off", "commands are refused without walls");
             continue;
         }
-        // Its files, its commands, its Python and the output of a background command. Without walls
-        // HOME is everybody's.
+        // Files, commands, Python and background output of the new token. Without a sandbox HOME is
+        // shared.
         let home = if tier == "off" {
             ""
         } else {
@@ -176,7 +176,7 @@ fn new_token_is_served_without_restart() {
             &json!({"path": stage.tree.text("src/alice")}),
         );
         assert_eq!(outside["error"]["code"], -32001, "{tier}: {outside}");
-        // Another token for the same name: files stay, what only commands have does not.
+        // A rotated token keeps its files, but loses the private directories of its commands.
         let next = format!("Bearer {}", stage.tokens(&["rotate", "bob"]).trim_end());
         let before = stage.scratches();
         reload(&stage.server, "the tokens were read again");
@@ -191,7 +191,7 @@ fn new_token_is_served_without_restart() {
             "{tier}"
         );
         assert_eq!(stage.scratches(), before, "{tier}");
-        // The first one, too, whose private directory is the server's.
+        // Also the first token, whose private directory belongs to the server.
         let alice = format!("Bearer {}", stage.tokens(&["rotate", "alice"]).trim_end());
         reload(&stage.server, "the tokens were read again");
         stage.said(
@@ -268,7 +268,7 @@ fn token_beyond_sandbox_waits_for_restart() {
         reload(&stage.server, "the tokens were read again");
         assert_eq!(stage.status(&new), 401, "{name}");
     }
-    // Reading is enough for it.
+    // A read-only directory is sufficient for a read-only token.
     stage.tree.file("read/a.txt", "for all\n");
     let reader = format!(
         "Bearer {}",

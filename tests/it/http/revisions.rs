@@ -1,4 +1,4 @@
-//! The protocol over HTTP, per revision.
+//! MCP over HTTP, per protocol revision.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -21,7 +21,7 @@ fn borrowed(headers: &[(String, String)]) -> Vec<(&str, &str)> {
         .collect()
 }
 
-/// Opens a session, and gives its name.
+/// Opens a session, and returns its id.
 fn opened(server: &Server, revision: &str) -> String {
     let params = json!({"protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "it", "version": "0"}});
     let reply = server.post_with(&request(1, "initialize", &params), &[BOTH]);
@@ -95,7 +95,7 @@ fn http_reply_equals_stdio_reply() {
         json!({"jsonrpc": "2.0", "id": 16, "method": "ping", "params": []}),
         json!({"jsonrpc": "2.0", "id": 17, "method": 5}),
     ];
-    // How long a command took is another number each time.
+    // The duration of a command differs in each run.
     let comparable = |mut reply: Value| {
         for part in ["structuredContent", "_meta"] {
             if let Some(members) = reply["result"][part].as_object_mut() {
@@ -403,8 +403,7 @@ fn malformed_message_is_refused() {
     assert_eq!(server.ask("GET", "/nothing", &[], b"").status, 404);
 }
 
-/// A command that holds a FIFO open as long as it lives: the reading end shows that it began, and
-/// that it ended.
+/// Returns a command that holds a FIFO open, and a receiver that reports its start and its end.
 fn held(tree: &crate::tree::Tree) -> (Value, std::sync::mpsc::Receiver<()>) {
     tree.fifo("work/alive");
     let path = tree.path("work/alive");
@@ -447,7 +446,7 @@ fn session_call_survives_disconnect_until_cancelled() {
         .open(tree.path("work/go"))
         .unwrap();
     drop(client);
-    // Answered after the server has seen that the connection is gone.
+    // This reply arrives after the server has noticed the disconnect.
     assert_eq!(
         server
             .post_with(&request(3, "ping", &json!({})), &own)

@@ -1,4 +1,4 @@
-//! Who is let in, and how fast.
+//! Access control and rate limits.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -43,7 +43,7 @@ fn foreign_origin_and_host_are_refused() {
         (vec![("Origin", "http://evil.example")], 403),
         (vec![("Origin", "http://localhost:3000")], 403),
         (vec![("Origin", "null")], 403),
-        // A name that leads here is the page's own to its browser.
+        // A host name that resolves to this server is same-origin for a browser.
         (
             vec![("Host", evil.as_str()), ("Origin", "http://evil.example")],
             403,
@@ -137,7 +137,7 @@ fn request_without_token_is_unauthorized() {
         (200, "{\"status\":\"ok\"}".to_owned())
     );
     assert!(!server.log().contains("battery"));
-    // The first of each address is said at once, the others after a while.
+    // The first failure of each address is logged immediately, further ones are batched.
     let mut elsewhere = server.connect_from([127, 0, 0, 2].into());
     assert_eq!(
         elsewhere
@@ -417,7 +417,7 @@ fn stdio_is_served_beside_http() {
     stdout.read_line(&mut line).unwrap();
     assert_eq!(line, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
     assert_eq!(server.post(&ping).text(), line.trim_end());
-    // Its end is the end of nothing else.
+    // End of stdin does not stop the HTTP server.
     drop(stdin);
     assert_eq!(server.post(&ping).status, 200);
     server.terminate();
@@ -471,7 +471,7 @@ fn certificate_disables_plain_http() {
         let mut stream = StreamOwned::new(connection, socket);
         let is_second = agreed == Some(b"h2");
         let said: &[u8] = if is_second {
-            // The preface, and empty settings.
+            // HTTP/2 connection preface with an empty SETTINGS frame.
             b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0"
         } else {
             b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
@@ -480,7 +480,7 @@ fn certificate_disables_plain_http() {
         let mut answer = [0; 9];
         stream.read_exact(&mut answer).unwrap();
         assert_eq!(stream.conn.alpn_protocol(), agreed);
-        // A frame of settings (type 4), or a line of HTTP/1.1.
+        // A SETTINGS frame (type 4), or an HTTP/1.1 status line.
         if is_second {
             assert_eq!(answer[3], 4)
         } else {

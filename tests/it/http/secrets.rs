@@ -1,5 +1,5 @@
-//! `--token-file` and `--tls-key` below an allowed directory: hidden from every tool and program,
-//! or no server.
+//! Secret files (`--token-file`, `--tls-key`) below an allowed directory. They are hidden from
+//! every tool and program, or the server refuses to start.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -13,7 +13,7 @@ use super::tenants::token;
 use super::{call, request};
 use crate::tree::Tree;
 
-/// A tree whose file of tokens lies in the directory of alice.
+/// Creates a tree with the token file in the directory of alice.
 fn tree() -> (Tree, String) {
     let tree = Tree::new();
     tree.file("alice/a.txt", "of alice\n")
@@ -53,14 +53,15 @@ fn start(tree: &Tree, more: &[&str]) -> Server {
     )
 }
 
-/// Why a server does not start.
+/// Returns the error message of a server that refuses to start.
 fn refused(tree: &Tree, flags: &[&str]) -> String {
     let output = command(tree, flags).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     String::from_utf8(output.stderr).unwrap()
 }
 
-/// Every tool that names a path, and what each says of this one; and what a shell makes of it.
+/// Checks that every tool with a path argument refuses this path, and that commands cannot access
+/// it.
 fn is_out_of_reach(ask: &dyn Fn(&str, Value) -> Value, path: &str, words: &str) {
     let edit = json!([{"oldText": "a", "newText": "b"}]);
     for (tool, arguments) in [
@@ -102,7 +103,7 @@ fn token_file_is_inaccessible_to_agents() {
     let before = fs::read_to_string(&path).unwrap();
     is_out_of_reach(&ask, &path, "sha256");
     assert_eq!(fs::read_to_string(&path).unwrap(), before);
-    // Rewritten in place, it is read again, and is still out of reach.
+    // An in-place rewrite is reloaded, and the file stays inaccessible.
     fs::write(&path, "").unwrap();
     fs::write(&path, before.clone() + "# checked\n").unwrap();
     reload(&server, "the tokens were read again");
@@ -137,10 +138,10 @@ fn replaced_token_file_is_not_loaded() {
         !found.contains("tokens.jsonl") && !found.contains("error"),
         "{found}"
     );
-    // The kernel has taken the cover away, and each command puts it back before it starts.
+    // The rename removed the bind mount over the file; each command restores it before its start.
     is_out_of_reach(&ask, &path, "sha256");
     let replaced = fs::read_to_string(&path).unwrap();
-    // What ran at that moment may have changed it: this is why it is not taken.
+    // A running command may have changed the file, so it is not loaded.
     reload(&server, "the tokens stay as they are");
     let log = server.log();
     assert!(
@@ -151,7 +152,7 @@ fn replaced_token_file_is_not_loaded() {
     let ping = request(1, "ping", &json!({}));
     let status = |token: &str| server.post_with(&ping, &[("Authorization", token)]).status;
     assert_eq!([&alice, &new].map(|token| status(token)), [200, 401]);
-    // What cannot be covered ends no server, but no command runs.
+    // If the file cannot be covered, the server keeps running, but commands are refused.
     fs::remove_file(&path).unwrap();
     fs::write(tree.path("alice/keys/new"), "secret").unwrap();
     std::os::unix::fs::symlink("new", &path).unwrap();

@@ -1,4 +1,4 @@
-//! Clients that take their time, and very many of them.
+//! Slow clients, and very many of them.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
@@ -14,7 +14,7 @@ use super::tenants::{Pair, pair};
 use super::{call, request, stage};
 use crate::harness::DEADLINE;
 
-/// A client that is waited for for one second.
+/// Flags for a client timeout of one second.
 const IMPATIENT: [&str; 4] = ["--rate-limit", "0", "--client-timeout-secs", "1"];
 
 #[track_caller]
@@ -23,7 +23,7 @@ fn is_served(server: &Server) {
     assert_eq!(reply.text(), "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}");
 }
 
-/// What the server holds, in kilobytes.
+/// Returns the resident memory of the server in kB.
 fn resident(server: &Server) -> u64 {
     let memory = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
     let line = memory
@@ -33,8 +33,8 @@ fn resident(server: &Server) -> u64 {
     line.trim().trim_end_matches(" kB").trim().parse().unwrap()
 }
 
-/// How many connections the server has not closed (`/proc/net/tcp`, where state 1 is `ESTABLISHED`
-/// and 8 is `CLOSE_WAIT`).
+/// Returns the number of connections that the server has not closed. In `/proc/net/tcp`, state 1 is
+/// `ESTABLISHED` and 8 is `CLOSE_WAIT`.
 fn connections(server: &Server) -> usize {
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
     let port = format!(":{:04X}", server.address.port());
@@ -54,7 +54,7 @@ fn saying(server: &Server, said: &[u8]) -> Client {
 #[test]
 fn client_without_reads_is_disconnected() {
     let (tree, server) = stage(&IMPATIENT);
-    // More than all buffers between the two hold.
+    // Larger than all buffers between server and client.
     tree.file("work/large.txt", "0123456789abcde\n".repeat(600_000));
     let read = call(
         1,
@@ -70,7 +70,7 @@ fn client_without_reads_is_disconnected() {
         })
         .collect();
     for client in &mut deaf {
-        // The reply is under way; nothing more of it is taken.
+        // The reply has started; the client reads no more of it.
         let length: u64 = client
             .head()
             .header("content-length")
@@ -146,7 +146,7 @@ fn ten_thousand_connections_do_not_block_others() {
         },
     )
     .unwrap();
-    // Other tests run in this process, and need files as well.
+    // Other tests in this process need file descriptors too.
     let most = limit
         .maximum
         .map_or(10_000, |maximum| (maximum / 2).min(10_000)) as usize;
@@ -179,7 +179,7 @@ fn connection_above_limit_waits() {
     let mut third = server.connect();
     third.send("GET", "/health", &[], b"");
     third.stream.set_nonblocking(true).unwrap();
-    // Asked behind it, and answered before it.
+    // Sent after the pending connection, and answered before it.
     assert_eq!(first.post(&ping, &[("Authorization", &alice)]).status, 200);
     assert_eq!(
         third.stream.read(&mut [0; 1]).unwrap_err().kind(),
@@ -256,7 +256,7 @@ fn gigabyte_body_is_refused_without_buffering() {
     let sent = (0..1024)
         .take_while(|_| endless.stream.write_all(&chunk).is_ok())
         .count();
-    // 64 MiB are allowed, 128 MiB more are thrown away, and some are on their way.
+    // The limit is 64 MiB, the server discards 128 MiB more, and some bytes are in transit.
     assert!(sent < 224, "{sent} MiB were taken");
     is_served(&server);
     let after = resident(&server);

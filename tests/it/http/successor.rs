@@ -1,5 +1,4 @@
-//! A token that is replaced: whoever has the next one of the same name finds nothing of whoever had
-//! the one before.
+//! Token replacement: a new token of the same name inherits no state of the previous one.
 
 use pretty_assertions::assert_eq;
 use rustix::process::Pid;
@@ -12,7 +11,7 @@ use super::{call, request};
 use crate::harness::{DEADLINE, ends_within};
 
 impl TokenPair {
-    /// Gives alice another token, and takes hers away; the new one.
+    /// Replaces the token of alice and returns the new one.
     fn replace_alice(&self) -> String {
         let path = self.tree.path("tokens.jsonl");
         let before = std::fs::read_to_string(&path).unwrap();
@@ -61,7 +60,7 @@ fn replaced_token_inherits_no_state() {
     let line = "echo kept; echo $$ > pid.new; mv pid.new pid; exec sleep 600";
     let arguments = json!({"command": line, "background": true});
     processes.push(two.process(alice, "execute_command", &arguments, "alice/pid"));
-    // Calls that run at that moment: one of a session of the protocol, one that stands alone.
+    // Running calls: one of an MCP session, and a stateless one.
     let own = [("Authorization", alice)];
     let opened = two.server.post_with(
         &request(1, "initialize", &json!({"protocolVersion": "2025-11-25"})),

@@ -1,4 +1,4 @@
-//! Several tokens: what belongs to one cannot be named by another.
+//! Isolation between the tokens of one server.
 
 use std::process::Command;
 
@@ -9,7 +9,7 @@ use super::client::{Server, command};
 use super::{call, request};
 use crate::tree::Tree;
 
-/// Makes a token, and adds its line to the file.
+/// Creates a token, and adds its line to the token file.
 pub fn token(tree: &Tree, arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_replay"))
         .args(["token", "new"])
@@ -28,24 +28,23 @@ pub fn token(tree: &Tree, arguments: &[&str]) -> String {
     format!("Bearer {token}")
 }
 
-/// Two tenants on one server: alice is an operator and writes below `alice`, bob reads below `bob`.
+/// A server with two tokens: alice is an operator and writes below `alice`, bob reads below `bob`.
 pub struct Pair {
-    /// What both have, and the file of tokens.
+    /// Files of both tenants, and the token file.
     pub tree: Tree,
-    /// The server.
     pub server: Server,
-    /// Her `Authorization`.
+    /// `Authorization` header of alice.
     pub alice: String,
-    /// His.
+    /// `Authorization` header of bob.
     pub bob: String,
 }
 
-/// Starts it with more flags.
+/// Starts the server with more flags.
 pub fn pair(flags: &[&str]) -> Pair {
     pair_on(Tree::new(), &[&["--sandbox", "off"], flags].concat())
 }
 
-/// On a tree that was laid out before.
+/// Starts the server on an existing tree.
 pub fn pair_on(tree: Tree, flags: &[&str]) -> Pair {
     tree.file("alice/a.txt", "of alice\n")
         .file("bob/b.txt", "of bob\n")

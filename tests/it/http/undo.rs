@@ -1,5 +1,4 @@
-//! Undo for several tokens: what the calls of one have changed is hers alone, also where both write
-//! to one directory.
+//! Undo with several tokens: each token can undo only its own changes, also in a shared directory.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};

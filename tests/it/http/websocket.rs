@@ -1,4 +1,4 @@
-//! The same messages over a WebSocket.
+//! MCP over a WebSocket.
 
 use std::io::Write as _;
 
@@ -15,7 +15,7 @@ const SWITCH: [(&str, &str); 3] = [
     ("Sec-WebSocket-Version", "13"),
 ];
 
-/// A connection that is switched over.
+/// Opens a connection and upgrades it.
 pub fn opened(server: &Server) -> Client {
     let mut client = server.connect();
     client.send("GET", "/mcp/ws", &[&SWITCH[..], &[KEY]].concat(), b"");
@@ -27,7 +27,7 @@ pub fn opened(server: &Server) -> Client {
     client
 }
 
-/// Sends a frame with a mask.
+/// Sends a masked frame.
 pub fn send(client: &mut Client, first: u8, payload: &[u8]) {
     let mut frame = vec![first];
     match payload.len() {
@@ -52,7 +52,7 @@ pub fn send(client: &mut Client, first: u8, payload: &[u8]) {
     client.stream.write_all(&frame).unwrap();
 }
 
-/// The next frame: its first byte and its payload.
+/// Returns the first byte and the payload of the next frame.
 pub fn recv(client: &mut Client) -> (u8, Vec<u8>) {
     let head = client.take(2);
     let length = match head[1] {

@@ -1,4 +1,4 @@
-//! Commands that want out: whatever they swap meanwhile, nothing leaves that was not asked for.
+//! Hostile commands: no race or trick sends an unintercepted packet.
 
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::OwnedFd;
@@ -23,8 +23,8 @@ fn socket_cannot_bind_to_other_device() {
             return;
         }
         let ran = net.works("./undo");
-        // Where there is no other device a socket is bound to none, unless the supervisor has to
-        // make it.
+        // Without another device, the socket is bound to none, unless the supervisor has to create
+        // it.
         let device = if net.setting.is_shared() || net.setting.kept {
             "lo"
         } else {
@@ -48,7 +48,7 @@ fn swapped_address_or_descriptor_reaches_no_other_host() {
         if !net.compile("race", include_str!("race.c")) {
             return;
         }
-        // On the loopback device of the system: nobody of a command may come here.
+        // Listeners on the loopback device of the host, which must be unreachable for the command.
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
         let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
         for socket in [tcp.set_nonblocking(true), udp.set_nonblocking(true)] {
@@ -56,7 +56,7 @@ fn swapped_address_or_descriptor_reaches_no_other_host() {
         }
         let (tcp_at, udp_at) = (tcp.local_addr().unwrap(), udp.local_addr().unwrap());
         let ran = net.works(&format!("./race {} {}", tcp_at.port(), udp_at.port()));
-        // What is read while it is written may be half of each.
+        // A value read during a concurrent write may mix both versions.
         let known = |to: &std::net::SocketAddr| {
             ["127.0.0.1", "192.0.2.1"].contains(&to.ip().to_string().as_str())
         };
@@ -66,7 +66,8 @@ fn swapped_address_or_descriptor_reaches_no_other_host() {
             "{:?}",
             net.setting
         );
-        // Every attempt is one or the other, and the server heard of all of them.
+        // Every attempt is a redirected or an own connection, and the server is notified of all of
+        // them.
         assert_eq!(
             ran.counts.flows + ran.counts.own,
             150,
@@ -74,7 +75,7 @@ fn swapped_address_or_descriptor_reaches_no_other_host() {
             net.setting
         );
         let mut came = [0; 64];
-        // Without a network not even a race is let go on.
+        // Without a network, racing attempts fail as well.
         let strict = net.setting.tier == Tier::Landlock && net.setting.network == Network::None;
         if net.setting.is_quiet() || strict || !net.setting.is_shared() {
             assert_eq!(
@@ -83,7 +84,7 @@ fn swapped_address_or_descriptor_reaches_no_other_host() {
             );
         }
         if net.setting.tier != Tier::Off {
-            // Landlock, or a network of its own.
+            // Landlock, or a separate network namespace.
             assert_eq!(
                 tcp.accept().map(drop).map_err(|error| error.kind()),
                 Err(std::io::ErrorKind::WouldBlock)
@@ -145,7 +146,7 @@ fn shared_port_listener_does_not_reach_host_service() {
     });
 }
 
-/// A socket of the machine's loopback device, whose port others may share.
+/// Opens a socket on the loopback device of the host, with a port that others may share.
 fn shared_port(kind: SocketType) -> OwnedFd {
     let socket = socket_with(
         AddressFamily::INET,
@@ -178,7 +179,7 @@ fn second_supervisor_is_refused_with_message() {
         if net.setting.tier != Tier::Off || net.setting.nobody {
             return;
         }
-        // This program inside an intercepted command, which intercepts a command.
+        // Installs a second seccomp listener, as an intercepting supervisor inside the command would.
         let ran = net.sh(
             "exec python3 -c 'import ctypes,errno\nc=ctypes.CDLL(None,use_errno=True)\n\
                           print(c.syscall(317,1,8,None),errno.errorcode[ctypes.get_errno()])'",

@@ -1,4 +1,4 @@
-//! Ordinary programs: they notice nothing but that somebody else answers.
+//! Ordinary programs under interception, which behave as without it.
 
 use std::io::Read as _;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -95,8 +95,8 @@ fn python_sockets_and_resolver_are_redirected() {
         std::fs::write(net.work.join("all.py"), include_str!("all.py")).unwrap();
         let ran = net.works(&format!("{PYTHON} all.py"));
         let all = include_str!("all.out");
-        // Whose descriptors cannot be fetched sends no messages but with the sockets that the
-        // supervisor keeps.
+        // A process without fetchable descriptors can only send messages over the sockets that the
+        // supervisor holds.
         let bare = net.setting.kept
             && (net.setting.tier, net.setting.network) == (Tier::Landlock, Network::None);
         let wanted = match all.split_once("b'here'") {
@@ -127,7 +127,7 @@ fn restricted_setting_refuses_pidfd_getfd() {
             "{:?}: {ran:?}",
             net.setting
         );
-        // The walls may refuse it themselves, but without walls nobody else does.
+        // The sandbox itself may refuse the call; without a sandbox only the interception does.
         if net.setting.tier == Tier::Off {
             assert_eq!(ran.out, wanted, "{:?}", net.setting);
         }
@@ -236,7 +236,7 @@ fn datagrams_are_refused_and_counted() {
 
 #[test]
 fn end_of_stream_reaches_both_sides() {
-    // The supervisor keeps no descriptor of what it has connected.
+    // The supervisor keeps no descriptors of connected sockets.
     if !installed(PYTHON) {
         return;
     }
@@ -264,7 +264,7 @@ fn end_of_stream_reaches_both_sides() {
                             .map(|flow| flow.to),
                         to(&["192.0.2.1:9"]).pop()
                     );
-                    // Each only once.
+                    // Each destination is returned only once.
                     assert_eq!(
                         interception.destination(first.local_addr().unwrap(), peer),
                         None
@@ -290,7 +290,7 @@ fn end_of_stream_reaches_both_sides() {
 #[test]
 fn server_dials_only_allowed_targets() {
     everywhere(|net| {
-        // Of the system, which a network of its own does not hold.
+        // A listener of the host, which a separate network namespace cannot reach.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let at = listener.local_addr().unwrap();
         for dial in [Dial::Wanted, Dial::Never] {
@@ -367,7 +367,7 @@ fn loopback_connection_is_dialed_ahead() {
                 interception.on_flow(move |flow, dialed| {
                     let peer = dialed.map(|socket| TcpStream::from(socket).peer_addr().unwrap());
                     tell.send((flow.to, peer)).unwrap();
-                    // Who is decided about does not come with it.
+                    // A connection with a pending decision has no dialed socket.
                     if let (None, Some(interception)) = (peer, inside.upgrade()) {
                         interception.decide(flow.mark, Some(libc::EACCES)).unwrap();
                     }
@@ -410,7 +410,7 @@ fn variables_and_certificates_are_installed() {
             certificates: Some(b"MERGED\n"),
             ..Intercepted::default()
         };
-        // Without walls root could write over the system's own.
+        // Without a sandbox, root could overwrite the file of the host.
         let write = if net.setting.tier == Tier::Off {
             ":".to_owned()
         } else {
@@ -433,7 +433,7 @@ fn variables_and_certificates_are_installed() {
                 "{ran:?}"
             );
         }
-        // The next command finds what was there.
+        // The next command finds the original file.
         if installed(bundle) && net.setting.tier != Tier::Off {
             assert!(
                 !net.works(&format!("head -c 7 {bundle}"))

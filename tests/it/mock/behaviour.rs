@@ -1,4 +1,4 @@
-//! What a manifest declares is what a client gets.
+//! Declarations of a manifest, and the resulting behaviour.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -9,9 +9,9 @@ use crate::schema::REVISIONS;
 use crate::tree::Tree;
 
 #[test]
-fn manifest_table_holds_on_every_revision() {
+fn manifest_declarations_hold_on_every_revision() {
     for revision in REVISIONS {
-        // As the server has it: 2026-07-28 wants bad arguments to be results.
+        // Same as the real server: in 2026-07-28 invalid arguments are error results.
         let code = (revision != "2026-07-28").then_some(-32602);
         let tree = Tree::new();
         let mut mock = open(&tree, revision, WEATHER, &[]);
@@ -249,7 +249,7 @@ fn first_matching_arm_answers() {
 
 #[test]
 fn sequence_answers_in_order_of_arrival() {
-    // Each of these calls waits in a thread of its own.
+    // Each of these calls waits in its own thread.
     let turns: Vec<Value> = (0..50).map(|turn| text(&turn.to_string())).collect();
     let tools = json!([
         {"name": "turns", "delay_ms": 1, "sequence": turns},
@@ -374,7 +374,7 @@ fn client_requests_follow_revision() {
     mock.send_raw(&answer.to_string());
     assert_eq!(mock.recv()["result"], text("hello Ada"));
 
-    // The same over the stateless revision: a result that asks, then the request again.
+    // The stateless revision: a result with input requests, then the request again.
     let meta = |capabilities: Value| json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": capabilities});
     let params = |more: Value| {
         let mut params =

@@ -1,4 +1,4 @@
-//! Manifests on disk: what is wrong with one, and what becomes of one that changes.
+//! Manifest files: errors, and reload after changes.
 
 use std::fmt::Write as _;
 
@@ -143,7 +143,7 @@ fn snapshot_error_is_reported_with_position() {
         run(&tree, &["mock", "check", "t.json"], &[]).status,
         Some(0)
     );
-    // What is JSON and no YAML.
+    // Valid JSON that is invalid YAML.
     tree.file(
         "t.json",
         "{\"tools\": [{\"name\": \"a\", \"description\": \"\u{7f}\"}]}",
@@ -281,7 +281,7 @@ fn changed_manifest_is_reloaded_unless_invalid() {
         assert_eq!(told["method"], "notifications/tools/list_changed");
         mock.request("tools/list", json!({})).result()["tools"][0]["name"].clone()
     };
-    // As an editor does it: another file in the place of the old one, whole at once.
+    // Replaces the file atomically, as editors do.
     let put = |text: &str| {
         tree.file("new", text);
         std::fs::rename(tree.path("new"), tree.path("mock.yaml")).unwrap();
@@ -298,7 +298,7 @@ fn changed_manifest_is_reloaded_unless_invalid() {
 fn changed_manifest_beside_tools_is_reloaded_unless_invalid() {
     let tree = Tree::new();
     tree.file("d/a", "hi\n");
-    // Outside of what the server itself may open.
+    // Outside the allowed directories of the server.
     tree.file("apart/mock.yaml", "mock_server: {}");
     let args = [
         "--allow",
@@ -345,8 +345,8 @@ fn invalid_change_is_reported_and_not_served() {
     let tree = Tree::new();
     let mut mock = open(&tree, "2025-06-18", WEATHER, &[]);
     tree.file("mock.yaml", "mock_server:\n  tools: [{nam: bad}]");
-    // What is served does not show when the file was read; the next good one does, and it is read
-    // after the bad one.
+    // The replies do not show when the bad file was read. A later good file, read after it, shows
+    // that.
     tree.file("ignored", "");
     let until = std::time::Instant::now() + crate::harness::DEADLINE;
     while !mock

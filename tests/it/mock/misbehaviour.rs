@@ -1,4 +1,4 @@
-//! Faults and hostile presets: what goes wrong is what was asked for, and nothing else.
+//! Faults and hostile presets: only the requested faults occur.
 
 use std::time::{Duration, Instant};
 
@@ -64,7 +64,7 @@ fn cancelled_call_is_answered_only_by_fault() {
         mock.recv(),
         json!({"jsonrpc": "2.0", "id": "l", "result": text("mock late")})
     );
-    // The id is free again.
+    // The id can be used again.
     mock.send_as(&json!("h"), "tools/call", json!({"name": "quick"}));
     assert_eq!(
         mock.recv(),
@@ -290,8 +290,8 @@ mock_server:
             "initialize",
             json!({"protocolVersion": revision, "capabilities": {}}),
         );
-        // What answers the first call. Both are under way together, so the second may be answered
-        // before it.
+        // Returns the answers to the first call. Both calls run concurrently, so the second may be
+        // answered first.
         let asked = |name: &str| {
             let opening = (!is_stateless).then(|| opening.clone());
             let calls = [call(1, name), call(2, "good")];

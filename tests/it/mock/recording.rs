@@ -171,7 +171,7 @@ fn recording_and_distilled_manifest_replay_alike() {
     let checked = ask(&tree, &["mock", "check", "d.yaml"], &[]);
     assert_eq!(checked.lines, ["d.yaml: good"]);
     let again = ask(&tree, &["mock", "--tools-from", "d.yaml"], &asked[1..]);
-    // What a manifest's schema refuses is refused in the same words.
+    // The error message equals that of a manifest.
     let expected = &recorded.messages()[1..];
     assert_eq!(again.messages()[0], expected[0]);
     assert_eq!(again.messages()[2..], expected[2..]);
@@ -276,7 +276,8 @@ mock_server:
       response: { content: [{ type: text, text: "hello ${elicitation.content.name}" }] }
 "#;
 
-/// Opens a session, calls `ask` and answers what it is asked; what the server sent, in order.
+/// Opens a session, calls `ask` and answers the server's requests. Returns the messages of the
+/// server in order.
 fn talk(tree: &Tree, line: &[&str], name: &str) -> Vec<Value> {
     let mut server = Server::start_program(tree, line, &[]).unchecked();
     let capabilities = json!({"elicitation": {}, "roots": {}});
@@ -341,14 +342,15 @@ fn server_requests_before_answer_are_replayed() {
         "{cassette}"
     );
 
-    // The answer is what was recorded, whatever the client says now; the token is the client's own.
+    // The answer is the recorded one, whatever the client answers now; the progress token is that
+    // of the client.
     let mut expected = recorded;
     expected[0]["params"]["progressToken"] = "Bob".into();
     assert_eq!(
         talk(&tree, &[BINARY, "mock", "--cassette", "c.jsonl"], "Bob"),
         expected
     );
-    // A client that cannot be asked is not.
+    // A client without the capability gets no requests.
     let quiet = [opening(1), call(2, "ask", json!({}))];
     let heard = ask(&tree, &["mock", "--cassette", "c.jsonl"], &quiet).messages();
     assert_eq!(
@@ -359,7 +361,7 @@ fn server_requests_before_answer_are_replayed() {
         [json!(1), Value::Null, json!(2)]
     );
 
-    // The same by the program's own recorder.
+    // The recorder of the server itself gives the same result.
     let args = [
         BINARY,
         "--mcp-server",

@@ -1,4 +1,4 @@
-//! What authors of manifests and expectations get wrong, and what a mock itself refuses.
+//! Common mistakes in manifests and expectations, and errors of the mock itself.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{ask, bare, call, open, request, run, text};
 use crate::tree::Tree;
 
-/// Parameters as a client of 2026-07-28 sends them.
+/// Adds the parameters of a 2026-07-28 request.
 fn stateless(mut params: Value) -> Value {
     params["_meta"] = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}});
     params
@@ -53,7 +53,7 @@ fn expectation_accepts_either_opening_method() {
 }
 
 #[test]
-fn contradictory_expectations_are_reported() {
+fn invalid_expectations_are_reported() {
     let tree = Tree::new();
     tree.file("m.yaml", "mock_server: { tools: [{ name: get_weather }] }");
     let args = ["mock", "--tools-from", "m.yaml", "--expect", "e.yaml"];
@@ -230,7 +230,7 @@ fn late_answer_is_journaled() {
     assert_eq!(mock.recv()["result"], text("mock late"));
     mock.send_as(&json!("d"), "tools/call", json!({"name": "drip"}));
     assert_eq!(mock.recv()["result"], text("mock drip"));
-    // What was not cancelled when the input ends is answered all the same.
+    // Calls that are pending at the end of the input are answered.
     mock.send_as(&json!("e"), "tools/call", json!({"name": "late"}));
     mock.close_stdin();
     assert_eq!(mock.recv_to_end().len(), 1);
@@ -240,7 +240,7 @@ fn late_answer_is_journaled() {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    // They are written when they are over; their numbers are those of arrival.
+    // Entries are written at the end of a call, but numbered by arrival.
     entries.sort_by_key(|entry| entry["number"].as_u64());
     let told: Vec<Value> = entries
         .into_iter()
