@@ -21,7 +21,7 @@ fn verdict(ratio: f64, must: f64, excellent: f64) -> &'static str {
 }
 
 /// Returns the bounds of a row that have figures: name, measured value, required value and verdict.
-fn judged(row: &Row) -> Vec<(String, f64, f64, &'static str)> {
+fn judge_goals(row: &Row) -> Vec<(String, f64, f64, &'static str)> {
     let judge = |goal: &Goal| match *goal {
         Goal::Ratio {
             of,
@@ -95,7 +95,7 @@ pub fn table(rows: &[Row]) -> String {
         if !row.spec.note.is_empty() {
             let _ = writeln!(out, "{}\n", row.spec.note);
         }
-        for (what, got, must, verdict) in judged(row) {
+        for (what, got, must, verdict) in judge_goals(row) {
             let show = |value: f64| {
                 if what.starts_with('x') {
                     format!("{value:.2}")
@@ -165,7 +165,7 @@ pub fn json(rows: &[Row], machine: &[(&str, String)]) -> Value {
         json!({
             "name": row.spec.name, "title": row.spec.title, "unit": row.spec.unit.name(), "counted": row.spec.counted, "base": row.spec.base, "note": row.spec.note,
             "peers": row.cells.iter().map(|it| cell(row, it)).collect::<Vec<_>>(),
-            "bounds": judged(row).into_iter().map(bound).collect::<Vec<_>>(),
+            "bounds": judge_goals(row).into_iter().map(bound).collect::<Vec<_>>(),
         })
     };
     let object = |pairs: &[(&str, String)]| {

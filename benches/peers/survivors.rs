@@ -115,7 +115,7 @@ fn measure(case: &Case, tier: &'static str, rounds: usize) -> Result<(usize, Dur
         let begin = Instant::now();
         let reply = client.ask(&call)?.to_vec();
         let time = begin.elapsed();
-        let alive = tagged(&tag)?;
+        let alive = count_tagged(&tag)?;
         slowest = slowest.max(time);
         let reply: Value = serde_json::from_slice(&reply)?;
         let result = &reply["result"]["structuredContent"];
@@ -129,7 +129,7 @@ fn measure(case: &Case, tier: &'static str, rounds: usize) -> Result<(usize, Dur
 
 /// Returns the number of processes with the tag among their arguments. A process that has ended has
 /// no arguments.
-fn tagged(tag: &str) -> Result<usize> {
+fn count_tagged(tag: &str) -> Result<usize> {
     let finder = memmem::Finder::new(tag);
     let own = std::process::id().to_string();
     let mut found = 0;

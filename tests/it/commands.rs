@@ -151,7 +151,7 @@ impl Shell {
     }
 
     /// Waits until the output of the command is `expected`.
-    fn awaited(&self, command: &Background, expected: &str) {
+    fn wait_for_output(&self, command: &Background, expected: &str) {
         let mut text = String::new();
         let until = Instant::now() + LONG;
         while text != expected {
@@ -194,7 +194,7 @@ fn done(stdout: &str, stderr: &str, exit: Exit) -> Outcome {
 }
 
 /// Returns true if the process with this PID ends in time.
-fn ends(number: &str) -> bool {
+fn ends_in_time(number: &str) -> bool {
     ends_within(Pid::from_raw(number.trim().parse().unwrap()).unwrap(), LONG)
 }
 
@@ -355,7 +355,7 @@ fn cancellation_kills_all_processes_immediately() {
             outcome.cancelled && !outcome.timed_out && outcome.exit == Exit::Signal(9),
             "{outcome:?}"
         );
-        assert!(ends(&outcome.stdout.text()));
+        assert!(ends_in_time(&outcome.stdout.text()));
 
         let started = Instant::now();
         assert!(
@@ -380,7 +380,7 @@ fn leftover_processes_are_killed_and_counted() {
     let (job, rest) = text.split_once('\n').unwrap();
     assert_eq!(rest, "hi\n");
     assert_eq!((outcome.exit, outcome.left), (Exit::Code(0), 1));
-    assert!(ends(job));
+    assert!(ends_in_time(job));
 }
 
 /// Returns a shell in a fresh directory, and a command line. The line starts `program` in a new
@@ -404,7 +404,7 @@ fn daemon_in_own_session_is_killed() {
         (outcome.stdout.clone(), outcome.exit, outcome.left),
         (whole("hi\n"), Exit::Code(0), 1)
     );
-    assert!(ends(&outcome.stderr.text()));
+    assert!(ends_in_time(&outcome.stderr.text()));
 }
 
 #[test]
@@ -414,7 +414,7 @@ fn daemon_flooding_output_pipe_is_killed() {
     let outcome = shell.run(&line);
     assert!(started.elapsed() < LONG, "{:?}", started.elapsed());
     assert!(outcome.stdout.truncated && outcome.stdout.bytes.len() == OUTPUT_CAP_BYTES);
-    assert!(ends(&outcome.stderr.text()));
+    assert!(ends_in_time(&outcome.stderr.text()));
 }
 
 #[test]
@@ -480,7 +480,7 @@ fn panic_during_command_leaves_no_process() {
     }));
     assert!(caught.is_err());
     assert!(shell.running.is_empty());
-    assert!(ends(&fs::read_to_string(note).unwrap()));
+    assert!(ends_in_time(&fs::read_to_string(note).unwrap()));
 }
 
 #[test]
@@ -494,7 +494,7 @@ fn end_all_kills_running_and_blocks_new_commands() {
         })
         .unwrap();
     assert_eq!((ended, outcome.exit), (1, Exit::Signal(9)));
-    assert!(ends(&outcome.stdout.text()));
+    assert!(ends_in_time(&outcome.stdout.text()));
     let refused = shell.try_run("echo no").unwrap_err();
     assert_eq!(
         refused.to_string(),
@@ -538,14 +538,14 @@ fn background_command_is_read_written_and_ended() {
         &all,
         "echo out; echo err >&2; read x; echo got $x; sleep 600 & sleep 600",
     );
-    shell.awaited(&command, "out\nerr\n");
+    shell.wait_for_output(&command, "out\nerr\n");
     assert_eq!(
         command
             .write(b"it\n", Instant::now() + LONG, &shell.cancel)
             .unwrap(),
         Some(3)
     );
-    shell.awaited(&command, "got it\n");
+    shell.wait_for_output(&command, "got it\n");
     assert_eq!(command.state(), State::Running);
     command.end();
     let ending = shell.ended(&command);
@@ -608,11 +608,11 @@ fn background_terminal_accepts_input() {
         &all,
         "tty > /dev/null && echo ready; read x; echo got $x; cat; exit 5",
     );
-    shell.awaited(&command, "ready\r\n");
+    shell.wait_for_output(&command, "ready\r\n");
     command
         .write(b"it\n", Instant::now() + LONG, &shell.cancel)
         .unwrap();
-    shell.awaited(&command, "it\r\ngot it\r\n");
+    shell.wait_for_output(&command, "it\r\ngot it\r\n");
     command.close_input();
     assert_eq!(shell.ended(&command).exit, Exit::Code(5));
 }

@@ -8,4 +8,4 @@ mod tools;
 const SECRET: &str = "s3cr3t-c0nt3nt";
 
 /// Part of the message of a refusal.
-const SAID: &str = "hidden by the operator";
+const REFUSAL: &str = "hidden by the operator";

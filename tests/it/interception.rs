@@ -45,7 +45,7 @@ struct Setting {
     network: Network,
     nobody: bool,
     /// `true` if `pidfd_getfd(2)` fails, and no namespaces can be created but those of the tier.
-    kept: bool,
+    restricted: bool,
 }
 
 impl Setting {
@@ -56,7 +56,7 @@ impl Setting {
 
     /// Returns true if datagrams have a separate network namespace.
     fn is_quiet(self) -> bool {
-        self.tier == Tier::Namespaces || !self.kept && can_make_namespaces(self.nobody)
+        self.tier == Tier::Namespaces || !self.restricted && can_make_namespaces(self.nobody)
     }
 }
 
@@ -99,7 +99,7 @@ struct CommandResult {
 
 fn settings() -> Vec<Setting> {
     let mut all = Vec::new();
-    for (nobody, kept) in [(false, false), (true, false), (false, true)] {
+    for (nobody, restricted) in [(false, false), (true, false), (false, true)] {
         for (tier, network) in [
             (Tier::Namespaces, Network::None),
             (Tier::Namespaces, Network::Loopback),
@@ -113,7 +113,7 @@ fn settings() -> Vec<Setting> {
                     tier,
                     network,
                     nobody,
-                    kept,
+                    restricted,
                 });
             }
         }
@@ -241,7 +241,7 @@ impl Net {
         } else {
             "pidfd_getfd,unshare"
         };
-        let program = if setting.kept {
+        let program = if setting.restricted {
             started_without(calls, tree.path(), &program)
         } else {
             program
@@ -377,7 +377,7 @@ impl Proxy {
     fn start(mut interception: Interception) -> Self {
         let sockets = interception.sockets().unwrap();
         let interception = Arc::new(interception);
-        let_all(&interception);
+        permit_all(&interception);
         let (stop, seen) = (
             Arc::new(AtomicBool::new(false)),
             Arc::new(Mutex::new((Vec::new(), Vec::new()))),
@@ -458,7 +458,7 @@ impl Proxy {
 }
 
 /// Reads the messages of the supervisor in a thread.
-fn hear_all(interception: &Arc<Interception>) {
+fn handle_messages(interception: &Arc<Interception>) {
     let (channel, heard) = (
         interception.as_fd().try_clone_to_owned().unwrap(),
         Arc::downgrade(interception),
@@ -474,8 +474,8 @@ fn hear_all(interception: &Arc<Interception>) {
 }
 
 /// Permits every connection.
-fn let_all(interception: &Arc<Interception>) {
-    hear_all(interception);
+fn permit_all(interception: &Arc<Interception>) {
+    handle_messages(interception);
     let inside = Arc::downgrade(interception);
     interception.on_flow(move |flow, _| {
         if let Some(interception) = inside.upgrade() {

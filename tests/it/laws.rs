@@ -58,7 +58,7 @@ fn lines() -> impl Strategy<Value = Vec<u8>> {
 }
 
 /// Generates valid and mutated JSON messages of the sandbox processes.
-fn words_of_the_walls() -> impl Strategy<Value = Vec<u8>> {
+fn sandbox_messages() -> impl Strategy<Value = Vec<u8>> {
     const PARTS: [&str; 30] = [
         "{",
         "}",
@@ -100,7 +100,7 @@ fn words_of_the_walls() -> impl Strategy<Value = Vec<u8>> {
 
 /// Generates valid and mutated database conversations: the protocol, then alternating data of both
 /// sides.
-fn conversations() -> impl Strategy<Value = Vec<u8>> {
+fn database_conversations() -> impl Strategy<Value = Vec<u8>> {
     const PARTS: [&[&[u8]]; 4] = [
         &[
             b"*1\r\n$5\r\nMULTI\r\n",
@@ -182,7 +182,7 @@ fn conversations() -> impl Strategy<Value = Vec<u8>> {
 
 /// Generates valid and mutated files of recorded calls, from truncated and recombined samples and
 /// random bytes.
-fn files_of_calls() -> impl Strategy<Value = Vec<u8>> {
+fn call_files() -> impl Strategy<Value = Vec<u8>> {
     const FILES: [&str; 5] = [
         include_str!("../../testdata/calls/http.yaml"),
         include_str!("../../testdata/calls/grpc.yaml"),
@@ -267,7 +267,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
 
     #[test]
-    fn call_file_parses_or_is_refused(bytes in files_of_calls()) {
+    fn call_file_parses_or_is_refused(bytes in call_files()) {
         bodies::a_file_of_calls_is_read_or_refused(&bytes);
     }
 
@@ -338,17 +338,17 @@ proptest! {
         bodies::globs_agree_with_each_other(&[&[head[0], 0], choices.as_slice()].concat());
     }
     #[test]
-    fn frame_parses_or_is_refused(which: u8, framed: bool, bytes in words_of_the_walls()) {
+    fn frame_parses_or_is_refused(which: u8, framed: bool, bytes in sandbox_messages()) {
         bodies::a_frame_is_read_or_refused(&[&[which, u8::from(framed)], bytes.as_slice()].concat());
     }
 
     #[test]
-    fn packet_parses_or_is_refused(bytes in words_of_the_walls()) {
+    fn packet_parses_or_is_refused(bytes in sandbox_messages()) {
         bodies::a_packet_is_read_or_refused(&bytes);
     }
 
     #[test]
-    fn database_parser_accepts_any_bytes(bytes in conversations()) {
+    fn database_parser_accepts_any_bytes(bytes in database_conversations()) {
         bodies::a_call_to_a_database_is_taken_apart(&bytes);
     }
 

@@ -68,7 +68,7 @@ fn sparse(tree: &Tree, name: &str, bytes: u64) {
 }
 
 /// Sends a call this many times concurrently, and returns all replies.
-fn at_once(
+fn call_concurrently(
     server: &mut Server,
     times: usize,
     tool: &str,
@@ -87,7 +87,7 @@ fn at_once(
 
 /// Asserts that each reply is an answer or an out-of-memory error, with at least one answer.
 #[track_caller]
-fn are_answered_or_refused(replies: &[Reply], is_answer: impl Fn(&Reply) -> bool) {
+fn assert_answered_or_out_of_memory(replies: &[Reply], is_answer: impl Fn(&Reply) -> bool) {
     let refused = |reply: &Reply| {
         reply.failure().is_some_and(|Failure { code, message }| {
             code == Some(-32603) && message.contains("--memory-mib")
@@ -107,13 +107,13 @@ fn edits_of_large_files_stay_within_budget() {
     }
     let mut server = server(&tree);
     let edits = json!([{"oldText": "nowhere", "newText": "x"}]);
-    let replies = at_once(
+    let replies = call_concurrently(
         &mut server,
         8,
         "edit_file",
         |index| json!({"path": index.to_string(), "edits": edits}),
     );
-    are_answered_or_refused(&replies, |reply| {
+    assert_answered_or_out_of_memory(&replies, |reply| {
         reply
             .failure()
             .is_some_and(|failure| failure.message.contains("oldText not found"))
@@ -164,8 +164,8 @@ fn multiline_searches_stay_within_budget() {
     }
     let mut server = server(&tree);
     let arguments = json!({"regex": "last\\n", "directory": tree.text("work"), "multiline": true});
-    let replies = at_once(&mut server, 6, "grep_files", |_| arguments.clone());
-    are_answered_or_refused(&replies, |reply| {
+    let replies = call_concurrently(&mut server, 6, "grep_files", |_| arguments.clone());
+    assert_answered_or_out_of_memory(&replies, |reply| {
         reply.0["result"]["structuredContent"]["count"] == 4
     });
     is_within(server.pid());
@@ -179,7 +179,7 @@ fn long_line_is_buffered_only_within_budget() {
     }
     let mut server = server(&tree);
     let arguments = json!({"regex": "^last", "directory": tree.text("work")});
-    let replies = at_once(&mut server, 6, "grep_files", |_| arguments.clone());
+    let replies = call_concurrently(&mut server, 6, "grep_files", |_| arguments.clone());
     // A buffer of 30 MiB grows to 47 MiB.
     for reply in &replies {
         let is_refused = reply
@@ -199,13 +199,13 @@ fn large_replies_wait_and_stay_within_budget() {
     let tree = Tree::new();
     tree.file("work/large.txt", "0123456789abcde\n".repeat(500_000));
     let mut server = server(&tree);
-    let replies = at_once(
+    let replies = call_concurrently(
         &mut server,
         24,
         "read_file",
         |_| json!({"path": "large.txt"}),
     );
-    are_answered_or_refused(&replies, |reply| {
+    assert_answered_or_out_of_memory(&replies, |reply| {
         reply.failure().is_none() && reply.text().len() == 8_000_000
     });
     is_within(server.pid());
@@ -220,8 +220,8 @@ fn ignore_rules_are_bounded_and_counted() {
     );
     let mut server = server(&tree);
     let arguments = json!({"regex": "a", "directory": tree.text("work"), "respectGitignore": true});
-    let replies = at_once(&mut server, 8, "grep_files", |_| arguments.clone());
-    are_answered_or_refused(&replies, |reply| {
+    let replies = call_concurrently(&mut server, 8, "grep_files", |_| arguments.clone());
+    assert_answered_or_out_of_memory(&replies, |reply| {
         reply.0["result"]["structuredContent"]["count"] == 1
     });
     is_within(server.pid());
@@ -337,17 +337,17 @@ fn large_calls_in_journal_stay_within_budget() {
         );
         return;
     };
-    let replies = at_once(&mut server, 32, "list_changes", |_| json!({"call": call}));
-    are_answered_or_refused(&replies, |reply| {
+    let replies = call_concurrently(&mut server, 32, "list_changes", |_| json!({"call": call}));
+    assert_answered_or_out_of_memory(&replies, |reply| {
         reply.0["result"]["structuredContent"]["calls"][0]["call"] == call
     });
-    let replies = at_once(
+    let replies = call_concurrently(
         &mut server,
         8,
         "undo_changes",
         |_| json!({"calls": [call], "dryRun": true}),
     );
-    are_answered_or_refused(&replies, |reply| {
+    assert_answered_or_out_of_memory(&replies, |reply| {
         reply.0["result"]["structuredContent"]["undone"].is_array()
     });
     is_within(server.pid());

@@ -106,7 +106,7 @@ pub fn large(args: &Args) -> Result<Vec<Row>> {
         Server::replay(&trees::home().canonicalize()?),
         files("replay")?,
     )];
-    contenders.extend(common(&files, args.rounds)?);
+    contenders.extend(other_contenders(&files, args.rounds)?);
     contenders.push(match Server::npm(&trees::home().canonicalize()?) {
         Ok(npm) => server(npm, files("npm")?).at_most(3),
         Err(reason) => Contender::missing(NPM, reason),
@@ -130,7 +130,7 @@ pub fn many(args: &Args) -> Result<Vec<Row>> {
     };
     let files = |name: &str| Files::new(&format!("edit1000-{name}"), FILES, FILE_BYTES);
     let mut contenders = vec![all_at_once(files("replay")?)?];
-    contenders.extend(common(&files, args.rounds)?);
+    contenders.extend(other_contenders(&files, args.rounds)?);
     contenders.push(match Server::npm(&trees::home().canonicalize()?) {
         Ok(npm) => server(npm, files("npm")?).at_most(5),
         Err(reason) => Contender::missing(NPM, reason),
@@ -139,7 +139,7 @@ pub fn many(args: &Args) -> Result<Vec<Row>> {
 }
 
 /// Returns the contenders other than MCP servers.
-fn common(
+fn other_contenders(
     files: &impl Fn(&str) -> Result<Files>,
     at_most: usize,
 ) -> Result<Vec<Contender<'static>>> {

@@ -49,7 +49,7 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
     let title = "peak memory, 100,000 pings written before one answer is read";
     rows.extend(rounds(
         vec![spec(title, "answers", 64.0 * MIB)],
-        contenders(&dir, &path, flooded),
+        contenders(&dir, &path, flood_pings),
         ROUNDS,
     )?);
     let _ = args;
@@ -95,7 +95,7 @@ fn reading(client: &mut Client, path: &Path) -> Result<(u64, u64)> {
 
 /// Writes requests until all are written or the server blocks, then reads and requires every
 /// answer.
-fn flooded(client: &mut Client, _path: &Path) -> Result<(u64, u64)> {
+fn flood_pings(client: &mut Client, _path: &Path) -> Result<(u64, u64)> {
     let lines: Vec<u8> = (0..PINGS)
         .flat_map(|_| client.request("ping", &json!({})))
         .collect();

@@ -129,7 +129,7 @@ fn lines(client: &mut Client, tool: &str, path: &Path) -> Vec<Vec<u8>> {
 
 /// Reads once outside the measurement, compares with the disk and returns the length of the reply
 /// line.
-fn checked(client: &mut Client, tool: &str, path: &Path) -> Result<usize> {
+fn verified_reply_length(client: &mut Client, tool: &str, path: &Path) -> Result<usize> {
     let line = client.call(tool, &json!({"path": path}));
     let reply = client.ask(&line)?;
     let length = reply.len();
@@ -141,7 +141,7 @@ fn checked(client: &mut Client, tool: &str, path: &Path) -> Result<usize> {
 }
 
 fn one_at_a_time(client: &mut Client, tool: &str, path: &Path) -> Result<Trial> {
-    let length = checked(client, tool, path)?;
+    let length = verified_reply_length(client, tool, path)?;
     let lines = lines(client, tool, path);
     let mut times = Vec::with_capacity(CALLS);
     for line in &lines {
@@ -163,7 +163,7 @@ fn one_at_a_time(client: &mut Client, tool: &str, path: &Path) -> Result<Trial> 
 }
 
 fn in_flight(client: &mut Client, tool: &str, path: &Path) -> Result<Trial> {
-    let length = checked(client, tool, path)?;
+    let length = verified_reply_length(client, tool, path)?;
     let lines = lines(client, tool, path).concat();
     let line_bytes = lines.len() / CALLS;
     let begin = Instant::now();

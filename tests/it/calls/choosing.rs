@@ -3,7 +3,7 @@
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
-use super::tools::{open, said};
+use super::tools::{open, structured_content};
 use super::{REPLAY, Upstream, client, replay, run};
 use crate::tree::Tree;
 
@@ -120,14 +120,15 @@ fn tool_replays_latest_set_of_command() {
     let mut server = open(&tree, &["--network", "host"]);
     for (program, path) in [("shop.py", "/a"), ("other.py", "/b")] {
         tree.file(format!("work/{program}"), client(&[upstream.url() + path]));
-        let recorded = said(&server.call(
+        let recorded = structured_content(&server.call(
             "keploy_mock_record",
             json!({"command": format!("python3 {program}")}),
         ));
         assert_eq!(recorded["message"], "Recorded 1 mocks (HTTP)", "{recorded}");
     }
     drop(upstream);
-    let tested = said(&server.call("keploy_mock_test", json!({"command": "python3 shop.py"})));
+    let tested =
+        structured_content(&server.call("keploy_mock_test", json!({"command": "python3 shop.py"})));
     assert_eq!(
         (&tested["configuration"]["mockName"], &tested["notes"]),
         (

@@ -4,7 +4,7 @@ use pretty_assertions::assert_eq;
 
 use replay::internals::limits::MIN_BODY_APART_BYTES;
 
-use super::refused::nobody;
+use super::refused::closed_port;
 use super::{REPLAY, Upstream, client, replay, run};
 use crate::tree::Tree;
 
@@ -337,7 +337,7 @@ fn exit_status_of_program_is_passed_on() {
 
 /// Records a set without a server.
 pub fn record_a_refusal(tree: &Tree) {
-    let (_held, address) = nobody("127.0.0.1:0");
+    let (_held, address) = closed_port("127.0.0.1:0");
     tree.file("shop.py", client(&[format!("http://{address}/a")]));
     replay(tree, &["calls", "record", "--", "python3", "shop.py"]);
     assert_eq!(sets(tree), 1);

@@ -12,7 +12,7 @@ const BODY: usize = 3_000_000;
 
 /// Starts a server that sends the first half of a body, and the rest after further bytes from the
 /// client. Serves one connection after the other.
-fn halves() -> SocketAddr {
+fn two_part_server() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
@@ -51,7 +51,7 @@ connection.sock.close()
 
 #[test]
 fn read_past_truncated_recording_is_reported() {
-    let (tree, server) = (Tree::new(), halves());
+    let (tree, server) = (Tree::new(), two_part_server());
     tree.file("half.py", CLIENT);
     let (at, half, all) = (server.to_string(), (BODY / 2).to_string(), BODY.to_string());
     let recorded = replay(

@@ -14,7 +14,7 @@ use crate::tree::Tree;
 /// Starts a server with delayed answers, over HTTP and over plain lines. It answers `late` requests
 /// after the client has disconnected, and `done` requests after such a late answer. `half` requests
 /// get half a response, other requests none.
-fn slow() -> SocketAddr {
+fn slow_server() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let (tell, told) = channel();
@@ -96,7 +96,7 @@ const EXPECTED: &str = "TimeoutError\nTimeoutError\n200 b'half' TimeoutError\nTi
 
 #[test]
 fn client_timeout_is_replayed_as_recorded() {
-    let (tree, server) = (Tree::new(), slow().to_string());
+    let (tree, server) = (Tree::new(), slow_server().to_string());
     tree.file("ask.py", CLIENT);
     let recorded = replay(
         &tree,

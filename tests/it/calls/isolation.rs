@@ -5,7 +5,7 @@ use pretty_assertions::assert_eq;
 use serde_json::json;
 
 use super::command_line::record_a_refusal;
-use super::tools::{open, said};
+use super::tools::{open, structured_content};
 use super::{REPLAY, Upstream, client, replay, run};
 use crate::tree::Tree;
 
@@ -88,14 +88,18 @@ fn tool_reports_env_isolation() {
     let (tree, mut upstream) = (Tree::new(), Upstream::start());
     let mut server = open(&tree, &["--network", "host", "--isolation", "env"]);
     tree.file("work/order.py", client(&[upstream.url() + "/a"]));
-    let recorded = said(&server.call("keploy_mock_record", json!({"command": "python3 order.py"})));
+    let recorded = structured_content(
+        &server.call("keploy_mock_record", json!({"command": "python3 order.py"})),
+    );
     assert_eq!(
         (&recorded["mockCount"], &recorded["isolation"]),
         (&json!(1), &json!("env")),
         "{recorded}"
     );
     upstream.stop();
-    let tested = said(&server.call("keploy_mock_test", json!({"command": "python3 order.py"})));
+    let tested = structured_content(
+        &server.call("keploy_mock_test", json!({"command": "python3 order.py"})),
+    );
     assert_eq!(
         (
             &tested["success"],

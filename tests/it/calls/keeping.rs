@@ -175,7 +175,7 @@ fn signal_of_program_is_in_exit_status() {
 
 /// Returns a program that sends one request, writes to `asked`, waits for a signal and runs
 /// `on_signal` with its number `s`.
-fn patient(url: &str, on_signal: &str) -> String {
+fn waiting_program(url: &str, on_signal: &str) -> String {
     format!(
         "{}
 import os, signal
@@ -193,7 +193,7 @@ while True:
 }
 
 /// Records a program, and sends `signal` after its request.
-fn interrupted(tree: &Tree, signal: Signal) -> super::Ended {
+fn record_with_signal(tree: &Tree, signal: Signal) -> super::Ended {
     run(
         tree,
         &[REPLAY, "calls", "record", "--", "python3", "shop.py"],
@@ -223,9 +223,9 @@ fn interrupted_recording_keeps_calls_and_forwards_signal() {
         (Signal::QUIT, "SIGQUIT", 131),
     ] {
         let (tree, upstream) = (Tree::new(), Upstream::start());
-        tree.file("shop.py", patient(&upstream.url(), die))
+        tree.file("shop.py", waiting_program(&upstream.url(), die))
             .fifo("asked");
-        let ended = interrupted(&tree, signal);
+        let ended = record_with_signal(&tree, signal);
         assert_eq!(
             (ended.status, tree.read("got").as_str()),
             (status, name),
@@ -245,9 +245,9 @@ fn interrupted_recording_keeps_calls_and_forwards_signal() {
 #[test]
 fn program_handles_interrupt_with_its_own_status() {
     let (tree, upstream) = (Tree::new(), Upstream::start());
-    tree.file("shop.py", patient(&upstream.url(), "os._exit(7)"))
+    tree.file("shop.py", waiting_program(&upstream.url(), "os._exit(7)"))
         .fifo("asked");
-    let ended = interrupted(&tree, Signal::INT);
+    let ended = record_with_signal(&tree, Signal::INT);
     assert_eq!(
         (ended.status, tree.read("got").as_str()),
         (7, "SIGINT"),

@@ -8,7 +8,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
 
 use serde_json::json;
 
-use super::tools::{open, said};
+use super::tools::{open, structured_content};
 use super::{Upstream, client, replay};
 use crate::tree::Tree;
 
@@ -39,7 +39,7 @@ for word in sys.argv[1:]:
 ";
 
 /// Binds a port without listening, so that connections to it are refused.
-pub fn nobody(at: &str) -> (OwnedFd, SocketAddr) {
+pub fn closed_port(at: &str) -> (OwnedFd, SocketAddr) {
     let at: SocketAddr = at.parse().unwrap();
     let family = if at.is_ipv4() {
         AddressFamily::INET
@@ -57,7 +57,7 @@ pub fn nobody(at: &str) -> (OwnedFd, SocketAddr) {
 #[test]
 fn refused_connection_is_replayed_as_refused() {
     let tree = Tree::new();
-    let ((_four, four), (_six, six)) = (nobody("127.0.0.1:0"), nobody("[::1]:0"));
+    let ((_four, four), (_six, six)) = (closed_port("127.0.0.1:0"), closed_port("[::1]:0"));
     let (four, six) = (four.to_string(), format!("::1:{}", six.port()));
     tree.file("ask.py", CLIENT);
     let refused = "ECONNREFUSED ECONNREFUSED ECONNREFUSED ECONNREFUSED\n".repeat(2);
@@ -132,7 +132,7 @@ fn refused_connection_is_replayed_as_refused() {
 #[test]
 fn replayed_refusal_ignores_new_listener() {
     let tree = Tree::new();
-    let (held, address) = nobody("127.0.0.1:0");
+    let (held, address) = closed_port("127.0.0.1:0");
     tree.file("shop.py", client(&[format!("http://{address}/a")]));
     let recorded = replay(&tree, &["calls", "record", "--", "python3", "shop.py"]);
     assert_eq!(
@@ -179,7 +179,7 @@ fn unrecorded_server_first_connection_is_refused() {
 #[test]
 fn set_with_only_refusals_is_not_latest() {
     let (tree, mut upstream) = (Tree::new(), Upstream::start());
-    let (_held, address) = nobody("127.0.0.1:0");
+    let (_held, address) = closed_port("127.0.0.1:0");
     let (good, bad) = (upstream.url() + "/a", format!("http://{address}/a"));
     let record = |urls: &[&String]| {
         tree.file(
@@ -228,10 +228,12 @@ fn set_with_only_refusals_is_not_latest() {
 #[test]
 fn tool_reports_refused_connections() {
     let tree = Tree::new();
-    let (_held, address) = nobody("127.0.0.1:0");
+    let (_held, address) = closed_port("127.0.0.1:0");
     let mut server = open(&tree, &["--network", "host"]);
     tree.file("work/shop.py", client(&[format!("http://{address}/a")]));
-    let recorded = said(&server.call("keploy_mock_record", json!({"command": "python3 shop.py"})));
+    let recorded = structured_content(
+        &server.call("keploy_mock_record", json!({"command": "python3 shop.py"})),
+    );
     assert_eq!(
         (
             &recorded["message"],
@@ -257,7 +259,9 @@ fn tool_reports_unreached_names() {
         "work/shop.py",
         client(&["http://shop.invalid/a".to_owned()]),
     );
-    let recorded = said(&server.call("keploy_mock_record", json!({"command": "python3 shop.py"})));
+    let recorded = structured_content(
+        &server.call("keploy_mock_record", json!({"command": "python3 shop.py"})),
+    );
     let network = "commands have a loopback of their own (--network loopback), on which servers of this machine are not; the \
                    operator can let calls out with --allow-net";
     assert_eq!(

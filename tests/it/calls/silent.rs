@@ -4,7 +4,7 @@ use std::net::{SocketAddr, TcpListener};
 
 use pretty_assertions::assert_eq;
 
-use super::refused::nobody;
+use super::refused::closed_port;
 use super::replay;
 use crate::tree::Tree;
 
@@ -22,7 +22,7 @@ for word in sys.argv[1:]:
 ";
 
 /// Starts a server that accepts connections and sends no data.
-fn mute() -> SocketAddr {
+fn silent_server() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || listener.incoming().collect::<Vec<_>>());
@@ -31,7 +31,7 @@ fn mute() -> SocketAddr {
 
 #[test]
 fn connect_probe_is_replayed_without_miss() {
-    let (tree, server) = (Tree::new(), mute().to_string());
+    let (tree, server) = (Tree::new(), silent_server().to_string());
     tree.file("probe.py", PROBE);
     for isolation in ["seccomp", "strict"] {
         let recorded = replay(
@@ -74,7 +74,7 @@ fn connect_probe_is_replayed_without_miss() {
         );
         assert!(!tested.err.contains("miss"), "{}", tested.err);
     }
-    let other = mute().to_string();
+    let other = silent_server().to_string();
     let tested = replay(
         &tree,
         &["calls", "test", "--", "python3", "probe.py", &other],
@@ -90,7 +90,11 @@ fn connect_probe_is_replayed_without_miss() {
 
 #[test]
 fn show_lists_probes_and_refusals() {
-    let (tree, server, (_held, closed)) = (Tree::new(), mute().to_string(), nobody("127.0.0.1:0"));
+    let (tree, server, (_held, closed)) = (
+        Tree::new(),
+        silent_server().to_string(),
+        closed_port("127.0.0.1:0"),
+    );
     let closed = closed.to_string();
     tree.file("probe.py", PROBE);
     let words = [

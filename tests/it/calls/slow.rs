@@ -48,7 +48,7 @@ with socket.socket() as one:
 ";
 
 /// Starts a server with a full accept queue, so that further connections get no answer.
-fn full() -> (TcpListener, TcpStream, SocketAddr) {
+fn full_queue_server() -> (TcpListener, TcpStream, SocketAddr) {
     let socket = socket_with(
         AddressFamily::INET,
         SocketType::STREAM,
@@ -73,7 +73,7 @@ fn until_it_waits(tree: &Tree) {
 
 #[test]
 fn unanswered_connect_is_ended_by_client_timeout() {
-    let (tree, (_listener, _filler, address)) = (Tree::new(), full());
+    let (tree, (_listener, _filler, address)) = (Tree::new(), full_queue_server());
     tree.file("ask.py", IMPATIENT);
     let at = address.to_string();
     for isolation in ["seccomp", "strict"] {
@@ -106,7 +106,7 @@ fn unanswered_connect_is_ended_by_client_timeout() {
 #[test]
 fn slow_connect_succeeds_late() {
     for isolation in ["seccomp", "strict"] {
-        let (tree, (listener, _filler, address)) = (Tree::new(), full());
+        let (tree, (listener, _filler, address)) = (Tree::new(), full_queue_server());
         tree.file("ask.py", PATIENT);
         let at = address.to_string();
         let words = [
@@ -156,7 +156,7 @@ fn slow_connect_succeeds_late() {
 
 #[test]
 fn late_refusal_reaches_program() {
-    let (tree, (listener, filler, address)) = (Tree::new(), full());
+    let (tree, (listener, filler, address)) = (Tree::new(), full_queue_server());
     tree.file("ask.py", PATIENT);
     let at = address.to_string();
     let recorded = run(

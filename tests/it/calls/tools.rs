@@ -11,7 +11,7 @@ use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
 
 /// Returns the structured content of a reply, which must equal its text.
-pub fn said(reply: &Reply) -> Value {
+pub fn structured_content(reply: &Reply) -> Value {
     let text: Value = serde_json::from_str(&reply.text()).unwrap();
     assert_eq!(text, reply.result()["structuredContent"]);
     text
@@ -35,7 +35,7 @@ fn tools_record_list_and_replay() {
         "work/order.py",
         client(&[upstream.url() + "/a", upstream.url() + "/b"]),
     );
-    let nothing = said(&server.call("keploy_list_mocks", json!({})));
+    let nothing = structured_content(&server.call("keploy_list_mocks", json!({})));
     assert_eq!(
         nothing,
         json!({"success": true, "mockSets": [], "count": 0, "path": "./keploy",
@@ -43,7 +43,7 @@ fn tools_record_list_and_replay() {
              as `path`"})
     );
     let command = "python3 order.py";
-    let recorded = said(&server.call(
+    let recorded = structured_content(&server.call(
         "keploy_mock_record",
         json!({"command": command, "path": "./keploy/deep"}),
     ));
@@ -56,7 +56,7 @@ fn tools_record_list_and_replay() {
     );
     upstream.stop();
     // Directory of the last recording.
-    let tested = said(&server.call("keploy_mock_test", json!({"command": command})));
+    let tested = structured_content(&server.call("keploy_mock_test", json!({"command": command})));
     let configuration = json!({"command": command, "mockName": "order-http", "fallBackOnMiss": false,
         "path": "./keploy/deep"});
     assert_eq!(
@@ -68,7 +68,7 @@ fn tools_record_list_and_replay() {
         "work/order.py",
         client(&[upstream.url() + "/a", upstream.url() + "/c"]) + "raise SystemExit(3)\n",
     );
-    let missed = said(&server.call(
+    let missed = structured_content(&server.call(
         "keploy_mock_test",
         json!({"command": command, "mockName": "order-http"}),
     ));
@@ -90,7 +90,8 @@ fn tools_record_list_and_replay() {
         Some(1),
         "{missed}"
     );
-    let listed = said(&server.call("keploy_list_mocks", json!({"path": "keploy/deep"})));
+    let listed =
+        structured_content(&server.call("keploy_list_mocks", json!({"path": "keploy/deep"})));
     assert_eq!(
         (&listed["mockSets"], &listed["message"]),
         (
@@ -116,13 +117,15 @@ fn background_server_is_recorded_over_loopback() {
     );
     let ready = server.call("execute_command", json!({"command": "python3 client.py"}));
     assert_eq!(ready.result()["structuredContent"]["stdout"], "hello\n\n");
-    let recorded = said(&server.call(
+    let recorded = structured_content(&server.call(
         "keploy_mock_record",
         json!({"command": "python3 client.py"}),
     ));
     assert_eq!(recorded["message"], "Recorded 1 mocks (HTTP)", "{recorded}");
     server.call("follow_command", json!({"commandId": id, "end": true}));
-    let tested = said(&server.call("keploy_mock_test", json!({"command": "python3 client.py"})));
+    let tested = structured_content(
+        &server.call("keploy_mock_test", json!({"command": "python3 client.py"})),
+    );
     assert_eq!(
         (&tested["message"], &tested["success"]),
         (&json!("Replayed 1 mocks"), &json!(true)),
@@ -136,10 +139,11 @@ fn recording_keeps_network_limits_of_commands() {
     for args in [["--sandbox", "namespaces"], ["--network", "none"]] {
         let mut server = open(&tree, &args);
         tree.file("work/order.py", client(&[upstream.url() + "/a"]));
-        let recorded =
-            said(&server.call("keploy_mock_record", json!({"command": "python3 order.py"})));
+        let recorded = structured_content(
+            &server.call("keploy_mock_record", json!({"command": "python3 order.py"})),
+        );
         assert_eq!(recorded["success"], true, "{recorded}");
-        let fell_back = said(&server.call(
+        let fell_back = structured_content(&server.call(
             "keploy_mock_test",
             json!({"command": "python3 order.py", "fallBackOnMiss": true}),
         ));
@@ -152,7 +156,7 @@ fn recording_keeps_network_limits_of_commands() {
 fn invalid_arguments_get_contract_messages() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
-    let empty = said(&server.call("keploy_mock_record", json!({"command": " "})));
+    let empty = structured_content(&server.call("keploy_mock_record", json!({"command": " "})));
     assert_eq!(
         (&empty["success"], &empty["message"]),
         (
@@ -160,12 +164,13 @@ fn invalid_arguments_get_contract_messages() {
             &json!("Recording failed: Command is required")
         )
     );
-    let none = said(&server.call("keploy_mock_test", json!({"command": "true"})));
+    let none = structured_content(&server.call("keploy_mock_test", json!({"command": "true"})));
     assert_eq!(
         none["message"],
         "No mock sets found. Use keploy_mock_record to create mocks first. Searched: `./keploy`; name another directory as `path`"
     );
-    let captured = said(&server.call("keploy_mock_record", json!({"command": "exit 4"})));
+    let captured =
+        structured_content(&server.call("keploy_mock_record", json!({"command": "exit 4"})));
     assert_eq!(
         (
             &captured["message"],
@@ -180,7 +185,7 @@ fn invalid_arguments_get_contract_messages() {
             &json!(4)
         )
     );
-    let unknown = said(&server.call(
+    let unknown = structured_content(&server.call(
         "keploy_mock_test",
         json!({"command": "true", "mockName": "other"}),
     ));
@@ -227,7 +232,7 @@ fn cancelled_recording_keeps_calls() {
     // There is no notification for the end of the write.
     let until = Instant::now() + DEADLINE;
     let sets = loop {
-        let listed = said(&server.call("keploy_list_mocks", json!({})));
+        let listed = structured_content(&server.call("keploy_list_mocks", json!({})));
         if listed["count"] != 0 || Instant::now() >= until {
             break listed["mockSets"].clone();
         }

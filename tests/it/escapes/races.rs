@@ -25,7 +25,7 @@ fn race_time() -> Duration {
 
 /// Swaps the two names until `work` is over and returns the number of swaps. Swapping pauses while
 /// the mutex is locked.
-fn flipping(one: &Path, other: &Path, work: impl FnOnce(&Mutex<()>)) -> u64 {
+fn with_swapping(one: &Path, other: &Path, work: impl FnOnce(&Mutex<()>)) -> u64 {
     let (stop, flips, still) = (AtomicBool::new(false), AtomicU64::new(0), Mutex::new(()));
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -70,7 +70,7 @@ fn race(
 ) -> RaceOutcome {
     let (one, other) = (stage.tree.path(one), stage.tree.path(other));
     let mut count = RaceOutcome::default();
-    let flips = flipping(&one, &other, |_| {
+    let flips = with_swapping(&one, &other, |_| {
         let until = Instant::now() + race_time();
         while Instant::now() < until {
             for (tool, arguments) in calls {
@@ -167,7 +167,7 @@ fn e63_delete_of_swapped_directory_stays_inside() {
     let (one, other) = (stage.tree.path("work/t/r"), stage.tree.path("work/t/q"));
     let (path, outside) = (stage.tree.text("work/t"), stage.tree.path("outside"));
     let mut deleted = 0_u32;
-    flipping(&one, &other, |_| {
+    with_swapping(&one, &other, |_| {
         let until = Instant::now() + race_time();
         while Instant::now() < until {
             // Recreated each time; a swap may have moved the remaining entry to the other name.
@@ -224,7 +224,7 @@ fn e65_swapped_last_component_stays_inside() {
         stage.tree.path("outside/secret"),
     );
     let mut count = RaceOutcome::default();
-    flipping(&one, &other, |still| {
+    with_swapping(&one, &other, |still| {
         let until = Instant::now() + race_time();
         while Instant::now() < until {
             for (tool, arguments) in &calls {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
-use super::{SAID, SECRET};
+use super::{REFUSAL, SECRET};
 use crate::harness::Server;
 use crate::interception::started_as_nobody;
 use crate::schema::NEWEST_HANDSHAKE;
@@ -195,7 +195,7 @@ fn command_cannot_read_hidden_files() {
             let reply = server.call("execute_command", json!({"command": way, "timeout": 60}));
             let whole = reply.whole();
             assert!(
-                !whole.contains(SECRET) && whole.contains(SAID),
+                !whole.contains(SECRET) && whole.contains(REFUSAL),
                 "{way} ({as_other}): {whole}"
             );
         }
@@ -206,7 +206,7 @@ fn command_cannot_read_hidden_files() {
             )
             .whole();
         // Once in the text, and once in the structured content.
-        assert_eq!(told.matches(SAID).count(), 2, "{told}");
+        assert_eq!(told.matches(REFUSAL).count(), 2, "{told}");
         for hidden in [".env", "sub/.env", "keys/deep/k.txt", "cfg/prod/x.key"] {
             assert!(tree.has(&format!("work/{hidden}")), "{hidden}");
         }
@@ -237,7 +237,7 @@ fn name_with_brackets_is_hidden_from_commands() {
                 )
                 .whole();
             assert!(
-                told.contains(SAID) && !told.contains(SECRET),
+                told.contains(REFUSAL) && !told.contains(SECRET),
                 "{path} ({as_other}): {told}"
             );
             let told = server
@@ -258,7 +258,7 @@ fn name_with_brackets_is_hidden_from_commands() {
             )
             .whole();
         assert!(
-            told.contains(SAID) && !tree.has("work/seen"),
+            told.contains(REFUSAL) && !tree.has("work/seen"),
             "({as_other}): {told}"
         );
     });
@@ -364,7 +364,7 @@ fn command_cannot_create_hidden_names() {
             let reply = server
                 .call("execute_command", json!({"command": way, "timeout": 60}))
                 .whole();
-            assert!(reply.contains(SAID), "{way} ({as_other}): {reply}");
+            assert!(reply.contains(REFUSAL), "{way} ({as_other}): {reply}");
         }
         for name in [
             "new.pem",
@@ -475,7 +475,7 @@ fn hidden_file_added_during_command_stays_hidden() {
             );
         }
         for told in [&replies[0], &replies[1], &replies[4]] {
-            assert!(told.whole().contains(SAID), "{}", told.whole());
+            assert!(told.whole().contains(REFUSAL), "{}", told.whole());
         }
     });
 }
@@ -502,7 +502,7 @@ fn second_mount_of_hidden_directory_is_hidden() {
         ),
     ] {
         assert!(
-            reply.whole().contains(SAID) && !reply.whole().contains(SECRET),
+            reply.whole().contains(REFUSAL) && !reply.whole().contains(SECRET),
             "{}",
             reply.whole()
         );
@@ -566,7 +566,7 @@ fn test_runs_and_logs_omit_hidden_files() {
         );
         let said = run.whole();
         assert!(
-            said.contains(SAID) && said.contains("1 passed") && !said.contains(SECRET),
+            said.contains(REFUSAL) && said.contains("1 passed") && !said.contains(SECRET),
             "{said}"
         );
         let uri = "replay://logs/run_tests-1.log";

@@ -3,7 +3,7 @@
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use super::{SAID, SECRET};
+use super::{REFUSAL, SECRET};
 use crate::harness::Server;
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
@@ -94,7 +94,7 @@ fn file_tools_refuse_hidden_paths() {
             .unwrap_or_else(|| panic!("{tool} {arguments}: {}", reply.whole()))
             .message;
         assert!(
-            said.contains(SAID) && !reply.whole().contains(SECRET),
+            said.contains(REFUSAL) && !reply.whole().contains(SECRET),
             "{tool} {arguments}: {said}"
         );
     }
@@ -148,7 +148,7 @@ fn nested_allowed_directory_keeps_hidden_files() {
             .failure()
             .unwrap()
             .message;
-        assert!(said.contains(SAID), "{path}: {said}");
+        assert!(said.contains(REFUSAL), "{path}: {said}");
     }
     assert_eq!(
         server.call("list_directory", json!({"path": inner})).text(),
@@ -184,7 +184,7 @@ fn file_renamed_to_hidden_name_is_hidden() {
             .failure()
             .unwrap()
             .message;
-        assert!(said.contains(SAID), "{path}: {said}");
+        assert!(said.contains(REFUSAL), "{path}: {said}");
     }
     let whole = server.call("grep_files", grep).whole();
     assert!(
@@ -239,13 +239,16 @@ fn diff_and_undo_omit_newly_hidden_files() {
     let mut server = server(&tree, &[]);
     for call in [1, 2] {
         let whole = server.call("list_changes", json!({"call": call})).whole();
-        assert!(whole.contains(SAID) && !whole.contains(SECRET), "{whole}");
+        assert!(
+            whole.contains(REFUSAL) && !whole.contains(SECRET),
+            "{whole}"
+        );
         let said = server
             .call("undo_changes", json!({"calls": [call]}))
             .failure()
             .unwrap()
             .message;
-        assert!(said.contains(SAID), "{said}");
+        assert!(said.contains(REFUSAL), "{said}");
     }
 }
 
@@ -319,7 +322,7 @@ fn name_with_brackets_is_hidden_as_that_name() {
             .failure()
             .expect(pattern)
             .message;
-        assert!(said.contains(SAID), "{pattern}: {said}");
+        assert!(said.contains(REFUSAL), "{pattern}: {said}");
         let whole = server
             .call(
                 "grep_files",

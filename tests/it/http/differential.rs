@@ -20,10 +20,10 @@ use crate::schema::HANDSHAKE;
 use crate::tree::Tree;
 
 /// Number of randomly mutated messages for each handshake revision.
-const SPOILT: usize = 160;
+const MUTATED: usize = 160;
 /// Number of mutated messages for the stateless revision. Only messages with matching HTTP headers
 /// are compared.
-const SPOILT_STATELESS: usize = 800;
+const MUTATED_STATELESS: usize = 800;
 
 /// One server with a client on each transport.
 struct DualTransport {
@@ -364,7 +364,7 @@ fn odd_messages() -> Vec<Vec<u8>> {
 }
 
 /// Returns deterministic mutations of the messages, with parts removed, inserted or moved.
-fn spoilt(messages: &[Value], count: usize) -> Vec<Vec<u8>> {
+fn mutated(messages: &[Value], count: usize) -> Vec<Vec<u8>> {
     const PARTS: [&str; 18] = [
         "\"",
         "{",
@@ -393,7 +393,7 @@ fn spoilt(messages: &[Value], count: usize) -> Vec<Vec<u8>> {
         spot(),
         prop::sample::select(PARTS.to_vec()),
     );
-    let spoilt = (
+    let mutated = (
         prop::sample::select(texts),
         prop::collection::vec(change, 1..4),
     )
@@ -415,7 +415,7 @@ fn spoilt(messages: &[Value], count: usize) -> Vec<Vec<u8>> {
             bytes
         });
     let mut runner = TestRunner::deterministic();
-    let drawn = (0..count).map(|_| spoilt.new_tree(&mut runner).unwrap().current());
+    let drawn = (0..count).map(|_| mutated.new_tree(&mut runner).unwrap().current());
     // A blank line is ignored on stdin but is an invalid HTTP body.
     drawn
         .filter(|bytes| !bytes.trim_ascii().is_empty())
@@ -432,7 +432,7 @@ fn stdio_and_http_agree_in_handshake_revisions() {
         .iter()
         .map(|message| message.to_string().into_bytes())
         .chain(hostile())
-        .chain(spoilt(&good(), SPOILT))
+        .chain(mutated(&good(), MUTATED))
         .collect();
     assert!(bodies.len() > 300, "{}", bodies.len());
     for revision in HANDSHAKE {
@@ -486,7 +486,7 @@ fn stdio_and_http_agree_in_stateless_revision() {
         .map(|message| message.to_string().into_bytes());
     let mut both = DualTransport::start(&tree);
     let mut compared = 0;
-    for body in texts.chain(spoilt(&messages, SPOILT_STATELESS)) {
+    for body in texts.chain(mutated(&messages, MUTATED_STATELESS)) {
         // If the headers cannot match the message, HTTP returns a different error.
         let Some(headers) = mirrored(&body) else {
             continue;

@@ -17,7 +17,10 @@ use crate::tree::Tree;
 
 /// Posts a body in two pieces without a token; the second piece may be missing. Returns the status,
 /// the body and the reason if the server reset the stream.
-async fn refused(server: &Server, pieces: [Option<usize>; 2]) -> (u16, Vec<u8>, Option<Reason>) {
+async fn post_in_pieces(
+    server: &Server,
+    pieces: [Option<usize>; 2],
+) -> (u16, Vec<u8>, Option<Reason>) {
     let stream = TcpStream::connect(server.address).await.unwrap();
     let (sender, connection) = client::handshake(stream).await.unwrap();
     tokio::spawn(connection);
@@ -62,7 +65,7 @@ async fn early_refusal_arrives_before_body_is_sent() {
     let text = "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,\"message\":\"a token is needed: `Authorization: Bearer \
         TOKEN`\"}}";
     let expected = |reset| (401, text.as_bytes().to_vec(), reset);
-    let ask = |pieces| timeout(DEADLINE, refused(&server, pieces));
+    let ask = |pieces| timeout(DEADLINE, post_in_pieces(&server, pieces));
     assert_eq!(ask([Some(1000), Some(9000)]).await.unwrap(), expected(None));
     // The second piece is never sent.
     assert_eq!(
@@ -82,7 +85,7 @@ const TOKENS: [&str; 2] = ["correct-horse-battery", "incorrect-horse"];
 
 /// Posts a body of this length over HTTP/1.1, and reads the response only after sending all of it.
 /// Returns the status of a complete response on a properly closed connection, or else the error.
-fn insist(server: &Server, length: usize, headers: &str) -> Result<u16, String> {
+fn post_whole_body(server: &Server, length: usize, headers: &str) -> Result<u16, String> {
     let mut stream = server.connect().stream;
     let host = server.address;
     let head = format!(
@@ -110,7 +113,7 @@ fn insist(server: &Server, length: usize, headers: &str) -> Result<u16, String> 
 }
 
 /// Posts a body over HTTP/2, and fails if the stream is reset during the upload.
-async fn insist_on_stream(
+async fn post_whole_body_http2(
     server: &Server,
     length: usize,
     headers: &[(&'static str, &str)],
@@ -160,7 +163,7 @@ fn guarded() -> (Tree, Server) {
 
 /// Returns the number of connections held by the server. In `/proc/net/tcp`, state 10 is `LISTEN`,
 /// and sockets held only by the kernel have inode 0.
-fn held(server: &Server) -> usize {
+fn connection_count(server: &Server) -> usize {
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
     let port = format!(":{:04X}", server.address.port());
     let is_held = |line: &&str| {
@@ -171,7 +174,7 @@ fn held(server: &Server) -> usize {
 }
 
 /// Counts the occurrences of each value.
-fn counted<T: Ord>(all: impl IntoIterator<Item = T>) -> BTreeMap<T, usize> {
+fn count_occurrences<T: Ord>(all: impl IntoIterator<Item = T>) -> BTreeMap<T, usize> {
     all.into_iter().fold(BTreeMap::new(), |mut counts, one| {
         *counts.entry(one).or_default() += 1;
         counts
@@ -183,7 +186,7 @@ fn early_refusal_reaches_client_after_full_body() {
     let (_tree, server) = guarded();
     let [token, unknown] = TOKENS.map(|token| format!("Authorization: Bearer {token}\r\n"));
     let tries = |count, length, headers: &str| {
-        counted((0..count).map(|_| insist(&server, length, headers)))
+        count_occurrences((0..count).map(|_| post_whole_body(&server, length, headers)))
     };
     assert_eq!(tries(20, 300_000, ""), BTreeMap::from([(Ok(401), 20)]));
     assert_eq!(
@@ -209,12 +212,12 @@ async fn early_refusal_arrives_over_http2() {
         let mut all = Vec::new();
         for _ in 0..count {
             all.push(
-                timeout(DEADLINE, insist_on_stream(&server, length, headers))
+                timeout(DEADLINE, post_whole_body_http2(&server, length, headers))
                     .await
                     .unwrap(),
             );
         }
-        counted(all)
+        count_occurrences(all)
     };
     assert_eq!(
         tries(20, 300_000, &[]).await,
@@ -238,7 +241,7 @@ async fn early_refusal_arrives_over_http2() {
 fn refused_body_is_read_only_to_limit() {
     let (_tree, server) = guarded();
     // Far more than the server reads without a token, and than the buffers on the way hold.
-    let outcome = insist(&server, 1 << 30, "");
+    let outcome = post_whole_body(&server, 1 << 30, "");
     assert!(
         matches!(&outcome, Err(error) if ["ConnectionReset", "BrokenPipe"].contains(&error.as_str())),
         "{outcome:?}"
@@ -252,7 +255,7 @@ fn refused_body_is_read_only_to_limit() {
     assert_eq!(silent.response().status, 401);
     assert!(silent.is_hung_up());
     let until = Instant::now() + DEADLINE;
-    while held(&server) > 0 {
+    while connection_count(&server) > 0 {
         assert!(Instant::now() < until, "it is still there");
         std::thread::yield_now();
     }

@@ -16,7 +16,7 @@ use tokio::net::TcpStream;
 
 use super::activity::follow;
 use super::client::Server;
-use super::websocket::{opened, recv, send};
+use super::websocket::{open_websocket, recv, send};
 use super::{call, request, stage};
 use crate::harness::{DEADLINE, ends_within};
 use crate::tree::Tree;
@@ -63,7 +63,7 @@ fn leave(server: &Server, way: Way, message: &Value, is_time: impl FnOnce()) {
             is_time();
         }
         Way::WebSocket => {
-            let mut client = opened(server);
+            let mut client = open_websocket(server);
             send(&mut client, 0x81, message.to_string().as_bytes());
             is_time();
         }
@@ -188,7 +188,7 @@ fn long_read_ends_when_client_disconnects() {
 #[test]
 fn websocket_is_read_during_long_read() {
     let (tree, server) = stage(&[]);
-    let mut client = opened(&server);
+    let mut client = open_websocket(&server);
     send(&mut client, 0x81, long(&tree).to_string().as_bytes());
     send(&mut client, 0x89, b"are you there");
     assert_eq!(recv(&mut client), (0x8A, b"are you there".to_vec()));

@@ -64,7 +64,7 @@ impl TokenPair {
 
     /// Returns the structured content of a successful call.
     #[track_caller]
-    pub fn said(&self, token: &str, tool: &str, arguments: &Value) -> Value {
+    pub fn tool_output(&self, token: &str, tool: &str, arguments: &Value) -> Value {
         let reply = self.call(token, tool, arguments);
         assert!(reply["result"].is_object(), "{reply}");
         reply["result"]["structuredContent"].clone()
@@ -72,7 +72,7 @@ impl TokenPair {
 
     /// Returns code and message of an error.
     #[track_caller]
-    fn refused(&self, token: &str, tool: &str, arguments: &Value) -> String {
+    fn error_text(&self, token: &str, tool: &str, arguments: &Value) -> String {
         let reply = self.call(token, tool, arguments);
         reply["error"]["message"]
             .as_str()
@@ -83,7 +83,7 @@ impl TokenPair {
     /// Returns the result of a cell.
     #[track_caller]
     fn cell(&self, token: &str, code: &str) -> Value {
-        let ran = self.said(token, "run_python_code", &json!({"code": code}));
+        let ran = self.tool_output(token, "run_python_code", &json!({"code": code}));
         assert_eq!(ran["error"], Value::Null, "{ran}");
         ran["result"].clone()
     }
@@ -111,7 +111,7 @@ impl TokenPair {
     fn until_busy(&self, token: &str, session: &str) {
         let until = std::time::Instant::now() + DEADLINE;
         let health = json!({"session_id": session});
-        while self.said(token, "get_kernel_health", &health)["busy"] != true {
+        while self.tool_output(token, "get_kernel_health", &health)["busy"] != true {
             assert!(std::time::Instant::now() < until, "no cell runs");
         }
     }
@@ -137,11 +137,11 @@ fn python_sessions_are_private_to_token() {
             continue;
         }
         let work = json!({"session_id": "work"});
-        two.said(alice, "create_session", &work);
-        two.said(alice, "switch_session", &work);
+        two.tool_output(alice, "create_session", &work);
+        two.tool_output(alice, "switch_session", &work);
         two.cell(alice, "secret = 41");
         // The other token sees only its default session.
-        let listed = two.said(bob, "list_sessions", &json!({}));
+        let listed = two.tool_output(bob, "list_sessions", &json!({}));
         let names: Vec<&str> = listed["sessions"]
             .as_object()
             .unwrap()
@@ -166,12 +166,12 @@ fn python_sessions_are_private_to_token() {
                 json!({"code": "secret", "session_id": "work"}),
             ),
         ] {
-            let message = two.refused(bob, tool, &arguments);
+            let message = two.error_text(bob, tool, &arguments);
             assert!(message.starts_with(unknown), "{tier}: {tool}: {message}");
         }
         // A session of the same name is a separate one.
-        two.said(bob, "create_session", &work);
-        two.said(bob, "switch_session", &work);
+        two.tool_output(bob, "create_session", &work);
+        two.tool_output(bob, "switch_session", &work);
         assert_eq!(two.cell(bob, "'secret' in globals()"), "False", "{tier}");
         two.tree.fifo("alice/gate");
         let waits = call(
@@ -182,19 +182,19 @@ fn python_sessions_are_private_to_token() {
         let mut waiting = two.send(&waits, &[("Authorization", alice)]);
         two.until_busy(alice, "work");
         assert_eq!(
-            two.said(bob, "get_kernel_health", &work)["busy"],
+            two.tool_output(bob, "get_kernel_health", &work)["busy"],
             false,
             "{tier}"
         );
-        two.said(bob, "interrupt_session", &work);
-        two.said(bob, "restart_session", &work);
-        two.said(bob, "delete_session", &work);
+        two.tool_output(bob, "interrupt_session", &work);
+        two.tool_output(bob, "restart_session", &work);
+        two.tool_output(bob, "delete_session", &work);
         if tier != "off" {
             let path = format!("open({:?}).read()", two.tree.text("tokens.jsonl"));
-            let ran = two.said(bob, "run_python_code", &json!({"code": path}));
+            let ran = two.tool_output(bob, "run_python_code", &json!({"code": path}));
             assert_ne!(ran["error"], Value::Null, "{tier}: {ran}");
             let gate = format!("open({:?}, 'w')", two.tree.text("alice/gate"));
-            let ran = two.said(bob, "run_python_code", &json!({"code": gate}));
+            let ran = two.tool_output(bob, "run_python_code", &json!({"code": gate}));
             assert_ne!(ran["error"], Value::Null, "{tier}: {ran}");
         }
         std::fs::write(two.tree.path("alice/gate"), "go").unwrap();
@@ -273,16 +273,16 @@ fn cell_is_interrupted_when_client_disconnects() {
 fn interpreters_end_with_server() {
     let mut two = start_token_pair(&["--sandbox", "off"]);
     let pids = [&two.alice, &two.bob].map(|token| {
-        two.said(token, "create_session", &json!({"session_id": "other"}));
+        two.tool_output(token, "create_session", &json!({"session_id": "other"}));
         let pid = |session: &str| {
             let code = json!({"code": "import os; os.getpid()", "session_id": session});
-            let ran = two.said(token, "run_python_code", &code);
+            let ran = two.tool_output(token, "run_python_code", &code);
             Pid::from_raw(ran["result"].as_str().unwrap().parse().unwrap()).unwrap()
         };
         [pid("default"), pid("other")]
     });
     let stuck = json!({"code": "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)", "timeout": 60});
-    two.said(&two.alice, "run_python_code", &stuck);
+    two.tool_output(&two.alice, "run_python_code", &stuck);
     two.server.terminate();
     assert_eq!(two.server.wait().code(), Some(0));
     for pid in pids.concat() {
@@ -302,12 +302,15 @@ fn test_logs_are_private_to_token() {
         two.ask(token, &request(1, "resources/list", &json!({})))["result"]["resources"].clone()
     };
     let read = |token: &str| two.ask(token, &request(1, "resources/read", &json!({"uri": uri})));
-    assert_eq!(two.said(alice, "run_tests", &json!({}))["logUri"], uri);
+    assert_eq!(
+        two.tool_output(alice, "run_tests", &json!({}))["logUri"],
+        uri
+    );
     assert_eq!(
         (list(bob), &read(bob)["error"]["code"]),
         (json!([]), &json!(-32002))
     );
-    assert_eq!(two.said(bob, "run_tests", &json!({}))["logUri"], uri);
+    assert_eq!(two.tool_output(bob, "run_tests", &json!({}))["logUri"], uri);
     for (token, own, other) in [
         (alice, "of alice\n", "of bob"),
         (bob, "of bob\n", "of alice"),
@@ -328,7 +331,7 @@ fn recordings_are_private_to_token() {
     let upstream = Upstream::start();
     two.tree
         .file("alice/order.py", client(&[upstream.url() + "/a"]));
-    let recorded = two.said(
+    let recorded = two.tool_output(
         alice,
         "keploy_mock_record",
         &json!({"command": "python3 order.py", "path": "./keploy/deep"}),
@@ -336,7 +339,7 @@ fn recordings_are_private_to_token() {
     assert_eq!(recorded["message"], "Recorded 1 mocks (HTTP)", "{recorded}");
     // The directory of the last recording is remembered per token.
     let replay = json!({"command": "python3 order.py"});
-    let tested = two.said(alice, "keploy_mock_test", &replay);
+    let tested = two.tool_output(alice, "keploy_mock_test", &replay);
     assert_eq!(tested["configuration"]["path"], "./keploy/deep", "{tested}");
     let other = two.call(bob, "keploy_mock_test", &replay);
     assert!(

@@ -55,7 +55,7 @@ impl Stage {
     }
 
     #[track_caller]
-    fn said(&self, token: &str, tool: &str, arguments: &Value) -> Value {
+    fn tool_output(&self, token: &str, tool: &str, arguments: &Value) -> Value {
         let reply = self.call(token, tool, arguments);
         assert!(reply["result"].is_object(), "{reply}");
         reply["result"]["structuredContent"].clone()
@@ -63,7 +63,7 @@ impl Stage {
 
     #[track_caller]
     fn shell(&self, token: &str, line: &str) -> String {
-        let ran = self.said(token, "execute_command", &json!({"command": line}));
+        let ran = self.tool_output(token, "execute_command", &json!({"command": line}));
         ran["stdout"].as_str().unwrap().to_owned()
     }
 
@@ -138,13 +138,13 @@ fn new_token_is_served_without_restart() {
         } else {
             "of bob\nplanted\n"
         };
-        stage.said(
+        stage.tool_output(
             &bob,
             "write_file",
             &json!({"path": "a.txt", "content": "of bob\n"}),
         );
         assert_eq!(
-            stage.said(&bob, "list_changes", &json!({}))["calls"][0]["changed"],
+            stage.tool_output(&bob, "list_changes", &json!({}))["calls"][0]["changed"],
             "created a.txt",
             "{tier}"
         );
@@ -153,18 +153,18 @@ fn new_token_is_served_without_restart() {
             planted,
             "{tier}"
         );
-        let read = stage.said(
+        let read = stage.tool_output(
             &bob,
             "run_python_code",
             &json!({"code": "open('a.txt').read()"}),
         );
         assert_eq!(read["result"], "'of bob\\n'", "{tier}: {read}");
-        stage.said(
+        stage.tool_output(
             &bob,
             "execute_command",
             &json!({"command": "echo behind", "background": true}),
         );
-        let followed = stage.said(
+        let followed = stage.tool_output(
             &bob,
             "follow_command",
             &json!({"commandId": "c1", "waitSecs": 10}),
@@ -194,7 +194,7 @@ fn new_token_is_served_without_restart() {
         // Also the first token, whose private directory belongs to the server.
         let alice = format!("Bearer {}", stage.tokens(&["rotate", "alice"]).trim_end());
         reload(&stage.server, "the tokens were read again");
-        stage.said(
+        stage.tool_output(
             &alice,
             "write_file",
             &json!({"path": "b.txt", "content": "of alice\n"}),
@@ -303,7 +303,7 @@ fn new_tokens_appear_in_audit_log() {
     let bob = stage.tokens(&["new", "bob", "--own", &own]);
     reload(&stage.server, "`bob` is served from now on");
     let bob = format!("Bearer {}", bob.trim_end());
-    stage.said(
+    stage.tool_output(
         &bob,
         "write_file",
         &json!({"path": "a.txt", "content": "x"}),

@@ -22,7 +22,7 @@ fn borrowed(headers: &[(String, String)]) -> Vec<(&str, &str)> {
 }
 
 /// Opens a session, and returns its id.
-fn opened(server: &Server, revision: &str) -> String {
+fn open_session(server: &Server, revision: &str) -> String {
     let params = json!({"protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "it", "version": "0"}});
     let reply = server.post_with(&request(1, "initialize", &params), &[BOTH]);
     assert_eq!(
@@ -229,7 +229,7 @@ fn stateless_headers_must_match_body() {
 fn session_is_opened_used_and_deleted() {
     let (_tree, server) = stage(&["--rate-limit", "0"]);
     for revision in schema::HANDSHAKE {
-        let session = opened(&server, revision);
+        let session = open_session(&server, revision);
         assert!(
             session.len() == 32 && session.bytes().all(|byte| byte.is_ascii_hexdigit()),
             "{session}"
@@ -269,7 +269,7 @@ fn session_is_opened_used_and_deleted() {
             "{method}"
         );
     }
-    let session = opened(&server, "2025-11-25");
+    let session = open_session(&server, "2025-11-25");
     let reply = server.ask(
         "GET",
         "/mcp",
@@ -282,7 +282,7 @@ fn session_is_opened_used_and_deleted() {
 #[test]
 fn notifications_before_reply_are_sent_as_events() {
     let (_tree, server) = stage(&[]);
-    let session = opened(&server, "2025-11-25");
+    let session = open_session(&server, "2025-11-25");
     let own = [("Mcp-Session-Id", session.as_str()), BOTH];
     let level = request(2, "logging/setLevel", &json!({"level": "debug"}));
     assert_eq!(server.post_with(&level, &own).json()["result"], json!({}));
@@ -308,7 +308,7 @@ fn notifications_before_reply_are_sent_as_events() {
 #[test]
 fn newest_listener_replaces_older_one() {
     let (_tree, server) = stage(&[]);
-    let session = opened(&server, "2025-06-18");
+    let session = open_session(&server, "2025-06-18");
     let own = [
         ("Mcp-Session-Id", session.as_str()),
         ("Accept", "text/event-stream"),
@@ -348,7 +348,7 @@ fn batches_are_accepted_in_one_revision() {
     let expected = [json!([1, null]), json!([2, -32600]), json!([3, -32600])];
     let reply = server.post(&batch);
     assert_eq!((reply.status, codes(&reply)), (200, expected.to_vec()));
-    let session = opened(&server, "2025-03-26");
+    let session = open_session(&server, "2025-03-26");
     assert_eq!(
         codes(&server.post_with(&batch, &[("Mcp-Session-Id", &session)])),
         expected
@@ -363,7 +363,7 @@ fn batches_are_accepted_in_one_revision() {
             .failure(),
         (400, -32600)
     );
-    let newer = opened(&server, "2025-11-25");
+    let newer = open_session(&server, "2025-11-25");
     assert_eq!(
         server
             .post_with(&batch, &[("Mcp-Session-Id", &newer)])
@@ -404,7 +404,7 @@ fn malformed_message_is_refused() {
 }
 
 /// Returns a command that holds a FIFO open, and a receiver that reports its start and its end.
-fn held(tree: &crate::tree::Tree) -> (Value, std::sync::mpsc::Receiver<()>) {
+fn blocking_command(tree: &crate::tree::Tree) -> (Value, std::sync::mpsc::Receiver<()>) {
     tree.fifo("work/alive");
     let path = tree.path("work/alive");
     let (tell, told) = channel();
@@ -423,7 +423,7 @@ fn held(tree: &crate::tree::Tree) -> (Value, std::sync::mpsc::Receiver<()>) {
 #[test]
 fn stateless_call_ends_when_client_disconnects() {
     let (tree, server) = stage(&[]);
-    let (arguments, told) = held(&tree);
+    let (arguments, told) = blocking_command(&tree);
     let (message, headers) = stateless(&call(1, "execute_command", &arguments));
     let mut client = server.connect();
     client.send_message(&message, &borrowed(&headers));
@@ -435,7 +435,7 @@ fn stateless_call_ends_when_client_disconnects() {
 #[test]
 fn session_call_survives_disconnect_until_cancelled() {
     let (tree, server) = stage(&[]);
-    let session = opened(&server, "2025-11-25");
+    let session = open_session(&server, "2025-11-25");
     let own = [("Mcp-Session-Id", session.as_str()), BOTH];
     tree.fifo("work/go").fifo("work/done");
     let mut client = server.connect();
@@ -460,7 +460,7 @@ fn session_call_survives_disconnect_until_cancelled() {
     std::thread::spawn(move || tell.send(std::fs::read_to_string(done).unwrap()));
     assert_eq!(told.recv_timeout(DEADLINE).unwrap(), "on\n");
 
-    let (arguments, told) = held(&tree);
+    let (arguments, told) = blocking_command(&tree);
     let mut client = server.connect();
     client.send_message(&call(4, "execute_command", &arguments), &own);
     told.recv_timeout(DEADLINE).expect("it begins");

@@ -54,7 +54,7 @@ fn start(tree: &Tree, more: &[&str]) -> Server {
 }
 
 /// Returns the error message of a server that refuses to start.
-fn refused(tree: &Tree, flags: &[&str]) -> String {
+fn startup_error(tree: &Tree, flags: &[&str]) -> String {
     let output = command(tree, flags).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     String::from_utf8(output.stderr).unwrap()
@@ -194,7 +194,7 @@ fn tls_key_is_inaccessible_to_agents() {
         "namespaces",
     ];
     fs::set_permissions(&key, PermissionsExt::from_mode(0o644)).unwrap();
-    let open = refused(&tree, &flags);
+    let open = startup_error(&tree, &flags);
     let expected = format!(
         "replay: others may use the key `{key}` (mode 0644); take that away with chmod 640, or 600\n"
     );
@@ -246,7 +246,7 @@ fn server_refuses_start_when_secret_is_exposed() {
         ("off", "commands run without walls"),
     ] {
         let all = with(&["--sandbox", tier]);
-        let said = refused(&tree, &all.iter().map(String::as_str).collect::<Vec<_>>());
+        let said = startup_error(&tree, &all.iter().map(String::as_str).collect::<Vec<_>>());
         assert!(
             said.contains(why) && said.contains("put it elsewhere"),
             "{said}"
@@ -254,7 +254,7 @@ fn server_refuses_start_when_secret_is_exposed() {
     }
     fs::set_permissions(tree.path("alice/keys"), PermissionsExt::from_mode(0o777)).unwrap();
     let all = with(&["--sandbox", "namespaces"]);
-    let said = refused(&tree, &all.iter().map(String::as_str).collect::<Vec<_>>());
+    let said = startup_error(&tree, &all.iter().map(String::as_str).collect::<Vec<_>>());
     assert!(
         said.contains("others may put another file in its place"),
         "{said}"

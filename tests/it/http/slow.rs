@@ -45,7 +45,7 @@ fn connections(server: &Server) -> usize {
     table.lines().skip(1).filter(is_open).count()
 }
 
-fn saying(server: &Server, said: &[u8]) -> Client {
+fn connect_and_send(server: &Server, said: &[u8]) -> Client {
     let mut client = server.connect();
     client.stream.write_all(said).unwrap();
     client
@@ -107,7 +107,7 @@ fn client_with_unfinished_request_is_disconnected() {
     ];
     let mut slow: Vec<Client> = heads
         .iter()
-        .map(|head| saying(&server, head.as_bytes()))
+        .map(|head| connect_and_send(&server, head.as_bytes()))
         .collect();
     let bodies = [
         format!("{post}Content-Length: 9\r\n\r\n{{"),
@@ -115,7 +115,7 @@ fn client_with_unfinished_request_is_disconnected() {
     ];
     let mut late: Vec<Client> = bodies
         .iter()
-        .map(|body| saying(&server, body.as_bytes()))
+        .map(|body| connect_and_send(&server, body.as_bytes()))
         .collect();
     let mut idle = server.connect();
     assert_eq!(idle.ask("GET", "/health", &[], b"").status, 200);
@@ -234,7 +234,7 @@ fn gigabyte_body_is_refused_without_buffering() {
     let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
     let mut claimed: Vec<Client> = (0..50)
         .map(|_| {
-            saying(
+            connect_and_send(
                 &server,
                 format!("{head}Content-Length: 1073741824\r\n\r\n").as_bytes(),
             )
@@ -243,7 +243,7 @@ fn gigabyte_body_is_refused_without_buffering() {
     for client in &mut claimed {
         assert_eq!(client.head().status, 413);
     }
-    let mut endless = saying(
+    let mut endless = connect_and_send(
         &server,
         format!("{head}Transfer-Encoding: chunked\r\n\r\n").as_bytes(),
     );

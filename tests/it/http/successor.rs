@@ -29,7 +29,7 @@ impl TokenPair {
     fn process(&self, token: &str, tool: &str, arguments: &Value, name: &str) -> Pid {
         let path = self.tree.path(name);
         let _ = std::fs::remove_file(&path);
-        self.said(token, tool, arguments);
+        self.tool_output(token, tool, arguments);
         until_there(path.to_str().unwrap());
         Pid::from_raw(
             std::fs::read_to_string(path)
@@ -49,8 +49,8 @@ fn replaced_token_inherits_no_state() {
     let mut processes = Vec::new();
     for session in ["default", "prepared"] {
         if session == "prepared" {
-            two.said(alice, "create_session", &json!({"session_id": session}));
-            two.said(alice, "switch_session", &json!({"session_id": session}));
+            two.tool_output(alice, "create_session", &json!({"session_id": session}));
+            two.tool_output(alice, "switch_session", &json!({"session_id": session}));
         }
         let code = "import os, builtins; builtins.planted = 1; open('pid.new', 'w').write(str(os.getpid())); \
             os.rename('pid.new', 'pid')";
@@ -102,10 +102,10 @@ fn replaced_token_inherits_no_state() {
     for pid in processes {
         assert!(ends_within(pid, DEADLINE), "{pid:?} is still there");
     }
-    let sessions = two.said(&next, "list_sessions", &json!({}));
+    let sessions = two.tool_output(&next, "list_sessions", &json!({}));
     let names: Vec<&String> = sessions["sessions"].as_object().unwrap().keys().collect();
     assert_eq!(names, ["default"], "{sessions}");
-    let looked = two.said(
+    let looked = two.tool_output(
         &next,
         "run_python_code",
         &json!({"code": "import builtins; hasattr(builtins, 'planted')"}),
@@ -113,12 +113,12 @@ fn replaced_token_inherits_no_state() {
     assert_eq!(looked["result"], "False", "{looked}");
     let follow = two.call(&next, "follow_command", &json!({"commandId": "c1"}));
     assert!(!follow.to_string().contains("kept"), "{follow}");
-    let started = two.said(
+    let started = two.tool_output(
         &next,
         "execute_command",
         &json!({"command": "true", "background": true}),
     );
     assert_eq!(started["commandId"], "c1", "{started}");
-    let ran = two.said(&next, "execute_command", &json!({"command": "echo again"}));
+    let ran = two.tool_output(&next, "execute_command", &json!({"command": "echo again"}));
     assert_eq!(ran["stdout"], "again\n", "{ran}");
 }

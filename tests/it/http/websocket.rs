@@ -16,7 +16,7 @@ const SWITCH: [(&str, &str); 3] = [
 ];
 
 /// Opens a connection and upgrades it.
-pub fn opened(server: &Server) -> Client {
+pub fn open_websocket(server: &Server) -> Client {
     let mut client = server.connect();
     client.send("GET", "/mcp/ws", &[&SWITCH[..], &[KEY]].concat(), b"");
     let head = client.head();
@@ -66,7 +66,7 @@ pub fn recv(client: &mut Client) -> (u8, Vec<u8>) {
 #[test]
 fn websockets_per_client_are_limited() {
     let (_tree, server) = stage(&["--rate-limit", "0"]);
-    let mut held: Vec<Client> = (0..256).map(|_| opened(&server)).collect();
+    let mut held: Vec<Client> = (0..256).map(|_| open_websocket(&server)).collect();
     let refused = server.ask("GET", "/mcp/ws", &[&SWITCH[..], &[KEY]].concat(), b"");
     let message = "this client has 256 WebSockets already; use one of those; try again in 1 s";
     assert_eq!(
@@ -75,7 +75,7 @@ fn websockets_per_client_are_limited() {
     );
     let ping = request(1, "ping", &json!({}));
     assert_eq!(
-        asked(&mut held[255], &ping),
+        exchange(&mut held[255], &ping),
         json!({"jsonrpc": "2.0", "id": 1, "result": {}})
     );
 }
@@ -113,7 +113,7 @@ fn invalid_websocket_key_is_refused() {
     );
 }
 
-fn asked(client: &mut Client, message: &Value) -> Value {
+fn exchange(client: &mut Client, message: &Value) -> Value {
     send(client, 0x81, message.to_string().as_bytes());
     let (first, payload) = recv(client);
     assert_eq!(first, 0x81);
@@ -123,8 +123,8 @@ fn asked(client: &mut Client, message: &Value) -> Value {
 #[test]
 fn websocket_connection_is_session() {
     let (_tree, server) = stage(&[]);
-    let mut client = opened(&server);
-    let opening = asked(
+    let mut client = open_websocket(&server);
+    let opening = exchange(
         &mut client,
         &request(1, "initialize", &json!({"protocolVersion": "2024-11-05"})),
     );
@@ -136,7 +136,7 @@ fn websocket_connection_is_session() {
     );
     let read = call(2, "read_file", &json!({"path": "hello.txt"}));
     let reply = json!({"jsonrpc": "2.0", "id": 2, "result": {"content": [{"type": "text", "text": "hello\n"}]}});
-    let mut got = asked(&mut client, &read);
+    let mut got = exchange(&mut client, &read);
     got["result"].as_object_mut().unwrap().remove("_meta");
     assert_eq!(got, reply);
     let long = call(
@@ -144,8 +144,8 @@ fn websocket_connection_is_session() {
         "write_file",
         &json!({"path": "long.txt", "content": "x".repeat(200_000)}),
     );
-    assert_eq!(asked(&mut client, &long)["id"], 3);
-    let back = asked(
+    assert_eq!(exchange(&mut client, &long)["id"], 3);
+    let back = exchange(
         &mut client,
         &call(
             4,
@@ -158,7 +158,7 @@ fn websocket_connection_is_session() {
         200_000
     );
     assert_eq!(
-        asked(&mut client, &json!([request(5, "ping", &json!({}))]))["error"]["code"],
+        exchange(&mut client, &json!([request(5, "ping", &json!({}))]))["error"]["code"],
         -32600
     );
     send(&mut client, 0x81, b"{");
@@ -167,18 +167,18 @@ fn websocket_connection_is_session() {
         -32700
     );
 
-    let mut other = opened(&server);
+    let mut other = open_websocket(&server);
     assert!(
-        asked(&mut other, &read)["result"]
+        exchange(&mut other, &read)["result"]
             .get("structuredContent")
             .is_some()
             || !reply["result"].is_null()
     );
-    asked(
+    exchange(
         &mut other,
         &request(6, "initialize", &json!({"protocolVersion": "2025-03-26"})),
     );
-    let batch = asked(
+    let batch = exchange(
         &mut other,
         &json!([
             request(7, "ping", &json!({})),
@@ -192,7 +192,7 @@ fn websocket_connection_is_session() {
 #[test]
 fn fragments_are_joined_around_pings() {
     let (_tree, server) = stage(&[]);
-    let mut client = opened(&server);
+    let mut client = open_websocket(&server);
     let text = request(1, "ping", &json!({})).to_string();
     let (one, rest) = text.as_bytes().split_at(7);
     let (two, three) = rest.split_at(9);
@@ -228,7 +228,7 @@ fn protocol_error_closes_with_code() {
         (vec![(0x81, &[b' '; 1001])], 1009),
         (vec![(0x01, &[b' '; 600]), (0x80, &[b' '; 600])], 1009),
     ] {
-        let mut client = opened(&server);
+        let mut client = open_websocket(&server);
         for (first, payload) in &frames {
             send(&mut client, *first, payload);
         }
@@ -239,7 +239,7 @@ fn protocol_error_closes_with_code() {
         );
         assert!(client.is_hung_up());
     }
-    let mut client = opened(&server);
+    let mut client = open_websocket(&server);
     client.stream.write_all(&[0x81, 1, b'x']).unwrap();
     assert_eq!(recv(&mut client), (0x88, 1002_u16.to_be_bytes().to_vec()));
 }
@@ -262,8 +262,11 @@ fn plain_request_gets_upgrade_required() {
 #[test]
 fn shutdown_sends_close_frame() {
     let (_tree, mut server) = stage(&[]);
-    let mut client = opened(&server);
-    assert_eq!(asked(&mut client, &request(1, "ping", &json!({})))["id"], 1);
+    let mut client = open_websocket(&server);
+    assert_eq!(
+        exchange(&mut client, &request(1, "ping", &json!({})))["id"],
+        1
+    );
     server.terminate();
     assert_eq!(recv(&mut client), (0x88, 1001_u16.to_be_bytes().to_vec()));
     assert_eq!(server.wait().code(), Some(0));
@@ -272,7 +275,7 @@ fn shutdown_sends_close_frame() {
 #[test]
 fn rate_limit_counts_every_message() {
     let (_tree, server) = stage(&["--rate-limit", "1", "--rate-burst", "3"]);
-    let mut client = opened(&server);
+    let mut client = open_websocket(&server);
     let note = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
     send(&mut client, 0x81, note);
     send(

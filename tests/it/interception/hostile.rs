@@ -25,7 +25,7 @@ fn socket_cannot_bind_to_other_device() {
         let ran = net.works("./undo");
         // Without another device, the socket is bound to none, unless the supervisor has to create
         // it.
-        let device = if net.setting.is_shared() || net.setting.kept {
+        let device = if net.setting.is_shared() || net.setting.restricted {
             "lo"
         } else {
             ""

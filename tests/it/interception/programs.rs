@@ -11,7 +11,7 @@ use replay::internals::exec::{Exit, Intercepted};
 use replay::internals::sandbox::{Dial, Network, Tier};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::{NAMED, Proxy, Setting, everywhere, hear_all, installed, let_all, variable};
+use super::{NAMED, Proxy, Setting, everywhere, handle_messages, installed, permit_all, variable};
 use crate::harness::DEADLINE;
 
 const PYTHON: &str = "/usr/bin/python3";
@@ -97,7 +97,7 @@ fn python_sockets_and_resolver_are_redirected() {
         let all = include_str!("all.out");
         // A process without fetchable descriptors can only send messages over the sockets that the
         // supervisor holds.
-        let bare = net.setting.kept
+        let bare = net.setting.restricted
             && (net.setting.tier, net.setting.network) == (Tier::Landlock, Network::None);
         let wanted = match all.split_once("b'here'") {
             Some((before, _)) if bare => format!("{before}no messages over pairs\n"),
@@ -116,7 +116,7 @@ fn restricted_setting_refuses_pidfd_getfd() {
         let script = "import ctypes, errno\nc = ctypes.CDLL(None, use_errno=True)\n\
                       c.syscall(438, -1, 0, 0)\nprint(errno.errorcode[ctypes.get_errno()])";
         std::fs::write(net.work.join("fetch.py"), script).unwrap();
-        let wanted = if net.setting.kept {
+        let wanted = if net.setting.restricted {
             "EPERM\n"
         } else {
             "EBADF\n"
@@ -251,7 +251,7 @@ fn end_of_stream_reaches_both_sides() {
             &mut |mut interception| {
                 let sockets = interception.sockets().unwrap();
                 let interception = Arc::new(interception);
-                let_all(&interception);
+                permit_all(&interception);
                 let (tell, heard) = std::sync::mpsc::channel();
                 ended = Some(heard);
                 thread = Some(std::thread::spawn(move || {
@@ -305,7 +305,7 @@ fn server_dials_only_allowed_targets() {
                 &mut |interception| {
                     let (tell, told) = channel();
                     let interception = Arc::new(interception);
-                    let_all(&interception);
+                    permit_all(&interception);
                     interception.dial(at, move |socket| tell.send(socket).unwrap());
                     dialed = Some(told.recv_timeout(DEADLINE).unwrap().and_then(|socket| {
                         let mut ready = [PollFd::from_borrowed_fd(socket.as_fd(), PollFlags::OUT)];
@@ -372,7 +372,7 @@ fn loopback_connection_is_dialed_ahead() {
                         interception.decide(flow.mark, Some(libc::EACCES)).unwrap();
                     }
                 });
-                hear_all(&interception);
+                handle_messages(&interception);
                 kept = Some(interception);
             },
         );
