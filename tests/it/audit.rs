@@ -47,7 +47,7 @@ pub fn lines(tree: &Tree) -> Vec<Value> {
         .collect()
 }
 
-/// Removes the lines that mark the begin of a call.
+/// Removes the `begin` lines.
 pub fn without_begins(mut lines: Vec<Value>) -> Vec<Value> {
     lines.retain(|line| line["event"] != "begin");
     lines
@@ -433,8 +433,8 @@ fn call_is_refused_when_log_is_full() {
             .failure()
             .map(|failure| failure.message)
     };
-    // The first whose last line has no room is done and not answered; if its first line has none it
-    // is not done.
+    // The first call without space for its end line is done but gets no reply. Without space for
+    // its begin line it is not done.
     let mut number = 0;
     let said = loop {
         number += 1;
@@ -460,7 +460,7 @@ fn call_is_refused_when_log_is_full() {
         "{refused}"
     );
     assert!(!tree.path("work/not").exists());
-    // Room is made: the mount is found through the server's own view, and made larger there.
+    // Enlarge the mount in the server's mount namespace.
     let inside = format!("--mount=/proc/{}/ns/mnt", server.pid().as_raw_nonzero());
     let grown = Command::new("nsenter")
         .args([&inside, "mount", "-o", "remount,size=1m", &logs])
@@ -482,7 +482,7 @@ fn call_is_refused_when_log_is_full() {
 }
 
 #[test]
-fn log_below_second_mount_of_allowed_tree_is_refused() {
+fn log_in_second_mount_is_refused() {
     let probe = Command::new("unshare")
         .args(["-m", "mount", "-t", "tmpfs", "none", "/tmp"])
         .output();

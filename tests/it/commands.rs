@@ -484,7 +484,7 @@ fn panic_during_command_leaves_no_process() {
 }
 
 #[test]
-fn end_all_kills_running_and_blocks_new_commands() {
+fn end_all_kills_and_blocks_commands() {
     let shell = Shell::new();
     let running = shell.running.clone();
     let mut ended = 0;

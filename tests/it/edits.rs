@@ -178,7 +178,7 @@ fn edit_files_is_per_file_or_atomic() {
 }
 
 #[test]
-fn edit_glob_takes_odd_names_and_skips_binary() {
+fn edit_glob_skips_binary_files() {
     let tree = Tree::new();
     let odd = std::ffi::OsStr::from_bytes(b"odd\xff.txt");
     tree.file(odd, "old\n")

@@ -95,7 +95,7 @@ fn noise_write_keeps_command_of_set() {
 }
 
 #[test]
-fn sets_are_stored_in_start_directory_of_recorder() {
+fn sets_are_stored_in_recorder_start_directory() {
     let (tree, upstream) = (Tree::new(), Upstream::start());
     tree.dir("below");
     tree.file("below/shop.py", client(&[format!("{}/a", upstream.url())]));

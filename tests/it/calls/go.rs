@@ -35,7 +35,7 @@ fn is_built(tree: &Tree) -> bool {
 }
 
 #[test]
-fn static_go_program_is_replayed_in_every_isolation() {
+fn static_go_program_replays_in_every_isolation() {
     let tree = Tree::new();
     if !is_built(&tree) {
         return;

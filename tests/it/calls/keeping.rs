@@ -257,7 +257,7 @@ fn program_handles_interrupt_with_its_own_status() {
 }
 
 #[test]
-fn out_of_range_number_in_set_is_reported_with_line() {
+fn invalid_number_in_set_is_reported_with_line() {
     let tree = Tree::new();
     let head = "version: api.keploy.io/v1beta1\nkind: Http\nname: mock-1\nspec:\n";
     let req = "    req:\n        method: GET\n        proto_major: 1\n        proto_minor: 1\n        url: /a\n";

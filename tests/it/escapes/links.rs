@@ -187,7 +187,7 @@ fn e28_mkdir_through_dangling_symlink_is_denied() {
 }
 
 #[test]
-fn e30_write_below_symlink_with_missing_parents_is_denied() {
+fn e30_create_with_parents_below_symlink_is_denied() {
     let mut stage = Stage::new(|tree| {
         tree.link(tree.path("outside"), "work/ln");
     });
@@ -229,7 +229,7 @@ fn e32_recursive_delete_does_not_follow_symlinks() {
 }
 
 #[test]
-fn e33_delete_of_symlink_with_trailing_slash_is_denied() {
+fn e33_delete_through_trailing_slash_is_denied() {
     let mut stage = Stage::new(|tree| {
         tree.link(tree.path("outside"), "work/ln");
     });

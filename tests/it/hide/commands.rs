@@ -214,7 +214,7 @@ fn command_cannot_read_hidden_files() {
 }
 
 #[test]
-fn name_with_brackets_is_hidden_from_commands() {
+fn bracket_name_is_hidden_from_commands() {
     as_each_user(|as_other| {
         let tree = tree();
         tree.file("work/app/[slug]/.key", SECRET)

@@ -282,7 +282,7 @@ fn invalid_hide_pattern_is_refused_at_start() {
 }
 
 #[test]
-fn name_with_brackets_is_hidden_as_that_name() {
+fn bracket_names_can_be_hidden() {
     let tree = Tree::new();
     let paths = [
         "app/[slug]/.env",

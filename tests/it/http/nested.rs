@@ -59,7 +59,7 @@ fn replace(tree: &Tree, name: &str, target: &str) {
 }
 
 #[test]
-fn symlink_for_nested_directory_is_refused_at_start() {
+fn nested_symlink_is_refused_at_start() {
     for (name, target) in [
         ("src/bob", "outside"),
         ("src/bob", "src/alice"),

@@ -51,7 +51,7 @@ fn health_subcommand_queries_server() {
 }
 
 #[test]
-fn service_manager_is_notified_of_ready_and_stop() {
+fn service_manager_gets_ready_and_stopping() {
     let tree = Tree::new();
     tree.dir("work");
     let manager = UnixDatagram::bind(tree.path("notify")).unwrap();

@@ -43,7 +43,7 @@ fn socket_cannot_bind_to_other_device() {
 }
 
 #[test]
-fn swapped_address_or_descriptor_reaches_no_other_host() {
+fn address_race_reaches_no_other_host() {
     everywhere(|net| {
         if !net.compile("race", include_str!("race.c")) {
             return;
@@ -94,7 +94,7 @@ fn swapped_address_or_descriptor_reaches_no_other_host() {
 }
 
 #[test]
-fn shared_port_listener_does_not_reach_host_service() {
+fn shared_port_does_not_reach_host_service() {
     everywhere(|net| {
         let (tcp, udp) = (
             shared_port(SocketType::STREAM),

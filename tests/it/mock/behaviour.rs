@@ -292,7 +292,7 @@ fn sequence_answers_in_order_of_arrival() {
 }
 
 #[test]
-fn refused_or_pending_call_consumes_no_sequence_item() {
+fn refused_call_consumes_no_sequence_item() {
     let manifest = r"
 mock_server:
   tools:

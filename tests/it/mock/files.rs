@@ -295,7 +295,7 @@ fn changed_manifest_is_reloaded_unless_invalid() {
 }
 
 #[test]
-fn changed_manifest_beside_tools_is_reloaded_unless_invalid() {
+fn changed_manifest_beside_tools_is_reloaded() {
     let tree = Tree::new();
     tree.file("d/a", "hi\n");
     // Outside the allowed directories of the server.
