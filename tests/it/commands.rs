@@ -310,7 +310,7 @@ fn timeout_kills_command_that_ignores_sigterm() {
         outcome.timed_out && outcome.exit == Exit::Signal(9),
         "{outcome:?}"
     );
-    assert!(outcome.stdout.text().lines().all(ends));
+    assert!(outcome.stdout.text().lines().all(ends_in_time));
 }
 
 #[test]
@@ -687,7 +687,7 @@ fn background_commands_end_with_table_or_launcher() {
                 shell.launcher.end();
             }
         }
-        assert!(numbers.lines().all(ends), "{way}");
+        assert!(numbers.lines().all(ends_in_time), "{way}");
     }
     assert!(!shell.scratch.path().exists());
     assert!(matches!(shell.try_run("true"), Err(ExecError::NoLauncher)));

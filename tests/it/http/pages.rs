@@ -1,4 +1,4 @@
-//! Pages of the server: OpenAPI, tools page, metrics and health.
+//! Pages of the server: `OpenAPI`, tools page, metrics and health.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};

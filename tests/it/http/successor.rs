@@ -44,35 +44,35 @@ impl TokenPair {
 
 #[test]
 fn replaced_token_inherits_no_state() {
-    let two = start_token_pair(&["--sandbox", "off"]);
-    let alice = two.alice.as_str();
+    let pair = start_token_pair(&["--sandbox", "off"]);
+    let alice = pair.alice.as_str();
     let mut processes = Vec::new();
     for session in ["default", "prepared"] {
         if session == "prepared" {
-            two.tool_output(alice, "create_session", &json!({"session_id": session}));
-            two.tool_output(alice, "switch_session", &json!({"session_id": session}));
+            pair.tool_output(alice, "create_session", &json!({"session_id": session}));
+            pair.tool_output(alice, "switch_session", &json!({"session_id": session}));
         }
         let code = "import os, builtins; builtins.planted = 1; open('pid.new', 'w').write(str(os.getpid())); \
             os.rename('pid.new', 'pid')";
         let cell = json!({"code": code, "session_id": session});
-        processes.push(two.process(alice, "run_python_code", &cell, "alice/pid"));
+        processes.push(pair.process(alice, "run_python_code", &cell, "alice/pid"));
     }
     let line = "echo kept; echo $$ > pid.new; mv pid.new pid; exec sleep 600";
     let arguments = json!({"command": line, "background": true});
-    processes.push(two.process(alice, "execute_command", &arguments, "alice/pid"));
+    processes.push(pair.process(alice, "execute_command", &arguments, "alice/pid"));
     // Running calls: one of an MCP session, and a stateless one.
     let own = [("Authorization", alice)];
-    let opened = two.server.post_with(
+    let opened = pair.server.post_with(
         &request(1, "initialize", &json!({"protocolVersion": "2025-11-25"})),
         &own,
     );
     let session = opened.header("mcp-session-id").unwrap().to_owned();
-    let (code, there) = two.sleeper("x = 1", "x = 2");
+    let (code, there) = pair.sleeper("x = 1", "x = 2");
     let cell = call(2, "run_python_code", &json!({"code": code, "timeout": 60}));
-    let _cell = two.send(&cell, &[own[0], ("Mcp-Session-Id", session.as_str())]);
+    let _cell = pair.send(&cell, &[own[0], ("Mcp-Session-Id", session.as_str())]);
     until_there(&there);
     let line = "echo $$ > pid2.new; mv pid2.new pid2; exec sleep 600";
-    let _command = two.send(
+    let _command = pair.send(
         &call(
             3,
             "execute_command",
@@ -80,7 +80,7 @@ fn replaced_token_inherits_no_state() {
         ),
         &own,
     );
-    let path = two.tree.path("alice/pid2");
+    let path = pair.tree.path("alice/pid2");
     until_there(path.to_str().unwrap());
     processes.push(
         Pid::from_raw(
@@ -92,9 +92,9 @@ fn replaced_token_inherits_no_state() {
         )
         .unwrap(),
     );
-    let next = two.replace_alice();
+    let next = pair.replace_alice();
     assert_eq!(
-        two.server
+        pair.server
             .post_with(&request(1, "ping", &json!({})), &own)
             .status,
         401
@@ -102,23 +102,23 @@ fn replaced_token_inherits_no_state() {
     for pid in processes {
         assert!(ends_within(pid, DEADLINE), "{pid:?} is still there");
     }
-    let sessions = two.tool_output(&next, "list_sessions", &json!({}));
+    let sessions = pair.tool_output(&next, "list_sessions", &json!({}));
     let names: Vec<&String> = sessions["sessions"].as_object().unwrap().keys().collect();
     assert_eq!(names, ["default"], "{sessions}");
-    let looked = two.tool_output(
+    let looked = pair.tool_output(
         &next,
         "run_python_code",
         &json!({"code": "import builtins; hasattr(builtins, 'planted')"}),
     );
     assert_eq!(looked["result"], "False", "{looked}");
-    let follow = two.call(&next, "follow_command", &json!({"commandId": "c1"}));
+    let follow = pair.call(&next, "follow_command", &json!({"commandId": "c1"}));
     assert!(!follow.to_string().contains("kept"), "{follow}");
-    let started = two.tool_output(
+    let started = pair.tool_output(
         &next,
         "execute_command",
         &json!({"command": "true", "background": true}),
     );
     assert_eq!(started["commandId"], "c1", "{started}");
-    let ran = two.tool_output(&next, "execute_command", &json!({"command": "echo again"}));
+    let ran = pair.tool_output(&next, "execute_command", &json!({"command": "echo again"}));
     assert_eq!(ran["stdout"], "again\n", "{ran}");
 }
