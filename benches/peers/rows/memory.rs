@@ -56,9 +56,9 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-type Way = fn(&mut Client, &Path) -> Result<(u64, u64)>;
+type Measurement = fn(&mut Client, &Path) -> Result<(u64, u64)>;
 
-fn contenders(dir: &Path, path: &Path, way: Way) -> Vec<Contender<'static>> {
+fn contenders(dir: &Path, path: &Path, way: Measurement) -> Vec<Contender<'static>> {
     let servers = [
         (REPLAY, Ok(Server::replay(dir))),
         (FLOOR, Server::floor()),

@@ -92,10 +92,10 @@ pub fn large(args: &Args) -> Result<Vec<Row>> {
 }
 
 /// Measurement of one round with a client, the tool name and the file.
-type Way = fn(&mut Client, &str, &Path) -> Result<Trial>;
+type Measurement = fn(&mut Client, &str, &Path) -> Result<Trial>;
 
 /// Returns the servers, each with one session for all rounds.
-fn contenders(dir: &Path, path: &Path, way: Way) -> Vec<Contender<'static>> {
+fn contenders(dir: &Path, path: &Path, way: Measurement) -> Vec<Contender<'static>> {
     let servers = [
         (crate::peers::REPLAY, "read_file", Ok(Server::replay(dir))),
         (FLOOR, "read_file", Server::floor()),

@@ -23,23 +23,23 @@ use crate::tree::Tree;
 
 /// Transport and position of a message.
 #[derive(Clone, Copy, Debug)]
-enum Way {
+enum Delivery {
     First,
     Second,
     WebSocket,
 }
 
-const WAYS: [Way; 3] = [Way::First, Way::Second, Way::WebSocket];
+const DELIVERIES: [Delivery; 3] = [Delivery::First, Delivery::Second, Delivery::WebSocket];
 
 /// Sends a message, and disconnects when `is_time` returns.
-fn leave(server: &Server, way: Way, message: &Value, is_time: impl FnOnce()) {
+fn leave(server: &Server, way: Delivery, message: &Value, is_time: impl FnOnce()) {
     match way {
-        Way::First => {
+        Delivery::First => {
             let mut client = server.connect();
             client.send_message(message, &[]);
             is_time();
         }
-        Way::Second => {
+        Delivery::Second => {
             let runtime = tokio::runtime::Builder::new_multi_thread()
                 .worker_threads(1)
                 .enable_all()
@@ -62,7 +62,7 @@ fn leave(server: &Server, way: Way, message: &Value, is_time: impl FnOnce()) {
             });
             is_time();
         }
-        Way::WebSocket => {
+        Delivery::WebSocket => {
             let mut client = open_websocket(server);
             send(&mut client, 0x81, message.to_string().as_bytes());
             is_time();
@@ -86,7 +86,7 @@ fn long(tree: &Tree) -> Value {
 
 #[test]
 fn command_ends_when_client_disconnects() {
-    for way in WAYS {
+    for way in DELIVERIES {
         let (tree, server) = stage(&[]);
         let line = "echo $$ > new; mv new pid; exec sleep 1000";
         let message = call(
@@ -169,7 +169,7 @@ fn half_closed_client_receives_quick_replies() {
 
 #[test]
 fn long_read_ends_when_client_disconnects() {
-    for way in WAYS {
+    for way in DELIVERIES {
         let (tree, server) = stage(&[]);
         let message = long(&tree);
         let mut events = follow(&server, "", None);

@@ -40,7 +40,7 @@ fn flags(tree: &Tree) -> Vec<String> {
     .to_vec()
 }
 
-fn refused(tree: &Tree) -> Output {
+fn failed_start(tree: &Tree) -> Output {
     let flags = flags(tree);
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
     let mut child = command(tree, &flags).spawn().unwrap();
@@ -72,7 +72,7 @@ fn nested_symlink_is_refused_at_start() {
             token(&tree, &["carol", "--own", &tree.text("src/way/carol")]);
         }
         replace(&tree, name, target);
-        let output = refused(&tree);
+        let output = failed_start(&tree);
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{said}");
         let goes = format!("goes through the link `{}`", tree.text(name));
