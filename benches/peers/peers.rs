@@ -48,8 +48,8 @@ impl Server {
         }
     }
 
-    /// Returns `replay` with this directory allowed and commands in the sandbox of one tier. The tiers
-    /// [`OFF`], [`LANDLOCK`] and [`NAMESPACES`] are also the values of the flag.
+    /// Returns `replay` with this directory allowed and commands in the sandbox of one tier. The
+    /// tiers [`OFF`], [`LANDLOCK`] and [`NAMESPACES`] are also the values of the flag.
     pub fn walled(tier: &'static str, dir: &Path) -> Self {
         let grant = format!("{}:rw", dir.display());
         let args = [

@@ -225,8 +225,8 @@ fn documents() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// Generates reports of test runners and type checkers: the tool and its exit status, then valid and
-/// mutated sample lines.
+/// Generates reports of test runners and type checkers: the tool and its exit status, then valid
+/// and mutated sample lines.
 fn reports() -> impl Strategy<Value = Vec<u8>> {
     // Same order as the index in the property.
     const SAMPLES: [&str; 12] = [

@@ -179,7 +179,7 @@ fn second_supervisor_is_refused_with_message() {
         if net.setting.tier != Tier::Off || net.setting.nobody {
             return;
         }
-        // Installs a second seccomp listener, as an intercepting supervisor inside the command would.
+        // Installs a second seccomp listener, as a supervisor inside the command would.
         let ran = net.sh(
             "exec python3 -c 'import ctypes,errno\nc=ctypes.CDLL(None,use_errno=True)\n\
                           print(c.syscall(317,1,8,None),errno.errorcode[ctypes.get_errno()])'",
