@@ -417,7 +417,7 @@ fn greedy_token_leaves_equal_share_to_other() {
     };
     let waiting: Vec<Client> = (0..16)
         .map(|index| {
-            let mut client = pair.server.connect().patient();
+            let mut client = pair.server.connect().with_long_timeout();
             let path = pair.tree.text(&format!("alice/{index}"));
             client.send_message(&edit(path), &[("Authorization", &pair.alice)]);
             client

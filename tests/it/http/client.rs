@@ -228,7 +228,7 @@ pub struct Client {
 
 impl Client {
     /// Extends the read timeout, for large responses.
-    pub fn patient(self) -> Self {
+    pub fn with_long_timeout(self) -> Self {
         self.stream.set_read_timeout(Some(6 * DEADLINE)).unwrap();
         self
     }

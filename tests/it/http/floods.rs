@@ -75,7 +75,7 @@ fn clients_without_reads_do_not_block_others() {
     let read = call(1, "read_file", &json!({"path": "large.txt"}));
     let mut deaf: Vec<Client> = (0..40)
         .map(|_| {
-            let mut client = server.connect().patient();
+            let mut client = server.connect().with_long_timeout();
             client.send_message(&read, &[]);
             client
         })

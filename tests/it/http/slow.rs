@@ -63,7 +63,7 @@ fn client_without_reads_is_disconnected() {
     );
     let mut deaf: Vec<Client> = (0..3)
         .map(|_| {
-            let mut client = server.connect().patient();
+            let mut client = server.connect().with_long_timeout();
             set_socket_recv_buffer_size(&client.stream, 64 * 1024).unwrap();
             client.send_message(&read, &[]);
             client
