@@ -1,5 +1,5 @@
-//! Single functions, each beside a twin that does without what this project adds: `cargo bench
-//! --bench micro`.
+//! Micro-benchmarks of single functions, each beside a baseline without the additions of this
+//! project: `cargo bench --bench micro`.
 #![expect(
     clippy::disallowed_methods,
     reason = "the twins act on the disk without a policy"
@@ -22,7 +22,7 @@ use replay::internals::text::diff;
 
 const MIB: usize = 1024 * 1024;
 
-/// Source-like text: an escape about every thirty bytes.
+/// Generates source-like text with an escaped character about every thirty bytes.
 fn text(bytes: usize) -> String {
     "\tif (value == \"name\") {\n\t\treturn next(buffer, length);\n\t}\n".repeat(bytes / 58 + 1)
         [..bytes]
@@ -35,8 +35,7 @@ fn open(c: &mut Criterion) {
     }
 }
 
-/// Checked opens beside `File::open` and `read` of the same paths: a plain path, and one through a
-/// link.
+/// Compares checked opens with `File::open` and `read`, for a plain path and one through a symlink.
 fn open_in(c: &mut Criterion) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let root = dir.path().canonicalize()?;
@@ -89,7 +88,7 @@ fn open_in(c: &mut Criterion) -> Result<()> {
     Ok(())
 }
 
-/// JSON strings beside `serde_json`'s.
+/// Compares JSON string escaping with `serde_json`.
 fn escape(c: &mut Criterion) {
     let mut group = c.benchmark_group("escape 1 MiB");
     group.throughput(Throughput::Bytes(MIB as u64));
@@ -117,8 +116,7 @@ fn escape(c: &mut Criterion) {
     group.finish();
 }
 
-/// One literal in a mebibyte beside the least that finds it, makes sure it is the only one, and
-/// copies.
+/// Compares the edit of one literal in a mebibyte with a minimal search, uniqueness check and copy.
 fn edit_literal(c: &mut Criterion) {
     let (old, new) = ("the only line of its kind", "another line");
     let before = format!("{}{old}\n{}", text(MIB / 2), text(MIB / 2)).into_bytes();
@@ -143,7 +141,7 @@ fn edit_literal(c: &mut Criterion) {
     group.finish();
 }
 
-/// A changed line in a mebibyte, beside a diff of all lines of both sides.
+/// Compares the diff of one changed line in a mebibyte with a full line diff.
 fn unified(c: &mut Criterion) {
     let old = text(MIB);
     let new = old.replacen("return next", "return last", 1);
@@ -163,7 +161,7 @@ fn unified(c: &mut Criterion) {
     group.finish();
 }
 
-/// A file that is replaced by another, as an entry of the journal, beside doing just that.
+/// Compares a file replacement with a journal entry to a plain replacement.
 fn noted(c: &mut Criterion) {
     if let Err(error) = noted_in(c) {
         panic!("{error:#}");

@@ -1,4 +1,4 @@
-//! What was typed after `cargo bench --bench peers --`.
+//! Arguments after `cargo bench --bench peers --`.
 
 use std::path::PathBuf;
 
@@ -16,24 +16,24 @@ usage: cargo bench --bench peers -- [--only NAME]... [--rounds N] [--tree DIR] [
   --json FILE   the figures as JSON
   --save DIR    README.md, results.json, table.md and plot.svg in this directory (see benches/runs)";
 
-/// The choices of one run.
+/// Options of one run.
 pub struct Args {
-    /// Names of rows; empty means all.
+    /// Names of the rows to run; empty for all rows.
     pub only: Vec<String>,
     pub rounds: usize,
-    /// How long a server over HTTP is loaded.
+    /// Duration of the load on each HTTP server.
     pub seconds: u64,
     pub survivors: Option<usize>,
     pub tree: PathBuf,
     pub json: Option<PathBuf>,
     pub save: Option<PathBuf>,
-    /// As typed, for the record.
+    /// Original arguments, printed in the report.
     pub typed: Vec<String>,
 }
 
 impl Args {
     pub fn parse(words: impl Iterator<Item = String>) -> Result<Self> {
-        // cargo adds `--bench` to whatever was typed.
+        // cargo appends `--bench` to the arguments.
         let typed: Vec<String> = words.filter(|word| word != "--bench").collect();
         let mut args = Self {
             only: Vec::new(),
@@ -75,7 +75,7 @@ impl Args {
         Ok(args)
     }
 
-    /// Whether rows of this name are wanted.
+    /// Returns true if rows of this name are selected.
     pub fn wants(&self, name: &str) -> bool {
         self.only.is_empty() || self.only.iter().any(|only| name == only)
     }

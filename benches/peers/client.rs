@@ -1,5 +1,5 @@
-//! A client that measures: blocking pipes, one thread, no work between the clock's two looks but
-//! the call itself.
+//! Measuring client: blocking pipes and one thread, with no work but the call between the two clock
+//! readings.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::peers::Server;
 
-/// No session lives longer: a peer that hangs ends the run instead of holding it up.
+/// Maximum lifetime of a session, so that a hanging peer fails the run instead of blocking it.
 const LIFE: Duration = Duration::from_mins(10);
 
 /// Ids have one width, so that replies to equal requests have equal lengths.
@@ -25,17 +25,17 @@ pub struct Client {
     child: Child,
     stdin: Option<ChildStdin>,
     stdout: ChildStdout,
-    /// Read, not handed out: `buffer[start..end]`.
+    /// Read buffer; the unread bytes are `buffer[start..end]`.
     buffer: Vec<u8>,
     start: usize,
     end: usize,
     next_id: u64,
-    /// Dropped with the session, which tells the thread that would end it to go.
+    /// Dropped with the session, which ends the watchdog thread.
     _life: Sender<()>,
 }
 
 impl Client {
-    /// Starts a server; says nothing to it yet.
+    /// Starts a server without a handshake.
     pub fn spawn(server: &Server) -> Result<Self> {
         let mut command = server.command();
         command
@@ -68,7 +68,7 @@ impl Client {
         })
     }
 
-    /// Starts a server and shakes hands.
+    /// Starts a server and performs the handshake.
     pub fn start(server: &Server) -> Result<Self> {
         let mut client = Self::spawn(server)?;
         client.handshake()?;
@@ -91,7 +91,7 @@ impl Client {
         self.child.id()
     }
 
-    /// A request line with an id of its own.
+    /// Returns a request line with a fresh id.
     pub fn request(&mut self, method: &str, params: &Value) -> Vec<u8> {
         let id = self.next_id;
         self.next_id += 1;
@@ -101,7 +101,7 @@ impl Client {
         line
     }
 
-    /// A tools/call line.
+    /// Returns a `tools/call` line.
     pub fn call(&mut self, tool: &str, arguments: &Value) -> Vec<u8> {
         self.request("tools/call", &json!({"name": tool, "arguments": arguments}))
     }
@@ -111,12 +111,12 @@ impl Client {
         Ok(stdin.write_all(bytes)?)
     }
 
-    /// Hands the pipe to another thread.
+    /// Takes the stdin pipe, for use in another thread.
     pub fn take_stdin(&mut self) -> Option<ChildStdin> {
         self.stdin.take()
     }
 
-    /// Takes it back: as long as it is open the server stays.
+    /// Puts the stdin pipe back; the server runs until it is closed.
     pub fn return_stdin(&mut self, stdin: ChildStdin) {
         self.stdin = Some(stdin);
     }
@@ -127,7 +127,7 @@ impl Client {
         self.receive()
     }
 
-    /// The next line, without its newline.
+    /// Returns the next line, without its newline.
     pub fn receive(&mut self) -> Result<&[u8]> {
         let mut scanned = self.start;
         loop {
@@ -147,7 +147,8 @@ impl Client {
         }
     }
 
-    /// Whatever lines are there, at least one; what each was long, without its newline.
+    /// Waits for a line, then passes it and all further buffered lines to `each`, without newlines.
+    /// Returns their number.
     pub fn receive_some(&mut self, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<usize> {
         let first = self.receive()?;
         each(first)?;
@@ -177,8 +178,8 @@ impl Client {
         }
     }
 
-    /// Grows the buffer once, so that no reply of up to this length is measured with the growth in
-    /// it.
+    /// Grows the buffer in advance, so that the growth is not measured with a reply of up to this
+    /// length.
     pub fn expect_bytes(&mut self, bytes: usize) {
         if self.buffer.len() < bytes {
             self.buffer.resize(bytes, 1);
@@ -193,7 +194,7 @@ impl Drop for Client {
     }
 }
 
-/// The text of a reply to tools/call; an error when the tool failed.
+/// Returns the text of a `tools/call` reply, or an error if the tool failed.
 pub fn text_of(reply: &[u8]) -> Result<String> {
     let mut reply: Value = serde_json::from_slice(reply)?;
     let failed = reply["result"]["isError"] == true || !reply["error"].is_null();

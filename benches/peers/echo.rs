@@ -1,7 +1,9 @@
-//! The echo: the least that a server in this language does over HTTP. hyper reads a request, its
-//! body is parsed as a JSON-RPC message, and a text of the same length as the file is sent back
-//! under its id. No token, no policy, no file, no limit. Beside the JSON echo (`json_echo.rs`) it
-//! shows what the router and the values of that cost.
+//! HTTP echo: the minimum work of an HTTP server in Rust. hyper reads a request and the body is
+//! parsed as a JSON-RPC message. The reply is a text of the same length as the file, under the id
+//! of the request.
+//!
+//! There are no tokens, policies, files or limits. The difference to the JSON echo (`json_echo.rs`)
+//! is the cost of the router and of `serde_json::Value`.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -28,7 +30,7 @@ struct Message<'a> {
     id: &'a RawValue,
 }
 
-/// One text, or a stream that never ends.
+/// Body of a reply: one text, or an endless stream.
 struct Reply {
     ready: Option<Bytes>,
     ends: bool,
@@ -57,8 +59,8 @@ impl Body for Reply {
     }
 }
 
-/// Serves at a free port of 127.0.0.1, which it says on stderr, with as many threads as the server
-/// has for bytes.
+/// Serves on a free port of 127.0.0.1 and prints the port to stderr. Uses as many threads as the
+/// server has for I/O.
 pub fn serve(bytes: usize) -> Result<()> {
     let mut text = Vec::new();
     escape_into(&mut text, &crate::trees::text(bytes));

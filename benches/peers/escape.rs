@@ -1,5 +1,5 @@
-//! The floor's own JSON escaping: eight bytes at a time in a general register, copies of a fixed
-//! size.
+//! JSON escaping of the floor server: eight bytes at a time in a general-purpose register, with
+//! copies of a fixed size.
 
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
@@ -7,15 +7,15 @@ const LOW: u64 = !HIGH;
 const CHUNK: usize = 256;
 const SCRATCH: usize = CHUNK * 6 + 8;
 
-/// The high bit of every byte that JSON wants escaped. Exact for each byte, since no carry leaves
-/// the one it arises in.
+/// Sets the high bit of every byte that JSON requires to be escaped. Exact for each byte, since no
+/// carry crosses a byte boundary.
 fn marks(word: u64) -> u64 {
     let nonzero = |word: u64| ((word & LOW) + LOW) | word;
     let printable = ((word & LOW) + ONES * 0x60) | word;
     !(printable & nonzero(word ^ (ONES * 0x22)) & nonzero(word ^ (ONES * 0x5c))) & HIGH
 }
 
-/// The escape of a byte, as eight bytes of which so many count.
+/// Returns the escape sequence of a byte, padded to eight bytes, and its length.
 fn escape(byte: u8) -> ([u8; 8], usize) {
     let letter = match byte {
         b'\n' => b'n',
@@ -70,7 +70,7 @@ pub fn escape_into(out: &mut Vec<u8>, text: &str) {
             }
         }
         for &byte in rest {
-            // Seven printable bytes above the one that is asked for.
+            // Fills the other seven bytes with printable characters.
             let (bytes, count) = match marks(u64::from(byte) | (0x2020_2020_2020_2020 << 8)) {
                 0 => ([byte; 8], 1),
                 _ => escape(byte),

@@ -1,6 +1,8 @@
-//! The floor: the least that can answer a read over stdio. One thread, one loop; a line is parsed,
-//! the file is read into a kept buffer, checked to be UTF-8, escaped into a kept buffer and written
-//! by one call. No policy, no limits, no cancellation, no second request at a time.
+//! Floor server: the minimum work that answers a read over stdio. One thread runs one loop: it
+//! parses a line, reads the file, checks UTF-8, escapes the text and writes the reply with one
+//! call. Buffers are reused.
+//!
+//! There are no policies, limits, cancellation or concurrent requests.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -33,10 +35,10 @@ struct Arguments<'a> {
     path: Option<Cow<'a, str>>,
 }
 
-/// Serves stdin until it ends.
+/// Serves stdin until end of file.
 pub fn serve() -> Result<()> {
     let mut input = BufReader::with_capacity(1 << 16, std::io::stdin().lock());
-    // A descriptor of its own: the standard handle would look for newlines in every reply.
+    // A separate file descriptor: the standard handle would search every reply for newlines.
     let mut output = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
     let (mut line, mut reply, mut contents) = (Vec::new(), Vec::new(), vec![0; 1 << 16]);
     loop {

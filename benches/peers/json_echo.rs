@@ -1,6 +1,8 @@
-//! The JSON echo: what a service in this language usually stands on. axum reads a request, its body
-//! becomes a `serde_json::Value`, and that is written back; or, given a directory, the file that it
-//! names there, opened as a server must that lets no link lead out. No token, no policy, no limit.
+//! JSON echo: a typical HTTP service in Rust. axum reads a request, parses the body into a
+//! `serde_json::Value` and writes it back. With a directory, the reply is the named file, opened
+//! without following symlinks out of the directory.
+//!
+//! There are no tokens, policies or limits.
 
 use std::fs::File;
 use std::net::SocketAddr;
@@ -16,8 +18,8 @@ use rustix::buffer::spare_capacity;
 use rustix::fs::{Mode, OFlags, ResolveFlags, fstat, openat2};
 use serde_json::{Value, json};
 
-/// Serves at a free port of 127.0.0.1, which it says on stderr, with as many threads as the server
-/// has for bytes.
+/// Serves on a free port of 127.0.0.1 and prints the port to stderr. Uses as many threads as the
+/// server has for I/O.
 pub fn serve(dir: Option<&Path>) -> Result<()> {
     let dir = dir
         .map(File::open)

@@ -1,10 +1,10 @@
-//! What the figures were taken on, and what a process holds, all from `/proc` (proc(5)).
+//! Description of the machine and resource use of processes, from `/proc` (proc(5)).
 
 use std::fs;
 
 use anyhow::{Context as _, Result, bail};
 
-/// The machine in words that name no host.
+/// Describes the machine without naming the host.
 pub fn description() -> Vec<(&'static str, String)> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let field = |text: &str, name: &str| {
@@ -44,15 +44,14 @@ pub fn description() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Writes everything out and lets the kernel forget all that it holds of files (proc(5),
-/// `drop_caches`).
+/// Writes back dirty pages and drops the page cache (proc(5), `drop_caches`).
 pub fn forget_files() -> Result<()> {
     rustix::fs::sync();
     fs::write("/proc/sys/vm/drop_caches", "3").context("only root can empty the cache of files")
 }
 
-/// A memory figure of a process and all below it, in bytes: `VmRSS` (now) or `VmHWM` (the most
-/// ever).
+/// Returns the memory of a process and its descendants in bytes: `VmRSS` (current) or `VmHWM`
+/// (peak).
 pub fn memory(pid: u32, field: &str) -> Result<f64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
     let line = status
@@ -66,18 +65,17 @@ pub fn memory(pid: u32, field: &str) -> Result<f64> {
     for task in fs::read_dir(format!("/proc/{pid}/task"))?.flatten() {
         let children = fs::read_to_string(task.path().join("children")).unwrap_or_default();
         for child in children.split_whitespace() {
-            // One that has just ended holds nothing.
+            // A process that has just ended has no memory.
             sum += memory(child.parse()?, field).unwrap_or(0.0);
         }
     }
     Ok(sum)
 }
 
-/// How long a process has worked by now, in the program and in the kernel, in seconds
-/// (`proc_pid_stat(5)`).
+/// Returns the CPU time of a process in seconds, user and system (`proc_pid_stat(5)`).
 pub fn processor_time(pid: u32) -> Result<f64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
-    // The name in parentheses may hold anything; what follows it are fields from the third on.
+    // The name in parentheses may contain any character; fields from the third on follow it.
     let (_, fields) = stat.rsplit_once(") ").context("no such fields")?;
     let mut ticks = fields.split(' ').skip(11).take(2).map(str::parse::<u64>);
     let (Some(user), Some(system)) = (ticks.next(), ticks.next()) else {

@@ -1,9 +1,9 @@
-//! Whole MCP sessions over stdio, side by side with whatever peers are installed: `cargo bench
-//! --bench peers`.
+//! Benchmarks of whole MCP sessions over stdio, beside the installed peers: `cargo bench --bench
+//! peers`.
 //!
-//! Every row has one warm-up and interleaved rounds; counts and bytes of the answers stand beside
-//! each figure, and an answer that is not what it should be ends the run.
-//! `benches/peers/install.sh` says where the peers come from.
+//! Every row has one warm-up and interleaved rounds. Counts and sizes of the answers are printed
+//! beside each figure. A wrong answer ends the run. See `benches/peers/install.sh` for the sources
+//! of the peers.
 #![expect(
     clippy::disallowed_methods,
     reason = "a program of its own: it lays out trees, starts peers, reads its arguments"
@@ -52,7 +52,8 @@ fn main() -> Result<()> {
         return json_echo::serve(words.get(at + 1).map(AsRef::as_ref));
     }
     if words.first().is_some_and(|word| word == LAUNCHER_ARGUMENT) {
-        // Rows that use the library's launcher without a server start this very program as one.
+        // Rows that use the launcher of the library without a server start this program as the
+        // launcher.
         return Ok(run_launcher(
             replay::internals::compose::skips_of,
             replay::internals::compose::globs_of,

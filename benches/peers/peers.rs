@@ -1,4 +1,4 @@
-//! Who takes part: `replay` itself, the floor, and whatever is installed.
+//! Contenders: `replay` itself, the floor server and the installed peers.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -20,11 +20,11 @@ pub const TIERS: [&str; 3] = [OFF, LANDLOCK, NAMESPACES];
 /// A server that speaks MCP over stdio.
 pub struct Server {
     pub name: &'static str,
-    /// What is run, in words that fit any machine.
+    /// Description of the command, independent of the machine.
     pub how: String,
     program: PathBuf,
     args: Vec<String>,
-    /// Goes before the rest of PATH.
+    /// Directory that is prepended to PATH.
     programs_in: Option<PathBuf>,
 }
 
@@ -40,7 +40,7 @@ impl Server {
         command
     }
 
-    /// `replay` with this directory allowed, and its commands without a wall.
+    /// Returns `replay` with this directory allowed and commands outside a sandbox.
     pub fn replay(dir: &Path) -> Self {
         Self {
             name: REPLAY,
@@ -48,8 +48,8 @@ impl Server {
         }
     }
 
-    /// `replay` with this directory allowed, and its commands behind the walls of one tier:
-    /// [`OFF`], [`LANDLOCK`] or [`NAMESPACES`], which are the words of its flag too.
+    /// Returns `replay` with this directory allowed and commands in the sandbox of one tier. The
+    /// tiers [`OFF`], [`LANDLOCK`] and [`NAMESPACES`] are also the values of the flag.
     pub fn walled(tier: &'static str, dir: &Path) -> Self {
         let grant = format!("{}:rw", dir.display());
         let args = [
@@ -76,7 +76,8 @@ impl Server {
         }
     }
 
-    /// The same with Python sessions, which are the interpreter of this directory, if one is given.
+    /// Like [`walled`](Self::walled), with Python sessions that use the interpreter of a directory,
+    /// if given.
     pub fn python(tier: &'static str, dir: &Path, interpreter_in: Option<PathBuf>) -> Self {
         let mut server = Self {
             programs_in: interpreter_in,
@@ -87,7 +88,7 @@ impl Server {
         server
     }
 
-    /// The same with one more flag.
+    /// Adds a flag.
     #[must_use]
     pub fn with(mut self, flag: &str) -> Self {
         self.args.push(flag.to_owned());
@@ -96,7 +97,7 @@ impl Server {
         self
     }
 
-    /// This program again, as the bare loop.
+    /// Returns this program, run as the floor server.
     pub fn floor() -> Result<Self, String> {
         let program = env::current_exe()
             .map_err(|error| format!("its own program is not to be found: {error}"))?;
@@ -111,7 +112,7 @@ impl Server {
         })
     }
 
-    /// The official file server of the npm registry.
+    /// Returns the official file server of the npm registry.
     pub fn npm(dir: &Path) -> Result<Self, String> {
         let package = npm_package();
         let script = package.join("dist/index.js");
@@ -132,7 +133,7 @@ impl Server {
 }
 
 impl Server {
-    /// A file server in Rust, from crates.io.
+    /// Returns a file server in Rust, from crates.io.
     pub fn rust(dir: &Path) -> Result<Self, String> {
         let program =
             on_path("rust-mcp-filesystem").ok_or("not installed (benches/peers/install.sh)")?;
@@ -148,7 +149,7 @@ impl Server {
 }
 
 impl Server {
-    /// `replay mock` with this manifest.
+    /// Returns `replay mock` with this manifest.
     pub fn mock(manifest: &Path) -> Self {
         let args = ["mock", "--tools-from", &manifest.display().to_string()]
             .map(str::to_owned)
@@ -163,7 +164,7 @@ impl Server {
         }
     }
 
-    /// Another server from a manifest, from crates.io.
+    /// Returns another mock server from crates.io, with this manifest.
     pub fn mcptest(manifest: &Path) -> Result<Self, String> {
         let program = on_path("mcptest").ok_or("not installed (cargo install mcptest)")?;
         Ok(Self {
@@ -180,7 +181,7 @@ fn npm_package() -> PathBuf {
     root.join("target/peers/node_modules/@modelcontextprotocol/server-filesystem")
 }
 
-/// Where a program is, if it is installed: what install.sh built goes before what the system has.
+/// Returns the path of an installed program; programs built by install.sh precede those on PATH.
 pub fn on_path(name: &str) -> Option<PathBuf> {
     let built = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("target/peers/bin")
@@ -193,7 +194,7 @@ pub fn on_path(name: &str) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// The first of several names under which a program may be installed.
+/// Returns the first installed program of several alternative names.
 pub fn first_on_path(names: &[&str]) -> Result<PathBuf, String> {
     names
         .iter()
@@ -201,12 +202,12 @@ pub fn first_on_path(names: &[&str]) -> Result<PathBuf, String> {
         .ok_or_else(|| format!("{} is not installed", names.join(" or ")))
 }
 
-/// What is installed in which version, for the record.
+/// Returns the versions of the installed programs, for the report.
 pub fn versions() -> Vec<(&'static str, String)> {
     let first_line = |program: &str| {
         let program = on_path(program)?;
         let output = Command::new(&program).arg("--version").output().ok()?;
-        // Some say where they are installed.
+        // Some programs print their installation directory.
         let place = format!("{}/", program.parent()?.display());
         Some(
             String::from_utf8_lossy(&output.stdout)

@@ -1,4 +1,4 @@
-//! A bar chart as an SVG of its own: no script, no font to load, colours for light and dark pages.
+//! Bar chart as a self-contained SVG: no script or font, with colours for light and dark pages.
 
 use std::fmt::Write as _;
 
@@ -18,8 +18,8 @@ text{font:12px system-ui,sans-serif;fill:#1f2328}.t{font-weight:600}.h{font-size
 .grid{stroke:#3d444d}.one{stroke:#f0f6fc}.bg{fill:#0d1117}}\
 </style>";
 
-/// Groups of bars on one logarithmic scale; a bar is a multiple of what its group's title names,
-/// which is the line at 1.
+/// Draws groups of bars on one logarithmic scale. Each bar is a multiple of the base in the title
+/// of its group, which is the line at 1.
 pub fn svg(heading: &str, groups: &[(String, Vec<(String, f64)>)]) -> String {
     let all = groups
         .iter()

@@ -1,4 +1,4 @@
-//! The figures as a table, as JSON, and as the page of a run.
+//! Report of a run as a table, as JSON and as a page.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use crate::machine;
 use crate::peers::{REPLAY, versions};
 use crate::samples::{Cell, Goal, Row, Unit};
 
-/// How a bound was met.
+/// Rates a ratio against its bounds.
 fn verdict(ratio: f64, must: f64, excellent: f64) -> &'static str {
     if ratio <= excellent {
         "excellent"
@@ -20,9 +20,8 @@ fn verdict(ratio: f64, must: f64, excellent: f64) -> &'static str {
     }
 }
 
-/// The bounds of a row that could be judged: what is bounded, what it is, what it must be, the
-/// verdict.
-fn judged(row: &Row) -> Vec<(String, f64, f64, &'static str)> {
+/// Returns the bounds of a row that have figures: name, measured value, required value and verdict.
+fn judge_goals(row: &Row) -> Vec<(String, f64, f64, &'static str)> {
     let judge = |goal: &Goal| match *goal {
         Goal::Ratio {
             of,
@@ -75,7 +74,7 @@ fn grouped(number: u64) -> String {
     out
 }
 
-/// A table in Markdown, readable as it is.
+/// Formats the rows as an aligned Markdown table.
 pub fn table(rows: &[Row]) -> String {
     let mut out = String::new();
     for row in rows {
@@ -96,7 +95,7 @@ pub fn table(rows: &[Row]) -> String {
         if !row.spec.note.is_empty() {
             let _ = writeln!(out, "{}\n", row.spec.note);
         }
-        for (what, got, must, verdict) in judged(row) {
+        for (what, got, must, verdict) in judge_goals(row) {
             let show = |value: f64| {
                 if what.starts_with('x') {
                     format!("{value:.2}")
@@ -149,7 +148,7 @@ fn line(row: &Row, cell: &Cell) -> String {
     )
 }
 
-/// Everything, for programs.
+/// Returns all results as JSON.
 pub fn json(rows: &[Row], machine: &[(&str, String)]) -> Value {
     let cell = |row: &Row, cell: &Cell| match &cell.missing {
         Some(reason) => json!({"peer": cell.peer, "missing": reason}),
@@ -166,7 +165,7 @@ pub fn json(rows: &[Row], machine: &[(&str, String)]) -> Value {
         json!({
             "name": row.spec.name, "title": row.spec.title, "unit": row.spec.unit.name(), "counted": row.spec.counted, "base": row.spec.base, "note": row.spec.note,
             "peers": row.cells.iter().map(|it| cell(row, it)).collect::<Vec<_>>(),
-            "bounds": judged(row).into_iter().map(bound).collect::<Vec<_>>(),
+            "bounds": judge_goals(row).into_iter().map(bound).collect::<Vec<_>>(),
         })
     };
     let object = |pairs: &[(&str, String)]| {
@@ -182,7 +181,7 @@ pub fn json(rows: &[Row], machine: &[(&str, String)]) -> Value {
     })
 }
 
-/// The page of a run.
+/// Returns the page of a run.
 pub fn page(args: &Args, rows: &[Row], machine: &[(&str, String)]) -> String {
     let mut out = String::from(
         "# Figures of one run\n\n\
@@ -236,9 +235,9 @@ pub fn page(args: &Args, rows: &[Row], machine: &[(&str, String)]) -> String {
     out
 }
 
-/// Ratios worth a bar: a row's title, a contender, and how many times it takes what the row's base
-/// takes (`replay` in most). A row that says little, since either median is far from its best
-/// round, is left to the table, as are plain numbers.
+/// Returns the ratios to plot: title of the row, contender and multiple of the row's base (mostly
+/// `replay`). Noisy rows and plain numbers are omitted; a row is noisy if a median is far from its
+/// best round.
 pub fn bars(rows: &[Row]) -> Vec<(String, Vec<(String, f64)>)> {
     let says_much = |cell: &Cell| cell.median() < 3.0 * cell.min();
     let group = |row: &Row| {
@@ -267,7 +266,7 @@ pub fn bars(rows: &[Row]) -> Vec<(String, Vec<(String, f64)>)> {
         .collect()
 }
 
-/// What the bars are multiples of.
+/// Returns the caption of the chart, which names the base of the multiples.
 pub fn heading(rows: &[Row]) -> &'static str {
     if rows.iter().any(|row| row.spec.base.is_none()) {
         "What others take, as a multiple of what replay takes (logarithmic)"
@@ -276,7 +275,7 @@ pub fn heading(rows: &[Row]) -> &'static str {
     }
 }
 
-/// The machine, once: the load average is of the time before the run.
+/// Returns the description of the machine. Called once, so that the load average precedes the run.
 pub fn machine() -> Vec<(&'static str, String)> {
     machine::description()
 }

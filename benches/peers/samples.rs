@@ -4,17 +4,17 @@ use anyhow::{Context as _, Result};
 
 use crate::machine;
 
-/// What a figure is counted in.
+/// Unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     Seconds,
     Bytes,
-    /// Of anything, as it stands.
+    /// A plain number.
     Number,
 }
 
 impl Unit {
-    /// A figure for people, three digits or so.
+    /// Formats a figure for people, with about three digits.
     pub fn show(self, value: f64) -> String {
         match self {
             Self::Seconds if value < 1e-3 => format!("{:.1} us", value * 1e6),
@@ -35,42 +35,42 @@ impl Unit {
     }
 }
 
-/// A bound that this project sets itself.
+/// Performance goal of this project.
 #[derive(Clone, Copy, Debug)]
 pub enum Goal {
-    /// The median of `replay` is at most this many times that of the contender.
+    /// The median of `replay` is at most `must` times that of the contender.
     Ratio {
         of: &'static str,
         must: f64,
         excellent: f64,
     },
-    /// The median of this contender is at most so many times that of the row's base.
+    /// The median of this contender is at most `must` times that of the row's base.
     Multiple {
         who: &'static str,
         must: f64,
         excellent: f64,
     },
-    /// The median of `replay` is at most this, in the row's unit.
+    /// The median of `replay` is at most `must`, in the unit of the row.
     Absolute { must: f64, excellent: f64 },
 }
 
-/// One table row: what is measured. A measurement may fill several rows at once.
+/// Specification of one table row. A measurement may fill several rows at once.
 #[derive(Clone, Debug)]
 pub struct Spec {
     pub name: &'static str,
     pub title: String,
     pub unit: Unit,
-    /// What the counts beside the figures count.
+    /// Name of the items counted beside the figures.
     pub counted: &'static str,
     pub goals: Vec<Goal>,
-    /// Whom all others are compared with, if that is not `replay`.
+    /// Contender that others are compared with, if not `replay`.
     pub base: Option<&'static str>,
-    /// What a reader should know before comparing; may be empty.
+    /// Caveat for the comparison; may be empty.
     pub note: &'static str,
 }
 
-/// What one round of one contender gave: a figure for each row (`None`: this contender has none),
-/// and what it answered, which must be the same in every round.
+/// Result of one round of one contender. `figures` has one entry per row, `None` if the contender
+/// has no figure there. Count and bytes of the answers must be the same in every round.
 #[derive(Clone, Debug)]
 pub struct Trial {
     pub figures: Vec<Option<f64>>,
@@ -90,7 +90,7 @@ impl Trial {
 
 type Measure<'a> = Box<dyn FnMut() -> Result<Trial> + 'a>;
 
-/// One that takes part in a measurement, or the reason why not.
+/// Participant in a measurement, or the reason why it is missing.
 pub struct Contender<'a> {
     pub name: &'static str,
     how: String,
@@ -99,7 +99,7 @@ pub struct Contender<'a> {
 }
 
 impl<'a> Contender<'a> {
-    /// `how` says what is run, in words that fit any machine.
+    /// `how` describes the command, independent of the machine.
     pub fn new(
         name: &'static str,
         how: impl Into<String>,
@@ -122,7 +122,7 @@ impl<'a> Contender<'a> {
         }
     }
 
-    /// Starts each round with nothing of any file in memory, which only root can arrange.
+    /// Empties the page cache before each round, which needs root.
     #[must_use]
     pub fn cold(mut self) -> Self {
         self.measure = self.measure.map(|mut measure| -> Measure<'a> {
@@ -134,7 +134,7 @@ impl<'a> Contender<'a> {
         self
     }
 
-    /// Takes part in the first rounds only, because it is slow.
+    /// Limits a slow contender to the first rounds.
     #[must_use]
     pub fn at_most(mut self, rounds: usize) -> Self {
         self.rounds = rounds;
@@ -142,12 +142,12 @@ impl<'a> Contender<'a> {
     }
 }
 
-/// The figures of a contender in one row.
+/// Figures of a contender in one row.
 #[derive(Clone, Debug)]
 pub struct Cell {
     pub peer: &'static str,
     pub how: String,
-    /// Sorted; empty when missing.
+    /// Sorted; empty if the contender is missing.
     pub values: Vec<f64>,
     pub count: u64,
     pub bytes: u64,
@@ -172,13 +172,13 @@ impl Cell {
         }
     }
 
-    /// Whether the rounds disagree so much that the median says little.
+    /// Returns true if the rounds vary so much that the median is unreliable.
     pub fn is_noisy(&self) -> bool {
         self.values.len() > 1 && self.max() > 2.0 * self.min() && self.max() > 1.5 * self.median()
     }
 }
 
-/// A row with its figures.
+/// Row with its figures.
 #[derive(Clone, Debug)]
 pub struct Row {
     pub spec: Spec,
@@ -192,24 +192,25 @@ impl Row {
             .find(|cell| cell.peer == peer && !cell.values.is_empty())
     }
 
-    /// `replay` against `peer`, by medians of this run.
+    /// Returns the ratio of `replay` to `peer`, by medians of this run.
     pub fn ratio(&self, peer: &str) -> Option<f64> {
         Some(self.cell(crate::peers::REPLAY)?.median() / self.cell(peer)?.median())
     }
 
-    /// The same by the best rounds, which a busy machine disturbs least.
+    /// Returns the ratio of the best rounds, which are least disturbed by other load.
     pub fn best_ratio(&self, peer: &str) -> Option<f64> {
         Some(self.cell(crate::peers::REPLAY)?.min() / self.cell(peer)?.min())
     }
 
-    /// `peer` against the row's base, by medians and by the best rounds.
+    /// Returns the ratio of `peer` to the row's base, by medians and by best rounds.
     pub fn multiples(&self, peer: &str) -> Option<(f64, f64)> {
         let (base, peer) = (self.cell(self.spec.base?)?, self.cell(peer)?);
         Some((peer.median() / base.median(), peer.min() / base.min()))
     }
 }
 
-/// One warm-up for each contender, then rounds in which each runs once, in turning order.
+/// Runs one warm-up per contender, then rounds in which each contender runs once, in rotating
+/// order.
 pub fn rounds(specs: Vec<Spec>, contenders: Vec<Contender<'_>>, rounds: usize) -> Result<Vec<Row>> {
     let mut rows: Vec<Row> = specs
         .into_iter()

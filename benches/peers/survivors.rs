@@ -1,6 +1,6 @@
-//! Whether anything of a command is alive when its answer comes: programs that do all they can to
-//! stay, by the hundred, through the real server. Each has a tag among its arguments, which is
-//! looked for in `/proc` (proc(5)) right after the answer.
+//! Test for processes that survive their command: programs that try to escape, by the hundred,
+//! through the real server. Each has a tag among its arguments. The test searches `/proc` (proc(5))
+//! for the tag right after the answer.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -14,19 +14,19 @@ use crate::client::Client;
 use crate::peers::{LANDLOCK, NAMESPACES, Server};
 use crate::trees;
 
-/// One way to stay. `TAG` stands for the tag, `READY` for what a program does once it is where it
-/// wants to be.
+/// One method to survive. `TAG` stands for the tag, `READY` for the signal that the program has
+/// reached its final state.
 struct Case {
     name: &'static str,
     line: &'static str,
-    /// The answer says so, after this many seconds.
+    /// Time limit in seconds that the answer must report, if any.
     timeout_secs: Option<u64>,
-    /// Of so many rounds one is run, because it takes long.
+    /// The case runs in one of this many rounds, because it is slow.
     each: usize,
 }
 
 const READY: &str = "open F, q(>), q(ready); close F;";
-/// The shell goes on once the program is there.
+/// The shell continues when the program is ready.
 const WAIT: &str = "until [ -e ready ]; do :; done; rm ready";
 
 const CASES: [Case; 8] = [
@@ -72,7 +72,7 @@ const fn case(name: &'static str, line: &'static str) -> Case {
     }
 }
 
-/// The table, in Markdown. Fails if anything survived.
+/// Returns the results as a Markdown table. Fails if any process survived.
 pub fn run(rounds: usize) -> Result<String> {
     let mut out = String::from(
         "| what stays | walls | rounds | survivors | slowest answer |\n|---|---|--:|--:|--:|\n",
@@ -115,7 +115,7 @@ fn measure(case: &Case, tier: &'static str, rounds: usize) -> Result<(usize, Dur
         let begin = Instant::now();
         let reply = client.ask(&call)?.to_vec();
         let time = begin.elapsed();
-        let alive = tagged(&tag)?;
+        let alive = count_tagged(&tag)?;
         slowest = slowest.max(time);
         let reply: Value = serde_json::from_slice(&reply)?;
         let result = &reply["result"]["structuredContent"];
@@ -127,9 +127,9 @@ fn measure(case: &Case, tier: &'static str, rounds: usize) -> Result<(usize, Dur
     Ok((survivors, slowest))
 }
 
-/// How many processes of the system have the tag among their arguments. One that has ended has
-/// none.
-fn tagged(tag: &str) -> Result<usize> {
+/// Returns the number of processes with the tag among their arguments. A process that has ended has
+/// no arguments.
+fn count_tagged(tag: &str) -> Result<usize> {
     let finder = memmem::Finder::new(tag);
     let own = std::process::id().to_string();
     let mut found = 0;

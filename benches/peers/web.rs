@@ -1,6 +1,6 @@
-//! Servers over HTTP, and what loads them: many connections that stay, each with one request under
-//! way, driven by few threads with bare sockets, so that the load costs little and is the same for
-//! everybody.
+//! Servers over HTTP, and their load generator: many persistent connections, each with one pending
+//! request. A few threads drive them with plain sockets, so that the load is cheap and the same for
+//! every server.
 
 use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -11,19 +11,19 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, anyhow, ensure};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// Longest that anything is waited for.
+/// Timeout of every wait.
 const LONG: Duration = Duration::from_secs(20);
-/// Threads that drive connections.
+/// Number of threads that drive connections.
 const DRIVERS: usize = 2;
 
-/// A server that runs. Dropping it ends it.
+/// A running server; dropping it ends it.
 pub struct WebServer {
     pub address: SocketAddr,
     child: Child,
 }
 
 impl WebServer {
-    /// Starts it, and waits until it says where it serves.
+    /// Starts the command, and waits until it prints its address.
     pub fn start(command: &mut Command) -> Result<Self> {
         let mut child = command
             .stdin(Stdio::null())
@@ -42,7 +42,7 @@ impl WebServer {
                 break rest.split('/').next().unwrap_or_default().trim().parse()?;
             }
         };
-        // Somebody must read on, or the server would wait to write.
+        // Keep reading, or the server would block on its writes.
         thread::spawn(move || std::io::copy(&mut lines, &mut std::io::sink()));
         Ok(Self { address, child })
     }
@@ -58,7 +58,7 @@ impl WebServer {
         Ok(stream)
     }
 
-    /// A request of HTTP/1.1 to /mcp, whole.
+    /// Returns a complete HTTP/1.1 request to `/mcp`.
     pub fn request(&self, method: &str, headers: &str, body: &str) -> Vec<u8> {
         let length = if body.is_empty() {
             String::new()
@@ -74,7 +74,7 @@ impl WebServer {
     }
 }
 
-/// Sends a request, and reads until `enough` says so of what has come.
+/// Sends a request, and reads until `enough` accepts the received text.
 pub fn ask(stream: &mut TcpStream, request: &[u8], enough: fn(&str) -> bool) -> Result<String> {
     stream.write_all(request)?;
     let (mut bytes, mut piece) = (Vec::new(), [0; 16 * 1024]);
@@ -96,7 +96,7 @@ impl Drop for WebServer {
     }
 }
 
-/// Whether a reply with a known length is whole.
+/// Returns true if a reply with a `Content-Length` is complete.
 pub fn is_whole(text: &str) -> bool {
     let Some((head, body)) = text.split_once("\r\n\r\n") else {
         return false;
@@ -111,25 +111,24 @@ pub fn is_whole(text: &str) -> bool {
     length.is_some_and(|length: usize| body.len() >= length)
 }
 
-/// What the load saw.
-pub struct Seen {
-    /// In seconds, sorted, of every request that began and ended in time.
+/// Result of a load run.
+pub struct LoadResult {
+    /// Sorted durations in seconds of all requests that began and ended in time.
     pub times: Vec<f64>,
-    /// In seconds.
+    /// Duration of the run in seconds.
     pub took: f64,
-    /// Bytes of one reply.
+    /// Size of one reply in bytes.
     pub reply: usize,
 }
 
-/// Sends the same request again and again over so many connections, for so long. Fails at the first
-/// reply that differs in length from the one before, or is no success: there are no errors to be
-/// counted.
+/// Sends the same request repeatedly over this many connections, for this long. Fails at the first
+/// reply that is no success or differs in length from the previous one.
 pub fn load(
     server: &WebServer,
     request: &[u8],
     connections: usize,
     length: Duration,
-) -> Result<Seen> {
+) -> Result<LoadResult> {
     let first = ask(&mut server.connect()?, request, is_whole)?;
     ensure!(
         first.starts_with("HTTP/1.1 200 "),
@@ -156,10 +155,11 @@ pub fn load(
     })?;
     let took = begin.elapsed().as_secs_f64();
     times.sort_by(f64::total_cmp);
-    Ok(Seen { times, took, reply })
+    Ok(LoadResult { times, took, reply })
 }
 
-/// One thread's connections. Stops to ask when the time is over, and waits for what is under way.
+/// Drives the connections of one thread. At the end of the time it sends no more requests and waits
+/// for pending replies.
 fn drive(
     mut streams: Vec<TcpStream>,
     request: &[u8],
@@ -223,7 +223,7 @@ fn drive(
                 let now = Instant::now();
                 times.push((now - *since).as_secs_f64());
                 under_way[index] = if now < until {
-                    // So small that there is always room for it.
+                    // Small enough to always fit into the socket buffer.
                     stream.write_all(request)?;
                     Some((Instant::now(), 0))
                 } else {

@@ -1,4 +1,4 @@
-//! Any bytes as a file of recorded calls, and any calls.
+//! Fuzz target: any bytes as a file of recorded calls, and any calls.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

@@ -1,4 +1,4 @@
-//! Any bytes as a picture or a document. Seeds: `cargo +nightly fuzz run document
+//! Fuzz target: any bytes as a picture or a document. Seeds: `cargo +nightly fuzz run document
 //! testdata/documents`.
 #![no_main]
 

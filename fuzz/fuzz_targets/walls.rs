@@ -1,4 +1,5 @@
-//! Any bytes on the launcher's socket, and any call that a command asks its supervisor for.
+//! Fuzz target: any bytes on the launcher's socket, and any system call that a command sends to its
+//! supervisor.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

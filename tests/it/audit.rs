@@ -1,4 +1,4 @@
-//! `--audit` over stdio, and what reads the log.
+//! Audit log (`--audit`) over stdio, and the `replay audit` subcommand.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output};
@@ -11,7 +11,7 @@ use crate::harness::Server;
 use crate::schema::{NEWEST_HANDSHAKE, STATELESS};
 use crate::tree::Tree;
 
-/// A tree with a writable directory, and a place for logs outside of it.
+/// Creates a tree with a writable directory, and a directory for logs outside of it.
 fn tree() -> Tree {
     let tree = Tree::new();
     tree.file("work/f", "one\n").dir("work/ro").dir("logs");
@@ -39,7 +39,7 @@ fn open(tree: &Tree, revision: &str, more: &[&str]) -> Server {
     )
 }
 
-/// The lines of the log.
+/// Returns the lines of the log.
 pub fn lines(tree: &Tree) -> Vec<Value> {
     let text = std::fs::read_to_string(tree.path("logs/audit.jsonl")).unwrap();
     text.lines()
@@ -47,13 +47,13 @@ pub fn lines(tree: &Tree) -> Vec<Value> {
         .collect()
 }
 
-/// One line for each call, and what is about none.
+/// Removes the `begin` lines.
 pub fn without_begins(mut lines: Vec<Value>) -> Vec<Value> {
     lines.retain(|line| line["event"] != "begin");
     lines
 }
 
-/// `replay audit ARGS`.
+/// Runs `replay audit ARGS`.
 pub fn audit(tree: &Tree, args: &[&str]) -> (i32, String) {
     let program = Command::new(env!("CARGO_BIN_EXE_replay"))
         .arg("audit")
@@ -75,7 +75,7 @@ fn owners_only(tree: &Tree, path: &str) {
     std::fs::set_permissions(tree.path(path), PermissionsExt::from_mode(0o600)).unwrap();
 }
 
-/// Of each line these members.
+/// Returns the named members of each line.
 fn members(lines: &[Value], names: &[&str]) -> Vec<Value> {
     lines
         .iter()
@@ -84,7 +84,7 @@ fn members(lines: &[Value], names: &[&str]) -> Vec<Value> {
 }
 
 #[test]
-fn each_call_is_a_line_before_it_is_answered() {
+fn call_is_logged_before_its_reply() {
     for revision in [NEWEST_HANDSHAKE, STATELESS] {
         let tree = tree();
         let mut server = open(&tree, revision, &[]);
@@ -187,7 +187,7 @@ fn each_call_is_a_line_before_it_is_answered() {
 }
 
 #[test]
-fn a_log_goes_on_after_kill_and_restart() {
+fn log_continues_after_kill_and_restart() {
     let tree = tree();
     for round in 1..=2 {
         let mut server = open(&tree, NEWEST_HANDSHAKE, &[]);
@@ -198,7 +198,7 @@ fn a_log_goes_on_after_kill_and_restart() {
         server.wait_exit();
         assert_eq!(lines(&tree).len(), 2 * round);
     }
-    // As a crash in the middle of a write leaves it.
+    // Partial line, as left by a crash during a write.
     let path = tree.path("logs/audit.jsonl");
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, &text[..text.len() - 40]).unwrap();
@@ -233,7 +233,7 @@ fn a_log_goes_on_after_kill_and_restart() {
 }
 
 #[test]
-fn a_key_keeps_others_from_writing_the_log_anew() {
+fn audit_key_detects_rewritten_log() {
     let tree = tree();
     tree.file("logs/key", "0123456789abcdef0123456789abcdef\n");
     let key = tree.text("logs/key");
@@ -260,7 +260,7 @@ fn a_key_keeps_others_from_writing_the_log_anew() {
 }
 
 #[test]
-fn a_change_that_came_to_nothing_has_its_reason() {
+fn failed_edit_is_logged_with_reason() {
     let tree = tree();
     let mut server = open(&tree, STATELESS, &[]);
     let path = tree.text("work/f");
@@ -275,7 +275,7 @@ fn a_change_that_came_to_nothing_has_its_reason() {
 }
 
 #[test]
-fn what_is_only_tried_is_not_touched() {
+fn log_lists_paths_with_actual_access() {
     let tree = tree();
     let (work, log) = (
         format!("{}:rw", tree.text("work")),
@@ -321,7 +321,7 @@ fn what_is_only_tried_is_not_touched() {
 }
 
 #[test]
-fn one_server_has_one_log_out_of_reach() {
+fn log_is_exclusive_and_hidden_from_agents() {
     let tree = tree();
     tree.link(tree.path("work"), "logs/inside")
         .file("logs/linked", "")
@@ -358,7 +358,7 @@ fn one_server_has_one_log_out_of_reach() {
             && said.contains("(--sandbox off)"),
         "{said}"
     );
-    // Below an allowed directory they are hidden.
+    // Logs below an allowed directory are hidden.
     for inside in ["work/log", "logs/inside/ro/log"] {
         let mut server = Server::open(
             &tree,
@@ -407,7 +407,7 @@ fn one_server_has_one_log_out_of_reach() {
 }
 
 #[test]
-fn no_call_is_served_that_cannot_be_written_down() {
+fn call_is_refused_when_log_is_full() {
     let probe = Command::new("unshare")
         .args(["-m", "mount", "-t", "tmpfs", "none", "/tmp"])
         .output();
@@ -433,8 +433,8 @@ fn no_call_is_served_that_cannot_be_written_down() {
             .failure()
             .map(|failure| failure.message)
     };
-    // The first whose last line has no room is done and not answered; if its first line has none it
-    // is not done.
+    // The first call without space for its end line is done but gets no reply. Without space for
+    // its begin line it is not done.
     let mut number = 0;
     let said = loop {
         number += 1;
@@ -460,7 +460,7 @@ fn no_call_is_served_that_cannot_be_written_down() {
         "{refused}"
     );
     assert!(!tree.path("work/not").exists());
-    // Room is made: the mount is found through the server's own view, and made larger there.
+    // Enlarge the mount in the server's mount namespace.
     let inside = format!("--mount=/proc/{}/ns/mnt", server.pid().as_raw_nonzero());
     let grown = Command::new("nsenter")
         .args([&inside, "mount", "-o", "remount,size=1m", &logs])
@@ -482,7 +482,7 @@ fn no_call_is_served_that_cannot_be_written_down() {
 }
 
 #[test]
-fn a_second_mount_of_the_same_tree_is_no_way_around() {
+fn log_in_second_mount_is_refused() {
     let probe = Command::new("unshare")
         .args(["-m", "mount", "-t", "tmpfs", "none", "/tmp"])
         .output();
@@ -517,7 +517,7 @@ fn a_second_mount_of_the_same_tree_is_no_way_around() {
         said.contains("another way than by its own name") && said.contains("work/again`"),
         "{said}"
     );
-    // The directory that is mounted elsewhere has a name there that is not the log's.
+    // The second mount of the directory contains a path that is not the path of the log.
     let said = refused(
         &format!("'{}' '{}'", at("disk/x/data"), at("data")),
         "disk",

@@ -1,5 +1,5 @@
-//! Recording what programs call and answering it, by the built program: from the command line and
-//! as tools.
+//! Recording and replay of network calls (`replay calls`), with the built program: as subcommands
+//! and as tools.
 
 mod choosing;
 mod command_line;
@@ -27,8 +27,8 @@ use std::thread::JoinHandle;
 use crate::harness::DEADLINE;
 use crate::tree::Tree;
 
-/// An HTTP server on the loopback device that counts its answers. Stopped, it is as if it had never
-/// been there.
+/// An HTTP server on the loopback device that counts its answers. After `stop` its port refuses
+/// connections.
 pub struct Upstream {
     address: SocketAddr,
     stop: Arc<AtomicBool>,
@@ -37,7 +37,7 @@ pub struct Upstream {
 }
 
 impl Upstream {
-    /// Answers `{"n":COUNT,"path":PATH}` and a cookie to every request.
+    /// Starts the server. It answers every request with `{"n":COUNT,"path":PATH}` and a cookie.
     pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let (stop, answered) = (
@@ -63,17 +63,17 @@ impl Upstream {
         }
     }
 
-    /// What calls to it begin with.
+    /// Returns the base URL of the server.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// How often it has answered.
+    /// Returns the number of answers so far.
     pub fn answered(&self) -> u64 {
         self.answered.load(Ordering::SeqCst)
     }
 
-    /// Nobody listens there any more.
+    /// Stops the server and closes its port.
     pub fn stop(&mut self) {
         self.stop.store(true, Ordering::SeqCst);
         if let Some(thread) = self.thread.take() {
@@ -89,7 +89,7 @@ impl Drop for Upstream {
     }
 }
 
-/// Until the client is done.
+/// Answers requests until the client closes the connection.
 fn answer(stream: TcpStream, count: &AtomicU64) -> std::io::Result<()> {
     let mut requests = BufReader::new(stream.try_clone()?);
     let mut stream = stream;
@@ -122,7 +122,7 @@ fn answer(stream: TcpStream, count: &AtomicU64) -> std::io::Result<()> {
     }
 }
 
-/// A Python program that prints the body of each of these URLs, or why there is none.
+/// Returns a Python program that prints the body of each URL, or the name of the error.
 pub fn client(urls: &[String]) -> String {
     format!(
         "import urllib.request, urllib.error\nfor url in {urls:?}:\n    try:\n        print(urllib.request.urlopen(urllib.request.Request(url, \
@@ -131,10 +131,10 @@ pub fn client(urls: &[String]) -> String {
     )
 }
 
-/// What came of `replay ARGS` in the root of the tree.
+/// Result of a program run in the root of the tree.
 #[derive(Debug)]
 pub struct Ended {
-    /// Its exit status; above 128 for a signal.
+    /// Exit status; above 128 for a signal.
     pub status: i32,
     /// Its standard output.
     pub out: String,
@@ -142,15 +142,16 @@ pub struct Ended {
     pub err: String,
 }
 
-/// This program.
+/// Path of the built program.
 pub const REPLAY: &str = env!("CARGO_BIN_EXE_replay");
 
-/// Runs the program to its end, for at most a minute.
+/// Runs `replay ARGS` to its end, for at most a minute.
 pub fn replay(tree: &Tree, args: &[&str]) -> Ended {
     run(tree, &[&[REPLAY], args].concat(), |_| {})
 }
 
-/// Runs any program so. Once it is started, `meanwhile` is called with its number.
+/// Runs any program to its end, for at most a minute. Calls `meanwhile` with its PID after the
+/// start.
 pub fn run(tree: &Tree, words: &[&str], meanwhile: impl FnOnce(rustix::process::Pid)) -> Ended {
     let mut command = Command::new(words[0]);
     command

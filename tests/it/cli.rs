@@ -1,4 +1,4 @@
-//! The command line: what a person types, what comes back, and with which exit status.
+//! Command line: arguments, output and exit status.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -30,7 +30,7 @@ fn parts(output: &Output) -> (Option<i32>, String, String) {
 }
 
 #[test]
-fn a_tool_runs_from_the_command_line() {
+fn tool_runs_from_command_line() {
     let tree = Tree::new();
     tree.file("a.txt", "one\ntwo\n");
     let read = run(
@@ -100,7 +100,7 @@ fn a_tool_runs_from_the_command_line() {
 }
 
 #[test]
-fn whoever_stops_reading_hears_no_complaint() {
+fn closed_stdout_prints_no_error() {
     let tree = Tree::new();
     for arguments in [
         &["tools", "--json"][..],
@@ -125,7 +125,7 @@ fn whoever_stops_reading_hears_no_complaint() {
 }
 
 #[test]
-fn a_token_is_not_narrowed_by_flags_of_the_server() {
+fn token_new_rejects_server_flags_with_hint() {
     let tree = Tree::new();
     let refused = run(
         tree.root(),
@@ -149,7 +149,7 @@ fn a_token_is_not_narrowed_by_flags_of_the_server() {
 }
 
 #[test]
-fn commands_are_refused_when_no_wall_can_hold_what_was_asked_for() {
+fn commands_are_refused_without_usable_sandbox() {
     let tree = Tree::new();
     tree.dir("own");
     let asked = [
@@ -175,7 +175,7 @@ fn commands_are_refused_when_no_wall_can_hold_what_was_asked_for() {
     assert!(!tree.has("x"));
 }
 
-/// What is said to a command line that is not understood, or cannot be carried out.
+/// Returns the error message for an invalid or failing command line.
 fn complaint(tree: &Tree, arguments: &[&str]) -> String {
     let (status, stdout, stderr) = parts(&run(tree.root(), arguments));
     assert_eq!(
@@ -187,7 +187,7 @@ fn complaint(tree: &Tree, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn an_unknown_subcommand_is_told_the_nearest_or_where_they_are_listed() {
+fn unknown_subcommand_suggests_nearest_or_help() {
     let tree = Tree::new();
     let top = "Usage: replay [OPTIONS] --mcp-server\n       replay [OPTIONS] <COMMAND>";
     let calls = "Usage: replay calls <COMMAND>";
@@ -230,7 +230,7 @@ fn an_unknown_subcommand_is_told_the_nearest_or_where_they_are_listed() {
 }
 
 #[test]
-fn an_unknown_tool_is_told_the_nearest_and_where_they_are_listed() {
+fn unknown_tool_suggests_nearest_and_list() {
     let tree = Tree::new();
     let list = "  tip: 'replay tools --tools all' lists the tools\n\nFor more information, try '--help'.\n";
     for (typed, similar) in [
@@ -246,7 +246,7 @@ fn an_unknown_tool_is_told_the_nearest_and_where_they_are_listed() {
 }
 
 #[test]
-fn arguments_that_are_none_are_shown_as_they_would_be_right() {
+fn malformed_tool_argument_gets_corrected_form() {
     let tree = Tree::new();
     for (arguments, expected) in [
         (
@@ -272,7 +272,7 @@ fn arguments_that_are_none_are_shown_as_they_would_be_right() {
 }
 
 #[test]
-fn an_address_that_cannot_be_listened_at_is_named() {
+fn unusable_listen_address_is_reported() {
     let tree = Tree::new();
     let held = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = held.local_addr().unwrap().to_string();
@@ -286,7 +286,7 @@ fn an_address_that_cannot_be_listened_at_is_named() {
 }
 
 #[test]
-fn a_program_that_is_not_seen_is_told_what_is() {
+fn program_hidden_by_sandbox_gets_hint() {
     let tree = Tree::new();
     let missing = ["sandbox", "run", "--allow", ".", "--", "no-such-program"];
     let (status, stdout, stderr) = parts(&run(tree.root(), &missing));
@@ -309,7 +309,7 @@ fn a_program_that_is_not_seen_is_told_what_is() {
 }
 
 #[test]
-fn a_start_that_cannot_be_names_the_next_step() {
+fn failed_start_names_next_step() {
     let tree = Tree::new();
     for (arguments, expected) in [
         (
@@ -338,7 +338,7 @@ fn a_start_that_cannot_be_names_the_next_step() {
 }
 
 #[test]
-fn tools_without_commands_are_told_as_a_fact() {
+fn server_without_commands_lists_no_sandbox() {
     let tree = Tree::new();
     let mut server = Server::open(
         &tree,
@@ -374,7 +374,7 @@ fn tools_without_commands_are_told_as_a_fact() {
 }
 
 #[test]
-fn a_start_that_cannot_be_says_why() {
+fn failed_start_reports_reason() {
     let tree = Tree::new();
     tree.file("file", "")
         .file("unknown.json", r#"{"read_onyl": []}"#)
@@ -481,7 +481,7 @@ fn a_start_that_cannot_be_says_why() {
 }
 
 #[test]
-fn a_profile_allows_directories() {
+fn profile_allows_directories() {
     let tree = Tree::new();
     let (docs, work) = (tree.dir("docs").text("docs"), tree.dir("work").text("work"));
     let profile = json!({"read_only": [docs], "read_write": [work], "allow_network": false, "import_baseline": true});
@@ -504,7 +504,7 @@ fn a_profile_allows_directories() {
 }
 
 #[test]
-fn without_directories_everything_is_refused_with_a_hint() {
+fn calls_without_directories_are_refused_with_hint() {
     let tree = Tree::new();
     let mut server = Server::open(&tree, "2025-11-25", &[]);
     let listed = server.call("list_allowed_directories", json!({}));
@@ -541,7 +541,7 @@ fn without_directories_everything_is_refused_with_a_hint() {
 }
 
 #[test]
-fn help_is_what_it_was() {
+fn help_matches_snapshots() {
     let tree = Tree::new();
     let (status, stdout, overview) = parts(&run(tree.root(), &[]));
     assert_eq!(
@@ -592,7 +592,7 @@ fn help_is_what_it_was() {
 }
 
 #[test]
-fn what_agents_mean_is_understood_or_explained() {
+fn imprecise_arguments_are_accepted_or_explained() {
     let tree = Tree::new();
     tree.file("a.rs", "fn a() {}\n").dir("sub");
     let mut server = Server::open(
@@ -671,7 +671,7 @@ fn what_agents_mean_is_understood_or_explained() {
 }
 
 #[test]
-fn the_walls_are_explained() {
+fn sandbox_explain_describes_sandbox() {
     let tree = Tree::new();
     tree.dir("work/docs").file(
         "profile.json",

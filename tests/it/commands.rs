@@ -1,5 +1,4 @@
-//! Real shells started by the built program as launcher, without walls: what `exec` makes of them.
-//! Each test is bounded by the time limit of its command.
+//! Shell commands without a sandbox: time limits, leftover processes and background commands.
 
 use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
@@ -23,7 +22,7 @@ use crate::harness::ends_within;
 
 static CHANGES: Changes<'static> = Changes::new(None, "execute_command");
 const LONG: Duration = Duration::from_mins(1);
-/// By then a shell has done the first things that it is told, on a busy machine too.
+/// Time for a shell to run its first commands, also on a busy machine.
 const BEGUN: Duration = Duration::from_secs(2);
 
 fn handle(path: &Path) -> OwnedFd {
@@ -44,7 +43,7 @@ struct Shell {
     cancel: CancelToken,
     running: Slots,
     terminal: Option<(u16, u16)>,
-    /// The launcher's private directory lies in it.
+    /// Contains the private directory of the launcher.
     tree: tempfile::TempDir,
     scratch: Scratch,
 }
@@ -151,8 +150,8 @@ impl Shell {
         .unwrap()
     }
 
-    /// Everything the command wrote, once it is `expected`.
-    fn awaited(&self, command: &Background, expected: &str) {
+    /// Waits until the output of the command is `expected`.
+    fn wait_for_output(&self, command: &Background, expected: &str) {
         let mut text = String::new();
         let until = Instant::now() + LONG;
         while text != expected {
@@ -194,13 +193,13 @@ fn done(stdout: &str, stderr: &str, exit: Exit) -> Outcome {
     }
 }
 
-/// Whether the process with this number ends in time.
-fn ends(number: &str) -> bool {
+/// Returns true if the process with this PID ends in time.
+fn ends_in_time(number: &str) -> bool {
     ends_within(Pid::from_raw(number.trim().parse().unwrap()).unwrap(), LONG)
 }
 
 #[test]
-fn gives_both_streams_and_the_exit_code() {
+fn command_returns_both_streams_and_exit_code() {
     let shell = Shell::new();
     assert_eq!(
         shell.run("echo out; echo err >&2; exit 7"),
@@ -215,13 +214,13 @@ fn gives_both_streams_and_the_exit_code() {
 }
 
 #[test]
-fn gets_no_input_no_descriptors_and_the_default_signals() {
+fn command_starts_with_clean_descriptors_and_signals() {
     let shell = Shell::new();
     assert_eq!(
         shell.run("cat; readlink /proc/self/fd/0"),
         done("/dev/null\n", "", Exit::Code(0))
     );
-    // `ls` has one more open while it looks: the directory that it lists.
+    // `ls` itself opens one more descriptor: the directory that it lists.
     assert_eq!(
         shell.run("ls /proc/self/fd"),
         done("0\n1\n2\n3\n", "", Exit::Code(0))
@@ -237,7 +236,8 @@ fn gets_no_input_no_descriptors_and_the_default_signals() {
     );
 }
 
-/// One line of a status file, without the signals above 31: 32 and 33 are the C library's own.
+/// Returns one signal set of a status file, without the signals above 31: the C library uses 32 and
+/// 33.
 fn set_of_signals(name: &str, status: &str) -> u64 {
     let line = status
         .lines()
@@ -247,7 +247,7 @@ fn set_of_signals(name: &str, status: &str) -> u64 {
 }
 
 #[test]
-fn leads_a_session_of_its_own() {
+fn command_is_session_leader() {
     let outcome = Shell::new().run("cut -d' ' -f1,5,6,7 /proc/$$/stat; echo $$");
     let text = outcome.stdout.text().into_owned();
     let (stat, pid) = text.trim().split_once('\n').unwrap();
@@ -255,7 +255,7 @@ fn leads_a_session_of_its_own() {
 }
 
 #[test]
-fn keeps_the_cap_and_counts_the_rest_without_blocking_the_writer() {
+fn output_above_cap_is_counted_without_blocking() {
     let mut shell = Shell::new();
     shell.cap = 1000;
     let outcome =
@@ -282,7 +282,7 @@ fn keeps_the_cap_and_counts_the_rest_without_blocking_the_writer() {
 }
 
 #[test]
-fn a_timeout_ends_a_command_that_listens() {
+fn timeout_ends_command_with_sigterm() {
     let mut shell = Shell::new();
     shell.timeout = BEGUN;
     shell.grace = LONG;
@@ -299,7 +299,7 @@ fn a_timeout_ends_a_command_that_listens() {
 }
 
 #[test]
-fn a_timeout_ends_a_command_that_does_not_listen() {
+fn timeout_kills_command_that_ignores_sigterm() {
     let mut shell = Shell::new();
     shell.timeout = BEGUN;
     shell.grace = Duration::from_millis(300);
@@ -310,15 +310,15 @@ fn a_timeout_ends_a_command_that_does_not_listen() {
         outcome.timed_out && outcome.exit == Exit::Signal(9),
         "{outcome:?}"
     );
-    assert!(outcome.stdout.text().lines().all(ends));
+    assert!(outcome.stdout.text().lines().all(ends_in_time));
 }
 
 #[test]
-fn a_program_below_the_shell_keeps_its_grace() {
+fn child_of_shell_gets_grace_period() {
     let mut shell = Shell::new();
     shell.timeout = BEGUN;
     shell.grace = LONG;
-    // The outer shell dies of SIGTERM at once; the inner one still has something to say.
+    // The outer shell dies of SIGTERM immediately; the inner one still prints a line.
     let outcome =
         shell.run("sh -c 'trap \"echo cleaned; exit 0\" TERM; sleep 600 & wait' ; echo never");
     assert_eq!(
@@ -331,8 +331,8 @@ fn a_program_below_the_shell_keeps_its_grace() {
 }
 
 #[test]
-fn cancelling_ends_everything_at_once() {
-    // The best of some: the machine may be busy with other tests.
+fn cancellation_kills_all_processes_immediately() {
+    // Use the best of several attempts: other tests may load the machine.
     let mut best = Duration::MAX;
     for _ in 0..25 {
         let shell = Shell::new();
@@ -342,7 +342,7 @@ fn cancelling_ends_everything_at_once() {
             .watched(
                 "trap '' TERM; sleep 600 & echo $!; wait; sleep 600",
                 &mut |_, stage| {
-                    // The trap stands once there is output.
+                    // The trap is set once there is output.
                     if matches!(stage, Stage::Running { bytes: 1.. }) {
                         asked.get_or_insert_with(Instant::now);
                         cancel.cancel();
@@ -355,7 +355,7 @@ fn cancelling_ends_everything_at_once() {
             outcome.cancelled && !outcome.timed_out && outcome.exit == Exit::Signal(9),
             "{outcome:?}"
         );
-        assert!(ends(&outcome.stdout.text()));
+        assert!(ends_in_time(&outcome.stdout.text()));
 
         let started = Instant::now();
         assert!(
@@ -371,7 +371,7 @@ fn cancelling_ends_everything_at_once() {
 }
 
 #[test]
-fn ends_what_the_shell_leaves_behind_and_counts_it() {
+fn leftover_processes_are_killed_and_counted() {
     let started = Instant::now();
     let outcome = Shell::new().run("sleep 600 & echo $!; echo hi");
     // Far below the minute, with room for a busy machine.
@@ -380,11 +380,11 @@ fn ends_what_the_shell_leaves_behind_and_counts_it() {
     let (job, rest) = text.split_once('\n').unwrap();
     assert_eq!(rest, "hi\n");
     assert_eq!((outcome.exit, outcome.left), (Exit::Code(0), 1));
-    assert!(ends(job));
+    assert!(ends_in_time(job));
 }
 
-/// A shell in a fresh directory, and a line that starts `program` in a session of its own, waits
-/// until it is there, and goes on with `rest`.
+/// Returns a shell in a fresh directory, and a command line. The line starts `program` in a new
+/// session, waits for its start and continues with `rest`.
 fn with_daemon(program: &str, rest: &str) -> (Shell, String) {
     let mut shell = Shell::new();
     shell.dir = place_of(handle(shell.tree.path())).unwrap();
@@ -395,7 +395,7 @@ fn with_daemon(program: &str, rest: &str) -> (Shell, String) {
 }
 
 #[test]
-fn a_daemon_that_left_the_session_is_ended_too() {
+fn daemon_in_own_session_is_killed() {
     let (shell, line) = with_daemon("sleep 600", "echo hi");
     let started = Instant::now();
     let outcome = shell.run(&line);
@@ -404,21 +404,21 @@ fn a_daemon_that_left_the_session_is_ended_too() {
         (outcome.stdout.clone(), outcome.exit, outcome.left),
         (whole("hi\n"), Exit::Code(0), 1)
     );
-    assert!(ends(&outcome.stderr.text()));
+    assert!(ends_in_time(&outcome.stderr.text()));
 }
 
 #[test]
-fn a_daemon_that_floods_the_pipe_is_ended_too() {
+fn daemon_flooding_output_pipe_is_killed() {
     let (shell, line) = with_daemon("cat /dev/zero", "head -c 600000 /dev/zero");
     let started = Instant::now();
     let outcome = shell.run(&line);
     assert!(started.elapsed() < LONG, "{:?}", started.elapsed());
     assert!(outcome.stdout.truncated && outcome.stdout.bytes.len() == OUTPUT_CAP_BYTES);
-    assert!(ends(&outcome.stderr.text()));
+    assert!(ends_in_time(&outcome.stderr.text()));
 }
 
 #[test]
-fn runs_in_the_directory_of_the_handle_even_when_its_name_moves() {
+fn command_runs_in_opened_directory_after_rename() {
     let mut shell = Shell::new();
     let [before, after] = ["before", "after"].map(|name| shell.tree.path().join(name));
     fs::create_dir(&before).unwrap();
@@ -427,7 +427,8 @@ fn runs_in_the_directory_of_the_handle_even_when_its_name_moves() {
     shell.dir = place_of(&open).unwrap();
     fs::rename(&before, &after).unwrap();
     std::os::unix::fs::symlink("/", &before).unwrap();
-    // Moved between the check and the start: never in what has its name now.
+    // Renamed between check and start: the command must not run in a new directory of the same
+    // name.
     for another in ["a link", "a directory"] {
         let error = shell.try_run("pwd").unwrap_err();
         let text = error.to_string();
@@ -438,7 +439,7 @@ fn runs_in_the_directory_of_the_handle_even_when_its_name_moves() {
         fs::remove_file(&before).ok();
         fs::create_dir(&before).ok();
     }
-    // Moved before.
+    // Renamed before the check.
     shell.dir = place_of(&open).unwrap();
     let after = fs::canonicalize(after).unwrap();
     assert_eq!(
@@ -448,7 +449,7 @@ fn runs_in_the_directory_of_the_handle_even_when_its_name_moves() {
 }
 
 #[test]
-fn reports_progress_with_the_bytes_so_far() {
+fn progress_reports_bytes_so_far() {
     let mut reports = Vec::new();
     let outcome = Shell::new().watched(
         "echo 12345; echo 678 >&2; sleep 1.3",
@@ -470,7 +471,7 @@ fn reports_progress_with_the_bytes_so_far() {
 }
 
 #[test]
-fn a_panic_in_the_middle_leaves_nothing_behind() {
+fn panic_during_command_leaves_no_process() {
     let shell = Shell::new();
     let note = shell.tree.path().join("pid");
     let line = format!("echo $$ > {}; sleep 600", note.display());
@@ -479,11 +480,11 @@ fn a_panic_in_the_middle_leaves_nothing_behind() {
     }));
     assert!(caught.is_err());
     assert!(shell.running.is_empty());
-    assert!(ends(&fs::read_to_string(note).unwrap()));
+    assert!(ends_in_time(&fs::read_to_string(note).unwrap()));
 }
 
 #[test]
-fn ending_all_ends_what_runs_and_lets_nothing_start() {
+fn end_all_kills_and_blocks_commands() {
     let shell = Shell::new();
     let running = shell.running.clone();
     let mut ended = 0;
@@ -493,7 +494,7 @@ fn ending_all_ends_what_runs_and_lets_nothing_start() {
         })
         .unwrap();
     assert_eq!((ended, outcome.exit), (1, Exit::Signal(9)));
-    assert!(ends(&outcome.stdout.text()));
+    assert!(ends_in_time(&outcome.stdout.text()));
     let refused = shell.try_run("echo no").unwrap_err();
     assert_eq!(
         refused.to_string(),
@@ -502,13 +503,13 @@ fn ending_all_ends_what_runs_and_lets_nothing_start() {
 }
 
 #[test]
-fn a_line_of_the_kernels_limit_runs() {
+fn command_line_at_kernel_limit_runs() {
     let longest = format!("true #{}", "x".repeat(131_056 - 6));
     assert_eq!(Shell::new().run(&longest), done("", "", Exit::Code(0)));
 }
 
 #[test]
-fn a_terminal_is_one_stream_and_nobody_types() {
+fn terminal_merges_streams_without_input() {
     let mut shell = Shell::new();
     shell.terminal = Some((24, 120));
     let line = "test -t 0 && test -t 1 && test -t 2 && stty size; cat; echo $TERM >&2; echo hi > /dev/tty; exit 3";
@@ -519,7 +520,7 @@ fn a_terminal_is_one_stream_and_nobody_types() {
 }
 
 #[test]
-fn a_terminal_loses_no_last_words() {
+fn terminal_output_before_exit_is_complete() {
     let mut shell = Shell::new();
     shell.terminal = Some((24, 120));
     for _ in 0..10 {
@@ -530,21 +531,21 @@ fn a_terminal_loses_no_last_words() {
 }
 
 #[test]
-fn a_background_command_is_followed_answered_and_ended() {
+fn background_command_is_read_written_and_ended() {
     let shell = Shell::new();
     let all = shell.backgrounds(2, 4096);
     let command = shell.start(
         &all,
         "echo out; echo err >&2; read x; echo got $x; sleep 600 & sleep 600",
     );
-    shell.awaited(&command, "out\nerr\n");
+    shell.wait_for_output(&command, "out\nerr\n");
     assert_eq!(
         command
             .write(b"it\n", Instant::now() + LONG, &shell.cancel)
             .unwrap(),
         Some(3)
     );
-    shell.awaited(&command, "got it\n");
+    shell.wait_for_output(&command, "got it\n");
     assert_eq!(command.state(), State::Running);
     command.end();
     let ending = shell.ended(&command);
@@ -562,11 +563,11 @@ fn a_background_command_is_followed_answered_and_ended() {
 }
 
 #[test]
-fn a_background_command_reads_to_the_end_of_its_input() {
+fn background_command_reads_until_stdin_closes() {
     let shell = Shell::new();
     let all = shell.backgrounds(1, 4096);
     let command = shell.start(&all, "cat; exit 4");
-    // More than a pipe holds: it goes through because the command reads, or as far as it does.
+    // More bytes than the capacity of a pipe: the write completes only as far as the command reads.
     let text = "x".repeat(200_000);
     assert_eq!(
         command
@@ -588,7 +589,7 @@ fn a_background_command_reads_to_the_end_of_its_input() {
 }
 
 #[test]
-fn input_that_nobody_reads_is_not_waited_for() {
+fn unread_input_does_not_block_writer() {
     let shell = Shell::new();
     let all = shell.backgrounds(1, 4096);
     let command = shell.start(&all, "sleep 600");
@@ -599,7 +600,7 @@ fn input_that_nobody_reads_is_not_waited_for() {
 }
 
 #[test]
-fn a_background_terminal_is_typed_on() {
+fn background_terminal_accepts_input() {
     let mut shell = Shell::new();
     shell.terminal = Some((24, 120));
     let all = shell.backgrounds(1, 4096);
@@ -607,17 +608,17 @@ fn a_background_terminal_is_typed_on() {
         &all,
         "tty > /dev/null && echo ready; read x; echo got $x; cat; exit 5",
     );
-    shell.awaited(&command, "ready\r\n");
+    shell.wait_for_output(&command, "ready\r\n");
     command
         .write(b"it\n", Instant::now() + LONG, &shell.cancel)
         .unwrap();
-    shell.awaited(&command, "it\r\ngot it\r\n");
+    shell.wait_for_output(&command, "it\r\ngot it\r\n");
     command.close_input();
     assert_eq!(shell.ended(&command).exit, Exit::Code(5));
 }
 
 #[test]
-fn a_background_command_has_only_the_time_limit_it_was_given() {
+fn background_command_has_only_explicit_timeout() {
     let shell = Shell::new();
     let all = shell.backgrounds(1, 4096);
     let timeout = Some(Duration::from_millis(200));
@@ -638,7 +639,7 @@ fn a_background_command_has_only_the_time_limit_it_was_given() {
 }
 
 #[test]
-fn a_flood_in_the_background_is_kept_to_its_ring() {
+fn background_output_is_limited_to_ring_buffer() {
     let shell = Shell::new();
     let all = shell.backgrounds(1, 100_000);
     let command = shell.start(&all, "head -c 50000000 /dev/zero; echo done");
@@ -649,7 +650,7 @@ fn a_flood_in_the_background_is_kept_to_its_ring() {
         (50_000_005 - 100_000, 100_000, 50_000_005)
     );
     assert!(page.bytes.ends_with(b"\0done\n"));
-    // The file has no name, and so nothing is there that a command could open.
+    // The file has no name, so that commands cannot open it.
     let names = fs::read_dir(shell.scratch.path())
         .unwrap()
         .map(|entry| entry.unwrap().file_name())
@@ -658,7 +659,7 @@ fn a_flood_in_the_background_is_kept_to_its_ring() {
 }
 
 #[test]
-fn background_commands_end_with_their_table_and_with_the_launcher() {
+fn background_commands_end_with_table_or_launcher() {
     let shell = Shell::new();
     for way in ["all", "dropped", "launcher"] {
         let all = shell.backgrounds(2, 4096);
@@ -686,7 +687,7 @@ fn background_commands_end_with_their_table_and_with_the_launcher() {
                 shell.launcher.end();
             }
         }
-        assert!(numbers.lines().all(ends), "{way}");
+        assert!(numbers.lines().all(ends_in_time), "{way}");
     }
     assert!(!shell.scratch.path().exists());
     assert!(matches!(shell.try_run("true"), Err(ExecError::NoLauncher)));

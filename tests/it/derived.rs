@@ -19,8 +19,8 @@ use serde_json::{Value, json};
 use crate::harness::Server;
 use crate::tree::Tree;
 
-/// A committed file has to be this; `UPDATE_EXPECT` writes it. The program is built from some of
-/// them, so the next run is another.
+/// Checks that a committed file has this content; `UPDATE_EXPECT` writes it. The program includes
+/// some of these files, so an update needs a second run.
 pub fn committed(path: &str, expected: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     if std::env::var_os("UPDATE_EXPECT").is_some() {
@@ -36,7 +36,7 @@ pub fn committed(path: &str, expected: &str) {
 }
 
 #[test]
-fn schemas_are_what_the_types_give() {
+fn committed_schemas_match_types() {
     let arms: String = DERIVED.iter().map(|arm| arm()).collect();
     let none = "        _ => Schemas { arguments: \"null\", published: \"null\", output: None },";
     let text = format!(
@@ -50,7 +50,7 @@ fn schemas_are_what_the_types_give() {
 }
 
 #[test]
-fn documents_are_what_the_declarations_give() {
+fn committed_documents_match_declarations() {
     for document in Document::value_variants() {
         let text = String::from_utf8(generate::document(*document).unwrap()).unwrap();
         match document {
@@ -66,7 +66,7 @@ fn documents_are_what_the_declarations_give() {
 }
 
 #[test]
-fn what_is_protected_by_default_is_listed() {
+fn protected_paths_are_documented() {
     let mut rows: Vec<(&str, Vec<String>)> = Vec::new();
     for (path, program) in PROTECTED_BY_DEFAULT {
         match rows.iter_mut().find(|(known, _)| *known == program) {
@@ -87,7 +87,7 @@ fn what_is_protected_by_default_is_listed() {
 }
 
 #[test]
-fn what_runs_outside_is_listed() {
+fn sinks_are_documented() {
     let mut table = "| obeyed by | path, at any depth | what counts |\n|---|---|---|\n".to_owned();
     for Sink {
         path,
@@ -123,7 +123,7 @@ fn what_runs_outside_is_listed() {
 }
 
 #[test]
-fn runners_and_checkers_are_listed() {
+fn runners_and_checkers_are_documented() {
     let mut table = "| language | tests | types |\n|---|---|---|\n".to_owned();
     let of = |titles: Vec<(Option<Language>, &str)>, language| {
         let own = titles.into_iter().filter(|(of, _)| *of == language);
@@ -156,7 +156,7 @@ fn runners_and_checkers_are_listed() {
     between_markers("docs/tests.md", "runners", &table);
 }
 
-/// A generated part of a document that is otherwise written by hand.
+/// Checks a generated section of a document that is otherwise written by hand.
 fn between_markers(path: &str, name: &str, expected: &str) {
     let whole = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
     let (begin, end) = (
@@ -169,7 +169,7 @@ fn between_markers(path: &str, name: &str, expected: &str) {
 }
 
 #[test]
-fn every_tool_keeps_the_rules() {
+fn every_tool_follows_declaration_rules() {
     let tools: Vec<Box<dyn Callable>> = TOOLS.iter().map(|make| make()).collect();
     let names: HashSet<&str> = tools.iter().map(|tool| tool.name()).collect();
     assert_eq!(names.len(), tools.len(), "names are unique");
@@ -217,7 +217,7 @@ fn described(name: &str, schema: &Value) {
 }
 
 #[test]
-fn annotations_are_those_of_the_contract() {
+fn annotations_match_contract() {
     let observes = json!({"readOnlyHint": true, "openWorldHint": false});
     let others = |destructive: bool, idempotent: bool, open: bool| json!({"readOnlyHint": false, "destructiveHint": destructive, "idempotentHint": idempotent, "openWorldHint": open});
     for make in TOOLS {
@@ -236,11 +236,11 @@ fn annotations_are_those_of_the_contract() {
     }
 }
 
-/// A client pays for the list on every request. The text has 4.2 bytes a token or more (o200k), so
-/// that counting four is on the safe side: at most 3,000 tokens without output schemas, 4,700 with
-/// them.
+/// Limits the size of the tool list, which a client sends with every request. The text has at least
+/// 4.2 bytes per token (o200k); counting four is conservative. The limits are 3,000 tokens without
+/// output schemas, 4,700 with them.
 #[test]
-fn the_list_of_tools_is_cheap() {
+fn tool_list_stays_within_size_limit() {
     let tree = Tree::new();
     for (revision, most_tokens) in [("2024-11-05", 3000), ("2025-11-25", 4700)] {
         let mut server = Server::open(
@@ -259,7 +259,7 @@ fn the_list_of_tools_is_cheap() {
 }
 
 #[test]
-fn the_list_of_tools_for_each_revision() {
+fn tool_list_matches_snapshot_per_revision() {
     let tree = Tree::new();
     for revision in crate::schema::REVISIONS {
         let mut server = Server::open(

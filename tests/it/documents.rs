@@ -1,4 +1,4 @@
-//! Pictures and documents through the program, and the process behind walls that reads them.
+//! Pictures and documents through the server, and the sandboxed reader process.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -20,7 +20,7 @@ use zip::{CompressionMethod, ZipWriter};
 use crate::harness::{DEADLINE, Reply, Server, ends_within};
 use crate::tree::Tree;
 
-/// Each kind of file that is read apart.
+/// One file of each kind that the reader process parses.
 pub const SAMPLES: [(&str, &[u8]); 9] = [
     (
         "word.docx",
@@ -82,7 +82,7 @@ fn serve(tree: &Tree) -> Server {
     )
 }
 
-/// A tree with the samples, and a server without commands for it.
+/// Creates a tree with the samples, and a server without commands for it.
 fn samples() -> (Tree, Server) {
     let tree = Tree::new();
     for (name, bytes) in SAMPLES {
@@ -97,7 +97,7 @@ fn read(server: &mut Server, tree: &Tree, name: &str, mut arguments: Value) -> R
     server.call("read_file", arguments)
 }
 
-/// The error, with `/` for the tree.
+/// Returns the error message, with `/` in place of the tree.
 fn error(server: &mut Server, tree: &Tree, name: &str, arguments: Value) -> String {
     let reply = read(server, tree, name, arguments);
     let failure = reply
@@ -114,7 +114,7 @@ fn encoded(image: &DynamicImage, format: ImageFormat) -> Vec<u8> {
     bytes.into_inner()
 }
 
-/// Its four quarters are red, green, blue and white.
+/// Creates a picture with a red, a green, a blue and a white quarter.
 fn quarters(width: u32, height: u32) -> DynamicImage {
     let colour = |x: u32, y: u32| match (x < width / 2, y < height / 2) {
         (true, true) => [255, 0, 0],
@@ -125,7 +125,7 @@ fn quarters(width: u32, height: u32) -> DynamicImage {
     RgbImage::from_fn(width, height, |x, y| Rgb(colour(x, y))).into()
 }
 
-/// The media type and the picture of a reply, and its note.
+/// Returns the media type, the picture and the note of a reply.
 fn picture(reply: &Reply) -> (String, DynamicImage, String) {
     let content = &reply.result()["content"];
     assert_eq!(content.as_array().unwrap().len(), 2, "{content}");
@@ -140,7 +140,7 @@ fn picture(reply: &Reply) -> (String, DynamicImage, String) {
     )
 }
 
-/// The colours of the four quarters, each as red, green and blue in halves of 255.
+/// Returns the colours of the four quarters, each as red, green and blue in units of half of 255.
 fn colours(image: &DynamicImage) -> [[u8; 3]; 4] {
     let (width, height) = image.dimensions();
     [(1, 1), (3, 1), (1, 3), (3, 3)].map(|(x, y)| {
@@ -152,7 +152,7 @@ fn colours(image: &DynamicImage) -> [[u8; 3]; 4] {
 const QUARTERS: [[u8; 3]; 4] = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]];
 
 #[test]
-fn a_document_is_read_as_text() {
+fn document_is_read_as_text() {
     let (tree, mut server) = samples();
     for (name, text) in [
         ("word.docx", WORD),
@@ -167,7 +167,7 @@ fn a_document_is_read_as_text() {
             "{name}"
         );
     }
-    // What it holds decides, not its name.
+    // The type is detected by content, not by name.
     tree.file("any", SAMPLES[0].1);
     assert_eq!(read(&mut server, &tree, "any", json!({})).texts(), [WORD]);
     let cells = String::from_utf8(SAMPLES[4].1.to_vec()).unwrap();
@@ -184,7 +184,7 @@ fn a_document_is_read_as_text() {
 }
 
 #[test]
-fn a_part_of_a_document_is_read() {
+fn document_part_is_read_by_range() {
     let (tree, mut server) = samples();
     let mut texts = |name, arguments| read(&mut server, &tree, name, arguments).texts();
     assert_eq!(
@@ -224,7 +224,7 @@ fn a_part_of_a_document_is_read() {
 }
 
 #[test]
-fn a_name_that_is_wrong_is_an_error() {
+fn content_unlike_extension_is_an_error() {
     let tree = Tree::new();
     let zip = package(&[("a.txt", b"a")]);
     tree.file("a.docx", "text\n")
@@ -267,7 +267,7 @@ fn a_name_that_is_wrong_is_an_error() {
 }
 
 #[test]
-fn a_small_picture_comes_as_it_is() {
+fn small_picture_is_returned_unchanged() {
     let (tree, mut server) = samples();
     tree.file("wide.png", encoded(&quarters(1568, 4), ImageFormat::Png));
     for name in [
@@ -290,7 +290,7 @@ fn a_small_picture_comes_as_it_is() {
 }
 
 #[test]
-fn a_large_picture_is_scaled_and_a_region_is_not() {
+fn large_picture_is_scaled_unless_region() {
     let tree = Tree::new();
     let (large, tall) = (quarters(2000, 1000), quarters(2, 3136));
     tree.file("a.png", encoded(&large, ImageFormat::Png))
@@ -374,10 +374,10 @@ fn a_large_picture_is_scaled_and_a_region_is_not() {
 }
 
 #[test]
-fn a_photo_is_turned_as_its_camera_says() {
+fn photo_is_rotated_by_exif_orientation() {
     let tree = Tree::new();
     let jpeg = encoded(&quarters(2000, 1000), ImageFormat::Jpeg);
-    // TIFF 6.0: one entry, the orientation (0x112), a SHORT: turn by 90 degrees to the right.
+    // TIFF 6.0: one entry, the orientation (0x112), a SHORT: rotate 90 degrees clockwise.
     let exif = b"Exif\0\0MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0";
     let length = (exif.len() as u16 + 2).to_be_bytes();
     tree.file(
@@ -397,7 +397,7 @@ fn a_photo_is_turned_as_its_camera_says() {
 }
 
 #[test]
-fn of_an_animation_the_first_picture_comes() {
+fn animation_returns_first_frame() {
     let tree = Tree::new();
     let mut gif = Vec::new();
     let frames = [quarters(1600, 8).to_rgba8(), RgbaImage::new(1600, 8)].map(Frame::new);
@@ -410,7 +410,7 @@ fn of_an_animation_the_first_picture_comes() {
 }
 
 #[test]
-fn a_picture_of_many_bytes_becomes_a_smaller_one() {
+fn oversized_picture_is_recompressed() {
     let tree = Tree::new();
     let mut state = 1_u32;
     let mut noise = move || {
@@ -428,7 +428,7 @@ fn a_picture_of_many_bytes_becomes_a_smaller_one() {
 }
 
 #[test]
-fn other_binary_files_are_refused_when_they_are_large() {
+fn large_binary_file_is_refused() {
     let tree = Tree::new();
     let bytes: Vec<u8> = (0..=255).cycle().take(65_537).collect();
     tree.file("a.bin", &bytes[..65_536])
@@ -482,7 +482,7 @@ fn other_binary_files_are_refused_when_they_are_large() {
 }
 
 #[test]
-fn whatever_is_in_it_the_reader_answers_or_ends() {
+fn reader_survives_corrupted_documents() {
     let (tree, mut server) = samples();
     let mut state = 7_usize;
     let mut random = move |below: usize| {
@@ -525,7 +525,7 @@ fn package(parts: &[(&str, &[u8])]) -> Vec<u8> {
     writer.finish().unwrap().into_inner()
 }
 
-/// A Word document with this as its main part.
+/// Creates a Word document with this main part.
 fn word(document: &[u8]) -> Vec<u8> {
     let relations =
         "<R><Relationship Id=\"r\" Type=\"x/officeDocument\" Target=\"word/document.xml\"/></R>";
@@ -537,9 +537,9 @@ fn word(document: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn bombs_are_bounded() {
+fn decompression_bombs_are_bounded() {
     let tree = Tree::new();
-    // 60,000 x 60,000 pixels, and none of them there.
+    // 60,000 x 60,000 pixels in the header, without any pixel data.
     let mut bomb = encoded(&quarters(2, 2), ImageFormat::Png);
     bomb[16..24].copy_from_slice(&[0, 0, 0xea, 0x60, 0, 0, 0xea, 0x60]);
     let sum = flate2_crc(&bomb[12..29]).to_be_bytes();
@@ -600,14 +600,14 @@ fn bombs_are_bounded() {
     );
 }
 
-/// CRC-32 as PNG has it (ISO 3309).
+/// Computes the CRC-32 of a PNG chunk (ISO 3309).
 fn flate2_crc(bytes: &[u8]) -> u32 {
     let mut crc = flate2::Crc::new();
     crc.update(bytes);
     crc.sum()
 }
 
-/// A document that takes longer than anybody waits: elements without end, well packed.
+/// Creates a document that exceeds the time limit: a highly compressed stream of empty elements.
 fn endless() -> Vec<u8> {
     let mut packer = flate2::Compress::new(flate2::Compression::best(), false);
     let mut packed = |bytes: &[u8]| {
@@ -617,7 +617,7 @@ fn endless() -> Vec<u8> {
             .unwrap();
         packed
     };
-    // What is packed so can be said again and again.
+    // Fully flushed blocks can be repeated.
     let (begun, elements) = (packed(b"<document>"), packed(&b"<a/>".repeat(1024 * 1024)));
     let mut package = word(&[begun, elements.repeat(120)].concat());
     for (sign, method, size) in [(b"PK\x03\x04", 8, 22), (b"PK\x01\x02", 10, 24)] {
@@ -629,7 +629,7 @@ fn endless() -> Vec<u8> {
     package
 }
 
-/// The reader of a server, which is its only child; waits until it has its walls.
+/// Returns the reader process, the only child of a server, once its sandbox is active.
 fn reader_of(server: &Server) -> (Pid, String) {
     let pid = server.pid().as_raw_nonzero();
     let until = Instant::now() + DEADLINE;
@@ -656,7 +656,7 @@ fn reader_of(server: &Server) -> (Pid, String) {
 }
 
 #[test]
-fn a_reader_can_only_compute_and_ends_with_its_call_and_its_server() {
+fn reader_is_confined_and_ends_with_call() {
     let tree = Tree::new();
     tree.file("a.docx", endless());
     let mut server = serve(&tree);
@@ -693,11 +693,11 @@ fn a_reader_can_only_compute_and_ends_with_its_call_and_its_server() {
 }
 
 #[test]
-fn a_reader_without_walls_reads_nothing() {
+fn reader_without_sandbox_refuses_to_read() {
     let tree = Tree::new();
     tree.file("a.docx", SAMPLES[0].1);
     let mut reader = Command::new(env!("CARGO_BIN_EXE_replay"));
-    // Not started by who it should be: its walls would not end with that.
+    // Started by an unexpected parent: the sandbox would not end with it.
     reader.args(["__reader", "1", "100000000", "1000000", "{}"]);
     let said = reader
         .stdin(fs::File::open(tree.path("a.docx")).unwrap())
@@ -710,7 +710,7 @@ fn a_reader_without_walls_reads_nothing() {
 }
 
 #[test]
-fn a_reader_that_computes_for_too_long_is_ended() {
+fn slow_reader_is_killed_at_time_limit() {
     let tree = Tree::new();
     tree.file("a.docx", endless());
     let message = error(&mut serve(&tree), &tree, "a.docx", json!({}));

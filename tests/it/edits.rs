@@ -1,5 +1,4 @@
-//! The folders of `testdata/edits` through the program: what is on the disk afterwards, and what is
-//! answered.
+//! Fixtures of `testdata/edits` through the server: resulting files and replies.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -14,7 +13,7 @@ use crate::harness::Server;
 use crate::tree::Tree;
 
 #[test]
-fn every_folder_gives_its_content_and_its_reply() {
+fn edit_fixtures_match_content_and_reply() {
     let tree = Tree::new();
     let mut server = Server::open(
         &tree,
@@ -71,7 +70,7 @@ fn every_folder_gives_its_content_and_its_reply() {
 }
 
 #[test]
-fn an_expected_hash_refuses_what_has_changed() {
+fn edit_with_stale_hash_is_refused() {
     let tree = Tree::new();
     let path = tree.file("a.txt", "one\n").text("a.txt");
     let mut server = Server::open(
@@ -114,7 +113,7 @@ fn an_expected_hash_refuses_what_has_changed() {
 }
 
 #[test]
-fn many_files_are_edited_one_by_one_or_all_or_none() {
+fn edit_files_is_per_file_or_atomic() {
     let tree = Tree::new();
     tree.file("a.c", "old\n")
         .file("b.c", "none\n")
@@ -179,7 +178,7 @@ fn many_files_are_edited_one_by_one_or_all_or_none() {
 }
 
 #[test]
-fn a_glob_edits_files_of_any_name_and_leaves_binary_ones_alone() {
+fn edit_glob_skips_binary_files() {
     let tree = Tree::new();
     let odd = std::ffi::OsStr::from_bytes(b"odd\xff.txt");
     tree.file(odd, "old\n")
@@ -217,11 +216,11 @@ fn a_glob_edits_files_of_any_name_and_leaves_binary_ones_alone() {
 }
 
 #[test]
-fn a_limit_on_the_size_of_files_costs_one_call() {
+fn file_size_limit_fails_only_one_call() {
     let tree = Tree::new();
     let path = tree.file("f", b"old").text("f");
     let arguments = json!({"path": path, "content": "x".repeat(100_000)}).to_string();
-    // In blocks of 512 or 1,024 bytes, as the shell likes.
+    // In blocks of 512 or 1,024 bytes, depending on the shell.
     let limited = Command::new("sh")
         .args([
             "-c",
@@ -250,7 +249,7 @@ fn a_limit_on_the_size_of_files_costs_one_call() {
 }
 
 #[test]
-fn hundreds_of_files_of_many_directories_are_edited_where_few_open_files_are_usual() {
+fn edit_many_files_under_low_descriptor_limit() {
     let tree = Tree::new();
     let name = |at: usize| format!("{}/{at}.txt", at % 7);
     let holds = |at: usize| {

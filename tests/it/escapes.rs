@@ -1,10 +1,9 @@
-//! The escape catalogue: attempts to get out of the allowed directories, each a test named after
-//! its number.
+//! Escape catalogue: attempts to leave the allowed directories. Each test is named after its
+//! number.
 //!
-//! Every case is checked by the reply and by a fingerprint of the outside directory before and
-//! after. A denial must read the same for a target that exists and for one that does not: wherever
-//! a call names `secret`, the same call is made with `absent`, and the two errors must be equal
-//! byte for byte but for that word.
+//! Every case checks the reply, and a fingerprint of the outside directory before and after. A
+//! denial must not reveal if the target exists. Every call that names `secret` is repeated with
+//! `absent`, and the two errors must be equal except for that word.
 
 #![expect(
     clippy::needless_pass_by_value,
@@ -24,31 +23,30 @@ use crate::harness::{Failure, Reply, Server};
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::{Fingerprint, Tree};
 
-/// What must never come out.
+/// Content of the outside file, which must never appear in a reply.
 const SECRET: &str = "TOPSECRET";
-/// A name that exists outside only, and in no call.
+/// Name of a file that exists only outside, and is never part of a call.
 const OUTSIDE_NAME: &str = "only-beyond";
 
-/// A server with a writable directory `work`, a read-only one `docs`, and things beyond them in
-/// `outside`.
+/// A server with a writable directory `work` and a read-only one `docs`, and files outside of them
+/// in `outside`.
 struct Stage {
     tree: Tree,
     server: Server,
     outside: Fingerprint,
-    /// The tools that the server offers: one that it does not have would be refused for the wrong
-    /// reason.
+    /// Names of the offered tools. A call of any other tool would be refused for the wrong reason.
     offered: Vec<String>,
 }
 
 impl Stage {
-    /// The usual allowed directories, after `prepare` has laid out more.
+    /// Creates the usual allowed directories, after `prepare` has added files.
     fn new(prepare: impl FnOnce(&Tree)) -> Self {
         let tree = Self::layout(prepare);
         let (work, docs) = (format!("{}:rw", tree.text("work")), tree.text("docs"));
         Self::on(tree, &["--allow", &work, "--allow", &docs])
     }
 
-    /// The directories without a server.
+    /// Creates the directories without a server.
     fn layout(prepare: impl FnOnce(&Tree)) -> Tree {
         let tree = Tree::new();
         tree.file("work/ok.txt", "fine\n")
@@ -60,13 +58,13 @@ impl Stage {
         tree
     }
 
-    /// A server with these flags on a tree that was laid out before.
+    /// Starts a server with these flags on an existing tree.
     fn on(tree: Tree, args: &[&str]) -> Self {
         let server = Server::start(&tree, args);
         Self::with(tree, server)
     }
 
-    /// The stage of a server to which nothing was said yet.
+    /// Returns the stage of a server without a handshake.
     fn with(tree: Tree, server: Server) -> Self {
         let outside = tree.fingerprint("outside");
         let mut server = server.opened(NEWEST_HANDSHAKE);
@@ -84,7 +82,7 @@ impl Stage {
         }
     }
 
-    /// Makes a call and checks that nothing from outside is in the reply.
+    /// Makes a call and checks that the reply reveals no outside content.
     #[track_caller]
     fn call(&mut self, tool: &str, arguments: Value) -> Reply {
         assert!(
@@ -97,20 +95,20 @@ impl Stage {
         reply
     }
 
-    /// A call that must work.
+    /// Makes a call that must succeed.
     #[track_caller]
     fn works(&mut self, tool: &str, arguments: Value) -> String {
         self.call(tool, arguments).texts().join("\n")
     }
 
-    /// A call that must fail, with whatever code; a failure within a list counts.
+    /// Makes a call that must fail, with any code; a failure within a list counts.
     #[track_caller]
     fn fails(&mut self, tool: &str, arguments: Value) -> Failure {
         let reply = self.call(tool, arguments.clone());
         failure(&reply).unwrap_or_else(|| panic!("{tool} {arguments} worked: {}", reply.0))
     }
 
-    /// A call that must be denied, in words that are the same for a target that is not there.
+    /// Makes a call that must be denied, with the same message for a missing target.
     #[track_caller]
     fn denied(&mut self, tool: &str, arguments: Value) {
         let absent: Value =
@@ -133,7 +131,7 @@ impl Stage {
         );
     }
 
-    /// The checks that end every case.
+    /// Runs the final checks of every case.
     #[track_caller]
     fn end(mut self) {
         self.server.settle();
@@ -151,7 +149,7 @@ fn without_id(reply: &Reply) -> String {
     reply.to_string()
 }
 
-/// All texts of some arguments: what a reply may repeat.
+/// Returns all strings of some arguments, which a reply may repeat.
 fn strings(value: &Value) -> Vec<String> {
     match value {
         Value::String(text) => vec![text.clone()],
@@ -161,7 +159,7 @@ fn strings(value: &Value) -> Vec<String> {
     }
 }
 
-/// Nothing from outside is in the reply, except what the caller said itself.
+/// Checks that the reply reveals no outside content, except strings of the caller.
 #[track_caller]
 fn check_reply(tree: &Tree, asked: &[String], reply: &Reply) {
     let mut whole = reply.whole();
@@ -177,7 +175,7 @@ fn check_reply(tree: &Tree, asked: &[String], reply: &Reply) {
     }
 }
 
-/// How a reply failed. Two tools report per file, inside a result.
+/// Returns the failure of a reply. Two tools report failures per file, inside a result.
 fn failure(reply: &Reply) -> Option<Failure> {
     let whole = reply.failure();
     if whole.as_ref().is_some_and(|failure| failure.code.is_some()) {
@@ -189,15 +187,15 @@ fn failure(reply: &Reply) -> Option<Failure> {
     let code = [-32001, -32002, -32602, -32603]
         .into_iter()
         .find(|code| message.contains(&format!("[error {code}]")));
-    // `read_multiple_files` gives no codes; what it says of a denial is held by the comparison of
-    // the twins.
+    // `read_multiple_files` gives no codes; comparing the messages for `secret` and `absent` checks
+    // its denials.
     Some(Failure {
         code: Some(code.unwrap_or(-32001)),
         message: message.clone(),
     })
 }
 
-/// Every tool that reads, on this path.
+/// Returns calls of all reading tools on this path.
 fn readers(path: &str) -> Vec<(&'static str, Value)> {
     vec![
         ("read_file", json!({"path": path})),
@@ -206,7 +204,7 @@ fn readers(path: &str) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Every tool that walks, on this path.
+/// Returns calls of all directory-walking tools on this path.
 fn walkers(path: &str) -> Vec<(&'static str, Value)> {
     vec![
         ("list_directory", json!({"path": path})),
@@ -220,7 +218,7 @@ fn walkers(path: &str) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Every tool that changes, on this path.
+/// Returns calls of all writing tools on this path.
 fn writers(path: &str, inside: &str) -> Vec<(&'static str, Value)> {
     let edits = json!([{"oldText": "T", "newText": "t", "limit": 0}]);
     vec![

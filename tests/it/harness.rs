@@ -1,8 +1,8 @@
-//! Starts the built program and talks to it as a client does, with a deadline on every wait.
+//! Starts the built program and speaks MCP with it as a client, with a timeout on every wait.
 //!
-//! Nothing here sleeps: a thread reads the program's lines, another writes ours, and every wait is
-//! a `recv_timeout` or a `poll`. Each line that comes is checked against the official schema of the
-//! revision of its request. When a test panics, the whole conversation is printed.
+//! There are no sleeps: one thread reads the lines of the program, another writes to it, and every
+//! wait is a `recv_timeout` or a `poll`. Each received line is checked against the official schema
+//! of the revision of its request. When a test panics, the whole conversation is printed.
 
 #![expect(
     clippy::needless_pass_by_value,
@@ -27,10 +27,10 @@ use serde_json::{Value, json};
 use crate::schema::{self, NEWEST_HANDSHAKE, REVISIONS, STATELESS};
 use crate::tree::{Tree, listing};
 
-/// Longest that a test waits for anything.
+/// Timeout of every wait in a test.
 pub const DEADLINE: Duration = Duration::from_mins(1);
 
-/// `params._meta` of a request that belongs to no session.
+/// Returns `params._meta` of a stateless request.
 pub fn stateless_meta() -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": STATELESS,
@@ -39,48 +39,48 @@ pub fn stateless_meta() -> Value {
     })
 }
 
-/// What the client asked under one id.
+/// Request that awaits its reply.
 #[derive(Debug)]
-struct Sent {
+struct PendingRequest {
     method: String,
-    /// The revision that the request named itself; otherwise the session's at the time of the
-    /// reply.
+    /// Revision named by the request itself; `None` means the revision of the session when the
+    /// reply arrives.
     revision: Option<String>,
 }
 
-/// A running server. Dropping it ends it.
+/// A running server; dropping it ends it.
 pub struct Server {
     child: Child,
     input: Option<Sender<Vec<u8>>>,
     output: Receiver<Vec<u8>>,
     stderr: Arc<Mutex<Vec<u8>>>,
-    /// Hears once that nobody writes to standard error any more.
+    /// Receives one message when stderr is closed.
     silence: Receiver<()>,
     threads: Vec<JoinHandle<()>>,
     command: String,
     root: PathBuf,
     conversation: VecDeque<String>,
     left_out: usize,
-    /// Revision of the session; the newest handshake revision until `initialize` was answered.
+    /// Revision of the session; the newest handshake revision until `initialize` is answered.
     session: String,
-    /// Revision that `request` and `call` use.
+    /// Revision used by `request` and `call`.
     revision: String,
     next_id: i64,
-    pending: HashMap<String, Vec<Sent>>,
-    /// Messages that came while another was waited for.
+    pending: HashMap<String, Vec<PendingRequest>>,
+    /// Messages that arrived while the test waited for another one.
     unread: VecDeque<Value>,
-    /// Whether what comes must be what the official schema allows.
+    /// `true` if messages are checked against the official schema.
     checked: bool,
 }
 
 impl Server {
-    /// Starts `replay --mcp-server ARGS` in the root of the tree, with a clean environment and no
-    /// handshake.
+    /// Starts `replay --mcp-server ARGS` in the root of the tree, with a clean environment and
+    /// without a handshake.
     pub fn start(tree: &Tree, args: &[&str]) -> Self {
         Self::start_under(tree, &[], args)
     }
 
-    /// The same as an argument of another program, which must end by executing it.
+    /// Starts the server as an argument of a wrapper program, which must finally execute it.
     pub fn start_under(tree: &Tree, wrapper: &[&str], args: &[&str]) -> Self {
         Self::start_program(
             tree,
@@ -94,7 +94,7 @@ impl Server {
         )
     }
 
-    /// Starts a whole command line that becomes a server, with variables beside the usual ones.
+    /// Starts a whole command line that becomes a server, with additional environment variables.
     pub fn start_program(tree: &Tree, line: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut command = Command::new(line[0]);
         command.args(&line[1..]).current_dir(tree.root());
@@ -114,7 +114,7 @@ impl Server {
 
         let mut stdin = child.stdin.take().expect("its stdin");
         let (input, lines) = channel::<Vec<u8>>();
-        // A program that stops reading holds up this thread only.
+        // A program that stops reading blocks only this thread.
         let writer = std::thread::spawn(move || {
             for line in lines {
                 if stdin.write_all(&line).is_err() {
@@ -159,18 +159,18 @@ impl Server {
         }
     }
 
-    /// Starts a server and opens it as a client of this revision does.
+    /// Starts a server and opens a session of this revision.
     pub fn open(tree: &Tree, revision: &str, args: &[&str]) -> Self {
         Self::start(tree, args).opened(revision)
     }
 
-    /// Takes any JSON from a server that misbehaves on purpose, or asks its client something.
+    /// Disables the schema check, for servers that misbehave on purpose or send requests.
     pub fn unchecked(mut self) -> Self {
         self.checked = false;
         self
     }
 
-    /// Opens a server that was only started, as a client of this revision does.
+    /// Opens a session of this revision on a server that was only started.
     pub fn opened(mut self, revision: &str) -> Self {
         let server = &mut self;
         revision.clone_into(&mut server.revision);
@@ -184,7 +184,7 @@ impl Server {
         self
     }
 
-    /// The process number of the server.
+    /// Returns the PID of the server.
     pub fn pid(&self) -> Pid {
         Pid::from_child(&self.child)
     }
@@ -200,7 +200,7 @@ impl Server {
         self.reply_to(&id)
     }
 
-    /// Sends a request under a fresh id, which is returned.
+    /// Sends a request with a fresh id, and returns the id.
     pub fn send(&mut self, method: &str, params: Value) -> Value {
         let id = json!(self.next_id);
         self.next_id += 1;
@@ -208,7 +208,7 @@ impl Server {
         id
     }
 
-    /// Sends a request under an id of the test's choice.
+    /// Sends a request with this id.
     pub fn send_as(&mut self, id: &Value, method: &str, mut params: Value) {
         if self.revision == STATELESS {
             let mut meta = stateless_meta();
@@ -230,12 +230,12 @@ impl Server {
         self.send_raw(&json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string());
     }
 
-    /// Sends one line as it stands.
+    /// Sends one line unchanged.
     pub fn send_raw(&mut self, line: &str) {
         self.send_bytes([line.as_bytes(), b"\n"].concat());
     }
 
-    /// Sends bytes as they stand, with no newline added.
+    /// Sends bytes unchanged, without a newline.
     pub fn send_bytes(&mut self, bytes: Vec<u8>) {
         self.note("->", &String::from_utf8_lossy(&bytes));
         for line in bytes.split(|byte| *byte == b'\n') {
@@ -254,15 +254,14 @@ impl Server {
         assert!(sent, "the server has closed its stdin, or the test has");
     }
 
-    /// Remembers what a message asks, so that the reply can be checked.
+    /// Records the request of a message, so that the reply can be checked.
     pub fn expect_reply(&mut self, message: &Value) {
         let id = &message["id"];
         if !(id.is_string() || id.is_i64() || id.is_u64()) {
             return;
         }
         let named = message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str();
-        // A version that nobody knows is refused in the form of the revision that names versions
-        // per request.
+        // Errors about unknown versions have the form of the stateless revision.
         let named = named.map(|named| {
             if REVISIONS.contains(&named) {
                 named
@@ -270,13 +269,16 @@ impl Server {
                 STATELESS
             }
         });
-        self.pending.entry(id.to_string()).or_default().push(Sent {
-            method: message["method"].as_str().unwrap_or_default().to_owned(),
-            revision: named.map(str::to_owned),
-        });
+        self.pending
+            .entry(id.to_string())
+            .or_default()
+            .push(PendingRequest {
+                method: message["method"].as_str().unwrap_or_default().to_owned(),
+                revision: named.map(str::to_owned),
+            });
     }
 
-    /// Waits for the reply to the request with this id; what comes meanwhile stays for `recv`.
+    /// Waits for the reply to the request with this id; other messages remain for `recv`.
     pub fn reply_to(&mut self, id: &Value) -> Reply {
         let until = Instant::now() + DEADLINE;
         let known = self
@@ -306,15 +308,15 @@ impl Server {
         }
     }
 
-    /// Shows that everything sent so far is answered, except what must have no answer: asks a last
-    /// question, and gives what came before its answer and was not read yet.
+    /// Waits until all previous messages are answered, with a final request. Returns the unread
+    /// messages that arrived before its reply.
     pub fn settle(&mut self) -> Vec<Value> {
         let id = self.send("tools/list", json!({}));
         self.reply_to(&id);
         self.unread.drain(..).collect()
     }
 
-    /// One checked message, or `None` at the time limit or at the end of the stream.
+    /// Returns one checked message, or `None` at the time limit or at the end of the stream.
     fn next_message(&mut self, until: Instant) -> Option<Value> {
         let left = until.saturating_duration_since(Instant::now());
         let line = match self.output.recv_timeout(left) {
@@ -360,7 +362,7 @@ impl Server {
         }
         let failed = message.get("error").is_some();
         let waiting = self.pending.entry(id.to_string()).or_default();
-        // Of two requests under one id, the refused one is the later.
+        // Of two requests with one id, the later one is refused.
         let sent = if failed {
             waiting.pop()
         } else {
@@ -393,7 +395,7 @@ impl Server {
         Ok(())
     }
 
-    /// The revision that this test speaks, for what names none itself.
+    /// Returns the revision for messages that name none.
     fn session_revision(&self) -> String {
         if self.revision == STATELESS {
             STATELESS.to_owned()
@@ -402,13 +404,14 @@ impl Server {
         }
     }
 
-    /// Sends the end of the input.
+    /// Closes the stdin of the server.
     pub fn close_stdin(&mut self) {
         self.note("->", "(end of input)");
         self.input = None;
     }
 
-    /// Every message until the server closes its output; it must do so before the deadline.
+    /// Returns every message until the server closes its stdout, which must happen before the
+    /// deadline.
     pub fn recv_to_end(&mut self) -> Vec<Value> {
         let until = Instant::now() + DEADLINE;
         let mut messages: Vec<Value> = self.unread.drain(..).collect();
@@ -422,7 +425,7 @@ impl Server {
         messages
     }
 
-    /// Waits for the server to end by itself.
+    /// Waits for the server to exit by itself.
     pub fn wait_exit(&mut self) -> ExitStatus {
         assert!(ends_within(self.pid(), DEADLINE), "the server did not exit");
         let status = self.child.wait().expect("an ended child");
@@ -434,12 +437,12 @@ impl Server {
         status
     }
 
-    /// Whether the server is still there.
+    /// Returns true if the server is still running.
     pub fn alive(&mut self) -> bool {
         self.child.try_wait().expect("a child").is_none()
     }
 
-    /// Everything written to standard error so far.
+    /// Returns the stderr output so far.
     pub fn stderr(&self) -> String {
         String::from_utf8_lossy(&self.stderr.lock().unwrap()).into_owned()
     }
@@ -481,8 +484,8 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.input = None;
-        // Asked first, so that it can end its commands; a server that does not listen is ended.
-        // One that is already reaped has no number any more.
+        // SIGTERM first, so that the server can end its commands; SIGKILL after a timeout. A reaped
+        // process has no PID to signal.
         if self.alive() {
             let _ = kill_process(self.pid(), Signal::TERM);
             if !ends_within(self.pid(), Duration::from_secs(2)) {
@@ -494,7 +497,7 @@ impl Drop for Server {
             let _ = thread.join();
         }
         if std::thread::panicking() {
-            // Through the test's captured output, so that a passing test prints nothing.
+            // Use the captured output of the test, so that a passing test prints no report.
             #[expect(clippy::print_stderr, reason = "the report of a failed test")]
             {
                 eprintln!("{}", self.report());
@@ -517,7 +520,7 @@ fn is_reply_to(message: &Value, id: &Value) -> bool {
     message.get("method").is_none() && &message["id"] == id
 }
 
-/// Waits until the process with this number has ended; whether it did in time.
+/// Waits for a process to end; returns true if it ended in time.
 pub fn ends_within(pid: Pid, limit: Duration) -> bool {
     let Ok(pidfd) = pidfd_open(pid, PidfdFlags::empty()) else {
         return true;
@@ -526,21 +529,21 @@ pub fn ends_within(pid: Pid, limit: Duration) -> bool {
     poll(&mut fds, Some(&Timespec::try_from(limit).unwrap())).expect("poll") == 1
 }
 
-/// One reply, whole.
+/// A complete reply.
 #[derive(Clone, Debug)]
 pub struct Reply(pub Value);
 
-/// How a call failed, whichever way the revision says it.
+/// Failure of a call, independent of the revision's form of errors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// The JSON-RPC code; `None` for a result with `isError`.
+    /// JSON-RPC error code; `None` for a result with `isError`.
     pub code: Option<i64>,
-    /// The message of the error, or the texts of the result.
+    /// Message of the error, or text content of the result.
     pub message: String,
 }
 
 impl Reply {
-    /// The result; panics on an error.
+    /// Returns the result; panics on an error.
     #[track_caller]
     pub fn result(&self) -> &Value {
         assert!(
@@ -551,7 +554,7 @@ impl Reply {
         &self.0["result"]
     }
 
-    /// The code of the error; panics on a result.
+    /// Returns the error code; panics on a result.
     #[track_caller]
     pub fn code(&self) -> i64 {
         self.0["error"]["code"]
@@ -559,20 +562,20 @@ impl Reply {
             .unwrap_or_else(|| panic!("a result where an error is due: {}", self.0))
     }
 
-    /// The texts of the content blocks, of a call that worked.
+    /// Returns the texts of the content blocks of a successful call.
     #[track_caller]
     pub fn texts(&self) -> Vec<String> {
         assert_eq!(self.failure(), None, "a failed call: {}", self.0);
         self.all_texts()
     }
 
-    /// The first of them.
+    /// Returns the first text.
     #[track_caller]
     pub fn text(&self) -> String {
         self.texts().into_iter().next().expect("a content block")
     }
 
-    /// The texts of the content blocks, whether it worked or not.
+    /// Returns the texts of the content blocks of any result.
     pub fn all_texts(&self) -> Vec<String> {
         let blocks = self.0["result"]["content"].as_array().into_iter().flatten();
         blocks
@@ -581,7 +584,7 @@ impl Reply {
             .collect()
     }
 
-    /// How it failed, or `None` if it worked.
+    /// Returns the failure, or `None` if the call succeeded.
     pub fn failure(&self) -> Option<Failure> {
         if let Some(error) = self.0.get("error") {
             let message = error["message"].as_str().unwrap_or_default().to_owned();
@@ -597,7 +600,7 @@ impl Reply {
         })
     }
 
-    /// Everything in it as one text, for what must appear nowhere.
+    /// Returns the whole reply as one text, to search for forbidden content.
     pub fn whole(&self) -> String {
         self.0.to_string()
     }

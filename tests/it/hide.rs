@@ -1,11 +1,11 @@
-//! What the operator hides by patterns: every way to it that we know, and that none of them shows
-//! what is in it.
+//! Hidden paths (`--hide`): every known access path to them, none of which may reveal their
+//! content.
 
 mod commands;
 mod tools;
 
-/// What no reply may hold.
+/// Content of hidden files, which must never appear in a reply.
 const SECRET: &str = "s3cr3t-c0nt3nt";
 
-/// What a refusal says.
-const SAID: &str = "hidden by the operator";
+/// Part of the message of a refusal.
+const REFUSAL: &str = "hidden by the operator";

@@ -1,5 +1,5 @@
-//! The server over HTTP, as clients have it: a hand-written client over TCP, so that nothing is
-//! mended on the way.
+//! The server over HTTP, with a hand-written client over TCP, so that no library hides protocol
+//! errors.
 
 mod activity;
 mod audit;
@@ -29,8 +29,8 @@ use crate::harness::stateless_meta;
 use crate::tree::Tree;
 use client::Server;
 
-/// A tree with one file in a writable directory, and a server on it to which anybody may talk;
-/// commands run without a wall.
+/// Creates a tree with one file in a writable directory, and a server on it without tokens.
+/// Commands run without a sandbox.
 fn stage(flags: &[&str]) -> (Tree, Server) {
     let tree = Tree::new();
     tree.file("work/hello.txt", "hello\n").dir("outside");
@@ -42,12 +42,12 @@ fn stage(flags: &[&str]) -> (Tree, Server) {
     (tree, server)
 }
 
-/// A request of a handshake revision.
+/// Returns a request of a handshake revision.
 fn request(id: u64, method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 }
 
-/// A call of a tool.
+/// Returns a tool call.
 pub fn call(id: u64, tool: &str, arguments: &Value) -> Value {
     request(
         id,
@@ -56,7 +56,7 @@ pub fn call(id: u64, tool: &str, arguments: &Value) -> Value {
     )
 }
 
-/// The same as a message of 2026-07-28, with the headers that belong to it.
+/// Converts a message to revision 2026-07-28, and returns its HTTP headers.
 pub fn stateless(message: &Value) -> (Value, Vec<(String, String)>) {
     let mut message = message.clone();
     message["params"]["_meta"] = stateless_meta();

@@ -1,9 +1,9 @@
-//! Commands whose calls over the network are intercepted: what they reach, what they are told, and
-//! what never gets out.
+//! Interception of the network calls of a command: redirected connections, answers, and packets
+//! that must not leave the machine.
 //!
-//! A stand-in for the server's proxy answers every HTTP request with where the connection wanted to
-//! go, and every question of a name with one address. Each test runs in every tier and, where the
-//! tests run as root, also without rights.
+//! A stub of the proxy answers every HTTP request with the original target of the connection, and
+//! every DNS query with one address. Each test runs in every tier, and also as an unprivileged user
+//! if the tests run as root.
 
 mod hostile;
 mod programs;
@@ -33,31 +33,30 @@ use replay::internals::sandbox::{
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 const LONG: Duration = Duration::from_mins(1);
-/// The user without rights.
+/// UID of an unprivileged user.
 pub const NOBODY: u32 = 65534;
-/// An address that every name has.
+/// Address in the answer to every DNS query.
 const NAMED: [u8; 4] = [198, 18, 0, 7];
 
-/// One of the ways in which every test is run.
+/// Combination of sandbox, network and user for a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Setting {
     tier: Tier,
     network: Network,
     nobody: bool,
-    /// Nobody's descriptors can be fetched (`pidfd_getfd(2)`), and no namespaces made but those of
-    /// the tier.
-    kept: bool,
+    /// `true` if `pidfd_getfd(2)` fails, and no namespaces can be created but those of the tier.
+    restricted: bool,
 }
 
 impl Setting {
-    /// Others on the machine have the loopback device of the command's TCP.
+    /// Returns true if the TCP sockets of the command use the loopback device of the host.
     fn is_shared(self) -> bool {
         self.tier != Tier::Namespaces || self.network == Network::Host
     }
 
-    /// Its datagrams have a network of their own.
+    /// Returns true if datagrams have a separate network namespace.
     fn is_quiet(self) -> bool {
-        self.tier == Tier::Namespaces || !self.kept && can_make_namespaces(self.nobody)
+        self.tier == Tier::Namespaces || !self.restricted && can_make_namespaces(self.nobody)
     }
 }
 
@@ -76,7 +75,7 @@ fn can_make_namespaces(nobody: bool) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// A launcher for a setting.
+/// Launcher for a setting.
 struct Net {
     launcher: Launcher,
     setting: Setting,
@@ -85,22 +84,22 @@ struct Net {
     _scratch: Scratch,
 }
 
-/// What came of an intercepted command.
+/// Result of an intercepted command.
 #[derive(Debug)]
-struct Ran {
+struct CommandResult {
     out: String,
     err: String,
     exit: Exit,
-    /// Where its connections wanted to go, in order of their arrival.
+    /// Original targets of its connections, in order of arrival.
     flows: Vec<SocketAddr>,
-    /// Names that it asked for.
+    /// Names in its DNS queries.
     names: Vec<String>,
     counts: Counts,
 }
 
 fn settings() -> Vec<Setting> {
     let mut all = Vec::new();
-    for (nobody, kept) in [(false, false), (true, false), (false, true)] {
+    for (nobody, restricted) in [(false, false), (true, false), (false, true)] {
         for (tier, network) in [
             (Tier::Namespaces, Network::None),
             (Tier::Namespaces, Network::Loopback),
@@ -114,7 +113,7 @@ fn settings() -> Vec<Setting> {
                     tier,
                     network,
                     nobody,
-                    kept,
+                    restricted,
                 });
             }
         }
@@ -171,7 +170,7 @@ fn place(path: &Path) -> Place {
     place_of(fs::File::open(path).unwrap().as_fd()).unwrap()
 }
 
-/// This program, to be started as nobody.
+/// Returns a script that runs this program as an unprivileged user.
 pub fn started_as_nobody(tree: &Path) -> PathBuf {
     let (copy, script) = (tree.join("replay"), tree.join("nobody"));
     fs::copy(env!("CARGO_BIN_EXE_replay"), &copy).unwrap();
@@ -183,8 +182,8 @@ pub fn started_as_nobody(tree: &Path) -> PathBuf {
     for path in [&copy, &script] {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
-    // Programs that other tests start meanwhile hold a copy of the descriptor for a moment (ETXTBSY
-    // of execve(2)).
+    // Concurrently started programs briefly inherit a writable descriptor of the script (ETXTBSY of
+    // execve(2)).
     let until = Instant::now() + LONG;
     while !Program::new(&script)
         .arg("--version")
@@ -200,7 +199,7 @@ pub fn started_as_nobody(tree: &Path) -> PathBuf {
     script
 }
 
-/// This program, to which the kernel refuses some calls.
+/// Returns a script that runs this program with some system calls refused.
 fn started_without(calls: &str, tree: &Path, program: &Path) -> PathBuf {
     let (refuse, script) = (tree.join("refuse.py"), tree.join("refused"));
     fs::write(&refuse, include_str!("interception/refuse.py")).unwrap();
@@ -242,7 +241,7 @@ impl Net {
         } else {
             "pidfd_getfd,unshare"
         };
-        let program = if setting.kept {
+        let program = if setting.restricted {
             started_without(calls, tree.path(), &program)
         } else {
             program
@@ -286,11 +285,11 @@ impl Net {
         })
     }
 
-    fn sh(&self, line: &str) -> Ran {
+    fn sh(&self, line: &str) -> CommandResult {
         self.sh_with(line, &Intercepted::default())
     }
 
-    fn sh_with(&self, line: &str, how: &Intercepted<'_>) -> Ran {
+    fn sh_with(&self, line: &str, how: &Intercepted<'_>) -> CommandResult {
         let mut proxy = None;
         let (outcome, _) = self.run(line, how, &mut |interception| {
             proxy = Some(Proxy::start(interception))
@@ -304,7 +303,7 @@ impl Net {
             "{:?}: {line}: {out} {err}",
             self.setting
         );
-        Ran {
+        CommandResult {
             out,
             err,
             exit: outcome.exit,
@@ -341,9 +340,9 @@ impl Net {
         (outcome, running)
     }
 
-    /// A command that exits with 0.
+    /// Runs a command that must exit with 0.
     #[track_caller]
-    fn works(&self, line: &str) -> Ran {
+    fn works(&self, line: &str) -> CommandResult {
         let ran = self.sh(line);
         assert_eq!(
             ran.exit,
@@ -354,7 +353,7 @@ impl Net {
         ran
     }
 
-    /// A program in C, linked statically, in the working directory.
+    /// Compiles a static C program in the working directory.
     fn compile(&self, name: &str, source: &str) -> bool {
         let (from, to) = (self.work.join(format!("{name}.c")), self.work.join(name));
         fs::write(&from, source).unwrap();
@@ -366,7 +365,7 @@ impl Net {
     }
 }
 
-/// The stand-in for what records and replays.
+/// Stub of the proxy that records and replays.
 struct Proxy {
     interception: Arc<Interception>,
     stop: Arc<AtomicBool>,
@@ -378,7 +377,7 @@ impl Proxy {
     fn start(mut interception: Interception) -> Self {
         let sockets = interception.sockets().unwrap();
         let interception = Arc::new(interception);
-        let_all(&interception);
+        permit_all(&interception);
         let (stop, seen) = (
             Arc::new(AtomicBool::new(false)),
             Arc::new(Mutex::new((Vec::new(), Vec::new()))),
@@ -398,7 +397,7 @@ impl Proxy {
             Arc::clone(&stop),
             Arc::clone(&seen),
         );
-        // Those that were decided about late come so.
+        // Connections decided later arrive here.
         let (give, arrivals) = mpsc::channel();
         interception.on_arrival(move |socket| drop(give.send(TcpStream::from(socket))));
         let thread = thread::spawn(move || {
@@ -458,8 +457,8 @@ impl Proxy {
     }
 }
 
-/// Takes what the supervisor says whenever it says something.
-fn hear_all(interception: &Arc<Interception>) {
+/// Reads the messages of the supervisor in a thread.
+fn handle_messages(interception: &Arc<Interception>) {
     let (channel, heard) = (
         interception.as_fd().try_clone_to_owned().unwrap(),
         Arc::downgrade(interception),
@@ -474,13 +473,13 @@ fn hear_all(interception: &Arc<Interception>) {
     });
 }
 
-/// Has every connection made.
-fn let_all(interception: &Arc<Interception>) {
-    hear_all(interception);
+/// Permits every connection.
+fn permit_all(interception: &Arc<Interception>) {
+    handle_messages(interception);
     let inside = Arc::downgrade(interception);
     interception.on_flow(move |flow, _| {
         if let Some(interception) = inside.upgrade() {
-            // Who is gone waits for nothing.
+            // Ignore connections of an exited program.
             let _ = interception.decide(flow.mark, None);
         }
     });
@@ -501,11 +500,11 @@ fn serve(mut stream: TcpStream, text: &str) {
         "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
         text.len()
     );
-    // In one piece, for who reads once.
+    // Written at once, for clients that read only once.
     let _ = stream.write_all((head + text).as_bytes());
 }
 
-/// The name that is asked for, and an answer (RFC 1035, 4.1).
+/// Returns the queried name, and an answer (RFC 1035, 4.1).
 fn answer_name(question: &[u8]) -> (String, Vec<u8>) {
     let (mut labels, mut at) = (Vec::new(), 12);
     while question[at] != 0 {

@@ -1,4 +1,5 @@
-//! The laws of `tests/laws` over random input; `fuzz/` runs the same for as long as one likes.
+//! Property tests with random input for the properties in `tests/laws`; `fuzz/` runs them without a
+//! time limit.
 
 #[path = "../laws/mod.rs"]
 mod bodies;
@@ -6,7 +7,7 @@ mod bodies;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// Lines of messages, whole and broken, with some of the tools' names and arguments.
+/// Generates valid and mutated JSON-RPC lines, with names and arguments of some tools.
 fn lines() -> impl Strategy<Value = Vec<u8>> {
     const PARTS: [&str; 32] = [
         "{\"jsonrpc\":\"2.0\",\"id\":",
@@ -56,8 +57,8 @@ fn lines() -> impl Strategy<Value = Vec<u8>> {
     vec(piece, 0..40).prop_map(|pieces| pieces.concat())
 }
 
-/// JSON of what the processes of the walls send each other, whole and broken.
-fn words_of_the_walls() -> impl Strategy<Value = Vec<u8>> {
+/// Generates valid and mutated JSON messages of the sandbox processes.
+fn sandbox_messages() -> impl Strategy<Value = Vec<u8>> {
     const PARTS: [&str; 30] = [
         "{",
         "}",
@@ -97,8 +98,9 @@ fn words_of_the_walls() -> impl Strategy<Value = Vec<u8>> {
     vec(piece, 0..6).prop_map(|pieces| pieces.concat())
 }
 
-/// What is said on a connection to a database, whole and broken: the protocol, then who says what.
-fn conversations() -> impl Strategy<Value = Vec<u8>> {
+/// Generates valid and mutated database conversations: the protocol, then alternating data of both
+/// sides.
+fn database_conversations() -> impl Strategy<Value = Vec<u8>> {
     const PARTS: [&[&[u8]]; 4] = [
         &[
             b"*1\r\n$5\r\nMULTI\r\n",
@@ -178,9 +180,9 @@ fn conversations() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// Files of calls, whole and broken: hand-made ones cut anywhere and put together anew, with bytes
-/// that mean something.
-fn files_of_calls() -> impl Strategy<Value = Vec<u8>> {
+/// Generates valid and mutated files of recorded calls, from truncated and recombined samples and
+/// random bytes.
+fn call_files() -> impl Strategy<Value = Vec<u8>> {
     const FILES: [&str; 5] = [
         include_str!("../../testdata/calls/http.yaml"),
         include_str!("../../testdata/calls/grpc.yaml"),
@@ -202,8 +204,7 @@ fn files_of_calls() -> impl Strategy<Value = Vec<u8>> {
     vec(cut, 0..4).prop_map(|pieces| pieces.concat())
 }
 
-/// What runners and checkers leave: who wrote it and how it ended, then real lines of it, whole and
-/// broken. The samples with some bytes changed, cut off or doubled.
+/// Generates sample documents with some bytes changed, cut off or duplicated.
 fn documents() -> impl Strategy<Value = Vec<u8>> {
     let change = (any::<prop::sample::Index>(), any::<u8>(), 0..4_u8);
     (0..crate::documents::SAMPLES.len(), vec(change, 0..6)).prop_map(|(which, changes)| {
@@ -224,8 +225,10 @@ fn documents() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
+/// Generates reports of test runners and type checkers: the tool and its exit status, then valid
+/// and mutated sample lines.
 fn reports() -> impl Strategy<Value = Vec<u8>> {
-    // In the order in which the law chooses.
+    // Same order as the index in the property.
     const SAMPLES: [&str; 12] = [
         include_str!("../../testdata/testrun/vitest/mixed_5.report"),
         include_str!("../../testdata/testrun/pytest/mixed_9.report"),
@@ -264,22 +267,22 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_file_of_calls_is_read_or_refused(bytes in files_of_calls()) {
+    fn call_file_parses_or_is_refused(bytes in call_files()) {
         bodies::a_file_of_calls_is_read_or_refused(&bytes);
     }
 
     #[test]
-    fn any_file_that_runs_outside_is_looked_at(bytes in vec(any::<u8>(), 0..400)) {
+    fn sink_detection_accepts_any_bytes(bytes in vec(any::<u8>(), 0..400)) {
         bodies::what_runs_outside_is_found(&bytes);
     }
 
     #[test]
-    fn any_report_is_read(bytes in reports()) {
+    fn report_parser_accepts_any_bytes(bytes in reports()) {
         bodies::a_report_is_read(&bytes);
     }
 
     #[test]
-    fn any_call_comes_back(bytes in vec(any::<u8>(), 0..300)) {
+    fn recorded_call_round_trips(bytes in vec(any::<u8>(), 0..300)) {
         bodies::a_call_comes_back(&bytes);
         bodies::secrets_are_replaced_once(&bytes);
     }
@@ -289,17 +292,17 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_document_has_an_answer(bytes in documents()) {
+    fn document_reader_answers_any_bytes(bytes in documents()) {
         bodies::a_document_has_an_answer(&bytes);
     }
 
     #[test]
-    fn any_line_has_at_most_one_answer(bytes in lines()) {
+    fn line_gets_at_most_one_answer(bytes in lines()) {
         bodies::a_line_has_at_most_one_answer(&bytes);
     }
 
     #[test]
-    fn any_plan_stays_inside(bytes in vec(any::<u8>(), 0..600)) {
+    fn path_plan_stays_inside(bytes in vec(any::<u8>(), 0..600)) {
         bodies::a_plan_stays_inside(&bytes);
     }
 }
@@ -308,22 +311,22 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_edit_changes_what_it_says(bytes in vec(any::<u8>(), 0..120)) {
+    fn edit_changes_only_its_target(bytes in vec(any::<u8>(), 0..120)) {
         bodies::an_edit_changes_what_it_says(&bytes);
     }
 
     #[test]
-    fn any_pattern_has_one_answer(bytes in vec(any::<u8>(), 0..80)) {
+    fn pattern_matches_are_consistent(bytes in vec(any::<u8>(), 0..80)) {
         bodies::a_pattern_has_one_answer(&bytes);
     }
 
     #[test]
-    fn any_log_is_read_or_refused(bytes in vec(any::<u8>(), 0..120)) {
+    fn journal_log_parses_or_is_refused(bytes in vec(any::<u8>(), 0..120)) {
         bodies::a_log_is_read_or_refused(&bytes);
     }
 
     #[test]
-    fn any_globs_agree(
+    fn glob_set_agrees_with_its_members(
         head in any::<[u8; 2]>(),
         texts in proptest::array::uniform3(
             prop_oneof!["[ab*?/{},\\[\\]!\\\\.-]{0,12}", "\\PC{0,8}"].prop_map(String::into_bytes),
@@ -335,28 +338,28 @@ proptest! {
         bodies::globs_agree_with_each_other(&[&[head[0], 0], choices.as_slice()].concat());
     }
     #[test]
-    fn any_frame_is_read_or_refused(which: u8, framed: bool, bytes in words_of_the_walls()) {
+    fn frame_parses_or_is_refused(which: u8, framed: bool, bytes in sandbox_messages()) {
         bodies::a_frame_is_read_or_refused(&[&[which, u8::from(framed)], bytes.as_slice()].concat());
     }
 
     #[test]
-    fn any_packet_is_read_or_refused(bytes in words_of_the_walls()) {
+    fn packet_parses_or_is_refused(bytes in sandbox_messages()) {
         bodies::a_packet_is_read_or_refused(&bytes);
     }
 
     #[test]
-    fn any_call_to_a_database_is_taken_apart(bytes in conversations()) {
+    fn database_parser_accepts_any_bytes(bytes in database_conversations()) {
         bodies::a_call_to_a_database_is_taken_apart(&bytes);
     }
 
     #[test]
-    fn any_call_is_read(bytes in vec(any::<u8>(), 50)) {
+    fn seccomp_call_parser_accepts_any_bytes(bytes in vec(any::<u8>(), 50)) {
         bodies::a_call_is_read(&bytes);
         bodies::a_network_call_is_read(&bytes);
     }
 
     #[test]
-    fn any_address_is_read_or_refused(bytes in vec(any::<u8>(), 0..140)) {
+    fn socket_address_parses_or_is_refused(bytes in vec(any::<u8>(), 0..140)) {
         bodies::an_address_is_read_or_refused(&bytes);
     }
 }

@@ -1,38 +1,38 @@
-//! The one test binary: the built program over stdio, as a client has it.
+//! The integration tests: the built program, mostly over stdio, as a client uses it.
 //!
-//! | module | what belongs there |
+//! | Module | Contents |
 //! |---|---|
-//! | `harness` | starting the program, talking to it with a deadline on every wait, printing all of it on failure |
-//! | `tree` | laying out directories, and fingerprints of what must not change |
-//! | `schema` | the check of every line the program writes against the official schema of its revision |
-//! | `layers` | rules about the sources: imports, lengths, doors, words |
-//! | `audit` | the log of calls: what is in it, what happens where it cannot be written |
-//! | `calls` | recording what programs call, and answering it |
-//! | `cli` | what a person types |
-//! | `commands` | shells without walls: time limits, what is left behind, background commands |
-//! | `edits` | the folders of `testdata/edits` through the program |
-//! | `derived` | documents and lists that follow from the declarations, and rules over all tools |
-//! | `documents` | pictures and documents, and the process that reads them |
-//! | `hide` | what the operator hides by patterns, from tools and commands |
-//! | `http` | the same protocol over HTTP: who is let in, what floods cost, WebSocket, pages |
-//! | `readme` | what README.md says: each block run, the picture, the links |
-//! | `interception` | commands whose calls over the network are led elsewhere |
-//! | `residents` | programs that stay: interrupted, asked how they are, ended |
-//! | `network` | what commands reach by rule, and what never arrives |
-//! | `mock` | servers from manifests and cassettes |
-//! | `patterns` | names with brackets where a path or a glob is taken, and globs that match too little |
-//! | `python` | Python sessions |
-//! | `memory` | what many calls hold together, and who waits for it |
-//! | `search_cache` | what searches of one session leave for the next, and where they leave nothing |
-//! | `laws` | property tests over arbitrary input; their bodies are in `tests/laws`, which `fuzz/` shares |
-//! | `setup` | what a person does once: the entries of clients, the look at the machine |
-//! | `telemetry` | spans of requests, as a collector gets them |
-//! | `testrun` | running tests and checking types: which runner, how it is run, what it says, its log |
-//! | `undo` | what calls have changed, made what it was |
-//! | `why` | which rule decides, and which flag would allow it |
-//! | `wire` | the protocol, per revision: what is answered, with which code, and what never is |
-//! | `writers` | several servers, and other programs, that change the same files |
-//! | `escapes` | the escape catalogue: one test per attempt, named after its number |
+//! | `harness` | Start of the program, conversation with a timeout on every wait, and its log on failure. |
+//! | `tree` | Temporary directories, and fingerprints to detect changes. |
+//! | `schema` | Check of every output line against the official schema of its revision. |
+//! | `layers` | Rules about the sources: imports, lengths, module boundaries, words. |
+//! | `audit` | Log of calls: its contents, and behaviour when it cannot be written. |
+//! | `calls` | Recording and replay of network calls. |
+//! | `cli` | Command line. |
+//! | `commands` | Shell commands without a sandbox: time limits, leftover processes, background commands. |
+//! | `edits` | Fixtures of `testdata/edits` through the program. |
+//! | `derived` | Documents and lists generated from the declarations, and rules about all tools. |
+//! | `documents` | Pictures and documents, and the reader process. |
+//! | `hide` | Hidden paths (`--hide`), in tools and commands. |
+//! | `http` | MCP over HTTP: access, floods, WebSocket, pages. |
+//! | `readme` | README.md: each block is run; the picture and the links are checked. |
+//! | `interception` | Commands with redirected network calls. |
+//! | `residents` | Long-running processes: interruption, status, end. |
+//! | `network` | Network rules for commands, and blocked traffic. |
+//! | `mock` | Mock servers from manifests and cassettes. |
+//! | `patterns` | Names with brackets as paths and globs, and globs that match too little. |
+//! | `python` | Python sessions. |
+//! | `memory` | Memory budget of concurrent calls. |
+//! | `search_cache` | Cache between searches of one session, and cases without it. |
+//! | `laws` | Property tests with random input; their bodies are in `tests/laws`, which `fuzz/` shares. |
+//! | `setup` | Setup commands: entries for clients, check of the machine. |
+//! | `telemetry` | Spans of requests, as a collector receives them. |
+//! | `testrun` | Test runs and type checks: choice of the runner, execution, report, log. |
+//! | `undo` | Undo of changes by calls. |
+//! | `why` | Explanation of the deciding rule, and of the flag that would permit a call. |
+//! | `wire` | The protocol, per revision: replies, error codes, and messages without a reply. |
+//! | `writers` | Several servers and other programs that change the same files. |
+//! | `escapes` | The escape catalogue: one test per attempt, named after its number. |
 //!
 //! Behaviour of one tool, or of a pure module, is tested beside its source, not here.
 #![expect(

@@ -1,5 +1,5 @@
-//! Memory counted over calls: what many of them want together stays below what the operator allows,
-//! and who waits or is refused is somebody who wants much.
+//! Memory budget of concurrent calls: the total stays below `--memory-mib`, and only large requests
+//! wait or are refused.
 
 use std::fs::File;
 use std::time::{Duration, Instant};
@@ -13,13 +13,12 @@ use crate::http::client::Client;
 use crate::http::tenants::pair_on;
 use crate::tree::Tree;
 
-/// What `--memory-mib` says here.
+/// Value of `--memory-mib` in these tests.
 const MEMORY_MIB: u64 = 64;
-/// What the program has beside that: its code, stacks, buffers of threads, and what the allocator
-/// keeps.
+/// Other memory of the program: code, stacks, thread buffers and memory retained by the allocator.
 const BESIDE_MIB: u64 = 96;
 
-/// The most memory that a process has had, in MiB.
+/// Returns the peak memory of a process, in MiB.
 #[track_caller]
 fn peak_mib(pid: Pid) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero())).unwrap();
@@ -57,7 +56,7 @@ fn server(tree: &Tree) -> Server {
     Server::open(tree, "2025-11-25", &flags)
 }
 
-/// A file that takes no place on the disk.
+/// Creates a sparse file.
 fn sparse(tree: &Tree, name: &str, bytes: u64) {
     tree.file(name, "");
     File::options()
@@ -68,8 +67,8 @@ fn sparse(tree: &Tree, name: &str, bytes: u64) {
         .unwrap();
 }
 
-/// Sends the same call so many times at once, and gives all replies.
-fn at_once(
+/// Sends a call this many times concurrently, and returns all replies.
+fn call_concurrently(
     server: &mut Server,
     times: usize,
     tool: &str,
@@ -86,9 +85,9 @@ fn at_once(
     ids.iter().map(|id| server.reply_to(id)).collect()
 }
 
-/// That each was answered, or refused for want of memory; and that some were answered.
+/// Asserts that each reply is an answer or an out-of-memory error, with at least one answer.
 #[track_caller]
-fn are_answered_or_refused(replies: &[Reply], is_answer: impl Fn(&Reply) -> bool) {
+fn assert_answered_or_out_of_memory(replies: &[Reply], is_answer: impl Fn(&Reply) -> bool) {
     let refused = |reply: &Reply| {
         reply.failure().is_some_and(|Failure { code, message }| {
             code == Some(-32603) && message.contains("--memory-mib")
@@ -101,20 +100,20 @@ fn are_answered_or_refused(replies: &[Reply], is_answer: impl Fn(&Reply) -> bool
 }
 
 #[test]
-fn edits_of_files_that_are_large_by_their_size_alone_stay_within_the_budget() {
+fn edits_of_large_files_stay_within_budget() {
     let tree = Tree::new();
     for index in 0..8 {
         sparse(&tree, &format!("work/{index}"), 40 << 20);
     }
     let mut server = server(&tree);
     let edits = json!([{"oldText": "nowhere", "newText": "x"}]);
-    let replies = at_once(
+    let replies = call_concurrently(
         &mut server,
         8,
         "edit_file",
         |index| json!({"path": index.to_string(), "edits": edits}),
     );
-    are_answered_or_refused(&replies, |reply| {
+    assert_answered_or_out_of_memory(&replies, |reply| {
         reply
             .failure()
             .is_some_and(|failure| failure.message.contains("oldText not found"))
@@ -123,7 +122,7 @@ fn edits_of_files_that_are_large_by_their_size_alone_stay_within_the_budget() {
 }
 
 #[test]
-fn what_can_never_be_held_is_refused_at_once_with_what_could_be() {
+fn request_above_budget_fails_immediately_with_limit() {
     let tree = Tree::new();
     sparse(&tree, "work/a", 100 << 20);
     let mut server = server(&tree);
@@ -133,7 +132,7 @@ fn what_can_never_be_held_is_refused_at_once_with_what_could_be() {
         json!({"path": "a", "edits": [{"oldText": "a", "newText": "b"}]}),
     );
     let most = (MEMORY_MIB - MEMORY_MIB / 4) * 1024 * 1024 / 16 * 14;
-    // The request is held as well.
+    // The request counts as well.
     let free = most - 141;
     let message = format!(
         "`{}` cannot be held: {} bytes of memory are needed, and {free} of the {most} that may be held (--memory-mib) are \
@@ -155,7 +154,7 @@ fn what_can_never_be_held_is_refused_at_once_with_what_could_be() {
 }
 
 #[test]
-fn searches_over_lines_stay_within_the_budget() {
+fn multiline_searches_stay_within_budget() {
     let tree = Tree::new();
     for index in 0..4 {
         tree.file(
@@ -165,23 +164,23 @@ fn searches_over_lines_stay_within_the_budget() {
     }
     let mut server = server(&tree);
     let arguments = json!({"regex": "last\\n", "directory": tree.text("work"), "multiline": true});
-    let replies = at_once(&mut server, 6, "grep_files", |_| arguments.clone());
-    are_answered_or_refused(&replies, |reply| {
+    let replies = call_concurrently(&mut server, 6, "grep_files", |_| arguments.clone());
+    assert_answered_or_out_of_memory(&replies, |reply| {
         reply.0["result"]["structuredContent"]["count"] == 4
     });
     is_within(server.pid());
 }
 
 #[test]
-fn a_long_line_is_held_only_where_there_is_memory_for_it() {
+fn long_line_is_buffered_only_within_budget() {
     let tree = Tree::new();
     for index in 0..4 {
         tree.file(format!("work/{index}"), "x".repeat(30 << 20) + "\nlast\n");
     }
     let mut server = server(&tree);
     let arguments = json!({"regex": "^last", "directory": tree.text("work")});
-    let replies = at_once(&mut server, 6, "grep_files", |_| arguments.clone());
-    // A buffer of 30 MiB becomes one of 47 on its way.
+    let replies = call_concurrently(&mut server, 6, "grep_files", |_| arguments.clone());
+    // A buffer of 30 MiB grows to 47 MiB.
     for reply in &replies {
         let is_refused = reply
             .failure()
@@ -196,24 +195,24 @@ fn a_long_line_is_held_only_where_there_is_memory_for_it() {
 }
 
 #[test]
-fn replies_that_are_more_than_the_budget_wait_for_one_another_and_stay_within_it() {
+fn large_replies_wait_and_stay_within_budget() {
     let tree = Tree::new();
     tree.file("work/large.txt", "0123456789abcde\n".repeat(500_000));
     let mut server = server(&tree);
-    let replies = at_once(
+    let replies = call_concurrently(
         &mut server,
         24,
         "read_file",
         |_| json!({"path": "large.txt"}),
     );
-    are_answered_or_refused(&replies, |reply| {
+    assert_answered_or_out_of_memory(&replies, |reply| {
         reply.failure().is_none() && reply.text().len() == 8_000_000
     });
     is_within(server.pid());
 }
 
 #[test]
-fn rules_of_ignored_files_are_bounded_and_counted() {
+fn ignore_rules_are_bounded_and_counted() {
     let tree = Tree::new();
     tree.file("work/x/a.txt", "a\n").file(
         "work/.gitignore",
@@ -221,12 +220,12 @@ fn rules_of_ignored_files_are_bounded_and_counted() {
     );
     let mut server = server(&tree);
     let arguments = json!({"regex": "a", "directory": tree.text("work"), "respectGitignore": true});
-    let replies = at_once(&mut server, 8, "grep_files", |_| arguments.clone());
-    are_answered_or_refused(&replies, |reply| {
+    let replies = call_concurrently(&mut server, 8, "grep_files", |_| arguments.clone());
+    assert_answered_or_out_of_memory(&replies, |reply| {
         reply.0["result"]["structuredContent"]["count"] == 1
     });
     is_within(server.pid());
-    // More than that would take a thousand times its length.
+    // Larger files would need a thousand times their size.
     for text in ["a\n".repeat(8193), "a".repeat(128 * 1024 + 1)] {
         tree.file("work/x/.gitignore", text);
         let message = format!(
@@ -257,7 +256,7 @@ fn rules_of_ignored_files_are_bounded_and_counted() {
 }
 
 #[test]
-fn globs_are_bounded_in_number_and_length() {
+fn globs_are_limited_in_number_and_length() {
     let tree = Tree::new();
     tree.file("work/a.rs", "a\n");
     let mut server = server(&tree);
@@ -338,24 +337,24 @@ fn large_calls_in_journal_stay_within_budget() {
         );
         return;
     };
-    let replies = at_once(&mut server, 32, "list_changes", |_| json!({"call": call}));
-    are_answered_or_refused(&replies, |reply| {
+    let replies = call_concurrently(&mut server, 32, "list_changes", |_| json!({"call": call}));
+    assert_answered_or_out_of_memory(&replies, |reply| {
         reply.0["result"]["structuredContent"]["calls"][0]["call"] == call
     });
-    let replies = at_once(
+    let replies = call_concurrently(
         &mut server,
         8,
         "undo_changes",
         |_| json!({"calls": [call], "dryRun": true}),
     );
-    are_answered_or_refused(&replies, |reply| {
+    assert_answered_or_out_of_memory(&replies, |reply| {
         reply.0["result"]["structuredContent"]["undone"].is_array()
     });
     is_within(server.pid());
 }
 
 #[test]
-fn notes_of_changes_count_for_command() {
+fn change_notes_count_against_command_budget() {
     let tree = Tree::new();
     for index in 0..20_000 {
         tree.file(format!("work/{}/{index}", index % 40), "");
@@ -393,7 +392,7 @@ fn notes_of_changes_count_for_command() {
 }
 
 #[test]
-fn one_token_that_takes_all_it_can_leaves_another_as_much() {
+fn greedy_token_leaves_equal_share_to_other() {
     let tree = Tree::new();
     for index in 0..16 {
         sparse(&tree, &format!("alice/{index}"), 20 << 20);
@@ -418,7 +417,7 @@ fn one_token_that_takes_all_it_can_leaves_another_as_much() {
     };
     let waiting: Vec<Client> = (0..16)
         .map(|index| {
-            let mut client = pair.server.connect().patient();
+            let mut client = pair.server.connect().with_long_timeout();
             let path = pair.tree.text(&format!("alice/{index}"));
             client.send_message(&edit(path), &[("Authorization", &pair.alice)]);
             client
@@ -432,7 +431,7 @@ fn one_token_that_takes_all_it_can_leaves_another_as_much() {
     }
     let search = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "grep_files",
         "arguments": {"regex": "nowhere", "directory": pair.tree.text("bob"), "multiline": true}}});
-    // On a slow machine what waits for memory may be refused before the edits give theirs back.
+    // On a slow machine this call may be refused before the edits release their memory.
     let until = Instant::now() + DEADLINE;
     let own = loop {
         let own = pair.ask(&pair.bob, &search, &[]).json();

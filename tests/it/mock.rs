@@ -1,4 +1,4 @@
-//! Servers from manifests and cassettes, as a client has them.
+//! Mock servers from manifests and cassettes.
 
 #![expect(
     clippy::needless_pass_by_value,
@@ -23,7 +23,7 @@ use crate::tree::Tree;
 
 pub const BINARY: &str = env!("CARGO_BIN_EXE_replay");
 
-/// The manifest of the contract.
+/// Example manifest of the contract.
 pub const WEATHER: &str = r##"
 mock_server:
   name: weather-fixture
@@ -51,23 +51,23 @@ mock_server:
       text: "Classify the report by severity and component."
 "##;
 
-/// A mock of this manifest, opened as a client of the revision does. Every line is checked against
-/// the official schema.
+/// Starts a mock of this manifest and opens a session. Every line is checked against the official
+/// schema.
 pub fn open(tree: &Tree, revision: &str, manifest: &str, args: &[&str]) -> Server {
     tree.file("mock.yaml", manifest);
     let line = [&[BINARY, "mock", "--tools-from", "mock.yaml"], args].concat();
     Server::start_program(tree, &line, &[]).opened(revision)
 }
 
-/// What a program wrote until its end: lines of stdout as they are, stderr, exit status.
-pub struct Ended {
+/// Output of a finished program: stdout lines, stderr and exit status.
+pub struct ProgramOutput {
     pub lines: Vec<String>,
     pub stderr: String,
     pub status: Option<i32>,
 }
 
-impl Ended {
-    /// The lines that are JSON.
+impl ProgramOutput {
+    /// Returns the lines that are JSON.
     pub fn messages(&self) -> Vec<Value> {
         self.lines
             .iter()
@@ -76,17 +76,17 @@ impl Ended {
     }
 }
 
-/// Runs `replay ARGS` with these lines as its whole input, sent at once; nothing is checked.
-pub fn run(tree: &Tree, args: &[&str], input: &[Value]) -> Ended {
+/// Runs `replay ARGS` with all input lines sent at once, without schema checks.
+pub fn run(tree: &Tree, args: &[&str], input: &[Value]) -> ProgramOutput {
     converse(tree, args, input, false)
 }
 
-/// The same, but the next line is sent when the one before was answered.
-pub fn ask(tree: &Tree, args: &[&str], input: &[Value]) -> Ended {
+/// Runs `replay ARGS`, and sends each input line after the reply to the previous one.
+pub fn ask(tree: &Tree, args: &[&str], input: &[Value]) -> ProgramOutput {
     converse(tree, args, input, true)
 }
 
-fn converse(tree: &Tree, args: &[&str], input: &[Value], in_turn: bool) -> Ended {
+fn converse(tree: &Tree, args: &[&str], input: &[Value], in_turn: bool) -> ProgramOutput {
     let mut command = Command::new(BINARY);
     command.args(args).current_dir(tree.root()).env_clear();
     command
@@ -115,7 +115,7 @@ fn converse(tree: &Tree, args: &[&str], input: &[Value], in_turn: bool) -> Ended
     let until = Instant::now() + DEADLINE;
     let next = || written.recv_timeout(until.saturating_duration_since(Instant::now()));
     for message in input {
-        // One that has ended already does not read.
+        // The write fails if the program has already exited.
         let _ = stdin.write_all(format!("{message}\n").as_bytes());
         if in_turn {
             lines.extend(next());
@@ -135,7 +135,7 @@ fn converse(tree: &Tree, args: &[&str], input: &[Value], in_turn: bool) -> Ended
             }
         }
     }
-    Ended {
+    ProgramOutput {
         lines,
         stderr: errors.join().unwrap(),
         status: child.wait().unwrap().code(),
@@ -158,7 +158,7 @@ pub fn text(text: &str) -> Value {
     json!({"content": [{"type": "text", "text": text}]})
 }
 
-/// A result without what 2026-07-28 adds to it.
+/// Removes the members that revision 2026-07-28 adds to a result.
 pub fn bare(result: &Value) -> Value {
     let mut result = result.clone();
     for key in ["resultType", "_meta", "ttlMs", "cacheScope"] {

@@ -1,5 +1,5 @@
-//! What it costs a program that its calls are recorded, or answered from a recording: its own
-//! clock, around its own calls.
+//! Cost of recording and replaying the calls of a program, measured by the program's own clock
+//! around its calls.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -17,12 +17,12 @@ use crate::trees;
 const PLAIN: &str = "plain";
 const RECORDED: &str = "recorded";
 const REPLAYED: &str = "replayed";
-/// What a second hop costs by itself.
+/// Baseline for the cost of a second hop.
 const RELAYED: &str = "bare relay";
 const BYTES: usize = 100_000_000;
 const CALLS: usize = 500;
 
-/// Prints how long the calls took, and how many bytes came.
+/// Prints the duration of the calls and the number of bytes received.
 const CLIENT: &str = "import sys, time, urllib.request
 url, count = sys.argv[1], int(sys.argv[2])
 begin, total = time.perf_counter(), 0
@@ -91,7 +91,7 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
             &["record", "--path", "sets"],
             &words,
         ));
-        // The newest set is what was just recorded.
+        // The newest set is the recording just made.
         let mut replayed = contender(REPLAYED, &dir, &["test", "--path", "sets"], &words);
         if calls.is_some_and(|(bytes, _)| bytes == BYTES) {
             replayed = replayed.at_most(3);
@@ -146,7 +146,7 @@ fn contender(name: &'static str, dir: &Path, how: &[&str], words: &[String]) -> 
     })
 }
 
-/// An HTTP server that answers `/N` with N bytes, for as long as this program runs.
+/// Starts an HTTP server that answers `/N` with N bytes until this program ends.
 fn serve() -> Result<SocketAddr> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = listener.local_addr()?;
@@ -158,7 +158,7 @@ fn serve() -> Result<SocketAddr> {
     Ok(address)
 }
 
-/// A relay to the server that looks at nothing and keeps nothing, for as long as this program runs.
+/// Starts a relay to the server that forwards bytes unexamined until this program ends.
 fn relay(server: SocketAddr) -> Result<SocketAddr> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = listener.local_addr()?;

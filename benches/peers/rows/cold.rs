@@ -1,10 +1,10 @@
-//! Searches of a source tree of which nothing is in memory: what a first look at a machine costs.
+//! Searches of a source tree with a cold page cache.
 
 use anyhow::Result;
 use serde_json::json;
 
 use super::grep::LITERAL;
-use super::tree::{Found, MISSING, first, program};
+use super::tree::{HitCounter, MISSING, first, program};
 use crate::args::Args;
 use crate::peers::REPLAY;
 use crate::samples::{Contender, Goal, Row, Spec, Unit, rounds};
@@ -44,27 +44,27 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
     let lines =
         json!({"regex": LITERAL, "directory": tree, "outputMode": "count", "maxResults": 10_000});
     let greps = vec![
-        first(&tree, "grep_files", lines, Found::Structured("count")).cold(),
+        first(&tree, "grep_files", lines, HitCounter::Structured("count")).cold(),
         program(
             "rg",
             &["rg"],
             format!("rg -uu -c --no-messages -e {LITERAL} TREE"),
             &["-uu", "-c", "--no-messages", "-e", LITERAL],
             &tree,
-            Found::Counts,
+            HitCounter::Counts,
         )
         .cold(),
     ];
     let names = json!({"directory": tree, "globs": ["**/*.c"], "max": 0});
     let globs = vec![
-        first(&tree, "glob_search", names, Found::Listed("matches")).cold(),
+        first(&tree, "glob_search", names, HitCounter::Listed("matches")).cold(),
         program(
             "fd",
             &["fdfind", "fd"],
             "fd -u -t f -t l --glob *.c TREE",
             &["-u", "-t", "f", "-t", "l", "--glob", "*.c"],
             &tree,
-            Found::Lines,
+            HitCounter::Lines,
         )
         .cold(),
     ];

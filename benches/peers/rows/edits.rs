@@ -1,6 +1,7 @@
-//! One line of a large file, and a thousand small files. Every contender has files of its own and
-//! turns a line from one state to the other and back, so nothing has to be restored between rounds;
-//! the disk is compared after each.
+//! Edits of one line in a large file, and of a thousand small files.
+//!
+//! Every contender has its own files and toggles a line between two states, so that no round needs
+//! a restore. The files are compared with the expected contents after each round.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -29,7 +30,7 @@ const LARGE_BYTES: usize = 50_000_000;
 const FILES: usize = 1000;
 const FILE_BYTES: usize = 4096;
 
-/// Files of one contender, all alike, and the state they are in.
+/// Equal files of one contender, and their current state.
 struct Files {
     paths: Vec<PathBuf>,
     contents: [String; 2],
@@ -37,7 +38,7 @@ struct Files {
 }
 
 impl Files {
-    /// `count` files below a fresh directory, a hundred in each subdirectory.
+    /// Creates `count` files below a fresh directory, a hundred per subdirectory.
     fn new(name: &str, count: usize, bytes: usize) -> Result<Self> {
         let dir = trees::fresh(name)?;
         let contents = [editable(bytes, 0), editable(bytes, 1)];
@@ -60,7 +61,7 @@ impl Files {
         (STATES[self.state], STATES[1 - self.state])
     }
 
-    /// Times `work`, then compares every byte with what it should have become.
+    /// Times `work`, then compares every byte with the expected contents.
     fn turn(&mut self, work: impl FnOnce(&Self) -> Result<()>) -> Result<Trial> {
         let begin = Instant::now();
         work(self)?;
@@ -73,7 +74,7 @@ impl Files {
                 "the bytes on disk are not what they should be"
             );
         }
-        // Two states, two lengths: the larger one stands for both.
+        // The two states differ in length: count the larger one.
         let bytes = self.contents[1].len() * self.paths.len();
         Ok(Trial::of(time, self.paths.len() as u64, bytes as u64))
     }
@@ -105,7 +106,7 @@ pub fn large(args: &Args) -> Result<Vec<Row>> {
         Server::replay(&trees::home().canonicalize()?),
         files("replay")?,
     )];
-    contenders.extend(common(&files, args.rounds)?);
+    contenders.extend(other_contenders(&files, args.rounds)?);
     contenders.push(match Server::npm(&trees::home().canonicalize()?) {
         Ok(npm) => server(npm, files("npm")?).at_most(3),
         Err(reason) => Contender::missing(NPM, reason),
@@ -129,7 +130,7 @@ pub fn many(args: &Args) -> Result<Vec<Row>> {
     };
     let files = |name: &str| Files::new(&format!("edit1000-{name}"), FILES, FILE_BYTES);
     let mut contenders = vec![all_at_once(files("replay")?)?];
-    contenders.extend(common(&files, args.rounds)?);
+    contenders.extend(other_contenders(&files, args.rounds)?);
     contenders.push(match Server::npm(&trees::home().canonicalize()?) {
         Ok(npm) => server(npm, files("npm")?).at_most(5),
         Err(reason) => Contender::missing(NPM, reason),
@@ -137,8 +138,8 @@ pub fn many(args: &Args) -> Result<Vec<Row>> {
     rounds(vec![spec], contenders, args.rounds)
 }
 
-/// Those that are no servers.
-fn common(
+/// Returns the contenders other than MCP servers.
+fn other_contenders(
     files: &impl Fn(&str) -> Result<Files>,
     at_most: usize,
 ) -> Result<Vec<Contender<'static>>> {
@@ -180,7 +181,7 @@ fn sed(program: &Path, files: &Files) -> Result<()> {
     Ok(())
 }
 
-/// The least that changes a file by renaming over it: no lock, no encoding, no mode, no attribute.
+/// Replaces a file with a rename, with no lock, encoding, mode or attributes: the minimum work.
 fn bare(path: &Path, (old, new): (&str, &str), synced: bool) -> Result<()> {
     let text = fs::read(path)?;
     let finder = memmem::Finder::new(old);
@@ -199,8 +200,8 @@ fn bare(path: &Path, (old, new): (&str, &str), synced: bool) -> Result<()> {
     Ok(fs::rename(&beside, path)?)
 }
 
-/// A server that is given one `edit_file` call for each file, the next one when the last is
-/// answered.
+/// Returns a server contender that sends one `edit_file` call per file, each after the previous
+/// reply.
 fn server(server: Server, mut files: Files) -> Contender<'static> {
     let mut session = None;
     let how = match files.paths.len() {

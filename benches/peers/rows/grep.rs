@@ -1,5 +1,5 @@
-//! Contents of a source tree: several kinds of pattern, each as the first call of a session and
-//! again.
+//! Content searches of a source tree: several kinds of pattern, each as the first call of a session
+//! and repeated.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,18 +11,18 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 use walkdir::WalkDir;
 
-use super::tree::{Found, MISSING, again, first, program};
+use super::tree::{HitCounter, MISSING, again, first, program};
 use crate::args::Args;
 use crate::peers::{REPLAY, first_on_path};
 use crate::samples::{Contender, Goal, Row, Spec, Trial, Unit, rounds};
 use crate::trees;
 
-/// One pattern, in words that mean the same to every engine on this tree.
+/// One pattern, with the same meaning in every engine on this tree.
 struct Case {
     title: &'static str,
     pattern: &'static str,
     insensitive: bool,
-    /// Needs lookaround or back-references, which is `rg -P`.
+    /// `true` if the pattern needs lookaround or back-references (`rg -P`).
     backtracks: bool,
 }
 
@@ -35,7 +35,7 @@ const fn plain(title: &'static str, pattern: &'static str) -> Case {
     }
 }
 
-/// Somewhere in a C tree, a few hundred times.
+/// Literal that occurs a few hundred times in a C tree.
 pub(super) const LITERAL: &str = "pm_runtime_get_noresume";
 
 const CASES: [Case; 8] = [
@@ -63,8 +63,8 @@ const CASES: [Case; 8] = [
 
 const NOTE: &str = "replay sorts by path; the others print in the order they find. First call: a new session for each \
     round, its start not counted. Again: the same call in a session that has made it before.";
-/// More than any of these searches finds in one reply; where there are more, lines are counted file
-/// by file.
+/// Limit above the number of matches of these searches in one reply. Cases with more matches count
+/// lines per file.
 const ALL: u64 = 10_000;
 
 pub fn rows(args: &Args) -> Result<Vec<Row>> {
@@ -109,7 +109,7 @@ fn one(args: &Args, case: &Case) -> Result<Vec<Row>> {
             &tree,
             "grep_files",
             arguments.clone(),
-            Found::Structured("count"),
+            HitCounter::Structured("count"),
         )];
         contenders.push(ripgrep(peer, case, &tree));
         contenders.push(gnu(case, &tree).at_most(3));
@@ -118,15 +118,15 @@ fn one(args: &Args, case: &Case) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// The same files (hidden and ignored ones too), counted per file so that printing is nobody's
-/// cost.
+/// Runs ripgrep on the same files, including hidden and ignored ones. Counts per file keep the cost
+/// of printing out of the comparison.
 fn ripgrep(name: &'static str, case: &Case, tree: &Path) -> Contender<'static> {
     let mut words: Vec<&str> = vec!["-uu", "-c", "--no-messages"];
     words.extend(case.backtracks.then_some("-P"));
     words.extend(case.insensitive.then_some("-i"));
     words.extend(["-e", case.pattern]);
     let how = format!("rg {} TREE", words.join(" "));
-    program(name, &["rg"], how, &words, tree, Found::Counts)
+    program(name, &["rg"], how, &words, tree, HitCounter::Counts)
 }
 
 fn gnu(case: &Case, tree: &Path) -> Contender<'static> {
@@ -140,11 +140,11 @@ fn gnu(case: &Case, tree: &Path) -> Contender<'static> {
         format!("LC_ALL=C grep {} TREE", words.join(" ")),
         &words,
         tree,
-        Found::Counts,
+        HitCounter::Counts,
     )
 }
 
-/// The beginning of the hits of a word that is everywhere.
+/// Measures the first page of matches for a frequent word.
 pub fn begin(args: &Args) -> Result<Vec<Row>> {
     let spec = Spec {
         name: "first500",
@@ -163,7 +163,12 @@ pub fn begin(args: &Args) -> Result<Vec<Row>> {
         return rounds(vec![spec], vec![Contender::missing(REPLAY, MISSING)], 1);
     };
     let arguments = json!({"regex": "return", "directory": tree, "maxResults": 500});
-    let ours = first(&tree, "grep_files", arguments, Found::Structured("count"));
+    let ours = first(
+        &tree,
+        "grep_files",
+        arguments,
+        HitCounter::Structured("count"),
+    );
     let theirs = match (first_on_path(&["rg"]), first_on_path(&["head"])) {
         (Ok(rg), Ok(head)) => Contender::new(
             "rg | head",
@@ -186,7 +191,7 @@ fn headed(rg: &Path, head: &Path, tree: &Path) -> Result<Trial> {
         .spawn()?;
     let found = finder.stdout.take().context("no pipe")?;
     let output = Command::new(head).arg("-500").stdin(found).output()?;
-    // A pipeline has ended when all its programs have.
+    // A pipeline ends when all its programs have ended.
     finder.wait()?;
     let time = begin.elapsed().as_secs_f64();
     Ok(Trial::of(
@@ -196,7 +201,7 @@ fn headed(rg: &Path, head: &Path, tree: &Path) -> Result<Trial> {
     ))
 }
 
-/// A project of a thousand files, and one large file.
+/// Measures a project of a thousand files, and one large file.
 pub fn sizes(args: &Args) -> Result<Vec<Row>> {
     const WORD: &str = "spin_unlock";
     let spec = |title: &str, goals| Spec {
@@ -225,9 +230,9 @@ pub fn sizes(args: &Args) -> Result<Vec<Row>> {
     let (project, large) = (project(&tree)?, one_file(&tree)?);
     let case = plain("a word", WORD);
     let arguments = |at: &Path| json!({"regex": WORD, "directory": at, "outputMode": "count", "maxResults": ALL});
-    let contenders = |ours: fn(&Path, &'static str, Value, Found) -> Contender<'static>,
+    let contenders = |ours: fn(&Path, &'static str, Value, HitCounter) -> Contender<'static>,
                       at: &Path| {
-        // A file cannot be allowed, the directory that holds it can.
+        // A file cannot be allowed, only its directory.
         let root = if at.is_file() {
             at.parent().unwrap_or(at)
         } else {
@@ -238,7 +243,7 @@ pub fn sizes(args: &Args) -> Result<Vec<Row>> {
                 root,
                 "grep_files",
                 arguments(at),
-                Found::Structured("count"),
+                HitCounter::Structured("count"),
             ),
             ripgrep("rg", &case, at),
         ]
@@ -271,9 +276,8 @@ pub fn sizes(args: &Args) -> Result<Vec<Row>> {
     Ok(all)
 }
 
-/// The first thousand files of the tree's `net`, copied once. What was changed in the last minute
-/// is not remembered between searches, so a copy that was made just now is left alone for longer
-/// than that.
+/// Copies the first thousand files of `net` in the tree, once. The search cache ignores files
+/// changed in the last minute, so a new copy rests longer than that before use.
 fn project(tree: &Path) -> Result<PathBuf> {
     const QUIET: Duration = Duration::from_secs(70);
     let dir = trees::home().join("project-1000");
@@ -290,7 +294,7 @@ fn project(tree: &Path) -> Result<PathBuf> {
     Ok(dir.canonicalize()?)
 }
 
-/// Sources one behind the other up to 130 MB, made once.
+/// Concatenates sources up to 130 MB, once.
 fn one_file(tree: &Path) -> Result<PathBuf> {
     const BYTES: usize = 130_000_000;
     let dir = trees::home().join("one-file");
@@ -310,7 +314,7 @@ fn one_file(tree: &Path) -> Result<PathBuf> {
     Ok(path.canonicalize()?)
 }
 
-/// All files below, in the order of their paths.
+/// Returns all files below a directory, sorted by path.
 fn files(dir: &Path) -> Result<Vec<PathBuf>> {
     let all = WalkDir::new(dir).sort_by_file_name().into_iter();
     let files = all.filter(|entry| {

@@ -1,5 +1,5 @@
-//! The server over HTTP: many connections that read a small file, beside two echoes, and many
-//! streams that nothing is said in.
+//! The server over HTTP: many connections that read a small file, beside two echo servers, and many
+//! idle event streams.
 
 use std::env;
 use std::fs;
@@ -196,7 +196,7 @@ fn loaded(command: &mut Command, length: Duration) -> Result<Trial> {
     })
 }
 
-/// Opens streams, each of a session of its own where there are sessions.
+/// Opens event streams, each in its own session if the server has sessions.
 fn idle(command: &mut Command, has_sessions: bool) -> Result<Trial> {
     let server = WebServer::start(command)?;
     let opening = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params":
@@ -223,7 +223,7 @@ fn idle(command: &mut Command, has_sessions: bool) -> Result<Trial> {
         ensure!(begun.starts_with("HTTP/1.1 200 "), "{begun}");
         bytes = begun.len() as u64;
         streams.push(stream);
-        // What the first one needs is not counted.
+        // Exclude the memory of the first stream.
         if std::mem::take(&mut first) {
             before = machine::memory(server.pid(), "VmRSS")?;
         }

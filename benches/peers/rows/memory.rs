@@ -1,5 +1,4 @@
-//! The most memory a server ever held (`VmHWM`, children included), each time in a session of its
-//! own.
+//! Peak memory of a server (`VmHWM`, including children), each in a separate session.
 
 use std::fs;
 use std::io::Write as _;
@@ -21,7 +20,7 @@ use crate::trees;
 
 const PINGS: u64 = 100_000;
 const ROUNDS: usize = 3;
-/// Nobody reads until the server has taken no more requests for so long.
+/// Time without progress of the writer after which the server counts as blocked and reading starts.
 const STALLED: Duration = Duration::from_millis(500);
 const MIB: f64 = 1024.0 * 1024.0;
 
@@ -50,16 +49,16 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
     let title = "peak memory, 100,000 pings written before one answer is read";
     rows.extend(rounds(
         vec![spec(title, "answers", 64.0 * MIB)],
-        contenders(&dir, &path, flooded),
+        contenders(&dir, &path, flood_pings),
         ROUNDS,
     )?);
     let _ = args;
     Ok(rows)
 }
 
-type Way = fn(&mut Client, &Path) -> Result<(u64, u64)>;
+type Measurement = fn(&mut Client, &Path) -> Result<(u64, u64)>;
 
-fn contenders(dir: &Path, path: &Path, way: Way) -> Vec<Contender<'static>> {
+fn contenders(dir: &Path, path: &Path, way: Measurement) -> Vec<Contender<'static>> {
     let servers = [
         (REPLAY, Ok(Server::replay(dir))),
         (FLOOR, Server::floor()),
@@ -94,9 +93,9 @@ fn reading(client: &mut Client, path: &Path) -> Result<(u64, u64)> {
     Ok(last)
 }
 
-/// Writes until all is written or the server takes no more; only then reads, and wants every
+/// Writes requests until all are written or the server blocks, then reads and requires every
 /// answer.
-fn flooded(client: &mut Client, _path: &Path) -> Result<(u64, u64)> {
+fn flood_pings(client: &mut Client, _path: &Path) -> Result<(u64, u64)> {
     let lines: Vec<u8> = (0..PINGS)
         .flat_map(|_| client.request("ping", &json!({})))
         .collect();

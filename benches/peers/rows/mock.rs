@@ -1,5 +1,5 @@
-//! Servers from manifests: what a call through one costs, alone and beside calls that hang, and a
-//! long list.
+//! Mock servers from manifests: cost of a call, alone and beside hanging calls, and of a long tool
+//! list.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::peers::{MCPTEST, REPLAY, Server};
 use crate::samples::{Contender, Goal, Row, Spec, Trial, Unit, rounds};
 use crate::trees;
 
-/// The same server, asked for nothing.
+/// Baseline row: `ping` to the same server.
 const PING: &str = "ping";
 const CALLS: usize = 10_000;
 const HANGING: usize = 100;
@@ -86,7 +86,7 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// A manifest that both tools read; the first tool answers, one hangs.
+/// Writes a manifest that both programs read; the first tool answers, another one hangs.
 fn manifest(dir: &Path, name: &str, tools: usize) -> Result<PathBuf> {
     let schema =
         json!({"type": "object", "required": ["city"], "properties": {"city": {"type": "string"}}});
@@ -128,7 +128,7 @@ fn ping(client: &mut Client) -> Vec<u8> {
     client.request("ping", &json!({}))
 }
 
-/// The median of calls one at a time, behind so many that hang.
+/// Returns the median duration of sequential calls behind this many hanging calls.
 fn calls(client: &mut Client, hanging: usize, line: fn(&mut Client) -> Vec<u8>) -> Result<Trial> {
     for _ in 0..hanging {
         let line = client.call("hangs", &json!({}));

@@ -1,4 +1,4 @@
-//! One file for each kind of row.
+//! Benchmark rows, one file per group.
 
 mod calls;
 mod cold;
@@ -19,7 +19,7 @@ use anyhow::Result;
 use crate::args::Args;
 use crate::samples::Row;
 
-/// Runs what is wanted, in the order of the table.
+/// Runs the selected rows, in the order of the table.
 pub fn all(args: &Args) -> Result<Vec<Row>> {
     type Part = (&'static str, fn(&Args) -> Result<Vec<Row>>);
     const PARTS: [Part; 19] = [

@@ -1,5 +1,5 @@
-//! A Python session: its start, with an interpreter that waits for it and without, one small cell,
-//! and a cell that prints a lot; beside ipykernel.
+//! Python sessions: start with and without a prepared interpreter, one small cell and one with much
+//! output, beside ipykernel.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -17,7 +17,7 @@ use crate::trees;
 const IPYKERNEL: &str = "ipykernel";
 const WALLED: &str = "replay, namespaces";
 const NO_SPARE: &str = "replay --no-python-spare";
-/// Sessions that are made one after the other, each when the next interpreter had time to be there.
+/// Number of sessions, created in sequence with enough time for the next interpreter to start.
 const SESSIONS: usize = 9;
 const BETWEEN: Duration = Duration::from_millis(500);
 const CELLS: usize = 300;
@@ -129,8 +129,8 @@ fn cell(client: &mut Client, code: &str) -> Result<Value> {
     Ok(serde_json::from_str(&text_of(client.ask(&line)?)?)?)
 }
 
-/// Where the interpreter is that the environment of ipykernel was made with (PEP 405, `home`): both
-/// run the same one, and no shim before it.
+/// Returns the directory of the interpreter behind the virtual environment of ipykernel (PEP 405,
+/// `home`). Both contenders run the same interpreter, without a shim.
 fn base() -> Option<PathBuf> {
     let settings = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/peers/python/pyvenv.cfg");
     let settings = std::fs::read_to_string(settings).ok()?;

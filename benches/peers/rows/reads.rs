@@ -55,7 +55,7 @@ pub fn small(args: &Args) -> Result<Vec<Row>> {
                 must: 3.0,
                 excellent: 1.5,
             },
-            // A third of its time is three times its calls in a second.
+            // Three times the calls per second is a third of the time.
             Goal::Ratio {
                 of: RUST,
                 must: 1.0 / 3.0,
@@ -91,11 +91,11 @@ pub fn large(args: &Args) -> Result<Vec<Row>> {
     rounds(vec![spec], contenders(&dir, &path, once), args.rounds * 3)
 }
 
-/// What is measured, with a client, the name of the tool and the file.
-type Way = fn(&mut Client, &str, &Path) -> Result<Trial>;
+/// Measurement of one round with a client, the tool name and the file.
+type Measurement = fn(&mut Client, &str, &Path) -> Result<Trial>;
 
-/// The servers, each in a session that lives through all rounds.
-fn contenders(dir: &Path, path: &Path, way: Way) -> Vec<Contender<'static>> {
+/// Returns the servers, each with one session for all rounds.
+fn contenders(dir: &Path, path: &Path, way: Measurement) -> Vec<Contender<'static>> {
     let servers = [
         (crate::peers::REPLAY, "read_file", Ok(Server::replay(dir))),
         (FLOOR, "read_file", Server::floor()),
@@ -120,15 +120,16 @@ fn contenders(dir: &Path, path: &Path, way: Way) -> Vec<Contender<'static>> {
     servers.into_iter().map(contender).collect()
 }
 
-/// The lines of the calls, made before the clock runs.
+/// Returns the request lines, built before the clock starts.
 fn lines(client: &mut Client, tool: &str, path: &Path) -> Vec<Vec<u8>> {
     (0..CALLS)
         .map(|_| client.call(tool, &json!({"path": path})))
         .collect()
 }
 
-/// Reads once outside the clock, compares with the disk, and gives the length of the reply's line.
-fn checked(client: &mut Client, tool: &str, path: &Path) -> Result<usize> {
+/// Reads once outside the measurement, compares with the disk and returns the length of the reply
+/// line.
+fn verified_reply_length(client: &mut Client, tool: &str, path: &Path) -> Result<usize> {
     let line = client.call(tool, &json!({"path": path}));
     let reply = client.ask(&line)?;
     let length = reply.len();
@@ -140,7 +141,7 @@ fn checked(client: &mut Client, tool: &str, path: &Path) -> Result<usize> {
 }
 
 fn one_at_a_time(client: &mut Client, tool: &str, path: &Path) -> Result<Trial> {
-    let length = checked(client, tool, path)?;
+    let length = verified_reply_length(client, tool, path)?;
     let lines = lines(client, tool, path);
     let mut times = Vec::with_capacity(CALLS);
     for line in &lines {
@@ -162,7 +163,7 @@ fn one_at_a_time(client: &mut Client, tool: &str, path: &Path) -> Result<Trial> 
 }
 
 fn in_flight(client: &mut Client, tool: &str, path: &Path) -> Result<Trial> {
-    let length = checked(client, tool, path)?;
+    let length = verified_reply_length(client, tool, path)?;
     let lines = lines(client, tool, path).concat();
     let line_bytes = lines.len() / CALLS;
     let begin = Instant::now();

@@ -1,4 +1,4 @@
-//! From nothing to the first answer, and what an idle server holds.
+//! Time from process start to the first answer, and memory of an idle server.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use crate::peers::{FLOOR, NPM, OFF, Server, TIERS};
 use crate::samples::{Contender, Goal, Row, Spec, Trial, Unit, rounds};
 use crate::trees;
 
-/// What a garbage collector or a timer would still do right after the start is let happen.
+/// Delay after the start for pending garbage collection and timers.
 const SETTLE: Duration = Duration::from_millis(200);
 
 pub fn rows(args: &Args) -> Result<Vec<Row>> {
@@ -57,8 +57,8 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
     rounds(specs, contenders, args.rounds * 3)
 }
 
-/// The same with each kind of wall. The launcher builds them beside it; memory is that of both when
-/// they stand.
+/// Measures the start with each sandbox tier. The launcher builds the sandbox concurrently; memory
+/// is that of both processes afterwards.
 pub fn walled(args: &Args) -> Result<Vec<Row>> {
     let dir = trees::fresh("start")?;
     let spec = |title: &str, unit| Spec {

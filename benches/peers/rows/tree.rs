@@ -1,5 +1,5 @@
-//! A source tree listed whole and searched by name, beside the programs people use for that; and
-//! what such rows share.
+//! Listing of a source tree and search by file name, beside common command-line programs; also the
+//! helpers of such rows.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -63,7 +63,7 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
                 "find TREE -printf '%y %p\\n'",
                 find,
                 words,
-                Found::Lines,
+                HitCounter::Lines,
             )
         }
         Err(reason) => Contender::missing("find -printf", reason),
@@ -75,7 +75,7 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
     rounds(specs, contenders, args.rounds)
 }
 
-/// Files by name: by glob, and by a part of the name.
+/// Searches files by name: with a glob, and with a substring.
 pub fn names(args: &Args) -> Result<Vec<Row>> {
     let spec = |title: &str, must, excellent| Spec {
         name: "names",
@@ -121,28 +121,38 @@ pub fn names(args: &Args) -> Result<Vec<Row>> {
         let contenders = if index < 2 {
             let arguments = json!({"directory": tree, "globs": ["**/*.c"], "max": 0});
             vec![
-                ours(&tree, "glob_search", arguments, Found::Listed("matches")),
+                ours(
+                    &tree,
+                    "glob_search",
+                    arguments,
+                    HitCounter::Listed("matches"),
+                ),
                 program(
                     "fd",
                     &["fdfind", "fd"],
                     "fd -u -t f -t l --glob *.c TREE",
                     &["-u", "-t", "f", "-t", "l", "--glob", "*.c"],
                     &tree,
-                    Found::Lines,
+                    HitCounter::Lines,
                 ),
                 finding(&tree, &["!", "-type", "d", "-name", "*.c"]),
             ]
         } else {
             let arguments = json!({"directory": tree, "nameContains": "usb"});
             vec![
-                ours(&tree, "search_files", arguments, Found::Listed("matches")),
+                ours(
+                    &tree,
+                    "search_files",
+                    arguments,
+                    HitCounter::Listed("matches"),
+                ),
                 program(
                     "fd",
                     &["fdfind", "fd"],
                     "fd -u -i usb TREE",
                     &["-u", "-i", "usb"],
                     &tree,
-                    Found::Lines,
+                    HitCounter::Lines,
                 ),
                 finding(&tree, &["-mindepth", "1", "-iname", "*usb*"]),
             ]
@@ -163,13 +173,13 @@ fn finding(tree: &Path, words: &[&str]) -> Contender<'static> {
             let words = std::iter::once(tree.as_os_str().to_owned())
                 .chain(words.iter().map(Into::into))
                 .collect();
-            printing("find", how, find, words, Found::Lines)
+            printing("find", how, find, words, HitCounter::Lines)
         }
         Err(reason) => Contender::missing("find", reason),
     }
 }
 
-/// `directory_tree`; every node of the answer is counted.
+/// Returns a contender for `directory_tree`; every node of the answer is counted.
 fn listing(server: Server, tree: &Path) -> Contender<'static> {
     let tree = tree.to_path_buf();
     Contender::new(
@@ -185,7 +195,7 @@ fn listing(server: Server, tree: &Path) -> Contender<'static> {
             let (bytes, text) = (reply.len() as u64, text_of(reply)?);
             let peak = machine::memory(client.pid(), "VmHWM")?;
             let root: Value = serde_json::from_str(&text)?;
-            // One peer answers with the root's children, the other with the root.
+            // One peer returns the children of the root, the other the root.
             let count = if root.is_array() {
                 nodes(&root) + 1
             } else {
@@ -205,20 +215,20 @@ fn nodes(list: &Value) -> u64 {
     each.map(|node| 1 + nodes(&node["children"])).sum()
 }
 
-/// How the hits of an answer are counted.
+/// Method to count the matches in an answer.
 #[derive(Clone, Copy)]
-pub(super) enum Found {
+pub(super) enum HitCounter {
     /// A number of the structured reply.
     Structured(&'static str),
-    /// The items of a list of the structured reply.
+    /// Number of items in a list of the structured reply.
     Listed(&'static str),
-    /// Lines printed.
+    /// Number of printed lines.
     Lines,
-    /// Numbers at the ends of lines printed, behind a colon.
+    /// Sum of the numbers after the last colon of each printed line.
     Counts,
 }
 
-impl Found {
+impl HitCounter {
     fn of(self, answer: &[u8]) -> Result<u64> {
         let lines = || {
             answer
@@ -239,7 +249,7 @@ impl Found {
                     .len() as u64)
             }
             Self::Lines => Ok(lines().count() as u64),
-            // A program that was given one file prints no name before the number.
+            // A program with a single file prints no file name before the number.
             Self::Counts => lines().try_fold(0, |sum, line| {
                 let number = line.rsplit(|byte| *byte == b':').next().unwrap_or(line);
                 Ok(sum + std::str::from_utf8(number)?.parse::<u64>()?)
@@ -248,12 +258,12 @@ impl Found {
     }
 }
 
-/// A call in a session of its own, whose start is not counted.
+/// Measures one call in its own session, without the start of the session.
 pub(super) fn first(
     tree: &Path,
     tool: &'static str,
     arguments: Value,
-    found: Found,
+    found: HitCounter,
 ) -> Contender<'static> {
     let server = Server::replay(tree);
     Contender::new(
@@ -266,12 +276,12 @@ pub(super) fn first(
     )
 }
 
-/// A call in a session that lives through all rounds; the warm-up has made it before.
+/// Measures a call in a session that serves all rounds; the warm-up has made the same call.
 pub(super) fn again(
     tree: &Path,
     tool: &'static str,
     arguments: Value,
-    found: Found,
+    found: HitCounter,
 ) -> Contender<'static> {
     let server = Server::replay(tree);
     let mut session = None;
@@ -284,7 +294,7 @@ pub(super) fn again(
     })
 }
 
-fn call(client: &mut Client, tool: &str, arguments: &Value, found: Found) -> Result<Trial> {
+fn call(client: &mut Client, tool: &str, arguments: &Value, found: HitCounter) -> Result<Trial> {
     let line = client.call(tool, arguments);
     let begin = Instant::now();
     let reply = client.ask(&line)?;
@@ -292,14 +302,14 @@ fn call(client: &mut Client, tool: &str, arguments: &Value, found: Found) -> Res
     Ok(Trial::of(time, found.of(reply)?, reply.len() as u64))
 }
 
-/// A program that is given a tree and prints what it finds, from its start to its last byte.
+/// Measures a program that searches a tree, from its start to its last byte of output.
 pub(super) fn program(
     name: &'static str,
     names: &[&str],
     how: impl Into<String>,
     words: &[&str],
     tree: &Path,
-    found: Found,
+    found: HitCounter,
 ) -> Contender<'static> {
     match first_on_path(names) {
         Ok(program) => {
@@ -319,7 +329,7 @@ fn printing(
     how: impl Into<String>,
     program: std::path::PathBuf,
     words: Vec<OsString>,
-    found: Found,
+    found: HitCounter,
 ) -> Contender<'static> {
     Contender::new(name, how, move || {
         let mut command = Command::new(&program);

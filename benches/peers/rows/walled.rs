@@ -1,4 +1,4 @@
-//! Work inside the walls and outside of them: the same line of shell, with its result counted.
+//! Shell workloads inside and outside the sandbox: the same command line, with a counted result.
 
 use std::fs;
 use std::path::Path;
@@ -17,11 +17,11 @@ use crate::samples::{Contender, Goal, Row, Spec, Trial, Unit, rounds};
 use crate::trees;
 
 const OUTSIDE: &str = "outside";
-/// Files for cat.
+/// Number of files for cat.
 const FILES: usize = 20_000;
-/// Files for gcc.
+/// Number of files for gcc.
 const UNITS: usize = 200;
-/// Seconds that a line may take.
+/// Time limit of a command line, in seconds.
 const LIMIT_SECS: u64 = 60;
 
 pub fn rows(args: &Args) -> Result<Vec<Row>> {
@@ -110,7 +110,8 @@ fn spec(title: &str, counted: &'static str, goals: Vec<Goal>) -> Spec {
     }
 }
 
-/// One line of shell that prints a number, outside and by `execute_command` of each tier.
+/// Runs one command line that prints a number, outside the sandbox and by `execute_command` in each
+/// tier.
 fn work(
     title: &str,
     counted: &'static str,

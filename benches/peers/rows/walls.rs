@@ -1,5 +1,5 @@
-//! What the walls cost where nothing else is done: a command that does nothing, one that leaves
-//! something behind, and opening a file in the server's own domain.
+//! Minimum cost of the sandbox: a command without work, a command with a leftover process, and file
+//! opens in the Landlock domain of the server.
 
 use std::fs::File;
 use std::os::fd::AsFd as _;
@@ -25,12 +25,12 @@ use crate::peers::{LANDLOCK, NAMESPACES, OFF, Server, TIERS, on_path};
 use crate::samples::{Contender, Goal, Row, Spec, Trial, Unit, rounds};
 use crate::trees;
 
-/// Commands in one round, one at a time.
+/// Sequential commands per round.
 const COMMANDS: usize = 40;
-/// Opens in one round.
+/// Opens per round.
 const OPENS: usize = 20_000;
 const PLAIN: &str = "plain";
-/// The last one is for the second shape only.
+/// The last argument is only for the second variant.
 const BWRAP: [&str; 9] = [
     "--ro-bind",
     "/",
@@ -69,7 +69,7 @@ fn spec(
     }
 }
 
-/// `sh -c true`, again and again.
+/// Measures repeated runs of `sh -c true`.
 fn spawn(args: &Args, dir: &Path) -> Result<Vec<Row>> {
     let goals = vec![
         Goal::Multiple {
@@ -114,7 +114,7 @@ fn spawn(args: &Args, dir: &Path) -> Result<Vec<Row>> {
     )
 }
 
-/// Times a command many times over.
+/// Times many runs of a command.
 fn times(mut once: impl FnMut() -> Result<()>) -> Result<Trial> {
     let mut times = Vec::with_capacity(COMMANDS);
     for _ in 0..COMMANDS {
@@ -163,7 +163,7 @@ fn program(
     })
 }
 
-/// Through a server that lives through all rounds.
+/// Runs commands through a server that serves all rounds.
 fn called(tier: &'static str, dir: &Path) -> Contender<'static> {
     let server = Server::walled(tier, dir);
     let mut session = None;
@@ -188,7 +188,7 @@ fn called(tier: &'static str, dir: &Path) -> Contender<'static> {
     )
 }
 
-/// Through the launcher alone: this program again, as its own launcher.
+/// Runs commands through the launcher alone; this program is also the launcher.
 fn direct(name: &'static str, tier: &'static str, dir: &Path) -> Contender<'static> {
     let grant = format!("{}:rw", dir.display());
     let words = [
@@ -255,7 +255,7 @@ fn run(launcher: &Launcher, request: &Request, null: &File) -> Result<()> {
     }
 }
 
-/// A command that leaves a process behind, which ends with it.
+/// Measures a command with a leftover process that is killed at its end.
 fn leaving(args: &Args, dir: &Path) -> Result<Vec<Row>> {
     const LINE: &str = "sleep 60 & echo hi";
     let title = format!("`{LINE}` by execute_command, to the answer");
@@ -293,7 +293,8 @@ fn leaving(args: &Args, dir: &Path) -> Result<Vec<Row>> {
     rounds(vec![spec], contenders.into(), args.rounds * 3)
 }
 
-/// Opens beneath a directory, in a thread without and in one with a domain as the server's.
+/// Measures opens beneath a directory, in threads with and without the Landlock domain of the
+/// server.
 fn opening(args: &Args, dir: &Path) -> Result<Vec<Row>> {
     std::fs::create_dir_all(dir.join("one/two"))?;
     std::fs::write(dir.join("one/two/file"), "x")?;

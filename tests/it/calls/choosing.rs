@@ -1,14 +1,14 @@
-//! Which set answers where none is named.
+//! Selection of the recorded set if the command line names none.
 
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
-use super::tools::{open, said};
+use super::tools::{open, structured_content};
 use super::{REPLAY, Upstream, client, replay, run};
 use crate::tree::Tree;
 
 #[test]
-fn the_latest_set_of_the_same_command_answers() {
+fn latest_set_of_same_command_is_replayed() {
     let (tree, upstream) = (Tree::new(), Upstream::start());
     tree.file("shop.py", client(&[upstream.url() + "/a"]));
     tree.file("other.py", client(&[upstream.url() + "/b"]));
@@ -58,7 +58,7 @@ fn the_latest_set_of_the_same_command_answers() {
 }
 
 #[test]
-fn noise_that_is_added_leaves_a_set_that_of_its_command() {
+fn noise_write_keeps_command_of_set() {
     let (tree, upstream) = (Tree::new(), Upstream::start());
     for number in [1, 2] {
         tree.file(
@@ -85,7 +85,7 @@ fn noise_that_is_added_leaves_a_set_that_of_its_command() {
     };
     assert!(file() != before && line(&before).is_some(), "{before}");
     assert_eq!(line(&file()), line(&before));
-    // The second one was recorded last, whatever was added to the first.
+    // The second set is newer, although noise was added to the first.
     let listed = replay(&tree, &["calls", "list"]).out;
     let names: Vec<&str> = listed
         .lines()
@@ -95,7 +95,7 @@ fn noise_that_is_added_leaves_a_set_that_of_its_command() {
 }
 
 #[test]
-fn sets_are_kept_where_the_recorder_was_started() {
+fn sets_are_stored_in_recorder_start_directory() {
     let (tree, upstream) = (Tree::new(), Upstream::start());
     tree.dir("below");
     tree.file("below/shop.py", client(&[format!("{}/a", upstream.url())]));
@@ -115,19 +115,20 @@ fn sets_are_kept_where_the_recorder_was_started() {
 }
 
 #[test]
-fn an_agent_gets_the_latest_set_of_its_command() {
+fn tool_replays_latest_set_of_command() {
     let (tree, upstream) = (Tree::new(), Upstream::start());
     let mut server = open(&tree, &["--network", "host"]);
     for (program, path) in [("shop.py", "/a"), ("other.py", "/b")] {
         tree.file(format!("work/{program}"), client(&[upstream.url() + path]));
-        let recorded = said(&server.call(
+        let recorded = structured_content(&server.call(
             "keploy_mock_record",
             json!({"command": format!("python3 {program}")}),
         ));
         assert_eq!(recorded["message"], "Recorded 1 mocks (HTTP)", "{recorded}");
     }
     drop(upstream);
-    let tested = said(&server.call("keploy_mock_test", json!({"command": "python3 shop.py"})));
+    let tested =
+        structured_content(&server.call("keploy_mock_test", json!({"command": "python3 shop.py"})));
     assert_eq!(
         (&tested["configuration"]["mockName"], &tested["notes"]),
         (

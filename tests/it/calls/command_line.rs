@@ -1,14 +1,14 @@
-//! `replay calls`.
+//! Subcommands of `replay calls`.
 
 use pretty_assertions::assert_eq;
 
 use replay::internals::limits::MIN_BODY_APART_BYTES;
 
-use super::refused::nobody;
+use super::refused::closed_port;
 use super::{REPLAY, Upstream, client, replay, run};
 use crate::tree::Tree;
 
-/// Paths that are asked for, in order.
+/// Requested paths, in order.
 const ASKED: [&str; 4] = ["/a", "/a", "/b?x=1&y=2", "/a"];
 const ANSWERS: &str = "{\"n\":1,\"path\":\"/a\"}\n{\"n\":2,\"path\":\"/a\"}\n{\"n\":3,\"path\":\"/b?x=1&y=2\"}\n{\"n\":4,\"path\":\"/a\"}\n";
 
@@ -17,7 +17,7 @@ fn urls(upstream: &Upstream, paths: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn what_was_recorded_is_answered_without_the_server_in_order() {
+fn recorded_answers_are_replayed_in_order() {
     let (tree, mut upstream) = (Tree::new(), Upstream::start());
     tree.file("shop.py", client(&urls(&upstream, &ASKED)));
     let recorded = replay(&tree, &["calls", "record", "--", "python3", "shop.py"]);
@@ -73,7 +73,7 @@ fn what_was_recorded_is_answered_without_the_server_in_order() {
 }
 
 #[test]
-fn a_call_that_differs_is_missed_and_never_answered() {
+fn differing_call_is_a_miss() {
     let (tree, mut upstream) = (Tree::new(), Upstream::start());
     tree.file("shop.py", client(&urls(&upstream, &["/a", "/b?x=1"])));
     assert_eq!(
@@ -106,7 +106,7 @@ fn a_call_that_differs_is_missed_and_never_answered() {
 }
 
 #[test]
-fn a_miss_is_in_the_status_of_a_program_that_a_signal_ends() {
+fn miss_is_reported_when_signal_ends_program() {
     let (tree, mut upstream) = (Tree::new(), Upstream::start());
     tree.file("shop.py", client(&urls(&upstream, &["/a"])));
     assert_eq!(
@@ -125,7 +125,7 @@ fn a_miss_is_in_the_status_of_a_program_that_a_signal_ends() {
 }
 
 #[test]
-fn a_miss_goes_to_the_real_server_if_it_may() {
+fn miss_with_passthrough_reaches_real_server() {
     let (tree, upstream) = (Tree::new(), Upstream::start());
     tree.file("shop.py", client(&urls(&upstream, &["/a"])));
     assert_eq!(
@@ -177,7 +177,7 @@ fn a_miss_goes_to_the_real_server_if_it_may() {
 }
 
 #[test]
-fn a_target_that_was_never_recorded_is_named_where_a_call_went_past() {
+fn passthrough_to_unrecorded_target_is_reported() {
     let (tree, upstream, other) = (Tree::new(), Upstream::start(), Upstream::start());
     tree.file("shop.py", client(&[upstream.url() + "/a"]));
     assert_eq!(
@@ -209,7 +209,7 @@ fn a_target_that_was_never_recorded_is_named_where_a_call_went_past() {
 }
 
 #[test]
-fn the_same_miss_is_told_once() {
+fn repeated_miss_is_reported_once() {
     let (tree, mut upstream) = (Tree::new(), Upstream::start());
     tree.file("shop.py", client(&[upstream.url() + "/a"]));
     assert_eq!(
@@ -236,7 +236,7 @@ fn the_same_miss_is_told_once() {
 }
 
 #[test]
-fn the_program_has_the_environment_of_the_shell() {
+fn program_inherits_environment_of_shell() {
     let tree = Tree::new();
     let words = |action: &'static str| {
         let environment = [
@@ -276,7 +276,7 @@ fn the_program_has_the_environment_of_the_shell() {
 }
 
 #[test]
-fn a_program_that_does_not_end_is_ended_and_what_it_called_is_kept() {
+fn recording_timeout_kills_program_and_keeps_calls() {
     let (tree, upstream) = (Tree::new(), Upstream::start());
     let program = client(&urls(&upstream, &["/a"])) + "import time\ntime.sleep(100)\n";
     tree.file("shop.py", program);
@@ -301,9 +301,9 @@ fn a_program_that_does_not_end_is_ended_and_what_it_called_is_kept() {
 }
 
 #[test]
-fn the_status_of_the_program_is_the_status() {
+fn exit_status_of_program_is_passed_on() {
     let tree = Tree::new();
-    // What npm asks for on its own would be recorded as the program's.
+    // Requests of npm itself would be recorded as calls of the program.
     let quiet = replay(
         &tree,
         &[
@@ -335,21 +335,21 @@ fn the_status_of_the_program_is_the_status() {
     );
 }
 
-/// Makes a set, without a server.
+/// Records a set without a server.
 pub fn record_a_refusal(tree: &Tree) {
-    let (_held, address) = nobody("127.0.0.1:0");
+    let (_held, address) = closed_port("127.0.0.1:0");
     tree.file("shop.py", client(&[format!("http://{address}/a")]));
     replay(tree, &["calls", "record", "--", "python3", "shop.py"]);
     assert_eq!(sets(tree), 1);
 }
 
-/// How many sets there are.
+/// Returns the number of sets.
 fn sets(tree: &Tree) -> usize {
     std::fs::read_dir(tree.path("keploy")).unwrap().count()
 }
 
 #[test]
-fn a_command_that_does_not_run_leaves_no_set() {
+fn command_not_found_leaves_no_set() {
     let tree = Tree::new();
     let missing = replay(&tree, &["calls", "record", "--", "no-such-program"]);
     let (said, rest) = missing
@@ -364,7 +364,7 @@ fn a_command_that_does_not_run_leaves_no_set() {
         "{missing:?}"
     );
     assert_eq!((missing.status, sets(&tree)), (127, 0));
-    // Without walls it sees everything.
+    // Without a sandbox the program sees all files.
     let open = replay(
         &tree,
         &[
@@ -384,7 +384,7 @@ fn a_command_that_does_not_run_leaves_no_set() {
 }
 
 #[test]
-fn a_directory_outside_is_named_as_it_was_typed_and_what_is_allowed() {
+fn directory_outside_is_refused_as_typed() {
     let tree = Tree::new();
     let root = tree.root().display();
     let told = format!(
@@ -408,7 +408,7 @@ fn a_directory_outside_is_named_as_it_was_typed_and_what_is_allowed() {
 }
 
 #[test]
-fn a_directory_to_read_is_allowed_beside_the_working_directory() {
+fn read_only_directory_keeps_working_directory_allowed() {
     let (tree, other) = (Tree::new(), Tree::new());
     other.file("told", "1\n");
     let read = format!("cat {}", other.path("told").display());
@@ -421,7 +421,7 @@ fn a_directory_to_read_is_allowed_beside_the_working_directory() {
         recorded.err
     );
     assert!(tree.path("keploy").is_dir());
-    // Whoever allows it for reading means that.
+    // An explicit read-only `--allow .` is respected.
     let kept = replay(
         &tree,
         &[
@@ -435,7 +435,7 @@ fn a_directory_to_read_is_allowed_beside_the_working_directory() {
 }
 
 #[test]
-fn a_set_that_is_broken_or_not_there_is_said() {
+fn broken_or_missing_set_is_reported() {
     let tree = Tree::new();
     let none = replay(&tree, &["calls", "test", "--", "true"]);
     let no_sets = "no mock sets in ./keploy; record one with `replay calls record -- COMMAND`\n";
@@ -469,7 +469,7 @@ fn a_set_that_is_broken_or_not_there_is_said() {
         "{listed:?}"
     );
     assert_eq!((listed.status, listed.err), (0, broken.err));
-    // Nor does one that cannot be read hide the others.
+    // An unreadable set does not hide the others either.
     tree.dir("keploy/odd").fifo("keploy/odd/mocks.yaml");
     let unknown = replay(&tree, &["calls", "test", "--mock", "two", "--", "true"]);
     assert_eq!(
@@ -482,7 +482,7 @@ fn a_set_that_is_broken_or_not_there_is_said() {
 }
 
 #[test]
-fn a_set_is_shown_as_a_table_and_as_a_page() {
+fn show_prints_set_as_table_and_page() {
     let (tree, upstream) = (Tree::new(), Upstream::start());
     tree.file("shop.py", client(&urls(&upstream, &["/a", "/a", "/<b>"])));
     assert_eq!(
@@ -532,7 +532,7 @@ fn a_set_is_shown_as_a_table_and_as_a_page() {
 }
 
 #[test]
-fn what_changes_from_run_to_run_is_learned_and_left_out() {
+fn values_that_vary_between_runs_become_noise() {
     let (tree, mut upstream) = (Tree::new(), Upstream::start());
     let url = upstream.url();
     let program = |id: u32| {
@@ -594,7 +594,7 @@ fn what_changes_from_run_to_run_is_learned_and_left_out() {
             .count(),
         2
     );
-    // Written again it says the same.
+    // A second write produces the same file.
     assert_eq!(
         replay(
             &tree,
@@ -625,7 +625,7 @@ fn what_changes_from_run_to_run_is_learned_and_left_out() {
 }
 
 #[test]
-fn large_bodies_have_files_of_their_own() {
+fn large_bodies_are_stored_in_separate_files() {
     let (tree, mut upstream) = (Tree::new(), Upstream::start());
     let program = format!(
         "import urllib.request\nprint(urllib.request.urlopen('{}/a', b'x' * {MIN_BODY_APART_BYTES}).read().decode())\n",
@@ -694,7 +694,7 @@ fn large_bodies_have_files_of_their_own() {
 }
 
 #[test]
-fn recordings_at_the_same_time_have_sets_of_their_own() {
+fn concurrent_recordings_get_separate_sets() {
     let (tree, upstream) = (Tree::new(), Upstream::start());
     tree.file("shop.py", client(&urls(&upstream, &["/a"])));
     std::thread::scope(|scope| {

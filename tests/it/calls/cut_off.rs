@@ -1,4 +1,4 @@
-//! Answers that the program left in the middle of, while they were recorded.
+//! Responses that the program abandoned half way during the recording.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
@@ -10,9 +10,9 @@ use crate::tree::Tree;
 
 const BODY: usize = 3_000_000;
 
-/// Sends the first half of a body to one connection after the other, and the rest when that has
-/// said something more.
-fn halves() -> SocketAddr {
+/// Starts a server that sends the first half of a body, and the rest after further bytes from the
+/// client. Serves one connection after the other.
+fn two_part_server() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
@@ -34,7 +34,7 @@ fn halves() -> SocketAddr {
     address
 }
 
-/// Reads so many bytes of the body of an answer, or up to its end.
+/// Reads this many bytes of the body of a response, or up to its end.
 const CLIENT: &str = "import sys, http.client
 connection = http.client.HTTPConnection(sys.argv[1])
 connection.request('GET', '/half')
@@ -50,8 +50,8 @@ connection.sock.close()
 ";
 
 #[test]
-fn who_reads_further_than_the_recording_is_told_where_it_ends() {
-    let (tree, server) = (Tree::new(), halves());
+fn read_past_truncated_recording_is_reported() {
+    let (tree, server) = (Tree::new(), two_part_server());
     tree.file("half.py", CLIENT);
     let (at, half, all) = (server.to_string(), (BODY / 2).to_string(), BODY.to_string());
     let recorded = replay(

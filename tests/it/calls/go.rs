@@ -1,5 +1,5 @@
-//! A static program in Go, which has a resolver and a TLS library of its own, in every isolation,
-//! as root and as somebody else.
+//! A statically linked Go program, with its own resolver and TLS library, in every isolation, as
+//! root and as another user.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -10,10 +10,10 @@ use pretty_assertions::assert_eq;
 use super::{Ended, REPLAY, run};
 use crate::tree::Tree;
 
-/// Where Debian and the makers of Go put it.
+/// Go installation paths of Debian and of the upstream packages.
 const PLACES: [&str; 2] = ["/usr/bin/go", "/usr/local/go/bin/go"];
 
-/// Builds the program without C, as `ask`. Nothing if there is no Go.
+/// Builds the program without cgo, as `ask`. Returns false if Go is not installed.
 fn is_built(tree: &Tree) -> bool {
     let Some(go) = PLACES.into_iter().find(|place| Path::new(place).exists()) else {
         return false;
@@ -35,7 +35,7 @@ fn is_built(tree: &Tree) -> bool {
 }
 
 #[test]
-fn a_static_go_program_is_answered_in_every_isolation_whoever_runs_it() {
+fn static_go_program_replays_in_every_isolation() {
     let tree = Tree::new();
     if !is_built(&tree) {
         return;
@@ -92,7 +92,7 @@ fn a_static_go_program_is_answered_in_every_isolation_whoever_runs_it() {
                 run(&tree, &[before, &how, &to].concat(), |_| {})
             };
             let recorded = calls("record");
-            // Its standard input ends, and with it the server.
+            // End of stdin shuts the server down.
             drop(server.stdin.take());
             server.wait().unwrap();
             assert_eq!(recorded.status, 0, "{isolation} as `{user}`: {recorded:?}");

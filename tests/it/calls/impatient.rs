@@ -1,4 +1,5 @@
-//! Programs that do not wait for the end of an answer: at a replay nothing answers them either.
+//! Programs with a timeout shorter than the response time: during replay the response is missing as
+//! well.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -10,9 +11,10 @@ use pretty_assertions::assert_eq;
 use super::replay;
 use crate::tree::Tree;
 
-/// Answers what begins with `late` once its client has left, and then what says `done`; of `half`
-/// it says a half, and of all else nothing. HTTP and plain lines alike.
-fn slow() -> SocketAddr {
+/// Starts a server with delayed answers, over HTTP and over plain lines. It answers `late` requests
+/// after the client has disconnected, and `done` requests after such a late answer. `half` requests
+/// get half a response, other requests none.
+fn slow_server() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let (tell, told) = channel();
@@ -48,14 +50,14 @@ fn serve(
     }
     while stream.read(&mut byte).unwrap_or(0) > 0 {}
     if asked.contains("late") {
-        // Nobody is there to take it.
+        // The client has disconnected.
         let _ = stream.write_all(answer);
         let _ = tell.send(());
     }
     Ok(())
 }
 
-/// Asks with a time limit of its own, and tells what came of it.
+/// Sends requests with a timeout, and prints the results.
 const CLIENT: &str = "import socket, sys, http.client
 host, port = sys.argv[1].rsplit(':', 1)
 def ask(path, limit):
@@ -93,8 +95,8 @@ ask('/done', 60)
 const EXPECTED: &str = "TimeoutError\nTimeoutError\n200 b'half' TimeoutError\nTimeoutError\nTimeoutError\n200 b'late' b''\n";
 
 #[test]
-fn a_time_limit_of_the_program_passes_at_a_replay_as_it_did() {
-    let (tree, server) = (Tree::new(), slow().to_string());
+fn client_timeout_is_replayed_as_recorded() {
+    let (tree, server) = (Tree::new(), slow_server().to_string());
     tree.file("ask.py", CLIENT);
     let recorded = replay(
         &tree,

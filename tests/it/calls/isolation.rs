@@ -1,17 +1,18 @@
-//! How far programs are held, where that can be had, and what is said about it.
+//! Levels of isolation (`--isolation`) of a recorded program, their availability and the messages
+//! about them.
 
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
 use super::command_line::record_a_refusal;
-use super::tools::{open, said};
+use super::tools::{open, structured_content};
 use super::{REPLAY, Upstream, client, replay, run};
 use crate::tree::Tree;
 
 const SEEN: &str = "only what went through HTTP_PROXY and its like was seen; databases and direct connections were not";
 
 #[test]
-fn variables_alone_lead_who_reads_them() {
+fn env_isolation_intercepts_only_proxy_aware_clients() {
     let (tree, mut upstream) = (Tree::new(), Upstream::start());
     tree.file(
         "shop.py",
@@ -43,7 +44,7 @@ fn variables_alone_lead_who_reads_them() {
                 2 * number + 2
             )
         } else {
-            // The proxy is there, and the server is not.
+            // The proxy is reachable, the server is not.
             "502\n502\n".to_owned()
         };
         assert_eq!(
@@ -83,18 +84,22 @@ fn variables_alone_lead_who_reads_them() {
 }
 
 #[test]
-fn tools_say_that_they_only_set_variables() {
+fn tool_reports_env_isolation() {
     let (tree, mut upstream) = (Tree::new(), Upstream::start());
     let mut server = open(&tree, &["--network", "host", "--isolation", "env"]);
     tree.file("work/order.py", client(&[upstream.url() + "/a"]));
-    let recorded = said(&server.call("keploy_mock_record", json!({"command": "python3 order.py"})));
+    let recorded = structured_content(
+        &server.call("keploy_mock_record", json!({"command": "python3 order.py"})),
+    );
     assert_eq!(
         (&recorded["mockCount"], &recorded["isolation"]),
         (&json!(1), &json!("env")),
         "{recorded}"
     );
     upstream.stop();
-    let tested = said(&server.call("keploy_mock_test", json!({"command": "python3 order.py"})));
+    let tested = structured_content(
+        &server.call("keploy_mock_test", json!({"command": "python3 order.py"})),
+    );
     assert_eq!(
         (
             &tested["success"],
@@ -108,7 +113,7 @@ fn tools_say_that_they_only_set_variables() {
 }
 
 #[test]
-fn a_proxy_that_cannot_be_reached_is_no_isolation() {
+fn env_isolation_without_reachable_proxy_is_refused() {
     let tree = Tree::new();
     let args = [
         "calls",
@@ -133,7 +138,7 @@ fn a_proxy_that_cannot_be_reached_is_no_isolation() {
 }
 
 #[test]
-fn what_cannot_be_had_is_refused_where_it_was_asked_for() {
+fn unavailable_strict_isolation_is_refused() {
     let tree = Tree::new();
     let args = [
         "calls",
@@ -162,7 +167,7 @@ fn what_cannot_be_had_is_refused_where_it_was_asked_for() {
 }
 
 #[test]
-fn a_supervisor_below_another_is_said_once_and_what_to_do() {
+fn nested_supervisor_is_reported_once_with_hint() {
     let (tree, upstream) = (Tree::new(), Upstream::start());
     tree.file("shop.py", client(&[upstream.url() + "/a"]));
     let outer = [
@@ -189,7 +194,7 @@ fn a_supervisor_below_another_is_said_once_and_what_to_do() {
         )
     );
     assert_eq!(nested.status, 2);
-    // As it says.
+    // Follow the hint of the message.
     let env = run(
         &tree,
         &[
@@ -208,7 +213,7 @@ fn a_supervisor_below_another_is_said_once_and_what_to_do() {
 }
 
 #[test]
-fn inside_the_walls_it_is_said_that_there_are_some() {
+fn recorder_inside_sandbox_is_refused() {
     let tree = Tree::new();
     let mut server = open(&tree, &["--system", REPLAY.rsplit_once('/').unwrap().0]);
     let command = format!("{REPLAY} calls record -- true");
@@ -222,7 +227,7 @@ fn inside_the_walls_it_is_said_that_there_are_some() {
 }
 
 #[test]
-fn without_fetching_descriptors_a_recording_is_made_and_answered_all_the_same() {
+fn recording_works_without_pidfd_getfd() {
     let (tree, mut upstream) = (Tree::new(), Upstream::start());
     tree.file("refuse.py", include_str!("../interception/refuse.py"));
     tree.file("shop.py", client(&[upstream.url() + "/a"]));
@@ -270,9 +275,9 @@ fn without_fetching_descriptors_a_recording_is_made_and_answered_all_the_same() 
     }
 }
 
-/// In a network namespace with one more device, at whose other end somebody looks on.
+/// Runs in a network namespace with an additional device whose other end is monitored for packets.
 #[test]
-fn nothing_that_a_program_sends_leaves_the_machine() {
+fn packets_of_program_never_leave_machine() {
     let tree = Tree::new();
     tree.file("leak.c", include_str!("leak.c"))
         .file("wire.py", include_str!("wire.py"));
@@ -302,7 +307,7 @@ fn nothing_that_a_program_sends_leaves_the_machine() {
         );
         return;
     }
-    // Without an interception each way leads out; the race is a matter of luck.
+    // Without an interception each method sends packets out; the race succeeds by chance.
     for way in [
         "datagram device",
         "datagram route",
@@ -334,7 +339,7 @@ fn nothing_that_a_program_sends_leaves_the_machine() {
         ]
         .concat();
         let tested = wire(&args);
-        // Connections that it tries are misses.
+        // Connections that the program tries are misses.
         assert_eq!(
             (tested.status, tested.out.as_str()),
             (1, "done\n"),
@@ -342,7 +347,7 @@ fn nothing_that_a_program_sends_leaves_the_machine() {
             tested.err
         );
     }
-    // Where its datagrams have no network of their own, all but a race is held.
+    // Without a separate network for datagrams, all methods but a race are blocked.
     tree.file("refuse.py", include_str!("../interception/refuse.py"));
     for tier in ["landlock", "off"] {
         let args = [
@@ -364,7 +369,7 @@ fn nothing_that_a_program_sends_leaves_the_machine() {
             ]
             .concat(),
         );
-        // It may have ended before anybody heard of its connection, so the status says nothing.
+        // The program may end before its connection is reported, so the status is not checked.
         assert_eq!(tested.out, "done\n", "{tier}: {}", tested.err);
     }
 }

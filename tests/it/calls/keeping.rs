@@ -1,4 +1,4 @@
-//! What becomes of a recording: where it is kept, where it cannot be, and how the program ended.
+//! Storage of a recording, its fallback directories, and the exit status of the program.
 
 use std::process::Command;
 
@@ -10,7 +10,7 @@ use super::{REPLAY, Upstream, client, replay, run};
 use crate::harness::DEADLINE;
 use crate::tree::Tree;
 
-/// Whether mounts can be made in a namespace of the test's own.
+/// Returns true if mounts are possible in a mount namespace of the test.
 fn can_mount() -> bool {
     let mut unshare = Command::new("unshare");
     unshare.args([
@@ -25,7 +25,7 @@ fn can_mount() -> bool {
     unshare.status().is_ok_and(|status| status.success())
 }
 
-/// Runs a script in a mount namespace of its own.
+/// Runs a script in its own mount namespace.
 fn mounted(tree: &Tree, script: &str) -> super::Ended {
     run(
         tree,
@@ -35,7 +35,7 @@ fn mounted(tree: &Tree, script: &str) -> super::Ended {
 }
 
 #[test]
-fn a_directory_that_takes_no_set_is_found_before_the_program_runs() {
+fn unwritable_directory_is_reported_before_program_runs() {
     if !can_mount() {
         return;
     }
@@ -74,7 +74,7 @@ fn a_directory_that_takes_no_set_is_found_before_the_program_runs() {
         "{full:?}"
     );
     assert_eq!((full.status, tree.path("ran").exists()), (2, false));
-    // Nothing is left of the attempt.
+    // The attempt leaves no files.
     let good = replay(
         &tree,
         &[
@@ -92,7 +92,7 @@ fn a_directory_that_takes_no_set_is_found_before_the_program_runs() {
 }
 
 #[test]
-fn a_recording_whose_directory_is_gone_meanwhile_is_kept_elsewhere() {
+fn recording_is_stored_elsewhere_when_directory_vanishes() {
     if !can_mount() {
         return;
     }
@@ -102,7 +102,7 @@ fn a_recording_whose_directory_is_gone_meanwhile_is_kept_elsewhere() {
     let record = |path: &str, then: &str| {
         format!("{REPLAY} calls record --sandbox off --path {path} -- 'python3 shop.py; {then}'")
     };
-    // The usual place takes it.
+    // The default directory accepts the set.
     let line = record("sets", "mount -o remount,ro sets");
     let moved = mounted(&tree, &format!("mount -t tmpfs none sets; exec {line}"));
     let told: Vec<&str> = moved.err.lines().collect();
@@ -121,7 +121,7 @@ fn a_recording_whose_directory_is_gone_meanwhile_is_kept_elsewhere() {
         tree.read("keploy/shop-http/mocks.yaml")
             .contains("name: mock-1")
     );
-    // No allowed directory does.
+    // No allowed directory is writable.
     let inner = record("sets", "mount -o remount,ro,bind .");
     let script = format!(
         "mount --bind . .; cd .; mount -t tmpfs none temporary; cd \"$PWD\"; export TMPDIR=/dev/shm; {inner} || true"
@@ -142,7 +142,7 @@ fn a_recording_whose_directory_is_gone_meanwhile_is_kept_elsewhere() {
 }
 
 #[test]
-fn the_signal_that_ended_a_program_is_in_the_status() {
+fn signal_of_program_is_in_exit_status() {
     let tree = Tree::new();
     for (line, status) in [
         ("kill -INT $$", 130),
@@ -173,9 +173,9 @@ fn the_signal_that_ended_a_program_is_in_the_status() {
     }
 }
 
-/// A program that asks once, writes to `asked`, waits, and does what `on_signal` says with the
-/// number `s` of a signal.
-fn patient(url: &str, on_signal: &str) -> String {
+/// Returns a program that sends one request, writes to `asked`, waits for a signal and runs
+/// `on_signal` with its number `s`.
+fn waiting_program(url: &str, on_signal: &str) -> String {
     format!(
         "{}
 import os, signal
@@ -192,8 +192,8 @@ while True:
     )
 }
 
-/// Records a program, and sends `signal` once it has asked.
-fn interrupted(tree: &Tree, signal: Signal) -> super::Ended {
+/// Records a program, and sends `signal` after its request.
+fn record_with_signal(tree: &Tree, signal: Signal) -> super::Ended {
     run(
         tree,
         &[REPLAY, "calls", "record", "--", "python3", "shop.py"],
@@ -214,7 +214,7 @@ fn interrupted(tree: &Tree, signal: Signal) -> super::Ended {
 }
 
 #[test]
-fn who_interrupts_a_recording_gets_what_was_called_and_their_signal_as_the_program_does() {
+fn interrupted_recording_keeps_calls_and_forwards_signal() {
     let die = "signal.signal(s, signal.SIG_DFL); os.kill(os.getpid(), s)";
     for (signal, name, status) in [
         (Signal::INT, "SIGINT", 130),
@@ -223,9 +223,9 @@ fn who_interrupts_a_recording_gets_what_was_called_and_their_signal_as_the_progr
         (Signal::QUIT, "SIGQUIT", 131),
     ] {
         let (tree, upstream) = (Tree::new(), Upstream::start());
-        tree.file("shop.py", patient(&upstream.url(), die))
+        tree.file("shop.py", waiting_program(&upstream.url(), die))
             .fifo("asked");
-        let ended = interrupted(&tree, signal);
+        let ended = record_with_signal(&tree, signal);
         assert_eq!(
             (ended.status, tree.read("got").as_str()),
             (status, name),
@@ -243,11 +243,11 @@ fn who_interrupts_a_recording_gets_what_was_called_and_their_signal_as_the_progr
 }
 
 #[test]
-fn a_program_ends_by_an_interrupt_as_it_likes() {
+fn program_handles_interrupt_with_its_own_status() {
     let (tree, upstream) = (Tree::new(), Upstream::start());
-    tree.file("shop.py", patient(&upstream.url(), "os._exit(7)"))
+    tree.file("shop.py", waiting_program(&upstream.url(), "os._exit(7)"))
         .fifo("asked");
-    let ended = interrupted(&tree, Signal::INT);
+    let ended = record_with_signal(&tree, Signal::INT);
     assert_eq!(
         (ended.status, tree.read("got").as_str()),
         (7, "SIGINT"),
@@ -257,7 +257,7 @@ fn a_program_ends_by_an_interrupt_as_it_likes() {
 }
 
 #[test]
-fn numbers_that_mean_nothing_in_a_set_are_said_with_their_place() {
+fn invalid_number_in_set_is_reported_with_line() {
     let tree = Tree::new();
     let head = "version: api.keploy.io/v1beta1\nkind: Http\nname: mock-1\nspec:\n";
     let req = "    req:\n        method: GET\n        proto_major: 1\n        proto_minor: 1\n        url: /a\n";
@@ -290,7 +290,7 @@ fn numbers_that_mean_nothing_in_a_set_are_said_with_their_place() {
 }
 
 #[test]
-fn a_set_for_which_there_is_no_memory_is_refused_before_it_is_read() {
+fn oversized_set_is_refused_before_reading() {
     let tree = Tree::new();
     let grown = |name: &str, bytes: u64| {
         std::fs::File::options()
@@ -307,8 +307,8 @@ fn a_set_for_which_there_is_no_memory_is_refused_before_it_is_read() {
     tree.file("keploy/apart/mocks.yaml", document)
         .file("keploy/apart/bodies/a", "");
     grown("keploy/apart/bodies/a", 12 << 20);
-    // What is known of searches has a quarter of 16 MiB, and two sixteenths of the rest are for
-    // what ends calls.
+    // Searches reserve a quarter of 16 MiB. Two sixteenths of the rest are reserved for ending
+    // calls.
     let most = (12 << 20) / 16 * 14;
     let taken = 3 * document.len();
     for (set, wanted, free) in [

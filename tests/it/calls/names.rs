@@ -1,11 +1,11 @@
-//! Names that are looked up and are not there.
+//! DNS lookups of unknown names.
 
 use pretty_assertions::assert_eq;
 
 use super::{replay, run};
 use crate::tree::Tree;
 
-/// Prints the code of each failure, as getaddrinfo(3) gives it.
+/// Prints the error code of each failed lookup, as returned by getaddrinfo(3).
 const LOOK_UP: &str = "import socket
 for name in ('nothing.invalid', 'nothing.example.invalid'):
     try:
@@ -15,7 +15,7 @@ for name in ('nothing.invalid', 'nothing.example.invalid'):
 ";
 
 #[test]
-fn a_name_that_there_is_not_fails_as_it_does_without_a_recording() {
+fn unknown_host_fails_as_without_recording() {
     let tree = Tree::new();
     tree.file("look.py", LOOK_UP);
     let plain = run(&tree, &["python3", "look.py"], |_| {});

@@ -1,4 +1,4 @@
-//! Values in calls to databases that are others in each run.
+//! Noise in database calls: values that differ in each run.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
@@ -8,7 +8,7 @@ use pretty_assertions::assert_eq;
 use super::replay;
 use crate::tree::Tree;
 
-/// A server of Redis that answers each command in the same way, to so many connections.
+/// Starts a Redis server with fixed answers, for this many connections.
 fn redis(connections: usize) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -16,7 +16,7 @@ fn redis(connections: usize) -> SocketAddr {
         for stream in listener.incoming().take(connections) {
             let mut stream = stream.unwrap();
             let mut command = [0; 1024];
-            // A program asks, and waits for its answer.
+            // The program sends a command and waits for the answer.
             while let Ok(1..) = stream.read(&mut command) {
                 stream.write_all(b"+OK\r\n").unwrap();
             }
@@ -25,7 +25,7 @@ fn redis(connections: usize) -> SocketAddr {
     address
 }
 
-/// A Python program that takes a lock with this token and stores what it is for, and prints the
+/// Returns a Python program that takes a lock with this token, stores its purpose and prints the
 /// answers.
 fn program(address: SocketAddr, token: &str, purpose: &str) -> String {
     format!(
@@ -38,7 +38,7 @@ fn program(address: SocketAddr, token: &str, purpose: &str) -> String {
 }
 
 #[test]
-fn values_in_commands_are_learned_and_left_out() {
+fn redis_values_that_vary_become_noise() {
     let (tree, address) = (Tree::new(), redis(2));
     let tokens = ["0b7a2f6c1d", "9e8d7c6b5a", "5f4e3d2c1b"];
     for token in &tokens[..2] {
@@ -101,7 +101,7 @@ fn values_in_commands_are_learned_and_left_out() {
             )
         );
     }
-    // All else counts as before.
+    // All other values are still compared.
     tree.file("shop.py", program(address, tokens[2], "returns"));
     let missed = replay(&tree, &test);
     assert!(

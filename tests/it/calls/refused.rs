@@ -1,5 +1,4 @@
-//! Connections that the real server refuses: the program hears the same while it is recorded, and
-//! from the recording.
+//! Refused connections: the program gets the same error during the recording and during the replay.
 
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
@@ -9,12 +8,12 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
 
 use serde_json::json;
 
-use super::tools::{open, said};
+use super::tools::{open, structured_content};
 use super::{Upstream, client, replay};
 use crate::tree::Tree;
 
-/// Prints how connections to each address fail: of a socket that blocks, of one with a timeout, of
-/// one that does not block, and of an event loop.
+/// Prints the error of a connection to each address: with a blocking socket, with a timeout, with a
+/// non-blocking socket, and in an event loop.
 const CLIENT: &str = "import asyncio, errno, select, socket, sys
 async def loop(address):
     await asyncio.open_connection(*address)
@@ -39,8 +38,8 @@ for word in sys.argv[1:]:
     print(*told)
 ";
 
-/// A port that is taken and that nobody listens at.
-pub fn nobody(at: &str) -> (OwnedFd, SocketAddr) {
+/// Binds a port without listening, so that connections to it are refused.
+pub fn closed_port(at: &str) -> (OwnedFd, SocketAddr) {
     let at: SocketAddr = at.parse().unwrap();
     let family = if at.is_ipv4() {
         AddressFamily::INET
@@ -56,9 +55,9 @@ pub fn nobody(at: &str) -> (OwnedFd, SocketAddr) {
 }
 
 #[test]
-fn a_refused_connection_is_refused_by_connect_and_so_from_the_recording() {
+fn refused_connection_is_replayed_as_refused() {
     let tree = Tree::new();
-    let ((_four, four), (_six, six)) = (nobody("127.0.0.1:0"), nobody("[::1]:0"));
+    let ((_four, four), (_six, six)) = (closed_port("127.0.0.1:0"), closed_port("[::1]:0"));
     let (four, six) = (four.to_string(), format!("::1:{}", six.port()));
     tree.file("ask.py", CLIENT);
     let refused = "ECONNREFUSED ECONNREFUSED ECONNREFUSED ECONNREFUSED\n".repeat(2);
@@ -131,9 +130,9 @@ fn a_refused_connection_is_refused_by_connect_and_so_from_the_recording() {
 }
 
 #[test]
-fn what_was_refused_comes_from_the_recording_whoever_listens_now() {
+fn replayed_refusal_ignores_new_listener() {
     let tree = Tree::new();
-    let (held, address) = nobody("127.0.0.1:0");
+    let (held, address) = closed_port("127.0.0.1:0");
     tree.file("shop.py", client(&[format!("http://{address}/a")]));
     let recorded = replay(&tree, &["calls", "record", "--", "python3", "shop.py"]);
     assert_eq!(
@@ -155,7 +154,7 @@ fn what_was_refused_comes_from_the_recording_whoever_listens_now() {
 }
 
 #[test]
-fn a_server_that_was_never_recorded_and_would_speak_first_is_missed_and_refused() {
+fn unrecorded_server_first_connection_is_refused() {
     let (tree, upstream) = (Tree::new(), Upstream::start());
     tree.file("shop.py", client(&[upstream.url() + "/a"]));
     assert_eq!(
@@ -178,9 +177,9 @@ fn a_server_that_was_never_recorded_and_would_speak_first_is_missed_and_refused(
 }
 
 #[test]
-fn a_set_of_refused_connections_does_not_become_the_latest() {
+fn set_with_only_refusals_is_not_latest() {
     let (tree, mut upstream) = (Tree::new(), Upstream::start());
-    let (_held, address) = nobody("127.0.0.1:0");
+    let (_held, address) = closed_port("127.0.0.1:0");
     let (good, bad) = (upstream.url() + "/a", format!("http://{address}/a"));
     let record = |urls: &[&String]| {
         tree.file(
@@ -227,12 +226,14 @@ fn a_set_of_refused_connections_does_not_become_the_latest() {
 }
 
 #[test]
-fn an_agent_is_told_what_refused_it() {
+fn tool_reports_refused_connections() {
     let tree = Tree::new();
-    let (_held, address) = nobody("127.0.0.1:0");
+    let (_held, address) = closed_port("127.0.0.1:0");
     let mut server = open(&tree, &["--network", "host"]);
     tree.file("work/shop.py", client(&[format!("http://{address}/a")]));
-    let recorded = said(&server.call("keploy_mock_record", json!({"command": "python3 shop.py"})));
+    let recorded = structured_content(
+        &server.call("keploy_mock_record", json!({"command": "python3 shop.py"})),
+    );
     assert_eq!(
         (
             &recorded["message"],
@@ -251,14 +252,16 @@ fn an_agent_is_told_what_refused_it() {
 }
 
 #[test]
-fn an_agent_is_told_which_names_were_not_reached() {
+fn tool_reports_unreached_names() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file(
         "work/shop.py",
         client(&["http://shop.invalid/a".to_owned()]),
     );
-    let recorded = said(&server.call("keploy_mock_record", json!({"command": "python3 shop.py"})));
+    let recorded = structured_content(
+        &server.call("keploy_mock_record", json!({"command": "python3 shop.py"})),
+    );
     let network = "commands have a loopback of their own (--network loopback), on which servers of this machine are not; the \
                    operator can let calls out with --allow-net";
     assert_eq!(

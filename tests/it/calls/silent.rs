@@ -1,14 +1,14 @@
-//! Connections on which nothing is said, and how what is no call is shown.
+//! Connections without data, and the display of recorded events that are no calls.
 
 use std::net::{SocketAddr, TcpListener};
 
 use pretty_assertions::assert_eq;
 
-use super::refused::nobody;
+use super::refused::closed_port;
 use super::replay;
 use crate::tree::Tree;
 
-/// Probes each address: connects, says nothing, and leaves in one way or the other.
+/// Probes each address: connects, sends no data, and closes or resets the connection.
 const PROBE: &str = "import socket, struct, sys
 for word in sys.argv[1:]:
     host, port = word.rsplit(':', 1)
@@ -21,8 +21,8 @@ for word in sys.argv[1:]:
             print(type(error).__name__)
 ";
 
-/// A server that keeps what it accepts.
-fn mute() -> SocketAddr {
+/// Starts a server that accepts connections and sends no data.
+fn silent_server() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || listener.incoming().collect::<Vec<_>>());
@@ -30,8 +30,8 @@ fn mute() -> SocketAddr {
 }
 
 #[test]
-fn a_probe_is_recorded_and_replayed_without_a_miss() {
-    let (tree, server) = (Tree::new(), mute().to_string());
+fn connect_probe_is_replayed_without_miss() {
+    let (tree, server) = (Tree::new(), silent_server().to_string());
     tree.file("probe.py", PROBE);
     for isolation in ["seccomp", "strict"] {
         let recorded = replay(
@@ -74,7 +74,7 @@ fn a_probe_is_recorded_and_replayed_without_a_miss() {
         );
         assert!(!tested.err.contains("miss"), "{}", tested.err);
     }
-    let other = mute().to_string();
+    let other = silent_server().to_string();
     let tested = replay(
         &tree,
         &["calls", "test", "--", "python3", "probe.py", &other],
@@ -89,8 +89,12 @@ fn a_probe_is_recorded_and_replayed_without_a_miss() {
 }
 
 #[test]
-fn what_is_no_call_is_shown_as_what_it_is() {
-    let (tree, server, (_held, closed)) = (Tree::new(), mute().to_string(), nobody("127.0.0.1:0"));
+fn show_lists_probes_and_refusals() {
+    let (tree, server, (_held, closed)) = (
+        Tree::new(),
+        silent_server().to_string(),
+        closed_port("127.0.0.1:0"),
+    );
     let closed = closed.to_string();
     tree.file("probe.py", PROBE);
     let words = [
@@ -119,7 +123,7 @@ fn what_is_no_call_is_shown_as_what_it_is() {
         .skip(1)
         .map(|line| line[head.len()..].trim_start())
         .collect();
-    // Both may have taken as long as the other.
+    // Both connections may have taken equally long.
     calls.sort_unstable();
     assert_eq!(
         calls,

@@ -1,4 +1,4 @@
-//! Servers that take their time to answer a connection, or never do.
+//! Servers with a slow accept queue, or with a full one.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -11,7 +11,7 @@ use super::{REPLAY, replay, run};
 use crate::harness::DEADLINE;
 use crate::tree::Tree;
 
-/// Two connections, each of which is given up after a while.
+/// Opens two connections, each with a timeout.
 const IMPATIENT: &str = "import asyncio, socket, sys
 host, port = sys.argv[1].rsplit(':', 1)
 def told(error):
@@ -28,7 +28,7 @@ except (OSError, asyncio.TimeoutError) as error:
     told(error)
 ";
 
-/// One connection that is waited for, with a file that says when it is on its way.
+/// Opens one connection without a timeout. Creates a file as soon as it is pending.
 const PATIENT: &str = "import errno, select, socket, sys
 host, port = sys.argv[1].rsplit(':', 1)
 with socket.socket() as one:
@@ -47,8 +47,8 @@ with socket.socket() as one:
         print(one.recv(2).decode())
 ";
 
-/// A server whose queue is full, so that nothing answers further connections.
-fn full() -> (TcpListener, TcpStream, SocketAddr) {
+/// Starts a server with a full accept queue, so that further connections get no answer.
+fn full_queue_server() -> (TcpListener, TcpStream, SocketAddr) {
     let socket = socket_with(
         AddressFamily::INET,
         SocketType::STREAM,
@@ -72,8 +72,8 @@ fn until_it_waits(tree: &Tree) {
 }
 
 #[test]
-fn a_server_that_never_answers_is_given_up_by_the_program_itself() {
-    let (tree, (_listener, _filler, address)) = (Tree::new(), full());
+fn unanswered_connect_is_ended_by_client_timeout() {
+    let (tree, (_listener, _filler, address)) = (Tree::new(), full_queue_server());
     tree.file("ask.py", IMPATIENT);
     let at = address.to_string();
     for isolation in ["seccomp", "strict"] {
@@ -104,9 +104,9 @@ fn a_server_that_never_answers_is_given_up_by_the_program_itself() {
 }
 
 #[test]
-fn a_server_that_answers_late_is_reached_late() {
+fn slow_connect_succeeds_late() {
     for isolation in ["seccomp", "strict"] {
-        let (tree, (listener, _filler, address)) = (Tree::new(), full());
+        let (tree, (listener, _filler, address)) = (Tree::new(), full_queue_server());
         tree.file("ask.py", PATIENT);
         let at = address.to_string();
         let words = [
@@ -155,8 +155,8 @@ fn a_server_that_answers_late_is_reached_late() {
 }
 
 #[test]
-fn a_server_that_refuses_late_refuses() {
-    let (tree, (listener, filler, address)) = (Tree::new(), full());
+fn late_refusal_reaches_program() {
+    let (tree, (listener, filler, address)) = (Tree::new(), full_queue_server());
     tree.file("ask.py", PATIENT);
     let at = address.to_string();
     let recorded = run(

@@ -1,4 +1,4 @@
-//! The three tools.
+//! The three tools for recorded calls.
 
 use std::time::Instant;
 
@@ -10,8 +10,8 @@ use crate::harness::{DEADLINE, Reply, Server};
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
 
-/// What a tool says, which is the same as text and as a structure.
-pub fn said(reply: &Reply) -> Value {
+/// Returns the structured content of a reply, which must equal its text.
+pub fn structured_content(reply: &Reply) -> Value {
     let text: Value = serde_json::from_str(&reply.text()).unwrap();
     assert_eq!(text, reply.result()["structuredContent"]);
     text
@@ -28,14 +28,14 @@ pub fn open(tree: &Tree, args: &[&str]) -> Server {
 }
 
 #[test]
-fn an_agent_records_lists_and_replays() {
+fn tools_record_list_and_replay() {
     let (tree, mut upstream) = (Tree::new(), Upstream::start());
     let mut server = open(&tree, &["--network", "host"]);
     tree.file(
         "work/order.py",
         client(&[upstream.url() + "/a", upstream.url() + "/b"]),
     );
-    let nothing = said(&server.call("keploy_list_mocks", json!({})));
+    let nothing = structured_content(&server.call("keploy_list_mocks", json!({})));
     assert_eq!(
         nothing,
         json!({"success": true, "mockSets": [], "count": 0, "path": "./keploy",
@@ -43,7 +43,7 @@ fn an_agent_records_lists_and_replays() {
              as `path`"})
     );
     let command = "python3 order.py";
-    let recorded = said(&server.call(
+    let recorded = structured_content(&server.call(
         "keploy_mock_record",
         json!({"command": command, "path": "./keploy/deep"}),
     ));
@@ -55,8 +55,8 @@ fn an_agent_records_lists_and_replays() {
             "isolation": "seccomp"})
     );
     upstream.stop();
-    // Where the last recording went.
-    let tested = said(&server.call("keploy_mock_test", json!({"command": command})));
+    // Directory of the last recording.
+    let tested = structured_content(&server.call("keploy_mock_test", json!({"command": command})));
     let configuration = json!({"command": command, "mockName": "order-http", "fallBackOnMiss": false,
         "path": "./keploy/deep"});
     assert_eq!(
@@ -68,7 +68,7 @@ fn an_agent_records_lists_and_replays() {
         "work/order.py",
         client(&[upstream.url() + "/a", upstream.url() + "/c"]) + "raise SystemExit(3)\n",
     );
-    let missed = said(&server.call(
+    let missed = structured_content(&server.call(
         "keploy_mock_test",
         json!({"command": command, "mockName": "order-http"}),
     ));
@@ -90,7 +90,8 @@ fn an_agent_records_lists_and_replays() {
         Some(1),
         "{missed}"
     );
-    let listed = said(&server.call("keploy_list_mocks", json!({"path": "keploy/deep"})));
+    let listed =
+        structured_content(&server.call("keploy_list_mocks", json!({"path": "keploy/deep"})));
     assert_eq!(
         (&listed["mockSets"], &listed["message"]),
         (
@@ -101,7 +102,7 @@ fn an_agent_records_lists_and_replays() {
 }
 
 #[test]
-fn a_server_of_a_background_command_is_recorded_where_there_is_only_a_loopback() {
+fn background_server_is_recorded_over_loopback() {
     let tree = Tree::new();
     let mut server = open(&tree, &["--sandbox", "namespaces"]);
     tree.file("work/page", "hello\n");
@@ -116,13 +117,15 @@ fn a_server_of_a_background_command_is_recorded_where_there_is_only_a_loopback()
     );
     let ready = server.call("execute_command", json!({"command": "python3 client.py"}));
     assert_eq!(ready.result()["structuredContent"]["stdout"], "hello\n\n");
-    let recorded = said(&server.call(
+    let recorded = structured_content(&server.call(
         "keploy_mock_record",
         json!({"command": "python3 client.py"}),
     ));
     assert_eq!(recorded["message"], "Recorded 1 mocks (HTTP)", "{recorded}");
     server.call("follow_command", json!({"commandId": id, "end": true}));
-    let tested = said(&server.call("keploy_mock_test", json!({"command": "python3 client.py"})));
+    let tested = structured_content(
+        &server.call("keploy_mock_test", json!({"command": "python3 client.py"})),
+    );
     assert_eq!(
         (&tested["message"], &tested["success"]),
         (&json!("Replayed 1 mocks"), &json!(true)),
@@ -131,15 +134,16 @@ fn a_server_of_a_background_command_is_recorded_where_there_is_only_a_loopback()
 }
 
 #[test]
-fn recording_is_no_way_around_the_network_of_commands() {
+fn recording_keeps_network_limits_of_commands() {
     let (tree, upstream) = (Tree::new(), Upstream::start());
     for args in [["--sandbox", "namespaces"], ["--network", "none"]] {
         let mut server = open(&tree, &args);
         tree.file("work/order.py", client(&[upstream.url() + "/a"]));
-        let recorded =
-            said(&server.call("keploy_mock_record", json!({"command": "python3 order.py"})));
+        let recorded = structured_content(
+            &server.call("keploy_mock_record", json!({"command": "python3 order.py"})),
+        );
         assert_eq!(recorded["success"], true, "{recorded}");
-        let fell_back = said(&server.call(
+        let fell_back = structured_content(&server.call(
             "keploy_mock_test",
             json!({"command": "python3 order.py", "fallBackOnMiss": true}),
         ));
@@ -149,10 +153,10 @@ fn recording_is_no_way_around_the_network_of_commands() {
 }
 
 #[test]
-fn mistakes_are_told_as_the_contract_has_them() {
+fn invalid_arguments_get_contract_messages() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
-    let empty = said(&server.call("keploy_mock_record", json!({"command": " "})));
+    let empty = structured_content(&server.call("keploy_mock_record", json!({"command": " "})));
     assert_eq!(
         (&empty["success"], &empty["message"]),
         (
@@ -160,12 +164,13 @@ fn mistakes_are_told_as_the_contract_has_them() {
             &json!("Recording failed: Command is required")
         )
     );
-    let none = said(&server.call("keploy_mock_test", json!({"command": "true"})));
+    let none = structured_content(&server.call("keploy_mock_test", json!({"command": "true"})));
     assert_eq!(
         none["message"],
         "No mock sets found. Use keploy_mock_record to create mocks first. Searched: `./keploy`; name another directory as `path`"
     );
-    let captured = said(&server.call("keploy_mock_record", json!({"command": "exit 4"})));
+    let captured =
+        structured_content(&server.call("keploy_mock_record", json!({"command": "exit 4"})));
     assert_eq!(
         (
             &captured["message"],
@@ -180,7 +185,7 @@ fn mistakes_are_told_as_the_contract_has_them() {
             &json!(4)
         )
     );
-    let unknown = said(&server.call(
+    let unknown = structured_content(&server.call(
         "keploy_mock_test",
         json!({"command": "true", "mockName": "other"}),
     ));
@@ -209,7 +214,7 @@ fn mistakes_are_told_as_the_contract_has_them() {
 }
 
 #[test]
-fn what_a_cancelled_application_has_called_is_kept() {
+fn cancelled_recording_keeps_calls() {
     let (tree, upstream) = (Tree::new(), Upstream::start());
     let mut server = open(&tree, &["--network", "host"]);
     tree.file(
@@ -219,15 +224,15 @@ fn what_a_cancelled_application_has_called_is_kept() {
     let params = json!({"name": "keploy_mock_record", "arguments": {"command": "python3 order.py"},
         "_meta": {"progressToken": "p"}});
     let id = server.send("tools/call", params);
-    // Each report comes while it runs.
+    // Each progress notification arrives during the run.
     while !tree.path("work/asked").exists() {
         assert_eq!(server.recv()["params"]["progressToken"], "p");
     }
     server.notify("notifications/cancelled", json!({"requestId": id}));
-    // Nothing says when it has been written.
+    // There is no notification for the end of the write.
     let until = Instant::now() + DEADLINE;
     let sets = loop {
-        let listed = said(&server.call("keploy_list_mocks", json!({})));
+        let listed = structured_content(&server.call("keploy_list_mocks", json!({})));
         if listed["count"] != 0 || Instant::now() >= until {
             break listed["mockSets"].clone();
         }

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{Stage, readers, walkers, writers};
 
 #[test]
-fn e23_a_link_to_a_file_outside() {
+fn e23_symlink_to_outside_file_is_denied() {
     let mut stage = Stage::new(|tree| {
         for side in ["work", "docs"] {
             tree.link(tree.path("outside/secret"), format!("{side}/l-secret"));
@@ -32,7 +32,7 @@ fn e23_a_link_to_a_file_outside() {
 }
 
 #[test]
-fn e24_a_link_to_a_directory_outside() {
+fn e24_symlink_to_outside_directory_is_denied() {
     let mut stage = Stage::new(|tree| {
         tree.link(tree.path("outside"), "work/d-secret")
             .link(tree.path("nowhere"), "work/d-absent");
@@ -52,14 +52,15 @@ fn e24_a_link_to_a_directory_outside() {
     for (tool, arguments) in walkers(&path) {
         stage.denied(tool, arguments);
     }
-    // Back inside through the outside: the way leads out.
+    // Path from inside through the outside back to the inside: denied, because it leaves the
+    // directory.
     let path = stage.tree.text("work/d-secret/../work/ok.txt");
     stage.denied("read_file", json!({"path": path}));
     stage.end();
 }
 
 #[test]
-fn e25_relative_links_and_chains_of_links() {
+fn e25_relative_and_chained_symlinks_are_denied() {
     let mut stage = Stage::new(|tree| {
         tree.dir("work/sub").link("sub/..", "work/turn");
         for word in ["secret", "absent"] {
@@ -92,7 +93,7 @@ fn e25_relative_links_and_chains_of_links() {
 }
 
 #[test]
-fn e25_links_that_stay_inside_work() {
+fn e25_symlinks_inside_are_followed() {
     let mut stage = Stage::new(|tree| {
         tree.dir("work/sub")
             .link("../ok.txt", "work/sub/rel")
@@ -113,7 +114,7 @@ fn e25_links_that_stay_inside_work() {
             "{name}"
         );
     }
-    // The right is that of the place, not that of the link.
+    // The access right is that of the target, not that of the symlink.
     let path = stage.tree.text("work/across");
     stage.denied(
         "edit_file",
@@ -124,7 +125,7 @@ fn e25_links_that_stay_inside_work() {
 }
 
 #[test]
-fn e26_loops() {
+fn e26_symlink_loops_fail() {
     let mut stage = Stage::new(|tree| {
         tree.link("b", "work/a")
             .link("a", "work/b")
@@ -140,7 +141,7 @@ fn e26_loops() {
             stage.fails(tool, arguments);
         }
         for (tool, arguments) in writers(&path, &inside) {
-            // Deleting, moving and replacing act on a final link itself.
+            // Delete, move and replace operate on a final symlink itself.
             if name.ends_with('x') {
                 stage.fails(tool, arguments);
             }
@@ -155,7 +156,7 @@ fn e26_loops() {
 }
 
 #[test]
-fn e27_writing_through_a_dangling_link() {
+fn e27_write_through_dangling_symlink_is_denied() {
     let mut stage = Stage::new(|tree| {
         tree.link(tree.path("outside/created"), "work/dang");
     });
@@ -170,7 +171,7 @@ fn e27_writing_through_a_dangling_link() {
 }
 
 #[test]
-fn e28_making_directories_through_a_dangling_link() {
+fn e28_mkdir_through_dangling_symlink_is_denied() {
     let mut stage = Stage::new(|tree| {
         tree.link(tree.path("outside/newdir"), "work/dd");
     });
@@ -186,7 +187,7 @@ fn e28_making_directories_through_a_dangling_link() {
 }
 
 #[test]
-fn e30_writing_below_a_link_with_missing_parents() {
+fn e30_create_with_parents_below_symlink_is_denied() {
     let mut stage = Stage::new(|tree| {
         tree.link(tree.path("outside"), "work/ln");
     });
@@ -198,7 +199,7 @@ fn e30_writing_below_a_link_with_missing_parents() {
 }
 
 #[test]
-fn e31_deleting_a_link_deletes_the_link() {
+fn e31_delete_of_symlink_keeps_target() {
     let mut stage = Stage::new(|tree| {
         tree.link(tree.path("outside"), "work/ln")
             .link(tree.path("outside/secret"), "work/lf");
@@ -213,7 +214,7 @@ fn e31_deleting_a_link_deletes_the_link() {
 }
 
 #[test]
-fn e32_deleting_a_tree_does_not_follow_its_links() {
+fn e32_recursive_delete_does_not_follow_symlinks() {
     let mut stage = Stage::new(|tree| {
         tree.file("work/t/sub/f", "x")
             .link(tree.path("outside"), "work/t/ln")
@@ -228,7 +229,7 @@ fn e32_deleting_a_tree_does_not_follow_its_links() {
 }
 
 #[test]
-fn e33_deleting_a_link_with_a_slash_behind_it() {
+fn e33_delete_through_trailing_slash_is_denied() {
     let mut stage = Stage::new(|tree| {
         tree.link(tree.path("outside"), "work/ln");
     });
@@ -255,7 +256,7 @@ fn e33_deleting_a_link_with_a_slash_behind_it() {
 }
 
 #[test]
-fn e34_moving_a_link_moves_the_link() {
+fn e34_move_of_symlink_keeps_target() {
     let mut stage = Stage::new(|tree| {
         tree.link(tree.path("outside/secret"), "work/ln")
             .link(tree.path("outside"), "work/ld");
@@ -276,7 +277,7 @@ fn e34_moving_a_link_moves_the_link() {
 }
 
 #[test]
-fn e36_moving_below_a_link() {
+fn e36_move_below_outside_symlink_is_denied() {
     let mut stage = Stage::new(|tree| {
         tree.link(tree.path("outside"), "work/ln");
     });
@@ -298,7 +299,7 @@ fn e36_moving_below_a_link() {
 }
 
 #[test]
-fn e38_walkers_do_not_follow_links_out() {
+fn e38_directory_walk_does_not_follow_symlinks_out() {
     let mut stage = Stage::new(|tree| {
         tree.link(tree.path("outside"), "work/ln")
             .link(tree.path("outside/secret"), "work/lf");
@@ -318,7 +319,7 @@ fn e38_walkers_do_not_follow_links_out() {
 }
 
 #[test]
-fn e39_globs_do_not_follow_links_out() {
+fn e39_globs_do_not_follow_symlinks_out() {
     let mut stage = Stage::new(|tree| {
         tree.link(tree.path("outside"), "work/ln")
             .link(tree.path("outside/secret"), "work/secret");
@@ -363,7 +364,7 @@ fn e39_globs_do_not_follow_links_out() {
 }
 
 #[test]
-fn e40_a_link_upwards_ends_the_walk() {
+fn e40_symlink_to_parent_does_not_loop_walk() {
     let mut stage = Stage::new(|tree| {
         tree.link("..", "work/up")
             .link("../..", "work/upup")
@@ -382,7 +383,7 @@ fn e40_a_link_upwards_ends_the_walk() {
 }
 
 #[test]
-fn e42_an_edit_through_a_link_inside_keeps_the_link() {
+fn e42_edit_through_inside_symlink_keeps_symlink() {
     let mut stage = Stage::new(|tree| {
         tree.file("work/real", "old text\n")
             .link("real", "work/l")
@@ -402,7 +403,7 @@ fn e42_an_edit_through_a_link_inside_keeps_the_link() {
 }
 
 #[test]
-fn e109_one_bad_link_among_many_good_files() {
+fn e109_bad_symlink_fails_only_its_own_entry() {
     const COUNT: usize = 1000;
     let mut stage = Stage::new(|tree| {
         for number in 0..COUNT {

@@ -1,4 +1,4 @@
-//! 1. The text of a path, without links.
+//! 1. Path strings, without symlinks.
 
 use std::process::Command;
 
@@ -9,7 +9,7 @@ use super::{Stage, readers, walkers, writers};
 use crate::harness::Server;
 
 #[test]
-fn e01_dots_that_lead_out() {
+fn e01_dot_dot_out_of_directory_is_denied() {
     let mut stage = Stage::new(|_| {});
     for path in [
         stage.tree.text("work/../outside/secret"),
@@ -25,7 +25,7 @@ fn e01_dots_that_lead_out() {
 }
 
 #[test]
-fn e02_dots_and_slashes_in_every_spelling() {
+fn e02_dot_and_slash_spellings_are_normalized() {
     let mut stage = Stage::new(|tree| {
         tree.dir("work/x");
     });
@@ -51,7 +51,7 @@ fn e02_dots_and_slashes_in_every_spelling() {
         let path = stage.tree.text(path);
         assert_eq!(stage.works("read_file", json!({"path": path})), "fine\n");
     }
-    // A file is no directory.
+    // A regular file is not a directory.
     for path in ["work/ok.txt/", "work/ok.txt/.", "work/ok.txt/x"] {
         let path = stage.tree.text(path);
         stage.fails("read_file", json!({"path": path}));
@@ -60,7 +60,7 @@ fn e02_dots_and_slashes_in_every_spelling() {
 }
 
 #[test]
-fn e03_a_sibling_that_shares_the_beginning_of_the_name() {
+fn e03_sibling_with_shared_prefix_is_denied() {
     let mut stage = Stage::new(|tree| {
         tree.file("work-evil/secret", super::SECRET);
     });
@@ -72,7 +72,7 @@ fn e03_a_sibling_that_shares_the_beginning_of_the_name() {
 }
 
 #[test]
-fn e04_a_sibling_with_a_space_at_the_end() {
+fn e04_sibling_with_trailing_space_is_denied() {
     let mut stage = Stage::new(|tree| {
         tree.file("work /secret", super::SECRET);
     });
@@ -88,7 +88,7 @@ fn e04_a_sibling_with_a_space_at_the_end() {
 }
 
 #[test]
-fn e06_a_sibling_in_other_letter_case() {
+fn e06_sibling_in_other_case_is_denied() {
     let mut stage = Stage::new(|tree| {
         tree.file("Work/secret", super::SECRET).dir("WORK");
     });
@@ -110,7 +110,7 @@ fn e06_a_sibling_in_other_letter_case() {
 }
 
 #[test]
-fn e08_names_are_taken_literally() {
+fn e08_special_names_are_literal() {
     let mut stage = Stage::new(|_| {});
     for name in [
         "%2e%2e/outside/secret",
@@ -132,7 +132,7 @@ fn e08_names_are_taken_literally() {
 }
 
 #[test]
-fn e10_a_nul_is_refused_and_never_cuts_a_path() {
+fn e10_nul_byte_in_path_is_refused() {
     let mut stage = Stage::new(|_| {});
     let inside = stage.tree.text("work");
     for path in [
@@ -150,7 +150,7 @@ fn e10_a_nul_is_refused_and_never_cuts_a_path() {
 }
 
 #[test]
-fn e12_nothing_is_expanded() {
+fn e12_tilde_and_variables_are_not_expanded() {
     let mut stage = Stage::new(|_| {});
     for path in [
         "",
@@ -179,8 +179,8 @@ fn e12_nothing_is_expanded() {
 }
 
 #[test]
-fn e13_a_relative_path_lies_below_the_project_directory() {
-    // The working directory of the server is the one above `work` and `outside`.
+fn e13_relative_path_resolves_in_project_directory() {
+    // The working directory of the server is the parent of `work` and `outside`.
     let mut stage = Stage::new(|tree| {
         tree.file("work/sub/f", "below the project")
             .file("sub/f", super::SECRET);
@@ -201,7 +201,7 @@ fn e13_a_relative_path_lies_below_the_project_directory() {
 }
 
 #[test]
-fn e14_very_long_names_and_very_deep_trees() {
+fn e14_long_names_and_deep_trees_are_bounded() {
     let mut stage = Stage::new(|_| {});
     let inside = stage.tree.text("work");
     let names = [
@@ -227,9 +227,9 @@ fn e14_very_long_names_and_very_deep_trees() {
         .unwrap();
     }
     drop(dir);
-    // Served or refused, each within the deadline and without a crash.
+    // Each call succeeds or fails, within the deadline and without a crash.
     for (tool, arguments) in walkers(&inside) {
-        // A search that matched every level would print each of its 2,000 paths of up to 10 KB.
+        // A search that matches every level would print 2,000 paths of up to 10 KB.
         let arguments = if tool == "search_files" {
             json!({"directory": inside, "nameContains": "ok"})
         } else {
@@ -243,7 +243,7 @@ fn e14_very_long_names_and_very_deep_trees() {
         .failure()
         .is_none();
     assert_eq!(deleted, !stage.tree.has("work/deep"));
-    // The library's own removal holds a descriptor per level and gives up.
+    // `remove_dir_all` of the standard library holds a descriptor per level and fails.
     Command::new("rm")
         .arg("-rf")
         .arg(stage.tree.path("work/deep"))
@@ -253,7 +253,7 @@ fn e14_very_long_names_and_very_deep_trees() {
 }
 
 #[test]
-fn e15_a_missing_middle_does_not_hide_the_way_out() {
+fn e15_missing_component_before_dot_dot_is_denied() {
     let mut stage = Stage::new(|_| {});
     let path = stage.tree.text("work/nope/../../outside/secret-new.txt");
     stage.denied("write_file", json!({"path": path, "content": "x"}));
@@ -262,7 +262,7 @@ fn e15_a_missing_middle_does_not_hide_the_way_out() {
 }
 
 #[test]
-fn e16_a_missing_middle_in_every_tool_that_makes_things() {
+fn e16_creating_tools_deny_missing_component_escape() {
     let mut stage = Stage::new(|_| {});
     let (path, inside) = (
         stage.tree.text("work/nope/../../outside/secret-new"),
@@ -277,7 +277,7 @@ fn e16_a_missing_middle_in_every_tool_that_makes_things() {
 }
 
 #[test]
-fn e17_the_flag_may_spell_its_directory_oddly() {
+fn e17_unnormalized_allow_flag_is_accepted() {
     for spelling in [
         "work/",
         "work//",
@@ -308,7 +308,7 @@ fn e17_the_flag_may_spell_its_directory_oddly() {
 }
 
 #[test]
-fn e18_the_root_and_the_empty_path_are_refused_at_start() {
+fn e18_root_or_empty_allow_is_refused() {
     for allow in ["/", "", "//", "/.", "/:rw", ":rw", "/usr/.."] {
         let tree = Stage::layout(|_| {});
         let mut server = Server::start(&tree, &["--allow", allow]);
@@ -325,7 +325,7 @@ fn e18_the_root_and_the_empty_path_are_refused_at_start() {
 }
 
 #[test]
-fn e20_a_link_as_allowed_directory_is_followed_once() {
+fn e20_symlink_in_allow_is_resolved_at_start() {
     let tree = Stage::layout(|tree| {
         tree.link(tree.path("work"), "by-link");
     });
@@ -350,7 +350,7 @@ fn e20_a_link_as_allowed_directory_is_followed_once() {
 }
 
 #[test]
-fn e22_the_most_specific_directory_decides() {
+fn e22_most_specific_directory_decides() {
     let tree = Stage::layout(|tree| {
         tree.file("work/ro/f", "inner\n")
             .file("work/ro/rw/f", "innermost\n");
@@ -382,7 +382,7 @@ fn e22_the_most_specific_directory_decides() {
             && stage.tree.has("work/ro/rw/new")
             && !stage.tree.has("work/ro/new")
     );
-    // A directory that holds a read-only one is not removed or moved from above it.
+    // A directory that contains a read-only one cannot be removed or moved through its parent.
     let (ro, away) = (stage.tree.text("work/ro"), stage.tree.text("work/away"));
     stage.fails("delete_file", json!({"path": ro}));
     stage.fails("move_file", json!({"source": ro, "destination": away}));

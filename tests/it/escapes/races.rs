@@ -1,8 +1,8 @@
-//! 4. Races: a thread swaps names with `RENAME_EXCHANGE` as fast as it can while the server is
-//!    asked again and again.
+//! 4. Races: a thread continuously swaps names with `RENAME_EXCHANGE` while the server handles
+//! calls.
 //!
-//! Each case takes 5 seconds, or what `REPLAY_TEST_RACE_SECS` says. A race that never met the other
-//! side shows nothing, so every case also counts that both sides were seen.
+//! Each case takes 5 seconds, or `REPLAY_TEST_RACE_SECS`. A race is only meaningful if both
+//! outcomes occur, so every case also counts them.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -23,15 +23,15 @@ fn race_time() -> Duration {
     Duration::from_secs(seconds.unwrap_or(5))
 }
 
-/// Swaps the two names until `work` is over; gives how often. Who holds the lock sees them stand
-/// still.
-fn flipping(one: &Path, other: &Path, work: impl FnOnce(&Mutex<()>)) -> u64 {
+/// Swaps the two names until `work` is over and returns the number of swaps. Swapping pauses while
+/// the mutex is locked.
+fn with_swapping(one: &Path, other: &Path, work: impl FnOnce(&Mutex<()>)) -> u64 {
     let (stop, flips, still) = (AtomicBool::new(false), AtomicU64::new(0), Mutex::new(()));
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while !stop.load(Ordering::SeqCst) {
                 let _held = still.lock().unwrap();
-                // A deleted name has nothing to be swapped with until it is there again.
+                // A deleted name cannot be swapped until it exists again.
                 if renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).is_ok() {
                     flips.fetch_add(1, Ordering::SeqCst);
                 }
@@ -44,7 +44,7 @@ fn flipping(one: &Path, other: &Path, work: impl FnOnce(&Mutex<()>)) -> u64 {
     flips.into_inner()
 }
 
-/// Lets the other thread end also when an assertion fails.
+/// Stops the swapping thread, also if an assertion fails.
 struct StopOnDrop<'a>(&'a AtomicBool);
 
 impl Drop for StopOnDrop<'_> {
@@ -53,24 +53,24 @@ impl Drop for StopOnDrop<'_> {
     }
 }
 
-/// What happened in a race.
+/// Outcomes of the calls in a race.
 #[derive(Debug, Default)]
-struct Count {
+struct RaceOutcome {
     worked: u64,
     failed: u64,
 }
 
-/// Makes the calls over and over while `one` and `other` change places.
+/// Repeats the calls while `one` and `other` are swapped.
 fn race(
     stage: &mut Stage,
     one: &str,
     other: &str,
     calls: &[(&str, Value)],
     mut seen: impl FnMut(&Tree, &Reply),
-) -> Count {
+) -> RaceOutcome {
     let (one, other) = (stage.tree.path(one), stage.tree.path(other));
-    let mut count = Count::default();
-    let flips = flipping(&one, &other, |_| {
+    let mut count = RaceOutcome::default();
+    let flips = with_swapping(&one, &other, |_| {
         let until = Instant::now() + race_time();
         while Instant::now() < until {
             for (tool, arguments) in calls {
@@ -88,7 +88,7 @@ fn race(
     count
 }
 
-/// `work/r` is a directory, `work/q` a link out, and the two change places.
+/// Creates a directory `work/r` and a symlink to the outside `work/q`, to be swapped.
 fn stage_with_directories() -> Stage {
     Stage::new(|tree| {
         tree.file("work/r/secret", "inside\n")
@@ -97,7 +97,7 @@ fn stage_with_directories() -> Stage {
 }
 
 #[test]
-fn e60_reading_below_a_flipping_directory() {
+fn e60_read_below_swapped_directory_stays_inside() {
     let mut stage = stage_with_directories();
     let path = stage.tree.text("work/r/secret");
     let calls = [
@@ -117,7 +117,7 @@ fn e60_reading_below_a_flipping_directory() {
 }
 
 #[test]
-fn e61_writing_below_a_flipping_directory() {
+fn e61_write_below_swapped_directory_stays_inside() {
     let mut stage = stage_with_directories();
     let (new, deep, dir) = (
         stage.tree.text("work/r/new"),
@@ -142,11 +142,11 @@ fn e61_writing_below_a_flipping_directory() {
 }
 
 #[test]
-fn e62_editing_below_a_flipping_directory() {
+fn e62_edit_below_swapped_directory_stays_inside() {
     let mut stage = stage_with_directories();
     let path = stage.tree.text("work/r/secret");
     let edit = |from: &str, to: &str, dry| json!({"path": path, "edits": [{"oldText": from, "newText": to}], "dryRun": dry});
-    // The last never matches inside: its failure would quote what it found.
+    // The last edit matches only outside; its failure would quote the match.
     let calls = [
         ("edit_file", edit("inside", "within", false)),
         ("edit_file", edit("within", "inside", false)),
@@ -159,7 +159,7 @@ fn e62_editing_below_a_flipping_directory() {
 }
 
 #[test]
-fn e63_deleting_a_flipping_directory() {
+fn e63_delete_of_swapped_directory_stays_inside() {
     let mut stage = Stage::new(|tree| {
         tree.file("work/t/r/secret", "inside\n")
             .link(tree.path("outside"), "work/t/q");
@@ -167,10 +167,10 @@ fn e63_deleting_a_flipping_directory() {
     let (one, other) = (stage.tree.path("work/t/r"), stage.tree.path("work/t/q"));
     let (path, outside) = (stage.tree.text("work/t"), stage.tree.path("outside"));
     let mut deleted = 0_u32;
-    flipping(&one, &other, |_| {
+    with_swapping(&one, &other, |_| {
         let until = Instant::now() + race_time();
         while Instant::now() < until {
-            // Laid out again each time; the flipper may have moved what is left to the other name.
+            // Recreated each time; a swap may have moved the remaining entry to the other name.
             for number in 0..10 {
                 stage.tree.file(format!("work/t/sub{number}/f"), "x");
             }
@@ -190,7 +190,7 @@ fn e63_deleting_a_flipping_directory() {
 }
 
 #[test]
-fn e64_walking_over_a_flipping_directory() {
+fn e64_walk_over_swapped_directory_stays_inside() {
     let mut stage = stage_with_directories();
     let path = stage.tree.text("work");
     let calls = super::walkers(&path);
@@ -200,7 +200,7 @@ fn e64_walking_over_a_flipping_directory() {
 }
 
 #[test]
-fn e65_a_flipping_last_component() {
+fn e65_swapped_last_component_stays_inside() {
     let mut stage = Stage::new(|tree| {
         tree.file("work/f", "inside\n")
             .link(tree.path("outside/secret"), "work/g");
@@ -223,8 +223,8 @@ fn e65_a_flipping_last_component() {
         stage.tree.path("work/g"),
         stage.tree.path("outside/secret"),
     );
-    let mut count = Count::default();
-    flipping(&one, &other, |still| {
+    let mut count = RaceOutcome::default();
+    with_swapping(&one, &other, |still| {
         let until = Instant::now() + race_time();
         while Instant::now() < until {
             for (tool, arguments) in &calls {
@@ -234,7 +234,7 @@ fn e65_a_flipping_last_component() {
                 } else {
                     count.worked += 1;
                 }
-                // A write may replace the link by a file; then there is one again.
+                // A write may replace the symlink with a file; restore the symlink.
                 let _held = still.lock().unwrap();
                 if !stage.tree.is_link("work/f") && !stage.tree.is_link("work/g") {
                     let _ = std::fs::remove_file(&other);
@@ -248,7 +248,7 @@ fn e65_a_flipping_last_component() {
 }
 
 #[test]
-fn e67_a_destination_that_appears_is_not_overwritten() {
+fn e67_move_does_not_overwrite_new_destination() {
     let mut stage = Stage::new(|_| {});
     let (source, destination) = (stage.tree.text("work/from"), stage.tree.text("work/to"));
     let (stop, theirs) = (AtomicBool::new(false), AtomicU64::new(0));
@@ -260,7 +260,7 @@ fn e67_a_destination_that_appears_is_not_overwritten() {
                     continue;
                 };
                 std::io::Write::write_all(&mut file, b"theirs").unwrap();
-                // Longer than a move takes now and then, with nothing but work to pass the time.
+                // Busy-wait longer than a slow move takes.
                 for _ in 0..20 {
                     assert_eq!(
                         std::fs::read_to_string(&destination).unwrap(),
@@ -300,7 +300,7 @@ fn e67_a_destination_that_appears_is_not_overwritten() {
 }
 
 #[test]
-fn e68_parallel_edits_of_one_file_lose_nothing() {
+fn e68_parallel_edits_of_file_are_all_kept() {
     const ROUNDS: u32 = 1000;
     let mut stage = Stage::new(|tree| {
         tree.file("work/counters", "left=0;\nright=0;\n");
@@ -324,7 +324,7 @@ fn e68_parallel_edits_of_one_file_lose_nothing() {
 }
 
 #[test]
-fn e68_parallel_calls_of_edit_files_all_succeed() {
+fn e68_parallel_edit_files_calls_succeed() {
     const COUNTERS: u32 = 200;
     let text = |value: u32| {
         (0..COUNTERS)
@@ -352,7 +352,7 @@ fn e68_parallel_calls_of_edit_files_all_succeed() {
 }
 
 #[test]
-fn e70_an_edit_with_an_expected_hash_sees_a_change() {
+fn e70_edit_with_hash_detects_concurrent_change() {
     use sha2::{Digest, Sha256};
     use std::fmt::Write as _;
 
@@ -377,7 +377,7 @@ fn e70_an_edit_with_an_expected_hash_sees_a_change() {
         refusal.message
     );
     assert_eq!(stage.tree.read("work/f"), "other\n");
-    // The same bytes, written again: nothing is stale.
+    // The same bytes are written again, so the hash is still valid.
     stage.tree.file("work/f", "other\n");
     stage.works("edit_file", edit(&hash("other\n"), "other", "mine"));
     assert_eq!(stage.tree.read("work/f"), "mine\n");
@@ -385,7 +385,7 @@ fn e70_an_edit_with_an_expected_hash_sees_a_change() {
 }
 
 #[test]
-fn e71_killed_in_the_middle_of_a_write() {
+fn e71_kill_during_write_leaves_whole_file() {
     const BYTES: usize = 2 << 20;
     let tree = Stage::layout(|_| {});
     tree.file("work/f", "a".repeat(BYTES));
@@ -404,7 +404,7 @@ fn e71_killed_in_the_middle_of_a_write() {
             "tools/call",
             json!({"name": "write_file", "arguments": arguments}),
         );
-        // Waits for an end that does not come, to kill at another moment each time.
+        // This wait always times out; it varies the moment of the kill.
         ends_within(server.pid(), Duration::from_millis(round * 4));
         let _ = rustix::process::kill_process(server.pid(), rustix::process::Signal::KILL);
         server.wait_exit();

@@ -24,7 +24,7 @@ fn more_docs(tree: &Tree) {
 }
 
 #[test]
-fn e72_every_tool_that_changes_is_denied() {
+fn e72_writing_tools_are_denied() {
     let mut stage = Stage::new(more_docs);
     let before = stage.tree.fingerprint("docs");
     let inside = stage.tree.text("work");
@@ -37,7 +37,7 @@ fn e72_every_tool_that_changes_is_denied() {
         let path = stage.tree.text(name);
         for (tool, arguments) in writers(&path, &inside) {
             let code = stage.fails(tool, arguments).code;
-            // What is not there may be said to be missing: the directory is allowed to be read.
+            // A missing file may be reported as missing, because the directory is readable.
             assert!(
                 code == Some(-32001) || code == Some(-32002) && name.contains("new"),
                 "{tool} {name}: {code:?}"
@@ -69,7 +69,7 @@ fn e72_every_tool_that_changes_is_denied() {
 }
 
 #[test]
-fn e73_moves_into_and_out_of_a_read_only_directory() {
+fn e73_move_across_read_only_boundary_is_denied() {
     let mut stage = Stage::new(more_docs);
     let before = stage.tree.fingerprint("docs");
     for (from, to) in [
@@ -96,7 +96,7 @@ fn e73_moves_into_and_out_of_a_read_only_directory() {
 }
 
 #[test]
-fn e75_reading_changes_nothing() {
+fn e75_read_keeps_files_unchanged() {
     let mut stage = Stage::new(more_docs);
     let before = stage.tree.fingerprint("docs");
     let dir = stage.tree.text("docs");
@@ -109,7 +109,7 @@ fn e75_reading_changes_nothing() {
 }
 
 #[test]
-fn e76_a_dry_run_leaves_no_trace() {
+fn e76_dry_run_leaves_no_trace() {
     let mut stage = Stage::new(more_docs);
     let before = [
         stage.tree.fingerprint("docs"),
@@ -140,9 +140,9 @@ fn e76_a_dry_run_leaves_no_trace() {
 }
 
 #[test]
-fn e77_the_name_decides_where_a_file_has_two() {
-    // The same file by two names, one under each kind of directory: a hard link stands in for a
-    // bind mount.
+fn e77_access_follows_name_of_hard_link() {
+    // One file with two names, one under each kind of directory: a hard link stands in for a bind
+    // mount.
     let mut stage = Stage::new(|tree| {
         tree.hard_link("docs/read.txt", "work/twin");
     });
@@ -162,7 +162,7 @@ fn e77_the_name_decides_where_a_file_has_two() {
 }
 
 #[test]
-fn e78_with_read_only_directories_alone_nothing_offers_to_change() {
+fn e78_read_only_server_offers_no_writing_tools() {
     let tree = Stage::layout(more_docs);
     let docs = tree.text("docs");
     let mut stage = Stage::on(tree, &["--allow", &docs]);

@@ -1,4 +1,4 @@
-//! 3. Hard links, special files, procfs, mounts.
+//! 3. Hard links, special files, procfs and mounts.
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
@@ -13,7 +13,7 @@ use super::{Stage, readers, walkers, writers};
 use crate::harness::Server;
 
 #[test]
-fn e44_a_hard_link_is_read_like_any_file() {
+fn e44_hard_link_is_readable() {
     let mut stage = Stage::new(|tree| {
         tree.file("beyond/shared", "shared text\n")
             .hard_link("beyond/shared", "work/h");
@@ -37,7 +37,7 @@ fn e44_a_hard_link_is_read_like_any_file() {
 }
 
 #[test]
-fn e45_writing_a_hard_link_leaves_the_other_name_alone() {
+fn e45_write_to_hard_link_keeps_other_name() {
     let mut stage = Stage::new(|tree| {
         for name in ["one", "two", "three"] {
             tree.file(format!("beyond/{name}"), "old\n")
@@ -62,7 +62,7 @@ fn e45_writing_a_hard_link_leaves_the_other_name_alone() {
 }
 
 #[test]
-fn e47_procfs_by_name() {
+fn e47_procfs_path_is_denied() {
     let mut stage = Stage::new(|_| {});
     let inside = stage.tree.text("work");
     for path in [
@@ -81,7 +81,7 @@ fn e47_procfs_by_name() {
 }
 
 #[test]
-fn e48_links_into_procfs() {
+fn e48_symlinks_into_procfs_are_denied() {
     let mut stage = Stage::new(|_| {});
     let server = format!("/proc/{}/fd/0", stage.server.pid());
     let mut targets = vec![server];
@@ -103,7 +103,7 @@ fn e48_links_into_procfs() {
         }
         let edits = json!([{"oldText": "a", "newText": "b"}]);
         stage.denied("edit_file", json!({"path": path, "edits": edits}));
-        // Replacing the link itself is fine; what it points at is not.
+        // Replacing the symlink itself is allowed; its target must not change.
         stage.call("write_file", json!({"path": path, "content": "{}\n"}));
     }
     for target in ["/proc/self/cwd", "/proc/self/root", "/proc/self/cwd/.."] {
@@ -117,7 +117,7 @@ fn e48_links_into_procfs() {
 }
 
 #[test]
-fn e49_kernel_filesystems_are_no_allowed_directories() {
+fn e49_kernel_filesystem_is_refused_in_allow() {
     for allow in ["/proc", "/sys", "/dev", "/proc/self", "/sys/kernel"] {
         let tree = Stage::layout(|_| {});
         let mut server = Server::start(&tree, &["--allow", allow]);
@@ -130,11 +130,12 @@ fn e49_kernel_filesystems_are_no_allowed_directories() {
     }
 }
 
-/// Well below the harness's deadline, and far above what an answer at once takes on a busy machine.
+/// Limit for an immediate answer: far below the deadline of the harness, but enough on a busy
+/// machine.
 pub(super) const AT_ONCE: Duration = Duration::from_secs(40);
 
 #[test]
-fn e50_a_fifo_is_not_waited_for() {
+fn e50_fifo_read_does_not_block() {
     let mut stage = Stage::new(|tree| {
         tree.fifo("work/f").fifo("docs/f").link("f", "work/lf");
     });
@@ -161,7 +162,7 @@ fn e50_a_fifo_is_not_waited_for() {
 }
 
 #[test]
-fn e51_a_fifo_is_not_written() {
+fn e51_fifo_write_is_refused() {
     let mut stage = Stage::new(|tree| {
         tree.fifo("work/f");
     });
@@ -190,7 +191,7 @@ fn peak_kilobytes(server: &Server) -> u64 {
 }
 
 #[test]
-fn e53_a_file_of_a_terabyte() {
+fn e53_sparse_terabyte_file_is_handled() {
     let mut stage = Stage::new(|tree| {
         tree.file("work/zeros", "")
             .file("work/text-then-zeros", "needle in text\n".repeat(4096));
@@ -215,7 +216,7 @@ fn e53_a_file_of_a_terabyte() {
                 .works("get_file_info", json!({"path": path}))
                 .contains("size")
         );
-        // Whatever is found, it is answered within the deadline of the harness.
+        // Any answer is accepted, within the deadline of the harness.
         stage.call(
             "grep_files",
             json!({"directory": path, "regex": "needle|\\x00"}),
@@ -229,7 +230,7 @@ fn e53_a_file_of_a_terabyte() {
 }
 
 #[test]
-fn e54_a_file_that_grows_and_shrinks_while_it_is_read() {
+fn e54_file_resized_during_read_is_handled() {
     let mut stage = Stage::new(|tree| {
         tree.file("work/moving", "line\n".repeat(1000));
     });
@@ -267,8 +268,8 @@ fn e54_a_file_that_grows_and_shrinks_while_it_is_read() {
     stage.end();
 }
 
-/// A wrapper that makes mounts nobody else sees, or `None` (with the reason) where that is not
-/// allowed.
+/// Returns a wrapper that makes mounts in a private mount namespace. Returns `None` and prints the
+/// reason if mounts are not permitted.
 fn with_mounts(script: &str) -> Option<Vec<String>> {
     let probe = Command::new("unshare")
         .args(["-m", "mount", "-t", "tmpfs", "none", "/tmp"])
@@ -299,7 +300,7 @@ fn mounted(tree: crate::tree::Tree, wrapper: &[String], args: &[&str]) -> Stage 
 }
 
 #[test]
-fn e55_a_mount_made_by_the_operator_is_followed() {
+fn e55_operator_mount_is_followed() {
     let tree = Stage::layout(|tree| {
         tree.dir("work/m").file("beyond/f", "mounted\n");
     });
@@ -320,14 +321,14 @@ fn e55_a_mount_made_by_the_operator_is_followed() {
             .works("directory_tree", json!({"path": dir}))
             .contains("\"f\"")
     );
-    // Up from the mount is where it is mounted, not where it comes from.
+    // The parent of the mount is its mount point, not its source.
     let up = stage.tree.text("work/m/../ok.txt");
     assert_eq!(stage.works("read_file", json!({"path": up})), "fine\n");
     stage.end();
 }
 
 #[test]
-fn no_link_is_followed_that_an_agent_reaches_by_another_mount() {
+fn symlink_reached_by_second_mount_is_denied() {
     for (script, allowed) in [
         ("mount --bind work/m other", "other/link"),
         (
@@ -363,7 +364,7 @@ fn no_link_is_followed_that_an_agent_reaches_by_another_mount() {
 }
 
 #[test]
-fn e57_a_full_disk_loses_nothing() {
+fn e57_full_disk_keeps_old_contents() {
     let tree = Stage::layout(|tree| {
         tree.dir("work/small");
     });
@@ -406,11 +407,11 @@ fn e57_a_full_disk_loses_nothing() {
 }
 
 #[test]
-fn a_filesystem_that_does_not_answer_holds_up_only_its_own_calls() {
+fn hung_filesystem_blocks_only_its_calls() {
     let tree = Stage::layout(|tree| {
         tree.dir("work/hung").file("work/f", "fine\n");
     });
-    // The server itself keeps the other side of the mount open, and nobody ever reads from it.
+    // The server itself holds the other end of the mount, and never reads from it.
     let script = format!(
         "exec 3<>/dev/fuse; mount -i -t fuse -o fd=3,rootmode=40000,user_id=0,group_id=0 none '{}'",
         tree.text("work/hung")
@@ -438,7 +439,7 @@ fn a_filesystem_that_does_not_answer_holds_up_only_its_own_calls() {
         ("directory_tree", json!({"path": dir})),
         ("read_file", json!({"path": stage.tree.text("work/hung/x")})),
     ];
-    // More than may run at a time.
+    // More calls than may run concurrently.
     let mut waiting = BTreeSet::new();
     for (tool, arguments) in hung.iter().cycle().take(100) {
         let id = stage
@@ -460,13 +461,13 @@ fn a_filesystem_that_does_not_answer_holds_up_only_its_own_calls() {
         );
     }
     assert_eq!(stage.works("read_file", json!({"path": file})), "fine\n");
-    // Threads that hang do not keep the server from ending.
+    // Hanging threads do not prevent the server from exiting.
     stage.server.close_stdin();
     assert!(stage.server.wait_exit().success());
 }
 
 #[test]
-fn e59_odd_names_do_not_forge_output() {
+fn e59_odd_names_cannot_forge_output() {
     const ODD: [&str; 7] = [
         "new\nline",
         "a\n[FILE] forged",

@@ -1,4 +1,4 @@
-//! The ways of commands, of background commands and of Python, as root and as a user.
+//! Access to hidden paths by commands, background commands and Python, as root and as another user.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, lchown};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
-use super::{SAID, SECRET};
+use super::{REFUSAL, SECRET};
 use crate::harness::Server;
 use crate::interception::started_as_nobody;
 use crate::schema::NEWEST_HANDSHAKE;
@@ -50,7 +50,7 @@ fn tree() -> Tree {
     tree
 }
 
-/// A server with commands over the tree, as this user or as another one.
+/// Starts a server with commands over the tree, as this user or as another one.
 fn start(tree: &Tree, as_other: bool, more: &[&str]) -> Server {
     let allowed = format!("{}:rw", tree.text("work"));
     let copy = tree.text("replay");
@@ -86,7 +86,7 @@ fn as_each_user(test: impl Fn(bool)) {
     }
 }
 
-/// A program in Python that shows what it can open by calls of its own.
+/// Python program that prints the files it can open with direct system calls.
 const CALLS: &str = r#"
 import ctypes, mmap, os, sys, threading
 libc = ctypes.CDLL(None, use_errno=True)
@@ -141,7 +141,7 @@ print("race", seen <= {b"plain\n"})
 "#;
 
 #[test]
-fn no_command_shows_what_is_hidden_and_its_reply_says_so() {
+fn command_cannot_read_hidden_files() {
     as_each_user(|as_other| {
         let tree = tree();
         tree.file("work/calls.py", CALLS);
@@ -195,7 +195,7 @@ fn no_command_shows_what_is_hidden_and_its_reply_says_so() {
             let reply = server.call("execute_command", json!({"command": way, "timeout": 60}));
             let whole = reply.whole();
             assert!(
-                !whole.contains(SECRET) && whole.contains(SAID),
+                !whole.contains(SECRET) && whole.contains(REFUSAL),
                 "{way} ({as_other}): {whole}"
             );
         }
@@ -205,8 +205,8 @@ fn no_command_shows_what_is_hidden_and_its_reply_says_so() {
                 json!({"command": "cat .env; cat .env; cat .env"}),
             )
             .whole();
-        // Once in the text, and once in the data.
-        assert_eq!(told.matches(SAID).count(), 2, "{told}");
+        // Once in the text, and once in the structured content.
+        assert_eq!(told.matches(REFUSAL).count(), 2, "{told}");
         for hidden in [".env", "sub/.env", "keys/deep/k.txt", "cfg/prod/x.key"] {
             assert!(tree.has(&format!("work/{hidden}")), "{hidden}");
         }
@@ -214,7 +214,7 @@ fn no_command_shows_what_is_hidden_and_its_reply_says_so() {
 }
 
 #[test]
-fn name_with_brackets_is_hidden_from_commands() {
+fn bracket_name_is_hidden_from_commands() {
     as_each_user(|as_other| {
         let tree = tree();
         tree.file("work/app/[slug]/.key", SECRET)
@@ -237,7 +237,7 @@ fn name_with_brackets_is_hidden_from_commands() {
                 )
                 .whole();
             assert!(
-                told.contains(SAID) && !told.contains(SECRET),
+                told.contains(REFUSAL) && !told.contains(SECRET),
                 "{path} ({as_other}): {told}"
             );
             let told = server
@@ -258,14 +258,14 @@ fn name_with_brackets_is_hidden_from_commands() {
             )
             .whole();
         assert!(
-            told.contains(SAID) && !tree.has("work/seen"),
+            told.contains(REFUSAL) && !tree.has("work/seen"),
             "({as_other}): {told}"
         );
     });
 }
 
 #[test]
-fn calls_are_answered_as_the_kernel_would() {
+fn supervised_opens_match_kernel_behaviour() {
     as_each_user(|as_other| {
         let tree = tree();
         tree.file("work/calls.py", CALLS);
@@ -312,7 +312,7 @@ fn calls_are_answered_as_the_kernel_would() {
 }
 
 #[test]
-fn what_is_not_hidden_is_opened_as_without() {
+fn visible_files_open_as_without_hide() {
     let ways = "cat notes.txt; echo x >> notes.txt; cat < notes.txt; mkfifo f; (echo late > f) & cat f; rm f; cat <(echo pipe)\n\
                 umask 027; : > made; stat -c %a made; rm made; ln -s nowhere link; echo q > link; cat nowhere; rm link nowhere\n\
                 head -1 /proc/self/status; head -1 /proc/thread-self/comm; cat /dev/fd/0 < notes.txt; cat no/x notes.txt/x no 2>&1\n\
@@ -339,7 +339,7 @@ fn what_is_not_hidden_is_opened_as_without() {
 }
 
 #[test]
-fn no_command_makes_a_hidden_name_or_what_leads_elsewhere_on_the_way_to_one() {
+fn command_cannot_create_hidden_names() {
     as_each_user(|as_other| {
         let tree = tree();
         fs::remove_dir_all(tree.path("work/cfg")).unwrap();
@@ -364,7 +364,7 @@ fn no_command_makes_a_hidden_name_or_what_leads_elsewhere_on_the_way_to_one() {
             let reply = server
                 .call("execute_command", json!({"command": way, "timeout": 60}))
                 .whole();
-            assert!(reply.contains(SAID), "{way} ({as_other}): {reply}");
+            assert!(reply.contains(REFUSAL), "{way} ({as_other}): {reply}");
         }
         for name in [
             "new.pem",
@@ -380,7 +380,7 @@ fn no_command_makes_a_hidden_name_or_what_leads_elsewhere_on_the_way_to_one() {
     });
 }
 
-/// Holds a lease of a file until `served` is there, which `broken` asks for.
+/// Holds a file lease until `served` exists. Creates `broken` when the lease is broken.
 const HOLDS_LEASE: &str = r#"
 import fcntl, os, signal, sys, time
 os.chdir(sys.argv[1])
@@ -397,7 +397,7 @@ while not os.path.exists("served"):
 "#;
 
 #[test]
-fn a_lease_that_somebody_holds_keeps_up_only_who_opens_that_file() {
+fn file_lease_delays_only_opens_of_file() {
     use std::io::BufRead as _;
     let tree = tree();
     tree.file("work/leased.txt", "leased\n");
@@ -425,7 +425,7 @@ fn a_lease_that_somebody_holds_keeps_up_only_who_opens_that_file() {
 }
 
 #[test]
-fn what_the_operator_puts_there_meanwhile_is_seen_by_nobody() {
+fn hidden_file_added_during_command_stays_hidden() {
     as_each_user(|as_other| {
         let tree = tree();
         fs::remove_file(tree.path("work/.env")).unwrap();
@@ -475,13 +475,13 @@ fn what_the_operator_puts_there_meanwhile_is_seen_by_nobody() {
             );
         }
         for told in [&replies[0], &replies[1], &replies[4]] {
-            assert!(told.whole().contains(SAID), "{}", told.whole());
+            assert!(told.whole().contains(REFUSAL), "{}", told.whole());
         }
     });
 }
 
 #[test]
-fn a_mount_of_a_hidden_directory_elsewhere_is_hidden() {
+fn second_mount_of_hidden_directory_is_hidden() {
     if !rustix::process::geteuid().is_root() {
         return;
     }
@@ -502,7 +502,7 @@ fn a_mount_of_a_hidden_directory_elsewhere_is_hidden() {
         ),
     ] {
         assert!(
-            reply.whole().contains(SAID) && !reply.whole().contains(SECRET),
+            reply.whole().contains(REFUSAL) && !reply.whole().contains(SECRET),
             "{}",
             reply.whole()
         );
@@ -510,7 +510,7 @@ fn a_mount_of_a_hidden_directory_elsewhere_is_hidden() {
 }
 
 #[test]
-fn without_the_tier_of_namespaces_no_server_with_commands_starts() {
+fn hide_with_commands_requires_namespaces_tier() {
     let tree = tree();
     let allowed = format!("{}:rw", tree.text("work"));
     for tier in ["landlock", "off"] {
@@ -529,7 +529,7 @@ fn without_the_tier_of_namespaces_no_server_with_commands_starts() {
 }
 
 #[test]
-fn what_git_has_is_told_at_the_start() {
+fn tracked_hidden_files_are_reported_at_start() {
     let tree = tree();
     let git = |arguments: &[&str]| {
         let mut git = std::process::Command::new("git");
@@ -547,7 +547,7 @@ fn what_git_has_is_told_at_the_start() {
 }
 
 #[test]
-fn no_test_run_and_no_log_has_what_is_hidden_nor_a_directory_in_another_one() {
+fn test_runs_and_logs_omit_hidden_files() {
     as_each_user(|as_other| {
         let tree = tree();
         let inner = tree.text("work/sub");
@@ -566,7 +566,7 @@ fn no_test_run_and_no_log_has_what_is_hidden_nor_a_directory_in_another_one() {
         );
         let said = run.whole();
         assert!(
-            said.contains(SAID) && said.contains("1 passed") && !said.contains(SECRET),
+            said.contains(REFUSAL) && said.contains("1 passed") && !said.contains(SECRET),
             "{said}"
         );
         let uri = "replay://logs/run_tests-1.log";

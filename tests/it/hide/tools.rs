@@ -1,9 +1,9 @@
-//! The ways of file tools.
+//! Access to hidden paths by file tools.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use super::{SAID, SECRET};
+use super::{REFUSAL, SECRET};
 use crate::harness::Server;
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
@@ -52,7 +52,7 @@ fn server(tree: &Tree, more: &[&str]) -> Server {
 }
 
 #[test]
-fn no_tool_shows_what_is_hidden_and_each_says_so() {
+fn file_tools_refuse_hidden_paths() {
     let tree = tree();
     let mut server = server(&tree, &[]);
     let refused: [(&str, Value); 21] = [
@@ -94,7 +94,7 @@ fn no_tool_shows_what_is_hidden_and_each_says_so() {
             .unwrap_or_else(|| panic!("{tool} {arguments}: {}", reply.whole()))
             .message;
         assert!(
-            said.contains(SAID) && !reply.whole().contains(SECRET),
+            said.contains(REFUSAL) && !reply.whole().contains(SECRET),
             "{tool} {arguments}: {said}"
         );
     }
@@ -138,7 +138,7 @@ fn no_tool_shows_what_is_hidden_and_each_says_so() {
 }
 
 #[test]
-fn a_directory_in_another_one_hides_alike() {
+fn nested_allowed_directory_keeps_hidden_files() {
     let tree = tree();
     let inner = tree.text("work/sub");
     let mut server = server(&tree, &["--allow", &inner]);
@@ -148,7 +148,7 @@ fn a_directory_in_another_one_hides_alike() {
             .failure()
             .unwrap()
             .message;
-        assert!(said.contains(SAID), "{path}: {said}");
+        assert!(said.contains(REFUSAL), "{path}: {said}");
     }
     assert_eq!(
         server.call("list_directory", json!({"path": inner})).text(),
@@ -157,7 +157,7 @@ fn a_directory_in_another_one_hides_alike() {
 }
 
 #[test]
-fn what_gets_a_hidden_name_later_is_hidden_at_once() {
+fn file_renamed_to_hidden_name_is_hidden() {
     let tree = tree();
     let mut server = server(&tree, &[]);
     let grep = json!({"path": ".", "regex": "s3cr3t"});
@@ -168,7 +168,7 @@ fn what_gets_a_hidden_name_later_is_hidden_at_once() {
             .whole()
             .contains("seen.txt")
     );
-    // By a rename of itself, and of what it lies in.
+    // Renames of the file itself, and of its directory.
     std::fs::rename(tree.path("work/seen.txt"), tree.path("work/sub/seen.pem")).unwrap();
     tree.file("work/open/k.txt", SECRET);
     assert!(
@@ -184,7 +184,7 @@ fn what_gets_a_hidden_name_later_is_hidden_at_once() {
             .failure()
             .unwrap()
             .message;
-        assert!(said.contains(SAID), "{path}: {said}");
+        assert!(said.contains(REFUSAL), "{path}: {said}");
     }
     let whole = server.call("grep_files", grep).whole();
     assert!(
@@ -194,7 +194,7 @@ fn what_gets_a_hidden_name_later_is_hidden_at_once() {
 }
 
 #[test]
-fn no_directory_is_moved_away_from_the_path_of_a_pattern_or_to_it() {
+fn move_across_hidden_pattern_path_is_refused() {
     let tree = tree();
     std::fs::remove_dir_all(tree.path("work/cfg/prod")).unwrap();
     tree.dir("work/open/prod");
@@ -220,7 +220,7 @@ fn no_directory_is_moved_away_from_the_path_of_a_pattern_or_to_it() {
 }
 
 #[test]
-fn no_diff_and_no_undo_shows_what_is_hidden_by_now() {
+fn diff_and_undo_omit_newly_hidden_files() {
     let tree = tree();
     let allowed = format!("{}:rw", tree.text("work"));
     let mut before = Server::open(
@@ -239,18 +239,21 @@ fn no_diff_and_no_undo_shows_what_is_hidden_by_now() {
     let mut server = server(&tree, &[]);
     for call in [1, 2] {
         let whole = server.call("list_changes", json!({"call": call})).whole();
-        assert!(whole.contains(SAID) && !whole.contains(SECRET), "{whole}");
+        assert!(
+            whole.contains(REFUSAL) && !whole.contains(SECRET),
+            "{whole}"
+        );
         let said = server
             .call("undo_changes", json!({"calls": [call]}))
             .failure()
             .unwrap()
             .message;
-        assert!(said.contains(SAID), "{said}");
+        assert!(said.contains(REFUSAL), "{said}");
     }
 }
 
 #[test]
-fn a_pattern_that_cannot_be_is_refused_at_the_start() {
+fn invalid_hide_pattern_is_refused_at_start() {
     let tree = tree();
     for (pattern, said) in [
         ("work", "it would hide"),
@@ -279,7 +282,7 @@ fn a_pattern_that_cannot_be_is_refused_at_the_start() {
 }
 
 #[test]
-fn name_with_brackets_is_hidden_as_that_name() {
+fn bracket_names_can_be_hidden() {
     let tree = Tree::new();
     let paths = [
         "app/[slug]/.env",
@@ -311,7 +314,7 @@ fn name_with_brackets_is_hidden_as_that_name() {
     ] {
         let arguments = ["--allow", &allowed, "--tools", "files", "--hide", pattern];
         let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &arguments);
-        // Hidden as well if it is made anew while the server runs.
+        // The name stays hidden if the file is created again while the server runs.
         std::fs::remove_file(tree.path(format!("work/{path}"))).unwrap();
         tree.file(format!("work/{path}"), SECRET);
         let said = server
@@ -319,7 +322,7 @@ fn name_with_brackets_is_hidden_as_that_name() {
             .failure()
             .expect(pattern)
             .message;
-        assert!(said.contains(SAID), "{pattern}: {said}");
+        assert!(said.contains(REFUSAL), "{pattern}: {said}");
         let whole = server
             .call(
                 "grep_files",

@@ -1,4 +1,4 @@
-//! What a person who looks on is told: who may, how much, and what is heard after a while away.
+//! Activity stream and page: access, content, and resumption after a disconnect.
 
 use std::process::Stdio;
 
@@ -14,7 +14,7 @@ fn get(server: &Server, path: &str, token: &str) -> Response {
     server.ask("GET", path, &[("Authorization", token)], b"")
 }
 
-/// A stream from a position on, whose head was read.
+/// Opens the activity stream at a position, and reads the response head.
 pub fn follow(server: &Server, token: &str, position: Option<&str>) -> Client {
     let mut client = server.connect();
     let from = position.map(|position| ("Last-Event-ID", position));
@@ -38,7 +38,7 @@ fn texts<'a>(calls: &'a Value, member: &str) -> Vec<&'a str> {
 }
 
 #[test]
-fn only_the_empty_page_is_there_for_everybody() {
+fn activity_data_requires_token() {
     let pair = pair(&[]);
     for path in ["/activity", "/activity/stream", "/activity/1", "/activity/"] {
         let refused = pair.server.ask("GET", path, &[], b"");
@@ -92,7 +92,7 @@ fn only_the_empty_page_is_there_for_everybody() {
 }
 
 #[test]
-fn a_call_is_told_whole() {
+fn activity_reports_call_from_start_to_end() {
     let (tree, server) = stage(&["--rate-limit", "0"]);
     let path = tree.text("work/hello.txt");
     let edits = json!([{"oldText": "hello", "newText": "bye"}]);
@@ -166,7 +166,7 @@ fn a_call_is_told_whole() {
 }
 
 #[test]
-fn a_background_command_is_told_while_it_runs_and_when_it_has_ended() {
+fn activity_reports_background_command() {
     let (_tree, server) = stage(&["--rate-limit", "0"]);
     let line = "read line; echo done; exit 3";
     server.post(&call(
@@ -210,7 +210,7 @@ fn a_background_command_is_told_while_it_runs_and_when_it_has_ended() {
         assert!(std::time::Instant::now() < until, "{ended}");
         std::thread::yield_now();
     };
-    // How long it ran does not grow any more.
+    // The duration of an ended command is final.
     assert_eq!(told().0["durationMs"], ended["durationMs"].take());
     ended["at"].take();
     (expected["bytes"], expected["outcome"], expected["end"]) =
@@ -219,7 +219,7 @@ fn a_background_command_is_told_while_it_runs_and_when_it_has_ended() {
 }
 
 #[test]
-fn tools_without_commands_have_no_walls() {
+fn activity_without_commands_has_no_sandbox() {
     let (_tree, server) = stage(&["--tools", "files"]);
     assert_eq!(
         server.ask("GET", "/activity", &[], b"").json()["tenants"][0]["place"]["walls"],
@@ -228,7 +228,7 @@ fn tools_without_commands_have_no_walls() {
 }
 
 #[test]
-fn tenants_hear_of_their_own_calls_only() {
+fn tenant_sees_only_its_own_activity() {
     let pair = pair(&["--rate-limit", "0"]);
     let mut bob = follow(&pair.server, &pair.bob, None);
     let mut operator = follow(&pair.server, &pair.alice, None);
@@ -243,7 +243,7 @@ fn tenants_hear_of_their_own_calls_only() {
             200
         );
     }
-    // A follower that is slow hears no more of a call than its end.
+    // A slow follower receives only the end of a call.
     let ended = |client: &mut Client| loop {
         let (_, kind, call) = client.named_event();
         if call["state"] == "done" {
@@ -261,7 +261,7 @@ fn tenants_hear_of_their_own_calls_only() {
     assert_eq!(texts(&mine.json()["calls"], "client"), ["bob"]);
     let every = get(&pair.server, "/activity", &pair.alice).json();
     assert_eq!(texts(&every["calls"], "client"), ["bob", "alice"]);
-    // By its number the call is somebody's own, or none: numbers count no calls of others.
+    // An id refers to the tenant's own calls or to none: ids do not count calls of others.
     let mine = mine.json();
     let ids = [
         &every["calls"][0]["id"],
@@ -290,7 +290,7 @@ fn tenants_hear_of_their_own_calls_only() {
 }
 
 #[test]
-fn a_stream_goes_on_where_it_was_and_tells_a_gap() {
+fn stream_resumes_and_reports_gap() {
     let (_tree, server) = stage(&["--rate-limit", "0"]);
     let list = |id: u64| {
         assert_eq!(
@@ -333,7 +333,7 @@ fn a_stream_goes_on_where_it_was_and_tells_a_gap() {
             "{strange}"
         );
     }
-    // What is forgotten is not listed either.
+    // Expired calls are not listed either.
     let page = server.ask("GET", "/activity?limit=500", &[], b"").json();
     let calls = page["calls"].as_array().unwrap();
     assert_eq!(
@@ -356,7 +356,7 @@ fn a_stream_goes_on_where_it_was_and_tells_a_gap() {
 }
 
 #[test]
-fn long_replies_and_arguments_are_remembered_in_part() {
+fn long_arguments_and_replies_are_truncated() {
     let (tree, server) = stage(&["--rate-limit", "0", "--reply-tokens", "0"]);
     tree.file("work/long.txt", "0123456789\n".repeat(900_000));
     let path = tree.text("work/long.txt");
@@ -402,7 +402,7 @@ fn long_replies_and_arguments_are_remembered_in_part() {
 }
 
 #[test]
-fn what_runs_is_told_and_so_is_stdin() {
+fn activity_includes_running_and_stdio_calls() {
     let tree = Tree::new();
     tree.dir("work");
     let allow = format!("{}:rw", tree.text("work"));
@@ -453,7 +453,7 @@ fn what_runs_is_told_and_so_is_stdin() {
     let name = opened.header("mcp-session-id").unwrap().to_owned();
     let told = server.ask("GET", "/activity", &[], b"").text();
     assert!(!told.contains(&name));
-    // A stream does not hold up the end.
+    // An open stream does not delay the shutdown.
     server.terminate();
     assert!(server.wait().success());
 }

@@ -1,4 +1,4 @@
-//! `--audit` over HTTP: one log, with the name of who called.
+//! Audit log (`--audit`) over HTTP: one log, with the name of the token in each line.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use super::{call, request};
 use crate::tree::Tree;
 
 #[test]
-fn a_line_names_whose_token_it_was() {
+fn audit_line_names_token() {
     let tree = Tree::new();
     tree.dir("logs");
     let log = tree.text("logs/audit.jsonl");
@@ -60,7 +60,7 @@ fn a_line_names_whose_token_it_was() {
         json!({"bytes": text.len(), "lines": 3, "head": lines[2]["hash"]})
     );
     assert_eq!(health(&pair.bob), Value::Null);
-    // No call is served any more, and whoever watches hears of that.
+    // The health check fails when the log is moved or deleted.
     let whole = || {
         let reply = pair.server.ask("GET", "/health", &[], b"");
         (reply.status, reply.text())
@@ -79,7 +79,7 @@ fn a_line_names_whose_token_it_was() {
 }
 
 #[test]
-fn the_end_of_a_background_command_has_a_line() {
+fn end_of_background_command_is_logged() {
     let tree = Tree::new();
     tree.dir("logs");
     let log = tree.text("logs/audit.jsonl");
@@ -100,7 +100,7 @@ fn the_end_of_a_background_command_has_a_line() {
         followed["result"]["structuredContent"]["output"], "done\n",
         "{followed}"
     );
-    // The thread that followed it writes the line behind its end.
+    // The thread that follows the command writes the line after its end.
     let until = std::time::Instant::now() + crate::harness::DEADLINE;
     let lines = loop {
         let text = std::fs::read_to_string(&log).unwrap();
@@ -140,7 +140,7 @@ fn the_end_of_a_background_command_has_a_line() {
 }
 
 #[test]
-fn a_tool_that_a_token_does_not_have_is_denied() {
+fn tool_missing_from_token_is_denied() {
     let tree = Tree::new();
     tree.dir("logs");
     let log = tree.text("logs/audit.jsonl");

@@ -1,4 +1,4 @@
-//! A server over HTTP, and a client of HTTP/1.1 that shows every byte of a reply.
+//! A server over HTTP, and an HTTP/1.1 client that exposes every byte of a reply.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -13,16 +13,16 @@ use serde_json::Value;
 use crate::harness::{DEADLINE, ends_within};
 use crate::tree::Tree;
 
-/// A running server. Dropping it ends it.
+/// A running server; dropping it ends it.
 pub struct Server {
-    /// Where it listens.
+    /// Listen address.
     pub address: SocketAddr,
     child: Child,
     log: Arc<Mutex<String>>,
     ended: Receiver<()>,
 }
 
-/// The command of a server with these arguments.
+/// Returns the command of a server with these arguments.
 pub fn command(tree: &Tree, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_replay"));
     command
@@ -44,12 +44,12 @@ pub fn command(tree: &Tree, args: &[&str]) -> Command {
 }
 
 impl Server {
-    /// Starts a server at a free port, and waits until it says which.
+    /// Starts a server on a free port, and waits until it prints its address.
     pub fn start(tree: &Tree, args: &[&str]) -> Self {
         Self::spawn(command(tree, args))
     }
 
-    /// The same for a command that may have been changed.
+    /// Starts the server of a prepared command.
     pub fn spawn(mut command: Command) -> Self {
         let mut child = command.spawn().expect("the program starts");
         let errors = BufReader::new(child.stderr.take().expect("its stderr"));
@@ -80,12 +80,12 @@ impl Server {
         }
     }
 
-    /// A connection of its own.
+    /// Opens a connection.
     pub fn connect(&self) -> Client {
         self.client(TcpStream::connect_timeout(&self.address, DEADLINE).expect("a connection"))
     }
 
-    /// The same from another address of this machine.
+    /// Opens a connection from another address of this machine.
     pub fn connect_from(&self, address: IpAddr) -> Client {
         use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
         let socket = socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
@@ -105,32 +105,32 @@ impl Server {
         }
     }
 
-    /// One request on a connection of its own.
+    /// Sends one request on a new connection.
     pub fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Response {
         self.connect().ask(method, path, headers, body)
     }
 
-    /// A message as a client posts it that knows nothing but JSON-RPC.
+    /// Posts a message with the headers of a plain JSON-RPC client.
     pub fn post(&self, message: &Value) -> Response {
         self.post_with(message, &[])
     }
 
-    /// The same with more headers.
+    /// Posts a message with additional headers.
     pub fn post_with(&self, message: &Value, headers: &[(&str, &str)]) -> Response {
         self.connect().post(message, headers)
     }
 
-    /// Its number.
+    /// Returns the PID of the server.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Asks it to end.
+    /// Sends SIGTERM.
     pub fn terminate(&self) {
         kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
     }
 
-    /// Waits until it has ended.
+    /// Waits until the server has exited.
     pub fn wait(&mut self) -> ExitStatus {
         assert!(
             ends_within(Pid::from_child(&self.child), DEADLINE),
@@ -140,12 +140,12 @@ impl Server {
         self.child.wait().unwrap()
     }
 
-    /// What it said so far.
+    /// Returns the log so far.
     pub fn log(&self) -> String {
         self.log.lock().unwrap().clone()
     }
 
-    /// Its child, to take what is piped.
+    /// Returns the child process, for access to its pipes.
     pub fn child(&mut self) -> &mut Child {
         &mut self.child
     }
@@ -153,7 +153,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // An ended one that nobody has waited for still has its number.
+        // An unreaped process still has its PID.
         let _ = self.child.kill();
         let _ = self.child.wait();
         let _ = self.ended.recv_timeout(DEADLINE);
@@ -166,19 +166,19 @@ impl Drop for Server {
     }
 }
 
-/// A reply, whole.
+/// A complete response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Response {
-    /// The status.
+    /// Status code.
     pub status: u16,
-    /// The head, names in lower case.
+    /// Headers, with names in lower case.
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Vec<u8>,
 }
 
 impl Response {
-    /// A header.
+    /// Returns the value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers
             .iter()
@@ -186,19 +186,19 @@ impl Response {
             .map(|(_, value)| value.as_str())
     }
 
-    /// The body as JSON.
+    /// Parses the body as JSON.
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body)
             .unwrap_or_else(|error| panic!("no JSON ({error}): {self:?}"))
     }
 
-    /// The body as text.
+    /// Returns the body as text.
     pub fn text(&self) -> String {
         String::from_utf8(self.body.clone()).unwrap()
     }
 
-    /// The data of all events.
+    /// Returns the data of all server-sent events.
     pub fn events(&self) -> Vec<Value> {
         let text = self.text();
         let data = text
@@ -208,7 +208,7 @@ impl Response {
             .collect()
     }
 
-    /// Status and code of an error.
+    /// Returns the status and the JSON-RPC code of an error.
     #[track_caller]
     pub fn failure(&self) -> (u16, i64) {
         (
@@ -218,22 +218,22 @@ impl Response {
     }
 }
 
-/// One connection.
+/// A client connection.
 pub struct Client {
-    /// The bytes.
+    /// TCP stream of the connection.
     pub stream: TcpStream,
     host: String,
     ahead: Vec<u8>,
 }
 
 impl Client {
-    /// Waits longer than usual for what is large.
-    pub fn patient(self) -> Self {
+    /// Extends the read timeout, for large responses.
+    pub fn with_long_timeout(self) -> Self {
         self.stream.set_read_timeout(Some(6 * DEADLINE)).unwrap();
         self
     }
 
-    /// Sends a request and reads its reply.
+    /// Sends a request and reads its response.
     pub fn ask(
         &mut self,
         method: &str,
@@ -245,7 +245,7 @@ impl Client {
         self.response()
     }
 
-    /// Posts a message and reads the reply.
+    /// Posts a message and reads the response.
     pub fn post(&mut self, message: &Value, headers: &[(&str, &str)]) -> Response {
         self.send_message(message, headers);
         self.response()
@@ -257,7 +257,7 @@ impl Client {
         self.send("POST", "/mcp", &headers, message.to_string().as_bytes());
     }
 
-    /// Sends a request; a `Host` that is given stands in the place of the usual one.
+    /// Sends a request; a given `Host` header replaces the default one.
     pub fn send(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) {
         let mut head = format!("{method} {path} HTTP/1.1\r\n");
         if !headers
@@ -278,7 +278,7 @@ impl Client {
             .expect("the server reads");
     }
 
-    /// The next reply, to its last byte.
+    /// Reads the next response to its last byte.
     pub fn response(&mut self) -> Response {
         let mut response = self.head();
         let length = response
@@ -298,7 +298,7 @@ impl Client {
         response
     }
 
-    /// The head of the next reply.
+    /// Reads the head of the next response.
     pub fn head(&mut self) -> Response {
         let mut lines = Vec::new();
         loop {
@@ -320,7 +320,8 @@ impl Client {
         }
     }
 
-    /// The data of the next event of a stream; comments are passed over. `None` at its end.
+    /// Returns the data of the next server-sent event, without comments. Returns `None` at the end
+    /// of the stream.
     pub fn event(&mut self) -> Option<Value> {
         loop {
             let chunk = String::from_utf8(self.chunk()?).unwrap();
@@ -330,9 +331,9 @@ impl Client {
         }
     }
 
-    /// The next event of a stream that names its kind: its id, its kind, its data.
+    /// Returns id, name and data of the next named event.
     pub fn named_event(&mut self) -> (String, String, Value) {
-        // Comments come all the time.
+        // Comments arrive at any time.
         let until = Instant::now() + DEADLINE;
         loop {
             assert!(Instant::now() < until, "no event");
@@ -370,7 +371,7 @@ impl Client {
         }
     }
 
-    /// The next bytes.
+    /// Reads this many bytes.
     pub fn take(&mut self, length: usize) -> Vec<u8> {
         while self.ahead.len() < length {
             assert!(self.more(), "the connection has ended in the middle");
@@ -388,7 +389,7 @@ impl Client {
         count > 0
     }
 
-    /// Waits until the server hangs up; whether it did in time.
+    /// Waits until the server closes the connection; returns true if it did in time.
     pub fn is_hung_up(&mut self) -> bool {
         let until = Instant::now() + DEADLINE;
         let mut piece = [0; 4096];

@@ -1,5 +1,5 @@
-//! The same bytes over stdin and over HTTP get the same answer, byte for byte: one process serves
-//! both, so that only the transports can differ.
+//! Differential test of stdio and HTTP: equal input bytes must get equal output bytes. One process
+//! serves both, so that only the transports can differ.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{ChildStdin, Stdio};
@@ -19,13 +19,14 @@ use crate::harness::{DEADLINE, stateless_meta};
 use crate::schema::HANDSHAKE;
 use crate::tree::Tree;
 
-/// Messages that are made worse at random for all handshake revisions.
-const SPOILT: usize = 160;
-/// The same for the stateless one, where only those count whose head can say what they say.
-const SPOILT_STATELESS: usize = 800;
+/// Number of randomly mutated messages for each handshake revision.
+const MUTATED: usize = 160;
+/// Number of mutated messages for the stateless revision. Only messages with matching HTTP headers
+/// are compared.
+const MUTATED_STATELESS: usize = 800;
 
-/// One server, and a client on each side of it.
-struct Both {
+/// One server with a client on each transport.
+struct DualTransport {
     server: Server,
     http: Client,
     input: ChildStdin,
@@ -33,7 +34,7 @@ struct Both {
     asked: u32,
 }
 
-impl Both {
+impl DualTransport {
     fn start(tree: &Tree) -> Self {
         let allow = format!("{}:ro", tree.text("work"));
         let flags = [
@@ -71,8 +72,8 @@ impl Both {
         self.lines.recv_timeout(DEADLINE).expect("a line in time")
     }
 
-    /// The line that answers these bytes. A question behind them shows that there is none, where
-    /// there is to be none.
+    /// Returns the reply line to these bytes. A following `ping` proves the absence of a reply if
+    /// none is expected.
     fn over_stdin(&mut self, body: &[u8], is_answered: bool) -> Vec<u8> {
         self.asked += 1;
         let last = request(0, "ping", &json!({}))
@@ -96,7 +97,7 @@ impl Both {
             );
             return Vec::new();
         }
-        // What takes long is overtaken.
+        // The reply to a slow call arrives after the `ping` reply.
         let second = self.line();
         if first == last {
             return second;
@@ -144,7 +145,7 @@ fn shown(body: &[u8]) -> String {
     text.chars().take(300).collect()
 }
 
-/// Messages that are what they should be.
+/// Returns valid messages.
 fn good() -> Vec<Value> {
     vec![
         request(1, "ping", &json!({})),
@@ -175,7 +176,7 @@ fn good() -> Vec<Value> {
             "write_file",
             &json!({"path": "new.txt", "content": "x"}),
         ),
-        // Served by the thread that carries the bytes, as all that is quick, and then aside.
+        // Served on the I/O thread like all quick calls, then moved to another thread.
         call(23, "read_file", &json!({"path": "large.txt"})),
         call(
             24,
@@ -197,19 +198,19 @@ fn good() -> Vec<Value> {
     ]
 }
 
-/// More than is read at once by a thread on which others wait.
+/// Returns a text longer than a shared I/O thread reads at once.
 fn large() -> String {
     "a \"line\" of it\n".repeat(8000)
 }
 
-/// A call with this path.
+/// Returns a `read_file` call with this path.
 fn read(path: &str) -> String {
     format!(
         "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{{\"name\":\"read_file\",\"arguments\":{{\"path\":{path}}}}}}}"
     )
 }
 
-/// Texts that somebody thought of.
+/// Returns hand-written malformed texts.
 fn hostile() -> Vec<Vec<u8>> {
     let ids = [
         "0",
@@ -299,7 +300,7 @@ fn hostile() -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Messages that are odd as a whole.
+/// Returns messages with an unusual structure.
 fn odd_messages() -> Vec<Vec<u8>> {
     let ping = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}";
     let note = "{\"jsonrpc\":\"2.0\",\"method\":\"no/such\"}";
@@ -362,8 +363,8 @@ fn odd_messages() -> Vec<Vec<u8>> {
     texts
 }
 
-/// The same messages with something cut out, put in or put elsewhere: each time the same ones.
-fn spoilt(messages: &[Value], count: usize) -> Vec<Vec<u8>> {
+/// Returns deterministic mutations of the messages, with parts removed, inserted or moved.
+fn mutated(messages: &[Value], count: usize) -> Vec<Vec<u8>> {
     const PARTS: [&str; 18] = [
         "\"",
         "{",
@@ -392,7 +393,7 @@ fn spoilt(messages: &[Value], count: usize) -> Vec<Vec<u8>> {
         spot(),
         prop::sample::select(PARTS.to_vec()),
     );
-    let spoilt = (
+    let mutated = (
         prop::sample::select(texts),
         prop::collection::vec(change, 1..4),
     )
@@ -414,15 +415,15 @@ fn spoilt(messages: &[Value], count: usize) -> Vec<Vec<u8>> {
             bytes
         });
     let mut runner = TestRunner::deterministic();
-    let drawn = (0..count).map(|_| spoilt.new_tree(&mut runner).unwrap().current());
-    // A line of blanks is no message over stdin, and a body has to be one.
+    let drawn = (0..count).map(|_| mutated.new_tree(&mut runner).unwrap().current());
+    // A blank line is ignored on stdin but is an invalid HTTP body.
     drawn
         .filter(|bytes| !bytes.trim_ascii().is_empty())
         .collect()
 }
 
 #[test]
-fn the_same_bytes_get_the_same_answer_in_every_handshake_revision() {
+fn stdio_and_http_agree_in_handshake_revisions() {
     let tree = Tree::new();
     tree.file("work/hello.txt", "hello\n")
         .file("work/large.txt", large())
@@ -431,11 +432,11 @@ fn the_same_bytes_get_the_same_answer_in_every_handshake_revision() {
         .iter()
         .map(|message| message.to_string().into_bytes())
         .chain(hostile())
-        .chain(spoilt(&good(), SPOILT))
+        .chain(mutated(&good(), MUTATED))
         .collect();
     assert!(bodies.len() > 300, "{}", bodies.len());
     for revision in HANDSHAKE {
-        let mut both = Both::start(&tree);
+        let mut both = DualTransport::start(&tree);
         let params = json!({"protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "it", "version": "0"}});
         let initialize = request(1, "initialize", &params);
         let reply = both.server.post(&initialize);
@@ -445,7 +446,7 @@ fn the_same_bytes_get_the_same_answer_in_every_handshake_revision() {
         );
         let session = ("Mcp-Session-Id", reply.header("mcp-session-id").unwrap());
         for (index, body) in bodies.iter().enumerate() {
-            // With a session and without one.
+            // With and without a session.
             let version = ("MCP-Protocol-Version", revision);
             let headers: &[(&str, &str)] = if index % 2 == 0 {
                 &[version]
@@ -458,7 +459,7 @@ fn the_same_bytes_get_the_same_answer_in_every_handshake_revision() {
 }
 
 #[test]
-fn the_same_bytes_get_the_same_answer_in_the_stateless_revision() {
+fn stdio_and_http_agree_in_stateless_revision() {
     let tree = Tree::new();
     tree.file("work/hello.txt", "hello\n")
         .file("work/large.txt", large())
@@ -483,10 +484,10 @@ fn the_same_bytes_get_the_same_answer_in_the_stateless_revision() {
     let texts = messages
         .iter()
         .map(|message| message.to_string().into_bytes());
-    let mut both = Both::start(&tree);
+    let mut both = DualTransport::start(&tree);
     let mut compared = 0;
-    for body in texts.chain(spoilt(&messages, SPOILT_STATELESS)) {
-        // Where the head cannot say what the message says, HTTP has an error of its own.
+    for body in texts.chain(mutated(&messages, MUTATED_STATELESS)) {
+        // If the headers cannot match the message, HTTP returns a different error.
         let Some(headers) = mirrored(&body) else {
             continue;
         };
@@ -500,7 +501,7 @@ fn the_same_bytes_get_the_same_answer_in_the_stateless_revision() {
     assert!(compared > 100, "{compared}");
 }
 
-/// What the head of a stateless message says.
+/// Returns the HTTP headers that match a stateless message, or `None` if there are none.
 fn mirrored(body: &[u8]) -> Option<Vec<(&'static str, String)>> {
     let message: Value = serde_json::from_slice(body).ok()?;
     let version = message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str()?;

@@ -1,4 +1,4 @@
-//! Answers that come before a request is whole: each arrives, whatever its client still sends.
+//! Early error responses: each arrives, although the client is still sending the request.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
@@ -15,9 +15,12 @@ use super::client::{Server, command};
 use crate::harness::DEADLINE;
 use crate::tree::Tree;
 
-/// Posts this in two pieces, of which the second may be missing, without a token; the status, the
-/// body, and how the server ended the stream if it did so by itself.
-async fn refused(server: &Server, pieces: [Option<usize>; 2]) -> (u16, Vec<u8>, Option<Reason>) {
+/// Posts a body in two pieces without a token; the second piece may be missing. Returns the status,
+/// the body and the reason if the server reset the stream.
+async fn post_in_pieces(
+    server: &Server,
+    pieces: [Option<usize>; 2],
+) -> (u16, Vec<u8>, Option<Reason>) {
     let stream = TcpStream::connect(server.address).await.unwrap();
     let (sender, connection) = client::handshake(stream).await.unwrap();
     tokio::spawn(connection);
@@ -53,7 +56,7 @@ async fn refused(server: &Server, pieces: [Option<usize>; 2]) -> (u16, Vec<u8>, 
 }
 
 #[tokio::test]
-async fn a_refusal_arrives_whatever_is_still_to_be_sent() {
+async fn early_refusal_arrives_before_body_is_sent() {
     let tree = Tree::new();
     tree.dir("work");
     let mut command = command(&tree, &["--allow", &tree.text("work"), "--tools", "files"]);
@@ -62,9 +65,9 @@ async fn a_refusal_arrives_whatever_is_still_to_be_sent() {
     let text = "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,\"message\":\"a token is needed: `Authorization: Bearer \
         TOKEN`\"}}";
     let expected = |reset| (401, text.as_bytes().to_vec(), reset);
-    let ask = |pieces| timeout(DEADLINE, refused(&server, pieces));
+    let ask = |pieces| timeout(DEADLINE, post_in_pieces(&server, pieces));
     assert_eq!(ask([Some(1000), Some(9000)]).await.unwrap(), expected(None));
-    // It never comes.
+    // The second piece is never sent.
     assert_eq!(
         ask([Some(1000), None]).await.unwrap(),
         expected(Some(Reason::NO_ERROR))
@@ -75,15 +78,14 @@ async fn a_refusal_arrives_whatever_is_still_to_be_sent() {
     );
 }
 
-/// What is sent of a body at once.
+/// Chunk of a body.
 static PIECE: [u8; 64 * 1024] = [b' '; 64 * 1024];
-/// A token, and one that nobody has.
+/// A valid token, and an invalid one.
 const TOKENS: [&str; 2] = ["correct-horse-battery", "incorrect-horse"];
 
-/// Posts a body of this length over HTTP/1.1, and does not look for an answer before all of it is
-/// sent. The status of the answer if it is whole and the connection ends as it should, or what went
-/// wrong.
-fn insist(server: &Server, length: usize, headers: &str) -> Result<u16, String> {
+/// Posts a body of this length over HTTP/1.1, and reads the response only after sending all of it.
+/// Returns the status of a complete response on a properly closed connection, or else the error.
+fn post_whole_body(server: &Server, length: usize, headers: &str) -> Result<u16, String> {
     let mut stream = server.connect().stream;
     let host = server.address;
     let head = format!(
@@ -110,9 +112,8 @@ fn insist(server: &Server, length: usize, headers: &str) -> Result<u16, String> 
     Ok(head["http/1.1 ".len()..][..3].parse().unwrap())
 }
 
-/// The same over HTTP/2: a client that takes a stream that is broken off while it still sends for a
-/// failure.
-async fn insist_on_stream(
+/// Posts a body over HTTP/2, and fails if the stream is reset during the upload.
+async fn post_whole_body_http2(
     server: &Server,
     length: usize,
     headers: &[(&'static str, &str)],
@@ -151,7 +152,7 @@ async fn insist_on_stream(
     Ok(head.status.as_u16())
 }
 
-/// A server that knows one token.
+/// Starts a server with one token.
 fn guarded() -> (Tree, Server) {
     let tree = Tree::new();
     tree.dir("work");
@@ -160,9 +161,9 @@ fn guarded() -> (Tree, Server) {
     (tree, Server::spawn(command))
 }
 
-/// How many connections the server holds (`/proc/net/tcp`, where state 10 is `LISTEN`, and the
-/// inode of what the system alone holds is 0).
-fn held(server: &Server) -> usize {
+/// Returns the number of connections held by the server. In `/proc/net/tcp`, state 10 is `LISTEN`,
+/// and sockets held only by the kernel have inode 0.
+fn connection_count(server: &Server) -> usize {
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
     let port = format!(":{:04X}", server.address.port());
     let is_held = |line: &&str| {
@@ -172,8 +173,8 @@ fn held(server: &Server) -> usize {
     table.lines().skip(1).filter(is_held).count()
 }
 
-/// How often each of these came.
-fn counted<T: Ord>(all: impl IntoIterator<Item = T>) -> BTreeMap<T, usize> {
+/// Counts the occurrences of each value.
+fn count_occurrences<T: Ord>(all: impl IntoIterator<Item = T>) -> BTreeMap<T, usize> {
     all.into_iter().fold(BTreeMap::new(), |mut counts, one| {
         *counts.entry(one).or_default() += 1;
         counts
@@ -181,11 +182,11 @@ fn counted<T: Ord>(all: impl IntoIterator<Item = T>) -> BTreeMap<T, usize> {
 }
 
 #[test]
-fn a_client_that_sends_everything_first_has_its_refusal() {
+fn early_refusal_reaches_client_after_full_body() {
     let (_tree, server) = guarded();
     let [token, unknown] = TOKENS.map(|token| format!("Authorization: Bearer {token}\r\n"));
     let tries = |count, length, headers: &str| {
-        counted((0..count).map(|_| insist(&server, length, headers)))
+        count_occurrences((0..count).map(|_| post_whole_body(&server, length, headers)))
     };
     assert_eq!(tries(20, 300_000, ""), BTreeMap::from([(Ok(401), 20)]));
     assert_eq!(
@@ -204,19 +205,19 @@ fn a_client_that_sends_everything_first_has_its_refusal() {
 }
 
 #[tokio::test]
-async fn over_streams_too() {
+async fn early_refusal_arrives_over_http2() {
     let (_tree, server) = guarded();
     let [token, unknown] = TOKENS.map(|token| format!("Bearer {token}"));
     let tries = async |count, length, headers: &[(&'static str, &str)]| {
         let mut all = Vec::new();
         for _ in 0..count {
             all.push(
-                timeout(DEADLINE, insist_on_stream(&server, length, headers))
+                timeout(DEADLINE, post_whole_body_http2(&server, length, headers))
                     .await
                     .unwrap(),
             );
         }
-        counted(all)
+        count_occurrences(all)
     };
     assert_eq!(
         tries(20, 300_000, &[]).await,
@@ -237,15 +238,15 @@ async fn over_streams_too() {
 }
 
 #[test]
-fn nobody_is_read_from_for_ever() {
+fn refused_body_is_read_only_to_limit() {
     let (_tree, server) = guarded();
-    // Far more than is read of a stranger's, and than the buffers on the way hold.
-    let outcome = insist(&server, 1 << 30, "");
+    // Far more than the server reads without a token, and than the buffers on the way hold.
+    let outcome = post_whole_body(&server, 1 << 30, "");
     assert!(
         matches!(&outcome, Err(error) if ["ConnectionReset", "BrokenPipe"].contains(&error.as_str())),
         "{outcome:?}"
     );
-    // One that keeps its end open and says nothing more.
+    // A client that keeps its end open and sends no more data.
     let mut silent = server.connect();
     silent
         .stream
@@ -254,7 +255,7 @@ fn nobody_is_read_from_for_ever() {
     assert_eq!(silent.response().status, 401);
     assert!(silent.is_hung_up());
     let until = Instant::now() + DEADLINE;
-    while held(&server) > 0 {
+    while connection_count(&server) > 0 {
         assert!(Instant::now() < until, "it is still there");
         std::thread::yield_now();
     }

@@ -1,4 +1,4 @@
-//! Clients that want to keep others from being served.
+//! Denial-of-service attempts of clients.
 
 use std::io::{Read as _, Write as _};
 
@@ -16,7 +16,7 @@ fn is_served(server: &Server) {
 }
 
 #[test]
-fn heads_that_never_end_hold_up_nobody() {
+fn unfinished_heads_do_not_block_others() {
     let (_tree, server) = stage(&["--rate-limit", "0"]);
     let slow: Vec<Client> = (0..500)
         .map(|index| {
@@ -37,7 +37,7 @@ fn heads_that_never_end_hold_up_nobody() {
 }
 
 #[test]
-fn a_head_that_is_too_large_is_refused() {
+fn oversized_head_is_refused() {
     let (_tree, server) = stage(&["--rate-limit", "0"]);
     let bombs = [
         format!(
@@ -51,7 +51,7 @@ fn a_head_that_is_too_large_is_refused() {
     ];
     for bomb in bombs {
         let mut client = server.connect();
-        // The server may hang up before all of it is sent.
+        // The server may close the connection before the whole request is sent.
         let _ = client.stream.write_all(bomb.as_bytes());
         assert_eq!(client.head().status, 431);
     }
@@ -59,8 +59,8 @@ fn a_head_that_is_too_large_is_refused() {
 }
 
 #[test]
-fn clients_that_never_read_hold_up_nobody() {
-    // Whoever takes nothing for long is hung up on, and here all are read in the end.
+fn clients_without_reads_do_not_block_others() {
+    // A timeout would disconnect these clients; here all responses are read in the end.
     let (tree, server) = stage(&[
         "--rate-limit",
         "0",
@@ -75,13 +75,13 @@ fn clients_that_never_read_hold_up_nobody() {
     let read = call(1, "read_file", &json!({"path": "large.txt"}));
     let mut deaf: Vec<Client> = (0..40)
         .map(|_| {
-            let mut client = server.connect().patient();
+            let mut client = server.connect().with_long_timeout();
             client.send_message(&read, &[]);
             client
         })
         .collect();
     is_served(&server);
-    // Those for which there is room are whole, and the others are told.
+    // Calls within the memory budget get complete replies; the others get an error.
     let mut whole = 0;
     for client in &mut deaf {
         let reply = client.response().json();
@@ -100,14 +100,13 @@ fn clients_that_never_read_hold_up_nobody() {
         .find_map(|line| line.strip_prefix("VmHWM:"))
         .unwrap();
     let peak: u64 = peak.trim().trim_end_matches(" kB").trim().parse().unwrap();
-    // What calls may hold (256 MiB), what the allocator keeps of what they held, and the server
-    // itself.
+    // Memory budget of calls (256 MiB), retained memory of the allocator, and the server itself.
     assert!(peak < 700_000, "{peak} kB");
     is_served(&server);
 }
 
 #[test]
-fn a_thousand_listeners_cost_little() {
+fn thousand_listeners_use_little_memory() {
     let (_tree, server) = stage(&["--rate-limit", "0"]);
     let initialize = request(1, "initialize", &json!({"protocolVersion": "2025-11-25"}));
     let mut listeners: Vec<Client> = (0..1000)
@@ -134,7 +133,7 @@ fn a_thousand_listeners_cost_little() {
     is_served(&server);
     let health = server.ask("GET", "/health/detailed", &[], b"").json();
     assert_eq!(health["tenants"][0]["sessions"], 1000);
-    // The rest of the places can be taken; then all sessions are in use.
+    // Fill the remaining session slots.
     for _ in 0..24 {
         assert_eq!(server.post(&initialize).status, 200);
     }
@@ -143,7 +142,7 @@ fn a_thousand_listeners_cost_little() {
         .set_read_timeout(Some(std::time::Duration::from_millis(1)))
         .unwrap();
     let mut byte = [0; 64];
-    // It is still there: nothing is read but the comment that came with the head.
+    // The listener is still connected: only the initial comment is readable.
     loop {
         match last.stream.read(&mut byte) {
             Ok(count) => assert!(count > 0, "the server hung up"),
@@ -153,7 +152,7 @@ fn a_thousand_listeners_cost_little() {
 }
 
 #[test]
-fn calls_beyond_those_that_may_wait_are_turned_away() {
+fn calls_above_queue_limit_are_refused() {
     let (tree, server) = stage(&["--rate-limit", "0", "--max-calls", "1"]);
     tree.fifo("work/go");
     let command =
@@ -164,7 +163,7 @@ fn calls_beyond_those_that_may_wait_are_turned_away() {
         client.send_message(&call(id, "execute_command", &command), &[]);
         waiting.push(client);
     }
-    // All places are taken once those requests have been looked at, which takes a moment.
+    // Polls until all slots are taken, which happens after the requests are parsed.
     let refused = loop {
         let health = server.ask("GET", "/health/detailed", &[], b"").json();
         if health["tenants"][0]["callsWaiting"] == 256 {
@@ -184,7 +183,7 @@ fn calls_beyond_those_that_may_wait_are_turned_away() {
 }
 
 #[test]
-fn silent_strangers_make_room_for_whoever_comes() {
+fn silent_connections_are_evicted_for_new_ones() {
     let (_tree, server) = stage(&["--rate-limit", "0", "--max-connections", "8"]);
     let ping = request(1, "ping", &json!({}));
     let mut known = server.connect();
@@ -193,12 +192,12 @@ fn silent_strangers_make_room_for_whoever_comes() {
     is_served(&server);
     assert_eq!(server.ask("GET", "/health", &[], b"").status, 200);
     assert!(silent[0].is_hung_up());
-    // Whoever has asked before keeps its place.
+    // A client with an earlier request keeps its connection.
     assert_eq!(known.post(&ping, &[]).status, 200);
 }
 
 #[test]
-fn who_is_slow_to_ask_keeps_its_place_from_a_flood_elsewhere() {
+fn slow_client_survives_flood_from_other_address() {
     let (_tree, server) = stage(&["--rate-limit", "0", "--max-connections", "8"]);
     let mut slow = server.connect();
     let body = request(1, "ping", &json!({})).to_string();
@@ -212,7 +211,7 @@ fn who_is_slow_to_ask_keeps_its_place_from_a_flood_elsewhere() {
     let mut flood: Vec<Client> = (0..60)
         .map(|_| server.connect_from([127, 0, 0, 2].into()))
         .collect();
-    // The last seven have the places.
+    // The last seven connections occupy the free slots.
     assert!(flood[..53].iter_mut().all(Client::is_hung_up));
     slow.stream.write_all(rest.as_bytes()).unwrap();
     slow.stream.write_all(body.as_bytes()).unwrap();
@@ -223,7 +222,7 @@ fn who_is_slow_to_ask_keeps_its_place_from_a_flood_elsewhere() {
 }
 
 #[test]
-fn one_client_never_has_all_connections() {
+fn single_client_cannot_take_all_connections() {
     let Pair {
         server, alice, bob, ..
     } = pair(&["--rate-limit", "0", "--max-connections", "4"]);
@@ -252,12 +251,12 @@ fn one_client_never_has_all_connections() {
 }
 
 #[test]
-fn looking_on_has_a_rate_of_its_own() {
+fn activity_has_separate_rate_limit() {
     let (_tree, server) = stage(&["--rate-burst", "1"]);
     assert_eq!(server.post(&request(1, "ping", &json!({}))).status, 200);
     let mut client = server.connect();
     let mut look = |path: &str| client.ask("GET", path, &[], b"").status;
-    // Some are given back while these are asked.
+    // The limit refills during the loop.
     let refused = (0..2000)
         .map(|turn| look(["/metrics", "/activity?limit=1"][turn % 2]))
         .position(|status| status == 429);

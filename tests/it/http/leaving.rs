@@ -1,5 +1,5 @@
-//! Clients that go away, or that say more, while a call of theirs runs: one on a thread of its own,
-//! and one that was begun by a thread that carries bytes and turned out to be long.
+//! Clients that disconnect, or send more data, during a call. The call runs on its own thread, or
+//! started on an I/O thread and turned out to be slow.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -16,30 +16,30 @@ use tokio::net::TcpStream;
 
 use super::activity::follow;
 use super::client::Server;
-use super::websocket::{opened, recv, send};
+use super::websocket::{open_websocket, recv, send};
 use super::{call, request, stage};
 use crate::harness::{DEADLINE, ends_within};
 use crate::tree::Tree;
 
-/// How a message is sent.
+/// Transport and position of a message.
 #[derive(Clone, Copy, Debug)]
-enum Way {
+enum Delivery {
     First,
     Second,
     WebSocket,
 }
 
-const WAYS: [Way; 3] = [Way::First, Way::Second, Way::WebSocket];
+const DELIVERIES: [Delivery; 3] = [Delivery::First, Delivery::Second, Delivery::WebSocket];
 
-/// Sends a message, and hangs up when `is_time` returns.
-fn leave(server: &Server, way: Way, message: &Value, is_time: impl FnOnce()) {
+/// Sends a message, and disconnects when `is_time` returns.
+fn leave(server: &Server, way: Delivery, message: &Value, is_time: impl FnOnce()) {
     match way {
-        Way::First => {
+        Delivery::First => {
             let mut client = server.connect();
             client.send_message(message, &[]);
             is_time();
         }
-        Way::Second => {
+        Delivery::Second => {
             let runtime = tokio::runtime::Builder::new_multi_thread()
                 .worker_threads(1)
                 .enable_all()
@@ -62,16 +62,16 @@ fn leave(server: &Server, way: Way, message: &Value, is_time: impl FnOnce()) {
             });
             is_time();
         }
-        Way::WebSocket => {
-            let mut client = opened(server);
+        Delivery::WebSocket => {
+            let mut client = open_websocket(server);
             send(&mut client, 0x81, message.to_string().as_bytes());
             is_time();
         }
     }
 }
 
-/// A file of a terabyte that takes no room, and a call that looks for its last line for as long as
-/// a page may take.
+/// Creates a sparse file of a terabyte. Returns a call that searches for its last line up to the
+/// time limit of a page.
 fn long(tree: &Tree) -> Value {
     File::create(tree.path("work/long.txt"))
         .unwrap()
@@ -85,8 +85,8 @@ fn long(tree: &Tree) -> Value {
 }
 
 #[test]
-fn a_command_ends_when_its_client_goes_away() {
-    for way in WAYS {
+fn command_ends_when_client_disconnects() {
+    for way in DELIVERIES {
         let (tree, server) = stage(&[]);
         let line = "echo $$ > new; mv new pid; exec sleep 1000";
         let message = call(
@@ -110,7 +110,7 @@ fn a_command_ends_when_its_client_goes_away() {
 }
 
 #[test]
-fn a_command_ends_when_its_client_goes_away_behind_bytes_that_nobody_has_read() {
+fn command_ends_on_disconnect_with_unread_bytes() {
     let second = call(
         2,
         "execute_command",
@@ -145,14 +145,14 @@ fn a_command_ends_when_its_client_goes_away_behind_bytes_that_nobody_has_read() 
         drop(client);
         let pid = Pid::from_raw(tree.read("work/pid").trim().parse().unwrap()).unwrap();
         assert!(ends_within(pid, DEADLINE), "it runs on: {behind:?}");
-        // What is answered now was asked after the end of that connection was seen.
+        // This reply proves that the server has noticed the disconnect.
         server.post(&request(3, "ping", &json!({})));
         assert!(!tree.has("work/second"), "the next one was begun");
     }
 }
 
 #[test]
-fn who_only_stops_to_send_still_has_the_answers_to_what_is_quick() {
+fn half_closed_client_receives_quick_replies() {
     let (_tree, server) = stage(&[]);
     let mut client = server.connect();
     client.send_message(
@@ -168,8 +168,8 @@ fn who_only_stops_to_send_still_has_the_answers_to_what_is_quick() {
 }
 
 #[test]
-fn a_quick_call_that_is_long_ends_when_its_client_goes_away() {
-    for way in WAYS {
+fn long_read_ends_when_client_disconnects() {
+    for way in DELIVERIES {
         let (tree, server) = stage(&[]);
         let message = long(&tree);
         let mut events = follow(&server, "", None);
@@ -186,9 +186,9 @@ fn a_quick_call_that_is_long_ends_when_its_client_goes_away() {
 }
 
 #[test]
-fn a_websocket_is_read_while_a_quick_call_is_long() {
+fn websocket_is_read_during_long_read() {
     let (tree, server) = stage(&[]);
-    let mut client = opened(&server);
+    let mut client = open_websocket(&server);
     send(&mut client, 0x81, long(&tree).to_string().as_bytes());
     send(&mut client, 0x89, b"are you there");
     assert_eq!(recv(&mut client), (0x8A, b"are you there".to_vec()));

@@ -1,5 +1,5 @@
-//! Allowed directories inside one that another token may write to: whoever has that one can put
-//! anything in their place.
+//! Allowed directories inside a directory that another token may write to. The owner of that token
+//! can replace them.
 
 use std::process::Output;
 
@@ -12,7 +12,7 @@ use super::reload::reload;
 use super::tenants::token;
 use crate::tree::Tree;
 
-/// Mallory may write to all of `src`, in which the directories of the others are.
+/// Gives mallory write access to all of `src`, which contains the directories of the others.
 fn stage() -> (Tree, String, String) {
     let tree = Tree::new();
     tree.file("src/bob/b.txt", "of bob\n")
@@ -40,7 +40,7 @@ fn flags(tree: &Tree) -> Vec<String> {
     .to_vec()
 }
 
-fn refused(tree: &Tree) -> Output {
+fn failed_start(tree: &Tree) -> Output {
     let flags = flags(tree);
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
     let mut child = command(tree, &flags).spawn().unwrap();
@@ -59,7 +59,7 @@ fn replace(tree: &Tree, name: &str, target: &str) {
 }
 
 #[test]
-fn a_link_in_place_of_one_is_refused_at_the_start() {
+fn nested_symlink_is_refused_at_start() {
     for (name, target) in [
         ("src/bob", "outside"),
         ("src/bob", "src/alice"),
@@ -67,12 +67,12 @@ fn a_link_in_place_of_one_is_refused_at_the_start() {
     ] {
         let (tree, ..) = stage();
         if name == "src/way" {
-            // On the way to it.
+            // A symlink in a parent directory.
             tree.dir("src/way/carol").dir("outside/carol");
             token(&tree, &["carol", "--own", &tree.text("src/way/carol")]);
         }
         replace(&tree, name, target);
-        let output = refused(&tree);
+        let output = failed_start(&tree);
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{said}");
         let goes = format!("goes through the link `{}`", tree.text(name));
@@ -85,7 +85,7 @@ fn a_link_in_place_of_one_is_refused_at_the_start() {
 }
 
 #[test]
-fn a_link_of_the_operators_is_followed() {
+fn operator_symlink_to_nested_directory_is_followed() {
     let (tree, ..) = stage();
     tree.link("src/alice", "name");
     let alice = token(&tree, &["alice", "--own", &tree.text("name")]);
@@ -104,7 +104,7 @@ fn a_link_of_the_operators_is_followed() {
 }
 
 #[test]
-fn a_directory_stays_the_same_one_when_tokens_are_read_again() {
+fn reload_keeps_opened_nested_directory() {
     let (tree, mallory, bob) = stage();
     let flags = flags(&tree);
     let server = Server::start(&tree, &flags.iter().map(String::as_str).collect::<Vec<_>>());
@@ -121,8 +121,8 @@ fn a_directory_stays_the_same_one_when_tokens_are_read_again() {
     assert_eq!(read(&bob, "b.txt"), Ok("of bob\n".to_owned()));
     replace(&tree, "src/bob", "src/alice");
     tree.link(tree.path("src/alice"), "src/carol");
-    // The same directory for a new token of bob, and for one of another name; a link is nobody's
-    // directory.
+    // Checks the directory for a new token of bob, and for a token of another name. A symlink is
+    // never accepted as a directory.
     let text = std::fs::read_to_string(tree.path("tokens.jsonl")).unwrap();
     std::fs::write(
         tree.path("tokens.jsonl"),

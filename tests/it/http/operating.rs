@@ -1,4 +1,4 @@
-//! A server among others: its readiness, its health, and several of them behind one balancer.
+//! Operation: readiness, health checks, and several servers behind a load balancer.
 
 use std::os::unix::net::UnixDatagram;
 use std::process::{Command, Output};
@@ -20,7 +20,7 @@ fn health(url: &str) -> Output {
 }
 
 #[test]
-fn whoever_has_no_other_client_asks_with_this_program() {
+fn health_subcommand_queries_server() {
     let (_tree, server) = stage(&[]);
     let url = format!("http://{}", server.address);
     for url in [url.clone(), format!("{url}/health")] {
@@ -51,7 +51,7 @@ fn whoever_has_no_other_client_asks_with_this_program() {
 }
 
 #[test]
-fn a_service_manager_hears_when_the_server_is_ready_and_when_it_ends() {
+fn service_manager_gets_ready_and_stopping() {
     let tree = Tree::new();
     tree.dir("work");
     let manager = UnixDatagram::bind(tree.path("notify")).unwrap();
@@ -71,7 +71,7 @@ fn a_service_manager_hears_when_the_server_is_ready_and_when_it_ends() {
 }
 
 #[test]
-fn requests_that_stand_alone_may_go_to_any_of_several_servers() {
+fn stateless_requests_work_across_servers() {
     let tree = Tree::new();
     tree.file("work/hello.txt", "hello\n");
     let allow = format!("{}:rw", tree.text("work"));
@@ -97,8 +97,7 @@ fn requests_that_stand_alone_may_go_to_any_of_several_servers() {
             assert_eq!(told, (200, &json!("complete"), &Value::Null), "{reply:?}");
         }
     }
-    // A session lives in one server: another one says that it has none, and the client opens a new
-    // one.
+    // A session exists on one server only. Other servers reject it, and the client opens a new one.
     let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "it", "version": "0"}});
     let opened = servers[0].post(&super::request(1, "initialize", &params));
     let session = opened.header("mcp-session-id").unwrap();

@@ -1,5 +1,5 @@
-//! What calls leave behind belongs to the token: Python sessions, logs of tests, recordings. No
-//! other token finds it, and it outlives the session of the protocol in which it was made.
+//! State owned by a token: Python sessions, test logs and recordings. Other tokens cannot access
+//! this state, and it outlives the MCP session that created it.
 
 use pretty_assertions::assert_eq;
 use rustix::process::Pid;
@@ -13,20 +13,20 @@ use crate::harness::{DEADLINE, ends_within};
 use crate::testrun::fake_vitest_in;
 use crate::tree::Tree;
 
-/// What both may use.
+/// Tools of both tokens.
 pub const TOOLS: &str = "files,command,calls,python,tests";
 
-/// Two tokens with a directory each.
-pub struct Two {
+/// A server with two tokens, each with its own directory.
+pub struct TokenPair {
     pub tree: Tree,
     pub server: Server,
-    /// Her `Authorization`.
+    /// `Authorization` header of alice.
     pub alice: String,
     bob: String,
 }
 
-/// A server for them.
-pub fn two(flags: &[&str]) -> Two {
+/// Starts a server with two tokens.
+pub fn start_token_pair(flags: &[&str]) -> TokenPair {
     let tree = Tree::new();
     tree.dir("alice").dir("bob");
     let [alice, bob] = ["alice", "bob"].map(|name| {
@@ -43,7 +43,7 @@ pub fn two(flags: &[&str]) -> Two {
         "0",
     ];
     let server = Server::start(&tree, &[&usual, flags].concat());
-    Two {
+    TokenPair {
         tree,
         server,
         alice,
@@ -51,7 +51,7 @@ pub fn two(flags: &[&str]) -> Two {
     }
 }
 
-impl Two {
+impl TokenPair {
     pub fn ask(&self, token: &str, message: &Value) -> Value {
         self.server
             .post_with(message, &[("Authorization", token)])
@@ -62,17 +62,17 @@ impl Two {
         self.ask(token, &call(1, tool, arguments))
     }
 
-    /// What a tool says.
+    /// Returns the structured content of a successful call.
     #[track_caller]
-    pub fn said(&self, token: &str, tool: &str, arguments: &Value) -> Value {
+    pub fn tool_output(&self, token: &str, tool: &str, arguments: &Value) -> Value {
         let reply = self.call(token, tool, arguments);
         assert!(reply["result"].is_object(), "{reply}");
         reply["result"]["structuredContent"].clone()
     }
 
-    /// Code and message of an error.
+    /// Returns code and message of an error.
     #[track_caller]
-    fn refused(&self, token: &str, tool: &str, arguments: &Value) -> String {
+    fn error_text(&self, token: &str, tool: &str, arguments: &Value) -> String {
         let reply = self.call(token, tool, arguments);
         reply["error"]["message"]
             .as_str()
@@ -80,23 +80,23 @@ impl Two {
             .to_owned()
     }
 
-    /// The result of a cell.
+    /// Returns the result of a cell.
     #[track_caller]
     fn cell(&self, token: &str, code: &str) -> Value {
-        let ran = self.said(token, "run_python_code", &json!({"code": code}));
+        let ran = self.tool_output(token, "run_python_code", &json!({"code": code}));
         assert_eq!(ran["error"], Value::Null, "{ran}");
         ran["result"].clone()
     }
 
-    /// Sends a call, and gives the connection that its reply will come on.
+    /// Sends a call, and returns the connection that receives its reply.
     pub fn send(&self, message: &Value, headers: &[(&str, &str)]) -> Client {
         let mut client = self.server.connect();
         client.send_message(message, headers);
         client
     }
 
-    /// A cell of alice's that does one thing, makes a file, sleeps and does another thing; and the
-    /// file.
+    /// Returns a cell of alice that runs `before`, creates a file, sleeps and runs `after`; and the
+    /// path of the file.
     pub fn sleeper(&self, before: &str, after: &str) -> (String, String) {
         let there = self.tree.text("alice/there");
         (
@@ -111,13 +111,13 @@ impl Two {
     fn until_busy(&self, token: &str, session: &str) {
         let until = std::time::Instant::now() + DEADLINE;
         let health = json!({"session_id": session});
-        while self.said(token, "get_kernel_health", &health)["busy"] != true {
+        while self.tool_output(token, "get_kernel_health", &health)["busy"] != true {
             assert!(std::time::Instant::now() < until, "no cell runs");
         }
     }
 }
 
-/// Waits until a file is there.
+/// Waits until a file exists.
 pub fn until_there(path: &str) {
     let until = std::time::Instant::now() + DEADLINE;
     while !std::path::Path::new(path).exists() {
@@ -127,21 +127,21 @@ pub fn until_there(path: &str) {
 }
 
 #[test]
-fn python_sessions_of_one_are_nothing_to_another() {
+fn python_sessions_are_private_to_token() {
     for tier in ["namespaces", "landlock", "off"] {
-        let two = two(&["--sandbox", tier]);
-        let (alice, bob) = (two.alice.as_str(), two.bob.as_str());
-        let here = two.call(alice, "run_python_code", &json!({"code": "1"}));
+        let pair = start_token_pair(&["--sandbox", tier]);
+        let (alice, bob) = (pair.alice.as_str(), pair.bob.as_str());
+        let here = pair.call(alice, "run_python_code", &json!({"code": "1"}));
         if here["error"].is_object() {
             assert!(tier != "off", "{here}");
             continue;
         }
         let work = json!({"session_id": "work"});
-        two.said(alice, "create_session", &work);
-        two.said(alice, "switch_session", &work);
-        two.cell(alice, "secret = 41");
-        // To the other there is none of this name, and nothing else either.
-        let listed = two.said(bob, "list_sessions", &json!({}));
+        pair.tool_output(alice, "create_session", &work);
+        pair.tool_output(alice, "switch_session", &work);
+        pair.cell(alice, "secret = 41");
+        // The other token sees only its default session.
+        let listed = pair.tool_output(bob, "list_sessions", &json!({}));
         let names: Vec<&str> = listed["sessions"]
             .as_object()
             .unwrap()
@@ -166,38 +166,38 @@ fn python_sessions_of_one_are_nothing_to_another() {
                 json!({"code": "secret", "session_id": "work"}),
             ),
         ] {
-            let message = two.refused(bob, tool, &arguments);
+            let message = pair.error_text(bob, tool, &arguments);
             assert!(message.starts_with(unknown), "{tier}: {tool}: {message}");
         }
-        // One of the same name is another one.
-        two.said(bob, "create_session", &work);
-        two.said(bob, "switch_session", &work);
-        assert_eq!(two.cell(bob, "'secret' in globals()"), "False", "{tier}");
-        two.tree.fifo("alice/gate");
+        // A session of the same name is a separate one.
+        pair.tool_output(bob, "create_session", &work);
+        pair.tool_output(bob, "switch_session", &work);
+        assert_eq!(pair.cell(bob, "'secret' in globals()"), "False", "{tier}");
+        pair.tree.fifo("alice/gate");
         let waits = call(
             7,
             "run_python_code",
             &json!({"code": "open('gate').read()\nsecret + 1", "timeout": 60}),
         );
-        let mut waiting = two.send(&waits, &[("Authorization", alice)]);
-        two.until_busy(alice, "work");
+        let mut waiting = pair.send(&waits, &[("Authorization", alice)]);
+        pair.until_busy(alice, "work");
         assert_eq!(
-            two.said(bob, "get_kernel_health", &work)["busy"],
+            pair.tool_output(bob, "get_kernel_health", &work)["busy"],
             false,
             "{tier}"
         );
-        two.said(bob, "interrupt_session", &work);
-        two.said(bob, "restart_session", &work);
-        two.said(bob, "delete_session", &work);
+        pair.tool_output(bob, "interrupt_session", &work);
+        pair.tool_output(bob, "restart_session", &work);
+        pair.tool_output(bob, "delete_session", &work);
         if tier != "off" {
-            let path = format!("open({:?}).read()", two.tree.text("tokens.jsonl"));
-            let ran = two.said(bob, "run_python_code", &json!({"code": path}));
+            let path = format!("open({:?}).read()", pair.tree.text("tokens.jsonl"));
+            let ran = pair.tool_output(bob, "run_python_code", &json!({"code": path}));
             assert_ne!(ran["error"], Value::Null, "{tier}: {ran}");
-            let gate = format!("open({:?}, 'w')", two.tree.text("alice/gate"));
-            let ran = two.said(bob, "run_python_code", &json!({"code": gate}));
+            let gate = format!("open({:?}, 'w')", pair.tree.text("alice/gate"));
+            let ran = pair.tool_output(bob, "run_python_code", &json!({"code": gate}));
             assert_ne!(ran["error"], Value::Null, "{tier}: {ran}");
         }
-        std::fs::write(two.tree.path("alice/gate"), "go").unwrap();
+        std::fs::write(pair.tree.path("alice/gate"), "go").unwrap();
         let reply = waiting.response().json();
         assert_eq!(
             reply["result"]["structuredContent"]["result"], "42",
@@ -207,11 +207,11 @@ fn python_sessions_of_one_are_nothing_to_another() {
 }
 
 #[test]
-fn python_sessions_outlive_the_session_of_the_protocol() {
-    let two = two(&["--sandbox", "off"]);
-    let alice = ("Authorization", two.alice.as_str());
+fn python_session_outlives_mcp_session() {
+    let pair = start_token_pair(&["--sandbox", "off"]);
+    let alice = ("Authorization", pair.alice.as_str());
     let opened = || {
-        let reply = two.server.post_with(
+        let reply = pair.server.post_with(
             &request(1, "initialize", &json!({"protocolVersion": "2025-11-25"})),
             &[alice],
         );
@@ -221,22 +221,22 @@ fn python_sessions_outlive_the_session_of_the_protocol() {
     let own = [alice, ("Mcp-Session-Id", session.as_str())];
     let run =
         |id: u64, code: &str| call(id, "run_python_code", &json!({"code": code, "timeout": 60}));
-    assert_eq!(two.server.post_with(&run(2, "x = 41"), &own).status, 200);
-    // Its end stops what it has in flight, and no more.
-    let (code, there) = two.sleeper("x = 42", "x = 43");
-    let mut waiting = two.send(&run(3, &code), &own);
+    assert_eq!(pair.server.post_with(&run(2, "x = 41"), &own).status, 200);
+    // Ending the MCP session stops its pending calls only.
+    let (code, there) = pair.sleeper("x = 42", "x = 43");
+    let mut waiting = pair.send(&run(3, &code), &own);
     until_there(&there);
-    assert_eq!(two.server.ask("DELETE", "/mcp", &own, b"").status, 204);
+    assert_eq!(pair.server.ask("DELETE", "/mcp", &own, b"").status, 204);
     let silence = waiting.response();
     assert_eq!((silence.status, silence.body), (202, Vec::new()));
     let session = opened();
     let own = [alice, ("Mcp-Session-Id", session.as_str())];
-    let reply = two.server.post_with(&run(2, "x"), &own).json();
+    let reply = pair.server.post_with(&run(2, "x"), &own).json();
     assert_eq!(
         reply["result"]["structuredContent"]["result"], "42",
         "{reply}"
     );
-    let health = two
+    let health = pair
         .server
         .ask("GET", "/health/detailed", &[alice], b"")
         .json();
@@ -248,7 +248,7 @@ fn python_sessions_outlive_the_session_of_the_protocol() {
         ),
         (&session, &json!(1))
     );
-    let metrics = two.server.ask("GET", "/metrics", &[alice], b"").text();
+    let metrics = pair.server.ask("GET", "/metrics", &[alice], b"").text();
     assert!(
         metrics.contains("mcp_python_sessions{tenant=\"alice\"} 1\n"),
         "{metrics}"
@@ -256,58 +256,64 @@ fn python_sessions_outlive_the_session_of_the_protocol() {
 }
 
 #[test]
-fn a_cell_is_interrupted_when_its_client_hangs_up() {
-    let two = two(&["--sandbox", "off"]);
-    let (code, there) = two.sleeper("x = 1", "x = 2");
+fn cell_is_interrupted_when_client_disconnects() {
+    let pair = start_token_pair(&["--sandbox", "off"]);
+    let (code, there) = pair.sleeper("x = 1", "x = 2");
     let code = json!({"code": code, "timeout": 60});
-    let client = two.send(
+    let client = pair.send(
         &call(1, "run_python_code", &code),
-        &[("Authorization", &two.alice)],
+        &[("Authorization", &pair.alice)],
     );
     until_there(&there);
     drop(client);
-    assert_eq!(two.cell(&two.alice, "x"), "1");
+    assert_eq!(pair.cell(&pair.alice, "x"), "1");
 }
 
 #[test]
-fn no_interpreter_outlives_the_server() {
-    let mut two = two(&["--sandbox", "off"]);
-    let pids = [&two.alice, &two.bob].map(|token| {
-        two.said(token, "create_session", &json!({"session_id": "other"}));
+fn interpreters_end_with_server() {
+    let mut pair = start_token_pair(&["--sandbox", "off"]);
+    let pids = [&pair.alice, &pair.bob].map(|token| {
+        pair.tool_output(token, "create_session", &json!({"session_id": "other"}));
         let pid = |session: &str| {
             let code = json!({"code": "import os; os.getpid()", "session_id": session});
-            let ran = two.said(token, "run_python_code", &code);
+            let ran = pair.tool_output(token, "run_python_code", &code);
             Pid::from_raw(ran["result"].as_str().unwrap().parse().unwrap()).unwrap()
         };
         [pid("default"), pid("other")]
     });
     let stuck = json!({"code": "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)", "timeout": 60});
-    two.said(&two.alice, "run_python_code", &stuck);
-    two.server.terminate();
-    assert_eq!(two.server.wait().code(), Some(0));
+    pair.tool_output(&pair.alice, "run_python_code", &stuck);
+    pair.server.terminate();
+    assert_eq!(pair.server.wait().code(), Some(0));
     for pid in pids.concat() {
         assert!(ends_within(pid, DEADLINE), "{pid:?} is still there");
     }
 }
 
 #[test]
-fn logs_of_one_are_nothing_to_another() {
-    let two = two(&["--sandbox", "off"]);
-    let (alice, bob) = (two.alice.as_str(), two.bob.as_str());
+fn test_logs_are_private_to_token() {
+    let pair = start_token_pair(&["--sandbox", "off"]);
+    let (alice, bob) = (pair.alice.as_str(), pair.bob.as_str());
     for name in ["alice", "bob"] {
-        fake_vitest_in(&two.tree, name, &[], &format!("echo of {name}; exit 1"));
+        fake_vitest_in(&pair.tree, name, &[], &format!("echo of {name}; exit 1"));
     }
     let uri = "replay://logs/run_tests-1.log";
     let list = |token: &str| {
-        two.ask(token, &request(1, "resources/list", &json!({})))["result"]["resources"].clone()
+        pair.ask(token, &request(1, "resources/list", &json!({})))["result"]["resources"].clone()
     };
-    let read = |token: &str| two.ask(token, &request(1, "resources/read", &json!({"uri": uri})));
-    assert_eq!(two.said(alice, "run_tests", &json!({}))["logUri"], uri);
+    let read = |token: &str| pair.ask(token, &request(1, "resources/read", &json!({"uri": uri})));
+    assert_eq!(
+        pair.tool_output(alice, "run_tests", &json!({}))["logUri"],
+        uri
+    );
     assert_eq!(
         (list(bob), &read(bob)["error"]["code"]),
         (json!([]), &json!(-32002))
     );
-    assert_eq!(two.said(bob, "run_tests", &json!({}))["logUri"], uri);
+    assert_eq!(
+        pair.tool_output(bob, "run_tests", &json!({}))["logUri"],
+        uri
+    );
     for (token, own, other) in [
         (alice, "of alice\n", "of bob"),
         (bob, "of bob\n", "of alice"),
@@ -322,29 +328,29 @@ fn logs_of_one_are_nothing_to_another() {
 }
 
 #[test]
-fn recordings_of_one_are_nothing_to_another() {
-    let two = two(&["--network", "host"]);
-    let (alice, bob) = (two.alice.as_str(), two.bob.as_str());
+fn recordings_are_private_to_token() {
+    let pair = start_token_pair(&["--network", "host"]);
+    let (alice, bob) = (pair.alice.as_str(), pair.bob.as_str());
     let upstream = Upstream::start();
-    two.tree
+    pair.tree
         .file("alice/order.py", client(&[upstream.url() + "/a"]));
-    let recorded = two.said(
+    let recorded = pair.tool_output(
         alice,
         "keploy_mock_record",
         &json!({"command": "python3 order.py", "path": "./keploy/deep"}),
     );
     assert_eq!(recorded["message"], "Recorded 1 mocks (HTTP)", "{recorded}");
-    // Where the last recording went is known to whoever made it.
+    // The directory of the last recording is remembered per token.
     let replay = json!({"command": "python3 order.py"});
-    let tested = two.said(alice, "keploy_mock_test", &replay);
+    let tested = pair.tool_output(alice, "keploy_mock_test", &replay);
     assert_eq!(tested["configuration"]["path"], "./keploy/deep", "{tested}");
-    let other = two.call(bob, "keploy_mock_test", &replay);
+    let other = pair.call(bob, "keploy_mock_test", &replay);
     assert!(
         !other.to_string().contains("deep") && other.to_string().contains("./keploy"),
         "{other}"
     );
-    for path in ["./keploy", &two.tree.text("alice/keploy/deep")] {
-        let listed = two
+    for path in ["./keploy", &pair.tree.text("alice/keploy/deep")] {
+        let listed = pair
             .call(bob, "keploy_list_mocks", &json!({"path": path}))
             .to_string();
         assert!(!listed.contains("order-http"), "{listed}");

@@ -1,4 +1,4 @@
-//! What the server says about itself.
+//! Pages of the server: `OpenAPI`, tools page, metrics and health.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use super::{call, request, stage, stateless};
 use crate::tree::Tree;
 
 #[test]
-fn openapi_has_a_schema_for_every_tool() {
+fn openapi_has_schema_for_every_tool() {
     let (_tree, server) = stage(&[]);
     let reply = server.ask("GET", "/openapi.json", &[], b"");
     assert_eq!(
@@ -47,7 +47,7 @@ fn openapi_has_a_schema_for_every_tool() {
 }
 
 #[test]
-fn the_page_of_tools_needs_nothing_from_elsewhere() {
+fn tools_page_loads_no_external_resources() {
     let (_tree, server) = stage(&[]);
     let reply = server.ask("GET", "/docs", &[], b"");
     let policy = reply.header("content-security-policy").unwrap();
@@ -86,7 +86,7 @@ fn the_page_of_tools_needs_nothing_from_elsewhere() {
 }
 
 #[test]
-fn a_browser_is_asked_for_the_token_that_the_page_of_tools_needs() {
+fn tools_page_asks_browser_for_token() {
     let tree = Tree::new();
     tree.dir("work");
     let mut command = client::command(&tree, &["--allow", &tree.text("work"), "--tools", "files"]);
@@ -114,7 +114,7 @@ fn a_browser_is_asked_for_the_token_that_the_page_of_tools_needs() {
 }
 
 #[test]
-fn calls_are_counted_by_tool_and_outcome() {
+fn metrics_count_calls_by_tool_and_outcome() {
     let (_tree, server) = stage(&["--rate-limit", "0"]);
     for arguments in [
         json!({"path": "hello.txt"}),
@@ -124,7 +124,7 @@ fn calls_are_counted_by_tool_and_outcome() {
     ] {
         server.post(&call(1, "read_file", &arguments));
     }
-    // A result stands in the place of an error, and is counted like one.
+    // Tool errors are results, but are counted as errors.
     let (message, headers) = stateless(&call(1, "read_file", &json!({"path": "/etc/hostname"})));
     let headers: Vec<(&str, &str)> = headers
         .iter()
@@ -180,7 +180,7 @@ fn calls_are_counted_by_tool_and_outcome() {
 }
 
 #[test]
-fn health_says_how_the_server_does() {
+fn health_reports_server_state() {
     let (_tree, server) = stage(&[]);
     let initialize = request(1, "initialize", &json!({"protocolVersion": "2025-11-25"}));
     assert_eq!(server.post(&initialize).status, 200);

@@ -1,5 +1,5 @@
-//! Tokens that the file gets while the server runs: served at once where the server's own walls let
-//! them be.
+//! Tokens added to the token file while the server runs. They are served immediately, if the
+//! sandbox of the server permits their directories.
 
 use std::process::Command;
 
@@ -18,7 +18,7 @@ struct Stage {
 }
 
 impl Stage {
-    /// A server with one token, and a directory that others may have a part of.
+    /// Starts a server with one token, and a directory for the directories of further tokens.
     fn new(flags: &[&str]) -> Self {
         let tree = Tree::new();
         tree.dir("src/alice")
@@ -55,7 +55,7 @@ impl Stage {
     }
 
     #[track_caller]
-    fn said(&self, token: &str, tool: &str, arguments: &Value) -> Value {
+    fn tool_output(&self, token: &str, tool: &str, arguments: &Value) -> Value {
         let reply = self.call(token, tool, arguments);
         assert!(reply["result"].is_object(), "{reply}");
         reply["result"]["structuredContent"].clone()
@@ -63,7 +63,7 @@ impl Stage {
 
     #[track_caller]
     fn shell(&self, token: &str, line: &str) -> String {
-        let ran = self.said(token, "execute_command", &json!({"command": line}));
+        let ran = self.tool_output(token, "execute_command", &json!({"command": line}));
         ran["stdout"].as_str().unwrap().to_owned()
     }
 
@@ -76,7 +76,7 @@ impl Stage {
             .status
     }
 
-    /// What `replay token` prints.
+    /// Returns the output of `replay token`.
     #[track_caller]
     fn tokens(&self, action: &[&str]) -> String {
         let file = self.tree.text("tokens.jsonl");
@@ -91,14 +91,14 @@ impl Stage {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// Private directories of commands that are there.
+    /// Returns the number of private directories of commands.
     fn scratches(&self) -> usize {
         self.tree.private_directories("tmp").len()
     }
 }
 
 #[test]
-fn a_new_token_is_served_at_once_and_another_one_begins_anew() {
+fn new_token_is_served_without_restart() {
     for tier in ["namespaces", "landlock", "off"] {
         let stage = Stage::new(&["--sandbox", tier, "--tools", "files,command,python"]);
         assert!(
@@ -126,8 +126,8 @@ fn a_new_token_is_served_at_once_and_another_one_begins_anew() {
             assert!(tier != "off", "commands are refused without walls");
             continue;
         }
-        // Its files, its commands, its Python and the output of a background command. Without walls
-        // HOME is everybody's.
+        // Files, commands, Python and background output of the new token. Without a sandbox HOME is
+        // shared.
         let home = if tier == "off" {
             ""
         } else {
@@ -138,13 +138,13 @@ fn a_new_token_is_served_at_once_and_another_one_begins_anew() {
         } else {
             "of bob\nplanted\n"
         };
-        stage.said(
+        stage.tool_output(
             &bob,
             "write_file",
             &json!({"path": "a.txt", "content": "of bob\n"}),
         );
         assert_eq!(
-            stage.said(&bob, "list_changes", &json!({}))["calls"][0]["changed"],
+            stage.tool_output(&bob, "list_changes", &json!({}))["calls"][0]["changed"],
             "created a.txt",
             "{tier}"
         );
@@ -153,18 +153,18 @@ fn a_new_token_is_served_at_once_and_another_one_begins_anew() {
             planted,
             "{tier}"
         );
-        let read = stage.said(
+        let read = stage.tool_output(
             &bob,
             "run_python_code",
             &json!({"code": "open('a.txt').read()"}),
         );
         assert_eq!(read["result"], "'of bob\\n'", "{tier}: {read}");
-        stage.said(
+        stage.tool_output(
             &bob,
             "execute_command",
             &json!({"command": "echo behind", "background": true}),
         );
-        let followed = stage.said(
+        let followed = stage.tool_output(
             &bob,
             "follow_command",
             &json!({"commandId": "c1", "waitSecs": 10}),
@@ -176,7 +176,7 @@ fn a_new_token_is_served_at_once_and_another_one_begins_anew() {
             &json!({"path": stage.tree.text("src/alice")}),
         );
         assert_eq!(outside["error"]["code"], -32001, "{tier}: {outside}");
-        // Another token for the same name: files stay, what only commands have does not.
+        // A rotated token keeps its files, but loses the private directories of its commands.
         let next = format!("Bearer {}", stage.tokens(&["rotate", "bob"]).trim_end());
         let before = stage.scratches();
         reload(&stage.server, "the tokens were read again");
@@ -191,10 +191,10 @@ fn a_new_token_is_served_at_once_and_another_one_begins_anew() {
             "{tier}"
         );
         assert_eq!(stage.scratches(), before, "{tier}");
-        // The first one, too, whose private directory is the server's.
+        // Also the first token, whose private directory belongs to the server.
         let alice = format!("Bearer {}", stage.tokens(&["rotate", "alice"]).trim_end());
         reload(&stage.server, "the tokens were read again");
-        stage.said(
+        stage.tool_output(
             &alice,
             "write_file",
             &json!({"path": "b.txt", "content": "of alice\n"}),
@@ -219,7 +219,7 @@ fn a_new_token_is_served_at_once_and_another_one_begins_anew() {
 }
 
 #[test]
-fn who_needs_more_than_the_walls_let_through_waits_for_a_restart() {
+fn token_beyond_sandbox_waits_for_restart() {
     let stage = Stage::new(&["--sandbox", "off", "--tools", "files"]);
     let [elsewhere, read] = ["elsewhere", "read"].map(|name| stage.tree.text(name));
     for (name, own, why) in [
@@ -268,7 +268,7 @@ fn who_needs_more_than_the_walls_let_through_waits_for_a_restart() {
         reload(&stage.server, "the tokens were read again");
         assert_eq!(stage.status(&new), 401, "{name}");
     }
-    // Reading is enough for it.
+    // A read-only directory is sufficient for a read-only token.
     stage.tree.file("read/a.txt", "for all\n");
     let reader = format!(
         "Bearer {}",
@@ -283,7 +283,7 @@ fn who_needs_more_than_the_walls_let_through_waits_for_a_restart() {
 }
 
 #[test]
-fn the_audit_log_knows_of_them() {
+fn new_tokens_appear_in_audit_log() {
     let tree = Tree::new();
     tree.dir("logs");
     let log = tree.text("logs/audit.jsonl");
@@ -303,7 +303,7 @@ fn the_audit_log_knows_of_them() {
     let bob = stage.tokens(&["new", "bob", "--own", &own]);
     reload(&stage.server, "`bob` is served from now on");
     let bob = format!("Bearer {}", bob.trim_end());
-    stage.said(
+    stage.tool_output(
         &bob,
         "write_file",
         &json!({"path": "a.txt", "content": "x"}),

@@ -1,4 +1,4 @@
-//! SIGHUP: tokens and certificates are read again while the server runs.
+//! Reload of tokens and certificates on SIGHUP.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output};
@@ -15,7 +15,7 @@ use super::tenants::{Pair, pair, token};
 use crate::harness::DEADLINE;
 use crate::tree::Tree;
 
-/// Sends the signal, and waits until this was said once more.
+/// Sends SIGHUP, and waits until the log contains this message once more.
 #[track_caller]
 pub fn reload(server: &Server, said: &str) {
     let count = |log: &str| log.matches(said).count();
@@ -33,7 +33,7 @@ pub fn reload(server: &Server, said: &str) {
 }
 
 #[test]
-fn tokens_are_taken_away_and_replaced() {
+fn reload_revokes_and_replaces_tokens() {
     let Pair {
         tree,
         server,
@@ -58,7 +58,7 @@ fn tokens_are_taken_away_and_replaced() {
     std::fs::write(&path, "{}\n").unwrap();
     reload(&server, "the tokens stay as they are");
     assert_eq!([status(&alice), status(&bob)], [200, 200]);
-    // The same name with another token, and a name that is new.
+    // Replaces one token under the same name, and adds a new name.
     std::fs::write(&path, good.lines().next().unwrap().to_owned() + "\n").unwrap();
     let other = token(
         &tree,
@@ -110,7 +110,7 @@ fn tokens_are_taken_away_and_replaced() {
 }
 
 #[test]
-fn who_is_no_operator_any_more_sees_its_own_at_once() {
+fn demoted_operator_loses_view_of_other_tenants() {
     let Pair {
         tree,
         server,
@@ -136,14 +136,14 @@ fn who_is_no_operator_any_more_sees_its_own_at_once() {
         "{}",
         server.log()
     );
-    // What it had at the start it may have again.
+    // The initial operator right can be restored.
     std::fs::write(&path, before).unwrap();
     reload(&server, "the tokens were read again");
     assert_eq!(you(), json!({"name": "alice", "operator": true}));
 }
 
 #[test]
-fn a_certificate_is_replaced() {
+fn reload_replaces_certificate() {
     let tree = Tree::new();
     let make = |cert: &str, key: &str| {
         let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
@@ -203,12 +203,12 @@ fn a_certificate_is_replaced() {
     make("cert.pem", "key.pem");
     reload(&server, "the certificate was read again");
     assert_eq!(trusted(&cert), (Some(0), String::new()));
-    // Of the same name, and not of the same key.
+    // Same host name, but different key.
     let wrong = format!(
         "replay: the certificate of `localhost:{port}` is not trusted: its signature is wrong\n"
     );
     assert_eq!(trusted(&first), (Some(1), wrong));
-    // A key that belongs to another certificate is said once, and in words.
+    // A key that does not match the certificate is reported once, with an explanation.
     make("other.pem", "key.pem");
     let why = "the key does not belong to the first certificate of the chain; give the one that was made with it\n";
     reload(
@@ -218,10 +218,9 @@ fn a_certificate_is_replaced() {
     assert_eq!(trusted(&cert), (Some(0), String::new()));
 }
 
-/// A named pipe that nobody writes to, a directory and a device, in the place of each file that is
-/// read again.
+/// Replaces each reloaded file by a FIFO without writers, a directory and a device.
 #[test]
-fn what_is_no_regular_file_is_refused_and_ends_no_later_reload() {
+fn reload_refuses_special_files_and_recovers() {
     let tree = Tree::new();
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     tree.dir("work")
@@ -268,7 +267,7 @@ fn what_is_no_regular_file_is_refused_and_ends_no_later_reload() {
         "{}",
         server.log()
     );
-    // At the start it is the same.
+    // The server also refuses them at start.
     drop(server);
     for name in ["tokens.jsonl", "cert.pem", "key.pem"] {
         std::fs::rename(tree.path(name), tree.path("kept")).unwrap();

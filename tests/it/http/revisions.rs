@@ -1,4 +1,4 @@
-//! The protocol over HTTP, per revision.
+//! MCP over HTTP, per protocol revision.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -21,8 +21,8 @@ fn borrowed(headers: &[(String, String)]) -> Vec<(&str, &str)> {
         .collect()
 }
 
-/// Opens a session, and gives its name.
-fn opened(server: &Server, revision: &str) -> String {
+/// Opens a session, and returns its id.
+fn open_session(server: &Server, revision: &str) -> String {
     let params = json!({"protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "it", "version": "0"}});
     let reply = server.post_with(&request(1, "initialize", &params), &[BOTH]);
     assert_eq!(
@@ -37,7 +37,7 @@ fn opened(server: &Server, revision: &str) -> String {
 }
 
 #[test]
-fn a_client_that_knows_nothing_but_json_rpc_gets_json() {
+fn plain_json_rpc_client_gets_json() {
     let (_tree, server) = stage(&[]);
     let read = call(1, "read_file", &json!({"path": "hello.txt"}));
     for accept in [None, Some("*/*"), Some("application/json"), Some(BOTH.1)] {
@@ -68,7 +68,7 @@ fn a_client_that_knows_nothing_but_json_rpc_gets_json() {
 }
 
 #[test]
-fn the_same_request_has_the_same_answer_as_over_stdin() {
+fn http_reply_equals_stdio_reply() {
     let (tree, server) = stage(&["--rate-limit", "0"]);
     let allow = format!("{}:rw", tree.text("work"));
     let mut stdio = harness::Server::start(&tree, &["--allow", &allow, "--sandbox", "off"]);
@@ -95,7 +95,7 @@ fn the_same_request_has_the_same_answer_as_over_stdin() {
         json!({"jsonrpc": "2.0", "id": 16, "method": "ping", "params": []}),
         json!({"jsonrpc": "2.0", "id": 17, "method": 5}),
     ];
-    // How long a command took is another number each time.
+    // The duration of a command differs in each run.
     let comparable = |mut reply: Value| {
         for part in ["structuredContent", "_meta"] {
             if let Some(members) = reply["result"][part].as_object_mut() {
@@ -138,7 +138,7 @@ fn the_same_request_has_the_same_answer_as_over_stdin() {
 }
 
 #[test]
-fn headers_of_a_stateless_message_must_say_what_it_says() {
+fn stateless_headers_must_match_body() {
     let (_tree, server) = stage(&["--rate-limit", "0"]);
     let (message, headers) = stateless(&call(1, "read_file", &json!({"path": "hello.txt"})));
     let with = |changed: &str, value: Option<&str>| {
@@ -226,10 +226,10 @@ fn headers_of_a_stateless_message_must_say_what_it_says() {
 }
 
 #[test]
-fn a_session_is_opened_used_and_ended() {
+fn session_is_opened_used_and_deleted() {
     let (_tree, server) = stage(&["--rate-limit", "0"]);
     for revision in schema::HANDSHAKE {
-        let session = opened(&server, revision);
+        let session = open_session(&server, revision);
         assert!(
             session.len() == 32 && session.bytes().all(|byte| byte.is_ascii_hexdigit()),
             "{session}"
@@ -269,7 +269,7 @@ fn a_session_is_opened_used_and_ended() {
             "{method}"
         );
     }
-    let session = opened(&server, "2025-11-25");
+    let session = open_session(&server, "2025-11-25");
     let reply = server.ask(
         "GET",
         "/mcp",
@@ -280,9 +280,9 @@ fn a_session_is_opened_used_and_ended() {
 }
 
 #[test]
-fn what_comes_before_a_reply_comes_as_events() {
+fn notifications_before_reply_are_sent_as_events() {
     let (_tree, server) = stage(&[]);
-    let session = opened(&server, "2025-11-25");
+    let session = open_session(&server, "2025-11-25");
     let own = [("Mcp-Session-Id", session.as_str()), BOTH];
     let level = request(2, "logging/setLevel", &json!({"level": "debug"}));
     assert_eq!(server.post_with(&level, &own).json()["result"], json!({}));
@@ -306,9 +306,9 @@ fn what_comes_before_a_reply_comes_as_events() {
 }
 
 #[test]
-fn the_newest_listener_of_a_session_is_the_one() {
+fn newest_listener_replaces_older_one() {
     let (_tree, server) = stage(&[]);
-    let session = opened(&server, "2025-06-18");
+    let session = open_session(&server, "2025-06-18");
     let own = [
         ("Mcp-Session-Id", session.as_str()),
         ("Accept", "text/event-stream"),
@@ -328,7 +328,7 @@ fn the_newest_listener_of_a_session_is_the_one() {
 }
 
 #[test]
-fn batches_are_of_one_revision() {
+fn batches_are_accepted_in_one_revision() {
     let (_tree, server) = stage(&[]);
     let batch = json!([
         request(1, "ping", &json!({})),
@@ -348,7 +348,7 @@ fn batches_are_of_one_revision() {
     let expected = [json!([1, null]), json!([2, -32600]), json!([3, -32600])];
     let reply = server.post(&batch);
     assert_eq!((reply.status, codes(&reply)), (200, expected.to_vec()));
-    let session = opened(&server, "2025-03-26");
+    let session = open_session(&server, "2025-03-26");
     assert_eq!(
         codes(&server.post_with(&batch, &[("Mcp-Session-Id", &session)])),
         expected
@@ -363,7 +363,7 @@ fn batches_are_of_one_revision() {
             .failure(),
         (400, -32600)
     );
-    let newer = opened(&server, "2025-11-25");
+    let newer = open_session(&server, "2025-11-25");
     assert_eq!(
         server
             .post_with(&batch, &[("Mcp-Session-Id", &newer)])
@@ -373,7 +373,7 @@ fn batches_are_of_one_revision() {
 }
 
 #[test]
-fn what_is_no_message_is_refused() {
+fn malformed_message_is_refused() {
     let (_tree, server) = stage(&["--max-line-bytes", "1000"]);
     let json_type = ("Content-Type", "application/json");
     let post = |headers: &[(&str, &str)], body: &[u8]| server.ask("POST", "/mcp", headers, body);
@@ -403,9 +403,8 @@ fn what_is_no_message_is_refused() {
     assert_eq!(server.ask("GET", "/nothing", &[], b"").status, 404);
 }
 
-/// A command that holds a FIFO open as long as it lives: the reading end shows that it began, and
-/// that it ended.
-fn held(tree: &crate::tree::Tree) -> (Value, std::sync::mpsc::Receiver<()>) {
+/// Returns a command that holds a FIFO open, and a receiver that reports its start and its end.
+fn blocking_command(tree: &crate::tree::Tree) -> (Value, std::sync::mpsc::Receiver<()>) {
     tree.fifo("work/alive");
     let path = tree.path("work/alive");
     let (tell, told) = channel();
@@ -422,9 +421,9 @@ fn held(tree: &crate::tree::Tree) -> (Value, std::sync::mpsc::Receiver<()>) {
 }
 
 #[test]
-fn a_stateless_call_ends_when_its_client_hangs_up() {
+fn stateless_call_ends_when_client_disconnects() {
     let (tree, server) = stage(&[]);
-    let (arguments, told) = held(&tree);
+    let (arguments, told) = blocking_command(&tree);
     let (message, headers) = stateless(&call(1, "execute_command", &arguments));
     let mut client = server.connect();
     client.send_message(&message, &borrowed(&headers));
@@ -434,9 +433,9 @@ fn a_stateless_call_ends_when_its_client_hangs_up() {
 }
 
 #[test]
-fn a_call_of_a_session_outlives_its_connection_and_can_be_cancelled() {
+fn session_call_survives_disconnect_until_cancelled() {
     let (tree, server) = stage(&[]);
-    let session = opened(&server, "2025-11-25");
+    let session = open_session(&server, "2025-11-25");
     let own = [("Mcp-Session-Id", session.as_str()), BOTH];
     tree.fifo("work/go").fifo("work/done");
     let mut client = server.connect();
@@ -447,7 +446,7 @@ fn a_call_of_a_session_outlives_its_connection_and_can_be_cancelled() {
         .open(tree.path("work/go"))
         .unwrap();
     drop(client);
-    // Answered after the server has seen that the connection is gone.
+    // This reply arrives after the server has noticed the disconnect.
     assert_eq!(
         server
             .post_with(&request(3, "ping", &json!({})), &own)
@@ -461,7 +460,7 @@ fn a_call_of_a_session_outlives_its_connection_and_can_be_cancelled() {
     std::thread::spawn(move || tell.send(std::fs::read_to_string(done).unwrap()));
     assert_eq!(told.recv_timeout(DEADLINE).unwrap(), "on\n");
 
-    let (arguments, told) = held(&tree);
+    let (arguments, told) = blocking_command(&tree);
     let mut client = server.connect();
     client.send_message(&call(4, "execute_command", &arguments), &own);
     told.recv_timeout(DEADLINE).expect("it begins");

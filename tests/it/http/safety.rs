@@ -1,4 +1,4 @@
-//! Who is let in, and how fast.
+//! Access control and rate limits.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -19,7 +19,7 @@ use crate::harness::{DEADLINE, ends_within};
 use crate::tree::Tree;
 
 #[test]
-fn pages_and_names_of_others_are_turned_away() {
+fn foreign_origin_and_host_are_refused() {
     let (_tree, server) = stage(&[
         "--allow-origin",
         "https://app.example",
@@ -43,7 +43,7 @@ fn pages_and_names_of_others_are_turned_away() {
         (vec![("Origin", "http://evil.example")], 403),
         (vec![("Origin", "http://localhost:3000")], 403),
         (vec![("Origin", "null")], 403),
-        // A name that leads here is the page's own to its browser.
+        // A host name that resolves to this server is same-origin for a browser.
         (
             vec![("Host", evil.as_str()), ("Origin", "http://evil.example")],
             403,
@@ -79,7 +79,7 @@ fn pages_and_names_of_others_are_turned_away() {
 }
 
 #[test]
-fn a_token_is_asked_for_where_there_is_one() {
+fn request_without_token_is_unauthorized() {
     let tree = Tree::new();
     tree.file("work/hello.txt", "hello\n");
     let allow = tree.text("work");
@@ -137,7 +137,7 @@ fn a_token_is_asked_for_where_there_is_one() {
         (200, "{\"status\":\"ok\"}".to_owned())
     );
     assert!(!server.log().contains("battery"));
-    // The first of each address is said at once, the others after a while.
+    // The first failure of each address is logged immediately, further ones are batched.
     let mut elsewhere = server.connect_from([127, 0, 0, 2].into());
     assert_eq!(
         elsewhere
@@ -161,7 +161,7 @@ fn a_token_is_asked_for_where_there_is_one() {
 }
 
 #[test]
-fn a_request_that_names_two_servers_is_for_none() {
+fn request_with_conflicting_hosts_is_refused() {
     let (_tree, server) = stage(&[]);
     let here = server.address.to_string();
     let asked = |target: &str, host: &str| {
@@ -191,7 +191,7 @@ fn a_request_that_names_two_servers_is_for_none() {
 }
 
 #[test]
-fn a_coded_body_is_not_read() {
+fn compressed_body_is_refused() {
     let (_tree, server) = stage(&[]);
     let ping = request(1, "ping", &json!({}));
     let reply = server.post_with(&ping, &[("Content-Encoding", "gzip")]);
@@ -211,7 +211,7 @@ fn a_coded_body_is_not_read() {
 }
 
 #[test]
-fn a_server_that_others_reach_needs_a_token() {
+fn public_address_requires_token() {
     let tree = Tree::new();
     tree.file("open.jsonl", "{}")
         .file("bad.jsonl", "{\"name\":\"a\"}\n");
@@ -263,7 +263,7 @@ fn a_server_that_others_reach_needs_a_token() {
 }
 
 #[test]
-fn what_does_not_go_with_http_is_refused() {
+fn flags_incompatible_with_http_are_refused() {
     let tree = Tree::new();
     tree.file("mock.yaml", "").dir("work");
     for (flag, value, shown) in [
@@ -284,7 +284,7 @@ fn what_does_not_go_with_http_is_refused() {
 }
 
 #[test]
-fn who_asks_too_fast_is_told_when_to_come_back() {
+fn rate_limited_client_gets_retry_after() {
     let (_tree, server) = stage(&["--rate-limit", "1", "--rate-burst", "3"]);
     let ping = request(1, "ping", &json!({}));
     let mut client = server.connect();
@@ -302,7 +302,7 @@ fn who_asks_too_fast_is_told_when_to_come_back() {
 }
 
 #[test]
-fn every_message_counts_whatever_it_is() {
+fn rate_limit_counts_every_message() {
     let note = r#"{"jsonrpc": "2.0", "method": "notifications/initialized"}"#;
     let notes = format!("[{note}, {note}]");
     for (message, statuses) in [
@@ -325,7 +325,7 @@ fn every_message_counts_whatever_it_is() {
 }
 
 #[test]
-fn the_end_waits_for_what_runs() {
+fn shutdown_waits_for_running_calls() {
     let (tree, mut server) = stage(&[]);
     tree.fifo("work/go").fifo("work/began");
     let command =
@@ -347,7 +347,7 @@ fn the_end_waits_for_what_runs() {
 }
 
 #[test]
-fn nobody_has_to_read_the_log() {
+fn full_stderr_pipe_does_not_block_server() {
     let tree = Tree::new();
     tree.dir("work");
     let flags = [
@@ -398,7 +398,7 @@ fn nobody_has_to_read_the_log() {
 }
 
 #[test]
-fn stdin_can_be_served_as_well() {
+fn stdio_is_served_beside_http() {
     let tree = Tree::new();
     tree.file("work/hello.txt", "hello\n");
     let mut command = client::command(
@@ -417,7 +417,7 @@ fn stdin_can_be_served_as_well() {
     stdout.read_line(&mut line).unwrap();
     assert_eq!(line, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
     assert_eq!(server.post(&ping).text(), line.trim_end());
-    // Its end is the end of nothing else.
+    // End of stdin does not stop the HTTP server.
     drop(stdin);
     assert_eq!(server.post(&ping).status, 200);
     server.terminate();
@@ -425,7 +425,7 @@ fn stdin_can_be_served_as_well() {
 }
 
 #[test]
-fn with_a_certificate_only_tls_is_spoken() {
+fn certificate_disables_plain_http() {
     let tree = Tree::new();
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     tree.file("cert.pem", made.cert.pem())
@@ -471,7 +471,7 @@ fn with_a_certificate_only_tls_is_spoken() {
         let mut stream = StreamOwned::new(connection, socket);
         let is_second = agreed == Some(b"h2");
         let said: &[u8] = if is_second {
-            // The preface, and empty settings.
+            // HTTP/2 connection preface with an empty SETTINGS frame.
             b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0"
         } else {
             b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
@@ -480,7 +480,7 @@ fn with_a_certificate_only_tls_is_spoken() {
         let mut answer = [0; 9];
         stream.read_exact(&mut answer).unwrap();
         assert_eq!(stream.conn.alpn_protocol(), agreed);
-        // A frame of settings (type 4), or a line of HTTP/1.1.
+        // A SETTINGS frame (type 4), or an HTTP/1.1 status line.
         if is_second {
             assert_eq!(answer[3], 4)
         } else {

@@ -1,5 +1,5 @@
-//! `--token-file` and `--tls-key` below an allowed directory: hidden from every tool and program,
-//! or no server.
+//! Secret files (`--token-file`, `--tls-key`) below an allowed directory. They are hidden from
+//! every tool and program, or the server refuses to start.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -13,7 +13,7 @@ use super::tenants::token;
 use super::{call, request};
 use crate::tree::Tree;
 
-/// A tree whose file of tokens lies in the directory of alice.
+/// Creates a tree with the token file in the directory of alice.
 fn tree() -> (Tree, String) {
     let tree = Tree::new();
     tree.file("alice/a.txt", "of alice\n")
@@ -53,14 +53,15 @@ fn start(tree: &Tree, more: &[&str]) -> Server {
     )
 }
 
-/// Why a server does not start.
-fn refused(tree: &Tree, flags: &[&str]) -> String {
+/// Returns the error message of a server that refuses to start.
+fn startup_error(tree: &Tree, flags: &[&str]) -> String {
     let output = command(tree, flags).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     String::from_utf8(output.stderr).unwrap()
 }
 
-/// Every tool that names a path, and what each says of this one; and what a shell makes of it.
+/// Checks that every tool with a path argument refuses this path, and that commands cannot access
+/// it.
 fn is_out_of_reach(ask: &dyn Fn(&str, Value) -> Value, path: &str, words: &str) {
     let edit = json!([{"oldText": "a", "newText": "b"}]);
     for (tool, arguments) in [
@@ -90,7 +91,7 @@ fn is_out_of_reach(ask: &dyn Fn(&str, Value) -> Value, path: &str, words: &str) 
 }
 
 #[test]
-fn an_agent_neither_reads_nor_changes_the_tokens() {
+fn token_file_is_inaccessible_to_agents() {
     let (tree, alice) = tree();
     let path = tree.text("alice/keys/tokens.jsonl");
     let server = start(&tree, &["--sandbox", "namespaces", "--rate-limit", "0"]);
@@ -102,7 +103,7 @@ fn an_agent_neither_reads_nor_changes_the_tokens() {
     let before = fs::read_to_string(&path).unwrap();
     is_out_of_reach(&ask, &path, "sha256");
     assert_eq!(fs::read_to_string(&path).unwrap(), before);
-    // Rewritten in place, it is read again, and is still out of reach.
+    // An in-place rewrite is reloaded, and the file stays inaccessible.
     fs::write(&path, "").unwrap();
     fs::write(&path, before.clone() + "# checked\n").unwrap();
     reload(&server, "the tokens were read again");
@@ -110,7 +111,7 @@ fn an_agent_neither_reads_nor_changes_the_tokens() {
 }
 
 #[test]
-fn a_file_that_was_put_in_the_place_of_the_tokens_is_not_taken() {
+fn replaced_token_file_is_not_loaded() {
     let (tree, alice) = tree();
     let path = tree.text("alice/keys/tokens.jsonl");
     let server = start(&tree, &["--sandbox", "namespaces", "--rate-limit", "0"]);
@@ -137,10 +138,10 @@ fn a_file_that_was_put_in_the_place_of_the_tokens_is_not_taken() {
         !found.contains("tokens.jsonl") && !found.contains("error"),
         "{found}"
     );
-    // The kernel has taken the cover away, and each command puts it back before it starts.
+    // The rename removed the bind mount over the file; each command restores it before its start.
     is_out_of_reach(&ask, &path, "sha256");
     let replaced = fs::read_to_string(&path).unwrap();
-    // What ran at that moment may have changed it: this is why it is not taken.
+    // A running command may have changed the file, so it is not loaded.
     reload(&server, "the tokens stay as they are");
     let log = server.log();
     assert!(
@@ -151,7 +152,7 @@ fn a_file_that_was_put_in_the_place_of_the_tokens_is_not_taken() {
     let ping = request(1, "ping", &json!({}));
     let status = |token: &str| server.post_with(&ping, &[("Authorization", token)]).status;
     assert_eq!([&alice, &new].map(|token| status(token)), [200, 401]);
-    // What cannot be covered ends no server, but no command runs.
+    // If the file cannot be covered, the server keeps running, but commands are refused.
     fs::remove_file(&path).unwrap();
     fs::write(tree.path("alice/keys/new"), "secret").unwrap();
     std::os::unix::fs::symlink("new", &path).unwrap();
@@ -173,7 +174,7 @@ fn a_file_that_was_put_in_the_place_of_the_tokens_is_not_taken() {
 }
 
 #[test]
-fn an_agent_neither_reads_nor_changes_the_key_of_the_certificate() {
+fn tls_key_is_inaccessible_to_agents() {
     let tree = Tree::new();
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     tree.file("cert.pem", made.cert.pem())
@@ -193,7 +194,7 @@ fn an_agent_neither_reads_nor_changes_the_key_of_the_certificate() {
         "namespaces",
     ];
     fs::set_permissions(&key, PermissionsExt::from_mode(0o644)).unwrap();
-    let open = refused(&tree, &flags);
+    let open = startup_error(&tree, &flags);
     let expected = format!(
         "replay: others may use the key `{key}` (mode 0644); take that away with chmod 640, or 600\n"
     );
@@ -229,7 +230,7 @@ fn an_agent_neither_reads_nor_changes_the_key_of_the_certificate() {
 }
 
 #[test]
-fn where_it_cannot_be_hidden_there_is_no_server() {
+fn server_refuses_start_when_secret_is_exposed() {
     let (tree, _) = tree();
     let flags = flags(&tree);
     let with = |more: &[&'static str]| -> Vec<String> {
@@ -245,7 +246,7 @@ fn where_it_cannot_be_hidden_there_is_no_server() {
         ("off", "commands run without walls"),
     ] {
         let all = with(&["--sandbox", tier]);
-        let said = refused(&tree, &all.iter().map(String::as_str).collect::<Vec<_>>());
+        let said = startup_error(&tree, &all.iter().map(String::as_str).collect::<Vec<_>>());
         assert!(
             said.contains(why) && said.contains("put it elsewhere"),
             "{said}"
@@ -253,7 +254,7 @@ fn where_it_cannot_be_hidden_there_is_no_server() {
     }
     fs::set_permissions(tree.path("alice/keys"), PermissionsExt::from_mode(0o777)).unwrap();
     let all = with(&["--sandbox", "namespaces"]);
-    let said = refused(&tree, &all.iter().map(String::as_str).collect::<Vec<_>>());
+    let said = startup_error(&tree, &all.iter().map(String::as_str).collect::<Vec<_>>());
     assert!(
         said.contains("others may put another file in its place"),
         "{said}"

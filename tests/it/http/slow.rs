@@ -1,4 +1,4 @@
-//! Clients that take their time, and very many of them.
+//! Slow clients, and very many of them.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
@@ -14,7 +14,7 @@ use super::tenants::{Pair, pair};
 use super::{call, request, stage};
 use crate::harness::DEADLINE;
 
-/// A client that is waited for for one second.
+/// Flags for a client timeout of one second.
 const IMPATIENT: [&str; 4] = ["--rate-limit", "0", "--client-timeout-secs", "1"];
 
 #[track_caller]
@@ -23,7 +23,7 @@ fn is_served(server: &Server) {
     assert_eq!(reply.text(), "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}");
 }
 
-/// What the server holds, in kilobytes.
+/// Returns the resident memory of the server in kB.
 fn resident(server: &Server) -> u64 {
     let memory = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
     let line = memory
@@ -33,8 +33,8 @@ fn resident(server: &Server) -> u64 {
     line.trim().trim_end_matches(" kB").trim().parse().unwrap()
 }
 
-/// How many connections the server has not closed (`/proc/net/tcp`, where state 1 is `ESTABLISHED`
-/// and 8 is `CLOSE_WAIT`).
+/// Returns the number of connections that the server has not closed. In `/proc/net/tcp`, state 1 is
+/// `ESTABLISHED` and 8 is `CLOSE_WAIT`.
 fn connections(server: &Server) -> usize {
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
     let port = format!(":{:04X}", server.address.port());
@@ -45,16 +45,16 @@ fn connections(server: &Server) -> usize {
     table.lines().skip(1).filter(is_open).count()
 }
 
-fn saying(server: &Server, said: &[u8]) -> Client {
+fn connect_and_send(server: &Server, said: &[u8]) -> Client {
     let mut client = server.connect();
     client.stream.write_all(said).unwrap();
     client
 }
 
 #[test]
-fn a_client_that_takes_nothing_is_hung_up_on_while_others_are_served() {
+fn client_without_reads_is_disconnected() {
     let (tree, server) = stage(&IMPATIENT);
-    // More than all buffers between the two hold.
+    // Larger than all buffers between server and client.
     tree.file("work/large.txt", "0123456789abcde\n".repeat(600_000));
     let read = call(
         1,
@@ -63,14 +63,14 @@ fn a_client_that_takes_nothing_is_hung_up_on_while_others_are_served() {
     );
     let mut deaf: Vec<Client> = (0..3)
         .map(|_| {
-            let mut client = server.connect().patient();
+            let mut client = server.connect().with_long_timeout();
             set_socket_recv_buffer_size(&client.stream, 64 * 1024).unwrap();
             client.send_message(&read, &[]);
             client
         })
         .collect();
     for client in &mut deaf {
-        // The reply is under way; nothing more of it is taken.
+        // The reply has started; the client reads no more of it.
         let length: u64 = client
             .head()
             .header("content-length")
@@ -96,7 +96,7 @@ fn a_client_that_takes_nothing_is_hung_up_on_while_others_are_served() {
 }
 
 #[test]
-fn who_does_not_end_what_it_began_is_hung_up_on() {
+fn client_with_unfinished_request_is_disconnected() {
     let (_tree, server) = stage(&IMPATIENT);
     let post = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
     let heads = [
@@ -107,7 +107,7 @@ fn who_does_not_end_what_it_began_is_hung_up_on() {
     ];
     let mut slow: Vec<Client> = heads
         .iter()
-        .map(|head| saying(&server, head.as_bytes()))
+        .map(|head| connect_and_send(&server, head.as_bytes()))
         .collect();
     let bodies = [
         format!("{post}Content-Length: 9\r\n\r\n{{"),
@@ -115,7 +115,7 @@ fn who_does_not_end_what_it_began_is_hung_up_on() {
     ];
     let mut late: Vec<Client> = bodies
         .iter()
-        .map(|body| saying(&server, body.as_bytes()))
+        .map(|body| connect_and_send(&server, body.as_bytes()))
         .collect();
     let mut idle = server.connect();
     assert_eq!(idle.ask("GET", "/health", &[], b"").status, 200);
@@ -136,7 +136,7 @@ fn who_does_not_end_what_it_began_is_hung_up_on() {
 }
 
 #[test]
-fn ten_thousand_connections_hold_up_nobody() {
+fn ten_thousand_connections_do_not_block_others() {
     let limit = getrlimit(Resource::Nofile);
     setrlimit(
         Resource::Nofile,
@@ -146,7 +146,7 @@ fn ten_thousand_connections_hold_up_nobody() {
         },
     )
     .unwrap();
-    // Other tests run in this process, and need files as well.
+    // Other tests in this process need file descriptors too.
     let most = limit
         .maximum
         .map_or(10_000, |maximum| (maximum / 2).min(10_000)) as usize;
@@ -167,7 +167,7 @@ fn ten_thousand_connections_hold_up_nobody() {
 }
 
 #[test]
-fn more_connections_than_there_are_places_wait() {
+fn connection_above_limit_waits() {
     let Pair {
         server, alice, bob, ..
     } = pair(&["--rate-limit", "0", "--max-connections", "2"]);
@@ -179,7 +179,7 @@ fn more_connections_than_there_are_places_wait() {
     let mut third = server.connect();
     third.send("GET", "/health", &[], b"");
     third.stream.set_nonblocking(true).unwrap();
-    // Asked behind it, and answered before it.
+    // Sent after the pending connection, and answered before it.
     assert_eq!(first.post(&ping, &[("Authorization", &alice)]).status, 200);
     assert_eq!(
         third.stream.read(&mut [0; 1]).unwrap_err().kind(),
@@ -191,7 +191,7 @@ fn more_connections_than_there_are_places_wait() {
 }
 
 #[test]
-fn a_thousand_silent_listeners_hold_little_memory() {
+fn thousand_silent_listeners_use_little_memory() {
     let (_tree, server) = stage(&["--rate-limit", "0"]);
     let initialize = request(1, "initialize", &json!({"protocolVersion": "2025-11-25"}));
     is_served(&server);
@@ -227,14 +227,14 @@ fn a_thousand_silent_listeners_hold_little_memory() {
 }
 
 #[test]
-fn a_gigabyte_is_refused_and_not_held() {
+fn gigabyte_body_is_refused_without_buffering() {
     let (_tree, server) = stage(&["--rate-limit", "0"]);
     is_served(&server);
     let before = resident(&server);
     let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
     let mut claimed: Vec<Client> = (0..50)
         .map(|_| {
-            saying(
+            connect_and_send(
                 &server,
                 format!("{head}Content-Length: 1073741824\r\n\r\n").as_bytes(),
             )
@@ -243,7 +243,7 @@ fn a_gigabyte_is_refused_and_not_held() {
     for client in &mut claimed {
         assert_eq!(client.head().status, 413);
     }
-    let mut endless = saying(
+    let mut endless = connect_and_send(
         &server,
         format!("{head}Transfer-Encoding: chunked\r\n\r\n").as_bytes(),
     );
@@ -256,7 +256,7 @@ fn a_gigabyte_is_refused_and_not_held() {
     let sent = (0..1024)
         .take_while(|_| endless.stream.write_all(&chunk).is_ok())
         .count();
-    // 64 MiB are allowed, 128 MiB more are thrown away, and some are on their way.
+    // The limit is 64 MiB, the server discards 128 MiB more, and some bytes are in transit.
     assert!(sent < 224, "{sent} MiB were taken");
     is_served(&server);
     let after = resident(&server);

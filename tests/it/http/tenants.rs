@@ -1,4 +1,4 @@
-//! Several tokens: what belongs to one cannot be named by another.
+//! Isolation between the tokens of one server.
 
 use std::process::Command;
 
@@ -9,7 +9,7 @@ use super::client::{Server, command};
 use super::{call, request};
 use crate::tree::Tree;
 
-/// Makes a token, and adds its line to the file.
+/// Creates a token, and adds its line to the token file.
 pub fn token(tree: &Tree, arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_replay"))
         .args(["token", "new"])
@@ -28,24 +28,23 @@ pub fn token(tree: &Tree, arguments: &[&str]) -> String {
     format!("Bearer {token}")
 }
 
-/// Two tenants on one server: alice is an operator and writes below `alice`, bob reads below `bob`.
+/// A server with two tokens: alice is an operator and writes below `alice`, bob reads below `bob`.
 pub struct Pair {
-    /// What both have, and the file of tokens.
+    /// Files of both tenants, and the token file.
     pub tree: Tree,
-    /// The server.
     pub server: Server,
-    /// Her `Authorization`.
+    /// `Authorization` header of alice.
     pub alice: String,
-    /// His.
+    /// `Authorization` header of bob.
     pub bob: String,
 }
 
-/// Starts it with more flags.
+/// Starts the server with more flags.
 pub fn pair(flags: &[&str]) -> Pair {
     pair_on(Tree::new(), &[&["--sandbox", "off"], flags].concat())
 }
 
-/// On a tree that was laid out before.
+/// Starts the server on an existing tree.
 pub fn pair_on(tree: Tree, flags: &[&str]) -> Pair {
     tree.file("alice/a.txt", "of alice\n")
         .file("bob/b.txt", "of bob\n")
@@ -82,7 +81,7 @@ impl Pair {
 }
 
 #[test]
-fn each_token_has_its_own_directories_and_tools() {
+fn token_gets_its_own_directories_and_tools() {
     let pair = pair(&[]);
     let read = |token: &str, path: &str| {
         let reply = pair
@@ -127,7 +126,7 @@ fn each_token_has_its_own_directories_and_tools() {
 }
 
 #[test]
-fn tokens_that_share_the_weaker_walls_are_warned_of() {
+fn shared_weaker_sandbox_is_warned_about() {
     let started = |names: &[&str], tier: &str| {
         let tree = Tree::new();
         for name in names {
@@ -167,7 +166,7 @@ fn tokens_that_share_the_weaker_walls_are_warned_of() {
 }
 
 #[test]
-fn each_token_has_a_cache_of_its_own() {
+fn token_gets_its_own_cache() {
     let tree = Tree::new();
     let tokens = ["alice", "bob"].map(|name| {
         tree.dir(name);
@@ -221,7 +220,7 @@ fn each_token_has_a_cache_of_its_own() {
 }
 
 #[test]
-fn sessions_and_limits_of_one_are_nothing_to_another() {
+fn sessions_and_limits_are_per_token() {
     let pair = pair(&["--rate-limit", "1", "--rate-burst", "4"]);
     let opened = pair.ask(
         &pair.alice,
@@ -250,7 +249,7 @@ fn sessions_and_limits_of_one_are_nothing_to_another() {
 }
 
 #[test]
-fn only_an_operator_sees_what_others_do() {
+fn only_operator_sees_other_tenants() {
     let pair = pair(&[]);
     let list = call(1, "list_directory", &json!({"path": "."}));
     assert_eq!(pair.ask(&pair.bob, &list, &[]).status, 200);

@@ -1,5 +1,4 @@
-//! Undo for several tokens: what the calls of one have changed is hers alone, also where both write
-//! to one directory.
+//! Undo with several tokens: each token can undo only its own changes, also in a shared directory.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -10,7 +9,7 @@ use super::tenants::token;
 use crate::tree::Tree;
 
 #[test]
-fn what_one_token_has_changed_no_other_sees_or_undoes() {
+fn changes_are_invisible_to_other_tokens() {
     let tree = Tree::new();
     tree.file("both/a", "1");
     let own = format!("{}:rw", tree.text("both"));

@@ -1,4 +1,4 @@
-//! The same messages over a WebSocket.
+//! MCP over a WebSocket.
 
 use std::io::Write as _;
 
@@ -15,8 +15,8 @@ const SWITCH: [(&str, &str); 3] = [
     ("Sec-WebSocket-Version", "13"),
 ];
 
-/// A connection that is switched over.
-pub fn opened(server: &Server) -> Client {
+/// Opens a connection and upgrades it.
+pub fn open_websocket(server: &Server) -> Client {
     let mut client = server.connect();
     client.send("GET", "/mcp/ws", &[&SWITCH[..], &[KEY]].concat(), b"");
     let head = client.head();
@@ -27,7 +27,7 @@ pub fn opened(server: &Server) -> Client {
     client
 }
 
-/// Sends a frame with a mask.
+/// Sends a masked frame.
 pub fn send(client: &mut Client, first: u8, payload: &[u8]) {
     let mut frame = vec![first];
     match payload.len() {
@@ -52,7 +52,7 @@ pub fn send(client: &mut Client, first: u8, payload: &[u8]) {
     client.stream.write_all(&frame).unwrap();
 }
 
-/// The next frame: its first byte and its payload.
+/// Returns the first byte and the payload of the next frame.
 pub fn recv(client: &mut Client) -> (u8, Vec<u8>) {
     let head = client.take(2);
     let length = match head[1] {
@@ -64,9 +64,9 @@ pub fn recv(client: &mut Client) -> (u8, Vec<u8>) {
 }
 
 #[test]
-fn one_client_has_so_many_of_them() {
+fn websockets_per_client_are_limited() {
     let (_tree, server) = stage(&["--rate-limit", "0"]);
-    let mut held: Vec<Client> = (0..256).map(|_| opened(&server)).collect();
+    let mut held: Vec<Client> = (0..256).map(|_| open_websocket(&server)).collect();
     let refused = server.ask("GET", "/mcp/ws", &[&SWITCH[..], &[KEY]].concat(), b"");
     let message = "this client has 256 WebSockets already; use one of those; try again in 1 s";
     assert_eq!(
@@ -75,13 +75,13 @@ fn one_client_has_so_many_of_them() {
     );
     let ping = request(1, "ping", &json!({}));
     assert_eq!(
-        asked(&mut held[255], &ping),
+        exchange(&mut held[255], &ping),
         json!({"jsonrpc": "2.0", "id": 1, "result": {}})
     );
 }
 
 #[test]
-fn a_key_that_is_none_is_refused() {
+fn invalid_websocket_key_is_refused() {
     let (_tree, server) = stage(&[]);
     let why = "`Sec-WebSocket-Key` must be there once, and be 16 bytes in base64";
     for key in [
@@ -113,7 +113,7 @@ fn a_key_that_is_none_is_refused() {
     );
 }
 
-fn asked(client: &mut Client, message: &Value) -> Value {
+fn exchange(client: &mut Client, message: &Value) -> Value {
     send(client, 0x81, message.to_string().as_bytes());
     let (first, payload) = recv(client);
     assert_eq!(first, 0x81);
@@ -121,10 +121,10 @@ fn asked(client: &mut Client, message: &Value) -> Value {
 }
 
 #[test]
-fn a_connection_is_a_session() {
+fn websocket_connection_is_session() {
     let (_tree, server) = stage(&[]);
-    let mut client = opened(&server);
-    let opening = asked(
+    let mut client = open_websocket(&server);
+    let opening = exchange(
         &mut client,
         &request(1, "initialize", &json!({"protocolVersion": "2024-11-05"})),
     );
@@ -136,7 +136,7 @@ fn a_connection_is_a_session() {
     );
     let read = call(2, "read_file", &json!({"path": "hello.txt"}));
     let reply = json!({"jsonrpc": "2.0", "id": 2, "result": {"content": [{"type": "text", "text": "hello\n"}]}});
-    let mut got = asked(&mut client, &read);
+    let mut got = exchange(&mut client, &read);
     got["result"].as_object_mut().unwrap().remove("_meta");
     assert_eq!(got, reply);
     let long = call(
@@ -144,8 +144,8 @@ fn a_connection_is_a_session() {
         "write_file",
         &json!({"path": "long.txt", "content": "x".repeat(200_000)}),
     );
-    assert_eq!(asked(&mut client, &long)["id"], 3);
-    let back = asked(
+    assert_eq!(exchange(&mut client, &long)["id"], 3);
+    let back = exchange(
         &mut client,
         &call(
             4,
@@ -158,7 +158,7 @@ fn a_connection_is_a_session() {
         200_000
     );
     assert_eq!(
-        asked(&mut client, &json!([request(5, "ping", &json!({}))]))["error"]["code"],
+        exchange(&mut client, &json!([request(5, "ping", &json!({}))]))["error"]["code"],
         -32600
     );
     send(&mut client, 0x81, b"{");
@@ -167,18 +167,18 @@ fn a_connection_is_a_session() {
         -32700
     );
 
-    let mut other = opened(&server);
+    let mut other = open_websocket(&server);
     assert!(
-        asked(&mut other, &read)["result"]
+        exchange(&mut other, &read)["result"]
             .get("structuredContent")
             .is_some()
             || !reply["result"].is_null()
     );
-    asked(
+    exchange(
         &mut other,
         &request(6, "initialize", &json!({"protocolVersion": "2025-03-26"})),
     );
-    let batch = asked(
+    let batch = exchange(
         &mut other,
         &json!([
             request(7, "ping", &json!({})),
@@ -190,9 +190,9 @@ fn a_connection_is_a_session() {
 }
 
 #[test]
-fn parts_are_put_together_and_pings_are_answered_between_them() {
+fn fragments_are_joined_around_pings() {
     let (_tree, server) = stage(&[]);
-    let mut client = opened(&server);
+    let mut client = open_websocket(&server);
     let text = request(1, "ping", &json!({})).to_string();
     let (one, rest) = text.as_bytes().split_at(7);
     let (two, three) = rest.split_at(9);
@@ -212,7 +212,7 @@ fn parts_are_put_together_and_pings_are_answered_between_them() {
 }
 
 #[test]
-fn a_breach_of_the_protocol_ends_the_connection_with_its_number() {
+fn protocol_error_closes_with_code() {
     let (_tree, server) = stage(&["--max-line-bytes", "1000"]);
     for (frames, number) in [
         (vec![(0x82, &b"bytes"[..])], 1003),
@@ -228,7 +228,7 @@ fn a_breach_of_the_protocol_ends_the_connection_with_its_number() {
         (vec![(0x81, &[b' '; 1001])], 1009),
         (vec![(0x01, &[b' '; 600]), (0x80, &[b' '; 600])], 1009),
     ] {
-        let mut client = opened(&server);
+        let mut client = open_websocket(&server);
         for (first, payload) in &frames {
             send(&mut client, *first, payload);
         }
@@ -239,13 +239,13 @@ fn a_breach_of_the_protocol_ends_the_connection_with_its_number() {
         );
         assert!(client.is_hung_up());
     }
-    let mut client = opened(&server);
+    let mut client = open_websocket(&server);
     client.stream.write_all(&[0x81, 1, b'x']).unwrap();
     assert_eq!(recv(&mut client), (0x88, 1002_u16.to_be_bytes().to_vec()));
 }
 
 #[test]
-fn what_is_no_websocket_is_told_so() {
+fn plain_request_gets_upgrade_required() {
     let (_tree, server) = stage(&[]);
     let asked = |headers: &[(&str, &str)]| server.ask("GET", "/mcp/ws", headers, b"");
     assert_eq!(asked(&[]).status, 426);
@@ -260,19 +260,22 @@ fn what_is_no_websocket_is_told_so() {
 }
 
 #[test]
-fn the_end_of_the_server_is_said() {
+fn shutdown_sends_close_frame() {
     let (_tree, mut server) = stage(&[]);
-    let mut client = opened(&server);
-    assert_eq!(asked(&mut client, &request(1, "ping", &json!({})))["id"], 1);
+    let mut client = open_websocket(&server);
+    assert_eq!(
+        exchange(&mut client, &request(1, "ping", &json!({})))["id"],
+        1
+    );
     server.terminate();
     assert_eq!(recv(&mut client), (0x88, 1001_u16.to_be_bytes().to_vec()));
     assert_eq!(server.wait().code(), Some(0));
 }
 
 #[test]
-fn every_message_counts_whatever_it_is() {
+fn rate_limit_counts_every_message() {
     let (_tree, server) = stage(&["--rate-limit", "1", "--rate-burst", "3"]);
-    let mut client = opened(&server);
+    let mut client = open_websocket(&server);
     let note = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
     send(&mut client, 0x81, note);
     send(

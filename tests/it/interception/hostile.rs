@@ -1,4 +1,4 @@
-//! Commands that want out: whatever they swap meanwhile, nothing leaves that was not asked for.
+//! Hostile commands: no race or trick sends an unintercepted packet.
 
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::OwnedFd;
@@ -17,15 +17,15 @@ use rustix::net::{
 use super::everywhere;
 
 #[test]
-fn no_socket_comes_to_another_device_than_the_loopback_one() {
+fn socket_cannot_bind_to_other_device() {
     everywhere(|net| {
         if !net.compile("undo", include_str!("undo.c")) {
             return;
         }
         let ran = net.works("./undo");
-        // Where there is no other device a socket is bound to none, unless the supervisor has to
-        // make it.
-        let device = if net.setting.is_shared() || net.setting.kept {
+        // Without another device, the socket is bound to none, unless the supervisor has to create
+        // it.
+        let device = if net.setting.is_shared() || net.setting.restricted {
             "lo"
         } else {
             ""
@@ -43,12 +43,12 @@ fn no_socket_comes_to_another_device_than_the_loopback_one() {
 }
 
 #[test]
-fn a_race_over_the_address_or_the_descriptor_reaches_nobody_else() {
+fn address_race_reaches_no_other_host() {
     everywhere(|net| {
         if !net.compile("race", include_str!("race.c")) {
             return;
         }
-        // On the loopback device of the system: nobody of a command may come here.
+        // Listeners on the loopback device of the host, which must be unreachable for the command.
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
         let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
         for socket in [tcp.set_nonblocking(true), udp.set_nonblocking(true)] {
@@ -56,7 +56,7 @@ fn a_race_over_the_address_or_the_descriptor_reaches_nobody_else() {
         }
         let (tcp_at, udp_at) = (tcp.local_addr().unwrap(), udp.local_addr().unwrap());
         let ran = net.works(&format!("./race {} {}", tcp_at.port(), udp_at.port()));
-        // What is read while it is written may be half of each.
+        // A value read during a concurrent write may mix both versions.
         let known = |to: &std::net::SocketAddr| {
             ["127.0.0.1", "192.0.2.1"].contains(&to.ip().to_string().as_str())
         };
@@ -66,7 +66,8 @@ fn a_race_over_the_address_or_the_descriptor_reaches_nobody_else() {
             "{:?}",
             net.setting
         );
-        // Every attempt is one or the other, and the server heard of all of them.
+        // Every attempt is a redirected or an own connection, and the server is notified of all of
+        // them.
         assert_eq!(
             ran.counts.flows + ran.counts.own,
             150,
@@ -74,7 +75,7 @@ fn a_race_over_the_address_or_the_descriptor_reaches_nobody_else() {
             net.setting
         );
         let mut came = [0; 64];
-        // Without a network not even a race is let go on.
+        // Without a network, racing attempts fail as well.
         let strict = net.setting.tier == Tier::Landlock && net.setting.network == Network::None;
         if net.setting.is_quiet() || strict || !net.setting.is_shared() {
             assert_eq!(
@@ -83,7 +84,7 @@ fn a_race_over_the_address_or_the_descriptor_reaches_nobody_else() {
             );
         }
         if net.setting.tier != Tier::Off {
-            // Landlock, or a network of its own.
+            // Landlock, or a separate network namespace.
             assert_eq!(
                 tcp.accept().map(drop).map_err(|error| error.kind()),
                 Err(std::io::ErrorKind::WouldBlock)
@@ -93,7 +94,7 @@ fn a_race_over_the_address_or_the_descriptor_reaches_nobody_else() {
 }
 
 #[test]
-fn who_listens_beside_a_service_of_the_machine_does_not_reach_it() {
+fn shared_port_does_not_reach_host_service() {
     everywhere(|net| {
         let (tcp, udp) = (
             shared_port(SocketType::STREAM),
@@ -145,7 +146,7 @@ fn who_listens_beside_a_service_of_the_machine_does_not_reach_it() {
     });
 }
 
-/// A socket of the machine's loopback device, whose port others may share.
+/// Opens a socket on the loopback device of the host, with a port that others may share.
 fn shared_port(kind: SocketType) -> OwnedFd {
     let socket = socket_with(
         AddressFamily::INET,
@@ -163,7 +164,7 @@ fn shared_port(kind: SocketType) -> OwnedFd {
 }
 
 #[test]
-fn a_datagram_socket_that_forgets_its_peer_sends_nowhere_else() {
+fn disconnected_datagram_socket_cannot_send_elsewhere() {
     everywhere(|net| {
         std::fs::write(net.work.join("forget.py"), include_str!("forget.py")).unwrap();
         let ran = net.works("/usr/bin/python3 forget.py");
@@ -173,12 +174,12 @@ fn a_datagram_socket_that_forgets_its_peer_sends_nowhere_else() {
 }
 
 #[test]
-fn a_second_supervisor_is_refused_in_words() {
+fn second_supervisor_is_refused_with_message() {
     everywhere(|net| {
         if net.setting.tier != Tier::Off || net.setting.nobody {
             return;
         }
-        // This program inside an intercepted command, which intercepts a command.
+        // Installs a second seccomp listener, as a supervisor inside the command would.
         let ran = net.sh(
             "exec python3 -c 'import ctypes,errno\nc=ctypes.CDLL(None,use_errno=True)\n\
                           print(c.syscall(317,1,8,None),errno.errorcode[ctypes.get_errno()])'",
@@ -190,7 +191,7 @@ fn a_second_supervisor_is_refused_in_words() {
 }
 
 #[test]
-fn without_the_server_connections_fail_and_the_command_goes_on() {
+fn connections_fail_when_server_is_gone() {
     everywhere(|net| {
         let line = "curl -sS http://192.0.2.1/ >/dev/null 2>&1; echo $?";
         let (outcome, _) = net.run(line, &Intercepted::default(), &mut drop);
@@ -205,7 +206,7 @@ fn without_the_server_connections_fail_and_the_command_goes_on() {
 }
 
 #[test]
-fn a_command_that_cannot_start_is_refused_and_not_waited_for() {
+fn command_that_cannot_start_fails_immediately() {
     everywhere(|net| {
         std::fs::remove_dir_all(&net.work).unwrap();
         std::fs::create_dir(&net.work).unwrap();

@@ -1,4 +1,4 @@
-//! Ordinary programs: they notice nothing but that somebody else answers.
+//! Ordinary programs under interception, which behave as without it.
 
 use std::io::Read as _;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -11,7 +11,7 @@ use replay::internals::exec::{Exit, Intercepted};
 use replay::internals::sandbox::{Dial, Network, Tier};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::{NAMED, Proxy, Setting, everywhere, hear_all, installed, let_all, variable};
+use super::{NAMED, Proxy, Setting, everywhere, handle_messages, installed, permit_all, variable};
 use crate::harness::DEADLINE;
 
 const PYTHON: &str = "/usr/bin/python3";
@@ -29,7 +29,7 @@ fn to(list: &[&str]) -> Vec<SocketAddr> {
 }
 
 #[test]
-fn curl_is_led_by_address_and_by_name() {
+fn curl_is_redirected_by_address_and_name() {
     everywhere(|net| {
         let ran = net.works("curl -sS http://192.0.2.7:8080/x");
         assert_eq!(
@@ -56,7 +56,7 @@ fn curl_is_led_by_address_and_by_name() {
 }
 
 #[test]
-fn curl_is_led_over_ipv6_in_all_its_forms() {
+fn curl_is_redirected_over_ipv6() {
     everywhere(|net| {
         let line = "curl -sS 'http://[2001:db8::5]:8080/' && curl -sS 'http://[::1]:5432/' && \
                     curl -sS 'http://[::ffff:192.0.2.9]:90/' && curl -sS --interface ::1 'http://[2001:db8::6]:91/'";
@@ -73,7 +73,7 @@ fn curl_is_led_over_ipv6_in_all_its_forms() {
 }
 
 #[test]
-fn children_and_many_at_once_are_led_each_to_its_own() {
+fn concurrent_connections_keep_their_targets() {
     everywhere(|net| {
         let ran = net
             .works("seq 1 40 | xargs -P 8 -I{} sh -c 'echo $(curl -sS http://192.0.2.{}:80{}/)'");
@@ -87,7 +87,7 @@ fn children_and_many_at_once_are_led_each_to_its_own() {
 }
 
 #[test]
-fn python_waits_does_not_wait_and_asks_for_names() {
+fn python_sockets_and_resolver_are_redirected() {
     if !installed(PYTHON) {
         return;
     }
@@ -95,9 +95,9 @@ fn python_waits_does_not_wait_and_asks_for_names() {
         std::fs::write(net.work.join("all.py"), include_str!("all.py")).unwrap();
         let ran = net.works(&format!("{PYTHON} all.py"));
         let all = include_str!("all.out");
-        // Whose descriptors cannot be fetched sends no messages but with the sockets that the
-        // supervisor keeps.
-        let bare = net.setting.kept
+        // A process without fetchable descriptors can only send messages over the sockets that the
+        // supervisor holds.
+        let bare = net.setting.restricted
             && (net.setting.tier, net.setting.network) == (Tier::Landlock, Network::None);
         let wanted = match all.split_once("b'here'") {
             Some((before, _)) if bare => format!("{before}no messages over pairs\n"),
@@ -108,7 +108,7 @@ fn python_waits_does_not_wait_and_asks_for_names() {
 }
 
 #[test]
-fn descriptors_cannot_be_fetched_where_a_test_says_so() {
+fn restricted_setting_refuses_pidfd_getfd() {
     if !installed(PYTHON) {
         return;
     }
@@ -116,7 +116,7 @@ fn descriptors_cannot_be_fetched_where_a_test_says_so() {
         let script = "import ctypes, errno\nc = ctypes.CDLL(None, use_errno=True)\n\
                       c.syscall(438, -1, 0, 0)\nprint(errno.errorcode[ctypes.get_errno()])";
         std::fs::write(net.work.join("fetch.py"), script).unwrap();
-        let wanted = if net.setting.kept {
+        let wanted = if net.setting.restricted {
             "EPERM\n"
         } else {
             "EBADF\n"
@@ -127,7 +127,7 @@ fn descriptors_cannot_be_fetched_where_a_test_says_so() {
             "{:?}: {ran:?}",
             net.setting
         );
-        // The walls may refuse it themselves, but without walls nobody else does.
+        // The sandbox itself may refuse the call; without a sandbox only the interception does.
         if net.setting.tier == Tier::Off {
             assert_eq!(ran.out, wanted, "{:?}", net.setting);
         }
@@ -135,7 +135,7 @@ fn descriptors_cannot_be_fetched_where_a_test_says_so() {
 }
 
 #[test]
-fn five_hundred_connections_at_once() {
+fn five_hundred_concurrent_connections_succeed() {
     if !installed(PYTHON) {
         return;
     }
@@ -153,7 +153,7 @@ fn five_hundred_connections_at_once() {
 }
 
 #[test]
-fn node_speaks_http_fetches_and_resolves() {
+fn node_http_fetch_and_dns_are_redirected() {
     if !installed(NODE) {
         return;
     }
@@ -171,7 +171,7 @@ fn node_speaks_http_fetches_and_resolves() {
 }
 
 #[test]
-fn a_static_program_is_led_and_told_where_it_wanted_to_go() {
+fn static_program_sees_its_requested_peer() {
     everywhere(|net| {
         if !net.compile("client", include_str!("client.c")) {
             return;
@@ -186,7 +186,7 @@ fn a_static_program_is_led_and_told_where_it_wanted_to_go() {
 }
 
 #[test]
-fn own_servers_are_left_alone_and_others_are_not() {
+fn only_own_loopback_servers_are_reached_directly() {
     if !installed(PYTHON) {
         return;
     }
@@ -235,8 +235,8 @@ fn datagrams_are_refused_and_counted() {
 }
 
 #[test]
-fn an_end_is_heard_on_both_sides() {
-    // The supervisor keeps no descriptor of what it has connected.
+fn end_of_stream_reaches_both_sides() {
+    // The supervisor keeps no descriptors of connected sockets.
     if !installed(PYTHON) {
         return;
     }
@@ -251,7 +251,7 @@ fn an_end_is_heard_on_both_sides() {
             &mut |mut interception| {
                 let sockets = interception.sockets().unwrap();
                 let interception = Arc::new(interception);
-                let_all(&interception);
+                permit_all(&interception);
                 let (tell, heard) = std::sync::mpsc::channel();
                 ended = Some(heard);
                 thread = Some(std::thread::spawn(move || {
@@ -264,7 +264,7 @@ fn an_end_is_heard_on_both_sides() {
                             .map(|flow| flow.to),
                         to(&["192.0.2.1:9"]).pop()
                     );
-                    // Each only once.
+                    // Each destination is returned only once.
                     assert_eq!(
                         interception.destination(first.local_addr().unwrap(), peer),
                         None
@@ -288,9 +288,9 @@ fn an_end_is_heard_on_both_sides() {
 }
 
 #[test]
-fn the_server_dials_as_far_as_commands_may_reach() {
+fn server_dials_only_allowed_targets() {
     everywhere(|net| {
-        // Of the system, which a network of its own does not hold.
+        // A listener of the host, which a separate network namespace cannot reach.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let at = listener.local_addr().unwrap();
         for dial in [Dial::Wanted, Dial::Never] {
@@ -305,7 +305,7 @@ fn the_server_dials_as_far_as_commands_may_reach() {
                 &mut |interception| {
                     let (tell, told) = channel();
                     let interception = Arc::new(interception);
-                    let_all(&interception);
+                    permit_all(&interception);
                     interception.dial(at, move |socket| tell.send(socket).unwrap());
                     dialed = Some(told.recv_timeout(DEADLINE).unwrap().and_then(|socket| {
                         let mut ready = [PollFd::from_borrowed_fd(socket.as_fd(), PollFlags::OUT)];
@@ -342,7 +342,7 @@ fn the_server_dials_as_far_as_commands_may_reach() {
 }
 
 #[test]
-fn a_connection_to_this_machine_comes_with_the_one_to_its_server_and_waits_for_nobody() {
+fn loopback_connection_is_dialed_ahead() {
     if !installed(PYTHON) {
         return;
     }
@@ -367,12 +367,12 @@ fn a_connection_to_this_machine_comes_with_the_one_to_its_server_and_waits_for_n
                 interception.on_flow(move |flow, dialed| {
                     let peer = dialed.map(|socket| TcpStream::from(socket).peer_addr().unwrap());
                     tell.send((flow.to, peer)).unwrap();
-                    // Who is decided about does not come with it.
+                    // A connection with a pending decision has no dialed socket.
                     if let (None, Some(interception)) = (peer, inside.upgrade()) {
                         interception.decide(flow.mark, Some(libc::EACCES)).unwrap();
                     }
                 });
-                hear_all(&interception);
+                handle_messages(&interception);
                 kept = Some(interception);
             },
         );
@@ -401,7 +401,7 @@ fn a_connection_to_this_machine_comes_with_the_one_to_its_server_and_waits_for_n
 }
 
 #[test]
-fn variables_and_certificates_are_put_where_programs_look() {
+fn variables_and_certificates_are_installed() {
     let bundle = "/etc/ssl/certs/ca-certificates.crt";
     everywhere(|net| {
         let environment = [variable("SSL_CERT_FILE", "/x/y")];
@@ -410,7 +410,7 @@ fn variables_and_certificates_are_put_where_programs_look() {
             certificates: Some(b"MERGED\n"),
             ..Intercepted::default()
         };
-        // Without walls root could write over the system's own.
+        // Without a sandbox, root could overwrite the file of the host.
         let write = if net.setting.tier == Tier::Off {
             ":".to_owned()
         } else {
@@ -433,7 +433,7 @@ fn variables_and_certificates_are_put_where_programs_look() {
                 "{ran:?}"
             );
         }
-        // The next command finds what was there.
+        // The next command finds the original file.
         if installed(bundle) && net.setting.tier != Tier::Off {
             assert!(
                 !net.works(&format!("head -c 7 {bundle}"))
@@ -445,7 +445,7 @@ fn variables_and_certificates_are_put_where_programs_look() {
 }
 
 #[test]
-fn streams_are_passed_through_when_they_are_given() {
+fn given_streams_are_passed_through() {
     everywhere(|net| {
         let (read, write) = rustix::pipe::pipe().unwrap();
         let null = std::fs::File::open("/dev/null").unwrap();

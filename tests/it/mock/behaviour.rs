@@ -1,4 +1,4 @@
-//! What a manifest declares is what a client gets.
+//! Declarations of a manifest, and the resulting behaviour.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -9,9 +9,9 @@ use crate::schema::REVISIONS;
 use crate::tree::Tree;
 
 #[test]
-fn every_row_of_the_table_on_every_revision() {
+fn manifest_declarations_hold_on_every_revision() {
     for revision in REVISIONS {
-        // As the server has it: 2026-07-28 wants bad arguments to be results.
+        // Same as the real server: in 2026-07-28 invalid arguments are error results.
         let code = (revision != "2026-07-28").then_some(-32602);
         let tree = Tree::new();
         let mut mock = open(&tree, revision, WEATHER, &[]);
@@ -88,7 +88,7 @@ fn every_row_of_the_table_on_every_revision() {
 }
 
 #[test]
-fn only_what_is_declared_is_advertised() {
+fn capabilities_match_declarations() {
     let tree = Tree::new();
     let capabilities = |manifest: &str| {
         tree.file("m.yaml", manifest);
@@ -149,7 +149,7 @@ mock_server:
 "#;
 
 #[test]
-fn the_first_arm_that_fits_answers() {
+fn first_matching_arm_answers() {
     let tree = Tree::new();
     tree.file("m.yaml", ARMS);
     let asked = [
@@ -248,8 +248,8 @@ fn the_first_arm_that_fits_answers() {
 }
 
 #[test]
-fn answers_are_given_in_the_order_of_arrival() {
-    // Each of these calls waits in a thread of its own.
+fn sequence_answers_in_order_of_arrival() {
+    // Each of these calls waits in its own thread.
     let turns: Vec<Value> = (0..50).map(|turn| text(&turn.to_string())).collect();
     let tools = json!([
         {"name": "turns", "delay_ms": 1, "sequence": turns},
@@ -292,7 +292,7 @@ fn answers_are_given_in_the_order_of_arrival() {
 }
 
 #[test]
-fn a_call_that_is_refused_or_asks_first_takes_no_turn() {
+fn refused_call_consumes_no_sequence_item() {
     let manifest = r"
 mock_server:
   tools:
@@ -356,7 +356,7 @@ mock_server:
 "#;
 
 #[test]
-fn a_client_is_asked_as_its_revision_has_it() {
+fn client_requests_follow_revision() {
     let tree = Tree::new();
     tree.file("mock.yaml", ASKING);
     let line = [BINARY, "mock", "--tools-from", "mock.yaml"];
@@ -374,7 +374,7 @@ fn a_client_is_asked_as_its_revision_has_it() {
     mock.send_raw(&answer.to_string());
     assert_eq!(mock.recv()["result"], text("hello Ada"));
 
-    // The same over the stateless revision: a result that asks, then the request again.
+    // The stateless revision: a result with input requests, then the request again.
     let meta = |capabilities: Value| json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": capabilities});
     let params = |more: Value| {
         let mut params =
@@ -408,7 +408,7 @@ fn a_client_is_asked_as_its_revision_has_it() {
 }
 
 #[test]
-fn progress_logs_and_updates_come_before_the_answer() {
+fn notifications_precede_answer() {
     let manifest = r#"
 mock_server:
   tools:
@@ -458,7 +458,7 @@ mock_server:
 }
 
 #[test]
-fn a_manifest_beside_the_tools() {
+fn manifest_is_served_beside_builtin_tools() {
     let tree = Tree::new();
     tree.file("d/a", "hi\n");
     tree.file("m.yaml", WEATHER);

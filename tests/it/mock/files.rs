@@ -1,4 +1,4 @@
-//! Manifests on disk: what is wrong with one, and what becomes of one that changes.
+//! Manifest files: errors, and reload after changes.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use super::{WEATHER, open, run};
 use crate::tree::Tree;
 
 #[test]
-fn what_is_wrong_is_said_with_its_place() {
+fn manifest_error_is_reported_with_line() {
     let cases = [
         (
             "mock_server: { tool: [] }",
@@ -91,7 +91,7 @@ fn what_is_wrong_is_said_with_its_place() {
 }
 
 #[test]
-fn what_is_wrong_with_a_snapshot_is_said_with_its_place() {
+fn snapshot_error_is_reported_with_position() {
     let tree = Tree::new();
     for (snapshot, expected) in [
         (
@@ -143,7 +143,7 @@ fn what_is_wrong_with_a_snapshot_is_said_with_its_place() {
         run(&tree, &["mock", "check", "t.json"], &[]).status,
         Some(0)
     );
-    // What is JSON and no YAML.
+    // Valid JSON that is invalid YAML.
     tree.file(
         "t.json",
         "{\"tools\": [{\"name\": \"a\", \"description\": \"\u{7f}\"}]}",
@@ -155,7 +155,7 @@ fn what_is_wrong_with_a_snapshot_is_said_with_its_place() {
 }
 
 #[test]
-fn a_manifest_has_a_name_that_says_what_it_is() {
+fn manifest_file_name_needs_known_extension() {
     let tree = Tree::new();
     for (file, status) in [
         ("m.toml", 1),
@@ -177,7 +177,7 @@ fn a_manifest_has_a_name_that_says_what_it_is() {
 }
 
 #[test]
-fn only_the_first_of_very_many_faults_are_told() {
+fn long_error_list_is_truncated() {
     let tree = Tree::new();
     let keys: Vec<String> = (0..20_000).map(|number| format!("k{number}: 1")).collect();
     let twice = "{name: t}, ".repeat(2000);
@@ -197,7 +197,7 @@ fn only_the_first_of_very_many_faults_are_told() {
 }
 
 #[test]
-fn what_cannot_be_a_source_is_refused() {
+fn invalid_tool_source_is_refused() {
     let tree = Tree::new();
     tree.file("m.yaml", WEATHER);
     let refused = |args: &[&str]| {
@@ -237,7 +237,7 @@ fn what_cannot_be_a_source_is_refused() {
 }
 
 #[test]
-fn a_snapshot_of_a_list_is_a_manifest() {
+fn tool_list_snapshot_is_valid_manifest() {
     let tree = Tree::new();
     let tool = json!({"name": "a", "description": "d", "inputSchema": {"type": "object"}, "icons": [{"src": "data:,"}], "odd": 1});
     tree.file("list.json", json!({"tools": [tool]}).to_string());
@@ -251,7 +251,7 @@ fn a_snapshot_of_a_list_is_a_manifest() {
 }
 
 #[test]
-fn a_starter_is_written_once_and_is_good() {
+fn starter_manifest_is_written_once_and_valid() {
     let tree = Tree::new();
     assert_eq!(run(&tree, &["mock", "init"], &[]).status, Some(0));
     assert_eq!(
@@ -268,7 +268,7 @@ fn a_starter_is_written_once_and_is_good() {
 }
 
 #[test]
-fn a_manifest_that_changes_is_served_anew_unless_it_is_bad() {
+fn changed_manifest_is_reloaded_unless_invalid() {
     let tree = Tree::new();
     let mut mock = open(
         &tree,
@@ -281,7 +281,7 @@ fn a_manifest_that_changes_is_served_anew_unless_it_is_bad() {
         assert_eq!(told["method"], "notifications/tools/list_changed");
         mock.request("tools/list", json!({})).result()["tools"][0]["name"].clone()
     };
-    // As an editor does it: another file in the place of the old one, whole at once.
+    // Replaces the file atomically, as editors do.
     let put = |text: &str| {
         tree.file("new", text);
         std::fs::rename(tree.path("new"), tree.path("mock.yaml")).unwrap();
@@ -295,10 +295,10 @@ fn a_manifest_that_changes_is_served_anew_unless_it_is_bad() {
 }
 
 #[test]
-fn a_manifest_beside_the_tools_that_changes_is_served_anew_unless_it_is_bad() {
+fn changed_manifest_beside_tools_is_reloaded() {
     let tree = Tree::new();
     tree.file("d/a", "hi\n");
-    // Outside of what the server itself may open.
+    // Outside the allowed directories of the server.
     tree.file("apart/mock.yaml", "mock_server: {}");
     let args = [
         "--allow",
@@ -341,12 +341,12 @@ fn a_manifest_beside_the_tools_that_changes_is_served_anew_unless_it_is_bad() {
 }
 
 #[test]
-fn a_change_for_the_worse_is_reported_and_not_served() {
+fn invalid_change_is_reported_and_not_served() {
     let tree = Tree::new();
     let mut mock = open(&tree, "2025-06-18", WEATHER, &[]);
     tree.file("mock.yaml", "mock_server:\n  tools: [{nam: bad}]");
-    // What is served does not show when the file was read; the next good one does, and it is read
-    // after the bad one.
+    // The replies do not show when the bad file was read. A later good file, read after it, shows
+    // that.
     tree.file("ignored", "");
     let until = std::time::Instant::now() + crate::harness::DEADLINE;
     while !mock

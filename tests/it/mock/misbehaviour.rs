@@ -1,4 +1,4 @@
-//! Faults and hostile presets: what goes wrong is what was asked for, and nothing else.
+//! Faults and hostile presets: only the requested faults occur.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ mock_server:
 "#;
 
 #[test]
-fn a_call_that_hangs_holds_nobody_up() {
+fn hanging_call_does_not_block_others() {
     let tree = Tree::new();
     let mut mock = open(&tree, "2025-06-18", HANGING, &[]);
     for _ in 0..200 {
@@ -35,7 +35,7 @@ fn a_call_that_hangs_holds_nobody_up() {
 }
 
 #[test]
-fn a_signal_ends_a_mock_that_hangs() {
+fn signal_ends_hanging_mock() {
     let tree = Tree::new();
     for signal in [Signal::INT, Signal::TERM] {
         let mut mock = open(&tree, "2025-06-18", WEATHER, &["--fault", "wedged"]);
@@ -53,7 +53,7 @@ fn a_signal_ends_a_mock_that_hangs() {
 }
 
 #[test]
-fn a_cancelled_call_is_not_answered_unless_that_is_the_fault() {
+fn cancelled_call_is_answered_only_by_fault() {
     let tree = Tree::new();
     let mut mock = open(&tree, "2025-06-18", HANGING, &[]).unchecked();
     for (id, name) in [("h", "hangs"), ("l", "late")] {
@@ -64,7 +64,7 @@ fn a_cancelled_call_is_not_answered_unless_that_is_the_fault() {
         mock.recv(),
         json!({"jsonrpc": "2.0", "id": "l", "result": text("mock late")})
     );
-    // The id is free again.
+    // The id can be used again.
     mock.send_as(&json!("h"), "tools/call", json!({"name": "quick"}));
     assert_eq!(
         mock.recv(),
@@ -73,7 +73,7 @@ fn a_cancelled_call_is_not_answered_unless_that_is_the_fault() {
 }
 
 #[test]
-fn faults_of_all_calls() {
+fn manifest_wide_fault_applies_to_all_calls() {
     let tree = Tree::new();
     tree.file("m.yaml", WEATHER);
     let with = |fault: &str, calls: i64| {
@@ -124,7 +124,7 @@ fn faults_of_all_calls() {
 }
 
 #[test]
-fn evil_has_every_attack_of_the_contract() {
+fn evil_preset_has_every_contract_attack() {
     let tree = Tree::new();
     let asked = [
         request(1, "tools/list", json!({})),
@@ -171,7 +171,7 @@ fn evil_has_every_attack_of_the_contract() {
 }
 
 #[test]
-fn presets_break_the_wire_as_they_say() {
+fn presets_break_protocol_as_documented() {
     let tree = Tree::new();
     let lines = |preset: &str, tool: &str| {
         ask(
@@ -237,7 +237,7 @@ fn presets_break_the_wire_as_they_say() {
 }
 
 #[test]
-fn a_rug_is_pulled_after_the_first_call() {
+fn rug_pull_changes_tools_after_first_call() {
     let tree = Tree::new();
     let mut mock = Server::start_program(&tree, &[BINARY, "mock", "--preset", "rugpull"], &[])
         .opened("2025-06-18");
@@ -260,7 +260,7 @@ fn a_rug_is_pulled_after_the_first_call() {
 }
 
 #[test]
-fn faults_are_the_same_on_every_revision_and_the_next_call_is_good() {
+fn faults_match_on_every_revision() {
     let manifest = r"
 mock_server:
   tools:
@@ -290,8 +290,8 @@ mock_server:
             "initialize",
             json!({"protocolVersion": revision, "capabilities": {}}),
         );
-        // What answers the first call. Both are under way together, so the second may be answered
-        // before it.
+        // Returns the answers to the first call. Both calls run concurrently, so the second may be
+        // answered first.
         let asked = |name: &str| {
             let opening = (!is_stateless).then(|| opening.clone());
             let calls = [call(1, name), call(2, "good")];

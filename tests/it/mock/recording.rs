@@ -16,7 +16,7 @@ fn opening(id: i64) -> Value {
 }
 
 #[test]
-fn a_client_that_misbehaves_gets_a_failing_status_and_a_report() {
+fn failed_expectation_sets_status_and_report() {
     let tree = Tree::new();
     tree.file("m.yaml", WEATHER);
     tree.file(
@@ -90,7 +90,7 @@ fn a_client_that_misbehaves_gets_a_failing_status_and_a_report() {
 }
 
 #[test]
-fn what_was_recorded_is_played_distilled_and_the_same() {
+fn recording_and_distilled_manifest_replay_alike() {
     let tree = Tree::new();
     tree.file("m.yaml", WEATHER);
     let asked = [
@@ -171,7 +171,7 @@ fn what_was_recorded_is_played_distilled_and_the_same() {
     let checked = ask(&tree, &["mock", "check", "d.yaml"], &[]);
     assert_eq!(checked.lines, ["d.yaml: good"]);
     let again = ask(&tree, &["mock", "--tools-from", "d.yaml"], &asked[1..]);
-    // What a manifest's schema refuses is refused in the same words.
+    // The error message equals that of a manifest.
     let expected = &recorded.messages()[1..];
     assert_eq!(again.messages()[0], expected[0]);
     assert_eq!(again.messages()[2..], expected[2..]);
@@ -196,7 +196,7 @@ fn what_was_recorded_is_played_distilled_and_the_same() {
 }
 
 #[test]
-fn answers_to_the_same_question_are_played_in_their_order() {
+fn answers_to_equal_requests_replay_in_order() {
     let tree = Tree::new();
     tree.file(
         "m.yaml",
@@ -231,7 +231,7 @@ fn answers_to_the_same_question_are_played_in_their_order() {
 }
 
 #[test]
-fn the_servers_own_session_is_recorded_and_played() {
+fn server_session_is_recorded_and_replayed() {
     let tree = Tree::new();
     tree.file("d/a", "hi\n");
     let asked = [
@@ -276,7 +276,8 @@ mock_server:
       response: { content: [{ type: text, text: "hello ${elicitation.content.name}" }] }
 "#;
 
-/// Opens a session, calls `ask` and answers what it is asked; what the server sent, in order.
+/// Opens a session, calls `ask` and answers the server's requests. Returns the messages of the
+/// server in order.
 fn talk(tree: &Tree, line: &[&str], name: &str) -> Vec<Value> {
     let mut server = Server::start_program(tree, line, &[]).unchecked();
     let capabilities = json!({"elicitation": {}, "roots": {}});
@@ -309,7 +310,7 @@ fn talk(tree: &Tree, line: &[&str], name: &str) -> Vec<Value> {
 }
 
 #[test]
-fn what_a_server_asks_and_tells_before_its_answer_is_recorded_and_played() {
+fn server_requests_before_answer_are_replayed() {
     let tree = Tree::new();
     tree.file("m.yaml", TALKATIVE);
     let target = format!("{BINARY} mock --tools-from m.yaml --log-level error");
@@ -341,14 +342,15 @@ fn what_a_server_asks_and_tells_before_its_answer_is_recorded_and_played() {
         "{cassette}"
     );
 
-    // The answer is what was recorded, whatever the client says now; the token is the client's own.
+    // The answer is the recorded one, whatever the client answers now; the progress token is that
+    // of the client.
     let mut expected = recorded;
     expected[0]["params"]["progressToken"] = "Bob".into();
     assert_eq!(
         talk(&tree, &[BINARY, "mock", "--cassette", "c.jsonl"], "Bob"),
         expected
     );
-    // A client that cannot be asked is not.
+    // A client without the capability gets no requests.
     let quiet = [opening(1), call(2, "ask", json!({}))];
     let heard = ask(&tree, &["mock", "--cassette", "c.jsonl"], &quiet).messages();
     assert_eq!(
@@ -359,7 +361,7 @@ fn what_a_server_asks_and_tells_before_its_answer_is_recorded_and_played() {
         [json!(1), Value::Null, json!(2)]
     );
 
-    // The same by the program's own recorder.
+    // The recorder of the server itself gives the same result.
     let args = [
         BINARY,
         "--mcp-server",
@@ -384,7 +386,7 @@ fn what_a_server_asks_and_tells_before_its_answer_is_recorded_and_played() {
 }
 
 #[test]
-fn notifications_of_the_server_are_recorded_before_the_answer() {
+fn notifications_are_recorded_before_answer() {
     let tree = Tree::new();
     tree.file("d/a", "hi\n");
     let level = request(2, "logging/setLevel", json!({"level": "debug"}));
@@ -423,7 +425,7 @@ fn notifications_of_the_server_are_recorded_before_the_answer() {
 }
 
 #[test]
-fn a_recording_that_was_cut_short_is_played_and_gone_on_with() {
+fn truncated_recording_is_replayed_and_extended() {
     let tree = Tree::new();
     tree.file("m.yaml", "mock_server: {tools: [{name: a}, {name: b}]}");
     let target = format!("{BINARY} mock --tools-from m.yaml");
@@ -489,7 +491,7 @@ fn a_recording_that_was_cut_short_is_played_and_gone_on_with() {
 }
 
 #[test]
-fn what_is_distilled_reads_back_whatever_was_said() {
+fn distilled_manifest_round_trips_odd_text() {
     let tree = Tree::new();
     let odd = "${args.x} $${ \u{7f}\u{85}\u{a0}\u{2028}\u{feff}\u{fffe}\u{e0043} \t\r\n\0 'x' \"y\": # & * - ";
     let long = "k".repeat(2000);

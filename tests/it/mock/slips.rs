@@ -1,4 +1,4 @@
-//! What authors of manifests and expectations get wrong, and what a mock itself refuses.
+//! Common mistakes in manifests and expectations, and errors of the mock itself.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{ask, bare, call, open, request, run, text};
 use crate::tree::Tree;
 
-/// Parameters as a client of 2026-07-28 sends them.
+/// Adds the parameters of a 2026-07-28 request.
 fn stateless(mut params: Value) -> Value {
     params["_meta"] = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}});
     params
@@ -21,7 +21,7 @@ fn opening(id: i64) -> Value {
 }
 
 #[test]
-fn an_opening_is_expected_of_either_kind() {
+fn expectation_accepts_either_opening_method() {
     let tree = Tree::new();
     tree.file("m.yaml", "mock_server: { tools: [{ name: a }] }");
     tree.file(
@@ -53,7 +53,7 @@ fn an_opening_is_expected_of_either_kind() {
 }
 
 #[test]
-fn expectations_that_cannot_be_meant_are_told() {
+fn invalid_expectations_are_reported() {
     let tree = Tree::new();
     tree.file("m.yaml", "mock_server: { tools: [{ name: get_weather }] }");
     let args = ["mock", "--tools-from", "m.yaml", "--expect", "e.yaml"];
@@ -95,7 +95,7 @@ fn expectations_that_cannot_be_meant_are_told() {
 }
 
 #[test]
-fn an_item_of_a_sequence_is_an_answer_of_its_own() {
+fn sequence_item_overrides_tool_settings() {
     let tree = Tree::new();
     let manifest = r#"
 mock_server:
@@ -173,7 +173,7 @@ mock_server:
 }
 
 #[test]
-fn a_call_that_fits_no_arm_is_told() {
+fn call_without_matching_arm_is_reported() {
     let tree = Tree::new();
     let manifest = "mock_server: { tools: [{ name: a, responses: [{ match: { x: 1 }, result: { content: [] } }] }, { name: b }] }";
     tree.file("m.yaml", manifest);
@@ -193,7 +193,7 @@ fn a_call_that_fits_no_arm_is_told() {
 }
 
 #[test]
-fn refusals_of_a_mock_are_results_where_those_of_the_server_are() {
+fn mock_refusals_follow_error_mode_of_server() {
     let manifest = "mock_server: { tools: [{ name: a, input_schema: { type: object, required: [x] }, responses: [{ match: { x: 1 } }] }] }";
     let tree = Tree::new();
     for (revision, args, as_results) in [
@@ -221,7 +221,7 @@ fn refusals_of_a_mock_are_results_where_those_of_the_server_are() {
 }
 
 #[test]
-fn a_late_answer_is_in_the_journal() {
+fn late_answer_is_journaled() {
     let tree = Tree::new();
     let manifest = "mock_server: { tools: [{ name: late, fault: 'reply-after-cancel:1' }, { name: drip, fault: slowloris }] }";
     let mut mock = open(&tree, "2025-06-18", manifest, &["--journal", "j.jsonl"]).unchecked();
@@ -230,7 +230,7 @@ fn a_late_answer_is_in_the_journal() {
     assert_eq!(mock.recv()["result"], text("mock late"));
     mock.send_as(&json!("d"), "tools/call", json!({"name": "drip"}));
     assert_eq!(mock.recv()["result"], text("mock drip"));
-    // What was not cancelled when the input ends is answered all the same.
+    // Calls that are pending at the end of the input are answered.
     mock.send_as(&json!("e"), "tools/call", json!({"name": "late"}));
     mock.close_stdin();
     assert_eq!(mock.recv_to_end().len(), 1);
@@ -240,7 +240,7 @@ fn a_late_answer_is_in_the_journal() {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    // They are written when they are over; their numbers are those of arrival.
+    // Entries are written at the end of a call, but numbered by arrival.
     entries.sort_by_key(|entry| entry["number"].as_u64());
     let told: Vec<Value> = entries
         .into_iter()
@@ -255,7 +255,7 @@ fn a_late_answer_is_in_the_journal() {
 }
 
 #[test]
-fn a_cassette_serves_clients_of_other_revisions() {
+fn cassette_serves_other_revisions() {
     let tree = Tree::new();
     let manifest = "mock_server: { name: n, title: The N, version: '7', instructions: be kind, tools: [{ name: a }], resources: [{ uri: 'a:b', text: x }] }";
     tree.file("m.yaml", manifest);
@@ -329,7 +329,7 @@ fn a_cassette_serves_clients_of_other_revisions() {
 }
 
 #[test]
-fn patterns_of_a_recording_are_known_when_it_is_played() {
+fn redaction_patterns_of_recording_apply_to_replay() {
     let tree = Tree::new();
     tree.file("m.yaml", "mock_server: { tools: [{ name: a }] }");
     let target = format!(
@@ -361,7 +361,7 @@ fn patterns_of_a_recording_are_known_when_it_is_played() {
 }
 
 #[test]
-fn what_is_odd_is_a_warning() {
+fn suspicious_manifest_is_a_warning() {
     let cases = [
         (
             "{ name: a, input_schema: { type: object, properties: { city: {} }, additionalProperties: false }, response: { content: [{ type: text, text: '${args.x}' }] } }",
@@ -431,7 +431,7 @@ fn what_is_odd_is_a_warning() {
 }
 
 #[test]
-fn messages_say_the_next_step() {
+fn mock_errors_name_next_step() {
     let tree = Tree::new();
     tree.file("m.yaml", "mock_server:\n  name: a\n  name: b");
     tree.file("top.yaml", "tools: []");
