@@ -17,7 +17,7 @@ pub fn canonical(text: &str) -> Option<String> {
     is_name.then(|| text.to_ascii_lowercase())
 }
 
-/// Whether programs read the last label as a number: decimal, octal or hexadecimal.
+/// Returns true if programs read the last label as a number: decimal, octal or hexadecimal.
 pub(super) fn ends_in_number(text: &str) -> bool {
     let last = text
         .rsplit('.')
@@ -29,8 +29,8 @@ pub(super) fn ends_in_number(text: &str) -> bool {
         || !last.is_empty() && last.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// As it stands in the DNS: labels that are not ASCII as punycode (RFC 3492). No mapping beyond
-/// lower case, so it is a proposal for people and no basis for a decision.
+/// Returns a name in its DNS form, with non-ASCII labels as punycode (RFC 3492). The only mapping
+/// is to lower case, so the result is a proposal for people and no basis for a decision.
 pub(super) fn punycode(name: &str) -> String {
     let label = |label: &str| {
         if label.is_ascii() {

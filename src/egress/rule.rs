@@ -10,7 +10,7 @@ use thiserror::Error;
 use super::host_name::{canonical, ends_in_number, punycode};
 use super::request::{RequestLine, Requests};
 
-/// Where questions of names go (RFC 1035, 4.2).
+/// Port of DNS queries (RFC 1035, 4.2).
 const NAMES_PORT: u16 = 53;
 /// The ports of a rule that names none: those of HTTP and HTTPS.
 pub(super) const WEB: [u16; 2] = [80, 443];
@@ -20,7 +20,7 @@ pub struct Rule {
     pub(super) transport: Transport,
     pub(super) hosts: Hosts,
     pub(super) ports: Ports,
-    /// Those of HTTP that it is about, if it is not about whole connections.
+    /// HTTP requests that the rule is limited to; `None` for whole connections.
     pub(super) requests: Option<Requests>,
 }
 
@@ -54,7 +54,7 @@ pub(super) enum Ports {
     All,
 }
 
-/// Where a connection goes, or a datagram.
+/// Destination of a connection or datagram.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Destination {
     pub transport: Transport,
@@ -64,7 +64,7 @@ pub struct Destination {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Host {
-    /// As [`canonical`] writes it.
+    /// A name as [`canonical`] writes it.
     Name(String),
     Address(IpAddr),
 }
@@ -311,7 +311,7 @@ fn network(address: IpAddr, prefix: Option<&str>) -> Result<Network, Cow<'static
             return Err(format!("has no good length of a prefix; 1 to {bits} is allowed").into());
         }
     };
-    // What is IPv4 in IPv6's clothes (`::ffff:192.0.2.1`) is IPv4 to the kernel.
+    // To the kernel, an IPv4-mapped IPv6 address (`::ffff:192.0.2.1`) is IPv4.
     let (address, prefix) = match address.to_canonical() {
         IpAddr::V4(plain) if address.is_ipv6() && prefix > 96 => (plain.into(), prefix - 96),
         _ => (address, prefix),

@@ -12,9 +12,9 @@ use super::special_addresses::{danger, is_special};
 pub struct Rules {
     allow: Table,
     deny: Table,
-    /// What there is to tell of rules that change nothing, since others cover them.
+    /// Notes about rules that other rules cover.
     redundant: Vec<String>,
-    /// Whether what no rule names is allowed, to learn what is needed.
+    /// `true` in learning mode: connections that no rule names are allowed.
     is_learning: bool,
 }
 
@@ -22,7 +22,7 @@ pub struct Rules {
 /// has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Table {
-    /// As they were written.
+    /// The rules as the operator wrote them.
     texts: Vec<String>,
     names: HashMap<String, Vec<Entry>>,
     /// By the name that they are below.
@@ -30,7 +30,7 @@ struct Table {
     networks: HashMap<Network, Vec<Entry>>,
     prefixes_4: BTreeSet<u8>,
     prefixes_6: BTreeSet<u8>,
-    /// Of all rules that are about requests, as they are printed.
+    /// Rules about requests, as printed.
     requests: BTreeMap<usize, String>,
 }
 
@@ -43,7 +43,7 @@ struct Entry {
     text: usize,
 }
 
-/// What the rules say of a request.
+/// Verdict of the rules on a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Allowed,
@@ -76,7 +76,7 @@ impl Table {
                 if requests.is_some() {
                     table.requests.insert(text, rule.to_string());
                 }
-                // What takes connections away takes datagrams away, too.
+                // A deny rule for TCP also denies UDP.
                 let transports: &[_] = match transport {
                     Transport::Tcp if denies => &[Transport::Tcp, Transport::Udp],
                     Transport::Tcp => &[Transport::Tcp],
@@ -114,13 +114,13 @@ impl Table {
             .flatten()
     }
 
-    /// Those of `*.` and a name that this one is below.
+    /// Returns the entries of each `*.` rule that covers this name.
     fn above(&self, name: &str) -> impl Iterator<Item = &Vec<Entry>> {
         name.match_indices('.')
             .filter_map(|(dot, _)| self.below.get(&name[dot + 1..]))
     }
 
-    /// Those of all networks that hold this one.
+    /// Returns the entries of all networks that contain this one.
     fn of_network(&self, network: Network) -> impl Iterator<Item = &Entry> {
         let prefixes = if network.first.is_ipv4() {
             &self.prefixes_4
@@ -143,7 +143,7 @@ impl Table {
         })
     }
 
-    /// Whether one that this is true of is about connections there.
+    /// Returns true if an entry for this destination satisfies the predicate.
     fn any(&self, to: &Destination, mut is_one: impl FnMut(&Entry) -> bool) -> bool {
         let mut is_one = |entry: &Entry| {
             entry.transports.contains(&to.transport) && entry.ports.has(to.port) && is_one(entry)
@@ -283,18 +283,18 @@ impl Rules {
         self.allow.texts.is_empty() && self.deny.texts.is_empty() && !self.is_learning
     }
 
-    /// Whether there are connections that have to be opened.
+    /// Returns true if a rule is about requests, so that connections have to be intercepted.
     pub fn are_about_requests(&self) -> bool {
         !(self.allow.requests.is_empty() && self.deny.requests.is_empty())
     }
 
-    /// Whether a connection may be made there, if only for some requests.
+    /// Returns true if a connection may be made, at least for some requests.
     pub fn allows(&self, to: &Destination) -> bool {
         let is_dangerous = matches!(to.host, Host::Address(address) if danger(address).is_some());
         (self.is_learning && !is_dangerous || self.allow.any(to, |_| true)) && !self.denies(to)
     }
 
-    /// Whether a rule says no, whatever others say.
+    /// Returns true if a rule denies the whole connection.
     pub fn denies(&self, to: &Destination) -> bool {
         self.deny.any(to, |entry| entry.requests.is_none())
     }
@@ -326,9 +326,9 @@ impl Rules {
             .collect()
     }
 
-    /// Whether a name that is allowed may be reached at this address. One that is not of the public
-    /// Internet has to be allowed by itself, and whole: a name is worth no more than who answers
-    /// for it, and it is its requests that are judged.
+    /// Returns true if an allowed name may be reached at this address. An address outside the
+    /// public Internet needs a rule of its own, for whole connections. A name alone proves too
+    /// little, since its DNS answers decide, and request rules are checked against the name.
     pub fn allows_resolved(&self, to: &Destination, address: IpAddr) -> bool {
         let to = Destination {
             host: Host::Address(address),
@@ -389,7 +389,8 @@ impl Rules {
         }
     }
 
-    /// Whether connections to all that this rule names may be made, if only for some requests.
+    /// Returns true if the rules allow connections to everything that `rule` names, at least for
+    /// some requests.
     pub(super) fn reach(&self, rule: &Rule) -> bool {
         let is_denied = || {
             self.deny
@@ -399,7 +400,7 @@ impl Rules {
         self.allow.covering_where(rule, |_| true).is_some() && !is_denied()
     }
 
-    /// Whether a name may be reached at some port.
+    /// Returns true if the name may be reached at some port.
     pub fn knows(&self, name: &str) -> bool {
         let allowed = self.allow.of_name(name);
         let allowed = allowed.flat_map(|entry| {

@@ -5,7 +5,7 @@ use super::rule::{Rule, RuleError};
 pub struct HostSet {
     /// Its names without the `@` that they are written with, the usual one first.
     pub names: &'static [&'static str],
-    /// What it is for.
+    /// Purpose of the set.
     pub about: &'static str,
     pub rules: &'static [&'static str],
 }
@@ -62,7 +62,7 @@ pub const SETS: &[HostSet] = &[
     },
 ];
 
-/// What a set means.
+/// Warning about every set.
 pub const WARNING: &str = "whoever may publish there may read what commands send there";
 
 /// The rules of a text: one, or those of a set.

@@ -111,7 +111,7 @@ pub fn danger(address: IpAddr) -> Option<&'static str> {
         .then_some("gives the machine's credentials, in a cloud")
 }
 
-/// Whether a public name has no reason to lead there.
+/// Returns true if a public name has no reason to resolve to this address.
 pub fn is_special(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(address) => is_special_4(address),

@@ -1,4 +1,4 @@
-//! What was blocked of one command, each place once.
+//! Blocked destinations of one command, without duplicates.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +20,7 @@ pub(super) struct BlockedList(Mutex<List>);
 #[derive(Debug, Default)]
 struct List {
     places: BTreeMap<Place, Blocked>,
-    /// What was blocked at places that are not kept.
+    /// Number of blocks at destinations that are not listed.
     more: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What one command may reach by the rules, and what of it was blocked.
+//! Access decisions for one command, and its list of blocked destinations.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -24,7 +24,7 @@ use crate::record::proxy::{Door, Inspector, Known, Misfit, Refusal, StandIn};
 pub struct RuledDoor {
     rules: Arc<Rules>,
     credentials: Arc<Credentials>,
-    /// Whether commands have a loopback device that is theirs.
+    /// `true` if commands have a loopback device of their own.
     has_loopback: bool,
     blocked: Arc<BlockedList>,
     watch: Watch,
@@ -64,7 +64,7 @@ impl RuledDoor {
         self.watch.unresolved(name, why);
     }
 
-    /// Whether this is the commands' own loopback: no rule gives them the machine's.
+    /// Returns true if this is the commands' own loopback. No rule opens the host's.
     pub(super) fn is_own(&self, to: SocketAddr) -> bool {
         let destination = Destination {
             transport: Transport::Tcp,
@@ -108,8 +108,8 @@ impl RuledDoor {
         self.add(target, None, Some(missing), why, by, rule)
     }
 
-    /// What was asked for there if it was more than a connection, what no rule allows or one
-    /// denies, and the rule that would allow it.
+    /// Records a blocked destination: the request, if any, the reason, and the rule that would
+    /// allow it.
     fn add(
         &self,
         target: &Target,
@@ -222,8 +222,8 @@ impl Door for RuledDoor {
             {
                 return true;
             }
-            // What is the command's own was not asked about. C libraries connect datagram sockets
-            // to addresses of names only to learn which one is best.
+            // The own loopback needs no decision. C libraries connect datagram sockets to addresses
+            // of a name only to choose the best one.
             Some(_) if transport == Transport::Udp => {}
             _ => drop(self.block(target, None, by, &to)),
         }

@@ -22,12 +22,12 @@ const MAX_WRITTEN: usize = 64;
 pub(super) type Refuse = Box<dyn Fn(&str) -> Refusal + Send + Sync>;
 
 pub(super) struct Filling {
-    /// Who judges requests before.
+    /// Inspector that judges each request first.
     judge: Arc<dyn Inspector>,
     to: Destination,
     refuse: Refuse,
     credentials: Arc<Credentials>,
-    /// What was written on this connection in another form than the secret's own.
+    /// Secrets that were written on this connection in another encoding.
     written: Mutex<Vec<Pair>>,
 }
 
@@ -55,7 +55,7 @@ impl Filling {
 impl Inspector for Filling {
     fn request(&self, head: &mut request::Parts) -> Result<(), Refusal> {
         self.judge.request(head)?;
-        // What is said then is not of HTTP, so a secret in it would not be seen.
+        // After an upgrade the protocol is no longer HTTP, and a secret in it would not be seen.
         if head.headers.contains_key(UPGRADE) {
             return Err((self.refuse)(
                 "a connection to what a credential is for cannot change to another protocol",

@@ -1,4 +1,4 @@
-//! What a command reached, as the rules that it needs.
+//! Learning mode: converts the destinations that a command reached into rules.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;

@@ -1,7 +1,7 @@
-//! `--net-log`: a line of JSON for each decision about a connection.
+//! `--net-log`: writes one line of JSON for each decision about a connection.
 //!
-//! A thread writes. What it cannot keep up with, or cannot write, is lost, counted and told in the
-//! log itself: no connection waits for a disk.
+//! A separate thread writes, so no connection waits for a disk. Entries that the thread cannot
+//! write in time are dropped, counted, and reported in the log.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -38,7 +38,7 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "str::is_empty")]
     command: &'a str,
     program: String,
-    /// Of all but connections of TCP.
+    /// Transport, unless TCP.
     #[serde(skip_serializing_if = "Option::is_none")]
     transport: Option<&'static str>,
     host: &'a str,
@@ -121,7 +121,7 @@ impl Watcher for NetLog {
     }
 }
 
-/// What waits is written.
+/// Waits until all queued entries are written.
 impl Drop for NetLog {
     fn drop(&mut self) {
         *self.give.lock().unwrap_or_else(PoisonError::into_inner) = None;
@@ -168,7 +168,7 @@ fn write(mut file: File, taken: &Receiver<Vec<u8>>, lost: &AtomicU64) {
     }
     let uncounted = lost.load(Relaxed);
     if uncounted > 0 {
-        // Whoever reads stderr has heard why, if this fails.
+        // If this fails, the reason is already on stderr.
         let _ = file.write_all(&self::line(&Lost {
             at: now(),
             lost: uncounted,

@@ -20,7 +20,7 @@ pub struct Script {
     pub name: String,
     pub recordings: Vec<Recording>,
     pub noise: Noise,
-    /// What the set declares as secrets.
+    /// Secrets that the set declares.
     pub redact: Vec<String>,
     /// The environment of commands, for the secrets in it.
     pub variables: Vec<(String, String)>,
@@ -28,11 +28,11 @@ pub struct Script {
     pub share: Share,
 }
 
-/// What answers one command: each begins at the beginning of the set.
+/// Player of one command. Each player starts at the beginning of the set.
 pub(super) struct Player {
     name: String,
     replay: Arc<Replay>,
-    /// How often each call was told that nothing answered.
+    /// Number of reports for each unanswered call.
     told: Mutex<HashMap<String, u64>>,
     _share: Share,
 }

@@ -18,7 +18,7 @@ use rustix::net::{Shutdown, shutdown};
 use crate::limits::{MAX_SSH_AGENT_BYTES, MAX_SSH_AGENT_CONNECTIONS, SSH_AGENT_TIMEOUT_SECS};
 use crate::sandbox::{Place, Scratch};
 
-/// Where the socket is below the private HOME of commands.
+/// Directory of the socket below the commands' private HOME.
 const DIRECTORY: &str = ".ssh-agent";
 const SOCKET: &str = "socket";
 
@@ -27,11 +27,11 @@ const SIGN_REQUEST: u8 = 13;
 /// `SSH_AGENT_FAILURE`, as a whole message.
 const FAILURE: [u8; 5] = [0, 0, 0, 1, 5];
 
-/// What stands before the namespace in what `ssh-keygen -Y sign` has signed.
+/// Prefix of the namespace in data that `ssh-keygen -Y sign` signs.
 const SIGNED_DATA: &[u8] = b"SSHSIG";
 const NAMESPACE: &[u8] = b"git";
 
-/// What git is told, so that `git commit -S` signs with the agent's first key (git-config(1)).
+/// git settings that make `git commit -S` sign with the agent's first key (git-config(1)).
 pub const GIT_SIGNS: [(&str, &str); 2] = [
     ("gpg.format", "ssh"),
     (
@@ -182,7 +182,8 @@ mod tests {
             ]
             .concat()
         };
-        // What ssh signs to log in begins with the identifier of the session: RFC 4252, section 7.
+        // The data that ssh signs for a login begins with the session identifier: RFC 4252, section
+        // 7.
         let login = [&*framed(&[7; 32]), &[50], &framed(b"me")].concat();
         let cases: &[(&[u8], bool)] = &[
             (&[REQUEST_IDENTITIES], true),

@@ -9,14 +9,14 @@ use std::sync::{Mutex, PoisonError};
 use crate::record::net::ca::{Authority, TrustFiles, environment};
 use crate::sandbox::{Scratch, SharedDirectory};
 
-/// What begins the name of the directory of such files.
+/// Prefix of the directory name.
 const KIND: &str = "certificates";
 
 /// The variable of which Java takes options that nobody gave it ("JVM Tool Interface", 1.2:
 /// `JAVA_TOOL_OPTIONS`).
 pub const JAVA_OPTIONS: &str = "JAVA_TOOL_OPTIONS";
 
-/// Where commands have files, and what is told to Java there.
+/// Directory of the files as commands see it, and options for Java.
 #[derive(Clone, Copy, Debug)]
 pub struct TrustPlace<'a> {
     pub scratch: &'a Scratch,

@@ -24,14 +24,14 @@ pub struct Ways {
     out: Out,
 }
 
-/// Who makes connections for a command, and which.
+/// Way out of a command's connections.
 #[derive(Clone, Debug)]
 pub enum Out {
-    /// Nobody.
+    /// No network.
     Nothing,
     /// Its own network.
     AsCommands {
-        /// Whether names have addresses there.
+        /// `true` if names are resolved there.
         resolves: bool,
     },
     /// This process.
@@ -78,7 +78,7 @@ impl Ways {
         Ok(())
     }
 
-    /// What there was besides connections.
+    /// Returns the counters of events other than connections.
     pub fn counts(&self) -> Counts {
         self.interception.counts()
     }
@@ -152,7 +152,7 @@ impl Wires for Ways {
     }
 
     fn decide(&self, key: u64, errno: Option<i32>) {
-        // Who is gone waits for nothing.
+        // A program that has exited waits for no reply.
         let _ = self.interception.decide(Mark::of_key(key), errno);
     }
 

@@ -14,7 +14,7 @@ pub struct Answer {
     pub body: Vec<u8>,
 }
 
-/// How long a body is.
+/// Framing of a body.
 enum Length {
     Bytes(usize),
     Chunks,
@@ -25,12 +25,12 @@ struct Head {
     status: u16,
     retry_after: Option<Duration>,
     length: Length,
-    /// Where the body begins.
+    /// Offset of the body.
     at: usize,
 }
 
 impl Answer {
-    /// Whether all of it is there, or more than will be read.
+    /// Returns true if the answer is complete, or longer than the limit.
     pub fn is_whole(bytes: &[u8]) -> bool {
         if bytes.len() >= MAX_OUTBOUND_ANSWER_BYTES {
             return true;

@@ -21,35 +21,35 @@ pub use answer::Answer;
 pub use target::HttpTarget;
 pub use verify::{Verifier, reason};
 
-/// Why there is no answer.
+/// Error of an outbound request.
 #[derive(Debug, Error)]
 pub enum OutboundError {
     /// The name has no address.
     #[error("`{host}` cannot be looked up: {cause}")]
     Name {
         host: String,
-        /// What the system said.
+        /// System error.
         cause: io::Error,
     },
     /// No connection, or it broke.
     #[error("`{host}` does not answer: {cause}")]
     Connection {
         host: String,
-        /// What the system said.
+        /// System error.
         cause: io::Error,
     },
     /// The certificate is not one to be trusted.
     #[error("the certificate of `{host}` is not trusted: {reason}")]
     Distrusted {
         host: String,
-        /// Why, with the next step.
+        /// Reason, with the next step.
         reason: String,
     },
-    /// What came is not HTTP.
+    /// The answer is not HTTP/1.
     #[error("`{host}` answers with something that is not HTTP/1: {reason}")]
     Answer {
         host: String,
-        /// What is wrong with it.
+        /// Description of the fault.
         reason: String,
     },
     /// Encryption is not to be had.
@@ -57,11 +57,11 @@ pub enum OutboundError {
     Tls { host: String, reason: String },
 }
 
-/// Whom connections over TLS trust.
+/// Trust anchors for TLS connections.
 #[derive(Clone, Debug)]
 pub struct Trust {
     config: Arc<ClientConfig>,
-    /// What one types to trust the certificates of a file.
+    /// Option that trusts the certificates of a file.
     trusting: &'static str,
 }
 
@@ -158,7 +158,7 @@ pub fn ask(
     })
 }
 
-/// What TLS has against the other side, if it was that.
+/// Returns the error if TLS rejected the other side.
 fn refused(target: &HttpTarget, trust: Option<&Trust>, cause: &io::Error) -> Option<OutboundError> {
     let host = target.authority();
     match cause.get_ref()?.downcast_ref()? {
@@ -221,7 +221,7 @@ fn connect(target: &HttpTarget, deadline: Instant) -> Result<TcpStream, Outbound
     })
 }
 
-/// What is left of the time.
+/// Returns the time until the deadline.
 fn left(deadline: Instant) -> io::Result<Duration> {
     let left = deadline.saturating_duration_since(Instant::now());
     if left.is_zero() {

@@ -1,8 +1,8 @@
-//! Where a request goes: an `http` or `https` URL (RFC 9110, 4.2), of which no part is looked up.
+//! Request target: an `http` or `https` URL (RFC 9110, 4.2). Parsing resolves no names.
 
 use thiserror::Error;
 
-/// Why a text is no URL that can be asked.
+/// Error of parsing a request URL.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum TargetError {
     /// Neither `http` nor `https`.
@@ -25,7 +25,7 @@ pub enum TargetError {
 /// A place that can be asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpTarget {
-    /// Whether it is `https`.
+    /// `true` for `https`.
     pub is_encrypted: bool,
     /// A name or an address, an IPv6 address without its brackets.
     pub host: String,
@@ -93,7 +93,7 @@ impl HttpTarget {
         self
     }
 
-    /// As `Host` has it.
+    /// Returns the authority as in the `Host` field.
     pub fn authority(&self) -> String {
         let Self {
             is_encrypted,

@@ -3,7 +3,7 @@
 /// The first and the last code point that belong to halves of UTF-16 pairs (ECMA-262, 6.1.4).
 pub(super) const SURROGATES: (u32, u32) = (0xD800, 0xDFFF);
 
-/// What lies behind the code points of one UTF-16 unit.
+/// Code points above the range of a single UTF-16 unit.
 const SUPPLEMENTARY: (u32, u32) = (0x1_0000, 0x10_FFFF);
 
 /// `\s` (ECMA-262, 22.2.2.9: `WhiteSpace` and `LineTerminator`).
@@ -103,7 +103,7 @@ impl Class {
         }
     }
 
-    /// What ends a line, and what `.` leaves out (ECMA-262, 12.3).
+    /// Line terminators, which `.` does not match (ECMA-262, 12.3).
     pub fn line_terminators() -> Self {
         Self {
             ranges: vec![('\n', '\n'), ('\r', '\r'), ('\u{2028}', '\u{2029}')],
@@ -115,7 +115,7 @@ impl Class {
         &self.ranges
     }
 
-    /// Whether `c` is in it.
+    /// Returns true if the class contains `c`.
     pub fn contains(&self, c: char) -> bool {
         let behind = self.ranges.partition_point(|(_, last)| *last < c);
         self.ranges

@@ -42,7 +42,7 @@ struct Compiler {
     size: usize,
 }
 
-/// Whether a node can match the empty text.
+/// Returns true if the node can match the empty text.
 fn is_nullable(node: &Node) -> bool {
     match node {
         Node::Char(_) | Node::Class(_) => false,

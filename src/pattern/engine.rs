@@ -1,4 +1,4 @@
-//! What a pattern was compiled to, and which part of it answers.
+//! Compiled pattern, and the choice of the engine for each question.
 
 use super::PatternError;
 use super::ast::Tree;
@@ -57,17 +57,17 @@ impl Engine {
         &self.program
     }
 
-    /// Whether U+2028 and U+2029 in a text decide which engine may search it.
+    /// Returns true if U+2028 and U+2029 in a text decide the choice of the engine.
     pub(super) fn knows_separators(&self) -> bool {
         self.facts.line_anchors
     }
 
-    /// Whether there is a `$` that means a line.
+    /// Returns true if the program has a `$` with the flag `m`.
     pub(super) fn has_line_end(&self) -> bool {
         self.program.ops.contains(&Op::End { lines: true })
     }
 
-    /// What finds the lines that may match.
+    /// Returns the prefilter for lines that may match.
     pub(super) fn candidates(&self) -> &Candidates {
         self.candidates
             .get_or_init(|| Candidates::new(&self.tree, self.facts))
@@ -152,7 +152,7 @@ impl Engine {
     }
 }
 
-/// Where a match is, if there is one.
+/// Range of the first match, if any.
 pub(super) type Found = Result<Option<Range<usize>>, PatternError>;
 
 fn find_span(program: &Program, text: &[u8], from: usize, budget: &Budget<'_>) -> Found {

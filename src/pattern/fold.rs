@@ -4,9 +4,9 @@
 use super::ast::{Class, Node};
 use std::sync::OnceLock;
 
-/// What `c` is compared as when case is ignored: `toUpperCase` of one UTF-16 unit, if that is one
-/// unit again and does not turn a character beyond ASCII into an ASCII one. So `ß` is no `SS`, and
-/// the Kelvin sign is no `k`.
+/// Canonicalizes `c` for comparisons that ignore case: `toUpperCase` of one UTF-16 unit, if the
+/// result is one unit. A non-ASCII character never becomes ASCII. So `ß` is not `SS`, and the
+/// Kelvin sign is not `k`.
 pub(super) fn canonical(c: char) -> char {
     if c.is_ascii() {
         return c.to_ascii_uppercase();

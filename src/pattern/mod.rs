@@ -53,7 +53,7 @@ use engine::Engine;
 use matches::Want;
 use std::sync::Arc;
 
-/// How a pattern is matched.
+/// Flags of a pattern.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Options {
     /// Upper and lower case are the same.
@@ -98,9 +98,9 @@ impl Pattern {
         })
     }
 
-    /// A pattern in the syntax of the `regex` crate, without flags set outside, that matches in
-    /// whatever text (or, unless `over_lines`, line) this one does; bytes that are not UTF-8 count
-    /// as U+FFFD. `None` if it would get too long.
+    /// Returns a pattern of the `regex` crate that matches every text that this pattern matches, or
+    /// every line unless `over_lines`. It needs no flags from outside. Bytes that are not UTF-8
+    /// count as U+FFFD. `None` if the result would be too long.
     pub fn over_approximation(&self, over_lines: bool) -> Option<String> {
         let haystack = if over_lines {
             translate::Haystack::Text
@@ -167,7 +167,8 @@ impl Pattern {
         Matches::new(self, text, Want::Span, Budget::for_text(text.len(), bound))
     }
 
-    /// What `grep_searcher::Searcher` searches line by line with; nothing matches a `\n`.
+    /// Returns the matcher for a line search with `grep_searcher::Searcher`. It never matches a
+    /// `\n`.
     pub fn finder<'a>(&'a self, budget: &'a Budget<'a>) -> Finder<'a, impl Exact> {
         let exact = move |line: &[u8], from: usize| self.engine.find_in_line(line, from, budget);
         Finder::lines(self.engine.candidates(), exact, budget.bound())

@@ -1,4 +1,4 @@
-//! What stands for a match: text with references to groups, in the styles of sed and JavaScript.
+//! Replacement texts with references to groups, in the styles of sed and JavaScript.
 
 use super::{Match, Pattern};
 use std::ops::Range;
@@ -16,7 +16,7 @@ pub struct Replacement {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Part {
     Text(String),
-    /// What one of these groups matched: several share a name, and at most one of them takes part.
+    /// Text of the group that took part in the match. Several groups may share a name.
     Group(Vec<usize>),
 }
 
@@ -35,7 +35,7 @@ impl Part {
 pub struct ReplacementError {
     /// The reference as it was written.
     pub reference: String,
-    /// How many groups the pattern has.
+    /// Number of groups in the pattern.
     pub groups: usize,
 }
 
@@ -48,7 +48,7 @@ fn count(groups: usize) -> String {
 }
 
 impl ReplacementError {
-    /// What to do next.
+    /// Returns the next step.
     pub fn hint(&self) -> String {
         let literal = self
             .reference
@@ -130,14 +130,15 @@ impl Replacement {
         Ok(Self { parts })
     }
 
-    /// Whether it refers to groups, so that matches are needed with theirs.
+    /// Returns true if the text refers to groups, so that matches must include them.
     pub fn refers_to_groups(&self) -> bool {
         self.parts
             .iter()
             .any(|part| matches!(part, Part::Group(groups) if *groups != [0]))
     }
 
-    /// How many bytes stand for `found`: references can make much of a little.
+    /// Returns the length of the replacement for `found`. References can make it much longer than
+    /// the text.
     pub fn expanded_bytes(&self, found: &Match) -> usize {
         let bytes = |part: &Part| match part {
             Part::Text(plain) => plain.len(),

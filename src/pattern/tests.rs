@@ -212,8 +212,8 @@ proptest! {
     }
 }
 
-/// Patterns in which JavaScript and fancy-regex mean the same: what is repeated without a least
-/// count is never empty, no group is referred to before it took part, no anchors of lines.
+/// Strategy for patterns that JavaScript and fancy-regex read alike. They have no repeated body
+/// that can be empty, no early back-reference and no line anchors.
 fn shared_patterns() -> impl Strategy<Value = String> {
     let atom = proptest::sample::select(vec!["a", "b", "[ab]", "[^a]", "\\w", "\\W"])
         .prop_map(str::to_owned);

@@ -94,13 +94,13 @@ fn wide_before(text: &[u8], at: usize) -> (char, usize) {
     (char::REPLACEMENT_CHARACTER, at - 1)
 }
 
-/// Whether a line ends before this character (ECMA-262, 12.3).
+/// Returns true if this character is a line terminator (ECMA-262, 12.3).
 #[inline]
 pub(super) fn is_line_end(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{2028}' | '\u{2029}')
 }
 
-/// Whether `\b` counts this character as part of a word.
+/// Returns true if `\b` counts this character as part of a word.
 #[inline]
 pub(super) fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'

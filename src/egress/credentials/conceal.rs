@@ -7,17 +7,17 @@ use memchr::memmem;
 
 use super::Secret;
 
-/// What is put in the place of a text; both are of the same length, so no length that is told
-/// elsewhere changes.
+/// A text and its replacement. Both have the same length, so lengths that are sent elsewhere stay
+/// correct.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair {
     pub text: Secret,
     pub instead: Vec<u8>,
 }
 
-/// Replaces texts in one stream. How much is held back must not depend on whether it begins one:
-/// the program sees in what pieces the rest comes, and may have chosen what comes before. No text
-/// has a control character, so what stands before one goes on at once.
+/// Replaces texts in one stream. The number of withheld bytes must not depend on a partial match:
+/// the program sees the size of each piece and may have chosen the bytes before. No text has a
+/// control character, so bytes before one are released at once.
 #[derive(Debug)]
 pub struct Concealer {
     texts: Arc<Texts>,
@@ -58,7 +58,7 @@ impl Concealer {
         }
     }
 
-    /// What goes on of what came; `None` if nothing can.
+    /// Returns the bytes that can be released after this piece; `None` if there are none.
     pub fn take(&mut self, piece: &[u8]) -> Option<Vec<u8>> {
         self.held.extend_from_slice(piece);
         let longest = self
@@ -83,7 +83,7 @@ impl Concealer {
         .end()
     }
 
-    /// Whether one is in the name of a field, whose letters may have been made small.
+    /// Returns true if a field's name contains one of the texts, in any ASCII case.
     pub fn knows_name(&self, name: &str) -> bool {
         let name = name.to_ascii_lowercase();
         let is_in = |pair: &Pair| {
@@ -92,7 +92,7 @@ impl Concealer {
         self.texts.pairs.iter().any(is_in)
     }
 
-    /// What was held back, at the end of what belongs together.
+    /// Returns the withheld bytes at the end of a unit.
     pub fn end(&mut self) -> Option<Vec<u8>> {
         self.pass(self.held.len())
     }

@@ -10,7 +10,7 @@ use memchr::memmem;
 
 use super::{Pair, Secret};
 
-/// As RFC 7617 has it; not all clients write the padding.
+/// Base64 as in RFC 7617, with optional padding.
 const BASIC: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
@@ -63,13 +63,13 @@ pub fn in_base64(secret: &[u8], stand_in: &[u8]) -> Vec<Pair> {
     pairs
 }
 
-/// Whether this is in a value, or in what Basic holds.
+/// Returns true if the value, or the decoded Basic token, contains the stand-in.
 pub fn holds(value: &[u8], stand_in: &[u8]) -> bool {
     let finds = |text: &[u8]| memmem::find(text, stand_in).is_some();
     finds(value) || basic(value).is_some_and(|(_, plain)| finds(&plain))
 }
 
-/// Where the token of Basic is, and user and password.
+/// Returns the position of the Basic token, and the decoded user and password.
 fn basic(value: &[u8]) -> Option<(std::ops::Range<usize>, Vec<u8>)> {
     const NAME: &[u8] = b"basic ";
     if !value.get(..NAME.len())?.eq_ignore_ascii_case(NAME) {

@@ -1,7 +1,7 @@
-//! Credentials that commands can use and not read: they have a stand-in, which the real value takes
-//! the place of on the way to a host that it is for.
+//! Credentials that commands can use but not read. A command gets a stand-in, which is replaced by
+//! the real value on the way to an allowed host.
 //!
-//! Both are of the same length, so nothing that tells a length has to be told anew, there and back.
+//! Both have the same length, so no length field changes in either direction.
 
 mod conceal;
 mod field;
@@ -25,7 +25,7 @@ pub const MIN_SECRET_BYTES: usize = 8;
 /// A head of HTTP has to hold it.
 pub const MAX_SECRET_BYTES: usize = 8192;
 
-/// What a stand-in begins with, as far as it is long enough, so that people know it.
+/// Prefix of a stand-in that is long enough, so that people recognize it.
 const MARK: &str = "replay-credential-";
 /// Characters of a stand-in that nobody can guess.
 const RANDOM_CHARACTERS: usize = 16;
@@ -146,25 +146,25 @@ impl Credentials {
         self.0.iter()
     }
 
-    /// Whether one is for requests there.
+    /// Returns true if a credential applies to requests to this destination.
     pub fn are_for(&self, to: &Destination) -> bool {
         self.0.iter().any(|it| it.is_for_requests(to))
     }
 
-    /// What keeps the program from secrets in what is said to it there, and from what was written
-    /// there in another form.
+    /// Returns the concealer for answers from this destination. It replaces the secrets, and the
+    /// forms of them in `written`, by their stand-ins.
     pub fn concealer(&self, to: &Destination, written: Vec<Pair>) -> Concealer {
         let there = self.0.iter().filter(|it| it.is_for_requests(to));
         Concealer::new(there.flat_map(Credential::concealing).chain(written))
     }
 
-    /// What takes all of them out of a text.
+    /// Returns a concealer that removes all credentials from a text.
     pub fn conceals(&self) -> Concealer {
         Concealer::new(self.0.iter().flat_map(Credential::concealing))
     }
 
-    /// Puts the real values into a field's value where the request is what they are for. What was
-    /// written there in another form is added to what is to be concealed of the answer.
+    /// Puts the real values into a field's value if the request's destination is allowed for them.
+    /// Adds re-encoded secrets to the pairs that are concealed in the answer.
     pub fn fill(
         &self,
         to: &Destination,
@@ -184,7 +184,7 @@ impl Credentials {
         }
     }
 
-    /// Those that are for a login of this kind there.
+    /// Returns the credentials for a login with this scheme at this destination.
     pub fn for_login(&self, scheme: Scheme, to: &Destination) -> Vec<&Credential> {
         self.0
             .iter()

@@ -1,4 +1,4 @@
-//! What a credential is for.
+//! Destinations of a credential.
 
 use std::str::FromStr;
 
@@ -6,12 +6,12 @@ use crate::egress::request::RequestLine;
 use crate::egress::rule::{Destination, Rule, RuleError};
 use crate::egress::rules::{Rules, Verdict};
 
-/// Where `PostgreSQL` listens if nobody says otherwise.
+/// Default port of `PostgreSQL`.
 const POSTGRES_PORT: u16 = 5432;
 /// The same of `MySQL` and `MariaDB`.
 const MYSQL_PORT: u16 = 3306;
 
-/// How it is spoken there.
+/// Protocol of a credential's destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
     Https,
@@ -52,12 +52,12 @@ impl Scheme {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     pub scheme: Scheme,
-    /// As whom programs that ask for a name are to come.
+    /// User name for programs that need one.
     pub user: Option<String>,
     /// Host and port as they stand in an address.
     pub authority: String,
     rule: Rule,
-    /// That one alone.
+    /// A rule for exactly this destination.
     rules: Rules,
 }
 
@@ -127,7 +127,7 @@ impl FromStr for Place {
 }
 
 impl Place {
-    /// Whether something there is meant.
+    /// Returns true if this destination is the credential's.
     pub(super) fn names(&self, to: &Destination) -> bool {
         self.rules.allows(to)
     }
@@ -140,7 +140,7 @@ impl Place {
         }
     }
 
-    /// Whether these rules let commands reach what is meant.
+    /// Returns true if the rules let commands reach the credential's destination.
     pub fn is_within(&self, rules: &Rules) -> bool {
         rules.reach(&self.rule)
     }

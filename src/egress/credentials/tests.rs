@@ -271,7 +271,7 @@ fn what_is_no_place_is_refused_with_the_reason() {
 }
 
 proptest! {
-    /// Whatever a field holds, nothing but stand-ins changes, and no length does.
+    /// A field without a stand-in does not change, and no length changes.
     #[test]
     fn a_field_without_a_stand_in_stays(value in prop::collection::vec(any::<u8>(), 0..80), is_basic in any::<bool>()) {
         let all = Credentials::new(vec![credential("GH", SECRET, "https://api.example.com")]);
