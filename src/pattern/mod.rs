@@ -1,23 +1,25 @@
-//! Patterns in JavaScript's syntax, and the replacement texts that go with them.
+//! Patterns in JavaScript's syntax, and replacement texts.
 //!
-//! One constructor, one error type; nothing outside this module knows the engine. `^` and `$` match
-//! at every line boundary, `.` matches no line ending. A pattern means what it means in JavaScript
-//! (ECMA-262, 22.2, without the flag `u`), with these exceptions: `^` never matches between `\r`
-//! and `\n`, where it would take the gap of every CRLF for a line; characters are whole code
-//! points; and of all matches those are left out that are empty and stand behind the final line
-//! feed or, if the pattern has a `$`, inside a CRLF.
+//! There is one constructor and one error type, and no other module knows the engine. `^` and `$`
+//! match at every line boundary; `.` matches no line ending. A pattern means what it means in
+//! JavaScript (ECMA-262, 22.2, without the flag `u`), with these exceptions:
 //!
-//! | file | what it does |
-//! |---|---|
-//! | `parse`, `ast`, `class`, `fold` | from the source to a tree |
-//! | `slips` | what is likely meant otherwise than it is read |
-//! | `facts` | what is true of a tree |
-//! | `translate` | a tree for the linear engine, exactly or approximately |
-//! | `compile`, `program`, `ahead` | a tree for the matcher |
-//! | `matcher`, `text`, `budget` | tries the choices one after another, within a budget |
-//! | `engine` | asks the linear engine if it means the same, else the matcher |
-//! | `literal` | text in any case, as a tree |
-//! | `found`, `lines`, `replacement` | all matches of a text, lines for `grep-searcher`, new text for matches |
+//! - `^` never matches between `\r` and `\n`, where it would take the gap of every CRLF for a line.
+//! - Characters are whole code points.
+//! - Empty matches behind the final line feed are left out. If the pattern has a `$`, so are empty
+//!   matches inside a CRLF.
+//!
+//! | file | purpose |
+//! | --- | --- |
+//! | `parse`, `ast`, `class`, `fold` | source to syntax tree |
+//! | `slips` | hints about syntax of other languages |
+//! | `facts` | facts about a tree |
+//! | `translate` | tree to a pattern for the linear engine, exact or approximate |
+//! | `compile`, `program`, `ahead` | tree to a program for the matcher |
+//! | `matcher`, `text`, `budget` | backtracking within a budget |
+//! | `engine` | choice between the linear engine and the matcher |
+//! | `literal` | literal text in any case, as a tree |
+//! | `matches`, `lines`, `replacement` | all matches of a text, lines for `grep-searcher`, replacements |
 
 mod ahead;
 mod ast;

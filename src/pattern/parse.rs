@@ -1,14 +1,14 @@
-//! Reads a pattern: JavaScript's syntax without the flag `u`, as of ES2025 (ECMA-262, 22.2.1 and
-//! Annex B.1.2).
+//! Parser for patterns: JavaScript's syntax without the flag `u`, as of ES2025 (ECMA-262, 22.2.1
+//! and Annex B.1.2).
 //!
-//! | file | what it reads |
-//! |---|---|
-//! | here | alternatives, and one term after the other |
-//! | `survey` | how many groups there are and how they are called, before anything else |
-//! | `groups` | what stands behind a `(` |
-//! | `names` | the names of groups, and where one may come twice |
-//! | `escapes` | what stands behind a `\` |
-//! | `classes` | what stands behind a `[` |
+//! | file | syntax |
+//! | --- | --- |
+//! | this file | alternatives and sequences of terms |
+//! | `survey` | first pass: number and names of groups |
+//! | `groups` | groups, from behind the `(` |
+//! | `group_names` | names of groups, and duplicate names |
+//! | `escapes` | escapes, from behind the `\` |
+//! | `classes` | character classes, from behind the `[` |
 //! | `quantifiers` | `*`, `+`, `?`, `{1,2}` |
 //! | `halves` | characters that are written as two UTF-16 units |
 

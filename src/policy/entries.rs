@@ -81,8 +81,8 @@ impl Policy {
         ))
     }
 
-    /// Where something may be moved to: a link in the last part is not followed, and missing
-    /// parents are made on the way.
+    /// Resolves the destination of a move. A link in the last part is not followed, and missing
+    /// parents may be created.
     pub fn destination(&self, requested: impl AsRef<Path>) -> Result<Checked<Write>, PolicyError> {
         noted(
             |_| Touch::Write,

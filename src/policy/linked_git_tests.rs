@@ -1,4 +1,4 @@
-//! What a file called `.git` brings about, and what it does not.
+//! Tests of `.git` files that point to a linked repository.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, symlink};
@@ -42,8 +42,8 @@ fn stage() -> tempfile::TempDir {
     stage
 }
 
-/// What is found for these allowed directories of a stage: the outermost directories, or why there
-/// is none.
+/// Returns the result for these allowed directories of a stage: the outermost directories, or the
+/// reason for none.
 fn found(stage: &Path, allowed: &[&str]) -> Vec<Result<String, String>> {
     let grants: Vec<Grant> = allowed
         .iter()
@@ -105,7 +105,7 @@ fn directory_made_after_its_repository_is_refused() {
             "the directory was made after `{path}`, which is of one before it; if it is the same work tree, run `touch {path}`"
         );
         assert_eq!(why, said);
-        // What the line says is done by the operator.
+        // Acts as the operator: makes the change that the line describes.
         let file = fs::File::options().append(true).open(at(&path)).unwrap();
         file.set_modified(std::time::SystemTime::UNIX_EPOCH)
             .unwrap();

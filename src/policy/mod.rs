@@ -248,20 +248,20 @@ impl Policy {
         ))
     }
 
-    /// What a link met on a walk leads to inside the allowed directories; `None` if it leads out,
-    /// nowhere, or in a circle.
+    /// Follows a link that a walk met, if it leads inside the allowed directories. `None` if it
+    /// leads out, is dangling, or is a loop.
     pub fn leads_to(&self, link: impl AsRef<Path>) -> Option<Checked<Look>> {
         self.open_to_look(link.as_ref(), &mut None).ok()
     }
 
-    /// Whether anything is there, inside the allowed directories: a question of the server's own,
-    /// with which nothing is touched.
+    /// Returns true if the path exists inside the allowed directories. This is the server's own
+    /// question and is not recorded.
     pub fn is_there(&self, path: impl AsRef<Path>) -> bool {
         self.open_to_look(path.as_ref(), &mut None).is_ok()
     }
 
-    /// Where a file may be written. A link in the last part is followed, also to a file that does
-    /// not exist yet, while it stays inside; missing parents are no error, and are made when the
+    /// Resolves a path for writing. A link in the last part is followed while it stays inside, also
+    /// to a file that does not exist yet. Missing parents are no error; they are created when the
     /// file is written.
     pub fn write(&self, requested: impl AsRef<Path>) -> Result<Checked<Write>, PolicyError> {
         noted(
@@ -270,9 +270,8 @@ impl Policy {
         )
     }
 
-    /// The same for a question of the server's own, behind which nothing stays there: whoever looks
-    /// on hears nothing of it, and has to be told of a refusal ([`note_refusal()`]) by who knows
-    /// what the agent had named.
+    /// Like [`Self::write`], but for the server's own questions: nothing is recorded. A caller that
+    /// knows the agent's path has to record a refusal itself ([`note_refusal()`]).
     pub fn try_write(&self, path: impl AsRef<Path>) -> Result<Checked<Write>, PolicyError> {
         self.find_to_write(path.as_ref(), &mut None)
     }
@@ -401,7 +400,7 @@ impl Policy {
         } else {
             match self.open_direct(root.0, parent, PATH_DIR) {
                 Some(Ok(handle)) => Arc::new(handle),
-                // Whatever is wrong with the parents, the walk says it, or goes around it.
+                // The walk reports an error of the parents, or avoids it.
                 Some(Err(_)) | None => return Ok(None),
             }
         };
@@ -436,7 +435,7 @@ impl Policy {
         }))
     }
 
-    /// Whether a place may be made, changed or removed, by the rules alone.
+    /// Checks by the rules alone if a place may be made, changed or removed.
     fn may_change(&self, requested: &Path, place: &Path) -> Result<(), PolicyError> {
         if !self.rules.writable(place) {
             let root = self
@@ -542,8 +541,8 @@ fn split(spot: Spot) -> Result<WalkEnd, Errno> {
     Ok((spot.dir, parents, name, place))
 }
 
-/// Whether `rest` exists below `dir/name`. A link on the way counts as yes: where it leads may
-/// change at any time.
+/// Returns true if `rest` exists below `dir/name`. A link on the way counts as yes, since its
+/// target may change at any time.
 pub(crate) fn exists_below(dir: impl AsFd, name: &OsStr, rest: &Path) -> bool {
     let mut at: Option<OwnedFd> = None;
     let mut parts = std::iter::once(name).chain(rest).peekable();

@@ -1,6 +1,5 @@
-//! Whether everything below the allowed directories lies on filesystems that answer by themselves.
-//! One that asks another machine (NFS) or another program (FUSE) may hang for as long as that does,
-//! and so may whoever opens a file there.
+//! Check for mounts below the allowed directories that may hang. A filesystem of another machine
+//! (NFS) or another program (FUSE) can block an open for any time.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _};
@@ -32,7 +31,7 @@ struct Seen {
     /// `proc_pid_mountinfo(5)`; `None` if there is none, or if an allowed directory itself is not
     /// local.
     table: Option<File>,
-    /// What the last look said.
+    /// Result of the last check.
     is_local: Option<bool>,
 }
 
@@ -62,8 +61,8 @@ impl Mounts {
         }))
     }
 
-    /// Whether no other filesystem is mounted below these directories now. Costs one system call
-    /// while nothing changes.
+    /// Returns true if only local filesystems are mounted below these directories now. Costs one
+    /// system call while the mounts do not change.
     pub(super) fn are_local(&self, roots: &[Root]) -> bool {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Seen {

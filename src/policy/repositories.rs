@@ -26,7 +26,7 @@ use crate::limits::{
 };
 use crate::sinks::{Compared, Content, hooks_directory, hooks_path, named};
 
-/// What there is to protect of the repositories that were there when the server started.
+/// Protected parts of the repositories that existed when the server started.
 #[derive(Debug, Default)]
 pub struct Found {
     /// Hooks, and what says where a repository's directory is. They need not exist.
@@ -34,11 +34,11 @@ pub struct Found {
     /// Configuration that is there. Programs outside replace it by a rename, so another file in its
     /// place tells nothing of commands.
     pub pinned: Vec<PathBuf>,
-    /// What else programs outside run, if that is to stay as it is.
+    /// Other files that programs outside run, if they are frozen.
     pub frozen: Vec<PathBuf>,
     /// Directories of hooks that configuration names.
     pub hooks: Vec<PathBuf>,
-    /// Whether not all directories were looked at: there were too many, or they are nested too
+    /// `true` if the walk was incomplete: there were too many directories, or they are nested too
     /// deep.
     pub is_partial: bool,
 }
@@ -63,7 +63,8 @@ pub struct Repositories {
 }
 
 impl Repositories {
-    /// Below these directories, but for what the operator does not want protected.
+    /// Returns the repositories below these directories, without those that the operator
+    /// unprotects.
     pub(super) fn below(
         roots: Vec<(PathBuf, Arc<OwnedFd>)>,
         unprotected: Vec<PathBuf>,
@@ -81,8 +82,8 @@ impl Repositories {
         self.freezes_sinks
     }
 
-    /// What was found. Whoever asks first looks, the others wait for it, at most
-    /// [`MAX_REPOSITORY_WALK_MS`].
+    /// Returns the repositories. The first caller walks the directories; the others wait for the
+    /// result, at most [`MAX_REPOSITORY_WALK_MS`].
     pub fn found(&self) -> &Found {
         self.found.get_or_init(|| {
             let mut walk = Walk {
@@ -124,10 +125,11 @@ struct Walk {
     /// Directories of repositories, in the order of the walk: those that come first are protected
     /// if there are too many.
     directories: Vec<PathBuf>,
-    /// What is called `.git` and is no directory, and what this user could make readable.
+    /// Entries called `.git` that are no directories, and directories that this user could make
+    /// readable.
     files: Vec<PathBuf>,
     freezes_sinks: bool,
-    /// What programs outside run, if it is to stay as it is.
+    /// Files that programs outside run, if they are frozen.
     frozen: Vec<PathBuf>,
     hooks: Vec<PathBuf>,
     /// Directories that may still be looked at.

@@ -1,6 +1,6 @@
-//! How a path is spelt: bytes cut at slashes, and nothing more. No disk.
+//! Spelling of a path: bytes split at slashes. No disk access.
 //!
-//! No tilde, no percent decoding, no trimming, no folding: on Linux a name is any bytes but `/` and
+//! No tilde, percent decoding, trimming or case folding: on Linux a name is any bytes but `/` and
 //! NUL.
 
 use std::ffi::{OsStr, OsString};
@@ -17,7 +17,7 @@ pub(super) struct Spelling {
     /// `/a/b`: no empty part, no `.`, no slash at the end. Parts that are `..` are kept as they
     /// are.
     pub(super) clean: Vec<u8>,
-    /// Whether some part is `..`; then `clean` names a place only after a walk.
+    /// `true` if a part is `..`; then only a walk tells the place of `clean`.
     pub(super) climbs: bool,
     /// Ends in `/`, `/.` or `/..`: the last part must be a directory, and a link there is followed.
     pub(super) wants_dir: bool,
@@ -81,8 +81,8 @@ impl Spelling {
     }
 }
 
-/// What a URI begins with (RFC 3986, section 3.1), its colon included, where a slash follows. As a
-/// relative path it would make a directory of that name.
+/// Returns the scheme of a URI (RFC 3986, section 3.1) with its colon, if a slash follows. As a
+/// relative path it would create a directory of that name.
 fn scheme(bytes: &[u8]) -> Option<&[u8]> {
     let end = memchr::memchr(b'/', bytes)?;
     let (name, colon) = bytes[..end].split_at_checked(end.checked_sub(1)?)?;

@@ -1,10 +1,9 @@
-//! What a call asked of the policy, kept for whoever looks on: the paths that were opened, and
-//! those that were refused.
+//! Record of the paths that a call opened, and of those that were refused.
 //!
-//! A call is served by one thread and by those that it brings, so the record is the thread's:
-//! whoever looks on enters it around the work, and what starts threads for a call passes it on
-//! ([`Touched::current`]). Where nobody has entered one, each question to the policy costs one look
-//! at a variable of the thread.
+//! One thread serves a call, with the threads that it starts, so the current record is
+//! thread-local. An observer enters a record around the work. Code that starts threads for a call
+//! passes the record on ([`Touched::current`]). Without a record, each question to the policy costs
+//! one look at a thread-local variable.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -13,14 +12,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::error::PolicyError;
 use crate::limits::MAX_TOUCHED_PATHS;
 
-/// What a path was opened for.
+/// Purpose for which a path was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Touch {
     /// The content of a file.
     Read,
     /// The names of a directory; of a search it is where the search begins, not what it comes by.
     List,
-    /// What is known of it beside its content.
+    /// Metadata was read.
     Look,
     /// A new content, or a new name.
     Write,
@@ -28,7 +27,7 @@ pub enum Touch {
     Create,
     /// Its removal, or its move to another place.
     Remove,
-    /// The working directory of a command. What a command touches is not known.
+    /// Working directory of a command. The paths that the command itself uses are unknown.
     Run,
     Denied,
 }
@@ -54,15 +53,15 @@ impl Touch {
 pub struct TouchedPath {
     /// Absolute, as it was spelt; one that was refused exactly as it was asked for.
     pub path: PathBuf,
-    /// Where it lies, if symbolic links led elsewhere than its spelling says.
+    /// Real path, if symbolic links led elsewhere than the spelling.
     pub real: Option<PathBuf>,
     pub touch: Touch,
 }
 
-/// Whose call it is.
+/// Author of a call.
 #[derive(Debug)]
 pub struct Caller {
-    /// Which call of this process, as the audit log numbers them.
+    /// Number of the call in this process, as in the audit log.
     pub call: u64,
     pub client: Arc<str>,
     pub session: Option<Arc<str>>,
@@ -75,7 +74,7 @@ pub struct Touched {
     caller: Option<Arc<Caller>>,
 }
 
-/// What a record holds: each path and use once.
+/// Content of a record: each pair of path and use once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Record {
     /// At most [`MAX_TOUCHED_PATHS`], in the order of the questions.
@@ -124,7 +123,7 @@ impl Touched {
         CURRENT.with(|current| current.borrow().clone())
     }
 
-    /// What it holds now. From then on it holds nothing but what comes later.
+    /// Returns the current content and clears the record.
     pub fn take(&self) -> Record {
         std::mem::take(&mut *self.lock())
     }
@@ -153,7 +152,7 @@ impl Touched {
     }
 }
 
-/// Whether somebody looks on at this thread.
+/// Returns true if this thread has a record.
 pub(super) fn is_watched() -> bool {
     CURRENT.with(|current| current.borrow().is_some())
 }

@@ -42,11 +42,11 @@ const TYPES: [&str; 7] = [
     "null", "boolean", "string", "array", "object", "number", "integer",
 ];
 
-/// What is known of a schema while it is read.
+/// State of reading a schema.
 #[derive(Default)]
 struct Reading {
     patterns: HashMap<String, Regex>,
-    /// Where names of `$id` and `$anchor` stand.
+    /// Pointers of the names in `$id` and `$anchor`.
     named: HashMap<String, String>,
     references: Vec<(String, String)>,
 }
@@ -147,7 +147,7 @@ impl Reading {
         Ok(())
     }
 
-    /// What is known of a keyword before a value comes.
+    /// Checks a keyword before its value is read.
     fn keyword(&mut self, keyword: &str, value: &Value, at: &str) -> Result<(), String> {
         let wrong = |what: String| Err(format!("at `{at}`: {what}"));
         let parent = at.rsplit_once('/').map_or("", |(parent, _)| parent);

@@ -1,10 +1,9 @@
-//! JSON Schema (draft 2020-12): values checked, each fault with its place and its kind.
+//! JSON Schema (draft 2020-12): validation of values, with place and kind of each fault.
 //!
-//! What drafts 4 to 7 write otherwise is read as well (a list of `items`, `dependencies`,
-//! `exclusiveMinimum: true`). `format` and `content*` are annotations, as 2020-12 has it by
-//! default. Nothing is fetched: a reference must lead into the schema itself. Patterns are those of
-//! the crate `fancy-regex`, which has JavaScript's lookaround and back-references; one that costs
-//! too much matches nothing.
+//! Syntax of drafts 4 to 7 is read as well (a list of `items`, `dependencies`, `exclusiveMinimum:
+//! true`). `format` and `content*` are annotations, the default of 2020-12. No schema is fetched: a
+//! reference must lead into the schema itself. Patterns use the crate `fancy-regex`, which has
+//! JavaScript's lookaround and back-references. A pattern that costs too much matches no text.
 
 mod compile;
 mod number;
@@ -31,7 +30,7 @@ pub struct Validator {
     references: HashMap<String, String>,
 }
 
-/// What a value does not keep.
+/// Constraint that a value violates.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
     /// It lacks this property.
@@ -46,7 +45,7 @@ pub enum Kind {
     Const(Value),
     /// No part of it matches this.
     Pattern(String),
-    /// What it must do, in words.
+    /// Other constraint, in words.
     Other(String),
 }
 
@@ -54,9 +53,9 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault<'v> {
     pub value: &'v Value,
-    /// Where it stands, as a JSON pointer (RFC 6901).
+    /// Place of the value, as a JSON pointer (RFC 6901).
     pub place: String,
-    /// Which keyword says so, as a JSON pointer into the schema.
+    /// Keyword that the value violates, as a JSON pointer into the schema.
     pub keyword: String,
     pub kind: Kind,
 }
@@ -140,12 +139,12 @@ impl<'v> Faults<'v> {
 }
 
 impl Validator {
-    /// Whether a value fits.
+    /// Returns true if a value is valid.
     pub fn is_valid(&self, value: &Value) -> bool {
         self.faults(value, 1).is_empty()
     }
 
-    /// What is wrong with a value, at most so many things.
+    /// Returns the faults of a value, at most `most`.
     pub fn faults<'v>(&self, value: &'v Value, most: usize) -> Vec<Fault<'v>> {
         let mut faults = Faults {
             found: Vec::new(),
@@ -542,7 +541,7 @@ impl Validator {
         }
     }
 
-    /// Whether `properties` or `patternProperties` beside it say something of a property.
+    /// Returns true if `properties` or `patternProperties` beside it declare a property.
     fn is_declared(&self, members: &Map<String, Value>, name: &str) -> bool {
         let known = |keyword: &str| members.get(keyword).and_then(Value::as_object);
         known("properties").is_some_and(|known| known.contains_key(name))
@@ -550,7 +549,7 @@ impl Validator {
                 .is_some_and(|known| known.keys().any(|pattern| self.matches(pattern, name)))
     }
 
-    /// How many schemas of a list fit, counted up to `enough`.
+    /// Returns the number of schemas in a list that the value satisfies, counted up to `enough`.
     fn fitting(&self, list: Pair<'_, '_>, enough: usize) -> usize {
         let schemas = list.schema.as_array().into_iter().flatten();
         schemas
@@ -565,7 +564,7 @@ impl Validator {
             .is_some_and(|pattern| pattern.is_match(text).unwrap_or(false))
     }
 
-    /// What a reference leads to, with its pointer.
+    /// Returns the target of a reference, with its pointer.
     fn referred(&self, reference: &Value) -> Option<(&str, &Value)> {
         let pointer = self.references.get(reference.as_str()?)?;
         Some((pointer, self.root.pointer(pointer)?))
@@ -579,7 +578,7 @@ fn one_or_more(schema: &Value) -> impl Iterator<Item = &Value> {
         .iter()
 }
 
-/// Whether a value is of a type; `1.0` is an integer.
+/// Returns true if a value has this type; `1.0` is an integer.
 fn is_of(value: &Value, kind: &str) -> bool {
     match kind {
         "null" => value.is_null(),
@@ -601,13 +600,13 @@ fn count_of(schema: &Value) -> Option<usize> {
     whole.map(|count| count as usize)
 }
 
-/// Whether two values are equal as JSON Schema has it: `1` is `1.0`, and the order of members does
-/// not matter.
+/// Returns true if two values are equal in JSON Schema's sense: `1` equals `1.0`, and the order of
+/// members does not matter.
 fn same(one: &Value, other: &Value) -> bool {
     one == other || canonical(one) == canonical(other)
 }
 
-/// What equal values have in common.
+/// Returns a canonical text, which equal values share.
 fn canonical(value: &Value) -> String {
     match value {
         Value::Number(number) => number::canonical(number),

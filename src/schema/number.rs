@@ -6,7 +6,7 @@ use serde_json::{Map, Number, Value};
 
 use crate::text::count::counted;
 
-/// What a number must do to keep a keyword, if it does not.
+/// Returns the constraint of a numeric keyword that a number violates, if any.
 pub(super) fn broken(
     keyword: &str,
     schema: &Value,
@@ -35,8 +35,7 @@ pub(super) fn broken(
     }
 }
 
-/// What must be changed for as many characters, items or properties as a keyword says, if there are
-/// others.
+/// Returns the correction for a wrong number of characters, items or properties, if any.
 pub(super) fn miscounted(
     keyword: &str,
     schema: &Value,
@@ -79,7 +78,7 @@ fn is_multiple(number: &Number, of: &Number) -> bool {
     ratio.is_finite() && (ratio - ratio.round()).abs() <= f64::EPSILON * ratio.abs().max(1.0)
 }
 
-/// What equal numbers have in common.
+/// Returns a canonical text, which equal numbers share.
 pub(super) fn canonical(number: &Number) -> String {
     match whole(number) {
         Some(whole) => whole.to_string(),

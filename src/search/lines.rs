@@ -25,13 +25,13 @@ pub struct Hit {
     pub line: u64,
     /// Without its line ending; a very long one is cut.
     pub text: String,
-    /// Whether it matches, or is context of one that does.
+    /// `true` for a match, `false` for a context line.
     pub is_match: bool,
-    /// Whether lines between this one and the one before were left out.
+    /// `true` if lines between the previous line and this one were left out.
     pub after_gap: bool,
 }
 
-/// What a search of one file came to.
+/// Result of a search in one file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct FileMatches {
     /// In the order of the file; empty when only the number was asked for, or the bytes were used
@@ -39,11 +39,11 @@ pub struct FileMatches {
     pub hits: Vec<Hit>,
     /// Lines that match, those without a hit included.
     pub matches: u64,
-    /// Whether the search ended at `most` matches and there are more.
+    /// `true` if the search ended at `most` matches and there are more.
     pub cut: bool,
 }
 
-/// What is wanted of one file.
+/// Limits for one file.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// The search ends when there are more matches than this.
@@ -53,7 +53,7 @@ pub struct Limits {
     pub bytes: usize,
 }
 
-/// Why a file was not searched to its end.
+/// Reason why a file was not searched to its end.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Stopped {
     /// It is binary, and was not named.
@@ -66,7 +66,7 @@ pub enum Stopped {
     Memory(Exhausted),
 }
 
-/// How a file is read, as its first [`BINARY_SNIFF_BYTES`] tell.
+/// Decoding of a file, as detected from its first [`BINARY_SNIFF_BYTES`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reading {
     /// Its bytes are searched if it is named.
@@ -95,16 +95,16 @@ impl Reading {
     }
 }
 
-/// How lines are looked for.
+/// Options of a line search.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct How {
     /// Lines around each match.
     pub context: usize,
-    /// Whether line numbers and text are left out; counting alone is cheaper.
+    /// `true` if line numbers and text are left out; counting alone is cheaper.
     pub count_only: bool,
-    /// Whether a match may go over lines. A file has to fit into [`MAX_LINE_BUFFER_BYTES`] then.
+    /// `true` if a match may span lines. Then a file has to fit into [`MAX_LINE_BUFFER_BYTES`].
     pub multiline: bool,
-    /// Whether the bytes of a binary file are searched.
+    /// `true` if binary files are searched.
     pub binary: bool,
 }
 
@@ -119,7 +119,7 @@ pub struct FileSearcher<'a> {
     wide: Searcher,
     buffer: Vec<u8>,
     room: Room<'a>,
-    /// What the buffer takes of the budget.
+    /// Share of the memory budget that the buffer takes.
     share: Share,
     /// The beginning of a file that is not read in one piece.
     head: Vec<u8>,
@@ -304,7 +304,7 @@ struct Source<'a, R> {
     inner: R,
     room: Room<'a>,
     share: Share,
-    /// Why there is no more, if memory is the reason.
+    /// Memory error that ended the search, if any.
     short: Option<Exhausted>,
 }
 

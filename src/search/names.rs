@@ -29,12 +29,12 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// How many there are.
+    /// Returns the number of paths.
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether there is none.
+    /// Returns true if there are no paths.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -86,16 +86,16 @@ impl Paths {
 pub struct Named {
     /// In the order of their bytes, at most as many as were wanted.
     pub paths: Paths,
-    /// How many there are in all, or were seen by the time the search ended.
+    /// Number of paths in all, or until the search ended.
     pub total: usize,
-    /// Whether there may be more than `total`.
+    /// `true` if there may be more than `total`.
     pub more: bool,
     /// Directories that could not be read.
     pub skipped: u64,
     /// The first of those.
     pub unreadable: Vec<Vec<u8>>,
     pub left_out: LeftOut,
-    /// What the paths take of the budget, and what is made of them.
+    /// Share of the memory budget that the paths, and texts made of them, take.
     pub held: Share,
 }
 

@@ -1,4 +1,4 @@
-//! What a search is about: a directory, globs, exclusions and file types turned into walks.
+//! Scope of a search: a directory, globs, exclusions and file types, turned into walks.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -16,26 +16,25 @@ use crate::limits::{GLOB_BYTES_PER_BYTE, MAX_WALK_DEPTH};
 use crate::policy::{Checked, Kind, Policy, PolicyError, Read};
 use crate::text::glob::{GlobError, GlobMatcher, Reading, escape, few_enough};
 
-/// What to look for, as an agent says it.
+/// Search request of an agent.
 #[derive(Debug, Default)]
 pub struct Asked<'a> {
-    /// Where relative globs begin, and where everything is taken without globs. Relative globs
-    /// begin at the project directory when it is left out.
+    /// Base of relative globs, and the directory to search if there are no globs. Defaults to the
+    /// project directory for relative globs.
     pub directory: Option<Checked<Read>>,
     /// `None` takes everything below the directory.
     pub globs: Option<&'a [String]>,
-    /// What to leave out.
+    /// Globs to exclude.
     pub exclude: &'a [String],
     /// Names of file types, of which a file has to be one; empty for any.
     pub types: &'a [String],
     /// Leave out what `.gitignore` files name.
     pub respect_gitignore: bool,
-    /// Where the memory of the globs is taken from, and what says that nobody wants the answer any
-    /// more.
+    /// Memory budget of the globs, and the cancel token.
     pub room: Option<Room<'a>>,
 }
 
-/// Where to walk and what to take.
+/// Starts of the walks, and the filters.
 #[derive(Debug)]
 pub struct Scope {
     starts: Vec<Start>,
@@ -45,7 +44,7 @@ pub struct Scope {
     exclude: Exclude,
     types: Option<FileTypes>,
     respect_gitignore: bool,
-    /// What the globs take of the budget.
+    /// Share of the memory budget that the globs take.
     _share: Share,
 }
 
@@ -53,12 +52,12 @@ pub struct Scope {
 #[derive(Debug)]
 pub struct Start {
     pub(super) dir: Checked<Read>,
-    /// What stands before the path of an entry: the directory as it was asked for, and a slash.
+    /// Prefix of the entries' paths: the directory as requested, and a slash.
     pub(super) prefix: Vec<u8>,
     /// Path from the directory of the search to this one, and a slash; empty where they are the
     /// same or lie apart.
     way: Vec<u8>,
-    /// What is taken there; `None` takes everything.
+    /// Globs to include; `None` includes everything.
     globs: Option<GlobMatcher>,
     /// Globs whose first match is noted.
     watched: Vec<(Arc<UsedGlob>, GlobMatcher)>,
@@ -118,7 +117,7 @@ impl Scope {
         Arc::clone(&self.globs)
     }
 
-    /// Where the search begins, if that is one place: what stands before the path of what is found.
+    /// Returns the path prefix of the results if the search has a single start.
     pub fn root(&self) -> Option<&[u8]> {
         match &*self.starts {
             [start] => Some(&start.prefix),
@@ -131,13 +130,13 @@ impl Scope {
         &self.starts
     }
 
-    /// Where it begins, open, for who searches no more.
+    /// Returns the open directories of the starts, and ends the search.
     pub(super) fn into_directories(self) -> impl Iterator<Item = Checked<Read>> {
         self.starts.into_iter().map(|start| start.dir)
     }
 
-    /// Whether one start lies below another, so that what is found is neither in order nor found
-    /// once.
+    /// Returns true if one start lies below another. Then results are out of order and may occur
+    /// twice.
     pub(super) fn overlaps(&self) -> bool {
         self.overlaps
     }
@@ -154,12 +153,12 @@ impl Scope {
         }
     }
 
-    /// Whether a directory below a start can hold anything.
+    /// Returns true if a directory below a start can contain entries of the scope.
     pub(super) fn enters(&self, start: &Start, rel: &[u8]) -> bool {
         !self.exclude.prunes(&start.prefix, &start.way, rel)
     }
 
-    /// Whether an entry below a start belongs to the scope.
+    /// Returns true if the scope includes this entry below a start.
     pub(super) fn holds(&self, start: &Start, rel: &[u8]) -> bool {
         let holds = start.globs.as_ref().is_none_or(|globs| globs.is_match(rel))
             && self
@@ -176,14 +175,14 @@ impl Scope {
         holds
     }
 
-    /// Whether every file of it was named: its globs are paths.
+    /// Returns true if all globs are paths of files.
     pub(super) fn names_files(&self) -> bool {
         self.names_files
     }
 }
 
 impl Start {
-    /// Whether anything below a directory can match.
+    /// Returns true if entries below a directory can match.
     pub(super) fn is_above(&self, rel: &[u8]) -> bool {
         memchr::memchr_iter(b'/', rel).count() + 1 < self.max_depth
     }
@@ -252,8 +251,8 @@ fn wanted(room: Option<Room<'_>>) -> Result<(), SearchError> {
     }
 }
 
-/// Where to walk, and what to take there: one walk for all globs that begin at the same place, or
-/// below it.
+/// Returns the starts of the walks with their globs. Globs that begin at the same place, or below
+/// it, share one walk.
 fn starts(
     policy: &Policy,
     globs: &[Arc<UsedGlob>],
@@ -370,9 +369,8 @@ pub(super) fn to_path(bytes: Vec<u8>) -> PathBuf {
     PathBuf::from(OsString::from_vec(bytes))
 }
 
-/// Globs of what to leave out. A glob without a slash is a name at any depth, as in `.gitignore`;
-/// one with a slash is a path below the directory of the search or below the start of the walk, or
-/// an absolute path.
+/// Exclusion globs. A glob without a slash matches a name at any depth, as in `.gitignore`. One
+/// with a slash is relative to the search directory or to the start of the walk, or is absolute.
 #[derive(Debug)]
 pub struct Exclude {
     names: GlobMatcher,

@@ -26,7 +26,7 @@ fn strings(words: &[&str]) -> Vec<String> {
     words.iter().map(|&word| word.to_owned()).collect()
 }
 
-/// What a call over `A/sub` finds, as `path:lines` below it.
+/// Returns the results of a call over `A/sub`, as `path:lines` below it.
 fn found(
     tree: &Tree,
     pattern: &str,

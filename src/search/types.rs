@@ -37,7 +37,7 @@ impl FileTypes {
         Ok(Self(types))
     }
 
-    /// Whether a file of this name is of one of the types.
+    /// Returns true if a file of this name has one of the types.
     pub(super) fn holds(&self, name: &OsStr) -> bool {
         self.0.matched(name, false).is_whitelist()
     }

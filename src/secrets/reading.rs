@@ -1,6 +1,5 @@
-//! Reads files that the operator has named, without ever waiting for one: a name that leads to a
-//! pipe, a device or a directory is refused, as the thread that reads them again would wait there
-//! for ever.
+//! Reads files that the operator named, without blocking. A named pipe, a device or a directory is
+//! refused, since the thread that reads files again would hang on it.
 #![expect(
     clippy::disallowed_methods,
     reason = "files of the operator's, named on the command line"
@@ -18,14 +17,14 @@ use rustix::fs::{OFlags, Timespec};
 
 use crate::limits::SECRET_PIPE_MS;
 
-/// What was read, and the mode of what it was read from, its type left out.
+/// Content of a file, and its mode without the file type.
 pub struct Contents {
     pub bytes: Vec<u8>,
     pub mode: u32,
 }
 
 impl Contents {
-    /// As text. Fails for what is not UTF-8.
+    /// Returns the content as text. Fails if it is not UTF-8.
     pub fn text(self) -> Result<String> {
         String::from_utf8(self.bytes)
             .ok()
@@ -33,8 +32,8 @@ impl Contents {
     }
 }
 
-/// Opens a regular file, or a pipe without a name, as a shell makes it for `<(...)`; which it is.
-/// Fails for anything else. What is opened never waits.
+/// Opens a regular file, or an anonymous pipe, as a shell makes it for `<(...)`. Also returns which
+/// of both it is. Fails for anything else, and never blocks.
 pub fn open(path: &Path) -> Result<(File, bool)> {
     let shown = path.display();
     let irregular = || format!("`{shown}` is no regular file");

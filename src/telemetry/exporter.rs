@@ -11,24 +11,24 @@ use super::span::Span;
 use crate::limits::{EXPORT_PAUSE_MS, EXPORT_TRIES, MAX_EXPORT_PAUSE_MS};
 use crate::outbound::{HttpTarget, Question, Trust, ask};
 
-/// Where spans go, and what all of them have in common.
+/// Destination of spans, and their common attributes.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where they are posted to.
+    /// URL of the collector.
     pub target: HttpTarget,
-    /// Whom a target over TLS must be vouched for by.
+    /// Trust anchors for a target over TLS.
     pub trust: Option<Trust>,
     /// Whole lines of the head that are sent along, each with its line end.
     pub headers: String,
-    /// How long an export may take.
+    /// Timeout of an export.
     pub timeout: Duration,
-    /// Which requests have spans.
+    /// Sampler of requests.
     pub sampler: Sampler,
-    /// What is said of this process, such as `service.name`.
+    /// Attributes of this process, such as `service.name`.
     pub resource: Vec<(Cow<'static, str>, String)>,
 }
 
-/// What became of one try.
+/// Outcome of one try.
 enum Try {
     /// The collector took all but so many.
     Taken(u64),
@@ -68,7 +68,7 @@ pub fn run(settings: &Settings, queue: &Queue) {
     queue.over();
 }
 
-/// How many of them the collector has not taken, or why it has taken none.
+/// Sends the spans. Returns the number that the collector rejected, or the error if it took none.
 fn export(
     settings: &Settings,
     queue: &Queue,

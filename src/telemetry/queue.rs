@@ -24,7 +24,7 @@ pub struct Queue {
 #[derive(Debug, Default)]
 struct Inner {
     waiting: VecDeque<Span>,
-    /// When all must be over.
+    /// Deadline of the queue's end.
     end: Option<Instant>,
     is_over: bool,
 }
@@ -90,7 +90,7 @@ impl Queue {
             .is_some()
     }
 
-    /// When an export must be over that may take so long.
+    /// Returns the deadline of an export with this timeout.
     pub fn deadline(&self, timeout: Duration) -> Instant {
         let deadline = Instant::now() + timeout;
         self.lock().end.map_or(deadline, |end| end.min(deadline))

@@ -1,4 +1,4 @@
-//! Which requests have spans (OpenTelemetry specification, trace/sdk.md, "Sampling").
+//! Sampling of requests (OpenTelemetry specification, trace/sdk.md, "Sampling").
 
 use crate::protocol::TraceContext;
 
@@ -7,7 +7,7 @@ use crate::protocol::TraceContext;
 pub struct Sampler {
     /// A client that records, or does not record, its trace is followed.
     pub follows_parent: bool,
-    /// How many of the others: from 0, none, to 1, all.
+    /// Share of the other requests, from 0 (none) to 1 (all).
     pub ratio: f64,
 }
 
@@ -50,8 +50,8 @@ impl Sampler {
         })
     }
 
-    /// Whether a request of this trace has a span. The last 63 bits of a trace's number are as good
-    /// as random, and whoever decides by them decides alike everywhere.
+    /// Returns true if a request of this trace has a span. The last 63 bits of a trace ID are as
+    /// good as random, and all processes that decide by them decide alike.
     pub fn takes(self, context: Option<&TraceContext>, trace: &[u8; 16]) -> bool {
         if let Some(context) = context.filter(|_| self.follows_parent) {
             return context.parent.flags() & 1 == 1;

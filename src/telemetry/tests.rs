@@ -200,7 +200,7 @@ fn what_a_collector_refuses_is_dropped_and_counted() {
         (told.recv_timeout(LONG).is_ok(), tracer.counts()),
         (true, (0, 1))
     );
-    // Whoever comes after the end finds nobody.
+    // Spans after the end are dropped.
     drop(tracer.begin(None));
     assert_eq!(tracer.counts(), (0, 2));
 }

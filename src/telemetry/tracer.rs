@@ -1,5 +1,4 @@
-//! What makes spans: each is begun, given attributes, and queued when it is dropped, however that
-//! comes about.
+//! Tracer: begins spans. A span gets attributes and is queued when it is dropped.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -15,8 +14,8 @@ use crate::limits::{EXPORT_END_MS, MAX_SPAN_TEXT_BYTES, MAX_WAITING_SPANS};
 use crate::protocol::TraceContext;
 use crate::text::escape::hex;
 
-/// What makes spans and sees to it that they leave. Dropping it leaves what waits behind;
-/// [`Tracer::end`] does not.
+/// Tracer with the thread that exports its spans. Dropping it loses queued spans; [`Tracer::end`]
+/// exports them.
 #[derive(Debug)]
 pub struct Tracer {
     sampler: Sampler,

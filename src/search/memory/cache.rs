@@ -1,17 +1,18 @@
-//! What is remembered, in a file for the next session.
+//! Cache file of the search memory, for the next session.
 //!
-//! A record stays true as long as the clock does ([`super`]), whoever looks. So the file says when
-//! it was: the boot, and how far the clock was ahead of one that nobody can set. Another boot, or a
-//! clock that was set in between, and nothing of it is believed; the clock may be off by less than
-//! a record is older than what it is of. Not told is a clock that was set and set back to the very
-//! same time between two sessions. The file also says whose eyes it was made with (program, user,
-//! groups, capabilities), since what one may read another may not. Only a regular file of this user
-//! with no right for others is read, and each part has a checksum.
+//! A record stays true as long as the clock is trusted ([`super`]). So the file holds the boot ID,
+//! and the offset of the clock to one that cannot be set. After a reboot, or if the clock was set
+//! in between, the file is ignored. A small drift is allowed, less than the age that a record
+//! requires. A clock that was set and set back to exactly the same time between two sessions is not
+//! detected.
 //!
-//! A search reads the part of a directory when it has opened that directory, so the file decides
-//! nothing about where a search goes. It is never mapped, so whoever shortens it ends no server. A
-//! new one is written beside it and renamed over it: a server that has the old one open goes on
-//! with that.
+//! The file also holds the identity of its writer (program, user, groups, capabilities), since
+//! others may read other files. Only a regular file of this user without permissions for others is
+//! read, and each part has a checksum.
+//!
+//! A search reads the part of a directory after it has opened that directory, so the file does not
+//! decide where a search goes. It is never mapped, so truncation cannot crash a server. A new file
+//! is written beside it and renamed over it. A server that has the old one open keeps using it.
 #![expect(
     clippy::disallowed_methods,
     reason = "a file of the operator's, in a directory that no agent reaches"
@@ -38,7 +39,7 @@ use crate::limits::{
     SEARCH_CACHE_DRIFT_NANOS, STALE_SEARCH_CACHE_SECS,
 };
 
-/// Where it is kept.
+/// Location of the cache file.
 #[derive(Debug)]
 pub struct Place {
     /// A directory of this user's that no agent reaches.
@@ -53,7 +54,7 @@ pub struct Place {
 #[derive(Debug, Default)]
 pub(super) struct Cache {
     place: Option<Place>,
-    /// What was there at the first search.
+    /// Cache file at the first search.
     found: OnceLock<Option<Found>>,
     /// The bits that still stand for the patterns of the file.
     bits: AtomicU64,
@@ -71,7 +72,7 @@ struct Found {
     parts: Vec<Part>,
 }
 
-/// Where a directory stands in the file.
+/// Position of a directory's part in the file.
 #[derive(Debug, Clone, Copy)]
 struct Part {
     key: (u64, u64),
@@ -124,12 +125,12 @@ impl Cache {
         self.bits.load(Ordering::SeqCst)
     }
 
-    /// Whether there is something in it.
+    /// Returns true if the file has content.
     pub(super) fn is_there(&self) -> bool {
         self.found.get().is_some_and(Option::is_some)
     }
 
-    /// What it says of a directory.
+    /// Returns the part of a directory.
     pub(super) fn read(&self, key: (u64, u64)) -> Option<Packed> {
         let found = self.found.get()?.as_ref()?;
         let at = found
@@ -330,7 +331,7 @@ impl Inner {
                 .map_err(io::IntoInnerError::into_error)?;
             file.write_all_at(&head, 0)
         })();
-        // What was found out before the clock was set is not of the time that the file would say.
+        // Records from before the clock was set do not belong to the time in the new file.
         let is_true = self.watch_clock() && self.epoch.load(Ordering::SeqCst) == epoch;
         let written = written.and(
             is_true

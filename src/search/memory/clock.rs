@@ -10,16 +10,16 @@ use rustix::time::{
     timerfd_create, timerfd_settime,
 };
 
-/// What the memory asks of a clock.
+/// Clock of the search memory.
 pub trait Clock: Send + Sync {
     /// The time by which files are stamped, in seconds since 1970.
     fn now(&self) -> i64;
     /// Time since some moment, which nobody can set.
     fn running(&self) -> Duration;
-    /// Whether the clock was set, or the machine slept, since this was last asked.
+    /// Returns true if the clock was set, or the machine slept, since the last call.
     fn was_set(&self) -> bool;
-    /// How far [`Clock::now`] is ahead of a clock that runs while the machine sleeps too and that
-    /// nobody can set, in nanoseconds: the same whenever it is asked, until somebody sets the one.
+    /// Returns the offset of [`Clock::now`] to a clock that cannot be set and runs during sleep, in
+    /// nanoseconds. It is constant until the clock is set.
     fn ahead(&self) -> i64;
 }
 

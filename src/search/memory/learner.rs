@@ -38,15 +38,15 @@ pub(super) struct Learner {
 struct Shared {
     work: Mutex<VecDeque<Checked<Read>>>,
     changed: Condvar,
-    /// Whether something was learned that is in no file yet.
+    /// `true` if new records are in no cache file yet.
     has_news: AtomicBool,
     calls: AtomicUsize,
-    /// Whether a call ended since this was last cleared.
+    /// `true` if a call ended since this was last cleared.
     stirred: AtomicBool,
     stop: CancelToken,
 }
 
-/// What the thread uses again for each file.
+/// Buffers that the thread reuses for each file.
 #[derive(Default)]
 struct Own {
     signer: Signer,
@@ -73,7 +73,7 @@ impl Learner {
     /// Adds a tree that was searched. Nothing is learned if too many wait, or no thread can be
     /// started: signatures only save time.
     pub(super) fn add(&self, inner: &Arc<Inner>, start: Checked<Read>) {
-        // What the search itself noted.
+        // Records of the search itself.
         self.shared.has_news.store(true, Ordering::Relaxed);
         {
             let mut work = self.shared.lock();
@@ -124,7 +124,7 @@ impl std::fmt::Debug for Learner {
     }
 }
 
-/// That there is no more room, or no more time.
+/// `true` if there is no more room, or no more time.
 #[derive(Default)]
 struct Full(bool);
 

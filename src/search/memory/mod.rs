@@ -84,7 +84,7 @@ pub struct Memory {
 
 struct Inner {
     store: Store,
-    /// What earlier sessions left, and where this one leaves what it knows.
+    /// Cache file of earlier sessions, and of this one.
     cache: Cache,
     patterns: Mutex<Patterns>,
     clock: Box<dyn Clock>,
@@ -98,10 +98,10 @@ struct Inner {
     any_filesystem: bool,
 }
 
-/// What is known of the clock.
+/// State of the clock.
 #[derive(Debug, Default)]
 struct Watch {
-    /// When it was last set, by [`Clock::running`].
+    /// Time of the last change, by [`Clock::running`].
     set: Option<Duration>,
 }
 
@@ -125,10 +125,9 @@ impl Memory {
         }
     }
 
-    /// What is known about a pattern, and the way to add to it. `key` holds everything that decides
-    /// whether a file's content matches: the pattern, its flags, the way of matching.
-    /// `approximation` makes what [`Query::of`] takes, if there is one. `None` if nothing is
-    /// remembered.
+    /// Returns the records about a pattern, and the means to add to them. `key` holds everything
+    /// that decides if a file's content matches: the pattern, its flags and the mode.
+    /// `approximation` makes the input of [`Query::of`], if any. `None` if the memory is off.
     pub fn recall(
         &self,
         key: &[u8],
@@ -140,8 +139,8 @@ impl Memory {
             .map(|inner| Recall::new(inner, Some(key), query))
     }
 
-    /// What is known for work that asks for no pattern: entries of directories. `None` if nothing
-    /// is remembered.
+    /// Returns the records for work without a pattern: entries of directories. `None` if the memory
+    /// is off.
     pub fn recall_entries(&self) -> Option<Recall> {
         self.inner
             .as_ref()
@@ -160,7 +159,7 @@ impl Memory {
         }
     }
 
-    /// Where it is kept for later sessions.
+    /// Returns the directory of the cache file.
     pub fn directory(&self) -> Option<BorrowedFd<'_>> {
         self.inner.as_ref()?.cache.directory()
     }
@@ -175,7 +174,7 @@ impl Memory {
         }
     }
 
-    /// What is kept, in bytes.
+    /// Returns the size of the records, in bytes.
     pub fn bytes(&self) -> usize {
         self.inner
             .as_ref()

@@ -1,4 +1,4 @@
-//! Which patterns have their answers remembered: each has a bit in every record.
+//! Patterns with remembered results, each with a bit in every record.
 
 use crate::limits::{FORGOTTEN_PATTERNS, REMEMBERED_PATTERNS};
 
@@ -20,7 +20,7 @@ struct Slot {
     since: u64,
 }
 
-/// What stands for a pattern, by its bit.
+/// Key of each bit's pattern.
 pub(super) type Named = Vec<Option<Box<[u8]>>>;
 
 /// The patterns of the bits at one moment, each with the turn in which it got its bit.
@@ -81,7 +81,7 @@ impl Patterns {
         }
     }
 
-    /// Which pattern each bit stands for now.
+    /// Returns the current pattern of each bit.
     pub(super) fn keys(&self) -> Keys {
         self.slots
             .iter()
@@ -89,7 +89,7 @@ impl Patterns {
             .collect()
     }
 
-    /// What the keys take, in bytes.
+    /// Returns the size of the keys, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.slots
             .iter()
@@ -102,8 +102,8 @@ impl Patterns {
         self.slots.iter().position(|slot| slot.key.is_none())
     }
 
-    /// Gives up the patterns that were asked for the longest time ago, never one in use: its
-    /// searches would say of the next pattern what they find out about it. Returns their bits.
+    /// Evicts the least recently used patterns and returns their bits. A pattern in use stays,
+    /// since its searches would set the bit of its successor.
     fn forget(&mut self) -> u64 {
         let mut idle: Vec<usize> = (0..self.slots.len())
             .filter(|&at| self.slots[at].pins == 0)

@@ -1,10 +1,10 @@
-//! What trigrams a file must hold so that a pattern can match in it: an AND and OR of trigrams that
-//! never asks too much.
+//! Trigram queries: an AND and OR of trigrams that a file must contain for a pattern to match. A
+//! query never excludes a matching file.
 //!
-//! As in Russ Cox's "Regular Expression Matching with a Trigram Index" (2012): for each part of the
-//! pattern, the texts that it matches if they are few, else what its matches begin and end with,
-//! and what they hold. Where that would grow, less is said; what says nothing makes every file a
-//! candidate.
+//! The method is Russ Cox's "Regular Expression Matching with a Trigram Index" (2012). Each part of
+//! the pattern is described by its exact texts if they are few. Else it is described by prefixes,
+//! suffixes and contained texts. Where this would grow too large, the query is weakened. An empty
+//! query makes every file a candidate.
 
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind, Repetition};
@@ -12,10 +12,10 @@ use regex_syntax::hir::{Class, Hir, HirKind, Repetition};
 use super::signature::{Signature, Trigram};
 use crate::limits::{MAX_QUERY_TEXT_BYTES, MAX_QUERY_TEXTS, MAX_QUERY_TRIGRAMS};
 
-/// What a file must hold.
+/// Trigrams that a file must contain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Query {
-    /// Nothing in particular: any file may match.
+    /// No requirement: any file may match.
     Any,
     Holds(Trigram),
     All(Vec<Self>),
@@ -35,7 +35,7 @@ impl Query {
         part(&hir).inexact().2.bounded()
     }
 
-    /// Whether a file with this signature cannot match.
+    /// Returns true if a file with this signature cannot match.
     pub fn refuses(&self, signature: &Signature) -> bool {
         match self {
             Self::Any => false,
@@ -133,7 +133,7 @@ impl Query {
     }
 }
 
-/// What is known of the matches of a part of the pattern. Texts are in lower case.
+/// Facts about the matches of a part of the pattern. Texts are in lower case.
 #[derive(Debug, Clone)]
 enum Part {
     /// These are all of them.
@@ -148,7 +148,7 @@ enum Part {
 }
 
 impl Part {
-    /// Of which nothing is known.
+    /// Returns a part without any facts.
     fn anything() -> Self {
         Self::Inexact {
             prefixes: vec![Vec::new()],
@@ -207,7 +207,7 @@ impl Part {
                 suffixes = endings(texts);
             }
         }
-        // What the joint texts say holds all that an exact part says alone.
+        // The joint texts include the facts of an exact part alone.
         let said = |exact: bool| exact && joint.is_some();
         if !said(first_exact) {
             query = query.and(first);
@@ -278,7 +278,8 @@ fn endings(texts: &[Vec<u8>]) -> Vec<Vec<u8>> {
     few(union(&end, &[]))
 }
 
-/// As they are, or the empty text, which begins and ends everything.
+/// Returns the texts if they are few, else the empty text, which is a prefix and suffix of
+/// everything.
 fn few(texts: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
     if texts.len() <= MAX_QUERY_TEXTS {
         texts

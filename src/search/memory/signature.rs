@@ -1,10 +1,10 @@
-//! What three bytes in a row occur in a file, as a small table of bits that may say too much and
-//! never too little.
+//! Trigram signature of a file: a small Bloom-like bit table with false positives but no false
+//! negatives.
 //!
-//! Upper case ASCII counts as lower case, in tables and in queries, so one table serves both kinds
+//! Upper-case ASCII counts as lower case, in tables and in queries, so one table serves both kinds
 //! of search. Each trigram is one bit. The table is filled at a generous size and then folded in
-//! half until about a quarter of its bits is set: three to four bits for each distinct trigram, a
-//! fourteenth of the text in source code.
+//! half until about a quarter of its bits is set. That is three to four bits for each distinct
+//! trigram, a fourteenth of the text in source code.
 
 use super::super::lines::Reading;
 use crate::limits::{MAX_SIGNATURE_BITS, MIN_SIGNATURE_BITS};
@@ -34,7 +34,7 @@ impl Trigram {
 pub struct Signature(Box<[u64]>);
 
 impl Signature {
-    /// Whether the file may hold it; `false` is certain.
+    /// Returns true if the file may contain the trigram; `false` is certain.
     pub fn may_hold(&self, trigram: Trigram) -> bool {
         // A power of two, or 0.
         let place = trigram.0 as usize & (self.0.len() * 64).wrapping_sub(1);
@@ -43,7 +43,7 @@ impl Signature {
             .is_some_and(|word| word >> (place % 64) & 1 == 1)
     }
 
-    /// What it takes, in bytes.
+    /// Returns the size in bytes.
     pub fn bytes(&self) -> usize {
         self.0.len() * 8
     }

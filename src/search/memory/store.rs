@@ -1,4 +1,4 @@
-//! What is known of directories and of the files in them, in shards with a lock each.
+//! Store of the records of directories and their files, in shards with a lock each.
 
 use std::collections::HashMap;
 use std::mem::size_of;
@@ -36,14 +36,14 @@ struct Shard {
 #[derive(Clone)]
 struct Kept {
     version: Version,
-    /// Whether the directory has these entries for as long as it has this version.
+    /// `true` if the directory has these entries as long as it has this version.
     is_settled: bool,
     entries: Arc<Entries<Notes>>,
 }
 
-/// What is known of the files of one directory, each at its place in the listing. A record says
-/// which version it is of, so it holds for whatever file has that version, and for nothing else
-/// that comes to be called so.
+/// Records of the files in one directory, each at its place in the listing. A record names the
+/// version of its file. It applies to any file with that version, and to no other file that takes
+/// the name.
 #[derive(Debug, Default)]
 pub struct Notes {
     key: (u64, u64),
@@ -55,18 +55,18 @@ pub struct Notes {
 
 #[derive(Debug, Default)]
 struct Files {
-    /// As many as there are places, or none as long as nothing is known.
+    /// One record per place, or none while no file is known.
     records: Vec<Record>,
-    /// As many as there are places, or none as long as there is none.
+    /// One signature per place, or none while there is no signature.
     signatures: Vec<Option<Signature>>,
-    /// What is counted for the directory.
+    /// Size that is counted for the directory.
     bytes: usize,
-    /// Whether it is in the store; what is not learns nothing.
+    /// `true` if the directory is in the store; others do not learn.
     is_kept: bool,
 }
 
-/// What is known of one file, small, because most of what a first search pays for remembering is
-/// fresh memory. The device is that of the directory.
+/// Record of one file. It is small, since fresh memory is most of the cost of a first search. The
+/// device is the directory's.
 #[derive(Debug, Clone, Copy, Default)]
 struct Record {
     /// 0, which no file has, if nothing is known.
@@ -110,7 +110,7 @@ impl Record {
     }
 }
 
-/// What a search found in the content of a file.
+/// Result of a search in the content of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finding {
     Match,
@@ -157,7 +157,7 @@ impl Notes {
         Some((record.version(self.key.0), Finding::NoMatch))
     }
 
-    /// Whether the file is known, no binary one, and has no signature.
+    /// Returns true if the file is known, not binary, and has no signature.
     pub(super) fn wants_signature(&self, place: usize) -> bool {
         let files = self.lock();
         files
@@ -169,7 +169,7 @@ impl Notes {
 }
 
 impl Files {
-    /// Forgets everything. What was counted.
+    /// Drops all records and returns the size that was counted.
     fn give_up(&mut self) -> usize {
         self.is_kept = false;
         self.records = Vec::new();
@@ -212,7 +212,7 @@ impl Shard {
     }
 }
 
-/// What a signature takes beside its record: its bits, and what an allocation needs for itself.
+/// Returns the cost of a signature beside its record: its bits and the allocator's overhead.
 fn cost(signature: &Signature) -> usize {
     signature.bytes() + 16
 }
@@ -308,7 +308,7 @@ impl Store {
         }
     }
 
-    /// Whether anything is known of a directory.
+    /// Returns true if a directory has records.
     pub(super) fn holds(&self, key: (u64, u64)) -> bool {
         self.shard(key).dirs.contains_key(&key)
     }

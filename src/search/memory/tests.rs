@@ -30,7 +30,7 @@ struct Ahead {
     seconds: AtomicI64,
     running: AtomicU64,
     set: AtomicBool,
-    /// What [`Clock::ahead`] says.
+    /// Result of [`Clock::ahead`].
     offset: AtomicI64,
 }
 
@@ -57,7 +57,7 @@ struct Tree {
     policy: Policy,
     memory: Memory,
     clock: Arc<Ahead>,
-    /// Where sessions leave what they know.
+    /// Directory of the sessions' cache file.
     cache: tempfile::TempDir,
 }
 
@@ -188,7 +188,7 @@ impl Tree {
         &self.memory.inner.as_ref().unwrap().store
     }
 
-    /// Whether the directory, as it is now, would not be listed again.
+    /// Returns true if the directory, as it is now, would not be listed again.
     fn knows_entries(&self, name: &str) -> bool {
         self.store()
             .find(&version_of(&self.at(name)), 0, || true)
@@ -316,7 +316,7 @@ fn what_is_known_is_used_and_a_changed_file_is_read_again() {
     fs::hard_link(tree.at("a"), tree.at("c")).unwrap();
     assert_eq!(tree.search("two"), lines(&[("a", 2), ("b", 1), ("c", 2)]));
     tree.pretend_absent("a", "two");
-    // What is known is found by name, and holds for the file that had it.
+    // Records are found by name, and apply to the file that had the name.
     assert_eq!(tree.search("two"), lines(&[("b", 1), ("c", 2)]));
     tick(&tree.at("b"));
     fs::rename(tree.at("b"), tree.at("a")).unwrap();

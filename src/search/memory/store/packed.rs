@@ -104,7 +104,7 @@ impl Packed {
             .for_each(|record| record.absent &= bits);
     }
 
-    /// What is known of its files, and what that takes beside the directory.
+    /// Returns the records of its files, and their size beside the directory.
     pub(super) fn into_parts(self) -> (Version, bool, Listing, Files) {
         let signed: usize = self.signatures.iter().flatten().map(cost).sum();
         let tables = size_of_val(&*self.records) + size_of_val(&*self.signatures);

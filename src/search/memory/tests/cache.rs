@@ -1,4 +1,4 @@
-//! What one session leaves for the next.
+//! Tests of the cache file between sessions.
 
 use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
 
@@ -65,8 +65,8 @@ impl Tree {
     }
 }
 
-/// A tree of which an earlier session has learned a lie: that `d/a` does not hold "two". Who
-/// believes it shows that it asks.
+/// Returns a tree with a false record: that `d/a` does not contain "two". A search that misses
+/// "two" has used the record.
 fn with_a_lie() -> Tree {
     let mut tree = Tree::new(true, 1 << 20);
     tree.write("ticks", "");
@@ -173,7 +173,7 @@ fn of_a_clock_that_was_set_or_another_boot_nothing_is_believed() {
         ..place(tree.cache.path())
     });
     assert_eq!(tree.search("two"), lines(&TRUE));
-    // What is written later does not say that the clock was another one when it began.
+    // A later write does not tell that the clock was different when it began.
     tree.begin();
     tree.clock.offset.store(drift, Ordering::SeqCst);
     assert_eq!(tree.search("two"), lines(&LIED));
