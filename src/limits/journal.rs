@@ -13,7 +13,7 @@ pub const JOURNAL_DEPTH: usize = 256;
 pub const JOURNALED_DIRECTORIES: usize = 256;
 /// Links at the end of a path that are followed one after another (`path_resolution(7)`).
 pub const MAX_LINKS_FOLLOWED: usize = 40;
-/// As much of the text of a command is part of its entry's title.
+/// Length of a command's text in the title of its entry, in bytes.
 pub const JOURNAL_TITLE_BYTES: usize = 200;
 /// Largest file of which is compared what programs outside run, in bytes; a larger one counts as
 /// changed whenever it was touched.
