@@ -118,7 +118,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn a_name_has_one_spelling() {
+    fn host_name_has_one_spelling() {
         let long = format!("{}.example", "a".repeat(64));
         let cases = [
             ("API.Example.com.", Some("api.example.com")),
@@ -140,7 +140,7 @@ mod tests {
 
     /// RFC 3492, 7.1, and names that are in use.
     #[test]
-    fn names_are_written_as_punycode() {
+    fn non_ascii_names_become_punycode() {
         let cases = [
             ("Bücher.example", "xn--bcher-kva.example"),
             ("münchen.de", "xn--mnchen-3ya.de"),

@@ -39,7 +39,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn sets_stand_for_their_hosts_and_all_is_allowed_that_was_needed() {
+    fn proposed_rules_allow_all_needed_destinations() {
         type Places = &'static [(&'static str, u16)];
         let to = |(host, port): &(&str, u16)| {
             let host = host

@@ -331,7 +331,7 @@ pub(super) mod tests {
 
     proptest! {
         #[test]
-        fn a_path_matches_as_a_naive_reading_has_it(
+        fn path_matching_agrees_with_naive_matcher(
             requests in any_requests(),
             other in any_requests(),
             path in "(/[abc]?){0,4}/?",

@@ -409,7 +409,7 @@ pub(super) mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_rule_is_printed_in_one_spelling() {
+    fn rule_is_printed_in_canonical_form() {
         let cases = [
             ("Example.COM.", "example.com"),
             ("example.com:443", "example.com:443"),
@@ -459,7 +459,7 @@ pub(super) mod tests {
         "is about UDP, which has a host and a port alone, such as udp://ntp.example.com:123";
 
     #[test]
-    fn what_is_no_rule_is_refused_with_the_reason() {
+    fn invalid_rule_is_rejected_with_reason() {
         let cases = [
             (
                 "example.com:0",
@@ -592,7 +592,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_destination_names_the_rule_that_allows_it() {
+    fn destination_proposes_rule_that_allows_it() {
         let at = |host: Host, port| Destination {
             transport: Transport::Tcp,
             host,
@@ -699,12 +699,12 @@ pub(super) mod tests {
 
     proptest! {
         #[test]
-        fn what_is_printed_is_read_as_the_same(rule in any_rule()) {
+        fn printed_rule_parses_to_same_rule(rule in any_rule()) {
             prop_assert_eq!(rule.to_string().parse::<Rule>(), Ok(rule));
         }
 
         #[test]
-        fn nothing_makes_the_parser_panic(text in "([A-Z,]{0,3} )?((https?|udp)://)?[a-z0-9:./*@ %;?\\[\\]ü-]{0,20}") {
+        fn rule_parser_never_panics(text in "([A-Z,]{0,3} )?((https?|udp)://)?[a-z0-9:./*@ %;?\\[\\]ü-]{0,20}") {
             if let Ok(rule) = text.parse::<Rule>() {
                 prop_assert_eq!(rule.to_string().parse::<Rule>(), Ok(rule));
             }

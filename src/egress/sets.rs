@@ -101,7 +101,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn every_rule_of_a_set_is_written_as_it_is_printed() {
+    fn set_rules_are_in_canonical_form() {
         for set in SETS {
             for name in set.names {
                 let printed: Vec<String> = rules_of(&format!("@{name}"))

@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn metadata_in_any_spelling_is_dangerous() {
+    fn metadata_address_is_dangerous_in_any_spelling() {
         let dangerous = [
             "127.9.9.9",
             "0.0.0.0",
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn public_addresses_are_told_from_others() {
+    fn public_addresses_are_not_special() {
         let special = [
             "0.0.0.0",
             "10.255.0.1",

@@ -184,7 +184,7 @@ mod tests {
     use serde_json::{Value, json};
 
     #[test]
-    fn what_cannot_be_written_in_time_is_counted_and_holds_up_nobody() {
+    fn slow_log_drops_and_counts_entries() {
         let (reader, writer) = std::io::pipe().unwrap();
         let log = NetLog::start(File::from(std::os::fd::OwnedFd::from(writer))).unwrap();
         // Nobody reads meanwhile, so the pipe is full long before the end.

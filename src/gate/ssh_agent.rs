@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_listed_and_what_git_signs_is_signed_and_nothing_else_is_passed_on() {
+    fn agent_proxy_lists_keys_and_signs_only_for_git() {
         let data = |namespace: &[u8]| {
             [
                 SIGNED_DATA,

@@ -129,7 +129,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn files_that_a_command_has_spoilt_are_put_there_anew() {
+    fn damaged_trust_files_are_restored() {
         let parent = tempfile::tempdir().unwrap();
         let scratch = Scratch::create(parent.path()).unwrap();
         let tmp = scratch.path().join("tmp");

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn the_body_is_as_long_as_the_head_says() {
+    fn body_length_follows_head() {
         assert_eq!(
             read("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab"),
             good(true, "ab")
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_http_is_not_waited_for() {
+    fn non_http_answer_fails_immediately() {
         assert!(read("SSH-2.0-x\r\n\r\n").0);
         assert_eq!(
             read("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n").1,
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_is_read_in_seconds_only() {
+    fn retry_after_is_read_in_seconds_only() {
         let pause = |value: &str| {
             let text =
                 format!("HTTP/1.1 503 x\r\nRetry-After: {value}\r\nContent-Length: 0\r\n\r\n");

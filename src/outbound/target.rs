@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_url_is_taken_apart() {
+    fn url_is_split_into_parts() {
         let read = |url: &str| {
             let target = HttpTarget::parse(url).unwrap();
             (
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_asked_is_refused() {
+    fn unsupported_url_is_rejected() {
         let refused = |url: &str| HttpTarget::parse(url).unwrap_err();
         for url in ["", "h.example:4318", "grpc://h", "//h"] {
             assert_eq!(refused(url), TargetError::Scheme(url.to_owned()));

@@ -280,14 +280,14 @@ fn check_all(cases: &[Case]) {
 }
 
 #[test]
-fn the_committed_answers_are_ours() {
+fn committed_node_answers_match() {
     check_all(&cases(include_str!(
         "../../testdata/patterns/answers.jsonl"
     )));
 }
 
 #[test]
-fn random_questions_have_the_same_answers() {
+fn random_patterns_agree_with_node() {
     if let Some(answers) = fresh_answers(400) {
         check_all(&cases(&answers));
     }

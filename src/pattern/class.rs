@@ -206,7 +206,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn ranges_are_joined_and_sorted() {
+    fn class_ranges_are_merged_and_sorted() {
         let class = Class::new([('x', 'z'), ('a', 'c'), ('d', 'd'), ('b', 'c'), ('9', '0')]);
         assert_eq!(class.ranges(), [('a', 'd'), ('x', 'z')]);
         assert_eq!(
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_negation_is_everything_else() {
+    fn negated_class_is_complement() {
         let class = Class::new([('\0', 'a'), ('c', '\u{D7FF}'), (char::MAX, char::MAX)]);
         assert_eq!(
             class.negated().ranges(),
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn one_character_is_taken_out() {
+    fn single_character_is_removed_from_class() {
         assert_eq!(
             Class::new([('a', 'c')]).without('b').ranges(),
             [('a', 'a'), ('c', 'c')]
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn all_surrogates_stand_for_all_characters_that_need_two() {
+    fn surrogate_class_covers_all_supplementary_characters() {
         assert_eq!(
             Class::of_code_points(&[(0xA0, 0xFFFF)]).ranges(),
             [('\u{A0}', char::MAX)]

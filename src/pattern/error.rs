@@ -101,7 +101,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn the_caret_stands_below_its_character() {
+    fn error_caret_is_below_its_character() {
         assert_eq!(Caret::at("é(b", 2).to_string(), "  é(b\n   ^");
         assert_eq!(Caret::at("a\n[", 3).to_string(), "  a [\n     ^");
         assert_eq!(Caret::at("", 0).to_string(), "  \n  ^");

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_is_as_exact_as_its_worst_part() {
+    fn pattern_is_as_exact_as_worst_part() {
         let exactness = |source: &str| {
             let facts = Facts::of(&tree(source));
             (facts.regular(), facts.spans_exact(), facts.captures_exact())
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_characters_matter_to_some() {
+    fn odd_characters_matter_to_some_patterns() {
         let odd = |source: &str| {
             let facts = Facts::of(&tree(source));
             (facts.replacement, facts.line_anchors)

@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn usual_slips_are_named() {
+    fn usual_slips_give_hint() {
         for (source, word) in [
             ("\\p{L}+", "`\\p{...}`"),
             ("x\\u{1F600}", "`\\u{...}`"),
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn good_patterns_have_none() {
+    fn good_patterns_give_no_hint() {
         for source in [
             "\\\\A",
             "\\d+\\.\\w",

@@ -130,13 +130,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn characters_are_those_of_the_standard_library(text in ".{0,12}") {
+        fn decoded_characters_agree_with_standard_library(text in ".{0,12}") {
             let expected: Vec<_> = text.char_indices().map(|(at, c)| (c, at)).collect();
             prop_assert_eq!(both_ways(text.as_bytes()), (expected.clone(), expected));
         }
 
         #[test]
-        fn any_bytes_read_the_same_in_both_directions(
+        fn bytes_decode_alike_in_both_directions(
             text in proptest::collection::vec(
                 proptest::sample::select(vec![b'a', 0x80, 0x9F, 0xA0, 0xBF, 0xC1, 0xC3, 0xE0, 0xE2, 0xED, 0xF0, 0xF4, 0xFF]), 0..12)
         ) {

@@ -379,7 +379,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_cannot_be_steered_by_a_file_name() {
+    fn error_message_escapes_file_name() {
         let path = PathBuf::from("/a/x\n\u{1b}[2J\u{202e}`é");
         assert_eq!(
             PolicyError::NotFound { path }.to_string(),

@@ -104,7 +104,7 @@ mod tests {
     use crate::policy::{Access, Grant, Policy};
 
     #[test]
-    fn a_directory_with_a_mount_of_another_kind_below_is_not_local() {
+    fn foreign_mount_below_makes_directory_not_local() {
         let dir = tempfile::tempdir().unwrap();
         let grant = Grant {
             path: dir.path().to_owned(),

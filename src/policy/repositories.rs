@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_make_a_directory_look_like_a_repository_hide_none_below_it() {
+    fn fake_repository_hides_no_nested_repository() {
         let trees = [
             "",
             "deep/",
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repository_from_which_something_was_taken_is_one() {
+    fn incomplete_repository_is_recognized() {
         let tree = [
             "a/.git/config",
             "a/.git/modules/lib/config",
@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn the_repository_of_an_allowed_directory_comes_before_all_others() {
+    fn repository_of_allowed_directory_comes_first() {
         let others = (0..=MAX_REPOSITORIES).flat_map(|number| repository(&format!("!{number}/")));
         let found = configuration(&others.chain(repository(".git/")).collect::<Vec<_>>());
         assert_eq!(

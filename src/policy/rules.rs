@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_specific_directory_governs() {
+    fn most_specific_directory_governs() {
         let rules = rules(&[("/w", true), ("/w/ro", false), ("/w/ro/rw", true)]);
         let answers = ["/w/x", "/w/ro", "/w/ro/x", "/w/ro/rw/x", "/w/rox", "/x"]
             .map(|p| rules.writable(Path::new(p)));
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn protected_paths_cover_what_is_below_and_know_what_is_above() {
+    fn protected_path_covers_entries_below() {
         let mut rules = rules(&[("/w", true)]);
         rules.protected.push(Protected {
             path: "/w/.git/hooks".into(),
@@ -456,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn every_repository_has_its_hooks_and_configuration_protected_at_any_depth() {
+    fn hooks_and_config_are_protected_at_any_depth() {
         let mut rules = rules(&[("/w", true)]);
         rules.unprotected = vec!["/w/free/.git".into(), "/w/b/.git/config".into()];
         let protecting = |p: &'static str| rules.protecting(Path::new(p)).and_then(Path::to_str);

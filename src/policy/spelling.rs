@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_kept_and_only_slashes_and_dots_are_read() {
+    fn spelling_keeps_all_other_bytes() {
         assert_eq!(read("/a//b/./c"), ("/a/b/c".into(), false, false));
         assert_eq!(read("/a/b/"), ("/a/b".into(), false, true));
         assert_eq!(read("/a/b/."), ("/a/b".into(), false, true));
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_uri_is_no_path_unless_it_is_said_to_be_one() {
+    fn uri_is_no_path_unless_explicit() {
         let scheme = |path: &str| match Spelling::of(Path::new(path), Some(Path::new("/p"))) {
             Err(PolicyError::Uri { scheme, .. }) => Some(scheme),
             Ok(_) => None,
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_path_is_refused_before_any_look_at_the_disk() {
+    fn invalid_path_is_refused_without_disk_access() {
         let of = |p: &str| Spelling::of(Path::new(p), None).unwrap_err();
         assert!(matches!(of(""), PolicyError::Empty));
         assert!(matches!(of("/a\0b"), PolicyError::Nul { .. }));
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slash_at_the_end_of_a_link_target_is_a_part_of_its_own() {
+    fn trailing_slash_of_link_target_is_own_part() {
         assert_eq!(parts(b"../a//b/"), ["..", "a", "b", "."]);
         assert_eq!(parts(b"/a/."), ["a", "."]);
         assert_eq!(parts(b"a"), ["a"]);

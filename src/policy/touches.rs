@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_the_threads_until_its_guard_is_gone() {
+    fn record_is_thread_local_until_guard_drops() {
         let (outer, inner) = (Touched::default(), Touched::default());
         note(Path::new("/before"), None, Touch::Read);
         {
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_bounded() {
+    fn touch_record_is_bounded() {
         let touched = Touched::default();
         let _entered = touched.enter();
         for number in 0..MAX_TOUCHED_PATHS + 5 {

@@ -314,7 +314,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_cut_and_sorted() {
+    fn found_paths_are_cut_and_sorted() {
         let mut paths = Paths::default();
         for rel in [&b"b"[..], b"a/x", b"a-b", b"b"] {
             paths.push(b"/r/", rel);

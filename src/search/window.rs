@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_line_is_cut_between_characters() {
+    fn long_line_is_cut_between_characters() {
         let line = "é".repeat(MAX_SHOWN_BYTES);
         let half = "é".repeat(MAX_SHOWN_BYTES / 2);
         assert_eq!(
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_match_far_inside_is_shown() {
+    fn match_far_inside_long_line_is_shown() {
         let line = format!("{}needle{}\r\n", "a".repeat(10_000), "b".repeat(10_000));
         let found = |line: &[u8]| memchr::memmem::find(line, b"needle").map(|at| at..at + 6);
         let before = SHOWN_BEFORE_MATCH_BYTES;

@@ -65,7 +65,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn who_may_write_to_a_directory_may_change_what_is_in_it() {
+    fn directory_writers_may_change_entries() {
         let own = rustix::process::geteuid().as_raw();
         let other = if own == 4711 { 4712 } else { 4711 };
         let cases = [

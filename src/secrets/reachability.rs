@@ -286,7 +286,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn a_file_is_hidden_below_an_allowed_directory_and_reached_by_no_other_way() {
+    fn file_with_second_path_below_root_is_reachable() {
         let dir = tempfile::tempdir().unwrap();
         let root = std::fs::canonicalize(dir.path()).unwrap();
         let at = |path: &str| root.join(path);
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn two_mounts_of_one_tree_are_known_by_their_place_on_the_filesystem() {
+    fn bind_mounts_are_compared_by_filesystem_position() {
         let lines = [
             "1 0 8:1 / / rw - ext4 a rw",
             "2 1 8:1 /x/data /data rw - ext4 a rw",
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mount_inside_a_directory_shows_part_of_it_again() {
+    fn nested_mount_exposes_part_of_directory() {
         let lines = [
             "1 0 8:1 / / rw - ext4 a rw",
             "2 1 8:1 /w/logs /w/in rw - ext4 a rw",
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_are_shown_what_everybody_may_read_of_etc() {
+    fn commands_see_world_readable_files_of_etc() {
         let cases = [
             ("/etc/a/log", 0o644),
             ("/etc/a/log", 0o600),

@@ -101,7 +101,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn a_file_is_read_up_to_its_limit_and_a_pipe_to_its_end() {
+    fn file_is_read_up_to_limit() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         std::fs::write(&path, "12345").unwrap();
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_neither_is_refused_at_once() {
+    fn special_file_is_refused_immediately() {
         let dir = tempfile::tempdir().unwrap();
         let pipe = dir.path().join("pipe");
         rustix::fs::mknodat(

@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_is_followed_if_it_is_to_be() {
+    fn parent_based_sampler_follows_client() {
         let trace = [1; 16];
         for (name, recorded, unrecorded, root) in [
             ("always_on", true, true, true),
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ratio_is_a_part_of_the_numbers() {
+    fn ratio_sampler_uses_trace_id() {
         let half = Sampler::parse("traceidratio", Some("0.5")).unwrap();
         let of = |first: u8| {
             let mut trace = [0; 16];

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_does_not_show_what_begins_a_text() {
+    fn withheld_length_hides_partial_match() {
         let mut concealer = concealer(&[("secret", "******")]);
         for (piece, passed) in [
             ("abcdefgh", "abc"),
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_fields_are_known_in_small_letters() {
+    fn field_names_match_in_lower_case() {
         let concealer = concealer(&[("SeCret", "******")]);
         assert!(
             concealer.knows_name("x-secret-x")
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_overlap_are_replaced_whole() {
+    fn overlapping_texts_are_replaced_whole() {
         let mut concealer = concealer(&[("xyab", "1234"), ("abq", "567"), ("xyabcd", "890123")]);
         let single: Vec<&[u8]> = b"xyabq xyabcd abq xyabc".chunks(1).collect();
         assert_eq!(through(&mut concealer, &single), "1234q 890123 567 1234c");
@@ -184,7 +184,7 @@ mod tests {
     proptest! {
         /// However it is cut, a stream comes out as it does in one piece.
         #[test]
-        fn pieces_make_no_difference(text in "[ab]{0,40}", cuts in prop::collection::vec(0..40_usize, 0..10)) {
+        fn output_is_independent_of_piece_boundaries(text in "[ab]{0,40}", cuts in prop::collection::vec(0..40_usize, 0..10)) {
             let pairs = [("aabab", "00000"), ("bb", "11"), ("abba", "2222")];
             let whole = through(&mut concealer(&pairs), &[text.as_bytes()]);
             let mut cuts: Vec<usize> = cuts.into_iter().filter(|cut| *cut < text.len()).chain([0, text.len()]).collect();
@@ -199,7 +199,7 @@ mod tests {
         /// Two secrets of the same length cannot be told from each other by the lengths of what
         /// goes on.
         #[test]
-        fn pieces_have_the_same_lengths_for_every_secret(pieces in prop::collection::vec("[ab\n]{0,12}", 0..10)) {
+        fn output_lengths_are_independent_of_secret(pieces in prop::collection::vec("[ab\n]{0,12}", 0..10)) {
             let lengths = |secret: &str| {
                 let mut concealer = concealer(&[(secret, "00000")]);
                 pieces.iter().map(|piece| concealer.take(piece.as_bytes()).unwrap().len()).collect::<Vec<_>>()

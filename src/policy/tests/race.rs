@@ -48,7 +48,7 @@ pub(crate) fn while_swapping(one: &Path, other: &Path, mut work: impl FnMut() ->
 }
 
 #[test]
-fn a_link_that_comes_and_goes_never_leads_out() {
+fn swapped_link_never_leads_out() {
     let tree = Tree::new();
     std::fs::create_dir(tree.at("A/d")).unwrap();
     std::fs::write(tree.at("A/d/secret"), "public").unwrap();

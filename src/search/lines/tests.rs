@@ -85,7 +85,7 @@ fn lines(lines: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn lines_context_gaps_and_the_cap() {
+fn matches_have_context_gaps_and_cap() {
     let text = "a1\r\nb\nc\nd\na2\ne\na3";
     assert_eq!(
         found(text, "^a", 0, 9),
@@ -108,7 +108,7 @@ fn lines_context_gaps_and_the_cap() {
 }
 
 #[test]
-fn a_byte_order_mark_is_no_part_of_the_first_line() {
+fn byte_order_mark_is_not_in_first_line() {
     assert_eq!(
         found("\u{feff}a\nb\n", "^a$", 0, 9),
         (lines(&["1:a"]), 1, false)
@@ -117,7 +117,7 @@ fn a_byte_order_mark_is_no_part_of_the_first_line() {
 }
 
 #[test]
-fn utf16_is_decoded_and_other_bytes_are_shown_as_replacements() {
+fn utf16_file_is_decoded() {
     let wide = |text: &str, low_first: bool| -> Vec<u8> {
         let bytes = |unit: u16| {
             if low_first {
@@ -156,7 +156,7 @@ fn utf16_is_decoded_and_other_bytes_are_shown_as_replacements() {
 }
 
 #[test]
-fn a_large_file_is_searched_as_a_small_one() {
+fn large_file_gives_same_matches_as_small() {
     let large = "filler\n".repeat(LARGE / 7);
     let lines_before = large.lines().count();
     let text = format!("\u{feff}top\n{large}needle\nafter");
@@ -192,7 +192,7 @@ fn a_large_file_is_searched_as_a_small_one() {
 }
 
 #[test]
-fn the_bytes_of_a_binary_file_are_searched_if_it_is_named() {
+fn named_binary_file_is_searched() {
     for multiline in [false, true] {
         let how = How {
             multiline,
@@ -227,7 +227,7 @@ fn the_bytes_of_a_binary_file_are_searched_if_it_is_named() {
 }
 
 #[test]
-fn what_is_not_wanted_is_only_counted() {
+fn matches_beyond_limit_are_only_counted() {
     let text = "a\n".repeat(100);
     let count = search(
         &text,
@@ -264,7 +264,7 @@ fn what_is_not_wanted_is_only_counted() {
 }
 
 #[test]
-fn a_cancelled_search_of_a_large_file_ends() {
+fn cancelled_search_of_large_file_ends() {
     let tree = Tree::new();
     std::fs::write(tree.at("A/x"), "x\n".repeat(LARGE / 2)).unwrap();
     let file = OpenFile::of(&tree.policy.read(tree.at("A/x")).unwrap()).unwrap();
@@ -288,7 +288,7 @@ fn a_cancelled_search_of_a_large_file_ends() {
 }
 
 #[test]
-fn a_match_over_lines_counts_as_each_of_them() {
+fn multiline_match_counts_each_line() {
     let how = How {
         multiline: true,
         ..How::default()
@@ -317,7 +317,7 @@ fn a_match_over_lines_counts_as_each_of_them() {
 }
 
 #[test]
-fn what_stands_before_a_match_counts_over_lines_too() {
+fn lookbehind_spans_lines_in_multiline_mode() {
     let how = How {
         multiline: true,
         ..How::default()
@@ -340,7 +340,7 @@ fn what_stands_before_a_match_counts_over_lines_too() {
 }
 
 #[test]
-fn matches_over_lines_share_one_budget() {
+fn multiline_matches_share_one_budget() {
     let text = "a\n".repeat(5000);
     let how = How {
         multiline: true,
@@ -356,7 +356,7 @@ fn matches_over_lines_share_one_budget() {
 }
 
 #[test]
-fn a_pattern_that_gives_up_is_told_with_its_line() {
+fn pattern_over_budget_reports_line() {
     let costly = format!("x\n{}!\n", "a".repeat(3000));
     let pattern = "(?=(a+))(?:\\1)+(?:a|aa)+$(?!y)";
     for filler in ["fill\n".repeat(10), "fill\n".repeat(LARGE / 5)] {

@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_that_nobody_sets_is_not_set() {
+    fn untouched_clock_reports_no_change() {
         let clock = SystemClock::new().unwrap();
         assert_eq!((clock.was_set(), clock.was_set()), (false, false));
         assert!(clock.now() > 1_700_000_000 && clock.running() > Duration::ZERO);

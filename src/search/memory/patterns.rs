@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pattern_in_use_keeps_its_bit_and_old_ones_make_room() {
+    fn pattern_in_use_keeps_its_bit() {
         let mut patterns = Patterns::default();
         let mut cleared = Vec::new();
         let first = patterns.pin(b"first", |_| ()).unwrap();
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn when_all_are_in_use_nothing_is_remembered() {
+    fn new_pattern_gets_no_bit_when_all_in_use() {
         let mut patterns = Patterns::default();
         for number in 0..REMEMBERED_PATTERNS as u32 {
             assert_eq!(patterns.pin(&number.to_ne_bytes(), |_| ()), Some(number));

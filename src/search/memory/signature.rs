@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_is_there_is_found_whatever_its_case() {
+    fn signature_has_no_false_negatives() {
         let mut text = Vec::new();
         for number in 0_u32..20_000 {
             text.extend_from_slice(
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn most_of_what_is_not_there_is_known_not_to_be() {
+    fn signature_has_few_false_positives() {
         let text: Vec<u8> = (0_u32..400)
             .flat_map(|n| format!("line {n} of {}\n", n * 7919).into_bytes())
             .collect();
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn small_and_binary_files() {
+    fn signature_of_small_and_binary_files() {
         let mut signer = Signer::default();
         assert!(holds(&signer.sign(b"abc"), b"abc"));
         assert!(!signer.sign(b"abc").may_hold(Trigram::new(*b"xyz")));
