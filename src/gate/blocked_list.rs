@@ -12,14 +12,14 @@ use crate::limits::{MAX_DENIED, MAX_SHOWN_URL_BYTES};
 use crate::record::Target;
 
 /// Transport, host, port, what was asked for there, and what it is about them.
-type Place = (Transport, String, u16, Option<String>, Option<String>);
+type BlockedPlace = (Transport, String, u16, Option<String>, Option<String>);
 
 #[derive(Debug, Default)]
 pub(super) struct BlockedList(Mutex<List>);
 
 #[derive(Debug, Default)]
 struct List {
-    places: BTreeMap<Place, Blocked>,
+    places: BTreeMap<BlockedPlace, Blocked>,
     /// Number of blocks at destinations that are not listed.
     more: u64,
 }
@@ -95,7 +95,7 @@ impl BlockedList {
 }
 
 /// A request as it is told: without its query.
-pub(super) fn shown(head: &request::Parts) -> String {
+pub(super) fn shorten_request(head: &request::Parts) -> String {
     let url = head.uri.to_string();
     let url = url.split('?').next().unwrap_or_default();
     let end = url.floor_char_boundary(MAX_SHOWN_URL_BYTES);

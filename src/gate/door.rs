@@ -8,7 +8,7 @@ use http::header::UPGRADE;
 use http::request;
 use http::uri::Scheme as UriScheme;
 
-use super::blocked_list::{BlockedList, shown};
+use super::blocked_list::{BlockedList, shorten_request};
 use super::filling::Filling;
 use super::watching::{Decision, Ruling, Watch};
 use crate::egress::{
@@ -345,7 +345,7 @@ impl Inspector for Judge {
             path: head.uri.path(),
             may_switch,
         };
-        let asked = shown(head);
+        let asked = shorten_request(head);
         let missing = || Some(self.to.rule_for(line).to_string());
         let (why, rule) = match self.door.rules.judge(&self.to, line) {
             Verdict::Allowed => {

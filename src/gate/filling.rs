@@ -11,7 +11,7 @@ use http::uri::Scheme as UriScheme;
 use http::{StatusCode, request, response};
 use hyper::ext::ReasonPhrase;
 
-use super::blocked_list::shown;
+use super::blocked_list::shorten_request;
 use crate::egress::{Concealer, Credentials, Destination, Pair, RequestLine};
 use crate::record::proxy::{Inspector, Misfit, Refusal, Rewriter};
 
@@ -72,7 +72,7 @@ impl Inspector for Filling {
         if let Some(name) = head.headers.values().find_map(stray) {
             return Err((self.refuse)(&format!(
                 "{name} was sent in {}, which its --for does not name",
-                shown(head)
+                shorten_request(head)
             )));
         }
         let mut written = self.written();

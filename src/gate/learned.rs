@@ -11,10 +11,10 @@ use crate::limits::{MAX_LEARNED, MAX_RECORDING_NOTES};
 use crate::record::Target;
 
 #[derive(Debug, Default)]
-pub struct Learned(Mutex<Seen>);
+pub struct Learned(Mutex<ReachedDestinations>);
 
 #[derive(Debug, Default)]
-struct Seen {
+struct ReachedDestinations {
     reached: BTreeSet<Destination>,
     /// Names without an address, each with what was said.
     unresolved: BTreeMap<String, String>,
@@ -38,7 +38,7 @@ impl Learned {
         self.lock().unresolved.clone().into_iter().collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Seen> {
+    fn lock(&self) -> MutexGuard<'_, ReachedDestinations> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

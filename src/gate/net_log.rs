@@ -27,7 +27,7 @@ pub struct NetLog {
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct LogLine<'a> {
     at: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     client: Option<&'a str>,
@@ -56,7 +56,7 @@ struct Line<'a> {
 
 /// Decisions that have no line.
 #[derive(Serialize)]
-struct Lost {
+struct LostEntries {
     at: String,
     lost: u64,
 }
@@ -93,7 +93,7 @@ impl Watcher for NetLog {
             Ruling::Allowed => ("allowed", None),
             Ruling::Blocked(why) => ("blocked", why),
         };
-        let line = line(&Line {
+        let line = line(&LogLine {
             at: now(),
             client: caller.map(|caller| &*caller.client),
             session: caller.and_then(|caller| caller.session.as_deref()),
@@ -148,7 +148,7 @@ fn write(mut file: File, taken: &Receiver<Vec<u8>>, lost: &AtomicU64) {
     while let Ok(line) = taken.recv() {
         let uncounted = lost.swap(0, Relaxed);
         let before = if uncounted > 0 {
-            self::line(&Lost {
+            self::line(&LostEntries {
                 at: now(),
                 lost: uncounted,
             })
@@ -169,7 +169,7 @@ fn write(mut file: File, taken: &Receiver<Vec<u8>>, lost: &AtomicU64) {
     let uncounted = lost.load(Relaxed);
     if uncounted > 0 {
         // If this fails, the reason is already on stderr.
-        let _ = file.write_all(&self::line(&Lost {
+        let _ = file.write_all(&self::line(&LostEntries {
             at: now(),
             lost: uncounted,
         }));

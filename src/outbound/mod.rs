@@ -143,7 +143,7 @@ pub fn ask(
         exchange(stream, &request)
     };
     let bytes =
-        bytes.map_err(|cause| refused(target, trust, &cause).unwrap_or_else(|| broken(cause)))?;
+        bytes.map_err(|cause| tls_error(target, trust, &cause).unwrap_or_else(|| broken(cause)))?;
     // An alert of TLS (RFC 8446, 5.1), with which it answers to whoever speaks anything else.
     if !target.is_encrypted && bytes.starts_with(&[0x15, 0x03]) {
         let reason = "it speaks TLS; ask it with https://".to_owned();
@@ -159,7 +159,11 @@ pub fn ask(
 }
 
 /// Returns the error if TLS rejected the other side.
-fn refused(target: &HttpTarget, trust: Option<&Trust>, cause: &io::Error) -> Option<OutboundError> {
+fn tls_error(
+    target: &HttpTarget,
+    trust: Option<&Trust>,
+    cause: &io::Error,
+) -> Option<OutboundError> {
     let host = target.authority();
     match cause.get_ref()?.downcast_ref()? {
         rustls::Error::InvalidCertificate(fault) => Some(OutboundError::Distrusted {
@@ -206,7 +210,7 @@ fn connect(target: &HttpTarget, deadline: Instant) -> Result<TcpStream, Outbound
     })?;
     let mut cause = io::Error::from(io::ErrorKind::AddrNotAvailable);
     for address in found {
-        match left(deadline).and_then(|left| TcpStream::connect_timeout(&address, left)) {
+        match time_left(deadline).and_then(|left| TcpStream::connect_timeout(&address, left)) {
             Ok(stream) => {
                 // Small requests must not wait for more.
                 let _ = stream.set_nodelay(true);
@@ -222,7 +226,7 @@ fn connect(target: &HttpTarget, deadline: Instant) -> Result<TcpStream, Outbound
 }
 
 /// Returns the time until the deadline.
-fn left(deadline: Instant) -> io::Result<Duration> {
+fn time_left(deadline: Instant) -> io::Result<Duration> {
     let left = deadline.saturating_duration_since(Instant::now());
     if left.is_zero() {
         Err(late())
@@ -252,14 +256,16 @@ fn in_words(error: io::Error) -> io::Error {
 
 impl Read for Timed {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.stream.set_read_timeout(Some(left(self.deadline)?))?;
+        self.stream
+            .set_read_timeout(Some(time_left(self.deadline)?))?;
         self.stream.read(buffer).map_err(in_words)
     }
 }
 
 impl Write for Timed {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.stream.set_write_timeout(Some(left(self.deadline)?))?;
+        self.stream
+            .set_write_timeout(Some(time_left(self.deadline)?))?;
         self.stream.write(bytes).map_err(in_words)
     }
 

@@ -52,7 +52,7 @@ fn serve(listener: TcpListener, answer: &'static [u8]) -> JoinHandle<String> {
 }
 
 #[test]
-fn each_request_uses_one_connection() {
+fn request_asks_to_close_connection() {
     let (listener, target) = listener("http");
     let served = serve(listener, ANSWER);
     let answer = ask(&target, None, QUESTION, Instant::now() + LONG).unwrap();

@@ -7,7 +7,7 @@ use super::compile::compile;
 use super::facts::Facts;
 use super::lines::{Candidates, within_lines};
 use super::matcher::{Search, Slots};
-use super::matches::{Match, Want};
+use super::matches::{Match, MatchDetail};
 use super::program::{Op, Program, Skip};
 use super::translate::{Haystack, approximation, exact};
 use crate::limits::{MAX_EXACT_ROUNDS, MAX_PATTERN_PROGRAM_BYTES};
@@ -79,12 +79,12 @@ impl Engine {
         &self,
         text: &str,
         from: usize,
-        want: Want,
+        want: MatchDetail,
         plain: bool,
         budget: &Budget<'_>,
     ) -> Result<Option<Match>, PatternError> {
         let linear = if plain { self.linear() } else { None };
-        let spans_only = want == Want::Span || self.tree.groups == 0;
+        let spans_only = want == MatchDetail::Span || self.tree.groups == 0;
         if let Some(linear) = linear {
             let input = Input::new(text).range(from..);
             if spans_only {
@@ -108,12 +108,12 @@ impl Engine {
 
     /// The span of the first match at or after `from` in a text that need not be UTF-8, by the
     /// matcher alone.
-    pub(super) fn find_in_text(&self, text: &[u8], from: usize, budget: &Budget<'_>) -> Found {
+    pub(super) fn find_in_text(&self, text: &[u8], from: usize, budget: &Budget<'_>) -> FindResult {
         find_span(&self.program, text, from, budget)
     }
 
     /// The same in one line, whose `\n` nothing matches if it is there.
-    pub(super) fn find_in_line(&self, line: &[u8], from: usize, budget: &Budget<'_>) -> Found {
+    pub(super) fn find_in_line(&self, line: &[u8], from: usize, budget: &Budget<'_>) -> FindResult {
         match self
             .line_program
             .get_or_init(|| compile(&within_lines(&self.tree)))
@@ -153,9 +153,9 @@ impl Engine {
 }
 
 /// Range of the first match, if any.
-pub(super) type Found = Result<Option<Range<usize>>, PatternError>;
+pub(super) type FindResult = Result<Option<Range<usize>>, PatternError>;
 
-fn find_span(program: &Program, text: &[u8], from: usize, budget: &Budget<'_>) -> Found {
+fn find_span(program: &Program, text: &[u8], from: usize, budget: &Budget<'_>) -> FindResult {
     // The first search of a text pays for those that follow.
     let allowance = if from == 0 { text.len() } else { 0 };
     let search = Search {

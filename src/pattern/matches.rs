@@ -33,7 +33,7 @@ impl Match {
 
 /// Result that the caller needs of a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Want {
+pub(super) enum MatchDetail {
     Span,
     /// Span of the match and of its groups.
     Groups,
@@ -44,7 +44,7 @@ pub(super) enum Want {
 pub struct Matches<'a> {
     pattern: &'a Pattern,
     text: &'a str,
-    want: Want,
+    want: MatchDetail,
     budget: Budget<'a>,
     /// The text has no U+2028 or U+2029 that matters.
     plain: bool,
@@ -58,7 +58,12 @@ pub struct Matches<'a> {
 const CHECK_EVERY: u32 = 64;
 
 impl<'a> Matches<'a> {
-    pub(super) fn new(pattern: &'a Pattern, text: &'a str, want: Want, budget: Budget<'a>) -> Self {
+    pub(super) fn new(
+        pattern: &'a Pattern,
+        text: &'a str,
+        want: MatchDetail,
+        budget: Budget<'a>,
+    ) -> Self {
         Self {
             pattern,
             text,

@@ -52,7 +52,7 @@ use crate::cancel::Bound;
 use crate::limits::MAX_PATTERN_BYTES;
 use ast::Tree;
 use engine::Engine;
-use matches::Want;
+use matches::MatchDetail;
 use std::sync::Arc;
 
 /// Flags of a pattern.
@@ -144,7 +144,7 @@ impl Pattern {
         self.engine.find(
             text,
             from,
-            Want::Groups,
+            MatchDetail::Groups,
             plain,
             &Budget::for_text(text.len(), Bound::default()),
         )
@@ -159,14 +159,19 @@ impl Pattern {
         Matches::new(
             self,
             text,
-            Want::Groups,
+            MatchDetail::Groups,
             Budget::for_text(text.len(), bound),
         )
     }
 
     /// The same matches without their groups, which are often found faster.
     pub fn spans_iter<'a>(&'a self, text: &'a str, bound: Bound<'a>) -> Matches<'a> {
-        Matches::new(self, text, Want::Span, Budget::for_text(text.len(), bound))
+        Matches::new(
+            self,
+            text,
+            MatchDetail::Span,
+            Budget::for_text(text.len(), bound),
+        )
     }
 
     /// Returns the matcher for a line search with `grep_searcher::Searcher`. It never matches a

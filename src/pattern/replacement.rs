@@ -10,17 +10,17 @@ use std::ops::Range;
 /// before any other character included.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replacement {
-    parts: Vec<Part>,
+    parts: Vec<ReplacementPart>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
+enum ReplacementPart {
     Text(String),
     /// Text of the group that took part in the match. Several groups may share a name.
     Group(Vec<usize>),
 }
 
-impl Part {
+impl ReplacementPart {
     fn range(groups: &[usize], found: &Match) -> Range<usize> {
         groups
             .iter()
@@ -117,15 +117,15 @@ impl Replacement {
             };
             if let Some(group) = group {
                 if !plain.is_empty() {
-                    parts.push(Part::Text(std::mem::take(&mut plain)));
+                    parts.push(ReplacementPart::Text(std::mem::take(&mut plain)));
                 }
-                parts.push(Part::Group(group));
+                parts.push(ReplacementPart::Group(group));
             }
             rest = &rest[width..];
         }
         plain.push_str(rest);
         if !plain.is_empty() {
-            parts.push(Part::Text(plain));
+            parts.push(ReplacementPart::Text(plain));
         }
         Ok(Self { parts })
     }
@@ -134,15 +134,15 @@ impl Replacement {
     pub fn refers_to_groups(&self) -> bool {
         self.parts
             .iter()
-            .any(|part| matches!(part, Part::Group(groups) if *groups != [0]))
+            .any(|part| matches!(part, ReplacementPart::Group(groups) if *groups != [0]))
     }
 
     /// Returns the length of the replacement for `found`. References can make it much longer than
     /// the text.
     pub fn expanded_bytes(&self, found: &Match) -> usize {
-        let bytes = |part: &Part| match part {
-            Part::Text(plain) => plain.len(),
-            Part::Group(groups) => Part::range(groups, found).len(),
+        let bytes = |part: &ReplacementPart| match part {
+            ReplacementPart::Text(plain) => plain.len(),
+            ReplacementPart::Group(groups) => ReplacementPart::range(groups, found).len(),
         };
         self.parts.iter().map(bytes).fold(0, usize::saturating_add)
     }
@@ -151,8 +151,10 @@ impl Replacement {
     pub fn expand(&self, found: &Match, text: &str, out: &mut String) {
         for part in &self.parts {
             match part {
-                Part::Text(plain) => out.push_str(plain),
-                Part::Group(groups) => out.push_str(&text[Part::range(groups, found)]),
+                ReplacementPart::Text(plain) => out.push_str(plain),
+                ReplacementPart::Group(groups) => {
+                    out.push_str(&text[ReplacementPart::range(groups, found)])
+                }
             }
         }
     }

@@ -108,7 +108,8 @@ fn costly_pattern_exceeds_budget() {
     let text = "a".repeat(5000);
     let costly = pattern("^(?:a+)+$(?<!a)");
     let little = Budget::with_steps(100_000, Bound::default());
-    let outcome: Result<Vec<_>, _> = Matches::new(&costly, &text, Want::Groups, little).collect();
+    let outcome: Result<Vec<_>, _> =
+        Matches::new(&costly, &text, MatchDetail::Groups, little).collect();
     assert_eq!(outcome, Err(PatternError::TooCostly));
     let cancelled = CancelToken::new();
     cancelled.cancel();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 
-use super::resolve::{Last, Spot};
+use super::resolve::{LastPart, WalkTarget};
 use super::rules::below;
 use super::spelling::Spelling;
 use super::{
@@ -140,9 +140,9 @@ impl Policy {
 
     /// A walk that ends at a directory entry: a path with a slash at the end names the directory it
     /// leads to.
-    fn keep(&self, requested: &Path, spelling: &Spelling) -> Result<Spot, PolicyError> {
+    fn keep(&self, requested: &Path, spelling: &Spelling) -> Result<WalkTarget, PolicyError> {
         let halted = |halt| self.halted(requested, spelling, halt);
-        let mut spot = self.walk(spelling, Last::Keep).map_err(halted)?;
+        let mut spot = self.walk(spelling, LastPart::Keep).map_err(halted)?;
         if spot.through_link {
             // As rename(2) and unlink(2) have it: `link/` is neither the link nor what it leads to.
             return Err(PolicyError::NotADirectory {

@@ -56,7 +56,7 @@ pub(crate) use rules::{Id, Rules};
 pub use touches::{Caller, Touch, Touched, TouchedPath, note, note_refusal};
 
 use crate::limits::RESOLVE_RETRIES;
-use resolve::{Halt, Last, PATH_DIR, Spot};
+use resolve::{Halt, LastPart, PATH_DIR, WalkTarget};
 use rules::below;
 use spelling::Spelling;
 
@@ -141,7 +141,7 @@ impl Policy {
         }
         for _ in 0..RESOLVE_RETRIES {
             let spot = self
-                .walk(&spelling, Last::Follow)
+                .walk(&spelling, LastPart::Follow)
                 .map_err(|halt| self.halted(requested, &spelling, halt))?;
             let place = below(&spot.place, &spot.tail);
             *real = Some(place.clone());
@@ -223,7 +223,7 @@ impl Policy {
     ) -> Result<Checked<Look>, PolicyError> {
         let spelling = self.spell(requested)?;
         let spot = self
-            .walk(&spelling, Last::Follow)
+            .walk(&spelling, LastPart::Follow)
             .map_err(|halt| self.halted(requested, &spelling, halt))?;
         let place = below(&spot.place, &spot.tail);
         let writable = self.rules.writable(&place);
@@ -289,7 +289,7 @@ impl Policy {
             Some(entry) => Ok((entry.dir, Vec::new(), entry.name, entry.place)),
             None => {
                 let spot = self
-                    .walk(&spelling, Last::Follow)
+                    .walk(&spelling, LastPart::Follow)
                     .map_err(|halt| self.halted(requested, &spelling, halt))?;
                 if spot.wants_dir || spot.tail.is_empty() {
                     Err(Errno::ISDIR)
@@ -337,7 +337,7 @@ impl Policy {
     ) -> Result<Checked<NewDir>, PolicyError> {
         let spelling = self.spell(requested)?;
         let spot = self
-            .walk(&spelling, Last::Follow)
+            .walk(&spelling, LastPart::Follow)
             .map_err(|halt| self.halted(requested, &spelling, halt))?;
         let place = below(&spot.place, &spot.tail);
         self.may_change(requested, &place)?;
@@ -497,9 +497,9 @@ impl Policy {
     }
 
     /// A walk to `path`, for the rules that are made at start.
-    fn look_for(&self, path: &Path) -> Result<Spot, PolicyError> {
+    fn look_for(&self, path: &Path) -> Result<WalkTarget, PolicyError> {
         let spelling = self.spell(path)?;
-        self.walk(&spelling, Last::Follow)
+        self.walk(&spelling, LastPart::Follow)
             .map_err(|halt| self.halted(path, &spelling, halt))
     }
 }
@@ -531,7 +531,7 @@ struct DirectEntry {
 type WalkEnd = (Arc<OwnedFd>, Vec<OsString>, OsString, PathBuf);
 
 /// Directory, missing parents, name and place of where a walk ended.
-fn split(spot: Spot) -> Result<WalkEnd, Errno> {
+fn split(spot: WalkTarget) -> Result<WalkEnd, Errno> {
     if let Some(errno) = spot.stuck {
         return Err(errno);
     }

@@ -24,10 +24,10 @@ const LOCAL: [(&[u8], u64); 7] = [
 
 /// The table of mounts, looked at again when it has changed.
 #[derive(Debug)]
-pub(super) struct Mounts(Mutex<Seen>);
+pub(super) struct Mounts(Mutex<MountState>);
 
 #[derive(Debug)]
-struct Seen {
+struct MountState {
     /// `proc_pid_mountinfo(5)`; `None` if there is none, or if an allowed directory itself is not
     /// local.
     table: Option<File>,
@@ -55,7 +55,7 @@ impl Mounts {
             Mode::empty(),
         );
         let table = opened.ok().filter(|_| are_local).map(File::from);
-        Self(Mutex::new(Seen {
+        Self(Mutex::new(MountState {
             table,
             is_local: None,
         }))
@@ -65,7 +65,7 @@ impl Mounts {
     /// system call while the mounts do not change.
     pub(super) fn are_local(&self, roots: &[Root]) -> bool {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Seen {
+        let MountState {
             table: Some(table),
             is_local,
         } = &mut *seen

@@ -46,14 +46,14 @@ pub(super) enum Halt {
 
 /// Handling of a link in the last part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Last {
+pub(super) enum LastPart {
     Follow,
     Keep,
 }
 
 /// Result of a walk: a directory inside, and the names below it.
 #[derive(Debug)]
-pub(super) struct Spot {
+pub(super) struct WalkTarget {
     /// The true position of `dir`.
     pub(super) place: PathBuf,
     /// The deepest directory reached (`O_PATH`).
@@ -121,7 +121,7 @@ impl Policy {
     }
 
     /// The walk, tried again a few times when it is raced.
-    pub(super) fn walk(&self, spelling: &Spelling, last: Last) -> Result<Spot, Halt> {
+    pub(super) fn walk(&self, spelling: &Spelling, last: LastPart) -> Result<WalkTarget, Halt> {
         for _ in 0..RESOLVE_RETRIES {
             match Walk::new(self, spelling, last).run() {
                 Err(Halt::Raced) => {}
@@ -172,14 +172,14 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(policy: &'a Policy, spelling: &Spelling, last: Last) -> Self {
+    fn new(policy: &'a Policy, spelling: &Spelling, last: LastPart) -> Self {
         let mut todo: VecDeque<OsString> = parts(&spelling.clean).into();
         if spelling.wants_dir {
             todo.push_back(".".into());
         }
         Self {
             policy,
-            keep_last: last == Last::Keep,
+            keep_last: last == LastPart::Keep,
             place: "/".into(),
             here: Here::Outside,
             todo,
@@ -193,7 +193,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn run(mut self) -> Result<Spot, Halt> {
+    fn run(mut self) -> Result<WalkTarget, Halt> {
         while let Some(part) = self.todo.pop_front() {
             self.wants_dir = part == "." || part == "..";
             match part.as_bytes() {
@@ -206,7 +206,7 @@ impl<'a> Walk<'a> {
             }
         }
         let dir = self.handle()?.ok_or(Halt::Outside)?;
-        Ok(Spot {
+        Ok(WalkTarget {
             place: self.place,
             dir,
             tail: self.tail,

@@ -53,7 +53,7 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault<'v> {
     pub value: &'v Value,
-    /// Place of the value, as a JSON pointer (RFC 6901).
+    /// ValuePlace of the value, as a JSON pointer (RFC 6901).
     pub place: String,
     /// Keyword that the value violates, as a JSON pointer into the schema.
     pub keyword: String,
@@ -62,13 +62,13 @@ pub struct Fault<'v> {
 
 /// A place in a value or in a schema. It is put into words only where something is wrong there.
 #[derive(Clone, Copy)]
-enum Place<'a> {
+enum ValuePlace<'a> {
     Start(&'a str),
-    Member(&'a Place<'a>, &'a str),
-    Item(&'a Place<'a>, usize),
+    Member(&'a ValuePlace<'a>, &'a str),
+    Item(&'a ValuePlace<'a>, usize),
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for ValuePlace<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Start(pointer) => out.write_str(pointer),
@@ -87,9 +87,9 @@ fn escape(step: &str) -> String {
 #[derive(Clone, Copy)]
 struct Pair<'p, 'v> {
     value: &'v Value,
-    place: &'p Place<'p>,
+    place: &'p ValuePlace<'p>,
     schema: &'p Value,
-    keyword: &'p Place<'p>,
+    keyword: &'p ValuePlace<'p>,
     depth: usize,
     /// Schemas that were held against values so far, by all that share it.
     steps: &'p Cell<u64>,
@@ -97,7 +97,7 @@ struct Pair<'p, 'v> {
 
 impl<'p> Pair<'p, '_> {
     /// The same value beside another schema.
-    fn beside(self, schema: &'p Value, keyword: &'p Place<'p>) -> Self {
+    fn beside(self, schema: &'p Value, keyword: &'p ValuePlace<'p>) -> Self {
         Self {
             schema,
             keyword,
@@ -122,7 +122,7 @@ impl<'v> Faults<'v> {
         if !self.are_enough() {
             let (place, keyword) = (
                 pair.place.to_string(),
-                Place::Member(pair.keyword, keyword).to_string(),
+                ValuePlace::Member(pair.keyword, keyword).to_string(),
             );
             self.found.push(Fault {
                 value: pair.value,
@@ -150,7 +150,7 @@ impl Validator {
             found: Vec::new(),
             most,
         };
-        let start = Place::Start("");
+        let start = ValuePlace::Start("");
         let steps = Cell::new(0);
         let pair = Pair {
             value,
@@ -203,7 +203,7 @@ impl Validator {
         schema: &Value,
         faults: &mut Faults<'v>,
     ) {
-        let at = Place::Member(pair.keyword, keyword);
+        let at = ValuePlace::Member(pair.keyword, keyword);
         let beside = pair.beside(schema, &at);
         let mut say = |must: Option<String>| {
             must.into_iter()
@@ -211,8 +211,8 @@ impl Validator {
         };
         match (keyword, pair.value) {
             ("$ref" | "$dynamicRef" | "$recursiveRef", _) => {
-                if let Some((pointer, schema)) = self.referred(schema) {
-                    self.check(pair.beside(schema, &Place::Start(pointer)), faults);
+                if let Some((pointer, schema)) = self.resolve(schema) {
+                    self.check(pair.beside(schema, &ValuePlace::Start(pointer)), faults);
                 }
             }
             ("type", value) => {
@@ -230,22 +230,22 @@ impl Validator {
                     .as_array()
                     .into_iter()
                     .flatten()
-                    .any(|known| same(known, value)) =>
+                    .any(|known| is_equal(known, value)) =>
             {
                 faults.add(pair, keyword, Kind::Enum(schema.clone()));
             }
-            ("const", value) if !same(schema, value) => {
+            ("const", value) if !is_equal(schema, value) => {
                 faults.add(pair, keyword, Kind::Const(schema.clone()))
             }
             ("allOf", _) => {
                 for (index, schema) in schema.as_array().into_iter().flatten().enumerate() {
-                    self.check(pair.beside(schema, &Place::Item(&at, index)), faults);
+                    self.check(pair.beside(schema, &ValuePlace::Item(&at, index)), faults);
                 }
             }
-            ("anyOf", _) if self.fitting(beside, 1) == 0 => {
+            ("anyOf", _) if self.count_valid(beside, 1) == 0 => {
                 faults.say(pair, keyword, "fit one of `anyOf`")
             }
-            ("oneOf", _) => match self.fitting(beside, 2) {
+            ("oneOf", _) => match self.count_valid(beside, 2) {
                 0 => faults.say(pair, keyword, "fit one of `oneOf`"),
                 1 => {}
                 _ => faults.say(pair, keyword, "fit one of `oneOf` alone"),
@@ -255,12 +255,12 @@ impl Validator {
                 let branch = if self.fits(beside) { "then" } else { "else" };
                 if let Some(schema) = members.get(branch) {
                     self.check(
-                        pair.beside(schema, &Place::Member(pair.keyword, branch)),
+                        pair.beside(schema, &ValuePlace::Member(pair.keyword, branch)),
                         faults,
                     );
                 }
             }
-            (_, Value::Number(number)) => say(number::broken(keyword, schema, members, number)),
+            (_, Value::Number(number)) => say(number::violation(keyword, schema, members, number)),
             ("pattern", Value::String(text)) => {
                 if let Value::String(pattern) = schema
                     && !self.matches(pattern, text)
@@ -269,7 +269,7 @@ impl Validator {
                 }
             }
             ("minLength" | "maxLength", Value::String(text)) => {
-                say(number::miscounted(
+                say(number::count_violation(
                     keyword,
                     schema,
                     text.chars().count(),
@@ -277,7 +277,7 @@ impl Validator {
                 ));
             }
             ("minItems" | "maxItems", Value::Array(items)) => {
-                say(number::miscounted(
+                say(number::count_violation(
                     keyword,
                     schema,
                     items.len(),
@@ -285,7 +285,7 @@ impl Validator {
                 ));
             }
             ("minProperties" | "maxProperties", Value::Object(properties)) => {
-                say(number::miscounted(
+                say(number::count_violation(
                     keyword,
                     schema,
                     properties.len(),
@@ -309,10 +309,10 @@ impl Validator {
         faults: &mut Faults<'v>,
     ) {
         let schema = &members[keyword];
-        let at = Place::Member(pair.keyword, keyword);
+        let at = ValuePlace::Member(pair.keyword, keyword);
         let each = |from: usize, faults: &mut Faults<'v>| {
             for (index, value) in items.iter().enumerate().skip(from) {
-                let place = Place::Item(pair.place, index);
+                let place = ValuePlace::Item(pair.place, index);
                 self.check(
                     Pair {
                         value,
@@ -326,8 +326,10 @@ impl Validator {
         match (keyword, schema) {
             ("prefixItems" | "items", Value::Array(schemas)) => {
                 for (index, (value, schema)) in items.iter().zip(schemas).enumerate() {
-                    let (place, keyword) =
-                        (Place::Item(pair.place, index), Place::Item(&at, index));
+                    let (place, keyword) = (
+                        ValuePlace::Item(pair.place, index),
+                        ValuePlace::Item(&at, index),
+                    );
                     self.check(
                         Pair {
                             value,
@@ -392,7 +394,7 @@ impl Validator {
                     .enumerate()
                     .filter(|(index, _)| !evaluated.contains(index))
                 {
-                    let place = Place::Item(pair.place, index);
+                    let place = ValuePlace::Item(pair.place, index);
                     self.check(
                         Pair {
                             value,
@@ -416,13 +418,15 @@ impl Validator {
         faults: &mut Faults<'v>,
     ) {
         let schema = &members[keyword];
-        let at = Place::Member(pair.keyword, keyword);
+        let at = ValuePlace::Member(pair.keyword, keyword);
         match (keyword, schema) {
             ("properties", Value::Object(known)) => {
                 for (name, schema) in known {
                     if let Some(value) = properties.get(name) {
-                        let (place, keyword) =
-                            (Place::Member(pair.place, name), Place::Member(&at, name));
+                        let (place, keyword) = (
+                            ValuePlace::Member(pair.place, name),
+                            ValuePlace::Member(&at, name),
+                        );
                         self.check(
                             Pair {
                                 value,
@@ -436,12 +440,12 @@ impl Validator {
             }
             ("patternProperties", Value::Object(known)) => {
                 for (pattern, schema) in known {
-                    let keyword = Place::Member(&at, pattern);
+                    let keyword = ValuePlace::Member(&at, pattern);
                     for (name, value) in properties
                         .iter()
                         .filter(|(name, _)| self.matches(pattern, name))
                     {
-                        let place = Place::Member(pair.place, name);
+                        let place = ValuePlace::Member(pair.place, name);
                         self.check(
                             Pair {
                                 value,
@@ -495,7 +499,7 @@ impl Validator {
                     .filter(|(name, _)| properties.contains_key(*name))
                 {
                     let Value::Array(names) = schema else {
-                        self.check(pair.beside(schema, &Place::Member(&at, name)), faults);
+                        self.check(pair.beside(schema, &ValuePlace::Member(&at, name)), faults);
                         continue;
                     };
                     for name in names
@@ -529,7 +533,7 @@ impl Validator {
             return;
         }
         for (name, value) in others {
-            let place = Place::Member(pair.place, name);
+            let place = ValuePlace::Member(pair.place, name);
             self.check(
                 Pair {
                     value,
@@ -550,7 +554,7 @@ impl Validator {
     }
 
     /// Returns the number of schemas in a list that the value satisfies, counted up to `enough`.
-    fn fitting(&self, list: Pair<'_, '_>, enough: usize) -> usize {
+    fn count_valid(&self, list: Pair<'_, '_>, enough: usize) -> usize {
         let schemas = list.schema.as_array().into_iter().flatten();
         schemas
             .filter(|schema| self.fits(Pair { schema, ..list }))
@@ -565,7 +569,7 @@ impl Validator {
     }
 
     /// Returns the target of a reference, with its pointer.
-    fn referred(&self, reference: &Value) -> Option<(&str, &Value)> {
+    fn resolve(&self, reference: &Value) -> Option<(&str, &Value)> {
         let pointer = self.references.get(reference.as_str()?)?;
         Some((pointer, self.root.pointer(pointer)?))
     }
@@ -602,7 +606,7 @@ fn count_of(schema: &Value) -> Option<usize> {
 
 /// Returns true if two values are equal in JSON Schema's sense: `1` equals `1.0`, and the order of
 /// members does not matter.
-fn same(one: &Value, other: &Value) -> bool {
+fn is_equal(one: &Value, other: &Value) -> bool {
     one == other || canonical(one) == canonical(other)
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Number, Value};
 use crate::text::count::counted;
 
 /// Returns the constraint of a numeric keyword that a number violates, if any.
-pub(super) fn broken(
+pub(super) fn violation(
     keyword: &str,
     schema: &Value,
     members: &Map<String, Value>,
@@ -36,7 +36,7 @@ pub(super) fn broken(
 }
 
 /// Returns the correction for a wrong number of characters, items or properties, if any.
-pub(super) fn miscounted(
+pub(super) fn count_violation(
     keyword: &str,
     schema: &Value,
     count: usize,

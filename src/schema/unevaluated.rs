@@ -55,7 +55,7 @@ impl Validator {
         let beside = pair.beside(schema, pair.keyword);
         match (keyword, schema, pair.value) {
             ("$ref" | "$dynamicRef" | "$recursiveRef", _, _) => {
-                if let Some((_, schema)) = self.referred(schema) {
+                if let Some((_, schema)) = self.resolve(schema) {
                     self.within(pair.beside(schema, pair.keyword), evaluated);
                 }
             }

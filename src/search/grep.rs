@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use super::Call;
 use super::error::SearchError;
 use super::left_out::LeftOut;
-use super::lines::{FileMatches, FileSearcher, Hit, How, Limits, Stopped};
+use super::lines::{FileMatches, FileSearcher, Hit, Limits, SearchOptions, Stopped};
 use super::memory::{self, Finding, Memory, Notes, Recall};
 use super::scope::{Scope, Start, to_path};
 use crate::budget::{Exhausted, Room, Share};
@@ -92,12 +92,12 @@ pub fn grep(
         } else if gathered.is_full() {
             break;
         }
-        let progress = Settled {
+        let progress = ResultCounters {
             units: AtomicU64::new(gathered.units),
             bytes: AtomicUsize::new(gathered.bytes),
         };
         let (settled, seen, budget) = (&progress, &seen, &budget);
-        let how = How {
+        let how = SearchOptions {
             binary: scope.names_files(),
             ..how_of(wanted)
         };
@@ -157,7 +157,7 @@ pub fn grep_one(
     let path = file.shown().to_path_buf();
     let searched = match OpenFile::of(file) {
         Ok(file) => {
-            let how = How {
+            let how = SearchOptions {
                 binary: true,
                 ..how_of(wanted)
             };
@@ -185,9 +185,9 @@ fn recall(memory: &Memory, pattern: &Pattern, wanted: Wanted) -> Option<Recall> 
     })
 }
 
-fn how_of(wanted: Wanted) -> How {
+fn how_of(wanted: Wanted) -> SearchOptions {
     let (count_only, multiline) = (wanted.mode != Mode::Lines, wanted.multiline);
-    How {
+    SearchOptions {
         context: wanted.context,
         count_only,
         multiline,
@@ -211,7 +211,7 @@ fn limits_of(wanted: Wanted, units: u64, bytes: usize) -> Limits {
 }
 
 /// Counters of the results so far, shared with the searching threads.
-struct Settled {
+struct ResultCounters {
     units: AtomicU64,
     bytes: AtomicUsize,
 }
@@ -290,8 +290,8 @@ struct Search<'a> {
     pattern: &'a Pattern,
     budget: &'a Budget<'a>,
     wanted: Wanted,
-    how: How,
-    settled: &'a Settled,
+    how: SearchOptions,
+    settled: &'a ResultCounters,
     seen: &'a AtomicU64,
     recall: Option<&'a Recall>,
 }

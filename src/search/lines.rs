@@ -7,7 +7,7 @@ use encoding_rs::Encoding;
 use grep_matcher::Matcher;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 
-use super::window::shown;
+use super::window::excerpt;
 use crate::budget::{Exhausted, Room, Share};
 use crate::fs::OpenFile;
 use crate::limits::{
@@ -97,7 +97,7 @@ impl Reading {
 
 /// Options of a line search.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct How {
+pub struct SearchOptions {
     /// Lines around each match.
     pub context: usize,
     /// `true` if line numbers and text are left out; counting alone is cheaper.
@@ -113,7 +113,7 @@ pub struct How {
 pub struct FileSearcher<'a> {
     pattern: &'a Pattern,
     budget: &'a Budget<'a>,
-    how: How,
+    how: SearchOptions,
     plain: Searcher,
     /// For UTF-16, which is decoded on the way.
     wide: Searcher,
@@ -127,7 +127,12 @@ pub struct FileSearcher<'a> {
 
 impl<'a> FileSearcher<'a> {
     /// Each thread has one of its own; the budget is that of the whole call.
-    pub fn new(pattern: &'a Pattern, budget: &'a Budget<'a>, how: How, room: Room<'a>) -> Self {
+    pub fn new(
+        pattern: &'a Pattern,
+        budget: &'a Budget<'a>,
+        how: SearchOptions,
+        room: Room<'a>,
+    ) -> Self {
         let build = |wide: bool| {
             let context = if how.count_only { 0 } else { how.context };
             SearcherBuilder::new()
@@ -351,7 +356,7 @@ impl<M: Matcher> Collector<'_, M> {
                 .flatten()
                 .map(|found| found.start()..found.end())
         };
-        let text = shown(bytes, |line| is_match.then(|| span(line)).flatten());
+        let text = excerpt(bytes, |line| is_match.then(|| span(line)).flatten());
         self.kept += text.len() + 1;
         self.found.hits.push(Hit {
             line: line.unwrap_or_default(),

@@ -83,7 +83,7 @@ impl Paths {
 }
 
 #[derive(Debug, Default)]
-pub struct Named {
+pub struct NameMatches {
     /// In the order of their bytes, at most as many as were wanted.
     pub paths: Paths,
     /// Number of paths in all, or until the search ended.
@@ -105,10 +105,10 @@ pub fn names(
     scope: &Scope,
     max: usize,
     keep: &(dyn Fn(&OsStr, Kind) -> bool + Sync),
-) -> Result<Named, SearchError> {
-    let mut named = Named {
+) -> Result<NameMatches, SearchError> {
+    let mut named = NameMatches {
         held: call.room().share(),
-        ..Named::default()
+        ..NameMatches::default()
     };
     let mut short = None;
     let seen = AtomicU64::new(0);

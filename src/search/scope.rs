@@ -232,7 +232,7 @@ fn read(policy: &Policy, asked: &Asked<'_>) -> Result<Vec<Arc<UsedGlob>>, Search
     };
     let exists = |path: &str| place(path).is_ok_and(|path| policy.is_there(path));
     let used = |(index, glob): (usize, &String)| {
-        wanted(asked.room)?;
+        check_cancelled(asked.room)?;
         let reading =
             Reading::new(glob, exists).map_err(|source| bad_glob("globs", index, source))?;
         Ok(Arc::new(UsedGlob::new(
@@ -244,7 +244,7 @@ fn read(policy: &Policy, asked: &Asked<'_>) -> Result<Vec<Arc<UsedGlob>>, Search
     globs.iter().enumerate().map(used).collect()
 }
 
-fn wanted(room: Option<Room<'_>>) -> Result<(), SearchError> {
+fn check_cancelled(room: Option<Room<'_>>) -> Result<(), SearchError> {
     match room {
         Some(room) if room.cancel.is_cancelled() => Err(SearchError::Cancelled),
         _ => Ok(()),
@@ -270,7 +270,7 @@ fn starts(
     }
     let mut found: Vec<(Checked<Read>, Vec<Placed>)> = Vec::new();
     for (start, rests) in rests {
-        wanted(room)?;
+        check_cancelled(room)?;
         let is_base = |base: &mut Checked<Read>| base.shown() == start;
         let dir = match base.take_if(is_base).map_or_else(|| policy.read(start), Ok) {
             // Inside, and nothing there: the globs match nothing.
@@ -301,7 +301,7 @@ fn starts(
         }
     }
     let start = |(dir, globs): (Checked<Read>, Vec<Placed>)| {
-        wanted(room)?;
+        check_cancelled(room)?;
         let compile = |rests: &[&str]| {
             GlobMatcher::new(rests, false).map_err(|source| bad_glob("globs", 0, source))
         };
@@ -397,7 +397,7 @@ impl Exclude {
         let exists = |path: &str| policy.is_there(base.join(path));
         let (mut names, mut paths, mut absolute) = (Vec::new(), Vec::new(), Vec::new());
         for (index, glob) in globs.iter().enumerate() {
-            wanted(room)?;
+            check_cancelled(room)?;
             let text = glob.trim_start_matches("./").trim_end_matches('/');
             let reading = Reading::new(text, exists)
                 .map_err(|source| bad_glob("excludeGlobs", index, source))?;

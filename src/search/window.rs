@@ -8,7 +8,7 @@ use crate::limits::{MAX_SHOWN_BYTES, SHOWN_BEFORE_MATCH_BYTES};
 /// A line as text, without its ending; bytes that are not UTF-8 become U+FFFD. Of a long line
 /// [`MAX_SHOWN_BYTES`] are shown, from its beginning if the match (asked for only then) is among
 /// them.
-pub(super) fn shown(line: &[u8], matched: impl FnOnce(&[u8]) -> Option<Range<usize>>) -> String {
+pub(super) fn excerpt(line: &[u8], matched: impl FnOnce(&[u8]) -> Option<Range<usize>>) -> String {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     if line.len() <= MAX_SHOWN_BYTES {
@@ -56,7 +56,7 @@ mod tests {
         let line = "é".repeat(MAX_SHOWN_BYTES);
         let half = "é".repeat(MAX_SHOWN_BYTES / 2);
         assert_eq!(
-            shown(line.as_bytes(), |_| None),
+            excerpt(line.as_bytes(), |_| None),
             format!("{half} [... {MAX_SHOWN_BYTES} more bytes]")
         );
     }
@@ -74,13 +74,13 @@ mod tests {
             "b".repeat(after),
             10_000 - after
         );
-        assert_eq!(shown(line.as_bytes(), found), expected);
+        assert_eq!(excerpt(line.as_bytes(), found), expected);
         let end = format!("{}needle", "a".repeat(10_000));
         let expected = format!(
             "[{} bytes ...] {}needle",
             10_006 - MAX_SHOWN_BYTES,
             "a".repeat(MAX_SHOWN_BYTES - 6)
         );
-        assert_eq!(shown(end.as_bytes(), found), expected);
+        assert_eq!(excerpt(end.as_bytes(), found), expected);
     }
 }

@@ -286,7 +286,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn file_with_second_path_below_root_is_reachable() {
+    fn path_through_link_in_root_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let root = std::fs::canonicalize(dir.path()).unwrap();
         let at = |path: &str| root.join(path);

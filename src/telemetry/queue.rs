@@ -47,7 +47,7 @@ impl Queue {
         let mut inner = self.lock();
         if inner.waiting.len() >= self.most || inner.is_over {
             drop(inner);
-            self.lost(1);
+            self.count_lost(1);
             return;
         }
         inner.waiting.push_back(span);
@@ -102,7 +102,7 @@ impl Queue {
     }
 
     /// So many are dropped.
-    pub fn lost(&self, count: usize) {
+    pub fn count_lost(&self, count: usize) {
         self.dropped.fetch_add(count as u64, Relaxed);
     }
 
@@ -112,7 +112,7 @@ impl Queue {
     }
 
     /// The thread that exports has done what it could.
-    pub fn over(&self) {
+    pub fn finish(&self) {
         self.lock().is_over = true;
         self.emptied.notify_all();
     }

@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn parent_based_sampler_follows_client() {
+    fn only_parent_based_sampler_follows_client() {
         let trace = [1; 16];
         for (name, recorded, unrecorded, root) in [
             ("always_on", true, true, true),

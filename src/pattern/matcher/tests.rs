@@ -1,7 +1,7 @@
 use super::*;
 use crate::cancel::{Bound, CancelToken};
 use crate::pattern::engine::Engine;
-use crate::pattern::matches::Want;
+use crate::pattern::matches::MatchDetail;
 use crate::pattern::parse::parse;
 use crate::pattern::{Match, Options};
 use proptest::prelude::*;
@@ -137,7 +137,7 @@ fn every_pattern_ends_within_step_budget() {
         for length in [50_000, 1_000_000] {
             let text: String = std::iter::repeat_n(filling, length).chain([last]).collect();
             let budget = Budget::with_steps(STEPS, Bound::default());
-            let outcome = engine(source).find(&text, 0, Want::Groups, true, &budget);
+            let outcome = engine(source).find(&text, 0, MatchDetail::Groups, true, &budget);
             let spent = STEPS - budget.left();
             match outcome {
                 Err(error) => {
@@ -236,9 +236,9 @@ proptest! {
         // With whatever helps: the exact translation, or the approximate one, which must not skip a
         // match.
         let groups = engine.tree().groups as usize;
-        let whole = engine.find(&text, 0, Want::Groups, true, &budget);
+        let whole = engine.find(&text, 0, MatchDetail::Groups, true, &budget);
         prop_assert_eq!(whole.map(|found| found.map(|found| spans_of(&found, groups))), expected.clone());
-        let span = engine.find(&text, 0, Want::Span, true, &budget);
+        let span = engine.find(&text, 0, MatchDetail::Span, true, &budget);
         prop_assert_eq!(span.map(|found| found.map(|found| Some(found.range()))), expected.map(|found| found.map(|spans| spans[0].clone())));
     }
 }

@@ -257,7 +257,7 @@ fn modifiers_apply_to_their_group() {
 }
 
 #[test]
-fn repetition_counts_are_unlimited() {
+fn huge_repetition_count_is_clamped() {
     let counts = |source: &str| match root(source) {
         Node::Repeat { min, max, .. } => (min, max),
         other => panic!("{other:?}"),

@@ -17,7 +17,7 @@ const ALL: Limits = Limits {
 fn search(
     content: impl AsRef<[u8]>,
     pattern: &str,
-    how: How,
+    how: SearchOptions,
     limits: Limits,
 ) -> Result<FileMatches, Stopped> {
     search_within(
@@ -33,7 +33,7 @@ fn search_within(
     budget: &Budget<'_>,
     content: impl AsRef<[u8]>,
     pattern: &str,
-    how: How,
+    how: SearchOptions,
     limits: Limits,
 ) -> Result<FileMatches, Stopped> {
     let tree = Tree::new();
@@ -59,9 +59,9 @@ fn found(
     context: usize,
     most: u64,
 ) -> (Vec<String>, u64, bool) {
-    let how = How {
+    let how = SearchOptions {
         context,
-        ..How::default()
+        ..SearchOptions::default()
     };
     let found = search(content, pattern, how, Limits { most, ..ALL }).unwrap();
     let show = |hit: &Hit| {
@@ -138,7 +138,12 @@ fn utf16_file_is_decoded() {
             (lines(&["2:naïve 😀"]), 1, false)
         );
         assert_eq!(
-            search(wide("a\nb\0", low_first), "a", How::default(), ALL),
+            search(
+                wide("a\nb\0", low_first),
+                "a",
+                SearchOptions::default(),
+                ALL
+            ),
             Err(Stopped::Binary)
         );
         // Too large for one piece, so decoded on the way.
@@ -177,13 +182,13 @@ fn large_file_gives_same_matches_as_small() {
     let mut binary = text.into_bytes();
     binary[100] = 0;
     assert_eq!(
-        search(&binary, "needle", How::default(), ALL),
+        search(&binary, "needle", SearchOptions::default(), ALL),
         Err(Stopped::Binary)
     );
-    let named = How {
+    let named = SearchOptions {
         binary: true,
         count_only: true,
-        ..How::default()
+        ..SearchOptions::default()
     };
     assert_eq!(
         search(&binary, "needle", named, ALL).map(|found| found.matches),
@@ -194,15 +199,15 @@ fn large_file_gives_same_matches_as_small() {
 #[test]
 fn named_binary_file_is_searched() {
     for multiline in [false, true] {
-        let how = How {
+        let how = SearchOptions {
             multiline,
-            ..How::default()
+            ..SearchOptions::default()
         };
         assert_eq!(search("a\n\0", "a", how, ALL), Err(Stopped::Binary));
         let found = search(
             "\0\n\0a\n",
             "a$",
-            How {
+            SearchOptions {
                 binary: true,
                 ..how
             },
@@ -227,15 +232,15 @@ fn named_binary_file_is_searched() {
 }
 
 #[test]
-fn matches_beyond_limit_are_only_counted() {
+fn count_only_search_omits_lines() {
     let text = "a\n".repeat(100);
     let count = search(
         &text,
         "a",
-        How {
+        SearchOptions {
             context: 3,
             count_only: true,
-            ..How::default()
+            ..SearchOptions::default()
         },
         Limits {
             most: u64::MAX,
@@ -253,7 +258,7 @@ fn matches_beyond_limit_are_only_counted() {
     let some = search(
         &text,
         "a",
-        How::default(),
+        SearchOptions::default(),
         Limits {
             most: 50,
             bytes: 10,
@@ -278,7 +283,7 @@ fn cancelled_search_of_large_file_ends() {
     let mut searcher = FileSearcher::new(
         &pattern,
         &budget,
-        How::default(),
+        SearchOptions::default(),
         Room {
             account: None,
             cancel: &cancel,
@@ -289,9 +294,9 @@ fn cancelled_search_of_large_file_ends() {
 
 #[test]
 fn multiline_match_counts_each_line() {
-    let how = How {
+    let how = SearchOptions {
         multiline: true,
-        ..How::default()
+        ..SearchOptions::default()
     };
     let text = "a\nb\nx\na\nb\n";
     let lines = |found: &FileMatches| {
@@ -318,9 +323,9 @@ fn multiline_match_counts_each_line() {
 
 #[test]
 fn lookbehind_spans_lines_in_multiline_mode() {
-    let how = How {
+    let how = SearchOptions {
         multiline: true,
-        ..How::default()
+        ..SearchOptions::default()
     };
     let lines = |pattern: &str, text: &str| -> Vec<u64> {
         search(text, pattern, how, ALL)
@@ -342,10 +347,10 @@ fn lookbehind_spans_lines_in_multiline_mode() {
 #[test]
 fn multiline_matches_share_one_budget() {
     let text = "a\n".repeat(5000);
-    let how = How {
+    let how = SearchOptions {
         multiline: true,
         count_only: true,
-        ..How::default()
+        ..SearchOptions::default()
     };
     let budget = Budget::with_steps(100_000, Bound::default());
     let stopped = search_within(&budget, &text, "a(?=[^]*zzz)|a", how, ALL);
@@ -363,7 +368,7 @@ fn pattern_over_budget_reports_line() {
         let text = format!("{filler}{costly}");
         let line = filler.lines().count() as u64 + 2;
         let budget = Budget::with_steps(100_000, Bound::default());
-        let stopped = search_within(&budget, &text, pattern, How::default(), ALL);
+        let stopped = search_within(&budget, &text, pattern, SearchOptions::default(), ALL);
         assert_eq!(
             stopped,
             Err(Stopped::Pattern(PatternError::TooCostly, line))

@@ -32,7 +32,7 @@ use rustix::process::geteuid;
 use rustix::rand::{GetRandomFlags, getrandom};
 
 use super::Inner;
-use super::patterns::{Keys, Named};
+use super::patterns::{Keys, PatternKeys};
 use super::store::Packed;
 use crate::limits::{
     LIST_BUFFER_BYTES, MAX_SEARCH_CACHE_AGE, MAX_SEARCH_CACHES_BYTES, REMEMBERED_PATTERNS,
@@ -55,26 +55,26 @@ pub struct Place {
 pub(super) struct Cache {
     place: Option<Place>,
     /// Cache file at the first search.
-    found: OnceLock<Option<Found>>,
+    found: OnceLock<Option<CacheFile>>,
     /// The bits that still stand for the patterns of the file.
     bits: AtomicU64,
 }
 
 /// A file that is believed.
 #[derive(Debug)]
-struct Found {
+struct CacheFile {
     file: File,
     inode: u64,
     /// [`super::Clock::ahead`] when it was begun.
     ahead: i64,
-    keys: Named,
+    keys: PatternKeys,
     /// By device and inode number.
-    parts: Vec<Part>,
+    parts: Vec<CachePart>,
 }
 
 /// Position of a directory's part in the file.
 #[derive(Debug, Clone, Copy)]
-struct Part {
+struct CachePart {
     key: (u64, u64),
     at: u64,
     bytes: u32,
@@ -105,7 +105,7 @@ impl Cache {
     }
 
     /// Looks at the file, once. `adopt` is given its patterns, before anybody else can be.
-    pub(super) fn look(&self, ahead: i64, adopt: impl FnOnce(Named)) {
+    pub(super) fn look(&self, ahead: i64, adopt: impl FnOnce(PatternKeys)) {
         self.found.get_or_init(|| {
             let mut found = self.place.as_ref()?.open(ahead)?;
             let keys = std::mem::take(&mut found.keys);
@@ -141,8 +141,8 @@ impl Cache {
     }
 }
 
-impl Found {
-    fn read(&self, part: &Part) -> Option<Packed> {
+impl CacheFile {
+    fn read(&self, part: &CachePart) -> Option<Packed> {
         let mut bytes = vec![0; part.bytes as usize];
         self.file.read_exact_at(&mut bytes, part.at).ok()?;
         if crc32fast::hash(&bytes) != part.checksum {
@@ -154,7 +154,7 @@ impl Found {
 
 impl Place {
     /// The file, if it is this user's alone and of this boot, this program and this clock.
-    fn open(&self, ahead: i64) -> Option<Found> {
+    fn open(&self, ahead: i64) -> Option<CacheFile> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = File::from(openat(&self.dir, &*self.name, flags, Mode::empty()).ok()?);
         let stat = fstat(&file).ok()?;
@@ -186,12 +186,12 @@ impl Place {
             return None;
         }
         let (keys, parts) = unpack_table(&table)?;
-        let inside = |part: &Part| {
+        let inside = |part: &CachePart| {
             part.at
                 .checked_add(part.bytes.into())
                 .is_some_and(|end| end <= at)
         };
-        parts.iter().all(inside).then_some(Found {
+        parts.iter().all(inside).then_some(CacheFile {
             file,
             inode: stat.st_ino,
             ahead: then,
@@ -245,7 +245,7 @@ impl Place {
 struct Writing {
     out: BufWriter<File>,
     at: u64,
-    parts: Vec<Part>,
+    parts: Vec<CachePart>,
 }
 
 impl Writing {
@@ -255,7 +255,7 @@ impl Writing {
             crc32fast::hash(bytes),
         );
         self.out.write_all(bytes)?;
-        self.parts.push(Part {
+        self.parts.push(CachePart {
             key,
             at: self.at,
             bytes: length,
@@ -357,7 +357,7 @@ impl Inner {
     /// do.
     fn carry_over(
         &self,
-        old: &Found,
+        old: &CacheFile,
         is_known: bool,
         writing: &mut Writing,
         pause: &impl Fn(),
@@ -391,7 +391,7 @@ fn bits_of(keys: &[Option<Box<[u8]>>]) -> u64 {
 }
 
 /// Of the patterns that bits stood for, those that they have stood for all the time.
-fn lasting(before: Keys, now: &Keys) -> Named {
+fn lasting(before: Keys, now: &Keys) -> PatternKeys {
     let now = now.iter().chain(std::iter::repeat(&None));
     before
         .into_iter()
@@ -412,7 +412,7 @@ fn array<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
 }
 
 /// Patterns by their bits, each with its length in front, and all parts.
-fn pack_table(keys: &[Option<Box<[u8]>>], parts: &[Part]) -> io::Result<Vec<u8>> {
+fn pack_table(keys: &[Option<Box<[u8]>>], parts: &[CachePart]) -> io::Result<Vec<u8>> {
     let mut table = vec![u8::try_from(keys.len()).map_err(io::Error::other)?];
     for key in keys {
         let length = key.as_ref().map_or(Ok(u32::MAX), |key| {
@@ -421,7 +421,7 @@ fn pack_table(keys: &[Option<Box<[u8]>>], parts: &[Part]) -> io::Result<Vec<u8>>
         table.extend_from_slice(&length.to_le_bytes());
         table.extend_from_slice(key.as_deref().unwrap_or_default());
     }
-    for Part {
+    for CachePart {
         key: (device, inode),
         at,
         bytes,
@@ -439,19 +439,19 @@ fn pack_table(keys: &[Option<Box<[u8]>>], parts: &[Part]) -> io::Result<Vec<u8>>
     Ok(table)
 }
 
-fn unpack_table(mut table: &[u8]) -> Option<(Named, Vec<Part>)> {
+fn unpack_table(mut table: &[u8]) -> Option<(PatternKeys, Vec<CachePart>)> {
     let count = usize::from(*table.split_off_first()?);
     let key = |_| match u32::from_le_bytes(array(&mut table)?) {
         u32::MAX => Some(None),
         length => Some(Some(table.split_off(..length as usize)?.into())),
     };
-    let keys = (0..count).map(key).collect::<Option<Named>>()?;
+    let keys = (0..count).map(key).collect::<Option<PatternKeys>>()?;
     let (parts, rest) = table.as_chunks::<PART_BYTES>();
     let part = |mut bytes: &[u8]| {
         let mut number = || Some(u64::from_le_bytes(array(&mut bytes)?));
         let (key, at) = ((number()?, number()?), number()?);
         let mut number = || Some(u32::from_le_bytes(array(&mut bytes)?));
-        Some(Part {
+        Some(CachePart {
             key,
             at,
             bytes: number()?,

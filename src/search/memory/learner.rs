@@ -48,7 +48,7 @@ struct Shared {
 
 /// Buffers that the thread reuses for each file.
 #[derive(Default)]
-struct Own {
+struct LearnerBuffers {
     signer: Signer,
     content: Vec<u8>,
 }
@@ -126,7 +126,7 @@ impl std::fmt::Debug for Learner {
 
 /// `true` if there is no more room, or no more time.
 #[derive(Default)]
-struct Full(bool);
+struct LimitReached(bool);
 
 /// The visitor of a walk.
 struct Visit<'a> {
@@ -135,19 +135,25 @@ struct Visit<'a> {
 }
 
 impl Visitor for Visit<'_> {
-    type Local = Own;
-    type Out = Full;
+    type Local = LearnerBuffers;
+    type Out = LimitReached;
     type Notes = Notes;
 
-    fn local(&self) -> Own {
-        Own::default()
+    fn local(&self) -> LearnerBuffers {
+        LearnerBuffers::default()
     }
 
     fn entries(&self, dir: &mut OpenDir<'_>) -> io::Result<Arc<Entries<Notes>>> {
         self.recall.entries(dir)
     }
 
-    fn visit(&self, own: &mut Own, full: &mut Full, found: &WalkEntry<'_>, notes: &Notes) {
+    fn visit(
+        &self,
+        own: &mut LearnerBuffers,
+        full: &mut LimitReached,
+        found: &WalkEntry<'_>,
+        notes: &Notes,
+    ) {
         if full.0 || found.kind() != Kind::File || !notes.wants_signature(found.place()) {
             return;
         }
@@ -174,9 +180,9 @@ impl Visitor for Visit<'_> {
         );
     }
 
-    fn unreadable(&self, _: &mut Full, _: &[u8]) {}
+    fn unreadable(&self, _: &mut LimitReached, _: &[u8]) {}
 
-    fn weight(full: &Full) -> usize {
+    fn weight(full: &LimitReached) -> usize {
         usize::from(full.0)
     }
 }
@@ -223,7 +229,9 @@ impl Shared {
             recall: Recall::new(inner, None, || Query::Any),
         };
         // A tree that is gone needs none.
-        let _ = walk(start, &options, &visit, |_: Full| ControlFlow::Break(()));
+        let _ = walk(start, &options, &visit, |_: LimitReached| {
+            ControlFlow::Break(())
+        });
     }
 
     /// Waits while calls run, and a little longer. `false`: it is time to end.

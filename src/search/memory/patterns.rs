@@ -21,7 +21,7 @@ struct Slot {
 }
 
 /// Key of each bit's pattern.
-pub(super) type Named = Vec<Option<Box<[u8]>>>;
+pub(super) type PatternKeys = Vec<Option<Box<[u8]>>>;
 
 /// The patterns of the bits at one moment, each with the turn in which it got its bit.
 pub(super) type Keys = Vec<Option<(u64, Box<[u8]>)>>;
@@ -67,7 +67,7 @@ impl Patterns {
     }
 
     /// Takes the patterns of an earlier session, as long as there is none.
-    pub(super) fn adopt(&mut self, keys: Named) {
+    pub(super) fn adopt(&mut self, keys: PatternKeys) {
         if self.slots.is_empty() {
             let slots = keys.into_iter().take(REMEMBERED_PATTERNS);
             self.slots = slots

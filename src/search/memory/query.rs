@@ -135,7 +135,7 @@ impl Query {
 
 /// Facts about the matches of a part of the pattern. Texts are in lower case.
 #[derive(Debug, Clone)]
-enum Part {
+enum PatternPart {
     /// These are all of them.
     Exact(Vec<Vec<u8>>),
     /// Each begins with one of `prefixes`, ends with one of `suffixes`, and holds what `query`
@@ -147,7 +147,7 @@ enum Part {
     },
 }
 
-impl Part {
+impl PatternPart {
     /// Returns a part without any facts.
     fn anything() -> Self {
         Self::Inexact {
@@ -288,56 +288,61 @@ fn few(texts: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
     }
 }
 
-fn part(hir: &Hir) -> Part {
+fn part(hir: &Hir) -> PatternPart {
     match hir.kind() {
-        HirKind::Empty | HirKind::Look(_) => Part::empty(),
+        HirKind::Empty | HirKind::Look(_) => PatternPart::empty(),
         HirKind::Literal(literal) => text(&literal.0),
         HirKind::Class(class) => of_class(class),
         HirKind::Capture(capture) => part(&capture.sub),
-        HirKind::Concat(parts) => parts.iter().map(part).fold(Part::empty(), Part::then),
+        HirKind::Concat(parts) => parts
+            .iter()
+            .map(part)
+            .fold(PatternPart::empty(), PatternPart::then),
         HirKind::Alternation(parts) => parts
             .iter()
             .map(part)
-            .fold(Part::Exact(Vec::new()), Part::or),
+            .fold(PatternPart::Exact(Vec::new()), PatternPart::or),
         HirKind::Repetition(repetition) => repeated(repetition),
     }
 }
 
-fn repeated(repetition: &Repetition) -> Part {
+fn repeated(repetition: &Repetition) -> PatternPart {
     match (repetition.min, repetition.max) {
-        (0, Some(0)) => Part::empty(),
-        (0, Some(1)) => part(&repetition.sub).or(Part::empty()),
-        (0, _) => Part::anything(),
+        (0, Some(0)) => PatternPart::empty(),
+        (0, Some(1)) => part(&repetition.sub).or(PatternPart::empty()),
+        (0, _) => PatternPart::anything(),
         (min, max) => {
             let sub = part(&repetition.sub);
             // Once and again says no more than once, unless the texts are known.
-            let Part::Exact(_) = sub else { return sub };
+            let PatternPart::Exact(_) = sub else {
+                return sub;
+            };
             let rounds = min.min(3);
             let some = (1..rounds).fold(sub.clone(), |all, _| all.then(sub.clone()));
             if max == Some(rounds) {
                 some
             } else {
-                some.then(Part::anything())
+                some.then(PatternPart::anything())
             }
         }
     }
 }
 
 /// Of a text that may hold U+FFFD nothing is known from there on: an invalid byte counts as one.
-fn text(bytes: &[u8]) -> Part {
+fn text(bytes: &[u8]) -> PatternPart {
     const REPLACEMENT: &[u8] = "\u{fffd}".as_bytes();
-    let mut known = Part::empty();
+    let mut known = PatternPart::empty();
     let mut rest = bytes;
     while let Some(at) = memchr::memmem::find(rest, REPLACEMENT) {
         known = known
-            .then(Part::Exact(vec![rest[..at].to_ascii_lowercase()]))
-            .then(Part::anything());
+            .then(PatternPart::Exact(vec![rest[..at].to_ascii_lowercase()]))
+            .then(PatternPart::anything());
         rest = &rest[at + REPLACEMENT.len()..];
     }
-    known.then(Part::Exact(vec![rest.to_ascii_lowercase()]))
+    known.then(PatternPart::Exact(vec![rest.to_ascii_lowercase()]))
 }
 
-fn of_class(class: &Class) -> Part {
+fn of_class(class: &Class) -> PatternPart {
     let mut texts = Vec::new();
     match class {
         Class::Unicode(class) => {
@@ -345,7 +350,7 @@ fn of_class(class: &Class) -> Part {
                 if (range.start()..=range.end()).contains(&'\u{fffd}')
                     || range.len() > MAX_CLASS_CHARS
                 {
-                    return Part::anything();
+                    return PatternPart::anything();
                 }
                 texts.extend(
                     (range.start()..=range.end())
@@ -356,7 +361,7 @@ fn of_class(class: &Class) -> Part {
         Class::Bytes(class) => {
             for range in class.ranges() {
                 if range.len() > MAX_CLASS_CHARS {
-                    return Part::anything();
+                    return PatternPart::anything();
                 }
                 texts.extend(
                     (range.start()..=range.end()).map(|one| vec![one.to_ascii_lowercase()]),
@@ -366,9 +371,9 @@ fn of_class(class: &Class) -> Part {
     }
     let texts = union(&texts, &[]);
     if texts.len() <= MAX_QUERY_TEXTS {
-        Part::Exact(texts)
+        PatternPart::Exact(texts)
     } else {
-        Part::anything()
+        PatternPart::anything()
     }
 }
 

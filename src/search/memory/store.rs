@@ -28,13 +28,13 @@ pub(super) struct Store {
 
 #[derive(Default)]
 struct Shard {
-    dirs: HashMap<(u64, u64), Kept>,
+    dirs: HashMap<(u64, u64), DirectoryRecord>,
     /// The search in which there was nothing old to give up.
     full_in: u32,
 }
 
 #[derive(Clone)]
-struct Kept {
+struct DirectoryRecord {
     version: Version,
     /// `true` if the directory has these entries as long as it has this version.
     is_settled: bool,
@@ -183,8 +183,9 @@ impl Shard {
     /// the oldest eighth of all, if there are so many. How many bytes that were; `None` if there is
     /// no old one.
     fn shed(&mut self, search: u32, min_age: u32) -> Option<usize> {
-        let age =
-            |kept: &Kept| search.wrapping_sub(kept.entries.notes.used.load(Ordering::Relaxed));
+        let age = |kept: &DirectoryRecord| {
+            search.wrapping_sub(kept.entries.notes.used.load(Ordering::Relaxed))
+        };
         // Another search may have begun later than `search`.
         let is_old = |age: u32| age >= min_age && age < u32::MAX / 2;
         let mut ages: Vec<u32> = self
@@ -339,8 +340,9 @@ impl Store {
         (version, is_settled, listing, mut files): (Version, bool, Listing, Files),
         search: u32,
     ) -> Result<Arc<Entries<Notes>>, Listing> {
-        files.bytes +=
-            listing.bytes() + size_of::<Entries<Notes>>() + 2 * size_of::<((u64, u64), Kept)>();
+        files.bytes += listing.bytes()
+            + size_of::<Entries<Notes>>()
+            + 2 * size_of::<((u64, u64), DirectoryRecord)>();
         files.is_kept = true;
         if !self.make_room(shard, files.bytes, search, 1) {
             return Err(listing);
@@ -357,7 +359,7 @@ impl Store {
         let entries = Arc::new(Entries { listing, notes });
         shard.dirs.insert(
             key,
-            Kept {
+            DirectoryRecord {
                 version,
                 is_settled,
                 entries: Arc::clone(&entries),
