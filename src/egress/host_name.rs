@@ -4,8 +4,8 @@
 const MAX_NAME_BYTES: usize = 253;
 const MAX_LABEL_BYTES: usize = 63;
 
-/// In lower case and without the final dot; `None` if it is no name of a host. One that ends in a
-/// number is none: programs read such a one as an IPv4 address (`inet_aton(3)`).
+/// Returns the name in lower case and without the final dot; `None` if it is no host name. A name
+/// that ends in a number is none: programs read it as an IPv4 address (`inet_aton(3)`).
 pub fn canonical(text: &str) -> Option<String> {
     let text = text.strip_suffix('.').unwrap_or(text);
     let is_label = |label: &str| {

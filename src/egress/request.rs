@@ -23,7 +23,7 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'@')
     .remove(b'+');
 
-/// A request, as far as rules are about it.
+/// Line of a request, as far as rules use it.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestLine<'a> {
     pub is_tls: bool,
@@ -37,7 +37,7 @@ pub struct RequestLine<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Requests {
     pub(super) is_tls: bool,
-    /// All, if there are none.
+    /// Allowed methods; empty for all.
     pub(super) methods: BTreeSet<String>,
     pub(super) path: PathPattern,
 }
@@ -214,7 +214,7 @@ impl Requests {
         })
     }
 
-    /// The least that allows this request.
+    /// Returns the narrowest requests that include this one.
     pub(super) fn of(asked: RequestLine<'_>) -> Self {
         let methods = if asked.may_switch {
             BTreeSet::new()
@@ -238,7 +238,7 @@ impl Requests {
         self.is_tls == asked.is_tls && has_method && has_path
     }
 
-    /// The same of a rule that denies: where servers differ, it holds.
+    /// Like [`Self::allow`] for a deny rule, which also matches where servers differ.
     pub(super) fn deny(&self, asked: RequestLine<'_>, path: &Path<'_>) -> bool {
         let has_path = path
             .0

@@ -12,7 +12,7 @@ use super::request::{RequestLine, Requests};
 
 /// Port of DNS queries (RFC 1035, 4.2).
 const NAMES_PORT: u16 = 53;
-/// The ports of a rule that names none: those of HTTP and HTTPS.
+/// Default ports of a rule: those of HTTP and HTTPS.
 pub(super) const WEB: [u16; 2] = [80, 443];
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -27,7 +27,7 @@ pub struct Rule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Transport {
     Tcp,
-    /// Written `udp://` before host and port, of which neither may be left out.
+    /// UDP, written `udp://` before host and port. Both are required.
     Udp,
 }
 
@@ -39,7 +39,7 @@ pub(super) enum Hosts {
     Network(Network),
 }
 
-/// Addresses that begin alike. IPv4 is never written as IPv6.
+/// Network of addresses with a common prefix. IPv4 is never written as IPv6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Network {
     pub(super) first: IpAddr,
@@ -99,7 +99,7 @@ impl Network {
         if address.is_ipv4() { 32 } else { 128 }
     }
 
-    /// The network of this length that an address lies in.
+    /// Returns the network of this prefix length that contains an address.
     pub(super) fn around(address: IpAddr, prefix: u8) -> Self {
         let first = match address {
             IpAddr::V4(address) => {
@@ -116,7 +116,7 @@ impl Network {
 }
 
 impl Destination {
-    /// The rule that allows this and as little else as can be.
+    /// Returns the narrowest rule that allows this destination.
     pub fn rule(&self) -> Rule {
         let hosts = match &self.host {
             Host::Name(name) => Hosts::Name(name.clone()),
@@ -142,7 +142,7 @@ impl Destination {
         }
     }
 
-    /// The same for a request.
+    /// Returns the narrowest rule for a request to this destination.
     pub fn rule_for(&self, asked: RequestLine<'_>) -> Rule {
         Rule {
             ports: Ports::One(self.port),
@@ -245,7 +245,7 @@ impl FromStr for Rule {
     }
 }
 
-/// Host and port. An address of IPv6 that has a port is in brackets.
+/// Splits host and port. An IPv6 address with a port is in brackets.
 fn split(text: &str) -> Result<(&str, Option<&str>), Cow<'static, str>> {
     if let Some(rest) = text.strip_prefix('[') {
         let (host, rest) = rest.split_once(']').ok_or("has no `]`")?;

@@ -1,4 +1,4 @@
-//! All rules together: what is allowed, and what is denied of that.
+//! Rule set: the allow rules, and the deny rules that override them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
@@ -25,7 +25,7 @@ struct Table {
     /// The rules as the operator wrote them.
     texts: Vec<String>,
     names: HashMap<String, Vec<Entry>>,
-    /// By the name that they are below.
+    /// Entries of `*.` rules by parent name.
     below: HashMap<String, Vec<Entry>>,
     networks: HashMap<Network, Vec<Entry>>,
     prefixes_4: BTreeSet<u8>,
@@ -39,7 +39,7 @@ struct Entry {
     transports: &'static [Transport],
     ports: Ports,
     requests: Option<Requests>,
-    /// The place of the text that it comes from.
+    /// Index of the rule text.
     text: usize,
 }
 
@@ -49,9 +49,9 @@ pub enum Verdict {
     Allowed,
     Missing,
     Denied,
-    /// No rule can allow it: servers differ about what the method is.
+    /// No rule can allow the request: servers read its method differently.
     OddMethod,
-    /// Servers differ about what the path is, and no rule allows all paths.
+    /// Servers read the path differently, and no rule allows all paths.
     OddPath,
 }
 
@@ -154,7 +154,7 @@ impl Table {
         }
     }
 
-    /// One that this is true of, as it was written.
+    /// Returns the text of a rule for this destination that satisfies the predicate.
     fn deciding(&self, to: &Destination, is_one: impl Fn(&Entry) -> bool) -> Option<&str> {
         let mut text = None;
         self.any(to, |entry| {
@@ -164,7 +164,7 @@ impl Table {
         text.map(|text| self.texts[text].as_str())
     }
 
-    /// A rule about requests there.
+    /// Returns the text of a rule about requests to this destination.
     fn opens(&self, to: &Destination) -> Option<&str> {
         let mut found = None;
         self.any(to, |entry| {
@@ -177,7 +177,7 @@ impl Table {
         found.map(String::as_str)
     }
 
-    /// The text of a rule that holds for all that this one does, but for those of this text.
+    /// Returns the text of a rule that covers this one, except the text `but`.
     fn covering(&self, rule: &Rule, but: Option<usize>) -> Option<usize> {
         let requests = |entry: &Entry| match (&entry.requests, &rule.requests) {
             (None, _) => true,
@@ -187,7 +187,8 @@ impl Table {
         self.covering_where(rule, |entry| Some(entry.text) != but && requests(entry))
     }
 
-    /// The text of a rule that this is true of, and that names all of the hosts and ports.
+    /// Returns the text of a rule that satisfies the predicate and names all of the hosts and
+    /// ports.
     fn covering_where(&self, rule: &Rule, is_one: impl Fn(&Entry) -> bool) -> Option<usize> {
         let covers = |entry: &&Entry| {
             entry.transports.contains(&rule.transport)
@@ -209,8 +210,8 @@ impl Table {
     }
 }
 
-/// A line for each text of which others cover all rules; of several that are alike the last one is
-/// none of those.
+/// Returns a line for each text whose rules are all covered by other texts. Of several equal texts
+/// the last one is not listed.
 fn redundant(flag: &str, table: &Table, rules_of_texts: &[Vec<Rule>]) -> Vec<String> {
     let mut told = BTreeSet::new();
     let mut lines = Vec::new();
@@ -233,9 +234,9 @@ fn redundant(flag: &str, table: &Table, rules_of_texts: &[Vec<Rule>]) -> Vec<Str
 }
 
 impl Rules {
-    /// Reads rules and names of sets. Fails on one that never matches, and names it: it is not what
-    /// the operator meant. One that others cover is only told ([`Self::redundant`]): a profile and
-    /// a command line may both name what they need.
+    /// Parses rules and set names. Fails if a rule can never match, and names it. Rules that others
+    /// cover are only reported ([`Self::redundant`]): a profile and a command line may name the
+    /// same ones.
     pub fn new(allow: &[String], deny: &[String]) -> Result<Self, RuleError> {
         let ((allowed, of_allow), (denied, of_deny)) =
             (Table::of(allow, false)?, Table::of(deny, true)?);
@@ -270,7 +271,8 @@ impl Rules {
         })
     }
 
-    /// Allows what no rule names, too, but for addresses that are more than a host ([`danger`]).
+    /// Switches to learning mode: destinations that no rule names are allowed, except for dangerous
+    /// addresses ([`danger`]).
     #[must_use]
     pub fn learning(self) -> Self {
         Self {
@@ -299,14 +301,14 @@ impl Rules {
         self.deny.any(to, |entry| entry.requests.is_none())
     }
 
-    /// The rule that says yes or no to a connection, as it was written.
+    /// Returns the rule that decides a connection, as written.
     pub fn deciding(&self, to: &Destination) -> Option<&str> {
         self.deny
             .deciding(to, |entry| entry.requests.is_none())
             .or_else(|| self.allow.deciding(to, |_| true))
     }
 
-    /// A line for each rule that changes nothing beside others.
+    /// Returns a line for each redundant rule.
     pub fn redundant(&self) -> &[String] {
         &self.redundant
     }
@@ -341,13 +343,14 @@ impl Rules {
         !self.deny.any(&to, |_| true) && (!is_special(address) || is_allowed())
     }
 
-    /// The flag and the rule for which connections there have to be opened, if there is one.
+    /// Returns the flag and the rule that require interception of connections to this destination,
+    /// if any.
     pub fn opens(&self, to: &Destination) -> Option<(&'static str, &str)> {
         let allow = || self.allow.opens(to).map(|rule| ("--allow-net", rule));
         allow().or_else(|| self.deny.opens(to).map(|rule| ("--deny-net", rule)))
     }
 
-    /// The rule that allows connections there, beside those that there are.
+    /// Returns the rule to add so that connections to this destination are allowed.
     pub fn proposal(&self, to: &Destination) -> Rule {
         let rule = to.rule();
         // Whole connections to a port that is opened would take the rule for that away.

@@ -1,4 +1,4 @@
-//! Hosts that are allowed together: what a package manager or a service needs.
+//! Rule sets: hosts that a package manager or a service needs.
 
 use super::rule::{Rule, RuleError};
 

@@ -1,4 +1,4 @@
-//! Addresses that are not of the public Internet: what a public name has no reason to lead to.
+//! Special addresses, outside the public Internet. No public name has a reason to resolve to them.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -64,7 +64,7 @@ const EMBEDDING: [(u128, u32, u32); 7] = [
     (0x2001 << 112, 32, 64),
 ];
 
-/// The address, and those of IPv4 that a translator or a tunnel may take it for.
+/// Returns the address, and the IPv4 addresses that a translator or a tunnel may take it for.
 fn meanings(address: IpAddr) -> Vec<IpAddr> {
     let mut all = vec![address.to_canonical()];
     if let IpAddr::V6(address) = address {
@@ -94,8 +94,7 @@ fn meanings(address: IpAddr) -> Vec<IpAddr> {
     all
 }
 
-/// Says why no rule is proposed for an address: it would give away more than who writes it may
-/// think.
+/// Returns the reason why no rule is proposed for a dangerous address, if it is one.
 pub fn danger(address: IpAddr) -> Option<&'static str> {
     let all = meanings(address);
     // No translator leads to 0.0.0.0.

@@ -11,7 +11,7 @@ use crate::exec::{Blocked, Denied, ProgramName};
 use crate::limits::{MAX_DENIED, MAX_SHOWN_URL_BYTES};
 use crate::record::Target;
 
-/// Transport, host, port, what was asked for there, and what it is about them.
+/// Transport, host, port, request, and reason.
 type BlockedPlace = (Transport, String, u16, Option<String>, Option<String>);
 
 #[derive(Debug, Default)]
@@ -94,7 +94,7 @@ impl BlockedList {
     }
 }
 
-/// A request as it is told: without its query.
+/// Returns a request for messages, without its query.
 pub(super) fn shorten_request(head: &request::Parts) -> String {
     let url = head.uri.to_string();
     let url = url.split('?').next().unwrap_or_default();

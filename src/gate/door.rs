@@ -59,7 +59,7 @@ impl RuledDoor {
         }
     }
 
-    /// A name that may be asked for has no address.
+    /// Reports that an allowed name has no address.
     pub(super) fn unresolved(&self, name: &str, why: &io::Error) {
         self.watch.unresolved(name, why);
     }
@@ -76,7 +76,7 @@ impl RuledDoor {
             && !self.rules.allows(&destination)
     }
 
-    /// A connection is not made for want of a rule about this, or because of one.
+    /// Blocks a connection, for want of an allow rule or because of a deny rule.
     fn block(
         &self,
         target: &Target,
@@ -143,8 +143,7 @@ impl RuledDoor {
         self.blocked.add(transport, target, asked, why, by, rule)
     }
 
-    /// A connection to this address is made, or datagrams go there, or what was `asked` for is
-    /// passed on.
+    /// Reports that a connection is made, datagrams may be sent, or a request is passed on.
     fn allow(
         &self,
         transport: Transport,
@@ -169,7 +168,7 @@ impl RuledDoor {
         });
     }
 
-    /// A connection or a request was ended, since what was said does not fit the target.
+    /// Reports that a connection or a request was ended, since its data does not fit the target.
     fn end(&self, target: &Target, misfit: &Misfit, by: ProgramName) -> Blocked {
         let opening = || {
             let to = destination(Transport::Tcp, target)?;
@@ -325,7 +324,7 @@ impl Door for RuledDoor {
     }
 }
 
-/// Judges the requests of one opened connection.
+/// Inspector of the requests of one intercepted connection.
 struct Judge {
     door: RuledDoor,
     target: Target,

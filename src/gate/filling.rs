@@ -1,5 +1,4 @@
-//! One opened connection to something that credentials are for: requests get the real values,
-//! answers lose them.
+//! Credentials on one intercepted connection: requests get the real values, answers lose them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -18,7 +17,7 @@ use crate::record::proxy::{Inspector, Misfit, Refusal, Rewriter};
 /// Most forms of a credential on one connection: users of Basic.
 const MAX_WRITTEN: usize = 64;
 
-/// Makes a refusal of a reason, and has it told.
+/// Turns a reason into a refusal, and reports it.
 pub(super) type Refuse = Box<dyn Fn(&str) -> Refusal + Send + Sync>;
 
 pub(super) struct Filling {
@@ -134,7 +133,7 @@ impl Inspector for Filling {
     }
 }
 
-/// Takes secrets out of one body.
+/// Body from which secrets are removed.
 struct Concealing(Concealer);
 
 impl Rewriter for Concealing {

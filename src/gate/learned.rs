@@ -16,13 +16,13 @@ pub struct Learned(Mutex<ReachedDestinations>);
 #[derive(Debug, Default)]
 struct ReachedDestinations {
     reached: BTreeSet<Destination>,
-    /// Names without an address, each with what was said.
+    /// Names without an address, each with the reason.
     unresolved: BTreeMap<String, String>,
     is_full: bool,
 }
 
 impl Learned {
-    /// Rules that allow what was reached. Fails if that were too many places.
+    /// Returns rules that allow the reached destinations. Fails if there were too many.
     pub fn rules(&self) -> Result<Vec<String>, String> {
         let seen = self.lock();
         if seen.is_full {

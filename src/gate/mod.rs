@@ -63,7 +63,7 @@ struct Shared {
     account: Account,
 }
 
-/// One command: it is over when this is dropped.
+/// Guard of one command, which ends when this is dropped.
 #[derive(Debug)]
 struct Guard {
     guarded: Arc<dyn Guarded>,
@@ -74,7 +74,7 @@ struct Guard {
 /// Settings of the gate.
 pub struct Terms {
     pub rules: Rules,
-    /// Secrets that commands use without having them.
+    /// Credentials that commands use through stand-ins.
     pub credentials: Credentials,
     /// Watchers of all decisions.
     pub watchers: Vec<Arc<dyn Watcher>>,
@@ -93,8 +93,8 @@ impl std::fmt::Debug for Gate {
 }
 
 impl Gate {
-    /// Starts its threads, which have what the calling thread has. Real servers are verified with
-    /// the authorities of `system`, as PEM.
+    /// Starts the gate's threads, which inherit the restrictions of the calling thread. Real
+    /// servers are verified with the authorities of `system`, as PEM.
     pub fn start(
         terms: Terms,
         place: TrustPlace<'_>,
@@ -139,7 +139,7 @@ impl Gate {
         })
     }
 
-    /// The flags that say what commands reach.
+    /// Returns the flags that define the network access of commands.
     pub fn flags(&self) -> Vec<String> {
         if let Some(script) = &self.shared.script {
             return vec![format!("--network replay:{}", script.name)];
@@ -153,7 +153,8 @@ impl Gate {
             .collect()
     }
 
-    /// Its threads, the only ones of this process that reach the network.
+    /// Returns the runtime of the gate's threads, the only ones of this process that reach the
+    /// network.
     pub fn handle(&self) -> &Handle {
         &self.handle
     }
@@ -270,7 +271,7 @@ impl Guarded for Guard {
 }
 
 impl Shared {
-    /// Waits for the supervisor's first word; `None` if it is gone, and with it the command.
+    /// Waits for the supervisor's first message; `None` if it is gone, and the command with it.
     async fn begin(
         &self,
         handle: &Handle,

@@ -54,7 +54,7 @@ struct LogLine<'a> {
     why: Option<&'a str>,
 }
 
-/// Decisions that have no line.
+/// Entry that reports dropped decisions.
 #[derive(Serialize)]
 struct LostEntries {
     at: String,

@@ -12,8 +12,7 @@ use crate::sandbox::{Scratch, SharedDirectory};
 /// Prefix of the directory name.
 const KIND: &str = "certificates";
 
-/// The variable of which Java takes options that nobody gave it ("JVM Tool Interface", 1.2:
-/// `JAVA_TOOL_OPTIONS`).
+/// Variable with options that Java always reads ("JVM Tool Interface", 1.2: `JAVA_TOOL_OPTIONS`).
 pub const JAVA_OPTIONS: &str = "JAVA_TOOL_OPTIONS";
 
 /// Directory of the files as commands see it, and options for Java.
@@ -36,8 +35,7 @@ pub struct Trust {
 }
 
 impl Trust {
-    /// Puts the files there. `system` are the authorities that programs trust beside this one, as
-    /// PEM.
+    /// Writes the files. `system` are the authorities that programs trust beside this one, as PEM.
     pub fn show(place: TrustPlace<'_>, authority: &Authority, system: &[u8]) -> io::Result<Self> {
         let files = [
             ("bundle.pem", authority.bundle(system)),
@@ -65,8 +63,7 @@ impl Trust {
         &self.files[0].1
     }
 
-    /// The variables. A command owns the files, so they are put there anew if they are not as they
-    /// were.
+    /// Returns the variables. A command owns the files, so damaged ones are written again.
     pub fn environment(&self) -> io::Result<Vec<(OsString, OsString)>> {
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         let is_good = |(name, bytes): &(&str, Vec<u8>)| {

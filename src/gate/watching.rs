@@ -20,7 +20,7 @@ pub struct Decision<'a> {
     pub asked: Option<&'a str>,
     /// Address of an allowed name.
     pub address: Option<IpAddr>,
-    /// The rule that decided, as it was written.
+    /// Text of the rule that decided.
     pub rule: Option<&'a str>,
     pub ruling: Ruling<'a>,
 }
@@ -51,10 +51,10 @@ impl Origin {
     }
 }
 
-/// Called on threads that connections wait for: it returns soon.
+/// Observer of decisions. Connections wait for its methods, so they return soon.
 pub trait Watcher: Debug + Send + Sync {
     fn decided(&self, origin: &Origin, decision: &Decision<'_>);
-    /// A name that rules know has no address.
+    /// Reports that an allowed name has no address.
     fn unresolved(&self, _name: &str, _why: &io::Error) {}
 }
 

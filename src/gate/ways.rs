@@ -29,14 +29,14 @@ pub struct Ways {
 pub enum Out {
     /// No network.
     Nothing,
-    /// Its own network.
+    /// Own network of the commands.
     AsCommands {
         /// `true` if names are resolved there.
         resolves: bool,
     },
-    /// This process.
+    /// Network of this process.
     AsServer,
-    /// This process, as far as the rules go.
+    /// Network of this process, limited by rules.
     ByRule(Arc<RuledDoor>),
 }
 
@@ -64,7 +64,7 @@ impl Ways {
         ))
     }
 
-    /// Has this runtime hear what the interception says, until it says no more.
+    /// Processes the messages of the interception on this runtime until it ends.
     pub fn listen(self: &Arc<Self>, runtime: &Handle) -> io::Result<()> {
         let entered = runtime.enter();
         let channel = watched(self.interception.as_fd())?;
@@ -176,7 +176,7 @@ impl Wires for Ways {
     }
 }
 
-/// A connection on its way, which does not block.
+/// Starts a non-blocking connection.
 fn connecting(to: SocketAddr) -> io::Result<OwnedFd> {
     let family = if to.is_ipv4() {
         AddressFamily::INET

@@ -1,4 +1,4 @@
-//! Of recordings of what programs call.
+//! Limits of recorded calls.
 
 /// Connections of an intercepted command that may wait until the server accepts them.
 pub const INTERCEPTED_BACKLOG: i32 = 4096;

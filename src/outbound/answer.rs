@@ -1,4 +1,4 @@
-//! An answer, read out of the bytes that came (RFC 9112, 6): its status, its headers and its body.
+//! HTTP answers: status, headers and body, parsed from bytes (RFC 9112, 6).
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ impl Answer {
         }
     }
 
-    /// Reads it, or says what is wrong with it.
+    /// Parses an answer. Fails with the fault.
     pub fn read(bytes: &[u8]) -> Result<Self, String> {
         let Head {
             status,

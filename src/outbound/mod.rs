@@ -1,6 +1,5 @@
-//! Requests of this program's own over HTTP/1.1 (RFC 9112): to whoever collects spans, and to a
-//! server that is asked how it is. Each has a connection of its own and one deadline for all of it,
-//! on the thread of the caller.
+//! HTTP/1.1 requests of this program itself (RFC 9112): to span collectors and for health checks.
+//! Each request has one connection and one deadline, on the thread of the caller.
 
 mod answer;
 mod target;
@@ -66,8 +65,8 @@ pub struct Trust {
 }
 
 impl Trust {
-    /// These authorities, as PEM; what is no certificate is left out. With none, nobody is trusted.
-    /// `trusting` is what one types to trust those of a file.
+    /// Returns the trust in these authorities, as PEM; other PEM items are ignored. Without any, no
+    /// server is trusted. `trusting` is the option that trusts those of a file.
     pub fn of(authorities: &[u8], trusting: &'static str) -> Result<Self, String> {
         let trusted = CertificateDer::pem_slice_iter(authorities)
             .filter_map(Result::ok)
@@ -98,9 +97,10 @@ pub struct Question<'a> {
     pub body: &'a [u8],
 }
 
-/// Asks, and waits for the answer until the deadline. Without `trust` nothing is asked over TLS.
+/// Sends a request and waits for the answer until the deadline. Without `trust` no request is sent
+/// over TLS.
 ///
-/// Looking up a name takes as long as the system's resolver lets it: there is no way to stop that.
+/// The name lookup takes as long as the system's resolver: it cannot be interrupted.
 pub fn ask(
     target: &HttpTarget,
     trust: Option<&Trust>,
@@ -239,7 +239,7 @@ fn late() -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, "it took too long")
 }
 
-/// A connection on which each step may take what is left of the time.
+/// Connection whose every step is limited to the time until the deadline.
 struct Timed {
     stream: TcpStream,
     deadline: Instant,

@@ -22,7 +22,7 @@ pub enum TargetError {
     Characters(String),
 }
 
-/// A place that can be asked.
+/// URL that can be requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpTarget {
     /// `true` for `https`.
@@ -85,7 +85,7 @@ impl HttpTarget {
         })
     }
 
-    /// The same with this behind its path, and without a query.
+    /// Returns the URL with `more` behind its path, and without a query.
     #[must_use]
     pub fn below(mut self, more: &str) -> Self {
         let path = self.path.split('?').next().unwrap_or_default();

@@ -24,14 +24,14 @@ const CA_AS_SERVER: &str = "CaUsedAsEndEntity";
 /// as a CA. `openssl req -x509` makes such certificates, and OpenSSL accepts them.
 #[derive(Debug)]
 pub struct Verifier {
-    /// `None` where nothing is trusted.
+    /// Verifier of chains; `None` if there is no trust anchor.
     chains: Option<Arc<WebPkiServerVerifier>>,
     trusted: Vec<CertificateDer<'static>>,
     algorithms: WebPkiSupportedAlgorithms,
 }
 
 impl Verifier {
-    /// One that trusts these; what is no certificate is left out.
+    /// Returns a verifier that trusts these certificates; other items are ignored.
     pub fn new(provider: Arc<CryptoProvider>, trusted: Vec<CertificateDer<'static>>) -> Self {
         let algorithms = provider.signature_verification_algorithms;
         let mut roots = RootCertStore::empty();

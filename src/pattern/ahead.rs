@@ -105,8 +105,7 @@ fn meets(set: &CharSet, class: &Class) -> bool {
     false
 }
 
-/// The characters, and perhaps the end, one of which must stand at a position for a match to go on
-/// there.
+/// Characters, and perhaps the end of the text, one of which must stand at a position for a match.
 struct NextChars {
     class: Class,
     end: bool,

@@ -35,7 +35,7 @@ impl<'a> Budget<'a> {
         }
     }
 
-    /// Steps that are left.
+    /// Returns the number of steps left.
     #[cfg(test)]
     pub(super) fn left(&self) -> u64 {
         self.left.load(Ordering::Relaxed)
@@ -46,7 +46,7 @@ impl<'a> Budget<'a> {
         self.bound
     }
 
-    /// Takes `steps` away. The error says that there were not so many left.
+    /// Subtracts `steps`. Fails if fewer are left.
     fn spend(&self, steps: u64) -> Result<(), Costly> {
         let less = |left: u64| Some(left.saturating_sub(steps));
         match self
@@ -115,7 +115,7 @@ impl<'a> Meter<'a> {
         self.charge(u64::from(used))
     }
 
-    /// Settles `used` steps and begins a new chunk.
+    /// Charges `used` steps to the budget and begins a new chunk.
     fn charge(&mut self, used: u64) -> Result<(), Costly> {
         self.fuel = PATTERN_CHUNK_STEPS;
         if self.budget.bound.is_over() {
@@ -134,7 +134,7 @@ impl<'a> Meter<'a> {
         }
     }
 
-    /// Settles the rest of the last chunk, at the end of a search.
+    /// Charges the rest of the last chunk, at the end of a search.
     pub(super) fn finish(mut self) -> Result<(), Costly> {
         let used = u64::from(PATTERN_CHUNK_STEPS - self.fuel);
         self.settle(used)

@@ -112,7 +112,7 @@ impl Engine {
         find_span(&self.program, text, from, budget)
     }
 
-    /// The same in one line, whose `\n` nothing matches if it is there.
+    /// Like [`Self::find_in_text`] for one line. Its final `\n`, if any, never matches.
     pub(super) fn find_in_line(&self, line: &[u8], from: usize, budget: &Budget<'_>) -> FindResult {
         match self
             .line_program

@@ -24,7 +24,7 @@ const KEPT_STACK: usize = 64 * 1024;
 /// A step stands for so many characters of a run, and for four times as many bytes of a reference.
 const CHARACTERS_PER_STEP: usize = 4;
 
-/// Something to go back to, or to restore on the way.
+/// Undo entry of the stack: a choice to return to, or a value to restore.
 #[derive(Debug, Clone, Copy)]
 enum Entry {
     /// Another way to go on.
@@ -39,7 +39,7 @@ enum Entry {
     Lazy { op: u32, left: u32, at: u32 },
 }
 
-/// Memory that searches hand on to each other.
+/// Memory that searches reuse.
 #[derive(Debug, Default)]
 struct Scratch {
     slots: Vec<u32>,

@@ -113,7 +113,7 @@ impl Pattern {
             .map(|found| found.text)
     }
 
-    /// Tells it from every pattern that means something else.
+    /// Returns a key that differs between patterns with different meanings.
     pub fn key(&self) -> &str {
         &self.key
     }

@@ -11,12 +11,12 @@ use super::rules::{Cause, Hidden, Rules};
 use crate::hide::Hide;
 use crate::journal::Changer;
 
-/// The allowed directories, open, and the rules over them.
+/// Policy: the allowed directories, open, and the rules over them.
 #[derive(Debug)]
 pub struct Policy {
     pub(super) roots: Vec<Root>,
     pub(super) rules: Arc<Rules>,
-    /// The allowed directories in words.
+    /// Description of the allowed directories.
     pub(super) allowed: Arc<str>,
     pub(super) mounts: Mounts,
     /// Of allowed directories whose `.git` leads elsewhere; with the path of what was not followed,

@@ -43,7 +43,7 @@ pub enum PolicyError {
         protected: PathBuf,
         why: Cause,
     },
-    /// A file of the operator's that lies in an allowed directory, or its place.
+    /// Hidden file of the operator in an allowed directory, or its place.
     #[error("{} is hidden by the operator", Quoted(.path))]
     Hidden {
         /// The path as requested.
@@ -93,7 +93,7 @@ pub enum PolicyError {
         /// The absolute path.
         path: PathBuf,
     },
-    /// A file was wanted.
+    /// The path is a directory, not a file.
     #[error("{} names a directory, not a file", Quoted(.path))]
     IsDirectory {
         /// The absolute path.
@@ -146,7 +146,7 @@ pub enum PolicyError {
     /// A relative path, and no allowed directory that it could be relative to.
     #[error("the path is relative, and there is no allowed directory it could be relative to")]
     NoProject,
-    /// Somebody keeps renaming what the path goes through.
+    /// Another process keeps renaming parts of the path.
     #[error("{} was being changed by another process while it was opened", Quoted(.path))]
     Busy {
         /// The absolute path.
@@ -177,7 +177,7 @@ pub(crate) fn way_past(protected: &Path, why: Cause) -> String {
     format!("leave it as it is: {why}")
 }
 
-/// The way out when nothing is allowed.
+/// Remedy if no directory is allowed.
 const NO_DIRECTORY: &str = "no directory is allowed; the operator allows one with --allow DIR";
 
 impl PolicyError {
@@ -272,13 +272,13 @@ pub enum StartError {
         /// The read-write directory that the link lies in, as given.
         inside: PathBuf,
     },
-    /// Another directory than a moment ago.
+    /// The directory was replaced while it was opened.
     #[error("the allowed directory {} was replaced while it was opened: try again", Quoted(.path))]
     Moved {
         /// The directory as given.
         path: PathBuf,
     },
-    /// Removed since this process has opened it.
+    /// The directory was removed after this process had opened it.
     #[error("the allowed directory {} was removed after the server had opened it: restart the server", Quoted(.path))]
     Gone {
         /// The directory as given.
@@ -287,13 +287,13 @@ pub enum StartError {
     /// A pattern of what is to be hidden, or what it would hide.
     #[error("--hide: {reason}")]
     Pattern { reason: String },
-    /// A path that is to be hidden too late.
+    /// The path is hidden too late.
     #[error("{} can no longer be hidden: the rules over the allowed directories are in use; restart the server", Quoted(.path))]
     InUse {
         /// The path that would have been hidden.
         path: PathBuf,
     },
-    /// A relative path; whoever reads the command line makes it absolute.
+    /// The path is relative; the caller has to make it absolute.
     #[error("{} is not absolute", Quoted(.path))]
     NotAbsolute {
         /// The path as given.
@@ -305,13 +305,13 @@ pub enum StartError {
         /// The directory as given.
         path: PathBuf,
     },
-    /// A file, for example.
+    /// The path is not a directory.
     #[error("{} is not a directory", Quoted(.path))]
     NotADirectory {
         /// The path as given.
         path: PathBuf,
     },
-    /// A path to protect that is in none of them.
+    /// The path to protect lies in no allowed directory.
     #[error(
         "{} shall be protected and lies below no allowed directory; a relative path is taken below the working directory \
          that the program is started in", Quoted(.path)
@@ -320,7 +320,7 @@ pub enum StartError {
         /// The path, absolute.
         path: PathBuf,
     },
-    /// A path to take from the protected ones that is none of them.
+    /// The path to unprotect is not protected by default.
     #[error(
         "{} shall not be protected and is not protected by default{}; `replay sandbox explain` lists what is, and a relative \
          path is taken below the working directory that the program is started in", Quoted(.path), within(.whole.as_deref())

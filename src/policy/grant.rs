@@ -55,7 +55,7 @@ pub struct Restrictions<'a> {
     pub unprotect: &'a [PathBuf],
     /// Files that configure this server: read-only where they lie in an allowed directory.
     pub own: &'a [PathBuf],
-    /// Files that nobody may see.
+    /// Files that no agent may see.
     pub hidden: &'a [Hidden],
     /// `true` if existing files that programs outside run are read-only for commands (`sinks`).
     pub freezes_sinks: bool,
@@ -109,7 +109,7 @@ impl Pins {
         }
     }
 
-    /// Forgets what was expected and has not come.
+    /// Drops expected grants that were never pinned.
     pub fn expect_nothing(&mut self) {
         self.expected.clear();
     }
@@ -165,7 +165,7 @@ impl Policy {
         )
     }
 
-    /// The same, with more to be said about what is in them.
+    /// Like [`Policy::open`], with restrictions.
     pub fn open_with(
         grants: &[Grant],
         restrictions: &Restrictions<'_>,
@@ -173,7 +173,7 @@ impl Policy {
         Self::open_pinned(grants, restrictions, &mut Pins::default())
     }
 
-    /// The same, beside other grants of this process.
+    /// Like [`Policy::open_with`], beside other grants of this process.
     pub fn open_pinned(
         grants: &[Grant],
         restrictions: &Restrictions<'_>,
@@ -254,8 +254,8 @@ impl Policy {
         Ok(policy)
     }
 
-    /// Finds the repositories that allowed directories are linked to. To be called before anybody
-    /// uses what was opened.
+    /// Finds the repositories that allowed directories are linked to. Must be called before the
+    /// policy is used.
     pub fn follow_links_of_git(&mut self) {
         for root in &self.roots {
             match linked_git::find(root, &self.roots) {
@@ -283,8 +283,8 @@ impl Policy {
         ));
     }
 
-    /// Hides what these patterns name, now and later. To be called before anybody uses what was
-    /// opened.
+    /// Hides the paths that these patterns name, now and later. Must be called before the policy is
+    /// used.
     pub fn hide_by_patterns(
         &mut self,
         patterns: &[String],
@@ -308,7 +308,7 @@ impl Policy {
         Ok(())
     }
 
-    /// Hides more paths. Fails once somebody uses the rules, such as [`Policy::changer`].
+    /// Hides more paths. Fails once the rules are in use, for example by [`Policy::changer`].
     pub fn hide(&mut self, hidden: &[Hidden]) -> Result<(), StartError> {
         let Some(rules) = Arc::get_mut(&mut self.rules) else {
             return hidden.first().map_or(Ok(()), |hidden| {

@@ -126,8 +126,8 @@ pub fn find(root: &Root, all: &[Root]) -> Result<Option<LinkedRepository>, Strin
     }))
 }
 
-/// Fails for a directory that is younger than the file that names it (`witness`): that was written
-/// for another work tree at this path, which has been deleted.
+/// Fails for a directory that is younger than the file that names it (`witness`). The file then
+/// belonged to a deleted work tree at the same path.
 fn is_older(root: &Root, own: &GitDirectory, witness: &str) -> Result<(), String> {
     let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
     let look = |dir: &OwnedFd, name: &str| {
@@ -183,7 +183,7 @@ fn common_of(
     }
 }
 
-/// The directory of this path, which no link may be part of.
+/// Opens the directory of this path. Fails if a part is a link.
 fn directory(from: impl AsFd, path: &[u8]) -> Result<GitDirectory, String> {
     let shown = OsStr::from_bytes(path).display();
     let failed = |reason: &dyn Display| {
@@ -244,7 +244,7 @@ fn small_file(dir: impl AsFd, name: &str, most: usize) -> Result<(Vec<u8>, u32),
     }
 }
 
-/// Without what ends a line.
+/// Returns the text without its line ending.
 fn line(text: &[u8]) -> &[u8] {
     let end = text
         .iter()

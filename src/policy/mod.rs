@@ -67,8 +67,8 @@ const READ: OFlags = OFlags::RDONLY
     .union(OFlags::CLOEXEC);
 
 impl Policy {
-    /// The absolute path that `requested` stands for, cleaned as text (`..` is kept); nothing is
-    /// looked at.
+    /// Returns the absolute path of `requested`, cleaned as text (`..` is kept), without disk
+    /// access.
     ///
     /// Errors: empty, a NUL byte, too long, or relative without any allowed directory.
     pub fn absolute(&self, requested: impl AsRef<Path>) -> Result<PathBuf, PolicyError> {
@@ -87,8 +87,7 @@ impl Policy {
         noted(touch, |real| self.open_to_read(requested.as_ref(), real))
     }
 
-    /// The same for a question of the server's own, which the agent did not ask: that it is refused
-    /// is no news to whoever looks on.
+    /// Like [`Policy::read`], but for the server's own questions: a refusal is not recorded.
     pub fn probe(&self, path: impl AsRef<Path>) -> Result<Checked<Read>, PolicyError> {
         let mut real = None;
         let file = self.open_to_read(path.as_ref(), &mut real)?;
@@ -364,7 +363,7 @@ impl Policy {
         Ok(spelling)
     }
 
-    /// The same, whether or not its allowed directory is there.
+    /// Like `spell`, but the allowed directory need not exist.
     fn spell_unseen(&self, requested: &Path) -> Result<Spelling, PolicyError> {
         Spelling::of(requested, self.project().map(Root::path))
     }
@@ -504,8 +503,8 @@ impl Policy {
     }
 }
 
-/// Does what is asked of the policy, and notes how it went for whoever looks on. The work says
-/// where a path led to as far as it knows that.
+/// Runs a question to the policy and records its outcome. The work returns the real path if it is
+/// known.
 fn noted<Use>(
     touch: impl FnOnce(&Checked<Use>) -> Touch,
     work: impl FnOnce(&mut Option<PathBuf>) -> Result<Checked<Use>, PolicyError>,

@@ -10,8 +10,7 @@ use rustix::fs::{CWD, Mode, OFlags, fstatfs, openat};
 use super::root::Root;
 use crate::mounts;
 
-/// The filesystems that are known to ask nobody, as mountinfo names them, each with its number
-/// (statfs(2)).
+/// Local filesystems as mountinfo names them, each with its magic number (statfs(2)).
 const LOCAL: [(&[u8], u64); 7] = [
     (b"ext4", 0xEF53),
     (b"ext3", 0xEF53),
@@ -22,7 +21,7 @@ const LOCAL: [(&[u8], u64); 7] = [
     (b"overlay", 0x794C_7630),
 ];
 
-/// The table of mounts, looked at again when it has changed.
+/// Mount table, read again after a change.
 #[derive(Debug)]
 pub(super) struct Mounts(Mutex<MountState>);
 
@@ -36,7 +35,7 @@ struct MountState {
 }
 
 impl Mounts {
-    /// Opens the table: later there may be a wall in between.
+    /// Opens the table early: later the sandbox may prevent it.
     #[expect(
         clippy::disallowed_methods,
         reason = "a table of the kernel's, opened before any agent speaks"

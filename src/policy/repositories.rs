@@ -175,8 +175,8 @@ impl Walk {
         }
     }
 
-    /// Lists one directory. `None` if it is none, or cannot be read. One that commands could give
-    /// themselves the right to read is protected as a whole.
+    /// Lists one directory. `None` if it is no directory or unreadable. If commands could make it
+    /// readable, it is protected as a whole.
     fn look(&mut self, above: &OwnedFd, name: &OsStr, place: &Path, root: &Path) -> Option<Level> {
         let flags = OFlags::RDONLY
             | OFlags::DIRECTORY
@@ -284,8 +284,8 @@ impl Walk {
         found
     }
 
-    /// Takes down what of this entry programs outside run: the file itself, or the hooks that it
-    /// names.
+    /// Records the parts of this entry that programs outside run: the file itself, or the hooks
+    /// that it names.
     fn run_outside(
         &mut self,
         dir: &OwnedFd,

@@ -32,11 +32,11 @@ use super::spelling::{Spelling, parts};
 /// Reason why a walk ended without a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Halt {
-    /// It led out of the allowed directories.
+    /// The path led out of the allowed directories.
     Outside,
-    /// It came upon what is hidden, or the place of it.
+    /// The path reached a hidden file, or the place of one.
     Hidden,
-    /// It came upon a filesystem of the kernel's.
+    /// The path reached a filesystem of the kernel.
     Kernel,
     /// An error met inside.
     Errno(Errno),
@@ -120,7 +120,7 @@ impl Policy {
         None
     }
 
-    /// The walk, tried again a few times when it is raced.
+    /// Walks a spelling, with a few retries after races.
     pub(super) fn walk(&self, spelling: &Spelling, last: LastPart) -> Result<WalkTarget, Halt> {
         for _ in 0..RESOLVE_RETRIES {
             match Walk::new(self, spelling, last).run() {

@@ -100,7 +100,7 @@ impl Drop for Entered {
 }
 
 impl Touched {
-    /// Of a call of theirs.
+    /// Returns the record for a call of this caller.
     pub fn by(caller: Caller) -> Self {
         Self {
             record: Arc::default(),
@@ -112,7 +112,7 @@ impl Touched {
         self.caller.clone()
     }
 
-    /// Lets this thread's questions go into this record as long as the guard lives.
+    /// Records this thread's questions here while the guard lives.
     #[must_use]
     pub fn enter(&self) -> Entered {
         Entered(CURRENT.with(|current| current.borrow_mut().replace(self.clone())))
@@ -157,7 +157,7 @@ pub(super) fn is_watched() -> bool {
     CURRENT.with(|current| current.borrow().is_some())
 }
 
-/// Keeps where a path led to, if somebody looks on.
+/// Stores the real path, if the thread has a record.
 pub(super) fn keep(real: &mut Option<PathBuf>, place: &Path) {
     if is_watched() {
         *real = Some(place.to_owned());
@@ -174,7 +174,7 @@ pub fn note(path: &Path, real: Option<PathBuf>, touch: Touch) {
     });
 }
 
-/// Notes a refusal for a reason of the rules; what is merely not there, or broken, is none.
+/// Records a refusal by the rules. A missing or broken path is no refusal.
 pub fn note_refusal(error: &PolicyError) {
     if let PolicyError::Denied { path, .. }
     | PolicyError::ReadOnly { path, .. }

@@ -21,7 +21,7 @@ use serde_json::{Map, Value};
 
 use crate::limits::{MAX_SCHEMA_DEPTH, MAX_SCHEMA_STEPS};
 
-/// A schema that was read.
+/// Compiled schema.
 #[derive(Debug)]
 pub struct Validator {
     root: Value,
@@ -49,11 +49,11 @@ pub enum Kind {
     Other(String),
 }
 
-/// One thing that is wrong.
+/// Fault of a value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault<'v> {
     pub value: &'v Value,
-    /// ValuePlace of the value, as a JSON pointer (RFC 6901).
+    /// Place of the value, as a JSON pointer (RFC 6901).
     pub place: String,
     /// Keyword that the value violates, as a JSON pointer into the schema.
     pub keyword: String,

@@ -74,8 +74,8 @@ impl Secrets {
         self.named.iter().map(|secret| secret.first.clone())
     }
 
-    /// Fails, with the way out, where an agent could reach one of them. Where commands run without
-    /// walls that is only said.
+    /// Fails, with the remedy, if an agent could reach one of them. If commands run without a
+    /// sandbox, there is only a warning.
     pub fn kept_from(&self, reach: &Reach) -> Result<()> {
         self.credentials_kept_from(reach)?;
         for Secret { flag, path, .. } in &self.named {

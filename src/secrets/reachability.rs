@@ -183,7 +183,8 @@ impl Reach {
         Ok(())
     }
 
-    /// The same of a file that is not hidden anywhere, so it may lie below no allowed directory.
+    /// Like [`Self::keeps_out`] for a file that is hidden nowhere, so it must not lie below an
+    /// allowed directory.
     pub fn keeps_apart(&self, flag: &str, path: &Path) -> Result<()> {
         self.keeps_out(flag, path)?;
         if std::fs::canonicalize(path).is_ok_and(|real| self.covers(&real)) {

@@ -63,7 +63,7 @@ pub fn read(path: &Path, most: u64) -> Result<Contents> {
     contents.with_context(|| format!("`{}` cannot be read", path.display()))
 }
 
-/// The same of one that is open.
+/// Reads a file that is already open.
 pub fn of(file: &File, is_regular: bool, most: u64) -> Result<Contents> {
     let mode = file.metadata().context("it cannot be looked at")?.mode() & 0o7777;
     let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! Texts replaced by others of the same length in bytes that come in pieces.
+//! Replacement of texts by others of the same length in a stream of pieces.
 
 use std::sync::Arc;
 
@@ -22,14 +22,14 @@ pub struct Pair {
 pub struct Concealer {
     texts: Arc<Texts>,
     held: Vec<u8>,
-    /// So many bytes of it are replaced already.
+    /// Number of bytes at the start that are replaced already.
     replaced: usize,
 }
 
 #[derive(Debug)]
 struct Texts {
     pairs: Vec<Pair>,
-    /// `None` if they would take too much memory: then nothing can be passed on.
+    /// `None` if the texts would take too much memory. Then no byte can be released.
     matcher: Option<AhoCorasick>,
 }
 
@@ -73,7 +73,7 @@ impl Concealer {
         self.pass(control.map_or(first, |at| first + at + 1))
     }
 
-    /// A text of its own, beside the stream.
+    /// Replaces the texts in a separate text, independent of the stream.
     pub fn whole(&self, text: &[u8]) -> Option<Vec<u8>> {
         Self {
             texts: Arc::clone(&self.texts),
@@ -97,7 +97,7 @@ impl Concealer {
         self.pass(self.held.len())
     }
 
-    /// Replaces what begins before here. That much goes on.
+    /// Replaces the texts that begin before `until`, and releases the bytes before it.
     fn pass(&mut self, until: usize) -> Option<Vec<u8>> {
         let texts = Arc::clone(&self.texts);
         let matcher = texts.matcher.as_ref()?;

@@ -1,4 +1,4 @@
-//! The value of one field of HTTP.
+//! Credentials in the value of one HTTP field.
 
 use base64::Engine as _;
 use base64::alphabet;
@@ -16,8 +16,8 @@ const BASIC: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// Puts the secret in the place of its stand-in, in Basic too (RFC 7617), whose new form is added
-/// to `written`.
+/// Replaces the stand-in by the secret, in Basic tokens too (RFC 7617). Their new form is added to
+/// `written`.
 pub fn fill(value: &mut Vec<u8>, stand_in: &[u8], secret: &[u8], written: &mut Vec<Pair>) {
     replace(value, stand_in, secret);
     let Some((token, mut plain)) = basic(value) else {
@@ -82,7 +82,7 @@ fn basic(value: &[u8]) -> Option<(std::ops::Range<usize>, Vec<u8>)> {
     Some((token, plain))
 }
 
-/// Of the same length. Whether there was one.
+/// Replaces all occurrences by a text of the same length. Returns true if there was one.
 fn replace(text: &mut [u8], from: &[u8], to: &[u8]) -> bool {
     let found: Vec<usize> = memmem::find_iter(text, from).collect();
     for at in &found {

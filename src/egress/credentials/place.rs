@@ -8,18 +8,18 @@ use crate::egress::rules::{Rules, Verdict};
 
 /// Default port of `PostgreSQL`.
 const POSTGRES_PORT: u16 = 5432;
-/// The same of `MySQL` and `MariaDB`.
+/// Default port of `MySQL` and `MariaDB`.
 const MYSQL_PORT: u16 = 3306;
 
 /// Protocol of a credential's destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
     Https,
-    /// HTTP without TLS, where the operator wants that.
+    /// HTTP without TLS, if the operator allows it.
     Http,
-    /// The password of a login.
+    /// Password of a `PostgreSQL` login.
     Postgres,
-    /// The same.
+    /// Password of a `MySQL` login.
     MySql,
 }
 
@@ -38,7 +38,7 @@ impl Scheme {
             .map_or("", |(word, _)| word)
     }
 
-    /// The port of a login, if nobody says otherwise; `None` of what has requests.
+    /// Returns the default port of a login; `None` for HTTP.
     pub fn login_port(self) -> Option<u16> {
         match self {
             Self::Https | Self::Http => None,
@@ -48,7 +48,7 @@ impl Scheme {
     }
 }
 
-/// Hosts, and what is asked of them.
+/// Destination of a credential: hosts, and the requests to them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     pub scheme: Scheme,
@@ -132,7 +132,7 @@ impl Place {
         self.rules.allows(to)
     }
 
-    /// The rule that lets commands reach all of it.
+    /// Returns the rule that lets commands reach the whole destination.
     pub fn reaching(&self) -> Rule {
         Rule {
             requests: None,
