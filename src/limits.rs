@@ -27,8 +27,8 @@ pub const MAX_RUNNING_REQUESTS: usize = 64;
 pub const MAX_WAITING_REQUESTS: usize = 1024;
 /// Requests that may wait for a free place before stdin is no longer read.
 pub const MAX_QUEUED_REQUESTS: usize = 4096;
-/// Open files of each process of a command where nothing else is said. Some programs close every
-/// descriptor that they might have.
+/// Default open files of each process of a command. Some programs close every descriptor that they
+/// might have.
 pub const COMMAND_OPEN_FILES: u64 = 16_384;
 /// Reserved share of the user's open files, as a divisor: one in so many is out of a command's
 /// reach. The kernel refuses to send a descriptor while more of the user's are in flight in sockets
@@ -41,12 +41,11 @@ pub const WATCHES_SHARE: u64 = 3;
 /// Terminals that one command has at a time; the system has 3,072 for all that are no system of
 /// their own.
 pub const MAX_TERMINALS: u32 = 64;
-/// Of the memory of the machine, or of its cgroup, calls may hold one part in so many unless the
-/// operator says otherwise.
+/// Default share of the memory of the machine or of its cgroup for calls, as a divisor.
 pub const MEMORY_SHARE: u64 = 4;
 /// Least that `--memory-mib` may say, in MiB.
 pub const MIN_MEMORY_MIB: u64 = 16;
-/// Most of `--memory-mib` that what searches remember may take: one part in so many.
+/// Largest share of `--memory-mib` for the search memory, as a divisor.
 pub const SEARCH_MEMORY_SHARE: u64 = 4;
 /// Default memory budget of a server whose operator sets none, such as a mock, in bytes.
 pub const UNTOLD_MEMORY_BYTES: usize = 512 * 1024 * 1024;
@@ -71,7 +70,7 @@ pub const MAX_BATCH_REPLY_BYTES: usize = 64 * 1024 * 1024;
 /// Time that a cheap call may block stdin before another thread takes over reading, in
 /// milliseconds.
 pub const TAKEOVER_MS: u64 = 5;
-/// A call that hangs in the kernel for so many seconds is given up.
+/// Timeout of a call that hangs in the kernel, in seconds.
 pub const STALL_TIMEOUT_SECS: u64 = 60;
 /// Threads that hang are made up for up to this number.
 pub const MAX_STUCK_REQUESTS: usize = 1024;
@@ -169,7 +168,7 @@ pub const CHANGE_ATTEMPTS: usize = 8;
 /// Rounds of exchanging a name again, to return it to files that other programs put there
 /// meanwhile.
 pub const GIVE_BACK_ROUNDS: usize = 64;
-/// Replaced files that wait to be closed; of more each is closed by who has replaced it.
+/// Replaced files that wait to be closed. Beyond it, the replacing thread closes its own.
 pub const MAX_CLOSED_ASIDE: usize = 64;
 /// A temporary file that nobody holds is left over when it is older than this, in seconds.
 pub const STALE_TEMP_SECS: u64 = 60;

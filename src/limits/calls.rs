@@ -111,8 +111,8 @@ pub const MAX_RECORDING_BYTES: usize = 512 * 1024 * 1024;
 /// Connections of recorded commands that are served at the same time; more wait in the sockets'
 /// queues.
 pub const MAX_RECORDED_CONNECTIONS: usize = 4096;
-/// Connections of commands may hold one in so many of the open files that the system allows this
-/// process, so that files, commands and clients always have some.
+/// Share of the process's open files for connections of commands, as a divisor. The rest is for
+/// files, commands and clients.
 pub const CONNECTION_FILES_SHARE: u64 = 4;
 /// Descriptors of one of them: its own, and the one to its server.
 pub const CONNECTION_DESCRIPTORS: usize = 2;
@@ -142,8 +142,8 @@ pub const HTTP_FIELD_BYTES: usize = 128;
 pub const HTTP2_WINDOW_BYTES: u32 = 512 * 1024;
 /// Largest size of data in flight on one HTTP/2 connection, both directions together, in bytes.
 pub const HTTP2_CONNECTION_BYTES: usize = 8 * HTTP2_WINDOW_BYTES as usize;
-/// Pipes through which connections go while much comes, for the whole process: who gets none is
-/// read and written instead.
+/// Pipes for relaying busy connections, for the whole process. Further connections are read and
+/// written instead.
 pub const MAX_RELAY_PIPES: usize = 128;
 /// Initial read buffer of a recorded connection, in bytes.
 pub const RELAY_BUFFER_BYTES: usize = 16 * 1024;
@@ -166,8 +166,8 @@ pub const DATABASE_LOGIN_MS: u64 = 60_000;
 /// Silence after which a protocol counts as server-first, in milliseconds. Also the timeout for the
 /// remaining bytes that identify a protocol.
 pub const SERVER_FIRST_MS: u64 = 300;
-/// Longest time after which a played server closes a connection on which nothing is said, where the
-/// real one did, in milliseconds.
+/// Longest silence after which a played server closes a connection as the real one did, in
+/// milliseconds.
 pub const MAX_SILENCE_PLAYED_MS: u64 = 60_000;
 /// Time in which another handshake with the same server may succeed after a program hung up
 /// silently on one, in milliseconds. It shows that the program accepts the certificate: some

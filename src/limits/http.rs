@@ -22,10 +22,10 @@ pub const HTTP_BACKLOG: i32 = 4096;
 pub const RESERVED_OPEN_FILES: u64 = 1024;
 /// Sessions of one tenant, unless the operator says otherwise.
 pub const MAX_HTTP_SESSIONS: u64 = 1024;
-/// A session that nobody uses for so many seconds ends, unless the operator says otherwise.
+/// Default idle timeout of a session, in seconds.
 pub const HTTP_SESSION_IDLE_SECS: u64 = 3600;
-/// So many milliseconds what belonged to a token that was taken away has to end, before the next
-/// one of its name is served.
+/// Time for calls of a revoked token to end before the next token of its name is served, in
+/// milliseconds.
 pub const TOKEN_END_MS: u64 = 15_000;
 /// Polling interval for that, in milliseconds.
 pub const TOKEN_END_LOOK_MS: u64 = 5;

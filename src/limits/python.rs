@@ -6,7 +6,7 @@ pub const DEFAULT_PYTHON: &str = "python3";
 pub const MAX_PYTHON_SESSIONS: usize = 16;
 /// Python sessions that are remembered, with an interpreter or without.
 pub const MAX_STORED_SESSIONS: usize = 256;
-/// A Python session that nobody uses for so long is ended, in seconds.
+/// Idle timeout of a Python session, in seconds.
 pub const PYTHON_IDLE_TIMEOUT_SECS: u64 = 3600;
 /// Longest name of a Python session, in characters.
 pub const MAX_SESSION_NAME_CHARS: usize = 64;

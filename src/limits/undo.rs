@@ -1,11 +1,11 @@
 //! Of undo.
 
-/// `--undo-mib` where nothing is said.
+/// Default of `--undo-mib`.
 pub const DEFAULT_UNDO_MIB: u64 = 2048;
-/// `--undo-days` where nothing is said.
+/// Default of `--undo-days`.
 pub const DEFAULT_UNDO_DAYS: u64 = 14;
-/// The oldest entries are looked for after so many seconds, and when new ones have kept one part in
-/// so many of `--undo-mib`.
+/// Interval of looking for the oldest entries, in seconds; also done after new entries have taken a
+/// share of `--undo-mib`.
 pub const UNDO_SWEEP_SECS: u64 = 3600;
 pub const UNDO_SWEEP_SHARE: u64 = 16;
 /// Calls that `list_changes` tells of at once.
@@ -25,7 +25,7 @@ pub const DRY_RUN_FILES: u64 = 100_000;
 /// Time limit for finding the changes of a dry run, in milliseconds: less than
 /// [`super::KILL_WAIT_MS`].
 pub const DRY_RUN_LOOK_MS: u64 = 2000;
-/// Contents are compared in pieces of so many bytes.
+/// Piece in which contents are compared, in bytes.
 pub const DRY_RUN_READ_BYTES: usize = 64 * 1024;
 /// Names that are looked at for it, and how deep below a read-write directory.
 pub const MAX_DRY_RUN_NAMES: usize = 200_000;

@@ -78,7 +78,7 @@ pub(super) enum Reading {
 }
 
 impl Reading {
-    /// Of a file that begins so.
+    /// Detects the decoding from the beginning of a file.
     pub(super) fn of(head: &[u8]) -> Self {
         let head = &head[..head.len().min(BINARY_SNIFF_BYTES)];
         let is_wide = is_utf16(head);
@@ -108,7 +108,7 @@ pub struct SearchOptions {
     pub binary: bool,
 }
 
-/// Searches files one after the other, with the same buffers.
+/// Searcher of files, one after the other, with reused buffers.
 #[derive(Debug)]
 pub struct FileSearcher<'a> {
     pattern: &'a Pattern,
@@ -126,7 +126,7 @@ pub struct FileSearcher<'a> {
 }
 
 impl<'a> FileSearcher<'a> {
-    /// Each thread has one of its own; the budget is that of the whole call.
+    /// Returns a searcher. Each thread has its own; they share the budget of the call.
     pub fn new(
         pattern: &'a Pattern,
         budget: &'a Budget<'a>,
@@ -231,8 +231,8 @@ impl<'a> FileSearcher<'a> {
         Ok(collector.found)
     }
 
-    /// A match may begin and end anywhere, so the file is in memory as a whole; a larger one is not
-    /// searched.
+    /// Searches the whole file in memory, since a match may begin and end anywhere. A larger file
+    /// is not searched.
     fn search_over_lines(
         &mut self,
         file: &OpenFile,
@@ -288,8 +288,8 @@ impl<'a> FileSearcher<'a> {
     }
 }
 
-/// The line of a byte of a large file, counted from 1; the last one known if it cannot be read any
-/// more.
+/// Returns the line number of a byte of a large file, counted from 1. If the file is no longer
+/// readable, returns the last known one.
 fn line_in(file: &OpenFile, offset: u64) -> u64 {
     let mut lines = io::BufReader::with_capacity(256 * 1024, file.reader(0).take(offset));
     let mut line = 1;
@@ -303,8 +303,7 @@ fn line_in(file: &OpenFile, offset: u64) -> u64 {
     line
 }
 
-/// One file may be larger than anybody wants to wait for, and one line of it larger than there is
-/// memory.
+/// Reader with limits: a file may be too large for the timeout, and a line too long for the memory.
 struct Source<'a, R> {
     inner: R,
     room: Room<'a>,

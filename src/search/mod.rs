@@ -32,14 +32,14 @@ use memory::Memory;
 /// Context of the call that a search is for.
 #[derive(Clone, Copy)]
 pub struct Call<'a> {
-    /// Opens what is searched.
+    /// Policy that opens the files.
     pub policy: &'a Policy,
     pub cancel: &'a CancelToken,
     /// Account that is charged for memory; `None` if memory is not counted.
     pub account: Option<&'a Account>,
     /// Memory of earlier searches.
     pub memory: &'a Memory,
-    /// Told now and then how many files or entries have been looked at.
+    /// Callback for progress: the number of files or entries so far.
     pub progress: &'a (dyn Fn(u64) + Sync),
 }
 

@@ -69,7 +69,7 @@ impl Paths {
         self.count += more.count.min(most);
     }
 
-    /// By their bytes, each once.
+    /// Sorts the paths by their bytes and removes duplicates.
     fn sort(&mut self) {
         let mut paths: Vec<&[u8]> = self.iter().collect();
         paths.sort_unstable();
@@ -99,7 +99,7 @@ pub struct NameMatches {
     pub held: Share,
 }
 
-/// Finds the entries for which `keep` says so; the first `max` of them, the others are counted.
+/// Finds the entries that `keep` accepts. Returns the first `max` of them and counts the others.
 pub fn names(
     call: Call<'_>,
     scope: &Scope,
@@ -176,18 +176,18 @@ pub fn names(
     Ok(named)
 }
 
-/// Result of a look for one entry.
+/// Result of a search for one entry.
 #[derive(Debug, PartialEq, Eq)]
 pub enum First {
     /// Path of the first entry.
     Found(Vec<u8>),
-    /// There is none.
+    /// No entry matches.
     Nothing,
-    /// More entries than were to be looked at, or a failure.
+    /// The limit was reached, or the search failed.
     Unknown,
 }
 
-/// Looks for the first entry for which `keep` says so, at no more than about `most` entries.
+/// Finds the first entry that `keep` accepts, among at most about `most` entries.
 pub fn first(
     call: Call<'_>,
     scope: &Scope,

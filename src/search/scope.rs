@@ -66,8 +66,8 @@ pub struct Start {
 }
 
 impl Scope {
-    /// Compiles the globs and opens the directories where they begin; what is not there matches
-    /// nothing.
+    /// Compiles the globs and opens the directories where they begin. A missing directory matches
+    /// no entry.
     pub fn new(policy: &Policy, mut asked: Asked<'_>) -> Result<Self, SearchError> {
         let base = match &asked.directory {
             Some(dir) => dir.shown().to_owned(),
@@ -332,8 +332,8 @@ struct Placed {
     glob: Arc<UsedGlob>,
 }
 
-/// The way from an open directory down to `path`, if a walk from there goes it: no link and no `..`
-/// lies on it.
+/// Returns the path from an open directory down to `path`, if a walk passes it: without links and
+/// `..`.
 fn plain_way(above: &Checked<Read>, path: &Path) -> Option<String> {
     let way = path.strip_prefix(above.shown()).ok()?;
     let plain = way
@@ -376,13 +376,13 @@ pub struct Exclude {
     names: GlobMatcher,
     paths: GlobMatcher,
     absolute: GlobMatcher,
-    /// Directories of which everything is left out (`dir/**`), so that they need not be gone into.
+    /// Directories that are excluded as a whole (`dir/**`), so that they are not entered.
     whole: GlobMatcher,
     _share: Share,
 }
 
 impl Exclude {
-    /// Compiles globs of a search in `base`; an error names the one that is none, as a part of
+    /// Compiles the exclusion globs of a search in `base`. An error names the bad one, as a part of
     /// `excludeGlobs`.
     pub fn new(
         policy: &Policy,

@@ -1,13 +1,12 @@
-//! A line as it is shown. A line of megabytes would drown the rest, so it is cut around its match
-//! and says so.
+//! Excerpt of a line. A very long line is cut around its match, with a note.
 
 use std::ops::Range;
 
 use crate::limits::{MAX_SHOWN_BYTES, SHOWN_BEFORE_MATCH_BYTES};
 
-/// A line as text, without its ending; bytes that are not UTF-8 become U+FFFD. Of a long line
-/// [`MAX_SHOWN_BYTES`] are shown, from its beginning if the match (asked for only then) is among
-/// them.
+/// Returns a line as text, without its ending. Invalid UTF-8 becomes U+FFFD. Of a long line
+/// [`MAX_SHOWN_BYTES`] are shown. They start at the line's beginning if that includes the match,
+/// which is computed only then.
 pub(super) fn excerpt(line: &[u8], matched: impl FnOnce(&[u8]) -> Option<Range<usize>>) -> String {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);

@@ -42,15 +42,15 @@ use crate::limits::{
 /// Location of the cache file.
 #[derive(Debug)]
 pub struct Place {
-    /// A directory of this user's that no agent reaches.
+    /// Directory of this user that no agent can reach.
     pub dir: OwnedFd,
-    /// Name of the file, for these trees.
+    /// Name of the cache file for these trees.
     pub name: String,
-    /// A hash of the boot, and of all else that must be the same to believe it.
+    /// Hash of the boot ID and of everything else that must match.
     pub identity: [u8; 32],
 }
 
-/// The file of a memory.
+/// Cache file of a memory.
 #[derive(Debug, Default)]
 pub(super) struct Cache {
     place: Option<Place>,
@@ -60,7 +60,7 @@ pub(super) struct Cache {
     bits: AtomicU64,
 }
 
-/// A file that is believed.
+/// Accepted cache file.
 #[derive(Debug)]
 struct CacheFile {
     file: File,
@@ -79,17 +79,16 @@ struct CachePart {
     at: u64,
     bytes: u32,
     checksum: u32,
-    /// Files that were written since it was last of use.
+    /// Number of rewrites since the part was last used.
     age: u32,
 }
 
-/// A new shape of the file, or a new way to search, is a new number.
+/// Format version. It changes with the format or the search.
 const MAGIC: [u8; 8] = *b"RPSRCH\x00\x01";
-/// The magic, the identity, how far the clock was ahead, where the table is, its bytes and its
-/// checksum.
+/// Magic, identity, clock offset, and the table's position, length and checksum.
 const HEAD_BYTES: usize = 64;
 const PART_BYTES: usize = 36;
-/// Begins the names of files that are being written.
+/// Prefix of the names of unfinished files.
 const UNFINISHED: &str = ".new-";
 
 impl Cache {
@@ -104,7 +103,7 @@ impl Cache {
         self.place.as_ref().map(|place| place.dir.as_fd())
     }
 
-    /// Looks at the file, once. `adopt` is given its patterns, before anybody else can be.
+    /// Reads the file once. `adopt` gets its patterns before any search can.
     pub(super) fn look(&self, ahead: i64, adopt: impl FnOnce(PatternKeys)) {
         self.found.get_or_init(|| {
             let mut found = self.place.as_ref()?.open(ahead)?;
@@ -115,8 +114,8 @@ impl Cache {
         });
     }
 
-    /// Patterns were given up, so that their bits stand for others. To be said before these are
-    /// taken out of all records.
+    /// Records that bits were given to other patterns. Must be called before these bits are cleared
+    /// in all records.
     pub(super) fn forget_bits(&self, bits: u64) {
         self.bits.fetch_and(!bits, Ordering::SeqCst);
     }
@@ -153,7 +152,7 @@ impl CacheFile {
 }
 
 impl Place {
-    /// The file, if it is this user's alone and of this boot, this program and this clock.
+    /// Opens the file, if it is private to this user and of this boot, program and clock.
     fn open(&self, ahead: i64) -> Option<CacheFile> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = File::from(openat(&self.dir, &*self.name, flags, Mode::empty()).ok()?);
@@ -200,8 +199,8 @@ impl Place {
         })
     }
 
-    /// Removes what was left over unfinished an hour ago, and the oldest of all files if they are
-    /// too large together. Others write and remove here too.
+    /// Removes unfinished files older than an hour. Also removes the oldest files if all are too
+    /// large together. Other servers write and remove here too.
     fn trim(&self, now: i64) -> io::Result<()> {
         let (mut buffer, mut files) = (Vec::with_capacity(LIST_BUFFER_BYTES), Vec::new());
         let dir = openat(
@@ -268,9 +267,9 @@ impl Writing {
 }
 
 impl Inner {
-    /// Writes the file anew: all that is known, and what the file of now says of directories that
-    /// this session has not met. `pause` is called between directories. Nothing is written while
-    /// the clock cannot be told.
+    /// Rewrites the file with all records, and with the old file's parts of directories that this
+    /// session has not met. `pause` is called between directories. Does nothing while the clock is
+    /// untrusted.
     pub(super) fn save(&self, pause: impl Fn()) -> io::Result<()> {
         let Some(place) = &self.cache.place else {
             return Ok(());
@@ -352,9 +351,8 @@ impl Inner {
         placed.and_then(|()| place.trim(self.clock.now()))
     }
 
-    /// Adds what another file says of directories that are not there yet, as far as there is room.
-    /// `is_known`: its bits stand for the patterns that they stand for here, as far as they still
-    /// do.
+    /// Copies another file's parts of missing directories, as far as there is room. `is_known`: its
+    /// bits still have the patterns that they have here.
     fn carry_over(
         &self,
         old: &CacheFile,
@@ -390,7 +388,7 @@ fn bits_of(keys: &[Option<Box<[u8]>>]) -> u64 {
         .fold(0, |bits, (at, key)| bits | u64::from(key.is_some()) << at)
 }
 
-/// Of the patterns that bits stood for, those that they have stood for all the time.
+/// Returns the patterns whose bits have not changed in between.
 fn lasting(before: Keys, now: &Keys) -> PatternKeys {
     let now = now.iter().chain(std::iter::repeat(&None));
     before

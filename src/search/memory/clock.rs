@@ -1,4 +1,4 @@
-//! The clock that time stamps of files come from, and whether somebody set it.
+//! Clock of file timestamps, and detection of clock changes.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -12,9 +12,9 @@ use rustix::time::{
 
 /// Clock of the search memory.
 pub trait Clock: Send + Sync {
-    /// The time by which files are stamped, in seconds since 1970.
+    /// Returns the time of file timestamps, in seconds since 1970.
     fn now(&self) -> i64;
-    /// Time since some moment, which nobody can set.
+    /// Returns the time of a clock that cannot be set.
     fn running(&self) -> Duration;
     /// Returns true if the clock was set, or the machine slept, since the last call.
     fn was_set(&self) -> bool;

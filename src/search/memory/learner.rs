@@ -1,5 +1,5 @@
-//! The thread that makes signatures of files that were searched: at the lowest priority, and only
-//! while nobody calls.
+//! Learner: a thread that makes signatures of searched files, at the lowest priority and only while
+//! no call runs.
 
 use std::collections::VecDeque;
 use std::io;
@@ -70,7 +70,7 @@ impl Learner {
         Busy(&self.shared.calls, &self.shared.stirred)
     }
 
-    /// Adds a tree that was searched. Nothing is learned if too many wait, or no thread can be
+    /// Queues a tree that was searched. Does nothing if the queue is full or no thread can be
     /// started: signatures only save time.
     pub(super) fn add(&self, inner: &Arc<Inner>, start: Checked<Read>) {
         // Records of the search itself.
@@ -93,7 +93,7 @@ impl Learner {
         }
     }
 
-    /// Ends the thread. Whether something was learned that is in no file.
+    /// Ends the thread. Returns true if there are records that are in no file.
     pub(super) fn end(&self) -> bool {
         self.shared.stop.cancel();
         // Under the lock, so that the thread is not between looking and waiting.
@@ -234,7 +234,7 @@ impl Shared {
         });
     }
 
-    /// Waits while calls run, and a little longer. `false`: it is time to end.
+    /// Waits while calls run, and a little longer. Returns false at the end.
     fn wait_until_quiet(&self) -> bool {
         loop {
             if self.stop.is_cancelled() {
@@ -254,7 +254,7 @@ impl Shared {
         }
     }
 
-    /// The next tree. Meanwhile the file is written, if it was not `written` lately.
+    /// Returns the next tree. While waiting, writes the file if that is due.
     fn next(&self, inner: &Inner, written: &mut Option<Instant>) -> Option<Checked<Read>> {
         let pause = Duration::from_secs(SEARCH_CACHE_PAUSE_SECS);
         let mut work = self.lock();

@@ -77,7 +77,7 @@ use store::Store;
 use crate::limits::SETTLED_SECS;
 use crate::policy::{Checked, Read};
 
-/// The memory of a server, or none. Dropped, it ends the thread that makes signatures.
+/// Memory of a server, possibly off. Dropping it ends the learner's thread.
 #[derive(Debug)]
 pub struct Memory {
     /// Dropped first: it waits for its thread.
@@ -92,7 +92,7 @@ struct Inner {
     patterns: Mutex<Patterns>,
     clock: Box<dyn Clock>,
     watch: Mutex<Watch>,
-    /// Raised when everything is forgotten; what was found out before is not taken any more.
+    /// Incremented when all records are dropped. Results from an earlier epoch are rejected.
     epoch: AtomicU64,
     /// Number of the last search.
     search: AtomicU32,
@@ -109,8 +109,8 @@ struct Watch {
 }
 
 impl Memory {
-    /// A memory that keeps at most `cap_bytes`, and at `place` for later sessions; none at 0, or
-    /// where the clock cannot be watched.
+    /// Returns a memory of at most `cap_bytes`, with a cache file at `place`. It is off at 0, or if
+    /// the clock cannot be watched.
     pub fn new(cap_bytes: usize, place: Option<Place>) -> Self {
         let clock = (cap_bytes > 0).then(SystemClock::new).and_then(Result::ok);
         let inner = clock.map(|clock| Arc::new(Inner::new(cap_bytes, Box::new(clock), place)));
@@ -150,12 +150,12 @@ impl Memory {
             .map(|inner| Recall::new(inner, None, || Query::Any))
     }
 
-    /// Says that a call runs, until what is returned is dropped: signatures can wait.
+    /// Marks a running call until the guard is dropped, so that signatures wait.
     pub fn busy(&self) -> Busy<'_> {
         self.learner.busy()
     }
 
-    /// Makes signatures of the files below `start` that a search has read, at some later time.
+    /// Queues the files below `start` that a search has read, for signatures.
     pub fn learn_below(&self, start: Checked<Read>) {
         if let Some(inner) = &self.inner {
             self.learner.add(inner, start);
@@ -167,7 +167,7 @@ impl Memory {
         self.inner.as_ref()?.cache.directory()
     }
 
-    /// Learns no more, and leaves what is known for later sessions.
+    /// Ends learning and writes the cache file.
     pub fn end(&self) {
         if self.learner.end()
             && let Some(inner) = &self.inner
@@ -204,8 +204,8 @@ impl Inner {
         self.patterns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Forgets everything if the clock was set: a time that comes twice stands for two contents.
-    /// Returns whether the clock ran long enough since to tell ages.
+    /// Drops all records if the clock was set, since a repeated time may stand for two contents.
+    /// Returns true if the clock has run long enough since to tell ages.
     fn watch_clock(&self) -> bool {
         let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
         if self.clock.was_set() {

@@ -16,7 +16,7 @@ struct Slot {
     /// Searches that set this bit now.
     pins: usize,
     used: u64,
-    /// The turn in which it got its pattern.
+    /// Turn in which the bit got its pattern.
     since: u64,
 }
 
@@ -27,8 +27,8 @@ pub(super) type PatternKeys = Vec<Option<Box<[u8]>>>;
 pub(super) type Keys = Vec<Option<(u64, Box<[u8]>)>>;
 
 impl Patterns {
-    /// The bit of a pattern, taken until [`Patterns::unpin`]. `clear` takes bits out of all
-    /// records. `None` if all bits are in use this moment.
+    /// Returns the bit of a pattern, in use until [`Patterns::unpin`]. `clear` removes bits from
+    /// all records. `None` if all bits are in use.
     pub(super) fn pin(&mut self, key: &[u8], clear: impl FnOnce(u64)) -> Option<u32> {
         self.turn += 1;
         let known = self
@@ -66,7 +66,7 @@ impl Patterns {
         }
     }
 
-    /// Takes the patterns of an earlier session, as long as there is none.
+    /// Adopts the patterns of an earlier session, if there are none yet.
     pub(super) fn adopt(&mut self, keys: PatternKeys) {
         if self.slots.is_empty() {
             let slots = keys.into_iter().take(REMEMBERED_PATTERNS);

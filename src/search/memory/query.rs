@@ -24,8 +24,8 @@ pub enum Query {
 }
 
 impl Query {
-    /// Of an over-approximation: a pattern in the syntax of the `regex` crate, under its default
-    /// flags, that matches wherever the true one does. `Any` if it cannot be read.
+    /// Returns the query of an over-approximation, a pattern in the syntax of the `regex` crate.
+    /// `Any` if it cannot be parsed.
     pub fn of(over_approximation: &str) -> Self {
         let parsed = ParserBuilder::new()
             .utf8(false)
@@ -83,7 +83,7 @@ impl Query {
         }
     }
 
-    /// At most `most` parts of each AND.
+    /// Keeps at most `most` parts of each AND.
     fn thinned(self, most: usize) -> Self {
         match self {
             Self::All(all) => Self::All(
@@ -97,7 +97,7 @@ impl Query {
         }
     }
 
-    /// Looking at a signature must stay cheap.
+    /// Bounds the size, since checking a signature must stay cheap.
     fn bounded(mut self) -> Self {
         for most in [16, 4, 2] {
             if self.trigrams() <= MAX_QUERY_TRIGRAMS {
@@ -112,7 +112,7 @@ impl Query {
         }
     }
 
-    /// Of texts, one of which must be there.
+    /// Returns the query for texts of which one must occur.
     fn of_texts(texts: &[Vec<u8>]) -> Self {
         let of_text = |text: &Vec<u8>| {
             let mut trigrams: Vec<_> = text
@@ -246,7 +246,7 @@ fn union(some: &[Vec<u8>], more: &[Vec<u8>]) -> Vec<Vec<u8>> {
     all
 }
 
-/// Each text of the first followed by each of the second, unless that is too much.
+/// Concatenates each text of the first with each of the second, unless there are too many.
 fn crossed(first: &[Vec<u8>], second: &[Vec<u8>]) -> Option<Vec<Vec<u8>>> {
     let bytes = |texts: &[Vec<u8>]| texts.iter().map(Vec::len).sum::<usize>();
     let count = first.len() * second.len();

@@ -1,4 +1,4 @@
-//! One search's view of the memory.
+//! View of one search on the memory.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,13 +24,12 @@ pub struct Recall {
     can_learn: bool,
     epoch: u64,
     search: u32,
-    /// Filesystems met, and whether they can be trusted. Asked once in each search: a number can
-    /// come to stand for another.
+    /// Filesystems met, and their trust. Checked once in each search, as a number may be reused.
     honest: RwLock<Vec<(u64, bool)>>,
     has_news: AtomicBool,
 }
 
-/// The entries of a directory: as they are remembered, or without a memory listed anew.
+/// Returns the entries of a directory: the remembered ones, or a new listing.
 pub fn entries(recall: Option<&Recall>, dir: &mut OpenDir<'_>) -> io::Result<Arc<Entries<Notes>>> {
     match recall {
         Some(recall) => recall.entries(dir),
@@ -168,8 +167,8 @@ impl Recall {
         honest
     }
 
-    /// Remembers what was found in a settled file, read whole. `place` and `notes` are where it was
-    /// found.
+    /// Stores the finding about a settled file that was read whole. `place` and `notes` are its
+    /// listing position.
     pub fn learn(&self, notes: &Notes, place: usize, version: &Version, finding: Finding) {
         if self
             .inner
@@ -186,7 +185,7 @@ impl Recall {
         self.has_news.load(Ordering::Relaxed)
     }
 
-    /// Remembers the signature of a settled file. Whether there was room.
+    /// Stores the signature of a settled file. Returns true if there was room.
     pub(super) fn sign(
         &self,
         notes: &Notes,

@@ -28,8 +28,8 @@ impl Trigram {
     }
 }
 
-/// The trigrams of a file. Of a file that searches leave out as binary, none: it has no match for
-/// anything. Of a file that is decoded before it is searched, all: its bytes say nothing.
+/// Trigrams of a file. A file that searches skip as binary has none, since it never matches. A file
+/// that is decoded before the search has all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature(Box<[u64]>);
 

@@ -179,9 +179,8 @@ impl Files {
 }
 
 impl Shard {
-    /// Gives up the directories that were not met in the last `min_age` searches up to `search`:
-    /// the oldest eighth of all, if there are so many. How many bytes that were; `None` if there is
-    /// no old one.
+    /// Drops directories that were not met in the last `min_age` searches up to `search`: the
+    /// oldest eighth, if there are so many. Returns the bytes freed; `None` if there is no old one.
     fn shed(&mut self, search: u32, min_age: u32) -> Option<usize> {
         let age = |kept: &DirectoryRecord| {
             search.wrapping_sub(kept.entries.notes.used.load(Ordering::Relaxed))
@@ -236,8 +235,8 @@ impl Store {
         self.cap_bytes
     }
 
-    /// The entries of a directory of this version, if they are certain. `is_current` is asked when
-    /// nothing can be cleared meanwhile.
+    /// Returns the entries of a directory of this version, if they are settled. `is_current` is
+    /// called while no record can be cleared.
     pub(super) fn find(
         &self,
         version: &Version,
@@ -257,7 +256,7 @@ impl Store {
         Some(Arc::clone(&kept.entries))
     }
 
-    /// Keeps the listing of a directory, with what was known of files of these names.
+    /// Stores the listing of a directory, and keeps the records of files with the same names.
     pub(super) fn keep(
         &self,
         version: Version,
@@ -291,9 +290,9 @@ impl Store {
             .unwrap_or_else(|rest| Arc::new(rest.into()))
     }
 
-    /// Takes in what an earlier session knew of a directory, if nothing is known of it. `bits` says
-    /// which patterns' bits still stand for them; it is asked under the lock that comes before bits
-    /// are taken out of all records.
+    /// Restores an earlier session's records of a directory without records. `bits` returns the
+    /// bits whose patterns are unchanged. It is called under the lock that precedes clearing bits
+    /// in all records.
     pub(super) fn restore(
         &self,
         mut packed: Packed,
@@ -368,8 +367,8 @@ impl Store {
         Ok(entries)
     }
 
-    /// Makes a record, or adds to it; whether it is new. `bits` are those of the pattern that was
-    /// looked for.
+    /// Makes or extends a record. Returns true if it is new. `bits` are those of the search's
+    /// pattern.
     pub(super) fn learn(
         &self,
         notes: &Notes,
@@ -413,7 +412,7 @@ impl Store {
         record.inode != 0
     }
 
-    /// Adds a signature to the record of this version, if there is one. Whether there was room.
+    /// Adds a signature to the record of this version, if any. Returns true if there was room.
     pub(super) fn sign(
         &self,
         notes: &Notes,
@@ -479,8 +478,8 @@ impl Store {
         }
     }
 
-    /// A search that alone is larger than the memory keeps what it learned first: what it would
-    /// push out is what it comes to next time.
+    /// If one search exceeds the memory, its first records stay. Otherwise it would evict the ones
+    /// that its next run needs first.
     fn make_room(&self, shard: &mut Shard, more: usize, search: u32, min_age: u32) -> bool {
         if self.bytes() + more <= self.cap_bytes {
             return true;
@@ -506,7 +505,7 @@ fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
 }
 
 impl Files {
-    /// Takes what is known from another listing of the directory, where the names are still there.
+    /// Copies the records of an earlier listing for names that still exist.
     fn take_over(&mut self, before: &Listing, old: &mut Self, now: &Listing) {
         if old.records.is_empty() {
             return;

@@ -157,8 +157,8 @@ impl Tree {
         lines.collect()
     }
 
-    /// Says of a file that it does not match, which may be a lie: then it is seen whether the
-    /// memory is asked.
+    /// Records that a file does not match, possibly falsely. The next search then shows if it uses
+    /// the record.
     fn pretend_absent(&self, name: &str, pattern: &str) {
         self.pretend(name, pattern, Finding::NoMatch);
     }
@@ -177,7 +177,7 @@ impl Tree {
         });
     }
 
-    /// Says of a directory, as it is now, that it is empty, which is a lie.
+    /// Records falsely that a directory is empty.
     fn pretend_empty(&self, name: &str) {
         let version = version_of(&self.at(name));
         self.store()
@@ -541,8 +541,8 @@ fn memory_stays_below_cap() {
     assert!(Memory::new(1, None).recall(b"", || None).is_some());
 }
 
-/// Lets the clock that stamps files go on: two changes in one tick have one stamp, and the test's
-/// clock makes files look settled that are not. Changes only the times of `path`.
+/// Waits until the file timestamp advances, since two changes in one tick have one stamp and the
+/// test's clock makes files look settled. Changes only the times of `path`.
 fn tick(path: &Path) {
     let stamp = || {
         let metadata = fs::metadata(path).unwrap();
