@@ -58,8 +58,8 @@ pub const SECRET_PIPE_MS: u64 = 120_000;
 /// Largest head of a request, in bytes.
 pub const MAX_HTTP_HEADER_BYTES: usize = 64 * 1024;
 /// Default client timeout, in seconds. It limits the head of a request and the idle time of an
-/// HTTP/1 connection. It also limits pauses in a request's body, and pauses of a client that reads a
-/// reply.
+/// HTTP/1 connection. It also limits pauses in a request's body, and pauses of a client that
+/// reads a reply.
 pub const HTTP_CLIENT_TIMEOUT_SECS: u64 = 30;
 /// Timeout of a TLS handshake with a client, in milliseconds.
 pub const HTTP_TLS_MS: u64 = 10_000;
