@@ -27,35 +27,33 @@ pub const MAX_RUNNING_REQUESTS: usize = 64;
 pub const MAX_WAITING_REQUESTS: usize = 1024;
 /// Requests that may wait for a free place before stdin is no longer read.
 pub const MAX_QUEUED_REQUESTS: usize = 4096;
-/// Open files of each process of a command where nothing else is said. Some programs close every
-/// descriptor that they might have.
+/// Default open files of each process of a command. Some programs close every descriptor that they
+/// might have.
 pub const COMMAND_OPEN_FILES: u64 = 16_384;
-/// Of the open files that this user may have, one in so many is out of a command's reach. The
-/// kernel lets nobody send a descriptor while more of the user's are on their way in sockets than
-/// the sender may have open (`too_many_unix_fds`, net/core/scm.c), so that a command which may have
-/// as many as the server could end every start of a command.
+/// Reserved share of the user's open files, as a divisor: one in so many is out of a command's
+/// reach. The kernel refuses to send a descriptor while more of the user's are in flight in sockets
+/// than the sender may have open (`too_many_unix_fds`, net/core/scm.c). A command with the server's
+/// limit could thus prevent every start of a command.
 pub const OPEN_FILES_KEPT_SHARE: u64 = 4;
-/// Of what the system lets a user watch (`/proc/sys/user/max_inotify_*`), the commands of one
-/// server have one part in so many.
+/// Share of the user's inotify limits (`/proc/sys/user/max_inotify_*`) for the commands of one
+/// server, as a divisor.
 pub const WATCHES_SHARE: u64 = 3;
 /// Terminals that one command has at a time; the system has 3,072 for all that are no system of
 /// their own.
 pub const MAX_TERMINALS: u32 = 64;
-/// Of the memory of the machine, or of its cgroup, calls may hold one part in so many unless the
-/// operator says otherwise.
+/// Default share of the memory of the machine or of its cgroup for calls, as a divisor.
 pub const MEMORY_SHARE: u64 = 4;
 /// Least that `--memory-mib` may say, in MiB.
 pub const MIN_MEMORY_MIB: u64 = 16;
-/// Most of `--memory-mib` that what searches remember may take: one part in so many.
+/// Largest share of `--memory-mib` for the search memory, as a divisor.
 pub const SEARCH_MEMORY_SHARE: u64 = 4;
-/// What the calls of a server may hold whose operator says nothing about memory, such as a mock, in
-/// bytes.
+/// Default memory budget of a server whose operator sets none, such as a mock, in bytes.
 pub const DEFAULT_MEMORY_BYTES: usize = 512 * 1024 * 1024;
 /// Blocks of memory from this size on go back to the system when they are freed, in bytes.
 pub const HEAP_BLOCK_BYTES: i32 = 256 * 1024;
 /// Heaps that smaller blocks lie in.
 pub const HEAP_ARENAS: i32 = 4;
-/// How long a call waits for memory that others hold, in milliseconds, before it is refused.
+/// Timeout of a call that waits for memory, in milliseconds; then it is refused.
 pub const MEMORY_WAIT_MS: u64 = 10_000;
 /// Time between two looks at the cancel token of a call that waits for memory, in milliseconds.
 pub const MEMORY_LOOK_MS: u64 = 50;
@@ -63,15 +61,16 @@ pub const MEMORY_LOOK_MS: u64 = 50;
 pub const MEMORY_STEP_BYTES: usize = 64 * 1024;
 /// Arguments of a call up to this length are not counted beside their message, in bytes.
 pub const SMALL_ARGUMENTS_BYTES: usize = 64 * 1024;
-/// What the arguments of a call take beside their message, in their length: as text, as values and
-/// as what is written.
+/// Memory for a call's arguments besides their message, as a multiple of their length: as text, as
+/// values and as output.
 pub const ARGUMENT_COPIES: usize = 3;
-/// What the reply to one batch may come to before its other members are refused, in bytes: it is
-/// held until it is whole.
+/// Largest size of the reply to one batch before its other members are refused, in bytes. It is
+/// held until it is complete.
 pub const MAX_BATCH_REPLY_BYTES: usize = 64 * 1024 * 1024;
-/// How long a cheap call may hold stdin before another thread takes over reading, in milliseconds.
+/// Time that a cheap call may block stdin before another thread takes over reading, in
+/// milliseconds.
 pub const TAKEOVER_MS: u64 = 5;
-/// A call that hangs in the kernel for so many seconds is given up.
+/// Timeout of a call that hangs in the kernel, in seconds.
 pub const STALL_TIMEOUT_SECS: u64 = 60;
 /// Threads that hang are made up for up to this number.
 pub const MAX_STUCK_REQUESTS: usize = 1024;
@@ -88,8 +87,8 @@ pub const QUICK_BYTES: usize = 64 * 1024;
 /// Directories up to this size, as stat(2) has it, are listed by a thread that others wait for, in
 /// bytes.
 pub const QUICK_LIST_BYTES: u64 = 4096;
-/// How long `read_file` may look for the lines of a page, in milliseconds: a sparse file can have
-/// no end.
+/// Time limit of `read_file` for finding the lines of a page, in milliseconds: a sparse file can be
+/// almost endless.
 pub const MAX_PAGE_MS: u64 = 30_000;
 /// Most files in one `read_multiple_files` call.
 pub const MAX_READ_FILES: usize = 50;
@@ -108,11 +107,11 @@ pub const MAX_NESTED_LEVELS: usize = 50;
 pub const MAX_WALK_DEPTH: usize = 4096;
 /// Directories inside each other in which hidden files are looked for; each holds a descriptor.
 pub const MAX_HIDDEN_DEPTH: usize = 256;
-/// How often an open is tried again whose name comes and goes.
+/// Retries of an open whose name comes and goes.
 pub const OPEN_RETRIES: usize = 16;
 /// Opens of one command that wait for somebody else; each has a thread.
 pub const MAX_WAITING_OPENS: usize = 256;
-/// What such a thread has for its stack, in bytes.
+/// Stack of such a thread, in bytes.
 pub const WAITING_OPEN_STACK_BYTES: usize = 64 * 1024;
 /// Hidden files with other names that are known by their numbers.
 pub const MAX_HIDDEN_LINKS: usize = 10_000;
@@ -125,10 +124,9 @@ pub const MAX_INDEX_BYTES: u64 = 64 * 1024 * 1024;
 pub const MAX_LINKS: usize = 40;
 /// Directories opened while resolving one path: links can make a path of 4 KB mean a very long way.
 pub const MAX_RESOLVE_STEPS: usize = 16_384;
-/// How often what is mounted is looked at again when a rename got in between, at the start of a
-/// server.
+/// Retries of reading the mount table at the start of a server, if a rename got in between.
 pub const MAX_MOUNT_LOOKS: usize = 16;
-/// How often resolving is tried again when a rename got in between.
+/// Retries of path resolution if a rename got in between.
 pub const RESOLVE_RETRIES: usize = 8;
 /// Buffer for reading directory entries, in bytes.
 pub const LIST_BUFFER_BYTES: usize = 32 * 1024;
@@ -145,19 +143,18 @@ pub const MAX_WALK_WAITING_BYTES: usize = 8 * 1024 * 1024;
 pub const MAX_GITIGNORE_BYTES: u64 = 128 * 1024;
 /// Most rules of one that is.
 pub const MAX_GITIGNORE_RULES: usize = 8192;
-/// What a compiled rule takes beside that, in bytes.
+/// Memory for a compiled rule besides that, in bytes.
 pub const GITIGNORE_BYTES_PER_RULE: usize = 2048;
-/// What a compiled rule or glob takes for each byte of its text at most, in bytes (measured: 900,
-/// for many `*` or `?`).
+/// Largest memory for each byte of a compiled rule or glob, in bytes (measured: 900, for many `*`
+/// or `?`).
 pub const GLOB_BYTES_PER_BYTE: usize = 1024;
-/// How often a recursive delete empties a directory again into which something new was put
-/// meanwhile.
+/// Retries of a recursive delete if new entries appear in a directory.
 pub const REMOVE_RETRIES: usize = 16;
 /// Locks that the files being changed share.
 pub const FILE_LOCKS: usize = 256;
-/// How long a change waits for a lock that another program holds on the directory, in milliseconds.
+/// Timeout of a change that waits for another program's lock on the directory, in milliseconds.
 pub const DIR_LOCK_WAIT_MS: u64 = 5000;
-/// How long an edit waits for a program that has the file open for writing, in milliseconds.
+/// Timeout of an edit that waits for a program with the file open for writing, in milliseconds.
 pub const OPEN_FOR_WRITING_WAIT_MS: u64 = 1000;
 /// Looks at what another program holds before the first sleep between two.
 pub const QUICK_LOOKS: u32 = 16;
@@ -166,18 +163,19 @@ pub const QUICK_LOOKS: u32 = 16;
 pub const MAX_LOOK_PAUSE_US: u64 = 3200;
 /// The coarsest time that a filesystem gives a change, in seconds: FAT rounds to two.
 pub const COARSEST_CLOCK_SECS: i64 = 2;
-/// How often a change of a file is made anew because another program changed the file meanwhile.
+/// Tries of a change of a file that other programs change meanwhile.
 pub const CHANGE_ATTEMPTS: usize = 8;
-/// How often a name is exchanged again to give it back to what other programs put there meanwhile.
+/// Rounds of exchanging a name again, to return it to files that other programs put there
+/// meanwhile.
 pub const GIVE_BACK_ROUNDS: usize = 64;
-/// Replaced files that wait to be closed; of more each is closed by who has replaced it.
+/// Replaced files that wait to be closed. Beyond it, the replacing thread closes its own.
 pub const MAX_CLOSED_ASIDE: usize = 64;
 /// A temporary file that nobody holds is left over when it is older than this, in seconds.
 pub const STALE_TEMP_SECS: u64 = 60;
 /// Directories remembered as swept of left-over temporary files.
 pub const MAX_SWEPT_DIRS: usize = 4096;
-/// Longest name of a tool, an argument or a method for which the nearest known one is looked for,
-/// and most of a longer one that a message says, in bytes.
+/// Longest tool, argument or method name that is compared with the known names, in bytes. A message
+/// shows at most this much of a longer one.
 pub const MAX_SHOWN_NAME_BYTES: usize = 100;
 /// Longest path accepted, in bytes (`PATH_MAX` counts the final NUL).
 pub const MAX_PATH_BYTES: usize = 4095;
@@ -192,14 +190,14 @@ pub const MAX_CONTEXT_LINES: u64 = 50;
 pub const DEFAULT_GLOB_RESULTS: u64 = 1000;
 /// A file with a NUL within this many first bytes is binary to grep.
 pub const BINARY_SNIFF_BYTES: usize = 4096;
-/// What a search that reads a file bit by bit holds of it while its lines are short, in bytes
+/// Buffer of a search that reads a file in pieces, while its lines are short, in bytes
 /// (`DEFAULT_BUFFER_CAPACITY` of `grep_searcher::line_buffer`).
 pub const LINE_BUFFER_BYTES: usize = 64 * 1024;
-/// What found text takes in memory until it is a reply, in its length: as found, as text and as
-/// structure.
+/// Memory for matching text until it is a reply, as a multiple of its length: as matches, as text
+/// and as structure.
 pub const FOUND_COPIES: usize = 4;
-/// What a tree takes in memory until it is a reply, in the length of its text: as text and as
-/// structure, while they are made.
+/// Memory for a tree until it is a reply, as a multiple of its text: as text and as structure,
+/// while they are made.
 pub const TREE_COPIES: usize = 3;
 /// Bytes of that text for each entry besides its name.
 pub const TREE_NODE_BYTES: usize = 48;
@@ -208,8 +206,8 @@ pub const TREE_NODE_BYTES: usize = 48;
 pub const MAX_LINE_BUFFER_BYTES: usize = 64 * 1024 * 1024;
 /// Longest line that a search shows whole, in bytes.
 pub const MAX_SHOWN_BYTES: usize = 2000;
-/// How much of a long line is shown before its match when it does not lie near the beginning, in
-/// bytes.
+/// Length of a long line that is shown before its match, in bytes, if the match is not near the
+/// beginning.
 pub const SHOWN_BEFORE_MATCH_BYTES: usize = 500;
 /// Default `maxBytes` of grep: what the text of a reply comes to before matches are only counted,
 /// in bytes.
@@ -218,9 +216,9 @@ pub const DEFAULT_GREP_BYTES: u64 = 256 * 1024;
 pub const MAX_GREP_BYTES: u64 = 16 * 1024 * 1024;
 /// Largest file that a search reads in one piece, in bytes; a larger one is read bit by bit.
 pub const MAX_WHOLE_SEARCH_BYTES: u64 = 1024 * 1024;
-/// What a search for names gives at most, in bytes of paths.
+/// Largest result of a search for names, in bytes of paths.
 pub const MAX_NAMES_BYTES: usize = 64 * 1024 * 1024;
-/// From this length a listing says where most of it comes from, in bytes of text.
+/// Length from which a listing names its largest directories, in bytes of text.
 pub const LONG_REPLY_BYTES: usize = 16 * 1024;
 /// A directory that holds so much of a listing is most of it, in percent.
 pub const MIN_BULK_PERCENT: usize = 50;
@@ -236,7 +234,7 @@ pub const MAX_NEAR_NAMES: usize = 8;
 pub const SEARCH_PROGRESS_STEP: u64 = 1024;
 /// Most globs in one list.
 pub const MAX_GLOBS: usize = 1024;
-/// What the globs of one list may come to, in bytes.
+/// Largest size of the globs of one list, in bytes.
 pub const MAX_GLOBS_BYTES: usize = 64 * 1024;
 /// Longest glob accepted, in bytes.
 pub const MAX_GLOB_BYTES: usize = 4096;
@@ -250,9 +248,9 @@ pub const DEFAULT_SEARCH_MEMORY_MIB: u64 = 256;
 pub const REMEMBERED_PATTERNS: usize = 64;
 /// Patterns forgotten at once when there are more: each time all records are gone through.
 pub const FORGOTTEN_PATTERNS: usize = 16;
-/// A file that changed less than this before it was read is not remembered, in seconds: by default
-/// the kernel writes changed pages back after 35 (`dirty_expire_centisecs` and
-/// `dirty_writeback_centisecs`, `proc_sys_vm(5)`).
+/// Least age of a file's last change for a record, in seconds. By default the kernel writes changed
+/// pages back after 35 (`dirty_expire_centisecs` and `dirty_writeback_centisecs`,
+/// `proc_sys_vm(5)`).
 pub const SETTLED_SECS: i64 = 60;
 /// A file that changed less than this before is remembered only if no page of it waits to be
 /// written, in seconds.
@@ -274,18 +272,18 @@ pub const MAX_QUERY_TEXT_BYTES: usize = 1024;
 pub const MAX_QUERY_TRIGRAMS: usize = 256;
 /// Trees whose files wait for signatures.
 pub const MAX_LEARNED_TREES: usize = 8;
-/// How long the file of what searches remember is not written again, in seconds.
+/// Least time between two writes of the search cache, in seconds.
 pub const SEARCH_CACHE_PAUSE_SECS: u64 = 120;
 /// Most that all such files take, in bytes.
 pub const MAX_SEARCH_CACHES_BYTES: u64 = 1024 * 1024 * 1024;
 /// One that was begun so long ago, in seconds, is not finished any more.
 pub const STALE_SEARCH_CACHE_SECS: i64 = 3600;
-/// How often such a file is written anew with what no session asked for.
+/// Rewrites of the cache file after which unused records are dropped.
 pub const MAX_SEARCH_CACHE_AGE: u32 = 32;
-/// How far the clock may have been set since such a file was begun, in nanoseconds: much less than
-/// [`SETTLED_SECS`], and more than the error of looking at two clocks.
+/// Largest clock drift since such a file was begun, in nanoseconds. It is much less than
+/// [`SETTLED_SECS`], and more than the error of reading two clocks.
 pub const SEARCH_CACHE_DRIFT_NANOS: u64 = 10_000_000;
-/// How long nobody must have called before signatures are made, in milliseconds.
+/// Idle time without calls before signatures are made, in milliseconds.
 pub const LEARNING_PAUSE_MS: u64 = 20;
 /// Longest pattern accepted, in bytes.
 pub const MAX_PATTERN_BYTES: usize = 64 * 1024;
@@ -294,8 +292,8 @@ pub const MAX_PATTERN_BYTES: usize = 64 * 1024;
 pub const MAX_PATTERN_DEPTH: usize = 250;
 /// Longest piece of a pattern shown with its fault, in characters.
 pub const MAX_SHOWN_PATTERN_CHARS: usize = 60;
-/// Most ranges of one class that is made of halves of UTF-16 pairs, and most groups that the
-/// references of a pattern may name altogether: a short pattern can mean a great many.
+/// Most ranges of one class that is made of halves of UTF-16 pairs. Also the most groups that the
+/// references of a pattern may name together. A short pattern can mean a great many.
 pub const MAX_PATTERN_PRODUCT: usize = 65_536;
 /// Longest translation of a pattern for the linear engine, in bytes.
 pub const MAX_TRANSLATION_BYTES: usize = 300_000;
@@ -332,16 +330,16 @@ pub const MAX_DIFF_BYTES: usize = 10 * 1024 * 1024;
 /// Most places that one edit replaces: each is remembered, and a file of one letter has as many
 /// places as bytes.
 pub const MAX_EDIT_PLACES: usize = 16 * 1024 * 1024;
-/// What a file that is read whole takes until its client has the reply, in its length: its bytes,
-/// and what is written of them.
+/// Memory for a file that is read whole until its client has the reply, as a multiple of its
+/// length: its bytes, and the output made of them.
 pub const READ_COPIES: usize = 3;
-/// What a text that is not UTF-8 takes beside its bytes while it is decoded and compared, in its
-/// length.
+/// Memory for decoding and comparing a text that is not UTF-8, besides its bytes, as a multiple of
+/// its length.
 pub const DECODING_COPIES: usize = 5;
-/// What the comparison of two texts takes for each of their lines, in bytes.
+/// Memory for each line in a comparison of two texts, in bytes.
 pub const DIFF_BYTES_PER_LINE: usize = 128;
-/// What is remembered of a place that an edit replaces, beside its new text, in bytes: vectors that
-/// grow hold twice as much.
+/// Memory for each replacement of an edit besides its new text, in bytes: growing vectors hold
+/// twice as much.
 pub const EDIT_BYTES_PER_PLACE: usize = 48;
 /// Places after which an edit looks whether there is memory for them.
 pub const EDIT_PLACES_STEP: usize = 1024;
@@ -353,20 +351,20 @@ pub const WRITE_THREADS: usize = 8;
 pub const WRITE_BUFFER_BYTES: usize = 128 * 1024;
 /// Most that one `edit_files` call loads in all, in bytes; a single file may be larger.
 pub const MAX_EDIT_TOTAL_BYTES: u64 = 1024 * 1024 * 1024;
-/// How long the edits of one file may take, in milliseconds.
+/// Time limit for the edits of one file, in milliseconds.
 pub const MAX_EDIT_MS: u64 = 10_000;
 /// Lines that one search without indent may compare, beside [`COMPARED_LINES_PER_CANDIDATE`].
 pub const MAX_COMPARED_LINES: usize = 200_000;
 /// Lines that it may compare for each place where its longest line occurs, on average.
 pub const COMPARED_LINES_PER_CANDIDATE: usize = 16;
-/// How long the search for the closest block may take after an edit failed, in milliseconds.
+/// Time limit for finding the closest block after a failed edit, in milliseconds.
 pub const CLOSEST_BLOCK_MS: u64 = 200;
 
 /// Longest message of an ssh-agent that is passed on, in bytes: `AGENT_MAX_LEN` of OpenSSH.
 pub const MAX_SSH_AGENT_BYTES: usize = 256 * 1024;
 /// Connections of commands to the ssh-agent at the same time.
 pub const MAX_SSH_AGENT_CONNECTIONS: usize = 16;
-/// How long the next message may take, in seconds: a person may be asked to touch a key.
+/// Timeout for the next message, in seconds: a person may have to touch a key.
 pub const SSH_AGENT_TIMEOUT_SECS: u64 = 120;
 
 /// Default time limit of a command, in seconds.
@@ -382,9 +380,9 @@ pub const OUTPUT_CAP_BYTES: usize = 512 * 1024;
 /// Least that folding an output, or a run of its lines, saves, in bytes: for less, all of it is
 /// shown.
 pub const MIN_FOLDED_BYTES: usize = 128;
-/// What a line takes in memory while an output is folded, in bytes, beside its text.
+/// Memory for each line while an output is folded, in bytes, besides its text.
 pub const FOLDED_LINE_BYTES: usize = 64;
-/// How many bytes of a reply count as one token.
+/// Bytes of a reply that count as one token.
 pub const BYTES_PER_TOKEN: usize = 3;
 /// Most tokens of a reply to a call that does not say how many it wants: clients refuse what is
 /// longer, or put it into a file.
@@ -393,30 +391,29 @@ pub const REPLY_TOKENS: u64 = 100_000;
 pub const MAX_CLOSED_SHOWN: usize = 5;
 /// Logs that are kept.
 pub const MAX_LOGS: usize = 64;
-/// How much of a log is looked at at once, in bytes.
+/// Part of a log that is read at once, in bytes.
 pub const LOG_PART_BYTES: usize = 256 * 1024;
 /// Bytes of logs that are kept in all.
 pub const MAX_LOGS_BYTES: usize = 32 * 1024 * 1024;
-/// What is kept of the log of a test run, in bytes: its beginning and its end.
+/// Largest part of a test run's log that is kept, in bytes: its beginning and its end.
 pub const MAX_LOG_BYTES: usize = 4 * 1024 * 1024;
-/// How long an ended command may still hold its output pipes before they are given up, in
-/// milliseconds.
+/// Time for which an ended command may hold its output pipes open, in milliseconds.
 pub const DRAIN_MS: u64 = 100;
 /// Most that a pipe holds without privileges, in bytes (`/proc/sys/fs/pipe-max-size`, pipe(7)).
 pub const MAX_PIPE_BYTES: usize = 1024 * 1024;
-/// How long a command may take to end after SIGKILL before it is given up, in milliseconds.
+/// Timeout for a command to end after SIGKILL, in milliseconds.
 pub const KILL_WAIT_MS: u64 = 5000;
-/// How long a background command may take to begin, in milliseconds.
+/// Timeout for the start of a background command, in milliseconds.
 pub const COMMAND_START_MS: u64 = 10_000;
-/// How long the launcher may take to build the walls, in milliseconds.
+/// Timeout for the launcher to build the sandbox, in milliseconds.
 pub const LAUNCHER_START_MS: u64 = 10_000;
 /// Lines that are answered before the walls stand. A client asks for two or three things at its
 /// start; nothing is looked at meanwhile but its input.
 pub const MAX_GREETINGS: usize = 8;
-/// How long the launcher may take to end its commands and itself, in milliseconds.
+/// Timeout for the launcher to end its commands and itself, in milliseconds.
 pub const LAUNCHER_END_MS: u64 = 5000;
-/// How long the server waits for the launcher to remove the private directory, in milliseconds;
-/// after that it does so alone.
+/// Time that the server waits for the launcher to remove the private directory, in milliseconds.
+/// After that the server removes it itself.
 pub const LAUNCHER_REMOVAL_MS: u64 = 500;
 /// Commands that run at the same time; more wait for a place.
 pub const MAX_COMMANDS: usize = 16;
@@ -428,7 +425,7 @@ pub const RESIDENTS_FOR_A_SESSION: usize = 2;
 /// Processes that are counted when it is asked how a program that stays is; more are not looked
 /// for.
 pub const MAX_COUNTED_PROCESSES: usize = 1000;
-/// How long they are looked for, in milliseconds: nobody else is served meanwhile.
+/// Time limit for counting them, in milliseconds; no other request is served meanwhile.
 pub const COUNTING_MS: u64 = 20;
 /// Background commands that have ended and can still be read.
 pub const KEPT_BACKGROUND_COMMANDS: usize = 16;
@@ -436,10 +433,9 @@ pub const KEPT_BACKGROUND_COMMANDS: usize = 16;
 pub const BACKGROUND_OUTPUT_BYTES: u64 = 16 * 1024 * 1024;
 /// Most output of a background command in one reply, in bytes.
 pub const MAX_FOLLOW_BYTES: usize = 64 * 1024;
-/// How long a reply waits for new output of a background command, unless the call says otherwise,
-/// in seconds.
+/// Default time that a reply waits for new output of a background command, in seconds.
 pub const DEFAULT_FOLLOW_SECS: u64 = 1;
-/// How long it waits for output that matches, in seconds.
+/// Default time that a reply waits for matching output, in seconds.
 pub const DEFAULT_MATCH_SECS: u64 = 30;
 /// Longest that a reply waits for a background command, in seconds: as long as one that is waited
 /// for may take.
@@ -467,11 +463,11 @@ pub const MAX_COMMAND_PROCESSES: u64 = 4096;
 pub const COMMAND_OOM_SCORE_ADJ: u16 = 500;
 /// Largest profile that is read, in bytes.
 pub const MAX_PROFILE_BYTES: u64 = 1024 * 1024;
-/// Longest frame between the server and the launcher, in bytes: a command line as JSON, every byte
-/// of it escaped, and paths of repositories ([`MAX_REPOSITORIES`]), of which more could not be
-/// sent, and no command be run.
+/// Longest frame between the server and the launcher, in bytes. It holds a command line as JSON,
+/// every byte of it escaped, and paths of repositories ([`MAX_REPOSITORIES`]). A longer frame could
+/// not be sent, and no command could run.
 pub const MAX_FRAME_BYTES: usize = 8 * 1024 * 1024;
-/// How long the launcher waits for a supervisor to take what it is told, in milliseconds.
+/// Timeout for sending an order to a supervisor, in milliseconds.
 pub const SUPERVISOR_SEND_MS: u64 = 2_000;
 /// Longest order for a supervisor, in bytes: a frame of the server, and the paths in it once more,
 /// as they are held.
@@ -481,27 +477,27 @@ pub const MAX_ORDER_BYTES: usize = 3 * MAX_FRAME_BYTES;
 pub const MAX_PACKET_BYTES: usize = 64 * 1024;
 /// Longest packet about one call over the network, in bytes.
 pub const MAX_SHORT_PACKET_BYTES: usize = 1024;
-/// How long the trivial command at start may take, in milliseconds.
+/// Timeout of the trial command at start, in milliseconds.
 pub const TRIAL_MS: u64 = 5000;
-/// How long the launcher waits for its supervisors when the server is gone, in milliseconds.
+/// Time that the launcher waits for its supervisors after the server is gone, in milliseconds.
 pub const LAUNCHER_FAREWELL_MS: u64 = 5000;
-/// How long a supervisor waits for processes that it has ended, in milliseconds.
+/// Time that a supervisor waits for processes that it has killed, in milliseconds.
 pub const LAST_PROCESSES_MS: u64 = 2000;
 /// Time between two looks at a command's intercepted calls that wait, in milliseconds.
 pub const INTERCEPTED_LOOK_MS: u64 = 200;
-/// When more than this is moved away from protected paths within [`SET_ASIDE_WINDOW_MS`], the
-/// commands that run are ended: a program that only did not know would not try so often.
+/// Most entries moved away from protected paths within [`SET_ASIDE_WINDOW_MS`]. Beyond it the
+/// running commands are killed: a program that violates the protection by mistake would not try so
+/// often.
 pub const MAX_SET_ASIDE: usize = 16;
-/// How long what is moved away is counted, in milliseconds.
+/// Window in which such moves are counted, in milliseconds.
 pub const SET_ASIDE_WINDOW_MS: u64 = 10_000;
 /// Most samples of hooks in a directory that has nothing else; git has 14.
 pub const MAX_SAMPLE_HOOKS: usize = 64;
 /// Most links that the lookup of a protected path follows (`MAXSYMLINKS` of `linux/namei.h`).
 pub const MAX_LINKS_ON_THE_WAY: usize = 40;
-/// What one look takes of what the kernel tells about protected paths, in bytes: some 500 names.
+/// Buffer for one read of kernel events about protected paths, in bytes: some 500 names.
 pub const WATCH_BUFFER_BYTES: usize = 16 * 1024;
-/// What a file of git that names a directory is not longer than, in bytes: a path, and what it is
-/// introduced with.
+/// Largest git file that points to a directory, in bytes: a path and its prefix.
 pub const MAX_GIT_POINTER_BYTES: usize = MAX_PATH_BYTES + 16;
 /// Largest configuration of a submodule that is looked into, in bytes.
 pub const MAX_GIT_CONFIG_BYTES: usize = 256 * 1024;
@@ -509,13 +505,13 @@ pub const MAX_GIT_CONFIG_BYTES: usize = 256 * 1024;
 pub const MAX_COMMON_GIT_ENTRIES: usize = 1000;
 /// Directories that are looked at for git repositories at the start.
 pub const MAX_REPOSITORY_DIRECTORIES: usize = 200_000;
-/// How deep they may be nested.
+/// Deepest nesting of them.
 pub const MAX_REPOSITORY_DEPTH: usize = 128;
 /// Repositories, and files called `.git`, that are protected.
 pub const MAX_REPOSITORIES: usize = 1000;
 /// Longest that is spent on looking for them, in milliseconds: the first command waits for it.
 pub const MAX_REPOSITORY_WALK_MS: u64 = 5000;
-/// What a table of mounts is not longer than as a rule, in bytes.
+/// Usual upper bound of a mount table, in bytes.
 pub const USUAL_TABLE_BYTES: usize = 32 * 1024;
 /// More than the kernel's counts of its memory are long, in bytes.
 pub const KERNEL_COUNTS_BYTES: usize = 16 * 1024;
@@ -537,13 +533,12 @@ pub const MAX_ETC_DEPTH: usize = 16;
 /// Directories that are open while a private directory is removed: one for each level, up to this
 /// depth.
 pub const MAX_REMOVED_LEVELS: usize = 64;
-/// How long the start of a server may be held up by private directories of others that were killed,
-/// in milliseconds.
+/// Time limit at start for removing private directories of killed servers, in milliseconds.
 pub const SWEEP_MS: u64 = 1000;
-/// What of caches of package managers stays when a server ends, where nothing is said, in MiB.
+/// Default size of package manager caches that remains when a server ends, in MiB.
 pub const DEFAULT_CACHE_MIB: u64 = 8192;
-/// How long the end of a server may look for what of them is too much, in milliseconds; nobody
-/// waits for that.
+/// Time limit for finding excess caches when a server ends, in milliseconds; no caller waits for
+/// that.
 pub const CACHE_SWEEP_MS: u64 = 20_000;
 /// Most entries of `/etc` that get a rule of their own.
 pub const MAX_PUBLIC_ENTRIES: usize = 4096;
@@ -565,15 +560,14 @@ pub const MAX_XATTR_NAME_BYTES: usize = 255;
 pub const MAX_XATTR_VALUE_BYTES: usize = 65_536;
 /// Longest list of names of extended attributes, in bytes (`XATTR_LIST_MAX` of `linux/limits.h`).
 pub const MAX_XATTR_LIST_BYTES: usize = 65_536;
-/// What a refusal shows of a path, in bytes: even as JSON with everything escaped all of them fit
-/// into one packet.
+/// Longest part of a path that a refusal shows, in bytes. As JSON with everything escaped, all of
+/// them fit into one packet.
 pub const MAX_DENIED_PATH_BYTES: usize = 512;
 
-/// How long a mock's call that never returns is held, in milliseconds, before it is answered with
+/// Time for which a mock holds a call that never returns, in milliseconds; then it is answered with
 /// an error.
 pub const MAX_MOCK_HANG_MS: u64 = 600_000;
-/// How long a mock's slow answers may still take once the client has closed its side, in
-/// milliseconds.
+/// Grace period for a mock's slow answers after the client has closed its side, in milliseconds.
 pub const MOCK_END_GRACE_MS: u64 = 5000;
 /// Largest manifest or cassette, in bytes.
 pub const MAX_MANIFEST_BYTES: u64 = 32 * 1024 * 1024;

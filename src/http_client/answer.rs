@@ -1,4 +1,4 @@
-//! An answer, read out of the bytes that came (RFC 9112, 6): its status, its headers and its body.
+//! HTTP answers: status, headers and body, parsed from bytes (RFC 9112, 6).
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub struct Answer {
     pub body: Vec<u8>,
 }
 
-/// How long a body is.
+/// Framing of a body.
 enum Length {
     Bytes(usize),
     Chunks,
@@ -25,12 +25,12 @@ struct Head {
     status: u16,
     retry_after: Option<Duration>,
     length: Length,
-    /// Where the body begins.
+    /// Offset of the body.
     at: usize,
 }
 
 impl Answer {
-    /// Whether all of it is there, or more than will be read.
+    /// Returns true if the answer is complete, or longer than the limit.
     pub fn is_whole(bytes: &[u8]) -> bool {
         if bytes.len() >= MAX_OUTBOUND_ANSWER_BYTES {
             return true;
@@ -46,7 +46,7 @@ impl Answer {
         }
     }
 
-    /// Reads it, or says what is wrong with it.
+    /// Parses an answer. Fails with the fault.
     pub fn read(bytes: &[u8]) -> Result<Self, String> {
         let Head {
             status,
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn the_body_is_as_long_as_the_head_says() {
+    fn body_length_follows_head() {
         assert_eq!(
             read("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab"),
             good(true, "ab")
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_http_is_not_waited_for() {
+    fn non_http_answer_fails_immediately() {
         assert!(read("SSH-2.0-x\r\n\r\n").0);
         assert_eq!(
             read("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n").1,
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_is_read_in_seconds_only() {
+    fn retry_after_is_read_in_seconds_only() {
         let pause = |value: &str| {
             let text =
                 format!("HTTP/1.1 503 x\r\nRetry-After: {value}\r\nContent-Length: 0\r\n\r\n");

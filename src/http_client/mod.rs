@@ -1,6 +1,5 @@
-//! Requests of this program's own over HTTP/1.1 (RFC 9112): to whoever collects spans, and to a
-//! server that is asked how it is. Each has a connection of its own and one deadline for all of it,
-//! on the thread of the caller.
+//! HTTP/1.1 requests of this program itself (RFC 9112): to span collectors and for health checks.
+//! Each request has one connection and one deadline, on the thread of the caller.
 
 mod answer;
 mod target;
@@ -21,35 +20,35 @@ pub use answer::Answer;
 pub use target::HttpTarget;
 pub use verify::{Verifier, reason};
 
-/// Why there is no answer.
+/// Error of an outbound request.
 #[derive(Debug, Error)]
 pub enum OutboundError {
     /// The name has no address.
     #[error("`{host}` cannot be looked up: {cause}")]
     Name {
         host: String,
-        /// What the system said.
+        /// System error.
         cause: io::Error,
     },
     /// No connection, or it broke.
     #[error("`{host}` does not answer: {cause}")]
     Connection {
         host: String,
-        /// What the system said.
+        /// System error.
         cause: io::Error,
     },
     /// The certificate is not one to be trusted.
     #[error("the certificate of `{host}` is not trusted: {reason}")]
     Distrusted {
         host: String,
-        /// Why, with the next step.
+        /// Reason, with the next step.
         reason: String,
     },
-    /// What came is not HTTP.
+    /// The answer is not HTTP/1.
     #[error("`{host}` answers with something that is not HTTP/1: {reason}")]
     Answer {
         host: String,
-        /// What is wrong with it.
+        /// Description of the fault.
         reason: String,
     },
     /// Encryption is not to be had.
@@ -57,17 +56,17 @@ pub enum OutboundError {
     Tls { host: String, reason: String },
 }
 
-/// Whom connections over TLS trust.
+/// Trust anchors for TLS connections.
 #[derive(Clone, Debug)]
 pub struct Trust {
     config: Arc<ClientConfig>,
-    /// What one types to trust the certificates of a file.
+    /// Option that trusts the certificates of a file.
     trusting: &'static str,
 }
 
 impl Trust {
-    /// These authorities, as PEM; what is no certificate is left out. With none, nobody is trusted.
-    /// `trusting` is what one types to trust those of a file.
+    /// Returns the trust in these authorities, as PEM; other PEM items are ignored. Without any, no
+    /// server is trusted. `trusting` is the option that trusts those of a file.
     pub fn of(authorities: &[u8], trusting: &'static str) -> Result<Self, String> {
         let trusted = CertificateDer::pem_slice_iter(authorities)
             .filter_map(Result::ok)
@@ -98,9 +97,10 @@ pub struct Question<'a> {
     pub body: &'a [u8],
 }
 
-/// Asks, and waits for the answer until the deadline. Without `trust` nothing is asked over TLS.
+/// Sends a request and waits for the answer until the deadline. Without `trust` no request is sent
+/// over TLS.
 ///
-/// Looking up a name takes as long as the system's resolver lets it: there is no way to stop that.
+/// The name lookup takes as long as the system's resolver: it cannot be interrupted.
 pub fn ask(
     target: &HttpTarget,
     trust: Option<&Trust>,
@@ -143,7 +143,7 @@ pub fn ask(
         exchange(stream, &request)
     };
     let bytes =
-        bytes.map_err(|cause| refused(target, trust, &cause).unwrap_or_else(|| broken(cause)))?;
+        bytes.map_err(|cause| tls_error(target, trust, &cause).unwrap_or_else(|| broken(cause)))?;
     // An alert of TLS (RFC 8446, 5.1), with which it answers to whoever speaks anything else.
     if !target.is_encrypted && bytes.starts_with(&[0x15, 0x03]) {
         let reason = "it speaks TLS; ask it with https://".to_owned();
@@ -158,8 +158,12 @@ pub fn ask(
     })
 }
 
-/// What TLS has against the other side, if it was that.
-fn refused(target: &HttpTarget, trust: Option<&Trust>, cause: &io::Error) -> Option<OutboundError> {
+/// Returns the error if TLS rejected the other side.
+fn tls_error(
+    target: &HttpTarget,
+    trust: Option<&Trust>,
+    cause: &io::Error,
+) -> Option<OutboundError> {
     let host = target.authority();
     match cause.get_ref()?.downcast_ref()? {
         rustls::Error::InvalidCertificate(fault) => Some(OutboundError::Distrusted {
@@ -206,7 +210,7 @@ fn connect(target: &HttpTarget, deadline: Instant) -> Result<TcpStream, Outbound
     })?;
     let mut cause = io::Error::from(io::ErrorKind::AddrNotAvailable);
     for address in found {
-        match left(deadline).and_then(|left| TcpStream::connect_timeout(&address, left)) {
+        match time_left(deadline).and_then(|left| TcpStream::connect_timeout(&address, left)) {
             Ok(stream) => {
                 // Small requests must not wait for more.
                 let _ = stream.set_nodelay(true);
@@ -221,8 +225,8 @@ fn connect(target: &HttpTarget, deadline: Instant) -> Result<TcpStream, Outbound
     })
 }
 
-/// What is left of the time.
-fn left(deadline: Instant) -> io::Result<Duration> {
+/// Returns the time until the deadline.
+fn time_left(deadline: Instant) -> io::Result<Duration> {
     let left = deadline.saturating_duration_since(Instant::now());
     if left.is_zero() {
         Err(late())
@@ -235,7 +239,7 @@ fn late() -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, "it took too long")
 }
 
-/// A connection on which each step may take what is left of the time.
+/// Connection whose every step is limited to the time until the deadline.
 struct Timed {
     stream: TcpStream,
     deadline: Instant,
@@ -252,14 +256,16 @@ fn in_words(error: io::Error) -> io::Error {
 
 impl Read for Timed {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.stream.set_read_timeout(Some(left(self.deadline)?))?;
+        self.stream
+            .set_read_timeout(Some(time_left(self.deadline)?))?;
         self.stream.read(buffer).map_err(in_words)
     }
 }
 
 impl Write for Timed {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.stream.set_write_timeout(Some(left(self.deadline)?))?;
+        self.stream
+            .set_write_timeout(Some(time_left(self.deadline)?))?;
         self.stream.write(bytes).map_err(in_words)
     }
 

@@ -1,8 +1,8 @@
-//! Where a request goes: an `http` or `https` URL (RFC 9110, 4.2), of which no part is looked up.
+//! Request target: an `http` or `https` URL (RFC 9110, 4.2). Parsing resolves no names.
 
 use thiserror::Error;
 
-/// Why a text is no URL that can be asked.
+/// Error of parsing a request URL.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum TargetError {
     /// Neither `http` nor `https`.
@@ -22,10 +22,10 @@ pub enum TargetError {
     Characters(String),
 }
 
-/// A place that can be asked.
+/// URL that can be requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpTarget {
-    /// Whether it is `https`.
+    /// `true` for `https`.
     pub is_encrypted: bool,
     /// A name or an address, an IPv6 address without its brackets.
     pub host: String,
@@ -85,7 +85,7 @@ impl HttpTarget {
         })
     }
 
-    /// The same with this behind its path, and without a query.
+    /// Returns the URL with `more` behind its path, and without a query.
     #[must_use]
     pub fn below(mut self, more: &str) -> Self {
         let path = self.path.split('?').next().unwrap_or_default();
@@ -93,7 +93,7 @@ impl HttpTarget {
         self
     }
 
-    /// As `Host` has it.
+    /// Returns the authority as in the `Host` field.
     pub fn authority(&self) -> String {
         let Self {
             is_encrypted,
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_url_is_taken_apart() {
+    fn url_is_split_into_parts() {
         let read = |url: &str| {
             let target = HttpTarget::parse(url).unwrap();
             (
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_asked_is_refused() {
+    fn unsupported_url_is_rejected() {
         let refused = |url: &str| HttpTarget::parse(url).unwrap_err();
         for url in ["", "h.example:4318", "grpc://h", "//h"] {
             assert_eq!(refused(url), TargetError::Scheme(url.to_owned()));

@@ -52,7 +52,7 @@ fn serve(listener: TcpListener, answer: &'static [u8]) -> JoinHandle<String> {
 }
 
 #[test]
-fn one_request_has_one_connection() {
+fn request_asks_to_close_connection() {
     let (listener, target) = listener("http");
     let served = serve(listener, ANSWER);
     let answer = ask(&target, None, QUESTION, Instant::now() + LONG).unwrap();
@@ -72,7 +72,7 @@ fn one_request_has_one_connection() {
 }
 
 #[test]
-fn the_deadline_holds_for_whoever_says_nothing_or_says_it_slowly() {
+fn deadline_applies_to_silent_and_slow_servers() {
     let (silent, target) = listener("http");
     let said = ask(
         &target,
@@ -101,7 +101,7 @@ fn the_deadline_holds_for_whoever_says_nothing_or_says_it_slowly() {
 }
 
 #[test]
-fn an_answer_that_breaks_off_is_none() {
+fn truncated_answer_is_error() {
     let (listener, target) = listener("http");
     let served = serve(listener, b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok");
     let said = ask(&target, None, QUESTION, Instant::now() + LONG)
@@ -118,7 +118,7 @@ fn an_answer_that_breaks_off_is_none() {
 }
 
 #[test]
-fn over_tls_only_whom_is_trusted_is_asked() {
+fn untrusted_tls_server_is_rejected() {
     let own = generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
     let key = rustls_pki_types::PrivateKeyDer::try_from(own.signing_key.serialize_der()).unwrap();
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))

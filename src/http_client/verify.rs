@@ -1,4 +1,4 @@
-//! Whether a real server is the one that it says it is.
+//! Verification of server certificates.
 
 use std::sync::Arc;
 
@@ -16,23 +16,22 @@ use tokio_rustls::rustls::{
     SignatureScheme,
 };
 
-/// What webpki says of a server that shows the certificate of an authority (`webpki::Error`, by its
-/// name: the crate that declares it is not one of ours).
+/// Name of the webpki error for a server with a CA certificate (`webpki::Error`; that crate is no
+/// direct dependency).
 const CA_AS_SERVER: &str = "CaUsedAsEndEntity";
 
-/// Verifies as webpki does, and takes a server's certificate that is itself trusted even if it says
-/// that it is one of an authority: so are those that `openssl req -x509` makes, and OpenSSL takes
-/// them.
+/// Certificate verifier: webpki, but a trusted server certificate is accepted even if it is marked
+/// as a CA. `openssl req -x509` makes such certificates, and OpenSSL accepts them.
 #[derive(Debug)]
 pub struct Verifier {
-    /// `None` where nothing is trusted.
+    /// Verifier of chains; `None` if there is no trust anchor.
     chains: Option<Arc<WebPkiServerVerifier>>,
     trusted: Vec<CertificateDer<'static>>,
     algorithms: WebPkiSupportedAlgorithms,
 }
 
 impl Verifier {
-    /// One that trusts these; what is no certificate is left out.
+    /// Returns a verifier that trusts these certificates; other items are ignored.
     pub fn new(provider: Arc<CryptoProvider>, trusted: Vec<CertificateDer<'static>>) -> Self {
         let algorithms = provider.signature_verification_algorithms;
         let mut roots = RootCertStore::empty();
@@ -103,8 +102,8 @@ fn is_authority(reason: &CertificateError) -> bool {
     matches!(reason, CertificateError::Other(OtherError(inner)) if inner.to_string() == CA_AS_SERVER)
 }
 
-/// What is wrong with a certificate, in words, with the next step where there is one: `trusting` is
-/// what one types to trust the certificates of a file.
+/// Describes the fault of a certificate, with the next step if there is one. `trusting` is the
+/// option that trusts the certificates of a file.
 pub fn reason(fault: &CertificateError, trusting: &str) -> String {
     let words = match fault {
         CertificateError::UnknownIssuer => {

@@ -5,17 +5,17 @@ pub const MAX_TOUCHED_PATHS: usize = 64;
 /// Longest string among the arguments of a call that is kept as it is, in bytes; of a longer one
 /// its hash and length are.
 pub const MAX_KEPT_ARGUMENT_BYTES: usize = 1024;
-/// What is shown of a longer one to those who want an excerpt, in bytes.
+/// Length of the excerpt of a longer argument, in bytes.
 pub const ARGUMENT_EXCERPT_BYTES: usize = 4096;
-/// What the arguments of a call may come to as JSON when long strings are out, in bytes; of more
-/// the hash and length are kept.
+/// Largest size of a call's arguments as JSON without long strings, in bytes. Of larger ones the
+/// hash and length are kept.
 pub const MAX_KEPT_ARGUMENTS_BYTES: usize = 32 * 1024;
 /// Longest name of a tool that is kept, in bytes: names that clients make up must not fill a log.
 pub const MAX_KEPT_NAME_BYTES: usize = 128;
 /// Longest path that is kept as it is, in bytes as it is shown; of a longer one its hash and length
 /// are.
 pub const MAX_AUDIT_PATH_BYTES: usize = 1024;
-/// What is kept of the words in which a call failed, in bytes.
+/// Largest size of a call's failure message that is kept, in bytes.
 pub const MAX_AUDIT_REASON_BYTES: usize = 256;
 /// Longest line of an audit log, in bytes: [`MAX_TOUCHED_PATHS`] of that length, each with where it
 /// leads, and the arguments.

@@ -1,4 +1,4 @@
-//! Of recordings of what programs call.
+//! Limits of recorded calls.
 
 /// Connections of an intercepted command that may wait until the server accepts them.
 pub const INTERCEPTED_BACKLOG: i32 = 4096;
@@ -10,8 +10,7 @@ pub const MAX_OWN_SOCKETS: usize = 16_384;
 /// Sockets of an intercepted command that a supervisor which cannot fetch them keeps; beyond that
 /// the command can make none.
 pub const MAX_KEPT_SOCKETS: usize = 4096;
-/// What the supervisor takes at once of a message that it sends for a command, in bytes: the
-/// largest datagram and more.
+/// Buffer of the supervisor for one message of a command, in bytes: more than the largest datagram.
 pub const MAX_INTERCEPTED_BYTES: usize = 256 * 1024;
 /// Largest datagram over IPv4, in bytes.
 pub const MAX_DATAGRAM_BYTES: usize = 65_507;
@@ -20,22 +19,20 @@ pub const MAX_DATAGRAM_PLACES: usize = 256;
 /// Sockets by which datagrams of one command leave at once: for one more, the one of its place goes
 /// that was not used for longest.
 pub const MAX_DATAGRAM_ASSOCIATIONS: usize = 1024;
-/// How long such a socket stays when nothing passes it, in seconds (RFC 4787, 4.3: not less than
-/// two minutes).
+/// Idle timeout of such a socket, in seconds (RFC 4787, 4.3: not less than two minutes).
 pub const DATAGRAM_IDLE_SECS: u64 = 120;
-/// How long a connection waits until the server has heard of it, in milliseconds.
+/// Timeout for a connection until the server has received the request, in milliseconds.
 pub const SERVER_HEARS_MS: u64 = 5_000;
-/// How long a connection of a socket that does not block is held until it is known whether its
-/// server is there, in milliseconds: long enough for one that is near, short for an event loop that
-/// stands still meanwhile.
+/// Longest hold of a non-blocking connection until its server answers, in milliseconds. It is long
+/// enough for a nearby server, and short for an event loop that stands still meanwhile.
 pub const CONNECT_HELD_MS: u64 = 100;
 /// Connections of an intercepted command that may be on their way longer than that; of more, the
 /// first are refused.
 pub const MAX_CONNECTIONS_ON_THEIR_WAY: usize = 128;
-/// How long the connection that keeps such a one on its way may take to be there, in milliseconds;
-/// else it is led at once.
+/// Timeout for the connection that keeps such a one pending, in milliseconds; afterwards it is
+/// forwarded at once.
 pub const QUEUE_FILLS_MS: i64 = 100;
-/// How long a supervisor may take nothing of what the server has to say, in milliseconds.
+/// Timeout for a supervisor that reads no messages from the server, in milliseconds.
 pub const SUPERVISOR_TAKES_MS: u64 = 5_000;
 /// Answers to the server that may wait at a supervisor.
 pub const MAX_WAITING_WORDS: usize = 4096;
@@ -43,8 +40,8 @@ pub const MAX_WAITING_WORDS: usize = 4096;
 pub const CERTIFICATES_BYTES: u64 = 8 * 1024 * 1024;
 /// Largest file of recorded calls that is read or written, in bytes.
 pub const MAX_CALLS_FILE_BYTES: u64 = 256 * 1024 * 1024;
-/// What a file of recorded calls takes in memory while it is read, in its size: its bytes, its
-/// calls, and how they are found.
+/// Memory for reading a file of recorded calls, as a multiple of its size: its bytes, its calls and
+/// their index.
 pub const CALLS_FILE_COPIES: usize = 3;
 /// Room that there must be for a set of recorded calls before a program is run, in bytes.
 pub const SET_ROOM_BYTES: usize = 64 * 1024;
@@ -52,7 +49,7 @@ pub const SET_ROOM_BYTES: usize = 64 * 1024;
 pub const MIN_BODY_APART_BYTES: usize = 1024 * 1024;
 /// Most bytes of all such files of one set: they are read before the program starts.
 pub const MAX_CALLS_BODIES_BYTES: u64 = 1024 * 1024 * 1024;
-/// How much of a file is read for what holds for all its calls, in bytes.
+/// Length of the head of a file that is read for settings of all its calls, in bytes.
 pub const MAX_CALLS_HEAD_BYTES: u64 = 64 * 1024;
 /// Deepest nesting of a recorded call's document, in levels.
 pub const MAX_CALLS_DEPTH: usize = 100;
@@ -65,14 +62,13 @@ pub const MAX_JSON_BODY_DEPTH: usize = 128;
 pub const MAX_MISSES_TOLD: usize = 1000;
 /// Recordings that are looked at for the one that is most like a call that none of them answers.
 pub const MAX_CLOSEST_LOOKED_AT: usize = 5000;
-/// How much of a call in words is looked at for that, in bytes: the work grows with the square of
-/// it.
+/// Length of a call's text that is compared for that, in bytes; the work grows with its square.
 pub const MAX_CLOSEST_HEAD_BYTES: usize = 256;
 /// Recordings that are compared in detail with a call that none of them answers.
 pub const MAX_CLOSEST_COMPARED: usize = 200;
 /// Differences that are told of one unanswered call.
 pub const MAX_DIFFERENCES: usize = 20;
-/// What a difference shows of a value, in characters.
+/// Longest value in a shown difference, in characters.
 pub const MAX_DIFFERENCE_CHARS: usize = 80;
 /// Longest name of a set of recorded calls, in bytes (`NAME_MAX` of `linux/limits.h` less room for
 /// a suffix).
@@ -107,27 +103,26 @@ pub const MAX_SHOWN_QUESTION_CHARS: usize = 200;
 /// Longest body, or turn of an unknown protocol, that a recording keeps, in bytes; a call with a
 /// longer one only passes.
 pub const MAX_RECORDED_BODY_BYTES: usize = 128 * 1024 * 1024;
-/// What a recorded call takes in memory until its set is written, in its length: as kept, and as
-/// written or searched for secrets.
+/// Memory for a recorded call until its set is written, as a multiple of its length: as kept, and
+/// as written or searched for secrets.
 pub const RECORDING_COPIES: usize = 2;
-/// What one recording may come to, in bytes; calls beyond it pass but are not recorded.
+/// Largest size of one recording, in bytes. Calls beyond it pass but are not recorded.
 pub const MAX_RECORDING_BYTES: usize = 512 * 1024 * 1024;
 /// Connections of recorded commands that are served at the same time; more wait in the sockets'
 /// queues.
 pub const MAX_RECORDED_CONNECTIONS: usize = 4096;
-/// Connections of commands may hold one in so many of the open files that the system allows this
-/// process, so that files, commands and clients always have some.
+/// Share of the process's open files for connections of commands, as a divisor. The rest is for
+/// files, commands and clients.
 pub const CONNECTION_FILES_SHARE: u64 = 4;
 /// Descriptors of one of them: its own, and the one to its server.
 pub const CONNECTION_DESCRIPTORS: usize = 2;
-/// What one of them takes in memory besides the calls that it carries, in bytes: what is on its
-/// way, each way.
+/// Memory for one such connection besides its calls, in bytes: the data in flight, each way.
 pub const RECORDED_CONNECTION_BYTES: usize = 2 * RELAY_BUFFER_KEPT_BYTES;
 /// Longest head of an HTTP/1 message that is understood, in bytes.
 pub const MAX_HTTP_HEAD_BYTES: usize = 1024 * 1024;
 /// The same on a connection of a command that is opened, and what is read ahead of it at most.
 pub const MAX_OPENED_HEAD_BYTES: usize = 64 * 1024;
-/// How much is shown of the URL of a request that was refused, in bytes.
+/// Longest URL shown for a refused request, in bytes.
 pub const MAX_SHOWN_URL_BYTES: usize = 200;
 /// Longest path in a rule that is proposed for a request, in bytes; for a longer one it is all
 /// paths.
@@ -141,62 +136,60 @@ pub const MAX_HTTP2_STREAMS: u32 = 100;
 /// Longest head of an answer on an opened connection of HTTP/2, in bytes as RFC 9113, 6.5.2, counts
 /// them; in memory it takes up to twice that.
 pub const MAX_HTTP2_ANSWER_HEAD_BYTES: u32 = MAX_OPENED_HEAD_BYTES as u32 / 2;
-/// What a field takes in memory besides its name and its value, in bytes.
+/// Memory for a field besides its name and value, in bytes.
 pub const HTTP_FIELD_BYTES: usize = 128;
-/// What one HTTP/2 stream may have on its way, in bytes; a connection four times that.
+/// Window of one HTTP/2 stream, in bytes; a connection has four times as much.
 pub const HTTP2_WINDOW_BYTES: u32 = 512 * 1024;
-/// What one HTTP/2 connection may hold of what is on its way, in bytes: from one side, and to the
-/// other.
+/// Largest size of data in flight on one HTTP/2 connection, both directions together, in bytes.
 pub const HTTP2_CONNECTION_BYTES: usize = 8 * HTTP2_WINDOW_BYTES as usize;
-/// Pipes through which connections go while much comes, for the whole process: who gets none is
-/// read and written instead.
+/// Pipes for relaying busy connections, for the whole process. Further connections are read and
+/// written instead.
 pub const MAX_RELAY_PIPES: usize = 128;
-/// What is read at once from a recorded connection at first, in bytes.
+/// Initial read buffer of a recorded connection, in bytes.
 pub const RELAY_BUFFER_BYTES: usize = 16 * 1024;
-/// What the pipe holds through which a relayed connection goes once more comes at a time, in bytes.
+/// Size of the pipe of a relayed connection with large reads, in bytes.
 pub const RELAY_PIPE_BYTES: usize = 256 * 1024;
 /// The same once there was more than that at a time, in bytes.
 pub const RELAY_BUFFER_KEPT_BYTES: usize = 128 * 1024;
 /// The same as far as the budget has room for it, in bytes.
 pub const MAX_RELAY_BUFFER_BYTES: usize = 1024 * 1024;
-/// How long a connection keeps that when nothing comes, in milliseconds.
+/// Idle time after which a connection gives that up, in milliseconds.
 pub const RELAY_QUIET_MS: u64 = 1_000;
-/// How long the real server may take to accept a recorded connection, in milliseconds.
+/// Timeout for connecting to the real server of a recorded connection, in milliseconds.
 pub const UPSTREAM_CONNECT_MS: u64 = 10_000;
-/// How long one of its addresses has before the next one is tried, too, in milliseconds (RFC 8305,
-/// 8).
+/// Delay before the next address is tried as well, in milliseconds (RFC 8305, 8).
 pub const NEXT_ADDRESS_MS: u64 = 250;
-/// How long a TLS handshake may take on either side of a recorded connection, in milliseconds.
+/// Timeout of a TLS handshake on either side of a recorded connection, in milliseconds.
 pub const UPSTREAM_TLS_MS: u64 = 10_000;
-/// How long the login to a database may take that is done for a program, in milliseconds.
+/// Timeout of a database login that is done for a program, in milliseconds.
 pub const DATABASE_LOGIN_MS: u64 = 60_000;
-/// How long a connection may be silent before its server is taken for one that speaks first, in
-/// milliseconds; also how long the rest of the bytes that tell a protocol may take.
+/// Silence after which a protocol counts as server-first, in milliseconds. Also the timeout for the
+/// remaining bytes that identify a protocol.
 pub const SERVER_FIRST_MS: u64 = 300;
-/// Longest time after which a played server closes a connection on which nothing is said, where the
-/// real one did, in milliseconds.
+/// Longest silence after which a played server closes a connection as the real one did, in
+/// milliseconds.
 pub const MAX_SILENCE_PLAYED_MS: u64 = 60_000;
-/// How long another handshake with the same server may take to show that the program accepts its
-/// certificate, after it hung up on one without a word, in milliseconds: of connections that are
-/// made at once some programs keep the first.
+/// Time in which another handshake with the same server may succeed after a program hung up
+/// silently on one, in milliseconds. It shows that the program accepts the certificate: some
+/// programs open several connections at once and keep the first.
 pub const HANG_UP_SETTLED_MS: u64 = 500;
-/// How long a program that left in the middle of an answer when it was recorded has for that when
-/// it is answered, in milliseconds; one that stays reads further than the recording goes.
+/// Time for a program to hang up in the middle of an answer as it did when recorded, in
+/// milliseconds. A program that stays reads beyond the end of the recording.
 pub const CUT_OFF_HELD_MS: u64 = 2000;
-/// How long what may be the beginning of a longer recorded message waits for the rest, in
+/// Timeout for the rest of a message that may be the beginning of a longer recorded one, in
 /// milliseconds.
 pub const TURN_QUIET_MS: u64 = 300;
-/// A call that was asked so long after another one, and before that was answered, may have been
-/// asked because the program did not wait for the answer, in milliseconds: what is asked at the
-/// same time comes sooner.
+/// Interval in which a call may have been sent without waiting for the answer to an earlier one, in
+/// milliseconds. Applies to a call recorded so long after the earlier one and before its answer;
+/// concurrent calls come sooner.
 pub const OVERTAKEN_MS: u64 = 100;
-/// How long a program has to say something before it is told what came unasked after a call when it
-/// was recorded, in milliseconds: some drop a notification that comes together with an answer.
+/// Delay before an unsolicited message that was recorded after a call is sent, in milliseconds.
+/// Some programs drop a notification that comes together with an answer.
 pub const UNASKED_AFTER_MS: u64 = 50;
-/// How long a played HTTP/2 server waits for more of a request before it takes it for one that
-/// waits for an answer first, in milliseconds.
+/// Time that a played HTTP/2 server waits for more of a request, in milliseconds. Afterwards the
+/// request counts as one that waits for an answer first.
 pub const PLAYED_BODY_MS: u64 = 10_000;
-/// How long connections may take to end when a recording is over, in milliseconds.
+/// Timeout for connections to end when a recording is over, in milliseconds.
 pub const PROXY_END_MS: u64 = 2000;
 /// Days for which certificates of a recording are valid: some clients accept no more than 398.
 pub const CERTIFICATE_DAYS: u32 = 90;
@@ -204,9 +197,9 @@ pub const CERTIFICATE_DAYS: u32 = 90;
 pub const MAX_CERTIFICATES: usize = 4096;
 /// Names that get an address of their own; 198.18.0.0/15 has 131,072.
 pub const MAX_FAKE_NAMES: usize = 65_536;
-/// How long such an address may be remembered by a program, in seconds.
+/// TTL of such an address, in seconds.
 pub const FAKE_ADDRESS_SECS: u32 = 60;
-/// How long the real addresses of a name are remembered, in milliseconds.
+/// TTL of a name's real addresses, in milliseconds.
 pub const RESOLVED_MS: u64 = 30_000;
 /// Longest question of a name, in bytes.
 pub const MAX_QUESTION_BYTES: usize = 4096;
@@ -219,12 +212,12 @@ pub const MAX_LOOKUPS_AT_ONCE: usize = 16;
 pub const MAX_QUESTIONS: usize = 1024;
 /// Threads that resolve names for recorded connections.
 pub const MAX_RESOLVE_THREADS: usize = 64;
-/// Sockets for recorded connections that a supervisor is asked for at the same time: each is on its
-/// way in a message, of which the kernel takes so many (`RLIMIT_NOFILE`, unix(7)).
+/// Sockets for recorded connections that are requested from a supervisor at the same time. Each is
+/// in flight in a message, and the kernel limits their number (`RLIMIT_NOFILE`, unix(7)).
 pub const MAX_SOCKETS_ASKED_FOR: usize = 64;
-/// What a message about a call shows of its bytes.
+/// Longest excerpt of a call in a message, in bytes.
 pub const MAX_SHOWN_CALL_BYTES: usize = 4096;
-/// How long a program runs whose calls are looked at and which asks for no time, in seconds.
+/// Default timeout of a program whose calls are watched, in seconds.
 pub const DEFAULT_CALLS_TIMEOUT_SECS: u64 = 300;
 /// Longest time that can be asked for, in seconds.
 pub const MAX_CALLS_TIMEOUT_SECS: u64 = 86_400;

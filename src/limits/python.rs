@@ -6,7 +6,7 @@ pub const DEFAULT_PYTHON: &str = "python3";
 pub const MAX_PYTHON_SESSIONS: usize = 16;
 /// Python sessions that are remembered, with an interpreter or without.
 pub const MAX_STORED_SESSIONS: usize = 256;
-/// A Python session that nobody uses for so long is ended, in seconds.
+/// Idle timeout of a Python session, in seconds.
 pub const PYTHON_IDLE_TIMEOUT_SECS: u64 = 3600;
 /// Longest name of a Python session, in characters.
 pub const MAX_SESSION_NAME_CHARS: usize = 64;
@@ -14,28 +14,28 @@ pub const MAX_SESSION_NAME_CHARS: usize = 64;
 pub const MAX_SESSIONS_TOLD: usize = 20;
 /// Longest description of a Python session, in characters.
 pub const MAX_SESSION_DESCRIPTION_CHARS: usize = 1000;
-/// What an error repeats of a text that was given to it, in characters.
+/// Longest part of an input text that an error repeats, in characters.
 pub const MAX_REPEATED_CHARS: usize = 200;
 /// Default time limit of a cell, in seconds.
 pub const DEFAULT_CELL_SECS: u64 = 30;
 /// Largest time limit of a cell unless the operator says otherwise, in seconds.
 pub const MAX_CELL_SECS: u64 = 300;
-/// Time between the interrupt of a cell and the end of its session, in milliseconds: as long as its
-/// time limit, but no less and no more than these. A call into C heeds an interrupt at its end.
+/// Least and greatest time between the interrupt of a cell and the end of its session, in
+/// milliseconds. In between, it equals the cell's time limit. A call into C notices an interrupt
+/// only at its end.
 pub const CELL_GRACE_MS: [u64; 2] = [2000, 10_000];
-/// How long an interpreter may take until it takes requests, in milliseconds.
+/// Timeout for the start of an interpreter, in milliseconds.
 pub const PYTHON_START_MS: u64 = 20_000;
-/// How long a session waits for the interpreter that is being started for whoever comes, in
-/// milliseconds; then it starts one of its own.
+/// Time that a session waits for the spare interpreter that is being started, in milliseconds. Then
+/// it starts one of its own.
 pub const PYTHON_SPARE_MS: u64 = 5000;
-/// How long an interpreter may take to answer a question beside the cell that runs, in
-/// milliseconds.
+/// Timeout for an answer of an interpreter while a cell runs, in milliseconds.
 pub const PYTHON_ANSWER_MS: u64 = 15_000;
-/// How long the supervisor of an interpreter may take to say how it is, in milliseconds.
+/// Timeout for a status report of an interpreter's supervisor, in milliseconds.
 pub const PYTHON_STATUS_MS: u64 = 5000;
-/// How long an interpreter may take to give a sign of life, in milliseconds.
+/// Timeout for a ping of an interpreter, in milliseconds.
 pub const PYTHON_PING_MS: u64 = 1000;
-/// How long an interpreter that has closed its channel may take to end by itself, in milliseconds.
+/// Time for an interpreter to exit after it has closed its channel, in milliseconds.
 pub const PYTHON_HANG_UP_MS: u64 = 1000;
 /// Time between two reports of a running cell, in milliseconds.
 pub const PYTHON_PROGRESS_MS: u64 = 250;
@@ -45,7 +45,7 @@ pub const PYTHON_PROGRESS_BYTES: usize = 4096;
 pub const MAX_PYTHON_CODE_BYTES: usize = 16 * 1024 * 1024;
 /// Longest text that is completed or inspected, in bytes.
 pub const MAX_PYTHON_ASKED_BYTES: usize = 1024 * 1024;
-/// What may wait to be sent to one session, in bytes.
+/// Largest size of unsent messages to one session, in bytes.
 pub const MAX_PYTHON_UNSENT_BYTES: usize = 4 * 1024 * 1024;
 /// Questions that one session is asked at the same time.
 pub const MAX_PYTHON_QUESTIONS: usize = 64;
@@ -53,7 +53,7 @@ pub const MAX_PYTHON_QUESTIONS: usize = 64;
 pub const MAX_PYTHON_EVENT_BYTES: usize = 16 * 1024 * 1024;
 /// Values that a cell shows.
 pub const MAX_PYTHON_SHOWN: usize = 100;
-/// What they may come to, in bytes.
+/// Largest size of them together, in bytes.
 pub const MAX_PYTHON_SHOWN_BYTES: usize = 16 * 1024 * 1024;
 /// Output of a cell that its reply shows, in bytes: of each stream (`--output-cap-bytes`: less) and
 /// of displays.
@@ -69,20 +69,20 @@ pub const MAX_PYTHON_FOLDED_BYTES: usize = 2 * 1024 * 1024;
 pub const MAX_PYTHON_LATE_BYTES: usize = 8 * 1024;
 /// Files below a session's directory that are looked at for changes.
 pub const MAX_SNAPSHOT_FILES: usize = 50_000;
-/// How long they may be looked at, in milliseconds; twice for each cell.
+/// Time limit for looking at them, in milliseconds; twice for each cell.
 pub const SNAPSHOT_MS: u64 = 500;
-/// Where that was not enough they are not looked at again for so many times as long.
+/// Pause after that limit was exceeded, as a multiple of the time taken.
 pub const SNAPSHOT_PAUSE_TIMES: u32 = 20;
 /// Files that a reply lists as new, and as modified.
 pub const MAX_CHANGED_FILES: usize = 500;
 /// Processor time is measured over at least so long, in milliseconds: the kernel counts in steps of
 /// 10.
 pub const MIN_CPU_SAMPLE_MS: u64 = 50;
-/// How long packages may take to be installed unless the call says otherwise, in seconds.
+/// Default timeout for the installation of packages, in seconds.
 pub const DEFAULT_INSTALL_SECS: u64 = 120;
 /// Longest that packages may take to be installed, in seconds.
 pub const MAX_INSTALL_SECS: u64 = 1800;
-/// What a reply shows of what pip said when it failed, in bytes.
+/// Longest excerpt of pip's error output in a reply, in bytes.
 pub const MAX_INSTALL_SAID_BYTES: usize = 2048;
 /// Packages in one call.
 pub const MAX_PACKAGES: usize = 100;

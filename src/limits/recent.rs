@@ -2,20 +2,20 @@
 
 /// Calls of one tenant that are remembered after they have ended.
 pub const MAX_RECENT_CALLS: usize = 500;
-/// What those may come to, in bytes; the oldest are forgotten first.
+/// Largest size of them together, in bytes; the oldest are dropped first.
 pub const MAX_RECENT_BYTES: usize = 8 * 1024 * 1024;
 /// Calls of one tenant that are remembered while they run, within as many bytes again; of more,
 /// only the end is.
 pub const MAX_RECENT_RUNNING: usize = 2048;
-/// What is remembered of one string among the arguments of a call, in bytes.
+/// Longest part of a string argument that is remembered, in bytes.
 pub const RECENT_STRING_BYTES: usize = 4 * 1024;
 /// Parameters of a call up to this length are remembered as they were read, and written only when
 /// somebody asks, in bytes.
 pub const RECENT_UNWRITTEN_BYTES: u64 = 512;
-/// What is remembered of all arguments of a call as JSON, in bytes.
+/// Largest size of a call's arguments that is remembered, as JSON, in bytes.
 pub const RECENT_ARGUMENTS_BYTES: usize = 16 * 1024;
-/// What is remembered of the text of a reply, in bytes: three quarters are its beginning, the rest
-/// is its end.
+/// Longest part of a reply's text that is remembered, in bytes: three quarters from its beginning,
+/// the rest from its end.
 pub const RECENT_TEXT_BYTES: usize = 16 * 1024;
 /// Length of the one argument that stands for a call in a list, in bytes.
 pub const RECENT_SUBJECT_BYTES: usize = 256;
@@ -25,7 +25,7 @@ pub const RECENT_LISTED_PATHS: usize = 8;
 pub const RECENT_PROGRESS_MS: u64 = 500;
 /// Calls in one page of those that have ended, unless fewer are asked for.
 pub const MAX_RECENT_PAGE: usize = 500;
-/// What such a page may come to, in bytes, if it has more than one call.
+/// Largest size of such a page with more than one call, in bytes.
 pub const MAX_RECENT_PAGE_BYTES: usize = 2 * 1024 * 1024;
 /// Followers of calls at the same time, for one tenant.
 pub const MAX_RECENT_FOLLOWERS: usize = 32;

@@ -1,21 +1,20 @@
-//! Of what this program tells others about itself, and asks them.
+//! Limits of telemetry and of health checks.
 
 /// Spans that wait to be exported; those that come then are dropped and counted.
 pub const MAX_WAITING_SPANS: usize = 2048;
 /// Spans that are exported together.
 pub const SPANS_PER_EXPORT: usize = 512;
-/// How long a span waits for others to be exported with, in milliseconds.
+/// Delay of a span before export, so that others can join it, in milliseconds.
 pub const EXPORT_DELAY_MS: u64 = 5000;
-/// How long one export may take unless `OTEL_EXPORTER_OTLP_TIMEOUT` says otherwise, in
-/// milliseconds.
+/// Default timeout of an export, in milliseconds, unless `OTEL_EXPORTER_OTLP_TIMEOUT` is set.
 pub const EXPORT_TIMEOUT_MS: u64 = 10_000;
-/// How often an export is tried before its spans are dropped.
+/// Tries of an export before its spans are dropped.
 pub const EXPORT_TRIES: u32 = 4;
 /// Pause before an export is tried again, in milliseconds; doubled each time.
 pub const EXPORT_PAUSE_MS: u64 = 1000;
 /// Longest pause that a collector may ask for, in milliseconds.
 pub const MAX_EXPORT_PAUSE_MS: u64 = 30_000;
-/// How long the end of the server may be held up by spans that wait, in milliseconds.
+/// Timeout for the export of queued spans at the end of the server, in milliseconds.
 pub const EXPORT_END_MS: u64 = 2000;
 /// Longest name or attribute of a span, in bytes; what is longer is cut.
 pub const MAX_SPAN_TEXT_BYTES: usize = 256;
@@ -26,5 +25,5 @@ pub const MAX_TRACE_STATE_BYTES: usize = 512;
 pub const MAX_OUTBOUND_ANSWER_BYTES: usize = 256 * 1024;
 /// Most headers of such an answer.
 pub const MAX_OUTBOUND_HEADERS: usize = 64;
-/// How long a server may take to say that it is well, in seconds, unless it is said otherwise.
+/// Default timeout of a health check, in seconds.
 pub const HEALTH_TIMEOUT_SECS: u64 = 5;

@@ -4,17 +4,17 @@
 pub const MAX_PROJECT_FILE_BYTES: u64 = 1024 * 1024;
 /// Most files that one run of tests or one check of types is asked for.
 pub const MAX_TEST_FILES: usize = 2000;
-/// How long tests run that ask for no time, in seconds.
+/// Default timeout of a test run, in seconds.
 pub const DEFAULT_TESTS_TIMEOUT_SECS: u64 = 300;
 /// Longest time that can be asked for, in seconds.
 pub const MAX_TESTS_TIMEOUT_SECS: u64 = 86_400;
 /// Output kept of a runner or checker, in bytes for each of its two streams: some say there what
 /// became of the tests.
 pub const TESTS_OUTPUT_BYTES: usize = 32 * 1024 * 1024;
-/// How long the process of a run whose tests have ended goes on without a word, in seconds:
-/// tear-downs come after that.
+/// Time that the process of a run may stay silent after its tests have ended, in seconds:
+/// tear-downs come then.
 pub const TESTS_LINGER_SECS: u64 = 20;
-/// What is read of a growing report at a time, in bytes.
+/// Part of a growing report that is read at a time, in bytes.
 pub const TESTS_PROGRESS_BYTES: usize = 4 * 1024 * 1024;
 /// Projects whose failed tests are remembered.
 pub const MAX_REMEMBERED_RUNS: usize = 64;
@@ -22,7 +22,7 @@ pub const MAX_REMEMBERED_RUNS: usize = 64;
 pub const MAX_RERUN_TESTS: usize = 200;
 /// Largest report file of a test runner, and most of each of its streams, that is read, in bytes.
 pub const MAX_TEST_REPORT_BYTES: usize = 64 * 1024 * 1024;
-/// How long what a runner or a checker wrote is read, in seconds.
+/// Time limit for reading the report of a runner or a checker, in seconds.
 pub const MAX_TEST_READ_SECS: u64 = 20;
 /// Longest line of a report that is read, in bytes; a longer one is left out.
 pub const MAX_TEST_LINE_BYTES: usize = 4 * 1024 * 1024;
@@ -50,7 +50,7 @@ pub const MAX_SLOWEST_TESTS: usize = 5;
 pub const MAX_TEST_NAME_BYTES: usize = 512;
 /// Longest message, value or difference of a failed test, in bytes.
 pub const MAX_TEST_TEXT_BYTES: usize = 2048;
-/// What is kept of the output of a failed test, in bytes for each stream: its end.
+/// Length of the end of a failed test's output that is kept, in bytes for each stream.
 pub const MAX_TEST_OUTPUT_BYTES: usize = 2048;
 /// Most errors of one test.
 pub const MAX_TEST_ERRORS: usize = 5;
@@ -58,7 +58,8 @@ pub const MAX_TEST_ERRORS: usize = 5;
 pub const MAX_TEST_FRAMES: usize = 6;
 /// Frames of libraries among them, where there are others.
 pub const MAX_LIBRARY_FRAMES: usize = 1;
-/// What all failed tests of a run may say, in bytes; beyond it only their names are kept.
+/// Largest size of the details of all failed tests of a run, in bytes. Beyond it only their names
+/// are kept.
 pub const MAX_TEST_DETAIL_BYTES: usize = 512 * 1024;
 /// Suites around a test that are told.
 pub const MAX_TEST_SUITES: usize = 32;

@@ -1,11 +1,11 @@
 //! Of undo.
 
-/// `--undo-mib` where nothing is said.
+/// Default of `--undo-mib`.
 pub const DEFAULT_UNDO_MIB: u64 = 2048;
-/// `--undo-days` where nothing is said.
+/// Default of `--undo-days`.
 pub const DEFAULT_UNDO_DAYS: u64 = 14;
-/// The oldest entries are looked for after so many seconds, and when new ones have kept one part in
-/// so many of `--undo-mib`.
+/// Interval of looking for the oldest entries, in seconds; also done after new entries have taken a
+/// share of `--undo-mib`.
 pub const UNDO_SWEEP_SECS: u64 = 3600;
 pub const UNDO_SWEEP_SHARE: u64 = 16;
 /// Calls that `list_changes` tells of at once.
@@ -22,10 +22,10 @@ pub const MAX_UNDONE_LINES: usize = 20;
 /// directories. It lies in memory.
 pub const DRY_RUN_BYTES: u64 = 512 * 1024 * 1024;
 pub const DRY_RUN_FILES: u64 = 100_000;
-/// How long is looked for what a dry run would have changed, in milliseconds: less than
+/// Time limit for finding the changes of a dry run, in milliseconds: less than
 /// [`super::KILL_WAIT_MS`].
 pub const DRY_RUN_LOOK_MS: u64 = 2000;
-/// Contents are compared in pieces of so many bytes.
+/// Piece in which contents are compared, in bytes.
 pub const DRY_RUN_READ_BYTES: usize = 64 * 1024;
 /// Names that are looked at for it, and how deep below a read-write directory.
 pub const MAX_DRY_RUN_NAMES: usize = 200_000;
@@ -35,5 +35,5 @@ pub const MAX_DRY_RUN_CONTENT_BYTES: u64 = 4 * MAX_SHOWN_FILE_BYTES;
 /// All that it tells, in bytes: those and [`MAX_NAMED_CHANGES`] paths as JSON, each byte a number,
 /// with the targets of links.
 pub const MAX_DRY_RUN_REPORT_BYTES: u64 = MAX_DRY_RUN_CONTENT_BYTES + 8 * 1024 * 1024;
-/// What is read of the file that says of which directories a store is, in bytes.
+/// Largest size of the file that lists the directories of a store, in bytes.
 pub const MAX_STORE_ROOTS_BYTES: u64 = 1024 * 1024;

@@ -25,11 +25,11 @@ type Spans = Vec<Option<(usize, usize)>>;
 #[derive(Debug, Deserialize)]
 pub(super) struct Case {
     pub p: String,
-    /// Whether case is ignored.
+    /// Flag `i`: ignore case.
     pub i: bool,
     #[serde(default)]
     pub s: String,
-    /// Why the pattern is refused.
+    /// Expected error, if the pattern is refused.
     pub err: Option<String>,
     #[serde(default)]
     pub m: Vec<Spans>,
@@ -55,7 +55,7 @@ pub(super) fn cases(text: &str) -> Vec<Case> {
         .collect()
 }
 
-/// What was made of one pattern, kept for all its cases.
+/// One pattern, compiled once for all its cases.
 struct Compiled {
     pattern: Pattern,
     tree: Tree,
@@ -280,14 +280,14 @@ fn check_all(cases: &[Case]) {
 }
 
 #[test]
-fn the_committed_answers_are_ours() {
+fn committed_node_answers_match() {
     check_all(&cases(include_str!(
         "../../testdata/patterns/answers.jsonl"
     )));
 }
 
 #[test]
-fn random_questions_have_the_same_answers() {
+fn random_patterns_agree_with_node() {
     if let Some(answers) = fresh_answers(400) {
         check_all(&cases(&answers));
     }

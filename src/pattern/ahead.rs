@@ -1,5 +1,5 @@
-//! What can stand where: found in a program, so that the matcher need not try what cannot lead to a
-//! match.
+//! Lookahead sets: the characters that can begin a match at an instruction. The matcher skips
+//! attempts that cannot succeed.
 
 use super::ast::Class;
 use super::program::{Ahead, CharSet, NO_LIMIT, Op, Program, Run, Skip};
@@ -105,8 +105,7 @@ fn meets(set: &CharSet, class: &Class) -> bool {
     false
 }
 
-/// The characters, and perhaps the end, one of which must stand at a position for a match to go on
-/// there.
+/// Characters, and perhaps the end of the text, one of which must stand at a position for a match.
 struct NextChars {
     class: Class,
     end: bool,
@@ -130,8 +129,8 @@ impl NextChars {
     }
 }
 
-/// What can stand at instruction `from`; `None` if anything can, or if it would be too much work to
-/// know.
+/// Returns the characters that can stand at instruction `from`. `None` if any can, or if the
+/// analysis would cost too much.
 fn gather(program: &Program, from: usize, in_word: bool) -> Option<NextChars> {
     let mut ranges: Vec<(char, char)> = Vec::new();
     let mut end = false;

@@ -10,7 +10,7 @@ use std::ops::Range;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tree {
     pub root: Node,
-    /// How many capture groups there are, the whole match (number 0) not counted.
+    /// Number of capture groups, without the whole match (number 0).
     pub groups: u32,
     /// Named groups in the order of their opening parentheses. A name may come twice, in different
     /// alternatives.
@@ -39,7 +39,7 @@ pub enum Node {
     },
     /// `$`: the end of the text or, with `lines`, of a line.
     End {
-        /// As for [`Node::Start`].
+        /// See [`Node::Start`].
         lines: bool,
     },
     /// `\b`, or `\B` if negated. Word characters are ASCII letters, digits and `_`.
@@ -59,14 +59,14 @@ pub enum Node {
         behind: bool,
         /// Must not match.
         negated: bool,
-        /// What is looked for.
+        /// Body of the lookaround.
         body: Box<Node>,
     },
     Repeat {
         min: u32,
         /// Most times; `None` for no limit.
         max: Option<u32>,
-        /// As many as possible rather than as few.
+        /// `true` for greedy, `false` for lazy.
         greedy: bool,
         body: Box<Node>,
         /// The capture groups inside `body`, which each round begins by unsetting. Half open.

@@ -1,4 +1,4 @@
-//! How much a pattern may cost: steps of all threads of a call together, and its time.
+//! Matching budget: the steps of all threads of a call together, and its time.
 
 use crate::cancel::Bound;
 use crate::limits::{MAX_PATTERN_STEPS, PATTERN_CHUNK_STEPS, PATTERN_FREE_STEPS_PER_BYTE};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Costly;
 
-/// What the matching of one call may cost. Shared by its threads.
+/// Budget of one call, shared by its threads.
 #[derive(Debug)]
 pub struct Budget<'a> {
     left: AtomicU64,
@@ -21,7 +21,7 @@ impl<'a> Budget<'a> {
         Self::with_steps(MAX_PATTERN_STEPS, bound)
     }
 
-    /// As [`Budget::new`], with so many steps more as searches of `bytes` of text may take at no
+    /// Returns a [`Budget::new`] with extra steps that searches of `bytes` of text may use at no
     /// charge.
     pub(super) fn for_text(bytes: usize, bound: Bound<'a>) -> Self {
         let free = (bytes as u64).saturating_mul(PATTERN_FREE_STEPS_PER_BYTE);
@@ -35,18 +35,18 @@ impl<'a> Budget<'a> {
         }
     }
 
-    /// Steps that are left.
+    /// Returns the number of steps left.
     #[cfg(test)]
     pub(super) fn left(&self) -> u64 {
         self.left.load(Ordering::Relaxed)
     }
 
-    /// When the call has to be over.
+    /// Returns the call's deadline.
     pub(super) fn bound(&self) -> Bound<'a> {
         self.bound
     }
 
-    /// Takes `steps` away. The error says that there were not so many left.
+    /// Subtracts `steps`. Fails if fewer are left.
     fn spend(&self, steps: u64) -> Result<(), Costly> {
         let less = |left: u64| Some(left.saturating_sub(steps));
         match self
@@ -59,10 +59,10 @@ impl<'a> Budget<'a> {
     }
 }
 
-/// Counts the steps of one search, and settles with the budget in chunks.
+/// Counts the steps of one search and charges the budget in chunks.
 ///
-/// So much work as every search of a text of that length may be is free: the budget is there for
-/// work that grows faster than the text, and a large tree alone must not use it up.
+/// Steps in proportion to the text are free. The budget limits work that grows faster than the
+/// text, and a large tree alone must not use it up.
 #[derive(Debug)]
 pub(super) struct Meter<'a> {
     budget: &'a Budget<'a>,
@@ -115,7 +115,7 @@ impl<'a> Meter<'a> {
         self.charge(u64::from(used))
     }
 
-    /// Settles `used` steps and begins a new chunk.
+    /// Charges `used` steps to the budget and begins a new chunk.
     fn charge(&mut self, used: u64) -> Result<(), Costly> {
         self.fuel = PATTERN_CHUNK_STEPS;
         if self.budget.bound.is_over() {
@@ -134,7 +134,7 @@ impl<'a> Meter<'a> {
         }
     }
 
-    /// Settles the rest of the last chunk, at the end of a search.
+    /// Charges the rest of the last chunk, at the end of a search.
     pub(super) fn finish(mut self) -> Result<(), Costly> {
         let used = u64::from(PATTERN_CHUNK_STEPS - self.fuel);
         self.settle(used)

@@ -3,7 +3,7 @@
 /// The first and the last code point that belong to halves of UTF-16 pairs (ECMA-262, 6.1.4).
 pub(super) const SURROGATES: (u32, u32) = (0xD800, 0xDFFF);
 
-/// What lies behind the code points of one UTF-16 unit.
+/// Code points above the range of a single UTF-16 unit.
 const SUPPLEMENTARY: (u32, u32) = (0x1_0000, 0x10_FFFF);
 
 /// `\s` (ECMA-262, 22.2.2.9: `WhiteSpace` and `LineTerminator`).
@@ -103,7 +103,7 @@ impl Class {
         }
     }
 
-    /// What ends a line, and what `.` leaves out (ECMA-262, 12.3).
+    /// Line terminators, which `.` does not match (ECMA-262, 12.3).
     pub fn line_terminators() -> Self {
         Self {
             ranges: vec![('\n', '\n'), ('\r', '\r'), ('\u{2028}', '\u{2029}')],
@@ -115,7 +115,7 @@ impl Class {
         &self.ranges
     }
 
-    /// Whether `c` is in it.
+    /// Returns true if the class contains `c`.
     pub fn contains(&self, c: char) -> bool {
         let behind = self.ranges.partition_point(|(_, last)| *last < c);
         self.ranges
@@ -206,7 +206,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn ranges_are_joined_and_sorted() {
+    fn class_ranges_are_merged_and_sorted() {
         let class = Class::new([('x', 'z'), ('a', 'c'), ('d', 'd'), ('b', 'c'), ('9', '0')]);
         assert_eq!(class.ranges(), [('a', 'd'), ('x', 'z')]);
         assert_eq!(
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_negation_is_everything_else() {
+    fn negated_class_is_complement() {
         let class = Class::new([('\0', 'a'), ('c', '\u{D7FF}'), (char::MAX, char::MAX)]);
         assert_eq!(
             class.negated().ranges(),
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn one_character_is_taken_out() {
+    fn single_character_is_removed_from_class() {
         assert_eq!(
             Class::new([('a', 'c')]).without('b').ranges(),
             [('a', 'a'), ('c', 'c')]
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn all_surrogates_stand_for_all_characters_that_need_two() {
+    fn surrogate_class_covers_all_supplementary_characters() {
         assert_eq!(
             Class::of_code_points(&[(0xA0, 0xFFFF)]).ranges(),
             [('\u{A0}', char::MAX)]

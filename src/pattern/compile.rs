@@ -42,7 +42,7 @@ struct Compiler {
     size: usize,
 }
 
-/// Whether a node can match the empty text.
+/// Returns true if the node can match the empty text.
 fn is_nullable(node: &Node) -> bool {
     match node {
         Node::Char(_) | Node::Class(_) => false,
@@ -76,7 +76,8 @@ fn as_class(node: &Node) -> Option<Class> {
     }
 }
 
-/// The character that a node always is. U+FFFD stands for bytes of any value, so it is none.
+/// Returns the character that a node always matches. U+FFFD matches any invalid byte, so it is
+/// none.
 fn as_char(node: &Node) -> Option<char> {
     let c = match node {
         Node::Char(c) => Some(*c),
@@ -86,7 +87,7 @@ fn as_char(node: &Node) -> Option<char> {
     c.filter(|c| *c != char::REPLACEMENT_CHARACTER)
 }
 
-/// The text of a node that is nothing else.
+/// Returns the text that a node always matches.
 fn as_text(node: &Node) -> Option<String> {
     match node {
         Node::Concat(parts) => parts.iter().map(as_char).collect(),

@@ -1,4 +1,4 @@
-//! What a pattern was compiled to, and which part of it answers.
+//! Compiled pattern, and the choice of the engine for each question.
 
 use super::PatternError;
 use super::ast::Tree;
@@ -7,7 +7,7 @@ use super::compile::compile;
 use super::facts::Facts;
 use super::lines::{Candidates, within_lines};
 use super::matcher::{Search, Slots};
-use super::matches::{Match, Want};
+use super::matches::{Match, MatchDetail};
 use super::program::{Op, Program, Skip};
 use super::translate::{Haystack, approximation, exact};
 use crate::limits::{MAX_EXACT_ROUNDS, MAX_PATTERN_PROGRAM_BYTES};
@@ -57,17 +57,17 @@ impl Engine {
         &self.program
     }
 
-    /// Whether U+2028 and U+2029 in a text decide which engine may search it.
+    /// Returns true if U+2028 and U+2029 in a text decide the choice of the engine.
     pub(super) fn knows_separators(&self) -> bool {
         self.facts.line_anchors
     }
 
-    /// Whether there is a `$` that means a line.
+    /// Returns true if the program has a `$` with the flag `m`.
     pub(super) fn has_line_end(&self) -> bool {
         self.program.ops.contains(&Op::End { lines: true })
     }
 
-    /// What finds the lines that may match.
+    /// Returns the prefilter for lines that may match.
     pub(super) fn candidates(&self) -> &Candidates {
         self.candidates
             .get_or_init(|| Candidates::new(&self.tree, self.facts))
@@ -79,12 +79,12 @@ impl Engine {
         &self,
         text: &str,
         from: usize,
-        want: Want,
+        want: MatchDetail,
         plain: bool,
         budget: &Budget<'_>,
     ) -> Result<Option<Match>, PatternError> {
         let linear = if plain { self.linear() } else { None };
-        let spans_only = want == Want::Span || self.tree.groups == 0;
+        let spans_only = want == MatchDetail::Span || self.tree.groups == 0;
         if let Some(linear) = linear {
             let input = Input::new(text).range(from..);
             if spans_only {
@@ -108,12 +108,12 @@ impl Engine {
 
     /// The span of the first match at or after `from` in a text that need not be UTF-8, by the
     /// matcher alone.
-    pub(super) fn find_in_text(&self, text: &[u8], from: usize, budget: &Budget<'_>) -> Found {
+    pub(super) fn find_in_text(&self, text: &[u8], from: usize, budget: &Budget<'_>) -> FindResult {
         find_span(&self.program, text, from, budget)
     }
 
-    /// The same in one line, whose `\n` nothing matches if it is there.
-    pub(super) fn find_in_line(&self, line: &[u8], from: usize, budget: &Budget<'_>) -> Found {
+    /// Like [`Self::find_in_text`] for one line. Its final `\n`, if any, never matches.
+    pub(super) fn find_in_line(&self, line: &[u8], from: usize, budget: &Budget<'_>) -> FindResult {
         match self
             .line_program
             .get_or_init(|| compile(&within_lines(&self.tree)))
@@ -152,10 +152,10 @@ impl Engine {
     }
 }
 
-/// Where a match is, if there is one.
-pub(super) type Found = Result<Option<Range<usize>>, PatternError>;
+/// Range of the first match, if any.
+pub(super) type FindResult = Result<Option<Range<usize>>, PatternError>;
 
-fn find_span(program: &Program, text: &[u8], from: usize, budget: &Budget<'_>) -> Found {
+fn find_span(program: &Program, text: &[u8], from: usize, budget: &Budget<'_>) -> FindResult {
     // The first search of a text pays for those that follow.
     let allowance = if from == 0 { text.len() } else { 0 };
     let search = Search {

@@ -1,9 +1,9 @@
-//! Why a pattern is refused or gives up.
+//! Errors of patterns.
 
 use crate::limits::{MAX_PATTERN_BYTES, MAX_PATTERN_DEPTH, MAX_SHOWN_PATTERN_CHARS};
 use std::fmt;
 
-/// Why a pattern is refused or gave up.
+/// Reason why a pattern is refused or gave up.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
     /// Longer than [`MAX_PATTERN_BYTES`].
@@ -20,13 +20,13 @@ pub enum PatternError {
     /// Not well-formed.
     #[error("invalid regular expression: {reason} at offset {offset}\n{caret}")]
     Syntax {
-        /// What is wrong, in the words of V8 (`src/regexp/regexp-error.h`), which agents know from
+        /// Description in the words of V8 (`src/regexp/regexp-error.h`), which agents know from
         /// Node.
         reason: &'static str,
         /// Bytes before the fault.
         offset: usize,
         caret: Caret,
-        /// What to write instead.
+        /// Alternative to write instead.
         hint: &'static str,
     },
     /// The compiled form would take too much memory.
@@ -38,7 +38,7 @@ pub enum PatternError {
 }
 
 impl PatternError {
-    /// What to do next.
+    /// Returns the next step.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::TooLong { .. } | Self::TooLarge => {
@@ -101,7 +101,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn the_caret_stands_below_its_character() {
+    fn error_caret_is_below_its_character() {
         assert_eq!(Caret::at("é(b", 2).to_string(), "  é(b\n   ^");
         assert_eq!(Caret::at("a\n[", 3).to_string(), "  a [\n     ^");
         assert_eq!(Caret::at("", 0).to_string(), "  \n  ^");

@@ -1,8 +1,8 @@
-//! What is true of a pattern, so far as the choice of an engine depends on it.
+//! Facts about a pattern that decide the choice of an engine.
 
 use super::ast::{Node, Tree};
 
-/// What invalid bytes are read as.
+/// Replacement for invalid bytes.
 pub(super) const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
 
 /// Answers for one pattern.
@@ -39,18 +39,18 @@ impl Facts {
         facts
     }
 
-    /// Whether an engine without memory finds the same lines.
+    /// Returns true if a linear engine finds the same lines.
     pub(super) fn regular(self) -> bool {
         !self.lookaround && !self.back_reference
     }
 
-    /// Whether it finds the same matches, too. In a text with U+2028 or U+2029 only without
-    /// [`Self::line_anchors`].
+    /// Returns true if a linear engine finds the same matches. In a text with U+2028 or U+2029 this
+    /// also requires no [`Self::line_anchors`].
     pub(super) fn spans_exact(self) -> bool {
         self.regular() && !self.empty_rounds
     }
 
-    /// Whether it even finds the same groups.
+    /// Returns true if a linear engine finds the same groups.
     pub(super) fn captures_exact(self) -> bool {
         self.spans_exact() && !self.skipped_groups
     }
@@ -89,7 +89,7 @@ impl Facts {
     }
 }
 
-/// Whether `node` may match the empty text.
+/// Returns true if `node` may match the empty text.
 pub(super) fn may_be_empty(node: &Node) -> bool {
     match node {
         Node::Char(_) | Node::Class(_) => false,
@@ -101,7 +101,7 @@ pub(super) fn may_be_empty(node: &Node) -> bool {
     }
 }
 
-/// Whether a match of `node` may come about without one of its groups.
+/// Returns true if `node` may match without one of its groups.
 fn may_skip_groups(node: &Node) -> bool {
     match node {
         Node::Group { body, .. } => may_skip_groups(body),
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_is_as_exact_as_its_worst_part() {
+    fn pattern_is_as_exact_as_worst_part() {
         let exactness = |source: &str| {
             let facts = Facts::of(&tree(source));
             (facts.regular(), facts.spans_exact(), facts.captures_exact())
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_characters_matter_to_some() {
+    fn odd_characters_matter_to_some_patterns() {
         let odd = |source: &str| {
             let facts = Facts::of(&tree(source));
             (facts.replacement, facts.line_anchors)

@@ -4,9 +4,9 @@
 use super::ast::{Class, Node};
 use std::sync::OnceLock;
 
-/// What `c` is compared as when case is ignored: `toUpperCase` of one UTF-16 unit, if that is one
-/// unit again and does not turn a character beyond ASCII into an ASCII one. So `ß` is no `SS`, and
-/// the Kelvin sign is no `k`.
+/// Canonicalizes `c` for comparisons that ignore case: `toUpperCase` of one UTF-16 unit, if the
+/// result is one unit. A non-ASCII character never becomes ASCII. So `ß` is not `SS`, and the
+/// Kelvin sign is not `k`.
 pub(super) fn canonical(c: char) -> char {
     if c.is_ascii() {
         return c.to_ascii_uppercase();
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn ascii_keeps_to_itself() {
+    fn ascii_folds_only_to_ascii() {
         assert_eq!(
             [same('s'), same('K'), same('i'), same('1')],
             ["Ss", "Kk", "Ii", "1"]
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn one_unit_becomes_one_unit() {
+    fn utf16_unit_folds_to_one_unit() {
         assert_eq!(
             [same('é'), same('σ'), same('ß'), same('ẞ')],
             ["Éé", "Σςσ", "ß", "ẞ"]
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_class_is_closed_once_and_for_all() {
+    fn case_closure_of_class_is_idempotent() {
         for class in [
             Class::words(),
             Class::words().negated(),
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_character_and_its_class_agree() {
+    fn folding_agrees_for_character_and_class() {
         for c in ['a', 'ſ', 'σ', '1', 'ǅ'] {
             let expected = closed(&Class::single(c));
             let node = any_case(c);

@@ -1,21 +1,21 @@
-//! A pattern as `grep-searcher` asks for it: which line matches next?
+//! Matcher for `grep-searcher`: finds the next matching line.
 //!
-//! The answer comes from `grep-regex` over the translation of the pattern, many lines at a time.
-//! Three things would make it miss a line, and none is allowed to:
+//! `grep-regex` searches many lines at a time with the translated pattern. Three cases need care,
+//! since it would miss a line:
 //!
-//! - The pattern is not regular. Then the translation is an approximation that matches too much,
-//!   and every line that it finds is a candidate which the exact matcher confirms.
+//! - The pattern is not regular. Then the translation is an approximation that matches too much.
+//!   Every line that it finds is a candidate, which the exact matcher confirms.
 //! - The line is not UTF-8. Invalid bytes are read as U+FFFD, which the linear engine does not do.
-//! - The line has U+2028 or U+2029, which are line ends to `^` and `$`; the linear engine knows
+//! - The line has U+2028 or U+2029, which are line ends to `^` and `$`. The linear engine knows
 //!   only `\n` and `\r`.
 //!
-//! A line of the last two kinds is odd, and is always a candidate, if the pattern has anything that
-//! may match U+FFFD, or `^` or `$`. Odd lines are looked for in chunks that are in the cache anyway
-//! when they are searched: nearly all text is ASCII, and to see that costs a fraction of the
-//! search. Patterns that have nothing of the kind skip this.
+//! A line of the last two kinds is odd. It is always a candidate if the pattern can match U+FFFD or
+//! has `^` or `$`. Other patterns skip this check. Chunks are checked for odd lines just before
+//! they are searched, while they are in the CPU cache. Nearly all text is ASCII, and that check
+//! costs a fraction of the search.
 //!
-//! The exact matcher sees a line with its `\n`, so that `^` does not match behind the `\r` of a
-//! CRLF, but is compiled from a tree in which nothing matches a `\n` ([`within_lines`]).
+//! The exact matcher sees a line with its `\n`, so `^` does not match behind the `\r` of a CRLF. It
+//! is compiled from a tree in which no node matches `\n` ([`within_lines`]).
 
 use super::ast::{Class, Node, Tree};
 use super::error::PatternError;
@@ -33,7 +33,7 @@ use std::ops::Range;
 /// Rounds of a repetition in a second attempt, when the first one gave a program that is too large.
 pub(super) const FEW_ROUNDS: u32 = 8;
 
-/// What finds candidates for one pattern; made once and shared.
+/// Prefilter for one pattern, made once and shared.
 #[derive(Debug, Clone)]
 pub(super) struct Candidates {
     /// `None` if no translation is small enough: then every line is a candidate.
@@ -97,7 +97,7 @@ impl Candidates {
         None
     }
 
-    /// Whether `text` has a line that the regex may miss.
+    /// Returns true if `text` has a line that the regex may miss.
     fn is_odd(&self, text: &[u8]) -> bool {
         if text.is_ascii() {
             return false;
@@ -261,12 +261,12 @@ pub struct Finder<'a, E> {
     failure: OnceCell<Failure>,
 }
 
-/// What ended a search.
+/// Error that ended a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     pub error: PatternError,
-    /// How many bytes of what the searcher held began with the line at fault: of a file that was
-    /// searched as one slice, those at its end.
+    /// Number of bytes from the start of the faulty line to the end of the searcher's buffer. If
+    /// the file was searched as one slice, these are the last bytes of the file.
     pub rest: usize,
 }
 
@@ -294,7 +294,7 @@ impl<'a, E: Exact> Finder<'a, E> {
         }
     }
 
-    /// Why the search ended early, if it was the pattern.
+    /// Returns the pattern error that ended the search early, if any.
     pub fn failure(&self) -> Option<&Failure> {
         self.failure.get()
     }
@@ -327,7 +327,7 @@ impl<E: Exact> Matcher for Finder<'_, E> {
     type Captures = NoCaptures;
     type Error = &'static str;
 
-    /// In what is left of a whole text, or in a line without its line feed.
+    /// `text` is the rest of a whole text, or a line without its line feed.
     fn find_at(&self, text: &[u8], at: usize) -> Result<Option<Match>, Self::Error> {
         if std::ptr::eq(text.as_ptr_range().end, self.whole.as_ptr_range().end)
             && text.len() < self.whole.len()

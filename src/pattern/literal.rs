@@ -3,9 +3,9 @@
 use super::ast::{Class, Node};
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
-/// A node for `text` in upper, lower or mixed case, by Unicode's simple case folding
-/// (`CaseFolding.txt`, statuses C and S), which knows more than JavaScript does without the flag
-/// `u`: `ſ` is an `s`, and the Kelvin sign is a `k`.
+/// Returns a node that matches `text` in any case by Unicode's simple case folding
+/// (`CaseFolding.txt`, statuses C and S). JavaScript without the flag `u` folds less: here `ſ` is
+/// an `s`, and the Kelvin sign is a `k`.
 pub(super) fn ignoring_case(text: &str) -> Node {
     let mut parts: Vec<Node> = text.chars().map(any_case).collect();
     match parts.len() {

@@ -1,9 +1,8 @@
-//! Runs a program by trying the choices in order and going back to the last one that is left, as
-//! JavaScript prescribes (ECMA-262, 22.2.2).
+//! Backtracking matcher: tries the choices in order and goes back to the last untried one
+//! (ECMA-262, 22.2.2).
 //!
-//! What is left to try lies on a stack of its own, together with the values to restore on the way
-//! back, so that deep matches need no deep recursion; only a lookaround inside a lookaround is a
-//! call inside a call.
+//! Untried choices lie on an explicit stack, with the values to restore, so deep matches need no
+//! deep recursion. Only a lookaround inside a lookaround recurses.
 
 use super::PatternError;
 use super::budget::{Budget, Costly, Meter};
@@ -25,7 +24,7 @@ const KEPT_STACK: usize = 64 * 1024;
 /// A step stands for so many characters of a run, and for four times as many bytes of a reference.
 const CHARACTERS_PER_STEP: usize = 4;
 
-/// Something to go back to, or to restore on the way.
+/// Undo entry of the stack: a choice to return to, or a value to restore.
 #[derive(Debug, Clone, Copy)]
 enum Entry {
     /// Another way to go on.
@@ -40,7 +39,7 @@ enum Entry {
     Lazy { op: u32, left: u32, at: u32 },
 }
 
-/// Memory that searches hand on to each other.
+/// Memory that searches reuse.
 #[derive(Debug, Default)]
 struct Scratch {
     slots: Vec<u32>,
@@ -52,15 +51,15 @@ thread_local! {
     static SCRATCH: Cell<Scratch> = Cell::default();
 }
 
-/// How a program is searched for.
+/// Search for a program's matches.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Search<'a> {
-    /// What is searched for.
+    /// Program to run.
     pub(super) program: &'a Program,
     /// Matches, perhaps among others, wherever the program does.
     pub(super) starts: Option<&'a Regex>,
     pub(super) budget: &'a Budget<'a>,
-    /// How many bytes of the text may be searched at no charge.
+    /// Number of bytes of text that may be searched at no charge.
     pub(super) allowance: usize,
 }
 
@@ -114,7 +113,7 @@ impl Search<'_> {
     }
 }
 
-/// What a match set.
+/// Capture slots of a match.
 pub(super) struct Slots<'a> {
     /// The span of the whole.
     pub(super) range: Range<usize>,
@@ -139,10 +138,10 @@ struct Matcher<'a, 's> {
     text: &'a [u8],
     scratch: &'s mut Scratch,
     meter: Meter<'a>,
-    /// Whether the attempt has come to the leading run.
+    /// `true` if the attempt has reached the leading run.
     has_led: bool,
-    /// Whether it has come to a back-reference: what that compares depends on where the attempt
-    /// began.
+    /// `true` if the attempt has reached a back-reference, whose comparison depends on the start of
+    /// the attempt.
     has_referred: bool,
 }
 
@@ -179,10 +178,10 @@ impl Matcher<'_, '_> {
         }
     }
 
-    /// Where the leading run of a failed attempt ended.
+    /// Returns the end of the leading run of a failed attempt.
     ///
-    /// An attempt that begins inside the run comes to the same ends of it, or to fewer, and would
-    /// fail behind them as this one did, unless what followed looked at a capture.
+    /// An attempt that begins inside the run reaches the same ends, or fewer. It fails behind them
+    /// too, unless the rest of the program looked at a capture.
     fn passed(&self, start: usize) -> usize {
         let Some(lead) = self
             .program
@@ -534,8 +533,8 @@ impl Matcher<'_, '_> {
         Ok(found)
     }
 
-    /// Whether a lookaround holds. If it does and is not negated, its captures stay, but not the
-    /// choices in it.
+    /// Returns true if a lookaround holds. A positive lookaround that holds keeps its captures but
+    /// drops its choices.
     fn look(&mut self, op: usize, at: usize, negated: bool) -> Result<bool, Costly> {
         let base = self.scratch.stack.len();
         let found = self.run(op, at)?.is_some();
@@ -566,7 +565,7 @@ impl Matcher<'_, '_> {
         Ok(true)
     }
 
-    /// Where a back-reference ends that begins at `at`.
+    /// Returns the end of a back-reference that begins at `at`.
     fn reference(
         &mut self,
         groups: &[u32],
@@ -617,7 +616,7 @@ impl Matcher<'_, '_> {
     }
 }
 
-/// What came of an instruction.
+/// Outcome of one instruction.
 enum Advance {
     To(usize, usize),
     Failed,
@@ -635,8 +634,8 @@ impl Advance {
     }
 }
 
-/// Whether a line begins at `at`, which is not 0. Between CR and LF none does, other than in
-/// ECMA-262.
+/// Returns true if a line begins at `at`, which is not 0. Other than in ECMA-262, no line begins
+/// between CR and LF.
 fn is_line_start(text: &[u8], at: usize) -> bool {
     previous(text, at).is_some_and(|(c, _)| is_line_end(c))
         && !(text[at - 1] == b'\r' && text.get(at) == Some(&b'\n'))

@@ -31,11 +31,11 @@ impl Match {
     }
 }
 
-/// What is wanted of a match.
+/// Result that the caller needs of a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Want {
+pub(super) enum MatchDetail {
     Span,
-    /// Where its groups are, too.
+    /// Span of the match and of its groups.
     Groups,
 }
 
@@ -44,11 +44,11 @@ pub(super) enum Want {
 pub struct Matches<'a> {
     pattern: &'a Pattern,
     text: &'a str,
-    want: Want,
+    want: MatchDetail,
     budget: Budget<'a>,
     /// The text has no U+2028 or U+2029 that matters.
     plain: bool,
-    /// Where the next search begins; `None` at the end.
+    /// Start of the next search; `None` at the end.
     next: Option<usize>,
     /// Matches until the next look at the bound.
     unchecked: u32,
@@ -58,7 +58,12 @@ pub struct Matches<'a> {
 const CHECK_EVERY: u32 = 64;
 
 impl<'a> Matches<'a> {
-    pub(super) fn new(pattern: &'a Pattern, text: &'a str, want: Want, budget: Budget<'a>) -> Self {
+    pub(super) fn new(
+        pattern: &'a Pattern,
+        text: &'a str,
+        want: MatchDetail,
+        budget: Budget<'a>,
+    ) -> Self {
         Self {
             pattern,
             text,
@@ -70,8 +75,8 @@ impl<'a> Matches<'a> {
         }
     }
 
-    /// Whether an empty match is one that only strict JavaScript has: behind a final line feed
-    /// there is no line, and where a `$` matches before a CRLF it need not match again inside it.
+    /// Returns true for an empty match that only strict JavaScript has. Behind a final line feed
+    /// there is no line. A `$` that matches before a CRLF does not match again inside it.
     fn is_phantom(&self, range: &Range<usize>) -> bool {
         let text = self.text.as_bytes();
         let after = text[range.end..].first();
@@ -83,7 +88,7 @@ impl<'a> Matches<'a> {
     }
 }
 
-/// Whether a text has U+2028 or U+2029.
+/// Returns true if a text has U+2028 or U+2029.
 pub(super) fn has_separators(text: &str) -> bool {
     let mut found = memmem::find_iter(text.as_bytes(), b"\xE2\x80");
     found.any(|at| matches!(text.as_bytes().get(at + 2), Some(0xA8 | 0xA9)))

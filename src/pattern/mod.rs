@@ -1,23 +1,25 @@
-//! Patterns in JavaScript's syntax, and the replacement texts that go with them.
+//! Patterns in JavaScript's syntax, and replacement texts.
 //!
-//! One constructor, one error type; nothing outside this module knows the engine. `^` and `$` match
-//! at every line boundary, `.` matches no line ending. A pattern means what it means in JavaScript
-//! (ECMA-262, 22.2, without the flag `u`), with these exceptions: `^` never matches between `\r`
-//! and `\n`, where it would take the gap of every CRLF for a line; characters are whole code
-//! points; and of all matches those are left out that are empty and stand behind the final line
-//! feed or, if the pattern has a `$`, inside a CRLF.
+//! There is one constructor and one error type, and no other module knows the engine. `^` and `$`
+//! match at every line boundary; `.` matches no line ending. A pattern means what it means in
+//! JavaScript (ECMA-262, 22.2, without the flag `u`), with these exceptions:
 //!
-//! | file | what it does |
-//! |---|---|
-//! | `parse`, `ast`, `class`, `fold` | from the source to a tree |
-//! | `slips` | what is likely meant otherwise than it is read |
-//! | `facts` | what is true of a tree |
-//! | `translate` | a tree for the linear engine, exactly or approximately |
-//! | `compile`, `program`, `ahead` | a tree for the matcher |
-//! | `matcher`, `text`, `budget` | tries the choices one after another, within a budget |
-//! | `engine` | asks the linear engine if it means the same, else the matcher |
-//! | `literal` | text in any case, as a tree |
-//! | `found`, `lines`, `replacement` | all matches of a text, lines for `grep-searcher`, new text for matches |
+//! - `^` never matches between `\r` and `\n`, where it would take the gap of every CRLF for a line.
+//! - Characters are whole code points.
+//! - Empty matches behind the final line feed are left out. If the pattern has a `$`, so are empty
+//!   matches inside a CRLF.
+//!
+//! | file | purpose |
+//! | --- | --- |
+//! | `parse`, `ast`, `class`, `fold` | source to syntax tree |
+//! | `slips` | hints about syntax of other languages |
+//! | `facts` | facts about a tree |
+//! | `translate` | tree to a pattern for the linear engine, exact or approximate |
+//! | `compile`, `program`, `ahead` | tree to a program for the matcher |
+//! | `matcher`, `text`, `budget` | backtracking within a budget |
+//! | `engine` | choice between the linear engine and the matcher |
+//! | `literal` | literal text in any case, as a tree |
+//! | `matches`, `lines`, `replacement` | all matches of a text, lines for `grep-searcher`, replacements |
 
 mod ahead;
 mod ast;
@@ -50,10 +52,10 @@ use crate::cancel::Bound;
 use crate::limits::MAX_PATTERN_BYTES;
 use ast::Tree;
 use engine::Engine;
-use matches::Want;
+use matches::MatchDetail;
 use std::sync::Arc;
 
-/// How a pattern is matched.
+/// Flags of a pattern.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Options {
     /// Upper and lower case are the same.
@@ -98,9 +100,9 @@ impl Pattern {
         })
     }
 
-    /// A pattern in the syntax of the `regex` crate, without flags set outside, that matches in
-    /// whatever text (or, unless `over_lines`, line) this one does; bytes that are not UTF-8 count
-    /// as U+FFFD. `None` if it would get too long.
+    /// Returns a pattern of the `regex` crate that matches every text that this pattern matches, or
+    /// every line unless `over_lines`. It needs no flags from outside. Bytes that are not UTF-8
+    /// count as U+FFFD. `None` if the result would be too long.
     pub fn over_approximation(&self, over_lines: bool) -> Option<String> {
         let haystack = if over_lines {
             translate::Haystack::Text
@@ -111,7 +113,7 @@ impl Pattern {
             .map(|found| found.text)
     }
 
-    /// Tells it from every pattern that means something else.
+    /// Returns a key that differs between patterns with different meanings.
     pub fn key(&self) -> &str {
         &self.key
     }
@@ -142,7 +144,7 @@ impl Pattern {
         self.engine.find(
             text,
             from,
-            Want::Groups,
+            MatchDetail::Groups,
             plain,
             &Budget::for_text(text.len(), Bound::default()),
         )
@@ -157,17 +159,23 @@ impl Pattern {
         Matches::new(
             self,
             text,
-            Want::Groups,
+            MatchDetail::Groups,
             Budget::for_text(text.len(), bound),
         )
     }
 
     /// The same matches without their groups, which are often found faster.
     pub fn spans_iter<'a>(&'a self, text: &'a str, bound: Bound<'a>) -> Matches<'a> {
-        Matches::new(self, text, Want::Span, Budget::for_text(text.len(), bound))
+        Matches::new(
+            self,
+            text,
+            MatchDetail::Span,
+            Budget::for_text(text.len(), bound),
+        )
     }
 
-    /// What `grep_searcher::Searcher` searches line by line with; nothing matches a `\n`.
+    /// Returns the matcher for a line search with `grep_searcher::Searcher`. It never matches a
+    /// `\n`.
     pub fn finder<'a>(&'a self, budget: &'a Budget<'a>) -> Finder<'a, impl Exact> {
         let exact = move |line: &[u8], from: usize| self.engine.find_in_line(line, from, budget);
         Finder::lines(self.engine.candidates(), exact, budget.bound())

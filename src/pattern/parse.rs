@@ -1,14 +1,14 @@
-//! Reads a pattern: JavaScript's syntax without the flag `u`, as of ES2025 (ECMA-262, 22.2.1 and
-//! Annex B.1.2).
+//! Parser for patterns: JavaScript's syntax without the flag `u`, as of ES2025 (ECMA-262, 22.2.1
+//! and Annex B.1.2).
 //!
-//! | file | what it reads |
-//! |---|---|
-//! | here | alternatives, and one term after the other |
-//! | `survey` | how many groups there are and how they are called, before anything else |
-//! | `groups` | what stands behind a `(` |
-//! | `names` | the names of groups, and where one may come twice |
-//! | `escapes` | what stands behind a `\` |
-//! | `classes` | what stands behind a `[` |
+//! | file | syntax |
+//! | --- | --- |
+//! | this file | alternatives and sequences of terms |
+//! | `survey` | first pass: number and names of groups |
+//! | `groups` | groups, from behind the `(` |
+//! | `group_names` | names of groups, and duplicate names |
+//! | `escapes` | escapes, from behind the `\` |
+//! | `classes` | character classes, from behind the `[` |
 //! | `quantifiers` | `*`, `+`, `?`, `{1,2}` |
 //! | `halves` | characters that are written as two UTF-16 units |
 
@@ -65,7 +65,7 @@ pub(super) fn parse(source: &str, options: Options) -> Result<Tree, PatternError
     })
 }
 
-/// What `(?i-m:...)` changes.
+/// Flags that `(?i-m:...)` changes.
 #[derive(Debug, Clone, Copy)]
 struct Flags {
     ignore_case: bool,
@@ -90,7 +90,7 @@ struct Parser<'a> {
     referred: usize,
 }
 
-/// What a quantifier may stand behind.
+/// An atom: the operand of a quantifier.
 struct Atom {
     node: Node,
     /// `^`, `$`, `\b` and lookbehinds cannot be repeated.
@@ -242,7 +242,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What matches one code point.
+    /// Returns an atom that matches one code point.
     fn character(&self, code: u32) -> Atom {
         match char::from_u32(code) {
             Some(c) if self.flags.ignore_case => Atom::new(fold::any_case(c)),
@@ -254,7 +254,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What is inside the group that `open` is the parenthesis of, and the `)`.
+    /// Parses the body of the group whose parenthesis is at `open`, and the `)`.
     fn inside(&mut self, open: usize) -> Result<Node, PatternError> {
         self.depth += 1;
         if self.depth > MAX_PATTERN_DEPTH {

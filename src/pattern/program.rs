@@ -16,7 +16,7 @@ pub(super) enum Op {
     Literal { at: u32, len: u32, back: bool },
     /// One character of a set.
     Class { set: u32, back: bool },
-    /// As many characters of a set as possible (`greedy`) or as few.
+    /// Greedy or lazy run of characters of a set.
     Run(Run),
     /// Goes on at `first`, and at `second` if that leads to nothing.
     Split { first: u32, second: u32 },
@@ -32,7 +32,7 @@ pub(super) enum Op {
     End { lines: bool },
     /// `\b`, or `\B` if negated.
     Word { negated: bool },
-    /// What one of `len` groups matched, which are listed from `at` on in [`Program::references`].
+    /// A back-reference to one of `len` groups, listed from `at` in [`Program::references`].
     Reference {
         at: u32,
         len: u32,
@@ -80,17 +80,17 @@ pub(super) struct Run {
     pub(super) min: u32,
     /// Most characters, or [`NO_LIMIT`].
     pub(super) max: u32,
-    /// As many as possible rather than as few.
+    /// `true` for greedy, `false` for lazy.
     pub(super) greedy: bool,
     pub(super) back: bool,
-    /// Whatever follows cannot begin with a character of the set, so that giving characters back
-    /// leads to nothing.
+    /// `true` for a possessive run: the rest cannot begin with a character of the set, so giving
+    /// characters back is useless.
     pub(super) possessive: bool,
-    /// Where in [`Program::ahead`] the bytes are that can follow; [`NO_LIMIT`] if nothing is known.
+    /// Index in [`Program::ahead`] of the bytes that can follow; [`NO_LIMIT`] if unknown.
     pub(super) ahead: u32,
 }
 
-/// What can stand at a position: for each byte whether it can, and whether the end of the text can.
+/// Lookahead set of a position: the possible bytes, and a flag for the end of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Ahead {
     /// Indexed by byte. True for all bytes that are not ASCII if any character that is not can
@@ -101,7 +101,7 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    /// Whether what stands at `at` can.
+    /// Returns true if the set contains the byte at `at`, or the end of the text if `at` is there.
     #[inline]
     pub(super) fn admits(&self, text: &[u8], at: usize) -> bool {
         text.get(at)
@@ -142,7 +142,7 @@ impl CharSet {
         &self.ranges
     }
 
-    /// Whether a character is in the set.
+    /// Returns true if the set contains the character.
     #[inline]
     pub(super) fn contains(&self, c: char) -> bool {
         if c.is_ascii() {
@@ -186,11 +186,11 @@ pub(super) struct Program {
     pub(super) literals: Vec<u8>,
     /// The groups of all back-references.
     pub(super) references: Vec<u32>,
-    /// What can follow runs.
+    /// Lookahead sets of the runs.
     pub(super) ahead: Vec<Ahead>,
-    /// How many slots: two for the whole match and two for each group.
+    /// Number of slots: two for the whole match and two for each group.
     pub(super) slots: usize,
-    /// How many registers the loops need.
+    /// Number of loop registers.
     pub(super) registers: usize,
     pub(super) skip: Skip,
     /// The run without an upper limit that every attempt begins with, if there is one.

@@ -1,4 +1,4 @@
-//! What stands for a match: text with references to groups, in the styles of sed and JavaScript.
+//! Replacement texts with references to groups, in the styles of sed and JavaScript.
 
 use super::{Match, Pattern};
 use std::ops::Range;
@@ -10,17 +10,17 @@ use std::ops::Range;
 /// before any other character included.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replacement {
-    parts: Vec<Part>,
+    parts: Vec<ReplacementPart>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
+enum ReplacementPart {
     Text(String),
-    /// What one of these groups matched: several share a name, and at most one of them takes part.
+    /// Text of the group that took part in the match. Several groups may share a name.
     Group(Vec<usize>),
 }
 
-impl Part {
+impl ReplacementPart {
     fn range(groups: &[usize], found: &Match) -> Range<usize> {
         groups
             .iter()
@@ -35,7 +35,7 @@ impl Part {
 pub struct ReplacementError {
     /// The reference as it was written.
     pub reference: String,
-    /// How many groups the pattern has.
+    /// Number of groups in the pattern.
     pub groups: usize,
 }
 
@@ -48,7 +48,7 @@ fn count(groups: usize) -> String {
 }
 
 impl ReplacementError {
-    /// What to do next.
+    /// Returns the next step.
     pub fn hint(&self) -> String {
         let literal = self
             .reference
@@ -117,31 +117,32 @@ impl Replacement {
             };
             if let Some(group) = group {
                 if !plain.is_empty() {
-                    parts.push(Part::Text(std::mem::take(&mut plain)));
+                    parts.push(ReplacementPart::Text(std::mem::take(&mut plain)));
                 }
-                parts.push(Part::Group(group));
+                parts.push(ReplacementPart::Group(group));
             }
             rest = &rest[width..];
         }
         plain.push_str(rest);
         if !plain.is_empty() {
-            parts.push(Part::Text(plain));
+            parts.push(ReplacementPart::Text(plain));
         }
         Ok(Self { parts })
     }
 
-    /// Whether it refers to groups, so that matches are needed with theirs.
+    /// Returns true if the text refers to groups, so that matches must include them.
     pub fn refers_to_groups(&self) -> bool {
         self.parts
             .iter()
-            .any(|part| matches!(part, Part::Group(groups) if *groups != [0]))
+            .any(|part| matches!(part, ReplacementPart::Group(groups) if *groups != [0]))
     }
 
-    /// How many bytes stand for `found`: references can make much of a little.
+    /// Returns the length of the replacement for `found`. References can make it much longer than
+    /// the text.
     pub fn expanded_bytes(&self, found: &Match) -> usize {
-        let bytes = |part: &Part| match part {
-            Part::Text(plain) => plain.len(),
-            Part::Group(groups) => Part::range(groups, found).len(),
+        let bytes = |part: &ReplacementPart| match part {
+            ReplacementPart::Text(plain) => plain.len(),
+            ReplacementPart::Group(groups) => ReplacementPart::range(groups, found).len(),
         };
         self.parts.iter().map(bytes).fold(0, usize::saturating_add)
     }
@@ -150,8 +151,10 @@ impl Replacement {
     pub fn expand(&self, found: &Match, text: &str, out: &mut String) {
         for part in &self.parts {
             match part {
-                Part::Text(plain) => out.push_str(plain),
-                Part::Group(groups) => out.push_str(&text[Part::range(groups, found)]),
+                ReplacementPart::Text(plain) => out.push_str(plain),
+                ReplacementPart::Group(groups) => {
+                    out.push_str(&text[ReplacementPart::range(groups, found)])
+                }
             }
         }
     }

@@ -1,8 +1,8 @@
 //! Patterns that are well formed but in JavaScript mean something else than their author is likely
 //! to think.
 
-/// What to add to "nothing matched" if `source` has something that other languages, or JavaScript
-/// with the flag `u`, read otherwise.
+/// Returns a hint for a pattern that matched nothing but has syntax of other languages, or of
+/// JavaScript with the flag `u`.
 pub fn slip(source: &str) -> Option<&'static str> {
     if is_between_slashes(source) {
         return Some(
@@ -68,8 +68,8 @@ pub fn slip(source: &str) -> Option<&'static str> {
     None
 }
 
-/// What to say of a replacement text with something that elsewhere refers to a group or names a
-/// character, and here stands as it is.
+/// Returns a hint for a replacement text with syntax that elsewhere refers to a group or character
+/// but is literal here.
 pub fn replacement_slip(text: &str) -> Option<&'static str> {
     let has = |sign: &str, next: fn(char) -> bool| {
         text.match_indices(sign)
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn usual_slips_are_named() {
+    fn usual_slips_give_hint() {
         for (source, word) in [
             ("\\p{L}+", "`\\p{...}`"),
             ("x\\u{1F600}", "`\\u{...}`"),
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn good_patterns_have_none() {
+    fn good_patterns_give_no_hint() {
         for source in [
             "\\\\A",
             "\\d+\\.\\w",

@@ -29,7 +29,7 @@ fn replaced(source: &str, new: &str, text: &str) -> String {
 }
 
 #[test]
-fn a_back_reference_in_an_attempt_that_failed_leaves_later_starts_open() {
+fn failed_back_reference_keeps_later_starts() {
     // The leading run is come to again behind the reference.
     assert_eq!(spans(r"((?:[^a]+)+?-)-\1", "  -- -"), [(1, 6)]);
 }
@@ -44,7 +44,7 @@ fn empty_matches_follow_javascript() {
 }
 
 #[test]
-fn anchors_and_dots_know_line_endings() {
+fn anchors_and_dot_respect_line_endings() {
     assert_eq!(spans("^.*$", "a\r\nb"), [(0, 1), (3, 4)]);
     assert_eq!(spans("a$", "a\r\na"), [(0, 1), (3, 4)]);
     assert_eq!(spans("\\r$", "a\r\n"), [(1, 2)]);
@@ -54,7 +54,7 @@ fn anchors_and_dots_know_line_endings() {
 }
 
 #[test]
-fn javascript_syntax_that_the_engine_reads_otherwise() {
+fn javascript_syntax_overrides_engine_syntax() {
     for (source, text, expected) in [
         ("\\d", "٣3", vec![(2, 3)]),
         ("[\\d]+", "٣34", vec![(2, 4)]),
@@ -83,7 +83,7 @@ fn javascript_syntax_that_the_engine_reads_otherwise() {
 }
 
 #[test]
-fn faults_are_named_with_their_place() {
+fn pattern_faults_have_offset() {
     let refusal = |source: &str| {
         Pattern::new(source, Options::default())
             .unwrap_err()
@@ -104,11 +104,12 @@ fn faults_are_named_with_their_place() {
 }
 
 #[test]
-fn costly_patterns_give_up() {
+fn costly_pattern_exceeds_budget() {
     let text = "a".repeat(5000);
     let costly = pattern("^(?:a+)+$(?<!a)");
     let little = Budget::with_steps(100_000, Bound::default());
-    let outcome: Result<Vec<_>, _> = Matches::new(&costly, &text, Want::Groups, little).collect();
+    let outcome: Result<Vec<_>, _> =
+        Matches::new(&costly, &text, MatchDetail::Groups, little).collect();
     assert_eq!(outcome, Err(PatternError::TooCostly));
     let cancelled = CancelToken::new();
     cancelled.cancel();
@@ -121,7 +122,7 @@ fn costly_patterns_give_up() {
 }
 
 #[test]
-fn lines_match_as_bytes() {
+fn invalid_utf8_lines_match_as_bytes() {
     let found = |source: &str, line: &[u8]| {
         let found = pattern(source)
             .engine()
@@ -134,7 +135,7 @@ fn lines_match_as_bytes() {
 }
 
 #[test]
-fn case_is_folded_on_request() {
+fn ignore_case_option_folds_case() {
     let options = Options {
         case_insensitive: true,
     };
@@ -154,7 +155,7 @@ fn case_is_folded_on_request() {
 }
 
 #[test]
-fn replacements_refer_to_groups_in_both_styles() {
+fn replacement_supports_both_reference_styles() {
     for (source, new, expected) in [
         ("(b)(c)", "<$2\\1>", "a<cb>d"),
         ("b(c)", "[$&|$0|\\0]", "a[bc|bc|bc]d"),
@@ -172,7 +173,7 @@ fn replacements_refer_to_groups_in_both_styles() {
 }
 
 #[test]
-fn a_reference_to_no_group_is_an_error() {
+fn reference_to_missing_group_is_error() {
     let refusal = |source: &str, new: &str| {
         let error = Replacement::parse(new, &pattern(source)).unwrap_err();
         (error.to_string(), error.hint())
@@ -196,7 +197,7 @@ fn a_reference_to_no_group_is_an_error() {
 
 proptest! {
     #[test]
-    fn any_text_is_a_pattern_or_an_error(source in "[a(?<:=!)\\[\\]^$*+{},0-9|\\\\dbuxck.>-]{0,12}", text in "[ab01\\n\\r]{0,8}") {
+    fn any_text_compiles_or_fails(source in "[a(?<:=!)\\[\\]^$*+{},0-9|\\\\dbuxck.>-]{0,12}", text in "[ab01\\n\\r]{0,8}") {
         if let Ok(pattern) = Pattern::new(&source, Options::default()) {
             let mut last = 0;
             for found in pattern.find_iter(&text, Bound::default()).take(50).flatten() {
@@ -207,13 +208,13 @@ proptest! {
     }
 
     #[test]
-    fn a_replacement_without_signs_is_itself(new in "[^$\\\\]{0,20}") {
+    fn plain_replacement_is_literal(new in "[^$\\\\]{0,20}") {
         prop_assert_eq!(replaced("b", &new, "abc"), format!("a{new}c"));
     }
 }
 
-/// Patterns in which JavaScript and fancy-regex mean the same: what is repeated without a least
-/// count is never empty, no group is referred to before it took part, no anchors of lines.
+/// Strategy for patterns that JavaScript and fancy-regex read alike. They have no repeated body
+/// that can be empty, no early back-reference and no line anchors.
 fn shared_patterns() -> impl Strategy<Value = String> {
     let atom = proptest::sample::select(vec!["a", "b", "[ab]", "[^a]", "\\w", "\\W"])
         .prop_map(str::to_owned);
@@ -256,7 +257,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn matches_are_those_of_fancy_regex(source in shared_patterns(), text in "[ab \u{e9}]{0,12}") {
+    fn matches_agree_with_fancy_regex(source in shared_patterns(), text in "[ab \u{e9}]{0,12}") {
         let Ok(other) = fancy_regex::Regex::new(&source) else { return Ok(()) };
         // Letters of words are those of ASCII here and Unicode's there.
         let text = if ["\\w", "\\W", "\\b", "\\B"].iter().any(|class| source.contains(class)) { text.replace('\u{e9}', "-") } else { text };

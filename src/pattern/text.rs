@@ -94,13 +94,13 @@ fn wide_before(text: &[u8], at: usize) -> (char, usize) {
     (char::REPLACEMENT_CHARACTER, at - 1)
 }
 
-/// Whether a line ends before this character (ECMA-262, 12.3).
+/// Returns true if this character is a line terminator (ECMA-262, 12.3).
 #[inline]
 pub(super) fn is_line_end(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{2028}' | '\u{2029}')
 }
 
-/// Whether `\b` counts this character as part of a word.
+/// Returns true if `\b` counts this character as part of a word.
 #[inline]
 pub(super) fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
@@ -130,13 +130,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn characters_are_those_of_the_standard_library(text in ".{0,12}") {
+        fn decoded_characters_agree_with_standard_library(text in ".{0,12}") {
             let expected: Vec<_> = text.char_indices().map(|(at, c)| (c, at)).collect();
             prop_assert_eq!(both_ways(text.as_bytes()), (expected.clone(), expected));
         }
 
         #[test]
-        fn any_bytes_read_the_same_in_both_directions(
+        fn bytes_decode_alike_in_both_directions(
             text in proptest::collection::vec(
                 proptest::sample::select(vec![b'a', 0x80, 0x9F, 0xA0, 0xBF, 0xC1, 0xC3, 0xE0, 0xE2, 0xED, 0xF0, 0xF4, 0xFF]), 0..12)
         ) {

@@ -11,13 +11,13 @@ use crate::limits::{
 };
 use std::fmt::Write as _;
 
-/// Where matches are looked for.
+/// Unit of text that is searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Haystack {
     /// In a whole text.
     Text,
-    /// In each line of a text that is given as a whole: nothing matches a `\n`, and `^` and `$`
-    /// with the flag `m` taken away mean the line.
+    /// Each line of a whole text. Nothing matches `\n`, and `^` and `$` with the flag `m` removed
+    /// refer to the line.
     Lines,
 }
 
@@ -26,8 +26,8 @@ pub(super) enum Haystack {
 pub(super) struct Approximation {
     /// In the syntax of `regex-syntax`, without flags set outside.
     pub text: String,
-    /// Whether it matches somewhere in a text (or line) exactly if the pattern does, so long as
-    /// that text is UTF-8 and has neither U+2028 nor U+2029 at an anchor.
+    /// `true` if the translation matches exactly the same texts (or lines). This holds for UTF-8
+    /// texts without U+2028 and U+2029 at an anchor.
     pub exact: bool,
 }
 
@@ -73,10 +73,10 @@ pub(super) fn approximation(
 struct Style {
     captures: bool,
     most_rounds: u32,
-    /// Inside the copy of a group that stands for a reference. What was captured stood elsewhere,
-    /// so assertions say nothing about the copy.
+    /// `true` inside a copy of a group that replaces a reference. The captured text stood
+    /// elsewhere, so assertions say nothing about the copy.
     copy: bool,
-    /// That reference ignores case.
+    /// `true` if that reference ignores case.
     fold: bool,
 }
 
@@ -195,7 +195,7 @@ impl<'a> Writer<'a> {
         Some(())
     }
 
-    /// What any of the groups could have matched, or nothing.
+    /// Writes an alternation of the groups' bodies and the empty text.
     fn reference(&mut self, groups: &[u32], ignore_case: bool) {
         let start = self.out.len();
         let outer = self.style;
@@ -268,7 +268,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// What is inside a group, wherever it stands.
+/// Returns the body of a group, at any depth.
 fn body_of(node: &Node, group: u32) -> Option<&Node> {
     match node {
         Node::Group { index, body } if *index == group => Some(body),

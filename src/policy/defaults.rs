@@ -1,6 +1,6 @@
-//! What is read-only in each read-write directory unless the operator says otherwise: what a
-//! program outside the walls obeys or runs without being asked. A list by nature; everything that
-//! speaks of it is derived from it or compared with it.
+//! Protected by default: the paths in each read-write directory that programs outside the sandbox
+//! obey or run unasked. They are read-only unless the operator says otherwise. Everything else
+//! about them is derived from this list or compared with it.
 
 pub(super) use crate::autorun::DOT_GIT;
 pub use crate::autorun::PROTECTED_IN_REPOSITORIES;
@@ -44,6 +44,6 @@ pub const PROTECTED_BY_DEFAULT: [(&str, &str); 34] = [
     (".zlogout", "zsh"),
 ];
 
-/// What `git init` makes and programs outside replace by a rename: it is held as far as it is
-/// there.
+/// File that `git init` makes and programs outside replace by a rename. It is protected only if it
+/// exists.
 pub(super) const CONFIG: &str = "config";

@@ -1,4 +1,4 @@
-//! What is allowed: the directories, open, and the rules over them.
+//! Allowed directories, opened once, and the rules over them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use super::rules::{Cause, Hidden, Rules};
 use crate::hide::Hide;
 use crate::journal::Changer;
 
-/// The allowed directories, open, and the rules over them.
+/// Policy: the allowed directories, open, and the rules over them.
 #[derive(Debug)]
 pub struct Policy {
     pub(super) roots: Vec<Root>,
     pub(super) rules: Arc<Rules>,
-    /// The allowed directories in words.
+    /// Description of the allowed directories.
     pub(super) allowed: Arc<str>,
     pub(super) mounts: Mounts,
     /// Of allowed directories whose `.git` leads elsewhere; with the path of what was not followed,
@@ -47,14 +47,14 @@ impl Policy {
         names.filter(|(name, path)| name != path)
     }
 
-    /// Whether all below the allowed directories is on filesystems that ask no other machine and no
-    /// other program, and so do not hang.
+    /// Returns true if everything below the allowed directories is on local filesystems. These
+    /// depend on no other machine and no other program, and so do not hang.
     pub fn is_local(&self) -> bool {
         self.mounts.are_local(&self.roots)
     }
 
-    /// The protected paths: absolute, as given and as they are without links. They need not exist.
-    /// What is hidden is not among them.
+    /// Returns the protected paths: absolute, as given and with links resolved. They need not
+    /// exist. Hidden paths are not included.
     pub fn protected(&self) -> impl Iterator<Item = &Path> {
         self.rules
             .protected
@@ -63,7 +63,7 @@ impl Policy {
             .filter(|path| !self.rules.conceals(path))
     }
 
-    /// What is hidden and lies where tools or commands would reach it.
+    /// Returns the hidden files that tools or commands could otherwise reach.
     pub fn hidden(&self) -> impl Iterator<Item = &Hidden> {
         let is_linked = |path: &Path| {
             self.linked
@@ -77,12 +77,12 @@ impl Policy {
             .filter(move |hidden| is_reached(&hidden.path))
     }
 
-    /// What is hidden by patterns, if anything is.
+    /// Returns the patterns of hidden paths, if any.
     pub fn hidden_by_patterns(&self) -> Option<&Hide> {
         self.rules.hide.as_ref()
     }
 
-    /// Whether a place is hidden, in whatever way.
+    /// Returns true if a place is hidden by a path or a pattern.
     pub fn hides(&self, place: &Path) -> bool {
         self.rules.hides(place)
     }
@@ -99,7 +99,7 @@ impl Policy {
         &self.unfollowed
     }
 
-    /// Why each of them is protected.
+    /// Returns each protected path with its cause.
     pub fn causes(&self) -> impl Iterator<Item = (&Path, Cause)> {
         self.rules
             .protected
@@ -118,7 +118,7 @@ impl Policy {
         &self.rules.repositories
     }
 
-    /// Those of the protected paths that the operator named, and those that configure the server.
+    /// Returns the protected paths that the operator named, and those that configure the server.
     pub fn protected_by_operator(&self) -> impl Iterator<Item = &Path> {
         self.rules
             .protected

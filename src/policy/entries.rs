@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 
-use super::resolve::{Last, Spot};
+use super::resolve::{LastPart, WalkTarget};
 use super::rules::below;
 use super::spelling::Spelling;
 use super::{
@@ -81,8 +81,8 @@ impl Policy {
         ))
     }
 
-    /// Where something may be moved to: a link in the last part is not followed, and missing
-    /// parents are made on the way.
+    /// Resolves the destination of a move. A link in the last part is not followed, and missing
+    /// parents may be created.
     pub fn destination(&self, requested: impl AsRef<Path>) -> Result<Checked<Write>, PolicyError> {
         noted(
             |_| Touch::Write,
@@ -140,9 +140,9 @@ impl Policy {
 
     /// A walk that ends at a directory entry: a path with a slash at the end names the directory it
     /// leads to.
-    fn keep(&self, requested: &Path, spelling: &Spelling) -> Result<Spot, PolicyError> {
+    fn keep(&self, requested: &Path, spelling: &Spelling) -> Result<WalkTarget, PolicyError> {
         let halted = |halt| self.halted(requested, spelling, halt);
-        let mut spot = self.walk(spelling, Last::Keep).map_err(halted)?;
+        let mut spot = self.walk(spelling, LastPart::Keep).map_err(halted)?;
         if spot.through_link {
             // As rename(2) and unlink(2) have it: `link/` is neither the link nor what it leads to.
             return Err(PolicyError::NotADirectory {

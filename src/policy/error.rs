@@ -1,4 +1,4 @@
-//! Why a path was refused, and why the policy could not be made.
+//! Errors of paths that were refused, and of a policy that could not be made.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::limits::{MAX_LINKS, MAX_PATH_BYTES};
 use super::kind::Kind;
 use super::rules::Cause;
 
-/// Why a path was not opened. The message of `Denied` depends on nothing but the requested path.
+/// Reason why a path was not opened. The message of `Denied` depends only on the requested path.
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyError {
     /// The path, or something it leads through, is not inside an allowed directory.
@@ -43,13 +43,13 @@ pub enum PolicyError {
         protected: PathBuf,
         why: Cause,
     },
-    /// A file of the operator's that lies in an allowed directory, or its place.
+    /// Hidden file of the operator in an allowed directory, or its place.
     #[error("{} is hidden by the operator", Quoted(.path))]
     Hidden {
         /// The path as requested.
         path: PathBuf,
     },
-    /// What lies on a filesystem of the kernel's own, mounted below an allowed directory.
+    /// The path lies on a filesystem of the kernel that is mounted below an allowed directory.
     #[error("{} lies on a filesystem of the kernel (such as proc, sysfs or devpts), which no tool serves", Quoted(.path))]
     Kernel {
         /// The path as requested.
@@ -71,7 +71,7 @@ pub enum PolicyError {
     /// deleted.
     #[error("the allowed directory {} was removed or replaced after the server started", Quoted(.directory))]
     Gone { directory: PathBuf },
-    /// Nothing there, and everything on the way is inside.
+    /// The path does not exist, and every directory on the way is inside.
     #[error("{} does not exist", Quoted(.path))]
     NotFound {
         /// The absolute path.
@@ -93,7 +93,7 @@ pub enum PolicyError {
         /// The absolute path.
         path: PathBuf,
     },
-    /// A file was wanted.
+    /// The path is a directory, not a file.
     #[error("{} names a directory, not a file", Quoted(.path))]
     IsDirectory {
         /// The absolute path.
@@ -135,7 +135,7 @@ pub enum PolicyError {
     Uri {
         /// The path as requested.
         path: PathBuf,
-        /// What it begins with, such as `file:`.
+        /// Scheme of the URI, such as `file:`.
         scheme: String,
     },
     #[error("{} holds a NUL byte, which no path can", Quoted(.path))]
@@ -146,7 +146,7 @@ pub enum PolicyError {
     /// A relative path, and no allowed directory that it could be relative to.
     #[error("the path is relative, and there is no allowed directory it could be relative to")]
     NoProject,
-    /// Somebody keeps renaming what the path goes through.
+    /// Another process keeps renaming parts of the path.
     #[error("{} was being changed by another process while it was opened", Quoted(.path))]
     Busy {
         /// The absolute path.
@@ -156,12 +156,12 @@ pub enum PolicyError {
     Io {
         /// The absolute path.
         path: PathBuf,
-        /// What the system said.
+        /// System error.
         source: io::Error,
     },
 }
 
-/// What the operator can say where a protected path is in the way.
+/// Returns the operator's option that lifts the protection of a path.
 pub(crate) fn way_past(protected: &Path, why: Cause) -> String {
     let why = match why {
         Cause::Default(_) => {
@@ -177,11 +177,11 @@ pub(crate) fn way_past(protected: &Path, why: Cause) -> String {
     format!("leave it as it is: {why}")
 }
 
-/// The way out when nothing is allowed.
+/// Remedy if no directory is allowed.
 const NO_DIRECTORY: &str = "no directory is allowed; the operator allows one with --allow DIR";
 
 impl PolicyError {
-    /// What to do next, if there is something better to say than the message.
+    /// Returns the next step, if there is more to say than the message.
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         Some(match self {
             Self::NoProject => NO_DIRECTORY.into(),
@@ -199,7 +199,7 @@ impl PolicyError {
             Self::Kernel { .. } => "go on without it; commands see an empty directory or file there".into(),
             Self::HoldsHidden { .. } => "leave it, or change single entries of it".into(),
             Self::Hidden { .. } => "no tool and no command reads it, and other ways do not lead there; go on without it, or ask the operator".into(),
-            // What a shell or a browser would have replaced is an ordinary name here.
+            // Syntax that a shell or a browser would have replaced is an ordinary name here.
             Self::Protected { protected, why, .. } => way_past(protected, *why).into(),
             Self::NotFound { path } if path.iter().any(|part| part == "~") => {
                 "`~` is not expanded; give an absolute path, or one below the first allowed directory".into()
@@ -243,7 +243,7 @@ impl PolicyError {
     }
 }
 
-/// Why the allowed directories could not be opened at start.
+/// Reason why the allowed directories could not be opened at start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The empty path.
@@ -267,18 +267,18 @@ pub enum StartError {
     ThroughLink {
         /// The directory as given.
         path: PathBuf,
-        /// Where the link is.
+        /// Path of the link.
         link: PathBuf,
         /// The read-write directory that the link lies in, as given.
         inside: PathBuf,
     },
-    /// Another directory than a moment ago.
+    /// The directory was replaced while it was opened.
     #[error("the allowed directory {} was replaced while it was opened: try again", Quoted(.path))]
     Moved {
         /// The directory as given.
         path: PathBuf,
     },
-    /// Removed since this process has opened it.
+    /// The directory was removed after this process had opened it.
     #[error("the allowed directory {} was removed after the server had opened it: restart the server", Quoted(.path))]
     Gone {
         /// The directory as given.
@@ -287,31 +287,31 @@ pub enum StartError {
     /// A pattern of what is to be hidden, or what it would hide.
     #[error("--hide: {reason}")]
     Pattern { reason: String },
-    /// A path that is to be hidden too late.
+    /// The path is hidden too late.
     #[error("{} can no longer be hidden: the rules over the allowed directories are in use; restart the server", Quoted(.path))]
     InUse {
         /// The path that would have been hidden.
         path: PathBuf,
     },
-    /// A relative path; whoever reads the command line makes it absolute.
+    /// The path is relative; the caller has to make it absolute.
     #[error("{} is not absolute", Quoted(.path))]
     NotAbsolute {
         /// The path as given.
         path: PathBuf,
     },
-    /// Nothing there.
+    /// The directory does not exist.
     #[error("the allowed directory {} does not exist; make it first, or allow another one", Quoted(.path))]
     Missing {
         /// The directory as given.
         path: PathBuf,
     },
-    /// A file, for example.
+    /// The path is not a directory.
     #[error("{} is not a directory", Quoted(.path))]
     NotADirectory {
         /// The path as given.
         path: PathBuf,
     },
-    /// A path to protect that is in none of them.
+    /// The path to protect lies in no allowed directory.
     #[error(
         "{} shall be protected and lies below no allowed directory; a relative path is taken below the working directory \
          that the program is started in", Quoted(.path)
@@ -320,7 +320,7 @@ pub enum StartError {
         /// The path, absolute.
         path: PathBuf,
     },
-    /// A path to take from the protected ones that is none of them.
+    /// The path to unprotect is not protected by default.
     #[error(
         "{} shall not be protected and is not protected by default{}; `replay sandbox explain` lists what is, and a relative \
          path is taken below the working directory that the program is started in", Quoted(.path), within(.whole.as_deref())
@@ -335,7 +335,7 @@ pub enum StartError {
     Io {
         /// The directory as given.
         path: PathBuf,
-        /// What the system said.
+        /// System error.
         source: io::Error,
     },
 }
@@ -379,7 +379,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_cannot_be_steered_by_a_file_name() {
+    fn error_message_escapes_file_name() {
         let path = PathBuf::from("/a/x\n\u{1b}[2J\u{202e}`é");
         assert_eq!(
             PolicyError::NotFound { path }.to_string(),

@@ -29,7 +29,7 @@ use crate::hide::{GlobsOf, Hide};
 use crate::limits::MAX_LINKS;
 use crate::mounts::{self, Mount, Position};
 
-/// What an allowed directory may be used for.
+/// Access rights of an allowed directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// Reading only.
@@ -45,7 +45,8 @@ pub struct Grant {
     pub access: Access,
 }
 
-/// What is kept from agents in the allowed directories, or is not. All paths are absolute.
+/// Restrictions of agents inside the allowed directories, and exceptions from them. All paths are
+/// absolute.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Restrictions<'a> {
     /// Read-only, beside the defaults (`--protect`).
@@ -54,17 +55,17 @@ pub struct Restrictions<'a> {
     pub unprotect: &'a [PathBuf],
     /// Files that configure this server: read-only where they lie in an allowed directory.
     pub own: &'a [PathBuf],
-    /// Files that nobody may see.
+    /// Files that no agent may see.
     pub hidden: &'a [Hidden],
-    /// What programs outside run is read-only for commands, as far as it is there (`sinks`).
+    /// `true` if existing files that programs outside run are read-only for commands (`sinks`).
     pub freezes_sinks: bool,
 }
 
-/// Every directory that is allowed in this process, opened once: whoever asks for the same path
-/// later gets the same directory, whatever has its name by then.
+/// Cache of every allowed directory of this process, each opened once. A later request for the same
+/// path gets the same directory, even if another one has its name by then.
 ///
-/// Whoever may write to one can put a link in the place of another that lies in it, before that is
-/// opened. So no link is followed that lies in a read-write one.
+/// A writer of a directory can replace a nested one by a link before it is opened. So links that
+/// lie in a read-write directory are not followed.
 #[derive(Debug, Default)]
 pub struct Pins {
     pinned: Vec<Pin>,
@@ -78,7 +79,7 @@ struct Pin {
     path: PathBuf,
     handle: Arc<OwnedFd>,
     id: Id,
-    /// Where it lies on its filesystem, and what of others is mounted below it.
+    /// Position of the directory on its filesystem, and of the mounts below it.
     positions: Vec<Position>,
     writable: bool,
 }
@@ -108,7 +109,7 @@ impl Pins {
         }
     }
 
-    /// Forgets what was expected and has not come.
+    /// Drops expected grants that were never pinned.
     pub fn expect_nothing(&mut self) {
         self.expected.clear();
     }
@@ -164,7 +165,7 @@ impl Policy {
         )
     }
 
-    /// The same, with more to be said about what is in them.
+    /// Like [`Policy::open`], with restrictions.
     pub fn open_with(
         grants: &[Grant],
         restrictions: &Restrictions<'_>,
@@ -172,7 +173,7 @@ impl Policy {
         Self::open_pinned(grants, restrictions, &mut Pins::default())
     }
 
-    /// The same, beside other grants of this process.
+    /// Like [`Policy::open_with`], beside other grants of this process.
     pub fn open_pinned(
         grants: &[Grant],
         restrictions: &Restrictions<'_>,
@@ -253,8 +254,8 @@ impl Policy {
         Ok(policy)
     }
 
-    /// Finds the repositories that allowed directories are linked to. To be called before anybody
-    /// uses what was opened.
+    /// Finds the repositories that allowed directories are linked to. Must be called before the
+    /// policy is used.
     pub fn follow_links_of_git(&mut self) {
         for root in &self.roots {
             match linked_git::find(root, &self.roots) {
@@ -282,8 +283,8 @@ impl Policy {
         ));
     }
 
-    /// Hides what these patterns name, now and later. To be called before anybody uses what was
-    /// opened.
+    /// Hides the paths that these patterns name, now and later. Must be called before the policy is
+    /// used.
     pub fn hide_by_patterns(
         &mut self,
         patterns: &[String],
@@ -307,7 +308,7 @@ impl Policy {
         Ok(())
     }
 
-    /// Hides more paths. Fails once somebody uses the rules, such as [`Policy::changer`].
+    /// Hides more paths. Fails once the rules are in use, for example by [`Policy::changer`].
     pub fn hide(&mut self, hidden: &[Hidden]) -> Result<(), StartError> {
         let Some(rules) = Arc::get_mut(&mut self.rules) else {
             return hidden.first().map_or(Ok(()), |hidden| {
@@ -387,8 +388,9 @@ impl Policy {
         Ok(all)
     }
 
-    /// What is protected by default, each with the program that obeys it. Configuration of a
-    /// repository is not among it: that is protected where it is found.
+    /// Returns the paths that are protected by default, each with the program that obeys it.
+    /// Configuration of repositories is not included: it is protected at the place where it is
+    /// found.
     fn defaults(&self) -> impl Iterator<Item = (PathBuf, &'static str)> {
         let writable = self.roots.iter().filter(|root| root.writable);
         writable.flat_map(|root| {
@@ -404,8 +406,8 @@ impl Policy {
         })
     }
 
-    /// What the operator frees of the defaults, as given and as it is without links. Fails for what
-    /// is not one of them, nor above one.
+    /// Returns the default paths that the operator unprotects, as given and with links resolved.
+    /// Fails for a path that is neither a default one nor above one.
     fn unprotected_paths(&self, asked: &[PathBuf]) -> Result<Vec<PathBuf>, StartError> {
         let mut all = Vec::new();
         for path in asked {
@@ -437,7 +439,7 @@ impl Policy {
     }
 }
 
-/// Whether a path is a repository's own directory, or lies directly in one and is protected there.
+/// Returns true if a path is a bare repository, or a protected entry of one.
 fn is_of_bare_repository(path: &Path) -> bool {
     let is_repository = |dir: &Path| {
         ["HEAD", "objects", "refs"]

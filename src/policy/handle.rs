@@ -37,8 +37,8 @@ pub struct Look {
     pub(super) writable: bool,
 }
 
-/// Where a file may be put: the handle of the deepest directory that exists, the directories still
-/// to make, and a name.
+/// Destination of a write: the handle of the deepest existing directory, the directories to create,
+/// and a name.
 #[derive(Debug)]
 pub struct Write {
     pub(super) dir: Arc<OwnedFd>,
@@ -79,7 +79,7 @@ impl<Use> Checked<Use> {
 }
 
 impl Checked<Read> {
-    /// Whether the place may also be written.
+    /// Returns true if the place may also be written.
     pub fn writable(&self) -> bool {
         self.how.writable
     }
@@ -116,12 +116,12 @@ impl AsFd for Checked<Read> {
 }
 
 impl Checked<Look> {
-    /// Whether the place may also be written.
+    /// Returns true if the place may also be written.
     pub fn writable(&self) -> bool {
         self.how.writable
     }
 
-    /// What it is, links followed.
+    /// Returns the kind of the entry, with links followed.
     pub fn kind(&self) -> Kind {
         self.how.kind
     }

@@ -1,4 +1,4 @@
-//! What a directory entry is.
+//! Kinds of directory entries.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Whether it is neither a file, nor a directory, nor a link.
+    /// Returns true for anything but a file, directory or link.
     pub fn is_special(self) -> bool {
         !matches!(self, Self::File | Self::Directory | Self::Symlink)
     }

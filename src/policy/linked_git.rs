@@ -40,12 +40,12 @@ pub struct GitDirectory {
 pub struct LinkedRepository {
     /// The allowed directory.
     pub work_tree: PathBuf,
-    /// Whether the allowed directory is read-write.
+    /// `true` if the allowed directory is read-write.
     pub writable: bool,
-    /// What this work tree alone has: `.git/worktrees/NAME`, or of a submodule all there is
-    /// (`.git/modules/NAME`).
+    /// Git directory of this work tree: `.git/worktrees/NAME`, or for a submodule
+    /// `.git/modules/NAME`.
     pub own: GitDirectory,
-    /// What it shares with other work trees, and the directory of what they have, in which `own`
+    /// Git directory shared with other work trees, and its `worktrees` directory, in which `own`
     /// lies.
     pub common: Option<(GitDirectory, GitDirectory)>,
 }
@@ -61,8 +61,8 @@ impl LinkedRepository {
 
 type Id = (u64, u64);
 
-/// Where `.git` of an allowed directory leads, if it is a file that leads out of all of them; or
-/// why that is not taken.
+/// Returns the repository that a `.git` file of an allowed directory points to, if it lies outside
+/// of all of them. Fails with the reason if the pointer is rejected.
 pub fn find(root: &Root, all: &[Root]) -> Result<Option<LinkedRepository>, String> {
     match statat(root, DOT_GIT, AtFlags::SYMLINK_NOFOLLOW)
         .map(|stat| FileType::from_raw_mode(stat.st_mode))
@@ -80,7 +80,7 @@ pub fn find(root: &Root, all: &[Root]) -> Result<Option<LinkedRepository>, Strin
         .ok_or("it does not begin with `gitdir: `")?;
     let own = directory(root, line(pointer))?;
     let is_inside = |path: &Path| all.iter().any(|root| path.starts_with(&root.path));
-    // Whatever it says: nothing more is given by it.
+    // The allowed directory itself gives the access, so the pointer adds none.
     if is_inside(&own.path) {
         return Ok(None);
     }
@@ -126,8 +126,8 @@ pub fn find(root: &Root, all: &[Root]) -> Result<Option<LinkedRepository>, Strin
     }))
 }
 
-/// Fails for a directory that is younger than the file that names it (`witness`): that was written
-/// for another work tree at this path, which has been deleted.
+/// Fails for a directory that is younger than the file that names it (`witness`). The file then
+/// belonged to a deleted work tree at the same path.
 fn is_older(root: &Root, own: &GitDirectory, witness: &str) -> Result<(), String> {
     let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
     let look = |dir: &OwnedFd, name: &str| {
@@ -153,7 +153,8 @@ fn is_older(root: &Root, own: &GitDirectory, witness: &str) -> Result<(), String
     Ok(())
 }
 
-/// What `own` shares with other work trees: it is a repository, and `own` lies in its `worktrees`.
+/// Returns the directory that `own` shares with other work trees. It must be a repository whose
+/// `worktrees` contains `own`.
 fn common_of(
     own: &GitDirectory,
     text: &[u8],
@@ -182,7 +183,7 @@ fn common_of(
     }
 }
 
-/// The directory of this path, which no link may be part of.
+/// Opens the directory of this path. Fails if a part is a link.
 fn directory(from: impl AsFd, path: &[u8]) -> Result<GitDirectory, String> {
     let shown = OsStr::from_bytes(path).display();
     let failed = |reason: &dyn Display| {
@@ -220,7 +221,7 @@ fn belongs_to(dir: &GitDirectory, owner: u32) -> Result<(), String> {
     }
 }
 
-/// What is in a regular file of this name, and whom it belongs to.
+/// Returns the content and the owner of a regular file.
 fn small_file(dir: impl AsFd, name: &str, most: usize) -> Result<(Vec<u8>, u32), String> {
     let failed = |errno: Errno| format!("`{name}` cannot be read: {errno}");
     let flags =
@@ -243,7 +244,7 @@ fn small_file(dir: impl AsFd, name: &str, most: usize) -> Result<(Vec<u8>, u32),
     }
 }
 
-/// Without what ends a line.
+/// Returns the text without its line ending.
 fn line(text: &[u8]) -> &[u8] {
     let end = text
         .iter()

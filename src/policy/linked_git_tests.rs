@@ -1,4 +1,4 @@
-//! What a file called `.git` brings about, and what it does not.
+//! Tests of `.git` files that point to a linked repository.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, symlink};
@@ -42,8 +42,8 @@ fn stage() -> tempfile::TempDir {
     stage
 }
 
-/// What is found for these allowed directories of a stage: the outermost directories, or why there
-/// is none.
+/// Returns the result for these allowed directories of a stage: the outermost directories, or the
+/// reason for none.
 fn found(stage: &Path, allowed: &[&str]) -> Vec<Result<String, String>> {
     let grants: Vec<Grant> = allowed
         .iter()
@@ -68,7 +68,7 @@ fn found(stage: &Path, allowed: &[&str]) -> Vec<Result<String, String>> {
 }
 
 #[test]
-fn a_worktree_and_a_submodule_lead_to_what_names_them_in_turn() {
+fn worktree_and_submodule_need_mutual_pointers() {
     let stage = stage();
     assert_eq!(
         found(stage.path(), &["wt", "super/sub"]),
@@ -77,7 +77,7 @@ fn a_worktree_and_a_submodule_lead_to_what_names_them_in_turn() {
 }
 
 #[test]
-fn directory_made_after_its_repository_is_refused() {
+fn directory_created_after_repository_is_refused() {
     let stage = stage();
     let at = |path: &str| stage.path().join(path);
     for (dir, own, witness) in [
@@ -105,7 +105,7 @@ fn directory_made_after_its_repository_is_refused() {
             "the directory was made after `{path}`, which is of one before it; if it is the same work tree, run `touch {path}`"
         );
         assert_eq!(why, said);
-        // What the line says is done by the operator.
+        // Acts as the operator: makes the change that the line describes.
         let file = fs::File::options().append(true).open(at(&path)).unwrap();
         file.set_modified(std::time::SystemTime::UNIX_EPOCH)
             .unwrap();
@@ -114,13 +114,13 @@ fn directory_made_after_its_repository_is_refused() {
 }
 
 #[test]
-fn what_lies_in_an_allowed_directory_is_given_by_that() {
+fn pointer_into_allowed_directory_adds_no_access() {
     let stage = stage();
     assert_eq!(found(stage.path(), &["wt", "main", "super"]), []);
 }
 
 #[test]
-fn a_forged_pointer_gives_nothing() {
+fn forged_pointer_adds_no_access() {
     let stage = stage();
     let at = |path: &str| stage.path().join(path);
     fs::create_dir(at("evil")).unwrap();
@@ -174,7 +174,7 @@ fn a_forged_pointer_gives_nothing() {
 }
 
 #[test]
-fn what_is_no_regular_file_is_not_waited_for() {
+fn special_pointer_file_does_not_block() {
     let stage = stage();
     let at = |path: &str| stage.path().join(path);
     fs::remove_file(at("wt/.git")).unwrap();
@@ -191,7 +191,7 @@ fn what_is_no_regular_file_is_not_waited_for() {
 }
 
 #[test]
-fn the_shared_directory_is_a_repository_that_has_the_worktree() {
+fn common_directory_must_contain_worktree() {
     let stage = stage();
     let at = |path: &str| stage.path().join(path);
     fs::write(
@@ -216,7 +216,7 @@ fn the_shared_directory_is_a_repository_that_has_the_worktree() {
 }
 
 #[test]
-fn a_second_name_of_the_pointer_is_no_work_tree() {
+fn hard_linked_pointer_is_no_worktree() {
     let stage = stage();
     let at = |path: &str| stage.path().join(path);
     fs::create_dir(at("evil")).unwrap();
@@ -230,7 +230,7 @@ fn a_second_name_of_the_pointer_is_no_work_tree() {
 }
 
 #[test]
-fn what_belongs_to_another_user_is_not_taken() {
+fn pointer_of_other_user_is_rejected() {
     if !rustix::process::geteuid().is_root() {
         return;
     }
@@ -257,7 +257,7 @@ fn what_belongs_to_another_user_is_not_taken() {
 }
 
 #[test]
-fn a_work_tree_is_read_as_git_writes_it() {
+fn worktree_pointer_of_git_is_parsed() {
     let read = |config: &[u8]| work_tree_of(config).map(|path| path.into_os_string().into_vec());
     assert_eq!(
         read(b"[core]\n\tworktree = ../../a b\n").as_deref(),

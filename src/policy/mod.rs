@@ -56,7 +56,7 @@ pub(crate) use rules::{Id, Rules};
 pub use touches::{Caller, Touch, Touched, TouchedPath, note, note_refusal};
 
 use crate::limits::RESOLVE_RETRIES;
-use resolve::{Halt, Last, PATH_DIR, Spot};
+use resolve::{Halt, LastPart, PATH_DIR, WalkTarget};
 use rules::below;
 use spelling::Spelling;
 
@@ -67,8 +67,8 @@ const READ: OFlags = OFlags::RDONLY
     .union(OFlags::CLOEXEC);
 
 impl Policy {
-    /// The absolute path that `requested` stands for, cleaned as text (`..` is kept); nothing is
-    /// looked at.
+    /// Returns the absolute path of `requested`, cleaned as text (`..` is kept), without disk
+    /// access.
     ///
     /// Errors: empty, a NUL byte, too long, or relative without any allowed directory.
     pub fn absolute(&self, requested: impl AsRef<Path>) -> Result<PathBuf, PolicyError> {
@@ -87,8 +87,7 @@ impl Policy {
         noted(touch, |real| self.open_to_read(requested.as_ref(), real))
     }
 
-    /// The same for a question of the server's own, which the agent did not ask: that it is refused
-    /// is no news to whoever looks on.
+    /// Like [`Policy::read`], but for the server's own questions: a refusal is not recorded.
     pub fn probe(&self, path: impl AsRef<Path>) -> Result<Checked<Read>, PolicyError> {
         let mut real = None;
         let file = self.open_to_read(path.as_ref(), &mut real)?;
@@ -141,7 +140,7 @@ impl Policy {
         }
         for _ in 0..RESOLVE_RETRIES {
             let spot = self
-                .walk(&spelling, Last::Follow)
+                .walk(&spelling, LastPart::Follow)
                 .map_err(|halt| self.halted(requested, &spelling, halt))?;
             let place = below(&spot.place, &spot.tail);
             *real = Some(place.clone());
@@ -223,7 +222,7 @@ impl Policy {
     ) -> Result<Checked<Look>, PolicyError> {
         let spelling = self.spell(requested)?;
         let spot = self
-            .walk(&spelling, Last::Follow)
+            .walk(&spelling, LastPart::Follow)
             .map_err(|halt| self.halted(requested, &spelling, halt))?;
         let place = below(&spot.place, &spot.tail);
         let writable = self.rules.writable(&place);
@@ -248,20 +247,20 @@ impl Policy {
         ))
     }
 
-    /// What a link met on a walk leads to inside the allowed directories; `None` if it leads out,
-    /// nowhere, or in a circle.
+    /// Follows a link that a walk met, if it leads inside the allowed directories. `None` if it
+    /// leads out, is dangling, or is a loop.
     pub fn leads_to(&self, link: impl AsRef<Path>) -> Option<Checked<Look>> {
         self.open_to_look(link.as_ref(), &mut None).ok()
     }
 
-    /// Whether anything is there, inside the allowed directories: a question of the server's own,
-    /// with which nothing is touched.
+    /// Returns true if the path exists inside the allowed directories. This is the server's own
+    /// question and is not recorded.
     pub fn is_there(&self, path: impl AsRef<Path>) -> bool {
         self.open_to_look(path.as_ref(), &mut None).is_ok()
     }
 
-    /// Where a file may be written. A link in the last part is followed, also to a file that does
-    /// not exist yet, while it stays inside; missing parents are no error, and are made when the
+    /// Resolves a path for writing. A link in the last part is followed while it stays inside, also
+    /// to a file that does not exist yet. Missing parents are no error; they are created when the
     /// file is written.
     pub fn write(&self, requested: impl AsRef<Path>) -> Result<Checked<Write>, PolicyError> {
         noted(
@@ -270,9 +269,8 @@ impl Policy {
         )
     }
 
-    /// The same for a question of the server's own, behind which nothing stays there: whoever looks
-    /// on hears nothing of it, and has to be told of a refusal ([`note_refusal()`]) by who knows
-    /// what the agent had named.
+    /// Like [`Self::write`], but for the server's own questions: nothing is recorded. A caller that
+    /// knows the agent's path has to record a refusal itself ([`note_refusal()`]).
     pub fn try_write(&self, path: impl AsRef<Path>) -> Result<Checked<Write>, PolicyError> {
         self.find_to_write(path.as_ref(), &mut None)
     }
@@ -290,7 +288,7 @@ impl Policy {
             Some(entry) => Ok((entry.dir, Vec::new(), entry.name, entry.place)),
             None => {
                 let spot = self
-                    .walk(&spelling, Last::Follow)
+                    .walk(&spelling, LastPart::Follow)
                     .map_err(|halt| self.halted(requested, &spelling, halt))?;
                 if spot.wants_dir || spot.tail.is_empty() {
                     Err(Errno::ISDIR)
@@ -338,7 +336,7 @@ impl Policy {
     ) -> Result<Checked<NewDir>, PolicyError> {
         let spelling = self.spell(requested)?;
         let spot = self
-            .walk(&spelling, Last::Follow)
+            .walk(&spelling, LastPart::Follow)
             .map_err(|halt| self.halted(requested, &spelling, halt))?;
         let place = below(&spot.place, &spot.tail);
         self.may_change(requested, &place)?;
@@ -365,7 +363,7 @@ impl Policy {
         Ok(spelling)
     }
 
-    /// The same, whether or not its allowed directory is there.
+    /// Like `spell`, but the allowed directory need not exist.
     fn spell_unseen(&self, requested: &Path) -> Result<Spelling, PolicyError> {
         Spelling::of(requested, self.project().map(Root::path))
     }
@@ -401,7 +399,7 @@ impl Policy {
         } else {
             match self.open_direct(root.0, parent, PATH_DIR) {
                 Some(Ok(handle)) => Arc::new(handle),
-                // Whatever is wrong with the parents, the walk says it, or goes around it.
+                // The walk reports an error of the parents, or avoids it.
                 Some(Err(_)) | None => return Ok(None),
             }
         };
@@ -436,7 +434,7 @@ impl Policy {
         }))
     }
 
-    /// Whether a place may be made, changed or removed, by the rules alone.
+    /// Checks by the rules alone if a place may be made, changed or removed.
     fn may_change(&self, requested: &Path, place: &Path) -> Result<(), PolicyError> {
         if !self.rules.writable(place) {
             let root = self
@@ -498,15 +496,15 @@ impl Policy {
     }
 
     /// A walk to `path`, for the rules that are made at start.
-    fn look_for(&self, path: &Path) -> Result<Spot, PolicyError> {
+    fn look_for(&self, path: &Path) -> Result<WalkTarget, PolicyError> {
         let spelling = self.spell(path)?;
-        self.walk(&spelling, Last::Follow)
+        self.walk(&spelling, LastPart::Follow)
             .map_err(|halt| self.halted(path, &spelling, halt))
     }
 }
 
-/// Does what is asked of the policy, and notes how it went for whoever looks on. The work says
-/// where a path led to as far as it knows that.
+/// Runs a question to the policy and records its outcome. The work returns the real path if it is
+/// known.
 fn noted<Use>(
     touch: impl FnOnce(&Checked<Use>) -> Touch,
     work: impl FnOnce(&mut Option<PathBuf>) -> Result<Checked<Use>, PolicyError>,
@@ -532,7 +530,7 @@ struct DirectEntry {
 type WalkEnd = (Arc<OwnedFd>, Vec<OsString>, OsString, PathBuf);
 
 /// Directory, missing parents, name and place of where a walk ended.
-fn split(spot: Spot) -> Result<WalkEnd, Errno> {
+fn split(spot: WalkTarget) -> Result<WalkEnd, Errno> {
     if let Some(errno) = spot.stuck {
         return Err(errno);
     }
@@ -542,8 +540,8 @@ fn split(spot: Spot) -> Result<WalkEnd, Errno> {
     Ok((spot.dir, parents, name, place))
 }
 
-/// Whether `rest` exists below `dir/name`. A link on the way counts as yes: where it leads may
-/// change at any time.
+/// Returns true if `rest` exists below `dir/name`. A link on the way counts as yes, since its
+/// target may change at any time.
 pub(crate) fn exists_below(dir: impl AsFd, name: &OsStr, rest: &Path) -> bool {
     let mut at: Option<OwnedFd> = None;
     let mut parts = std::iter::once(name).chain(rest).peekable();

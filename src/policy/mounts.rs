@@ -1,6 +1,5 @@
-//! Whether everything below the allowed directories lies on filesystems that answer by themselves.
-//! One that asks another machine (NFS) or another program (FUSE) may hang for as long as that does,
-//! and so may whoever opens a file there.
+//! Check for mounts below the allowed directories that may hang. A filesystem of another machine
+//! (NFS) or another program (FUSE) can block an open for any time.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _};
@@ -11,8 +10,7 @@ use rustix::fs::{CWD, Mode, OFlags, fstatfs, openat};
 use super::root::Root;
 use crate::mounts;
 
-/// The filesystems that are known to ask nobody, as mountinfo names them, each with its number
-/// (statfs(2)).
+/// Local filesystems as mountinfo names them, each with its magic number (statfs(2)).
 const LOCAL: [(&[u8], u64); 7] = [
     (b"ext4", 0xEF53),
     (b"ext3", 0xEF53),
@@ -23,21 +21,21 @@ const LOCAL: [(&[u8], u64); 7] = [
     (b"overlay", 0x794C_7630),
 ];
 
-/// The table of mounts, looked at again when it has changed.
+/// Mount table, read again after a change.
 #[derive(Debug)]
-pub(super) struct Mounts(Mutex<Seen>);
+pub(super) struct Mounts(Mutex<MountState>);
 
 #[derive(Debug)]
-struct Seen {
+struct MountState {
     /// `proc_pid_mountinfo(5)`; `None` if there is none, or if an allowed directory itself is not
     /// local.
     table: Option<File>,
-    /// What the last look said.
+    /// Result of the last check.
     is_local: Option<bool>,
 }
 
 impl Mounts {
-    /// Opens the table: later there may be a wall in between.
+    /// Opens the table early: later the sandbox may prevent it.
     #[expect(
         clippy::disallowed_methods,
         reason = "a table of the kernel's, opened before any agent speaks"
@@ -56,17 +54,17 @@ impl Mounts {
             Mode::empty(),
         );
         let table = opened.ok().filter(|_| are_local).map(File::from);
-        Self(Mutex::new(Seen {
+        Self(Mutex::new(MountState {
             table,
             is_local: None,
         }))
     }
 
-    /// Whether no other filesystem is mounted below these directories now. Costs one system call
-    /// while nothing changes.
+    /// Returns true if only local filesystems are mounted below these directories now. Costs one
+    /// system call while the mounts do not change.
     pub(super) fn are_local(&self, roots: &[Root]) -> bool {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Seen {
+        let MountState {
             table: Some(table),
             is_local,
         } = &mut *seen
@@ -105,7 +103,7 @@ mod tests {
     use crate::policy::{Access, Grant, Policy};
 
     #[test]
-    fn a_directory_with_a_mount_of_another_kind_below_is_not_local() {
+    fn foreign_mount_below_makes_directory_not_local() {
         let dir = tempfile::tempdir().unwrap();
         let grant = Grant {
             path: dir.path().to_owned(),

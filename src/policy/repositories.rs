@@ -26,7 +26,7 @@ use crate::limits::{
     MAX_SINK_BYTES,
 };
 
-/// What there is to protect of the repositories that were there when the server started.
+/// Protected parts of the repositories that existed when the server started.
 #[derive(Debug, Default)]
 pub struct Found {
     /// Hooks, and what says where a repository's directory is. They need not exist.
@@ -34,11 +34,11 @@ pub struct Found {
     /// Configuration that is there. Programs outside replace it by a rename, so another file in its
     /// place tells nothing of commands.
     pub pinned: Vec<PathBuf>,
-    /// What else programs outside run, if that is to stay as it is.
+    /// Other files that programs outside run, if they are frozen.
     pub frozen: Vec<PathBuf>,
     /// Directories of hooks that configuration names.
     pub hooks: Vec<PathBuf>,
-    /// Whether not all directories were looked at: there were too many, or they are nested too
+    /// `true` if the walk was incomplete: there were too many directories, or they are nested too
     /// deep.
     pub is_partial: bool,
 }
@@ -63,7 +63,8 @@ pub struct Repositories {
 }
 
 impl Repositories {
-    /// Below these directories, but for what the operator does not want protected.
+    /// Returns the repositories below these directories, without those that the operator
+    /// unprotects.
     pub(super) fn below(
         roots: Vec<(PathBuf, Arc<OwnedFd>)>,
         unprotected: Vec<PathBuf>,
@@ -81,8 +82,8 @@ impl Repositories {
         self.freezes_sinks
     }
 
-    /// What was found. Whoever asks first looks, the others wait for it, at most
-    /// [`MAX_REPOSITORY_WALK_MS`].
+    /// Returns the repositories. The first caller walks the directories; the others wait for the
+    /// result, at most [`MAX_REPOSITORY_WALK_MS`].
     pub fn found(&self) -> &Found {
         self.found.get_or_init(|| {
             let mut walk = Walk {
@@ -124,10 +125,11 @@ struct Walk {
     /// Directories of repositories, in the order of the walk: those that come first are protected
     /// if there are too many.
     directories: Vec<PathBuf>,
-    /// What is called `.git` and is no directory, and what this user could make readable.
+    /// Entries called `.git` that are no directories, and directories that this user could make
+    /// readable.
     files: Vec<PathBuf>,
     freezes_sinks: bool,
-    /// What programs outside run, if it is to stay as it is.
+    /// Files that programs outside run, if they are frozen.
     frozen: Vec<PathBuf>,
     hooks: Vec<PathBuf>,
     /// Directories that may still be looked at.
@@ -173,8 +175,8 @@ impl Walk {
         }
     }
 
-    /// Lists one directory. `None` if it is none, or cannot be read. A directory that fails to open,
-    /// or that commands could give themselves the right to read, is protected as a whole.
+    /// Lists one directory. `None` if it is no directory or unreadable. If commands could make it
+    /// readable, it is protected as a whole.
     fn look(&mut self, above: &OwnedFd, name: &OsStr, place: &Path, root: &Path) -> Option<Level> {
         let flags = OFlags::RDONLY
             | OFlags::DIRECTORY
@@ -187,18 +189,10 @@ impl Walk {
             Ok(opened) => opened,
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return None,
             Err(errno) => {
-                self.is_partial |= errno != Errno::ACCESS || name == ".";
-                if name == "." {
-                    // The repository of the root itself is protected nevertheless.
-                    let dir = openat(above, ".", OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
-                    let below = vec![OsString::from(DOT_GIT)];
-                    return Some(Level {
-                        dir: dir.ok()?,
-                        below,
-                    });
-                }
                 let owner = statat(above, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| stat.st_uid);
-                if errno != Errno::ACCESS || owner == Ok(geteuid().as_raw()) {
+                if errno != Errno::ACCESS || name == "." {
+                    self.is_partial = true;
+                } else if owner == Ok(geteuid().as_raw()) {
                     self.files.push(place.to_owned());
                 }
                 return None;
@@ -209,10 +203,7 @@ impl Walk {
         let (mut head, mut common, mut config) = (false, false, false);
         let objects = place.file_name().is_some_and(|name| name == "objects");
         for entry in entries {
-            let Ok(entry) = entry else {
-                self.is_partial = true;
-                break;
-            };
+            let Ok(entry) = entry else { break };
             let name = OsStr::from_bytes(entry.file_name().to_bytes());
             let is_dir = match entry.file_type() {
                 FileType::Directory => true,
@@ -293,8 +284,8 @@ impl Walk {
         found
     }
 
-    /// Takes down what of this entry programs outside run: the file itself, or the hooks that it
-    /// names.
+    /// Records the parts of this entry that programs outside run: the file itself, or the hooks
+    /// that it names.
     fn run_outside(
         &mut self,
         dir: &OwnedFd,
@@ -379,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_make_a_directory_look_like_a_repository_hide_none_below_it() {
+    fn fake_repository_hides_no_nested_repository() {
         let trees = [
             "",
             "deep/",
@@ -404,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repository_from_which_something_was_taken_is_one() {
+    fn incomplete_repository_is_recognized() {
         let tree = [
             "a/.git/config",
             "a/.git/modules/lib/config",
@@ -425,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn the_repository_of_an_allowed_directory_comes_before_all_others() {
+    fn repository_of_allowed_directory_comes_first() {
         let others = (0..=MAX_REPOSITORIES).flat_map(|number| repository(&format!("!{number}/")));
         let found = configuration(&others.chain(repository(".git/")).collect::<Vec<_>>());
         assert_eq!(

@@ -1,12 +1,13 @@
-//! From a spelling to an open handle, without a moment between the check and the open.
+//! Path resolution: from a spelling to an open handle, with no gap between the check and the open.
 //!
-//! The fast path is one `openat2` below an allowed directory that refuses every link, so that the
-//! spelt position is the true one. When it meets a link, or the spelling climbs with `..`, a walk
-//! takes over: one `O_PATH|O_NOFOLLOW` handle at a time, links read and their targets put in front
-//! of what is left. Outside the allowed directories the walk only compares text and touches
-//! nothing, so no answer can depend on what is there. `..` never asks the kernel: it shortens the
-//! position, which is then opened afresh from the allowed directory, without links, before the next
-//! name.
+//! The fast path is one `openat2` below an allowed directory that refuses every link, so the spelt
+//! position is the true one. If the path has a link or climbs with `..`, a walk takes over. It
+//! opens one `O_PATH|O_NOFOLLOW` handle at a time, reads links, and puts their targets in front of
+//! the rest.
+//!
+//! Outside the allowed directories the walk only compares text and opens no file, so no answer
+//! depends on files there. For `..` the walk never asks the kernel. It shortens the position, which
+//! is then opened again from the allowed directory, without links, before the next name.
 #![expect(
     clippy::disallowed_methods,
     reason = "policy is where paths become handles"
@@ -28,31 +29,31 @@ use super::directories::Policy;
 use super::kind::Kind;
 use super::spelling::{Spelling, parts};
 
-/// Why a walk ended without a place.
+/// Reason why a walk ended without a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Halt {
-    /// It led out of the allowed directories.
+    /// The path led out of the allowed directories.
     Outside,
-    /// It came upon what is hidden, or the place of it.
+    /// The path reached a hidden file, or the place of one.
     Hidden,
-    /// It came upon a filesystem of the kernel's.
+    /// The path reached a filesystem of the kernel.
     Kernel,
     /// An error met inside.
     Errno(Errno),
-    /// What was there a moment ago is not any more; the whole walk may be tried again.
+    /// An entry disappeared during the walk, which may be retried as a whole.
     Raced,
 }
 
-/// Whether a link in the last part is followed.
+/// Handling of a link in the last part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Last {
+pub(super) enum LastPart {
     Follow,
     Keep,
 }
 
-/// Where a walk arrived: a directory inside, and what is below it by name.
+/// Result of a walk: a directory inside, and the names below it.
 #[derive(Debug)]
-pub(super) struct Spot {
+pub(super) struct WalkTarget {
     /// The true position of `dir`.
     pub(super) place: PathBuf,
     /// The deepest directory reached (`O_PATH`).
@@ -60,9 +61,9 @@ pub(super) struct Spot {
     /// Names below `dir`: none if the path is `dir` itself; one for anything that exists; more are
     /// missing.
     pub(super) tail: Vec<OsString>,
-    /// What `tail` names, when it exists.
+    /// Entry that `tail` names, if it exists.
     pub(super) found: Option<(Arc<OwnedFd>, Kind)>,
-    /// Why the walk did not enter the first of `tail`, if not because it is missing.
+    /// Error that kept the walk from entering the first part of `tail`, unless it is missing.
     pub(super) stuck: Option<Errno>,
     /// Spelt, or linked to, with a slash at the end.
     pub(super) wants_dir: bool,
@@ -119,8 +120,8 @@ impl Policy {
         None
     }
 
-    /// The walk, tried again a few times when it is raced.
-    pub(super) fn walk(&self, spelling: &Spelling, last: Last) -> Result<Spot, Halt> {
+    /// Walks a spelling, with a few retries after races.
+    pub(super) fn walk(&self, spelling: &Spelling, last: LastPart) -> Result<WalkTarget, Halt> {
         for _ in 0..RESOLVE_RETRIES {
             match Walk::new(self, spelling, last).run() {
                 Err(Halt::Raced) => {}
@@ -171,14 +172,14 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(policy: &'a Policy, spelling: &Spelling, last: Last) -> Self {
+    fn new(policy: &'a Policy, spelling: &Spelling, last: LastPart) -> Self {
         let mut todo: VecDeque<OsString> = parts(&spelling.clean).into();
         if spelling.wants_dir {
             todo.push_back(".".into());
         }
         Self {
             policy,
-            keep_last: last == Last::Keep,
+            keep_last: last == LastPart::Keep,
             place: "/".into(),
             here: Here::Outside,
             todo,
@@ -192,20 +193,20 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn run(mut self) -> Result<Spot, Halt> {
+    fn run(mut self) -> Result<WalkTarget, Halt> {
         while let Some(part) = self.todo.pop_front() {
             self.wants_dir = part == "." || part == "..";
             match part.as_bytes() {
                 b"." => {}
                 b".." => self.climb()?,
-                // Below what is missing or cannot be entered only text is left, and `..` takes it
-                // away again.
+                // Below a missing or unreadable directory only the text is left, and `..` removes a
+                // part of it.
                 _ if !self.tail.is_empty() => self.tail.push(part),
                 _ => self.enter(&part)?,
             }
         }
         let dir = self.handle()?.ok_or(Halt::Outside)?;
-        Ok(Spot {
+        Ok(WalkTarget {
             place: self.place,
             dir,
             tail: self.tail,

@@ -21,12 +21,12 @@ impl Root {
         &self.path
     }
 
-    /// Whether it was deleted. What bears its name now is another one.
+    /// Returns true if the directory was deleted. Its name may belong to another one now.
     pub(super) fn is_gone(&self) -> bool {
         fstat(&self.handle).is_ok_and(|stat| stat.st_nlink == 0)
     }
 
-    /// Whether it was given for reading and writing.
+    /// Returns true if the directory is read-write.
     pub fn writable(&self) -> bool {
         self.writable
     }

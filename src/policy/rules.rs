@@ -1,7 +1,7 @@
-//! Which rule governs a place: functions of paths, no disk.
+//! Rules by place: pure functions of paths, without disk access.
 //!
-//! A *place* is a true position: the canonical path of an allowed directory and real names below
-//! it, no link among them.
+//! A *place* is a true position: the canonical path of an allowed directory, and real names below
+//! it without links.
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
@@ -27,13 +27,13 @@ pub(crate) struct Rules {
     pub(super) roots: Vec<RootRule>,
     pub(super) names: Vec<Name>,
     pub(super) protected: Vec<Protected>,
-    /// What they have of hooks and configuration is protected as well.
+    /// Repositories, whose hooks and configuration are protected as well.
     pub(super) repositories: Arc<Repositories>,
-    /// Nothing there is protected by default.
+    /// Paths below which no default protection applies.
     pub(super) unprotected: Vec<PathBuf>,
     /// Each of them is protected as well.
     pub(super) hidden: Vec<Hidden>,
-    /// What the operator hides by patterns.
+    /// Patterns of hidden paths.
     pub(super) hide: Option<Hide>,
     /// The directories of those in allowed directories, and their names: what has such a name there
     /// is hidden, whatever it is.
@@ -66,7 +66,7 @@ pub(super) struct Protected {
     pub(super) why: Cause,
 }
 
-/// Why a path is protected.
+/// Reason why a path is protected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
     /// The operator named it (`--protect`).
@@ -80,7 +80,8 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Whether the operator named it, with whatever flag: where it cannot be held, nothing is run.
+    /// Returns true if the operator named the path by any flag. If it cannot be protected, no
+    /// command is run.
     pub fn is_asked(self) -> bool {
         !matches!(self, Self::Default(_) | Self::Hidden)
     }
@@ -90,15 +91,15 @@ impl Cause {
 /// log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hidden {
-    /// Where it is: absolute, without links.
+    /// Absolute path without links.
     pub path: PathBuf,
-    /// Which file it is, `st_dev` and `st_ino` of stat(2), so that no other name of it leads there
+    /// Identity of the file, `st_dev` and `st_ino` of stat(2), so that no other name leads to it
     /// either.
     pub id: (u64, u64),
 }
 
-/// Whether a path begins with another one, in whatever case if the names are read by programs that
-/// may look on a filesystem without letter case.
+/// Returns true if `longer` begins with `shorter`. With `any_case`, case is ignored, for programs
+/// that may use a case-insensitive filesystem.
 fn starts_with(any_case: bool, longer: &Path, shorter: &Path) -> bool {
     if !any_case {
         return longer.starts_with(shorter);
@@ -145,7 +146,7 @@ impl Rules {
             .map(|name| name.root)
     }
 
-    /// Whether `path` is on the way to an allowed directory (or is one).
+    /// Returns true if `path` is an allowed directory or a parent of one.
     pub(super) fn leads_in(&self, path: &Path) -> bool {
         self.names.iter().any(|name| name.path.starts_with(path))
     }
@@ -161,7 +162,7 @@ impl Rules {
             .map(|(index, _)| index)
     }
 
-    /// Whether the most specific allowed directory over a place is read-write.
+    /// Returns true if the most specific allowed directory over a place is read-write.
     pub(super) fn writable(&self, place: &Path) -> bool {
         self.over(place)
             .is_some_and(|index| self.roots[index].writable)
@@ -196,7 +197,7 @@ impl Rules {
         listed.chain(own.map(|(path, name)| (Cow::Owned(path), name.into())))
     }
 
-    /// Why a protected path is one; what is listed nowhere is of git.
+    /// Returns the reason why a path is protected. A path that is not listed belongs to git.
     pub(crate) fn cause(&self, protected: &Path) -> Cause {
         let known = self.protected.iter().find(|known| known.path == protected);
         known.map_or(Cause::Default("git"), |known| known.why)
@@ -212,8 +213,8 @@ impl Rules {
         named.chain(self.repositories.found().all().map(|path| (true, path)))
     }
 
-    /// What is protected in every directory that is called `.git`, and in the repositories below
-    /// it, whether they were there at the start or not.
+    /// Returns the protected path inside a `.git` directory or a repository below it that covers
+    /// this place. Repositories created after the start are included.
     pub(super) fn protecting_in_repository<'a>(&self, place: &'a Path) -> Option<&'a Path> {
         let is_inside = |above: &&Path| {
             above
@@ -229,7 +230,7 @@ impl Rules {
         (!self.is_unprotected(first)).then_some(first)
     }
 
-    /// Whether a place lies in a directory that is called `.git`.
+    /// Returns true if a place lies in a directory called `.git`.
     pub(crate) fn is_in_repository(&self, place: &Path) -> bool {
         place
             .parent()
@@ -253,7 +254,7 @@ impl Rules {
         self.unprotected.iter().any(|free| path.starts_with(free))
     }
 
-    /// Whether a place is, or lies below, where something hidden is, whatever is there now.
+    /// Returns true if a place is hidden, or lies below a hidden one, whatever file is there now.
     pub(crate) fn hides(&self, place: &Path) -> bool {
         self.conceals(place)
             || self.is_in_store(place)
@@ -290,8 +291,7 @@ impl Rules {
         name.starts_with(STORES.as_bytes()) || self.hide.as_ref().is_some_and(by_pattern)
     }
 
-    /// Whether an entry of a directory is a directory with something in it that is hidden by a
-    /// pattern.
+    /// Returns true if a directory entry is a directory that contains an entry hidden by a pattern.
     pub(super) fn holds_hidden(&self, dir: impl AsFd, name: &OsStr, place: &Path) -> bool {
         let Some(hide) = &self.hide else { return false };
         let found = statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW)
@@ -299,30 +299,30 @@ impl Rules {
         found == Ok(FileType::Directory) && hide.holds_hidden(dir, name, place, false)
     }
 
-    /// Whether the path of a pattern leads through a place.
+    /// Returns true if the path of a pattern leads through a place.
     pub(crate) fn is_on_the_way(&self, place: &Path) -> bool {
         self.hide
             .as_ref()
             .is_some_and(|hide| hide.is_on_the_way(place))
     }
 
-    /// Whether this is something hidden, by whatever name it was reached.
+    /// Returns true if this is a hidden file, by any name.
     pub(crate) fn is_hidden(&self, id: Id) -> bool {
         self.hidden.iter().any(|hidden| hidden.id == id)
             || self.hide.as_ref().is_some_and(|hide| hide.is_known(id))
     }
 
-    /// Whether what is open lies on a filesystem of the kernel's own; `device` is its `st_dev`.
-    /// That is asked only where it is none of those of the allowed directories, and yes where there
-    /// is no answer.
+    /// Returns true if an open file lies on a filesystem of the kernel; `device` is its `st_dev`.
+    /// The filesystem is queried only if it is none of the allowed directories'. Returns true if
+    /// the query fails.
     pub(crate) fn is_kernels(&self, device: u64, file: impl AsFd) -> bool {
         let is_known = self.roots.iter().any(|root| root.id.0 == device);
         !is_known && (self.devices == Some(device) || mounts::is_kernels(file).unwrap_or(true))
     }
 
-    /// Whether an entry of a directory may be something hidden, by what the directory says of it:
-    /// then `is_hidden` decides. An inode number is not enough, nor can it be relied on: overlayfs
-    /// lists others than stat(2) has.
+    /// Returns true if a directory entry may be hidden, by its name and inode number; then
+    /// `is_hidden` decides. The inode number alone is unreliable: overlayfs lists other numbers
+    /// than stat(2) returns.
     pub(crate) fn may_be_hidden(&self, name: &[u8], inode: u64) -> bool {
         let names = |hidden: &Hidden| {
             hidden
@@ -339,9 +339,8 @@ impl Rules {
                 .is_some_and(|hide| hide.may_be_known(inode))
     }
 
-    /// Whether something hidden was at this name of a directory at the start: what is there now is
-    /// hidden as well. `dir` says which directory it is, and is asked only where the name is one of
-    /// those.
+    /// Returns true if a hidden file had this name in this directory at the start. A new file there
+    /// is hidden as well. `dir` identifies the directory and is called only if the name matches.
     pub(crate) fn is_home(&self, name: &[u8], dir: impl FnOnce() -> Option<Id>) -> bool {
         let mut alike = self
             .homes
@@ -351,7 +350,7 @@ impl Rules {
         alike.peek().is_some() && dir().is_none_or(|dir| alike.any(|(home, _)| *home == dir))
     }
 
-    /// Whether a directory is one of the allowed ones, by whatever name it was reached.
+    /// Returns true if a directory is one of the allowed ones, by any name.
     pub(crate) fn is_root(&self, id: Id) -> bool {
         self.roots.iter().any(|root| root.id == id)
     }
@@ -404,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_specific_directory_governs() {
+    fn most_specific_directory_governs() {
         let rules = rules(&[("/w", true), ("/w/ro", false), ("/w/ro/rw", true)]);
         let answers = ["/w/x", "/w/ro", "/w/ro/x", "/w/ro/rw/x", "/w/rox", "/x"]
             .map(|p| rules.writable(Path::new(p)));
@@ -416,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn protected_paths_cover_what_is_below_and_know_what_is_above() {
+    fn protected_path_covers_entries_below() {
         let mut rules = rules(&[("/w", true)]);
         rules.protected.push(Protected {
             path: "/w/.git/hooks".into(),
@@ -457,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn every_repository_has_its_hooks_and_configuration_protected_at_any_depth() {
+    fn hooks_and_config_are_protected_at_any_depth() {
         let mut rules = rules(&[("/w", true)]);
         rules.unprotected = vec!["/w/free/.git".into(), "/w/b/.git/config".into()];
         let protecting = |p: &'static str| rules.protecting(Path::new(p)).and_then(Path::to_str);

@@ -1,6 +1,6 @@
-//! How a path is spelt: bytes cut at slashes, and nothing more. No disk.
+//! Spelling of a path: bytes split at slashes. No disk access.
 //!
-//! No tilde, no percent decoding, no trimming, no folding: on Linux a name is any bytes but `/` and
+//! No tilde, percent decoding, trimming or case folding: on Linux a name is any bytes but `/` and
 //! NUL.
 
 use std::ffi::{OsStr, OsString};
@@ -17,7 +17,7 @@ pub(super) struct Spelling {
     /// `/a/b`: no empty part, no `.`, no slash at the end. Parts that are `..` are kept as they
     /// are.
     pub(super) clean: Vec<u8>,
-    /// Whether some part is `..`; then `clean` names a place only after a walk.
+    /// `true` if a part is `..`; then only a walk tells the place of `clean`.
     pub(super) climbs: bool,
     /// Ends in `/`, `/.` or `/..`: the last part must be a directory, and a link there is followed.
     pub(super) wants_dir: bool,
@@ -81,8 +81,8 @@ impl Spelling {
     }
 }
 
-/// What a URI begins with (RFC 3986, section 3.1), its colon included, where a slash follows. As a
-/// relative path it would make a directory of that name.
+/// Returns the scheme of a URI (RFC 3986, section 3.1) with its colon, if a slash follows. As a
+/// relative path it would create a directory of that name.
 fn scheme(bytes: &[u8]) -> Option<&[u8]> {
     let end = memchr::memchr(b'/', bytes)?;
     let (name, colon) = bytes[..end].split_at_checked(end.checked_sub(1)?)?;
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_kept_and_only_slashes_and_dots_are_read() {
+    fn spelling_keeps_all_other_bytes() {
         assert_eq!(read("/a//b/./c"), ("/a/b/c".into(), false, false));
         assert_eq!(read("/a/b/"), ("/a/b".into(), false, true));
         assert_eq!(read("/a/b/."), ("/a/b".into(), false, true));
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_uri_is_no_path_unless_it_is_said_to_be_one() {
+    fn uri_is_no_path_unless_explicit() {
         let scheme = |path: &str| match Spelling::of(Path::new(path), Some(Path::new("/p"))) {
             Err(PolicyError::Uri { scheme, .. }) => Some(scheme),
             Ok(_) => None,
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_path_is_refused_before_any_look_at_the_disk() {
+    fn invalid_path_is_refused_without_disk_access() {
         let of = |p: &str| Spelling::of(Path::new(p), None).unwrap_err();
         assert!(matches!(of(""), PolicyError::Empty));
         assert!(matches!(of("/a\0b"), PolicyError::Nul { .. }));
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slash_at_the_end_of_a_link_target_is_a_part_of_its_own() {
+    fn trailing_slash_of_link_target_is_own_part() {
         assert_eq!(parts(b"../a//b/"), ["..", "a", "b", "."]);
         assert_eq!(parts(b"/a/."), ["a", "."]);
         assert_eq!(parts(b"a"), ["a"]);

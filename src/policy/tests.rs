@@ -85,7 +85,7 @@ impl Tree {
         }
     }
 
-    /// Where a write would go, or the name of the error.
+    /// Returns the target of a write, or the name of the error.
     fn write(&self, path: &str) -> String {
         self.target(self.policy.write(self.at(path)))
     }
@@ -118,7 +118,7 @@ pub(crate) fn fd_path(fd: &impl AsRawFd) -> PathBuf {
     format!("/proc/self/fd/{}", fd.as_raw_fd()).into()
 }
 
-/// Where an open handle really is.
+/// Returns the real path of an open handle.
 pub(crate) fn true_path(fd: &impl AsRawFd) -> PathBuf {
     std::fs::read_link(fd_path(fd)).unwrap()
 }

@@ -1,10 +1,9 @@
-//! What a call asked of the policy, kept for whoever looks on: the paths that were opened, and
-//! those that were refused.
+//! Record of the paths that a call opened, and of those that were refused.
 //!
-//! A call is served by one thread and by those that it brings, so the record is the thread's:
-//! whoever looks on enters it around the work, and what starts threads for a call passes it on
-//! ([`Touched::current`]). Where nobody has entered one, each question to the policy costs one look
-//! at a variable of the thread.
+//! One thread serves a call, with the threads that it starts, so the current record is
+//! thread-local. An observer enters a record around the work. Code that starts threads for a call
+//! passes the record on ([`Touched::current`]). Without a record, each question to the policy costs
+//! one look at a thread-local variable.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -13,14 +12,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::error::PolicyError;
 use crate::limits::MAX_TOUCHED_PATHS;
 
-/// What a path was opened for.
+/// Purpose for which a path was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Touch {
     /// The content of a file.
     Read,
     /// The names of a directory; of a search it is where the search begins, not what it comes by.
     List,
-    /// What is known of it beside its content.
+    /// Metadata was read.
     Look,
     /// A new content, or a new name.
     Write,
@@ -28,7 +27,7 @@ pub enum Touch {
     Create,
     /// Its removal, or its move to another place.
     Remove,
-    /// The working directory of a command. What a command touches is not known.
+    /// Working directory of a command. The paths that the command itself uses are unknown.
     Run,
     Denied,
 }
@@ -54,15 +53,15 @@ impl Touch {
 pub struct TouchedPath {
     /// Absolute, as it was spelt; one that was refused exactly as it was asked for.
     pub path: PathBuf,
-    /// Where it lies, if symbolic links led elsewhere than its spelling says.
+    /// Real path, if symbolic links led elsewhere than the spelling.
     pub real: Option<PathBuf>,
     pub touch: Touch,
 }
 
-/// Whose call it is.
+/// Author of a call.
 #[derive(Debug)]
 pub struct Caller {
-    /// Which call of this process, as the audit log numbers them.
+    /// Number of the call in this process, as in the audit log.
     pub call: u64,
     pub client: Arc<str>,
     pub session: Option<Arc<str>>,
@@ -75,7 +74,7 @@ pub struct Touched {
     caller: Option<Arc<Caller>>,
 }
 
-/// What a record holds: each path and use once.
+/// Content of a record: each pair of path and use once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Record {
     /// At most [`MAX_TOUCHED_PATHS`], in the order of the questions.
@@ -101,7 +100,7 @@ impl Drop for Entered {
 }
 
 impl Touched {
-    /// Of a call of theirs.
+    /// Returns the record for a call of this caller.
     pub fn by(caller: Caller) -> Self {
         Self {
             record: Arc::default(),
@@ -113,7 +112,7 @@ impl Touched {
         self.caller.clone()
     }
 
-    /// Lets this thread's questions go into this record as long as the guard lives.
+    /// Records this thread's questions here while the guard lives.
     #[must_use]
     pub fn enter(&self) -> Entered {
         Entered(CURRENT.with(|current| current.borrow_mut().replace(self.clone())))
@@ -124,7 +123,7 @@ impl Touched {
         CURRENT.with(|current| current.borrow().clone())
     }
 
-    /// What it holds now. From then on it holds nothing but what comes later.
+    /// Returns the current content and clears the record.
     pub fn take(&self) -> Record {
         std::mem::take(&mut *self.lock())
     }
@@ -153,12 +152,12 @@ impl Touched {
     }
 }
 
-/// Whether somebody looks on at this thread.
+/// Returns true if this thread has a record.
 pub(super) fn is_watched() -> bool {
     CURRENT.with(|current| current.borrow().is_some())
 }
 
-/// Keeps where a path led to, if somebody looks on.
+/// Stores the real path, if the thread has a record.
 pub(super) fn keep(real: &mut Option<PathBuf>, place: &Path) {
     if is_watched() {
         *real = Some(place.to_owned());
@@ -175,7 +174,7 @@ pub fn note(path: &Path, real: Option<PathBuf>, touch: Touch) {
     });
 }
 
-/// Notes a refusal for a reason of the rules; what is merely not there, or broken, is none.
+/// Records a refusal by the rules. A missing or broken path is no refusal.
 pub fn note_refusal(error: &PolicyError) {
     if let PolicyError::Denied { path, .. }
     | PolicyError::ReadOnly { path, .. }
@@ -202,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_the_threads_until_its_guard_is_gone() {
+    fn record_is_thread_local_until_guard_drops() {
         let (outer, inner) = (Touched::default(), Touched::default());
         note(Path::new("/before"), None, Touch::Read);
         {
@@ -249,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_bounded() {
+    fn touch_record_is_bounded() {
         let touched = Touched::default();
         let _entered = touched.enter();
         for number in 0..MAX_TOUCHED_PATHS + 5 {

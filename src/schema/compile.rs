@@ -1,4 +1,4 @@
-//! From a schema as it is written to one that values are checked with.
+//! Compiler from a written schema to a validator.
 
 use std::collections::HashMap;
 
@@ -42,11 +42,11 @@ const TYPES: [&str; 7] = [
     "null", "boolean", "string", "array", "object", "number", "integer",
 ];
 
-/// What is known of a schema while it is read.
+/// State of reading a schema.
 #[derive(Default)]
 struct Reading {
     patterns: HashMap<String, Regex>,
-    /// Where names of `$id` and `$anchor` stand.
+    /// Pointers of the names in `$id` and `$anchor`.
     named: HashMap<String, String>,
     references: Vec<(String, String)>,
 }
@@ -76,7 +76,7 @@ impl Validator {
     }
 }
 
-/// The pointer that a reference stands for.
+/// Returns the pointer for a reference.
 fn lead(schema: &Value, named: &HashMap<String, String>, reference: &str) -> Option<String> {
     if let Some(pointer) = named.get(reference) {
         return Some(pointer.clone());
@@ -91,7 +91,7 @@ fn lead(schema: &Value, named: &HashMap<String, String>, reference: &str) -> Opt
     schema.pointer(&pointer).is_some().then_some(pointer)
 }
 
-/// A fragment of a URI as it is meant (RFC 3986, 2.1).
+/// Decodes a fragment of a URI (RFC 3986, 2.1).
 fn unquoted(fragment: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(fragment.len());
     let mut rest = fragment;
@@ -147,7 +147,7 @@ impl Reading {
         Ok(())
     }
 
-    /// What is known of a keyword before a value comes.
+    /// Checks a keyword before its value is read.
     fn keyword(&mut self, keyword: &str, value: &Value, at: &str) -> Result<(), String> {
         let wrong = |what: String| Err(format!("at `{at}`: {what}"));
         let parent = at.rsplit_once('/').map_or("", |(parent, _)| parent);

@@ -1,10 +1,9 @@
-//! JSON Schema (draft 2020-12): values checked, each fault with its place and its kind.
+//! JSON Schema (draft 2020-12): validation of values, with place and kind of each fault.
 //!
-//! What drafts 4 to 7 write otherwise is read as well (a list of `items`, `dependencies`,
-//! `exclusiveMinimum: true`). `format` and `content*` are annotations, as 2020-12 has it by
-//! default. Nothing is fetched: a reference must lead into the schema itself. Patterns are those of
-//! the crate `fancy-regex`, which has JavaScript's lookaround and back-references; one that costs
-//! too much matches nothing.
+//! Syntax of drafts 4 to 7 is read as well (a list of `items`, `dependencies`, `exclusiveMinimum:
+//! true`). `format` and `content*` are annotations, the default of 2020-12. No schema is fetched: a
+//! reference must lead into the schema itself. Patterns use the crate `fancy-regex`, which has
+//! JavaScript's lookaround and back-references. A pattern that costs too much matches no text.
 
 mod compile;
 mod number;
@@ -22,7 +21,7 @@ use serde_json::{Map, Value};
 
 use crate::limits::{MAX_SCHEMA_DEPTH, MAX_SCHEMA_STEPS};
 
-/// A schema that was read.
+/// Compiled schema.
 #[derive(Debug)]
 pub struct Validator {
     root: Value,
@@ -31,7 +30,7 @@ pub struct Validator {
     references: HashMap<String, String>,
 }
 
-/// What a value does not keep.
+/// Constraint that a value violates.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
     /// It lacks this property.
@@ -46,30 +45,30 @@ pub enum Kind {
     Const(Value),
     /// No part of it matches this.
     Pattern(String),
-    /// What it must do, in words.
+    /// Other constraint, in words.
     Other(String),
 }
 
-/// One thing that is wrong.
+/// Fault of a value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault<'v> {
     pub value: &'v Value,
-    /// Where it stands, as a JSON pointer (RFC 6901).
+    /// Place of the value, as a JSON pointer (RFC 6901).
     pub place: String,
-    /// Which keyword says so, as a JSON pointer into the schema.
+    /// Keyword that the value violates, as a JSON pointer into the schema.
     pub keyword: String,
     pub kind: Kind,
 }
 
 /// A place in a value or in a schema. It is put into words only where something is wrong there.
 #[derive(Clone, Copy)]
-enum Place<'a> {
+enum ValuePlace<'a> {
     Start(&'a str),
-    Member(&'a Place<'a>, &'a str),
-    Item(&'a Place<'a>, usize),
+    Member(&'a ValuePlace<'a>, &'a str),
+    Item(&'a ValuePlace<'a>, usize),
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for ValuePlace<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Start(pointer) => out.write_str(pointer),
@@ -88,9 +87,9 @@ fn escape(step: &str) -> String {
 #[derive(Clone, Copy)]
 struct Pair<'p, 'v> {
     value: &'v Value,
-    place: &'p Place<'p>,
+    place: &'p ValuePlace<'p>,
     schema: &'p Value,
-    keyword: &'p Place<'p>,
+    keyword: &'p ValuePlace<'p>,
     depth: usize,
     /// Schemas that were held against values so far, by all that share it.
     steps: &'p Cell<u64>,
@@ -98,7 +97,7 @@ struct Pair<'p, 'v> {
 
 impl<'p> Pair<'p, '_> {
     /// The same value beside another schema.
-    fn beside(self, schema: &'p Value, keyword: &'p Place<'p>) -> Self {
+    fn beside(self, schema: &'p Value, keyword: &'p ValuePlace<'p>) -> Self {
         Self {
             schema,
             keyword,
@@ -123,7 +122,7 @@ impl<'v> Faults<'v> {
         if !self.are_enough() {
             let (place, keyword) = (
                 pair.place.to_string(),
-                Place::Member(pair.keyword, keyword).to_string(),
+                ValuePlace::Member(pair.keyword, keyword).to_string(),
             );
             self.found.push(Fault {
                 value: pair.value,
@@ -140,18 +139,18 @@ impl<'v> Faults<'v> {
 }
 
 impl Validator {
-    /// Whether a value fits.
+    /// Returns true if a value is valid.
     pub fn is_valid(&self, value: &Value) -> bool {
         self.faults(value, 1).is_empty()
     }
 
-    /// What is wrong with a value, at most so many things.
+    /// Returns the faults of a value, at most `most`.
     pub fn faults<'v>(&self, value: &'v Value, most: usize) -> Vec<Fault<'v>> {
         let mut faults = Faults {
             found: Vec::new(),
             most,
         };
-        let start = Place::Start("");
+        let start = ValuePlace::Start("");
         let steps = Cell::new(0);
         let pair = Pair {
             value,
@@ -204,7 +203,7 @@ impl Validator {
         schema: &Value,
         faults: &mut Faults<'v>,
     ) {
-        let at = Place::Member(pair.keyword, keyword);
+        let at = ValuePlace::Member(pair.keyword, keyword);
         let beside = pair.beside(schema, &at);
         let mut say = |must: Option<String>| {
             must.into_iter()
@@ -212,8 +211,8 @@ impl Validator {
         };
         match (keyword, pair.value) {
             ("$ref" | "$dynamicRef" | "$recursiveRef", _) => {
-                if let Some((pointer, schema)) = self.referred(schema) {
-                    self.check(pair.beside(schema, &Place::Start(pointer)), faults);
+                if let Some((pointer, schema)) = self.resolve(schema) {
+                    self.check(pair.beside(schema, &ValuePlace::Start(pointer)), faults);
                 }
             }
             ("type", value) => {
@@ -231,22 +230,22 @@ impl Validator {
                     .as_array()
                     .into_iter()
                     .flatten()
-                    .any(|known| same(known, value)) =>
+                    .any(|known| is_equal(known, value)) =>
             {
                 faults.add(pair, keyword, Kind::Enum(schema.clone()));
             }
-            ("const", value) if !same(schema, value) => {
+            ("const", value) if !is_equal(schema, value) => {
                 faults.add(pair, keyword, Kind::Const(schema.clone()))
             }
             ("allOf", _) => {
                 for (index, schema) in schema.as_array().into_iter().flatten().enumerate() {
-                    self.check(pair.beside(schema, &Place::Item(&at, index)), faults);
+                    self.check(pair.beside(schema, &ValuePlace::Item(&at, index)), faults);
                 }
             }
-            ("anyOf", _) if self.fitting(beside, 1) == 0 => {
+            ("anyOf", _) if self.count_valid(beside, 1) == 0 => {
                 faults.say(pair, keyword, "fit one of `anyOf`")
             }
-            ("oneOf", _) => match self.fitting(beside, 2) {
+            ("oneOf", _) => match self.count_valid(beside, 2) {
                 0 => faults.say(pair, keyword, "fit one of `oneOf`"),
                 1 => {}
                 _ => faults.say(pair, keyword, "fit one of `oneOf` alone"),
@@ -256,12 +255,12 @@ impl Validator {
                 let branch = if self.fits(beside) { "then" } else { "else" };
                 if let Some(schema) = members.get(branch) {
                     self.check(
-                        pair.beside(schema, &Place::Member(pair.keyword, branch)),
+                        pair.beside(schema, &ValuePlace::Member(pair.keyword, branch)),
                         faults,
                     );
                 }
             }
-            (_, Value::Number(number)) => say(number::broken(keyword, schema, members, number)),
+            (_, Value::Number(number)) => say(number::violation(keyword, schema, members, number)),
             ("pattern", Value::String(text)) => {
                 if let Value::String(pattern) = schema
                     && !self.matches(pattern, text)
@@ -270,7 +269,7 @@ impl Validator {
                 }
             }
             ("minLength" | "maxLength", Value::String(text)) => {
-                say(number::miscounted(
+                say(number::count_violation(
                     keyword,
                     schema,
                     text.chars().count(),
@@ -278,7 +277,7 @@ impl Validator {
                 ));
             }
             ("minItems" | "maxItems", Value::Array(items)) => {
-                say(number::miscounted(
+                say(number::count_violation(
                     keyword,
                     schema,
                     items.len(),
@@ -286,7 +285,7 @@ impl Validator {
                 ));
             }
             ("minProperties" | "maxProperties", Value::Object(properties)) => {
-                say(number::miscounted(
+                say(number::count_violation(
                     keyword,
                     schema,
                     properties.len(),
@@ -310,10 +309,10 @@ impl Validator {
         faults: &mut Faults<'v>,
     ) {
         let schema = &members[keyword];
-        let at = Place::Member(pair.keyword, keyword);
+        let at = ValuePlace::Member(pair.keyword, keyword);
         let each = |from: usize, faults: &mut Faults<'v>| {
             for (index, value) in items.iter().enumerate().skip(from) {
-                let place = Place::Item(pair.place, index);
+                let place = ValuePlace::Item(pair.place, index);
                 self.check(
                     Pair {
                         value,
@@ -327,8 +326,10 @@ impl Validator {
         match (keyword, schema) {
             ("prefixItems" | "items", Value::Array(schemas)) => {
                 for (index, (value, schema)) in items.iter().zip(schemas).enumerate() {
-                    let (place, keyword) =
-                        (Place::Item(pair.place, index), Place::Item(&at, index));
+                    let (place, keyword) = (
+                        ValuePlace::Item(pair.place, index),
+                        ValuePlace::Item(&at, index),
+                    );
                     self.check(
                         Pair {
                             value,
@@ -393,7 +394,7 @@ impl Validator {
                     .enumerate()
                     .filter(|(index, _)| !evaluated.contains(index))
                 {
-                    let place = Place::Item(pair.place, index);
+                    let place = ValuePlace::Item(pair.place, index);
                     self.check(
                         Pair {
                             value,
@@ -417,13 +418,15 @@ impl Validator {
         faults: &mut Faults<'v>,
     ) {
         let schema = &members[keyword];
-        let at = Place::Member(pair.keyword, keyword);
+        let at = ValuePlace::Member(pair.keyword, keyword);
         match (keyword, schema) {
             ("properties", Value::Object(known)) => {
                 for (name, schema) in known {
                     if let Some(value) = properties.get(name) {
-                        let (place, keyword) =
-                            (Place::Member(pair.place, name), Place::Member(&at, name));
+                        let (place, keyword) = (
+                            ValuePlace::Member(pair.place, name),
+                            ValuePlace::Member(&at, name),
+                        );
                         self.check(
                             Pair {
                                 value,
@@ -437,12 +440,12 @@ impl Validator {
             }
             ("patternProperties", Value::Object(known)) => {
                 for (pattern, schema) in known {
-                    let keyword = Place::Member(&at, pattern);
+                    let keyword = ValuePlace::Member(&at, pattern);
                     for (name, value) in properties
                         .iter()
                         .filter(|(name, _)| self.matches(pattern, name))
                     {
-                        let place = Place::Member(pair.place, name);
+                        let place = ValuePlace::Member(pair.place, name);
                         self.check(
                             Pair {
                                 value,
@@ -496,7 +499,7 @@ impl Validator {
                     .filter(|(name, _)| properties.contains_key(*name))
                 {
                     let Value::Array(names) = schema else {
-                        self.check(pair.beside(schema, &Place::Member(&at, name)), faults);
+                        self.check(pair.beside(schema, &ValuePlace::Member(&at, name)), faults);
                         continue;
                     };
                     for name in names
@@ -530,7 +533,7 @@ impl Validator {
             return;
         }
         for (name, value) in others {
-            let place = Place::Member(pair.place, name);
+            let place = ValuePlace::Member(pair.place, name);
             self.check(
                 Pair {
                     value,
@@ -542,7 +545,7 @@ impl Validator {
         }
     }
 
-    /// Whether `properties` or `patternProperties` beside it say something of a property.
+    /// Returns true if `properties` or `patternProperties` beside it declare a property.
     fn is_declared(&self, members: &Map<String, Value>, name: &str) -> bool {
         let known = |keyword: &str| members.get(keyword).and_then(Value::as_object);
         known("properties").is_some_and(|known| known.contains_key(name))
@@ -550,8 +553,8 @@ impl Validator {
                 .is_some_and(|known| known.keys().any(|pattern| self.matches(pattern, name)))
     }
 
-    /// How many schemas of a list fit, counted up to `enough`.
-    fn fitting(&self, list: Pair<'_, '_>, enough: usize) -> usize {
+    /// Returns the number of schemas in a list that the value satisfies, counted up to `enough`.
+    fn count_valid(&self, list: Pair<'_, '_>, enough: usize) -> usize {
         let schemas = list.schema.as_array().into_iter().flatten();
         schemas
             .filter(|schema| self.fits(Pair { schema, ..list }))
@@ -565,8 +568,8 @@ impl Validator {
             .is_some_and(|pattern| pattern.is_match(text).unwrap_or(false))
     }
 
-    /// What a reference leads to, with its pointer.
-    fn referred(&self, reference: &Value) -> Option<(&str, &Value)> {
+    /// Returns the target of a reference, with its pointer.
+    fn resolve(&self, reference: &Value) -> Option<(&str, &Value)> {
         let pointer = self.references.get(reference.as_str()?)?;
         Some((pointer, self.root.pointer(pointer)?))
     }
@@ -579,7 +582,7 @@ fn one_or_more(schema: &Value) -> impl Iterator<Item = &Value> {
         .iter()
 }
 
-/// Whether a value is of a type; `1.0` is an integer.
+/// Returns true if a value has this type; `1.0` is an integer.
 fn is_of(value: &Value, kind: &str) -> bool {
     match kind {
         "null" => value.is_null(),
@@ -601,13 +604,13 @@ fn count_of(schema: &Value) -> Option<usize> {
     whole.map(|count| count as usize)
 }
 
-/// Whether two values are equal as JSON Schema has it: `1` is `1.0`, and the order of members does
-/// not matter.
-fn same(one: &Value, other: &Value) -> bool {
+/// Returns true if two values are equal in JSON Schema's sense: `1` equals `1.0`, and the order of
+/// members does not matter.
+fn is_equal(one: &Value, other: &Value) -> bool {
     one == other || canonical(one) == canonical(other)
 }
 
-/// What equal values have in common.
+/// Returns a canonical text, which equal values share.
 fn canonical(value: &Value) -> String {
     match value {
         Value::Number(number) => number::canonical(number),

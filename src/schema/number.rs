@@ -6,8 +6,8 @@ use serde_json::{Map, Number, Value};
 
 use crate::text::count::counted;
 
-/// What a number must do to keep a keyword, if it does not.
-pub(super) fn broken(
+/// Returns the constraint of a numeric keyword that a number violates, if any.
+pub(super) fn violation(
     keyword: &str,
     schema: &Value,
     members: &Map<String, Value>,
@@ -35,9 +35,8 @@ pub(super) fn broken(
     }
 }
 
-/// What must be changed for as many characters, items or properties as a keyword says, if there are
-/// others.
-pub(super) fn miscounted(
+/// Returns the correction for a wrong number of characters, items or properties, if any.
+pub(super) fn count_violation(
     keyword: &str,
     schema: &Value,
     count: usize,
@@ -79,7 +78,7 @@ fn is_multiple(number: &Number, of: &Number) -> bool {
     ratio.is_finite() && (ratio - ratio.round()).abs() <= f64::EPSILON * ratio.abs().max(1.0)
 }
 
-/// What equal numbers have in common.
+/// Returns a canonical text, which equal numbers share.
 pub(super) fn canonical(number: &Number) -> String {
     match whole(number) {
         Some(whole) => whole.to_string(),

@@ -1,4 +1,4 @@
-//! Which properties and items of a value other keywords have looked at (draft 2020-12, 11).
+//! Evaluated properties and items: those that other keywords have looked at (draft 2020-12, 11).
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::{Pair, Validator};
 use crate::limits::MAX_SCHEMA_DEPTH;
 
-/// What was looked at.
+/// Properties and items that were evaluated.
 #[derive(Default)]
 pub(super) struct Evaluated<'v> {
     pub(super) properties: HashSet<&'v str>,
@@ -15,7 +15,8 @@ pub(super) struct Evaluated<'v> {
 }
 
 impl Validator {
-    /// What the keywords beside `unevaluatedProperties` and `unevaluatedItems` have looked at.
+    /// Returns the properties and items evaluated by the keywords beside `unevaluatedProperties`
+    /// and `unevaluatedItems`.
     pub(super) fn evaluated<'v>(
         &self,
         pair: Pair<'_, 'v>,
@@ -31,7 +32,7 @@ impl Validator {
         evaluated
     }
 
-    /// What a schema that the value fits has looked at.
+    /// Adds the properties and items that a schema evaluates, if the value satisfies it.
     fn within<'v>(&self, pair: Pair<'_, 'v>, evaluated: &mut Evaluated<'v>) {
         if let Value::Object(members) = pair.schema
             && pair.depth <= MAX_SCHEMA_DEPTH
@@ -54,7 +55,7 @@ impl Validator {
         let beside = pair.beside(schema, pair.keyword);
         match (keyword, schema, pair.value) {
             ("$ref" | "$dynamicRef" | "$recursiveRef", _, _) => {
-                if let Some((_, schema)) = self.referred(schema) {
+                if let Some((_, schema)) = self.resolve(schema) {
                     self.within(pair.beside(schema, pair.keyword), evaluated);
                 }
             }

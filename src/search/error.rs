@@ -1,4 +1,4 @@
-//! Why a search cannot be made, or gave up.
+//! Errors of searches.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use crate::pattern::PatternError;
 use crate::policy::PolicyError;
 use crate::text::glob::{GlobError, TooManyGlobs};
 
-/// Why there is no answer.
+/// Reason why a search failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SearchError {
     /// A place that may not be searched.
@@ -27,13 +27,13 @@ pub enum SearchError {
     #[error("`{parameter}` {source}")]
     Globs {
         parameter: &'static str,
-        /// How many they are, and may be.
+        /// Number of globs, and the limit.
         source: TooManyGlobs,
     },
     /// No file type has this name.
     #[error("unknown file type `{name}`")]
     UnknownType {
-        /// What was asked for.
+        /// Requested name.
         name: String,
         /// Names that are like it, or begin as it does.
         near: Vec<String>,
@@ -46,10 +46,10 @@ pub enum SearchError {
         line: u64,
         source: PatternError,
     },
-    /// What was found, or a file, is too much to hold now.
+    /// The results, or a file, exceed the memory that is left.
     #[error(transparent)]
     Memory(#[from] Exhausted),
-    /// Nobody wants the answer any more.
+    /// The caller cancelled the search.
     #[error("the search was cancelled")]
     Cancelled,
 }

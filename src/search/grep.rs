@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use super::Call;
 use super::error::SearchError;
 use super::left_out::LeftOut;
-use super::lines::{FileMatches, FileSearcher, Hit, How, Limits, Stopped};
+use super::lines::{FileMatches, FileSearcher, Hit, Limits, SearchOptions, Stopped};
 use super::memory::{self, Finding, Memory, Notes, Recall};
 use super::scope::{Scope, Start, to_path};
 use crate::budget::{Exhausted, Room, Share};
@@ -19,23 +19,23 @@ use crate::limits::{FOUND_COPIES, MAX_NAMED_UNREADABLE, SEARCH_PROGRESS_STEP};
 use crate::pattern::{Budget, Pattern, PatternError};
 use crate::policy::{Checked, Kind, Read};
 
-/// What is reported of a file.
+/// Part of a file's matches that is reported.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Mode {
     #[default]
     Lines,
     Files,
-    /// How many of its lines match.
+    /// Number of matching lines.
     Count,
 }
 
-/// How much is wanted.
+/// Limits and options of a content search.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted {
     pub mode: Mode,
     /// Lines around each match; for [`Mode::Lines`].
     pub context: usize,
-    /// Whether a match may go over lines; each of them counts.
+    /// `true` if a match may span lines; each match counts.
     pub multiline: bool,
     /// Most matches for [`Mode::Lines`], else most files.
     pub most: u64,
@@ -50,7 +50,7 @@ pub struct FileHits {
     pub path: PathBuf,
     /// The lines, as far as they are wanted.
     pub hits: Vec<Hit>,
-    /// How many lines match, at most as many as were wanted in all; 1 for [`Mode::Files`].
+    /// Number of matching lines, up to the limit of the search; 1 for [`Mode::Files`].
     pub matches: u64,
 }
 
@@ -58,7 +58,7 @@ pub struct FileHits {
 pub struct Hits {
     /// By the bytes of their paths. Their matches together are at most as many as were wanted.
     pub files: Vec<FileHits>,
-    /// Whether there are more than were wanted.
+    /// `true` if there are more results than the limit.
     pub more: bool,
     /// Files looked at, those included that came to nothing because there was enough before them.
     pub searched: u64,
@@ -67,7 +67,7 @@ pub struct Hits {
     /// The first of those that lie inside and could not be read.
     pub unreadable: Vec<PathBuf>,
     pub left_out: LeftOut,
-    /// What all of it takes of the budget, and what is made of it.
+    /// Share of the memory budget that the results, and texts made of them, take.
     pub held: Share,
 }
 
@@ -92,12 +92,12 @@ pub fn grep(
         } else if gathered.is_full() {
             break;
         }
-        let progress = Settled {
+        let progress = ResultCounters {
             units: AtomicU64::new(gathered.units),
             bytes: AtomicUsize::new(gathered.bytes),
         };
         let (settled, seen, budget) = (&progress, &seen, &budget);
-        let how = How {
+        let how = SearchOptions {
             binary: scope.names_files(),
             ..how_of(wanted)
         };
@@ -157,7 +157,7 @@ pub fn grep_one(
     let path = file.shown().to_path_buf();
     let searched = match OpenFile::of(file) {
         Ok(file) => {
-            let how = How {
+            let how = SearchOptions {
                 binary: true,
                 ..how_of(wanted)
             };
@@ -173,7 +173,7 @@ pub fn grep_one(
     gathered.finish(false)
 }
 
-/// What decides whether a file matches: the pattern, and whether it goes over lines.
+/// Returns the remembered results for the pattern and its line mode.
 fn recall(memory: &Memory, pattern: &Pattern, wanted: Wanted) -> Option<Recall> {
     let key = format!(
         "{}{}",
@@ -185,9 +185,9 @@ fn recall(memory: &Memory, pattern: &Pattern, wanted: Wanted) -> Option<Recall> 
     })
 }
 
-fn how_of(wanted: Wanted) -> How {
+fn how_of(wanted: Wanted) -> SearchOptions {
     let (count_only, multiline) = (wanted.mode != Mode::Lines, wanted.multiline);
-    How {
+    SearchOptions {
         context: wanted.context,
         count_only,
         multiline,
@@ -195,7 +195,7 @@ fn how_of(wanted: Wanted) -> How {
     }
 }
 
-/// What one more file may give when so much is settled.
+/// Returns the limits for one more file after these results.
 fn limits_of(wanted: Wanted, units: u64, bytes: usize) -> Limits {
     match wanted.mode {
         Mode::Lines => Limits {
@@ -210,13 +210,13 @@ fn limits_of(wanted: Wanted, units: u64, bytes: usize) -> Limits {
     }
 }
 
-/// How much is settled, for those who are still searching.
-struct Settled {
+/// Counters of the results so far, shared with the searching threads.
+struct ResultCounters {
     units: AtomicU64,
     bytes: AtomicUsize,
 }
 
-/// What a stretch of files came to.
+/// Results of a consecutive run of files.
 #[derive(Default)]
 struct Stretch {
     results: Vec<Result<(PathBuf, FileMatches), Failure>>,
@@ -290,8 +290,8 @@ struct Search<'a> {
     pattern: &'a Pattern,
     budget: &'a Budget<'a>,
     wanted: Wanted,
-    how: How,
-    settled: &'a Settled,
+    how: SearchOptions,
+    settled: &'a ResultCounters,
     seen: &'a AtomicU64,
     recall: Option<&'a Recall>,
 }
@@ -400,7 +400,7 @@ impl<'a> Visitor for Search<'a> {
     }
 }
 
-/// Whether a name that was listed no longer stands for a regular file.
+/// Returns true if a listed name is no longer a regular file.
 pub(super) fn is_gone(error: &std::io::Error) -> bool {
     use rustix::io::Errno;
     let gone = [
@@ -418,7 +418,7 @@ pub(super) fn is_gone(error: &std::io::Error) -> bool {
 struct Gathered<'a> {
     wanted: Wanted,
     room: Room<'a>,
-    /// What was taken of the budget for what was found.
+    /// Share of the memory budget that the results take.
     share: Share,
     files: Vec<(PathBuf, FileMatches)>,
     /// Matches, or files, since the last time it began.
@@ -448,7 +448,7 @@ impl<'a> Gathered<'a> {
         }
     }
 
-    /// What follows may belong before what is there: it has to be gathered as if it were alone.
+    /// Resets the counters, as the next results may come first in path order.
     fn begin_again(&mut self) {
         (self.units, self.bytes) = (0, 0);
     }
@@ -485,7 +485,7 @@ impl<'a> Gathered<'a> {
                         self.failed = Some(Failure::Memory(short));
                     }
                 }
-                // What comes after enough results does not matter, so neither does a failure there.
+                // Results after the limit do not matter, so neither does a failure there.
                 Err(failure) => self.failed = Some(failure),
             }
             if self.is_full() {

@@ -1,4 +1,4 @@
-//! What a search passed over though it lies in its scope.
+//! Counters of the entries in scope that a search skipped.
 
 use std::ops::AddAssign;
 
@@ -8,9 +8,9 @@ use crate::policy::Kind;
 pub struct LeftOut {
     /// Files with a NUL near their beginning.
     pub binary_files: u64,
-    /// What `.gitignore` files name, directories aside.
+    /// Files that `.gitignore` excludes, without those in ignored directories.
     pub ignored_files: u64,
-    /// Nobody looked into them.
+    /// Directories that `.gitignore` excludes; they are not read.
     pub ignored_directories: u64,
 }
 

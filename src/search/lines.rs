@@ -7,7 +7,7 @@ use encoding_rs::Encoding;
 use grep_matcher::Matcher;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 
-use super::window::shown;
+use super::window::excerpt;
 use crate::budget::{Exhausted, Room, Share};
 use crate::fs::OpenFile;
 use crate::limits::{
@@ -25,13 +25,13 @@ pub struct Hit {
     pub line: u64,
     /// Without its line ending; a very long one is cut.
     pub text: String,
-    /// Whether it matches, or is context of one that does.
+    /// `true` for a match, `false` for a context line.
     pub is_match: bool,
-    /// Whether lines between this one and the one before were left out.
+    /// `true` if lines between the previous line and this one were left out.
     pub after_gap: bool,
 }
 
-/// What a search of one file came to.
+/// Result of a search in one file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct FileMatches {
     /// In the order of the file; empty when only the number was asked for, or the bytes were used
@@ -39,11 +39,11 @@ pub struct FileMatches {
     pub hits: Vec<Hit>,
     /// Lines that match, those without a hit included.
     pub matches: u64,
-    /// Whether the search ended at `most` matches and there are more.
+    /// `true` if the search ended at `most` matches and there are more.
     pub cut: bool,
 }
 
-/// What is wanted of one file.
+/// Limits for one file.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// The search ends when there are more matches than this.
@@ -53,7 +53,7 @@ pub struct Limits {
     pub bytes: usize,
 }
 
-/// Why a file was not searched to its end.
+/// Reason why a file was not searched to its end.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Stopped {
     /// It is binary, and was not named.
@@ -66,7 +66,7 @@ pub enum Stopped {
     Memory(Exhausted),
 }
 
-/// How a file is read, as its first [`BINARY_SNIFF_BYTES`] tell.
+/// Decoding of a file, as detected from its first [`BINARY_SNIFF_BYTES`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reading {
     /// Its bytes are searched if it is named.
@@ -78,7 +78,7 @@ pub(super) enum Reading {
 }
 
 impl Reading {
-    /// Of a file that begins so.
+    /// Detects the decoding from the beginning of a file.
     pub(super) fn of(head: &[u8]) -> Self {
         let head = &head[..head.len().min(BINARY_SNIFF_BYTES)];
         let is_wide = is_utf16(head);
@@ -95,39 +95,44 @@ impl Reading {
     }
 }
 
-/// How lines are looked for.
+/// Options of a line search.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct How {
+pub struct SearchOptions {
     /// Lines around each match.
     pub context: usize,
-    /// Whether line numbers and text are left out; counting alone is cheaper.
+    /// `true` if line numbers and text are left out; counting alone is cheaper.
     pub count_only: bool,
-    /// Whether a match may go over lines. A file has to fit into [`MAX_LINE_BUFFER_BYTES`] then.
+    /// `true` if a match may span lines. Then a file has to fit into [`MAX_LINE_BUFFER_BYTES`].
     pub multiline: bool,
-    /// Whether the bytes of a binary file are searched.
+    /// `true` if binary files are searched.
     pub binary: bool,
 }
 
-/// Searches files one after the other, with the same buffers.
+/// Searcher of files, one after the other, with reused buffers.
 #[derive(Debug)]
 pub struct FileSearcher<'a> {
     pattern: &'a Pattern,
     budget: &'a Budget<'a>,
-    how: How,
+    how: SearchOptions,
     plain: Searcher,
     /// For UTF-16, which is decoded on the way.
     wide: Searcher,
     buffer: Vec<u8>,
     room: Room<'a>,
-    /// What the buffer takes of the budget.
+    /// Share of the memory budget that the buffer takes.
     share: Share,
     /// The beginning of a file that is not read in one piece.
     head: Vec<u8>,
 }
 
 impl<'a> FileSearcher<'a> {
-    /// Each thread has one of its own; the budget is that of the whole call.
-    pub fn new(pattern: &'a Pattern, budget: &'a Budget<'a>, how: How, room: Room<'a>) -> Self {
+    /// Returns a searcher. Each thread has its own; they share the budget of the call.
+    pub fn new(
+        pattern: &'a Pattern,
+        budget: &'a Budget<'a>,
+        how: SearchOptions,
+        room: Room<'a>,
+    ) -> Self {
         let build = |wide: bool| {
             let context = if how.count_only { 0 } else { how.context };
             SearcherBuilder::new()
@@ -226,8 +231,8 @@ impl<'a> FileSearcher<'a> {
         Ok(collector.found)
     }
 
-    /// A match may begin and end anywhere, so the file is in memory as a whole; a larger one is not
-    /// searched.
+    /// Searches the whole file in memory, since a match may begin and end anywhere. A larger file
+    /// is not searched.
     fn search_over_lines(
         &mut self,
         file: &OpenFile,
@@ -283,8 +288,8 @@ impl<'a> FileSearcher<'a> {
     }
 }
 
-/// The line of a byte of a large file, counted from 1; the last one known if it cannot be read any
-/// more.
+/// Returns the line number of a byte of a large file, counted from 1. If the file is no longer
+/// readable, returns the last known one.
 fn line_in(file: &OpenFile, offset: u64) -> u64 {
     let mut lines = io::BufReader::with_capacity(256 * 1024, file.reader(0).take(offset));
     let mut line = 1;
@@ -298,13 +303,12 @@ fn line_in(file: &OpenFile, offset: u64) -> u64 {
     line
 }
 
-/// One file may be larger than anybody wants to wait for, and one line of it larger than there is
-/// memory.
+/// Reader with limits: a file may be too large for the timeout, and a line too long for the memory.
 struct Source<'a, R> {
     inner: R,
     room: Room<'a>,
     share: Share,
-    /// Why there is no more, if memory is the reason.
+    /// Memory error that ended the search, if any.
     short: Option<Exhausted>,
 }
 
@@ -351,7 +355,7 @@ impl<M: Matcher> Collector<'_, M> {
                 .flatten()
                 .map(|found| found.start()..found.end())
         };
-        let text = shown(bytes, |line| is_match.then(|| span(line)).flatten());
+        let text = excerpt(bytes, |line| is_match.then(|| span(line)).flatten());
         self.kept += text.len() + 1;
         self.found.hits.push(Hit {
             line: line.unwrap_or_default(),

@@ -1,9 +1,10 @@
-//! Searches of trees: for lines of files and for names, in path order, without a list of the whole
-//! tree first.
+//! Tree searches: for lines of files and for names, in path order, without a list of the whole
+//! tree.
 //!
-//! [`Scope`] is where and what; [`grep()`] searches contents, [`names()`] searches paths. A walk's
-//! threads search what they come upon through the directory they hold open, and results leave in
-//! order as soon as everything before them is known, so a search that has enough ends early.
+//! [`Scope`] holds the directories and filters, [`grep()`] searches contents, [`names()`] searches
+//! paths. The threads of a walk search each file through the directory that they hold open. Results
+//! leave in order as soon as everything before them is known, so a search with enough results ends
+//! early.
 
 pub mod error;
 pub mod grep;
@@ -28,22 +29,22 @@ use crate::cancel::CancelToken;
 use crate::policy::Policy;
 use memory::Memory;
 
-/// What a search needs of the call that it is for.
+/// Context of the call that a search is for.
 #[derive(Clone, Copy)]
 pub struct Call<'a> {
-    /// Opens what is searched.
+    /// Policy that opens the files.
     pub policy: &'a Policy,
     pub cancel: &'a CancelToken,
-    /// Who pays for the memory that it takes; `None` where nothing is counted.
+    /// Account that is charged for memory; `None` if memory is not counted.
     pub account: Option<&'a Account>,
-    /// What is known of files from searches before.
+    /// Memory of earlier searches.
     pub memory: &'a Memory,
-    /// Told now and then how many files or entries have been looked at.
+    /// Callback for progress: the number of files or entries so far.
     pub progress: &'a (dyn Fn(u64) + Sync),
 }
 
 impl<'a> Call<'a> {
-    /// Where memory is taken from.
+    /// Returns the memory budget with the cancel token.
     pub fn room(&self) -> Room<'a> {
         Room {
             account: self.account,

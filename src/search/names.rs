@@ -29,12 +29,12 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// How many there are.
+    /// Returns the number of paths.
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether there is none.
+    /// Returns true if there are no paths.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -69,7 +69,7 @@ impl Paths {
         self.count += more.count.min(most);
     }
 
-    /// By their bytes, each once.
+    /// Sorts the paths by their bytes and removes duplicates.
     fn sort(&mut self) {
         let mut paths: Vec<&[u8]> = self.iter().collect();
         paths.sort_unstable();
@@ -83,32 +83,32 @@ impl Paths {
 }
 
 #[derive(Debug, Default)]
-pub struct Named {
+pub struct NameMatches {
     /// In the order of their bytes, at most as many as were wanted.
     pub paths: Paths,
-    /// How many there are in all, or were seen by the time the search ended.
+    /// Number of paths in all, or until the search ended.
     pub total: usize,
-    /// Whether there may be more than `total`.
+    /// `true` if there may be more than `total`.
     pub more: bool,
     /// Directories that could not be read.
     pub skipped: u64,
     /// The first of those.
     pub unreadable: Vec<Vec<u8>>,
     pub left_out: LeftOut,
-    /// What the paths take of the budget, and what is made of them.
+    /// Share of the memory budget that the paths, and texts made of them, take.
     pub held: Share,
 }
 
-/// Finds the entries for which `keep` says so; the first `max` of them, the others are counted.
+/// Finds the entries that `keep` accepts. Returns the first `max` of them and counts the others.
 pub fn names(
     call: Call<'_>,
     scope: &Scope,
     max: usize,
     keep: &(dyn Fn(&OsStr, Kind) -> bool + Sync),
-) -> Result<Named, SearchError> {
-    let mut named = Named {
+) -> Result<NameMatches, SearchError> {
+    let mut named = NameMatches {
         held: call.room().share(),
-        ..Named::default()
+        ..NameMatches::default()
     };
     let mut short = None;
     let seen = AtomicU64::new(0);
@@ -176,18 +176,18 @@ pub fn names(
     Ok(named)
 }
 
-/// Result of a look for one entry.
+/// Result of a search for one entry.
 #[derive(Debug, PartialEq, Eq)]
 pub enum First {
     /// Path of the first entry.
     Found(Vec<u8>),
-    /// There is none.
+    /// No entry matches.
     Nothing,
-    /// More entries than were to be looked at, or a failure.
+    /// The limit was reached, or the search failed.
     Unknown,
 }
 
-/// Looks for the first entry for which `keep` says so, at no more than about `most` entries.
+/// Finds the first entry that `keep` accepts, among at most about `most` entries.
 pub fn first(
     call: Call<'_>,
     scope: &Scope,
@@ -314,7 +314,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_cut_and_sorted() {
+    fn found_paths_are_cut_and_sorted() {
         let mut paths = Paths::default();
         for rel in [&b"b"[..], b"a/x", b"a-b", b"b"] {
             paths.push(b"/r/", rel);

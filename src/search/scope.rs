@@ -1,4 +1,4 @@
-//! What a search is about: a directory, globs, exclusions and file types turned into walks.
+//! Scope of a search: a directory, globs, exclusions and file types, turned into walks.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -16,26 +16,25 @@ use crate::limits::{GLOB_BYTES_PER_BYTE, MAX_WALK_DEPTH};
 use crate::policy::{Checked, Kind, Policy, PolicyError, Read};
 use crate::text::glob::{GlobError, GlobMatcher, Reading, escape, few_enough};
 
-/// What to look for, as an agent says it.
+/// Search request of an agent.
 #[derive(Debug, Default)]
 pub struct Asked<'a> {
-    /// Where relative globs begin, and where everything is taken without globs. Relative globs
-    /// begin at the project directory when it is left out.
+    /// Base of relative globs, and the directory to search if there are no globs. Defaults to the
+    /// project directory for relative globs.
     pub directory: Option<Checked<Read>>,
     /// `None` takes everything below the directory.
     pub globs: Option<&'a [String]>,
-    /// What to leave out.
+    /// Globs to exclude.
     pub exclude: &'a [String],
     /// Names of file types, of which a file has to be one; empty for any.
     pub types: &'a [String],
     /// Leave out what `.gitignore` files name.
     pub respect_gitignore: bool,
-    /// Where the memory of the globs is taken from, and what says that nobody wants the answer any
-    /// more.
+    /// Memory budget of the globs, and the cancel token.
     pub room: Option<Room<'a>>,
 }
 
-/// Where to walk and what to take.
+/// Starts of the walks, and the filters.
 #[derive(Debug)]
 pub struct Scope {
     starts: Vec<Start>,
@@ -45,7 +44,7 @@ pub struct Scope {
     exclude: Exclude,
     types: Option<FileTypes>,
     respect_gitignore: bool,
-    /// What the globs take of the budget.
+    /// Share of the memory budget that the globs take.
     _share: Share,
 }
 
@@ -53,12 +52,12 @@ pub struct Scope {
 #[derive(Debug)]
 pub struct Start {
     pub(super) dir: Checked<Read>,
-    /// What stands before the path of an entry: the directory as it was asked for, and a slash.
+    /// Prefix of the entries' paths: the directory as requested, and a slash.
     pub(super) prefix: Vec<u8>,
     /// Path from the directory of the search to this one, and a slash; empty where they are the
     /// same or lie apart.
     way: Vec<u8>,
-    /// What is taken there; `None` takes everything.
+    /// Globs to include; `None` includes everything.
     globs: Option<GlobMatcher>,
     /// Globs whose first match is noted.
     watched: Vec<(Arc<UsedGlob>, GlobMatcher)>,
@@ -67,8 +66,8 @@ pub struct Start {
 }
 
 impl Scope {
-    /// Compiles the globs and opens the directories where they begin; what is not there matches
-    /// nothing.
+    /// Compiles the globs and opens the directories where they begin. A missing directory matches
+    /// no entry.
     pub fn new(policy: &Policy, mut asked: Asked<'_>) -> Result<Self, SearchError> {
         let base = match &asked.directory {
             Some(dir) => dir.shown().to_owned(),
@@ -118,7 +117,7 @@ impl Scope {
         Arc::clone(&self.globs)
     }
 
-    /// Where the search begins, if that is one place: what stands before the path of what is found.
+    /// Returns the path prefix of the results if the search has a single start.
     pub fn root(&self) -> Option<&[u8]> {
         match &*self.starts {
             [start] => Some(&start.prefix),
@@ -131,13 +130,13 @@ impl Scope {
         &self.starts
     }
 
-    /// Where it begins, open, for who searches no more.
+    /// Returns the open directories of the starts, and ends the search.
     pub(super) fn into_directories(self) -> impl Iterator<Item = Checked<Read>> {
         self.starts.into_iter().map(|start| start.dir)
     }
 
-    /// Whether one start lies below another, so that what is found is neither in order nor found
-    /// once.
+    /// Returns true if one start lies below another. Then results are out of order and may occur
+    /// twice.
     pub(super) fn overlaps(&self) -> bool {
         self.overlaps
     }
@@ -154,12 +153,12 @@ impl Scope {
         }
     }
 
-    /// Whether a directory below a start can hold anything.
+    /// Returns true if a directory below a start can contain entries of the scope.
     pub(super) fn enters(&self, start: &Start, rel: &[u8]) -> bool {
         !self.exclude.prunes(&start.prefix, &start.way, rel)
     }
 
-    /// Whether an entry below a start belongs to the scope.
+    /// Returns true if the scope includes this entry below a start.
     pub(super) fn holds(&self, start: &Start, rel: &[u8]) -> bool {
         let holds = start.globs.as_ref().is_none_or(|globs| globs.is_match(rel))
             && self
@@ -176,14 +175,14 @@ impl Scope {
         holds
     }
 
-    /// Whether every file of it was named: its globs are paths.
+    /// Returns true if all globs are paths of files.
     pub(super) fn names_files(&self) -> bool {
         self.names_files
     }
 }
 
 impl Start {
-    /// Whether anything below a directory can match.
+    /// Returns true if entries below a directory can match.
     pub(super) fn is_above(&self, rel: &[u8]) -> bool {
         memchr::memchr_iter(b'/', rel).count() + 1 < self.max_depth
     }
@@ -233,7 +232,7 @@ fn read(policy: &Policy, asked: &Asked<'_>) -> Result<Vec<Arc<UsedGlob>>, Search
     };
     let exists = |path: &str| place(path).is_ok_and(|path| policy.is_there(path));
     let used = |(index, glob): (usize, &String)| {
-        wanted(asked.room)?;
+        check_cancelled(asked.room)?;
         let reading =
             Reading::new(glob, exists).map_err(|source| bad_glob("globs", index, source))?;
         Ok(Arc::new(UsedGlob::new(
@@ -245,15 +244,15 @@ fn read(policy: &Policy, asked: &Asked<'_>) -> Result<Vec<Arc<UsedGlob>>, Search
     globs.iter().enumerate().map(used).collect()
 }
 
-fn wanted(room: Option<Room<'_>>) -> Result<(), SearchError> {
+fn check_cancelled(room: Option<Room<'_>>) -> Result<(), SearchError> {
     match room {
         Some(room) if room.cancel.is_cancelled() => Err(SearchError::Cancelled),
         _ => Ok(()),
     }
 }
 
-/// Where to walk, and what to take there: one walk for all globs that begin at the same place, or
-/// below it.
+/// Returns the starts of the walks with their globs. Globs that begin at the same place, or below
+/// it, share one walk.
 fn starts(
     policy: &Policy,
     globs: &[Arc<UsedGlob>],
@@ -271,7 +270,7 @@ fn starts(
     }
     let mut found: Vec<(Checked<Read>, Vec<Placed>)> = Vec::new();
     for (start, rests) in rests {
-        wanted(room)?;
+        check_cancelled(room)?;
         let is_base = |base: &mut Checked<Read>| base.shown() == start;
         let dir = match base.take_if(is_base).map_or_else(|| policy.read(start), Ok) {
             // Inside, and nothing there: the globs match nothing.
@@ -302,7 +301,7 @@ fn starts(
         }
     }
     let start = |(dir, globs): (Checked<Read>, Vec<Placed>)| {
-        wanted(room)?;
+        check_cancelled(room)?;
         let compile = |rests: &[&str]| {
             GlobMatcher::new(rests, false).map_err(|source| bad_glob("globs", 0, source))
         };
@@ -333,8 +332,8 @@ struct Placed {
     glob: Arc<UsedGlob>,
 }
 
-/// The way from an open directory down to `path`, if a walk from there goes it: no link and no `..`
-/// lies on it.
+/// Returns the path from an open directory down to `path`, if a walk passes it: without links and
+/// `..`.
 fn plain_way(above: &Checked<Read>, path: &Path) -> Option<String> {
     let way = path.strip_prefix(above.shown()).ok()?;
     let plain = way
@@ -370,21 +369,20 @@ pub(super) fn to_path(bytes: Vec<u8>) -> PathBuf {
     PathBuf::from(OsString::from_vec(bytes))
 }
 
-/// Globs of what to leave out. A glob without a slash is a name at any depth, as in `.gitignore`;
-/// one with a slash is a path below the directory of the search or below the start of the walk, or
-/// an absolute path.
+/// Exclusion globs. A glob without a slash matches a name at any depth, as in `.gitignore`. One
+/// with a slash is relative to the search directory or to the start of the walk, or is absolute.
 #[derive(Debug)]
 pub struct Exclude {
     names: GlobMatcher,
     paths: GlobMatcher,
     absolute: GlobMatcher,
-    /// Directories of which everything is left out (`dir/**`), so that they need not be gone into.
+    /// Directories that are excluded as a whole (`dir/**`), so that they are not entered.
     whole: GlobMatcher,
     _share: Share,
 }
 
 impl Exclude {
-    /// Compiles globs of a search in `base`; an error names the one that is none, as a part of
+    /// Compiles the exclusion globs of a search in `base`. An error names the bad one, as a part of
     /// `excludeGlobs`.
     pub fn new(
         policy: &Policy,
@@ -399,7 +397,7 @@ impl Exclude {
         let exists = |path: &str| policy.is_there(base.join(path));
         let (mut names, mut paths, mut absolute) = (Vec::new(), Vec::new(), Vec::new());
         for (index, glob) in globs.iter().enumerate() {
-            wanted(room)?;
+            check_cancelled(room)?;
             let text = glob.trim_start_matches("./").trim_end_matches('/');
             let reading = Reading::new(text, exists)
                 .map_err(|source| bad_glob("excludeGlobs", index, source))?;

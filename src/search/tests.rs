@@ -26,7 +26,7 @@ fn strings(words: &[&str]) -> Vec<String> {
     words.iter().map(|&word| word.to_owned()).collect()
 }
 
-/// What a call over `A/sub` finds, as `path:lines` below it.
+/// Returns the results of a call over `A/sub`, as `path:lines` below it.
 fn found(
     tree: &Tree,
     pattern: &str,
@@ -69,7 +69,7 @@ fn found(
 }
 
 #[test]
-fn files_come_in_the_order_of_the_bytes_of_their_paths_and_only_as_many_as_wanted() {
+fn files_come_in_path_order_up_to_limit() {
     let tree = Tree::new();
     for name in ["a/x", "a-b/x", "a.x", "a/y/z", "b"] {
         file(&tree, &format!("A/sub/w/{name}"), "hit\nno\nhit\n");
@@ -96,7 +96,7 @@ fn files_come_in_the_order_of_the_bytes_of_their_paths_and_only_as_many_as_wante
 }
 
 #[test]
-fn the_context_of_a_match_that_is_left_out_is_left_out_too() {
+fn omitted_match_has_no_context() {
     let tree = Tree::new();
     file(&tree, "A/sub/x", "1 hit\n2\n3\n4 hit\n5 hit\n6\n");
     let with = |most| {
@@ -120,7 +120,7 @@ fn the_context_of_a_match_that_is_left_out_is_left_out_too() {
 }
 
 #[test]
-fn many_files_on_many_threads_give_what_one_would() {
+fn parallel_search_equals_single_threaded() {
     let tree = Tree::new();
     let mut expected = Vec::new();
     for dir in 0..20 {
@@ -143,7 +143,7 @@ fn many_files_on_many_threads_give_what_one_would() {
 }
 
 #[test]
-fn globs_that_overlap_find_a_file_once() {
+fn overlapping_globs_find_file_once() {
     let tree = Tree::new();
     for name in ["w/a.c", "w/in/b.c", "w/in/c.h", "z.c"] {
         file(&tree, &format!("A/sub/{name}"), "hit\n");
@@ -172,7 +172,7 @@ fn globs_that_overlap_find_a_file_once() {
 }
 
 #[test]
-fn files_and_counts_instead_of_lines() {
+fn files_and_count_modes_omit_lines() {
     let tree = Tree::new();
     file(&tree, "A/sub/a.rs", "hit\nhit\n");
     file(&tree, "A/sub/b.py", "hit\n");
@@ -224,7 +224,7 @@ fn files_and_counts_instead_of_lines() {
 }
 
 #[test]
-fn what_does_not_fit_is_counted() {
+fn results_beyond_size_limit_are_counted() {
     let tree = Tree::new();
     for name in ["a", "b", "c"] {
         file(&tree, &format!("A/sub/{name}.t"), &"hit\n".repeat(10));
@@ -237,7 +237,7 @@ fn what_does_not_fit_is_counted() {
 }
 
 #[test]
-fn a_cancelled_search_says_so() {
+fn cancelled_search_reports_cancellation() {
     let tree = Tree::new();
     let asked = Asked {
         directory: Some(tree.policy.read(tree.at("A")).unwrap()),
@@ -265,7 +265,7 @@ fn a_cancelled_search_says_so() {
 }
 
 #[test]
-fn names_are_found_in_order_and_counted_beyond_the_cap() {
+fn names_are_in_order_and_counted_beyond_cap() {
     let tree = Tree::new();
     for name in ["a/x.c", "a-b/x.c", "a.c", "d.h"] {
         file(&tree, &format!("A/sub/w/{name}"), "");

@@ -37,7 +37,7 @@ impl FileTypes {
         Ok(Self(types))
     }
 
-    /// Whether a file of this name is of one of the types.
+    /// Returns true if a file of this name has one of the types.
     pub(super) fn holds(&self, name: &OsStr) -> bool {
         self.0.matched(name, false).is_whitelist()
     }
@@ -90,14 +90,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_are_globs_over_names() {
+    fn file_types_match_by_name_globs() {
         let types = FileTypes::new(&["rust".into(), "make".into()]).unwrap();
         let holds = ["a.rs", "Makefile", "a.c", "rs"].map(|name| types.holds(OsStr::new(name)));
         assert_eq!(holds, [true, true, false, false]);
     }
 
     #[test]
-    fn an_unknown_name_is_told_with_names_like_it() {
+    fn unknown_type_suggests_similar_names() {
         let Err(SearchError::UnknownType { name, near }) =
             FileTypes::new(&["rust".into(), "rustt".into()])
         else {

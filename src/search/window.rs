@@ -1,14 +1,13 @@
-//! A line as it is shown. A line of megabytes would drown the rest, so it is cut around its match
-//! and says so.
+//! Excerpt of a line. A very long line is cut around its match, with a note.
 
 use std::ops::Range;
 
 use crate::limits::{MAX_SHOWN_BYTES, SHOWN_BEFORE_MATCH_BYTES};
 
-/// A line as text, without its ending; bytes that are not UTF-8 become U+FFFD. Of a long line
-/// [`MAX_SHOWN_BYTES`] are shown, from its beginning if the match (asked for only then) is among
-/// them.
-pub(super) fn shown(line: &[u8], matched: impl FnOnce(&[u8]) -> Option<Range<usize>>) -> String {
+/// Returns a line as text, without its ending. Invalid UTF-8 becomes U+FFFD. Of a long line
+/// [`MAX_SHOWN_BYTES`] are shown. They start at the line's beginning if that includes the match,
+/// which is computed only then.
+pub(super) fn excerpt(line: &[u8], matched: impl FnOnce(&[u8]) -> Option<Range<usize>>) -> String {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     if line.len() <= MAX_SHOWN_BYTES {
@@ -52,17 +51,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_line_is_cut_between_characters() {
+    fn long_line_is_cut_between_characters() {
         let line = "é".repeat(MAX_SHOWN_BYTES);
         let half = "é".repeat(MAX_SHOWN_BYTES / 2);
         assert_eq!(
-            shown(line.as_bytes(), |_| None),
+            excerpt(line.as_bytes(), |_| None),
             format!("{half} [... {MAX_SHOWN_BYTES} more bytes]")
         );
     }
 
     #[test]
-    fn a_match_far_inside_is_shown() {
+    fn match_far_inside_long_line_is_shown() {
         let line = format!("{}needle{}\r\n", "a".repeat(10_000), "b".repeat(10_000));
         let found = |line: &[u8]| memchr::memmem::find(line, b"needle").map(|at| at..at + 6);
         let before = SHOWN_BEFORE_MATCH_BYTES;
@@ -74,13 +73,13 @@ mod tests {
             "b".repeat(after),
             10_000 - after
         );
-        assert_eq!(shown(line.as_bytes(), found), expected);
+        assert_eq!(excerpt(line.as_bytes(), found), expected);
         let end = format!("{}needle", "a".repeat(10_000));
         let expected = format!(
             "[{} bytes ...] {}needle",
             10_006 - MAX_SHOWN_BYTES,
             "a".repeat(MAX_SHOWN_BYTES - 6)
         );
-        assert_eq!(shown(end.as_bytes(), found), expected);
+        assert_eq!(excerpt(end.as_bytes(), found), expected);
     }
 }

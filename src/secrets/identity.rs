@@ -1,4 +1,4 @@
-//! Which file a path leads to, and whether others could put another one in its place.
+//! Identity of the file behind a path, and a check that others cannot replace it.
 #![expect(
     clippy::disallowed_methods,
     reason = "files of the operator's, named on the command line"
@@ -12,8 +12,8 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::policy::Hidden;
 
-/// Where an open regular file is and which one it is. Fails if it has more than one name, or if
-/// others may put another one in its place.
+/// Returns the path and identity of an open regular file. Fails if it has several names, or if
+/// others may replace it.
 pub fn identity(path: &Path, file: &File) -> Result<Hidden> {
     let known = file.metadata().context("it cannot be looked at")?;
     if known.nlink() != 1 {
@@ -45,14 +45,14 @@ pub fn identity(path: &Path, file: &File) -> Result<Hidden> {
     Ok(Hidden { path: real, id })
 }
 
-/// Whether this is the name of that file (device and inode), and no link to it.
+/// Returns true if the path names that file (device and inode) and is no link to it.
 pub fn leads_to(path: &Path, id: (u64, u64)) -> bool {
     rustix::fs::lstat(path).is_ok_and(|stat| (stat.st_dev, stat.st_ino) == id)
 }
 
-/// Whether a directory of this mode and group lets others rename what is in it. In a sticky one
-/// they cannot; a group, if that counts, is no others if it is root's, or the private one that many
-/// systems give each user (its number is the user's).
+/// Returns true if a directory of this mode and group lets others rename entries. A sticky
+/// directory does not. If `group_counts`, two groups do not count as others: root's, and the user's
+/// private group (same number as the user).
 fn others_may_change(mode: u32, group: u32, group_counts: bool) -> bool {
     let own = rustix::process::geteuid().as_raw();
     let by_group = group_counts && mode & 0o020 != 0 && group != 0 && group != own;
@@ -65,7 +65,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn who_may_write_to_a_directory_may_change_what_is_in_it() {
+    fn directory_writers_may_change_entries() {
         let own = rustix::process::geteuid().as_raw();
         let other = if own == 4711 { 4712 } else { 4711 };
         let cases = [

@@ -16,10 +16,12 @@ use rustix::io::Errno;
 use super::identity;
 use crate::policy::Hidden;
 
-/// Opens a log for reading and appending; it is made if there is none. Where it is and which file.
+/// Opens a log for reading and appending, and creates it if necessary. Returns the file with its
+/// path and identity.
 ///
-/// Fails where the last link of the path is symbolic, for anything but a regular file of this user
-/// with one name that others may not write, and below directories that others may change.
+/// Fails if the last part of the path is a symbolic link, and below directories that others may
+/// change. Also fails for anything but a regular file of this user that has one name and that
+/// others may not write.
 pub fn open_log(path: &Path) -> Result<(File, Hidden)> {
     let flags =
         OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK;

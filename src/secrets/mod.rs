@@ -1,11 +1,12 @@
-//! Files of the operator's that no agent may read or change: where they lie, and whether they are
-//! still the same ones.
+//! Secret files of the operator that no agent may read or change: their places, and checks that
+//! they are unchanged.
 //!
-//! Outside everything that agents reach, nothing has to be done for them. Below an allowed
-//! directory such a file is hidden ([`crate::policy::Hidden`]), by its place and as the file that
-//! it was at the start: a file that is put in its place later is denied by the file tools, and
-//! commands find it there, as the kernel takes away what is mounted over a file whose name another
-//! one takes (`rename(2)` in another mount namespace). So what is read again must be the same file.
+//! A file outside the agents' reach needs no protection. Below an allowed directory it is hidden
+//! ([`crate::policy::Hidden`]), by its place and by its identity at the start.
+//!
+//! The file tools deny a replacement as well, but commands can see it. If another process renames a
+//! file over the hidden one, the kernel drops the mount that covered it (`rename(2)` in another
+//! mount namespace). So a file that is read again must be the same file.
 
 mod identity;
 mod log_file;
@@ -28,7 +29,7 @@ use crate::policy::Hidden;
 struct Secret {
     flag: &'static str,
     path: PathBuf,
-    /// Which one it was at the start.
+    /// Identity at the start.
     first: Hidden,
     /// Keeps its inode number from being given to another file.
     _file: File,
@@ -37,14 +38,14 @@ struct Secret {
 /// The files with secrets of a server over HTTP.
 pub struct Secrets {
     named: Vec<Secret>,
-    /// Those that credentials were read from, which are not read again.
+    /// Files of credentials, which are not read again.
     credentials: Vec<PathBuf>,
 }
 
 impl Secrets {
-    /// Of these flags: the file of tokens, and the key of the certificate. Fails where others could
-    /// put another file in the place of one, and for what is no regular file and has a name; a pipe
-    /// without one is nobody else's.
+    /// Opens the files of these flags: the tokens and the certificate's key. Fails for a named file
+    /// that is not regular, and if others could replace it. An anonymous pipe belongs to this
+    /// process only.
     pub fn open(args: &HttpArgs) -> Result<Self> {
         let named = [
             ("--token-file", &args.token_file),
@@ -68,13 +69,13 @@ impl Secrets {
         self.credentials.extend_from_slice(files);
     }
 
-    /// What no agent may see, should it lie in an allowed directory.
+    /// Returns the secrets to hide from agents if they lie in an allowed directory.
     pub fn hidden(&self) -> impl Iterator<Item = Hidden> {
         self.named.iter().map(|secret| secret.first.clone())
     }
 
-    /// Fails, with the way out, where an agent could reach one of them. Where commands run without
-    /// walls that is only said.
+    /// Fails, with the remedy, if an agent could reach one of them. If commands run without a
+    /// sandbox, there is only a warning.
     pub fn kept_from(&self, reach: &Reach) -> Result<()> {
         self.credentials_kept_from(reach)?;
         for Secret { flag, path, .. } in &self.named {
@@ -104,9 +105,9 @@ impl Secrets {
             .try_for_each(|path| reach.keeps_apart("--credential", path))
     }
 
-    /// Fails, with the way out, if the file of this flag could be another one than that of the
-    /// operator, who may have put a new one in its place. Asked after it was read: what is the same
-    /// file now was it then.
+    /// Fails, with the remedy, if the file of this flag may no longer be the operator's, for
+    /// example after a replacement. Called after reading: a file that is the same now was the same
+    /// then.
     pub fn check(&self, flag: &'static str, reach: &Reach) -> Result<()> {
         let Some(secret) = self.named.iter().find(|secret| secret.flag == flag) else {
             return Ok(());

@@ -1,11 +1,11 @@
-//! Whether an agent could reach a file, by any name: then it is no place for an audit log, or for
-//! secrets.
+//! Reachability: checks if an agent could reach a file by any name. Then it is no place for an
+//! audit log or for secrets.
 //!
-//! Outside everything that the file tools and commands see, what keeps the agent inside its
-//! directories keeps it away from the log too. Below an allowed directory the log is hidden:
-//! `policy` denies it, and a mount covers it for commands (`sandbox/hidden_paths`). Both know it by
-//! its true path, so there must be no other: what is compared is which directory something is and
-//! where it lies on its filesystem, not what it is called.
+//! A log outside the agent's directories is kept from it like any other file. Below an allowed
+//! directory the log is hidden: `policy` denies it, and a mount covers it for commands
+//! (`sandbox/hidden_paths`). Both know only its true path, so there must be no other. The check
+//! therefore compares the identity of directories and their position on the filesystem, not their
+//! names.
 #![expect(
     clippy::disallowed_methods,
     reason = "files of the operator's, named on the command line"
@@ -23,25 +23,26 @@ use crate::mounts::{self, Mount, Position};
 use crate::sandbox::{Cache, Tier};
 use crate::tools::Services;
 
-/// What an agent may reach: directories, and what commands see beside them.
+/// Reach of an agent: the allowed directories, and the directories that commands see beside them.
 #[derive(Default)]
 pub struct Reach {
     /// The allowed directories, by true path.
     roots: Vec<PathBuf>,
-    /// What commands see beside them, if any run.
+    /// Directories that commands see beside the allowed ones, if any commands run.
     system: Vec<PathBuf>,
-    /// Whether commands run without walls.
+    /// `true` if commands run without a sandbox.
     is_open: bool,
-    /// Whether commands run at all.
+    /// `true` if commands run at all.
     runs: bool,
-    /// Whether commands run where nothing can be hidden from them.
+    /// `true` if commands run where no file can be hidden from them.
     shows_all: bool,
 }
 
 type Id = (u64, u64);
 
 impl Reach {
-    /// Of these servers, whose commands see `system` beside the allowed directories.
+    /// Returns the reach of these servers' agents. `system` lists the directories that commands see
+    /// beside the allowed ones.
     pub fn of<'a>(
         all: impl Iterator<Item = &'a Services>,
         system: impl Iterator<Item = PathBuf>,
@@ -91,18 +92,18 @@ impl Reach {
         self.shows_all |= other.shows_all;
     }
 
-    /// Whether commands run without walls.
+    /// Returns true if commands run without a sandbox.
     pub fn is_open(&self) -> bool {
         self.is_open
     }
 
-    /// Whether a true path lies below an allowed directory.
+    /// Returns true if a true path lies below an allowed directory.
     pub fn covers(&self, real: &Path) -> bool {
         self.roots.iter().any(|root| real.starts_with(root))
     }
 
-    /// Fails, with the way out, if the file named by `flag` could be reached by an agent, or by
-    /// another way than its true path below an allowed directory, where it is hidden.
+    /// Fails, with the remedy, if an agent could reach the file named by `flag`. Its true path
+    /// below an allowed directory is no failure, as it is hidden there.
     pub fn keeps_out(&self, flag: &str, path: &Path) -> Result<()> {
         let name = path.display();
         if self.is_open {
@@ -182,7 +183,8 @@ impl Reach {
         Ok(())
     }
 
-    /// The same of a file that is not hidden anywhere, so it may lie below no allowed directory.
+    /// Like [`Self::keeps_out`] for a file that is hidden nowhere, so it must not lie below an
+    /// allowed directory.
     pub fn keeps_apart(&self, flag: &str, path: &Path) -> Result<()> {
         self.keeps_out(flag, path)?;
         if std::fs::canonicalize(path).is_ok_and(|real| self.covers(&real)) {
@@ -236,8 +238,8 @@ impl Reach {
     }
 }
 
-/// Whether a path lies in one of these directories, by whatever name, or leads through a link in
-/// one: an agent could lead it elsewhere.
+/// Returns true if a path lies in one of these directories by any name, or passes a link in one,
+/// which an agent could redirect.
 pub fn is_led_by_agents(path: &Path, roots: &[PathBuf]) -> bool {
     let reach = Reach {
         roots: roots.to_vec(),
@@ -254,7 +256,7 @@ fn above(real: &Path) -> Vec<Id> {
     real.ancestors().filter_map(id).collect()
 }
 
-/// Whether it is what commands are shown of `/etc`, in every tier.
+/// Returns true if commands see this path of `/etc` in every tier.
 fn is_shown_of_etc(real: &Path) -> Result<bool> {
     let mode = std::fs::metadata(real)
         .with_context(|| format!("`{}` cannot be seen", real.display()))?
@@ -271,7 +273,7 @@ fn id(path: &Path) -> Option<Id> {
     Some((known.dev(), known.ino()))
 }
 
-/// What is mounted, in order. Nothing where there is no /proc.
+/// Returns the mounts in order; empty without /proc.
 fn mounts() -> Result<Vec<Mount>> {
     match mounts::table() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
@@ -285,7 +287,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn a_file_is_hidden_below_an_allowed_directory_and_reached_by_no_other_way() {
+    fn path_through_link_in_root_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let root = std::fs::canonicalize(dir.path()).unwrap();
         let at = |path: &str| root.join(path);
@@ -346,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn two_mounts_of_one_tree_are_known_by_their_place_on_the_filesystem() {
+    fn bind_mounts_are_compared_by_filesystem_position() {
         let lines = [
             "1 0 8:1 / / rw - ext4 a rw",
             "2 1 8:1 /x/data /data rw - ext4 a rw",
@@ -371,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mount_inside_a_directory_shows_part_of_it_again() {
+    fn nested_mount_exposes_part_of_directory() {
         let lines = [
             "1 0 8:1 / / rw - ext4 a rw",
             "2 1 8:1 /w/logs /w/in rw - ext4 a rw",
@@ -401,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_are_shown_what_everybody_may_read_of_etc() {
+    fn commands_see_world_readable_files_of_etc() {
         let cases = [
             ("/etc/a/log", 0o644),
             ("/etc/a/log", 0o600),

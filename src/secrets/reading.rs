@@ -1,6 +1,5 @@
-//! Reads files that the operator has named, without ever waiting for one: a name that leads to a
-//! pipe, a device or a directory is refused, as the thread that reads them again would wait there
-//! for ever.
+//! Reads files that the operator named, without blocking. A named pipe, a device or a directory is
+//! refused, since the thread that reads files again would hang on it.
 #![expect(
     clippy::disallowed_methods,
     reason = "files of the operator's, named on the command line"
@@ -18,14 +17,14 @@ use rustix::fs::{OFlags, Timespec};
 
 use crate::limits::SECRET_PIPE_MS;
 
-/// What was read, and the mode of what it was read from, its type left out.
+/// Content of a file, and its mode without the file type.
 pub struct Contents {
     pub bytes: Vec<u8>,
     pub mode: u32,
 }
 
 impl Contents {
-    /// As text. Fails for what is not UTF-8.
+    /// Returns the content as text. Fails if it is not UTF-8.
     pub fn text(self) -> Result<String> {
         String::from_utf8(self.bytes)
             .ok()
@@ -33,8 +32,8 @@ impl Contents {
     }
 }
 
-/// Opens a regular file, or a pipe without a name, as a shell makes it for `<(...)`; which it is.
-/// Fails for anything else. What is opened never waits.
+/// Opens a regular file, or an anonymous pipe, as a shell makes it for `<(...)`. Also returns which
+/// of both it is. Fails for anything else, and never blocks.
 pub fn open(path: &Path) -> Result<(File, bool)> {
     let shown = path.display();
     let irregular = || format!("`{shown}` is no regular file");
@@ -64,7 +63,7 @@ pub fn read(path: &Path, most: u64) -> Result<Contents> {
     contents.with_context(|| format!("`{}` cannot be read", path.display()))
 }
 
-/// The same of one that is open.
+/// Reads a file that is already open.
 pub fn of(file: &File, is_regular: bool, most: u64) -> Result<Contents> {
     let mode = file.metadata().context("it cannot be looked at")?.mode() & 0o7777;
     let mut bytes = Vec::new();
@@ -102,7 +101,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn a_file_is_read_up_to_its_limit_and_a_pipe_to_its_end() {
+    fn file_is_read_up_to_limit() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         std::fs::write(&path, "12345").unwrap();
@@ -135,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_neither_is_refused_at_once() {
+    fn special_file_is_refused_immediately() {
         let dir = tempfile::tempdir().unwrap();
         let pipe = dir.path().join("pipe");
         rustix::fs::mknodat(

@@ -11,25 +11,25 @@ use super::span::Span;
 use crate::http_client::{HttpTarget, Question, Trust, ask};
 use crate::limits::{EXPORT_PAUSE_MS, EXPORT_TRIES, MAX_EXPORT_PAUSE_MS};
 
-/// Where spans go, and what all of them have in common.
+/// Destination of spans, and their common attributes.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where they are posted to.
+    /// URL of the collector.
     pub target: HttpTarget,
-    /// Whom a target over TLS must be vouched for by.
+    /// Trust anchors for a target over TLS.
     pub trust: Option<Trust>,
     /// Whole lines of the head that are sent along, each with its line end.
     pub headers: String,
-    /// How long an export may take.
+    /// Timeout of an export.
     pub timeout: Duration,
-    /// Which requests have spans.
+    /// Sampler of requests.
     pub sampler: Sampler,
-    /// What is said of this process, such as `service.name`.
+    /// Attributes of this process, such as `service.name`.
     pub resource: Vec<(Cow<'static, str>, String)>,
 }
 
-/// What became of one try.
-enum Try {
+/// Outcome of one try.
+enum ExportOutcome {
     /// The collector took all but so many.
     Taken(u64),
     /// It may be worth while to try again, after a pause that the collector may have asked for.
@@ -49,13 +49,13 @@ pub fn run(settings: &Settings, queue: &Queue) {
                     .len()
                     .min(usize::try_from(rejected).unwrap_or(usize::MAX));
                 queue.arrived(spans.len() - lost);
-                queue.lost(lost);
+                queue.count_lost(lost);
                 if std::mem::take(&mut fails) {
                     tracing::info!("spans are exported again");
                 }
             }
             Err(reason) => {
-                queue.lost(spans.len());
+                queue.count_lost(spans.len());
                 // Said once: a collector that is away for a day is no news every five seconds.
                 if !std::mem::replace(&mut fails, true) {
                     tracing::warn!(
@@ -65,10 +65,10 @@ pub fn run(settings: &Settings, queue: &Queue) {
             }
         }
     }
-    queue.over();
+    queue.finish();
 }
 
-/// How many of them the collector has not taken, or why it has taken none.
+/// Sends the spans. Returns the number that the collector rejected, or the error if it took none.
 fn export(
     settings: &Settings,
     queue: &Queue,
@@ -80,9 +80,9 @@ fn export(
     let mut tries = 1;
     loop {
         let (reason, asked) = match attempt(settings, queue, headers, &body) {
-            Try::Taken(rejected) => return Ok(rejected),
-            Try::Never(reason) => return Err(reason),
-            Try::Later(reason, asked) => (reason, asked),
+            ExportOutcome::Taken(rejected) => return Ok(rejected),
+            ExportOutcome::Never(reason) => return Err(reason),
+            ExportOutcome::Later(reason, asked) => (reason, asked),
         };
         let wait = asked
             .unwrap_or(pause)
@@ -95,7 +95,7 @@ fn export(
     }
 }
 
-fn attempt(settings: &Settings, queue: &Queue, headers: &str, body: &[u8]) -> Try {
+fn attempt(settings: &Settings, queue: &Queue, headers: &str, body: &[u8]) -> ExportOutcome {
     let question = Question {
         method: "POST",
         headers,
@@ -109,21 +109,21 @@ fn attempt(settings: &Settings, queue: &Queue, headers: &str, body: &[u8]) -> Tr
     );
     let answer = match answer {
         Ok(answer) => answer,
-        Err(error) => return Try::Later(error.to_string(), None),
+        Err(error) => return ExportOutcome::Later(error.to_string(), None),
     };
     let status = answer.status;
     match status {
-        200..=299 => Try::Taken(match otlp::rejected(&answer.body) {
+        200..=299 => ExportOutcome::Taken(match otlp::rejected(&answer.body) {
             Some((count, message)) => {
                 tracing::debug!(count, "spans were rejected: {}", message.escape_debug());
                 count
             }
             None => 0,
         }),
-        429 | 502..=504 => Try::Later(
+        429 | 502..=504 => ExportOutcome::Later(
             format!("the collector answers with {status}"),
             answer.retry_after,
         ),
-        _ => Try::Never(format!("the collector answers with {status}")),
+        _ => ExportOutcome::Never(format!("the collector answers with {status}")),
     }
 }

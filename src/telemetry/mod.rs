@@ -1,9 +1,9 @@
-//! Spans of requests, exported to an OpenTelemetry collector over OTLP/HTTP in its JSON encoding.
+//! Telemetry: spans of requests, exported to an OpenTelemetry collector over OTLP/HTTP as JSON.
 //!
-//! A request only puts its span into a bounded queue. One thread takes them out, some hundred at a
-//! time or after a few seconds, and sends them; it is started before the server enters its own
-//! domain, which refuses TCP, and opens nothing but what the resolver reads. A span that finds no
-//! room, or whose export fails for good, is dropped and counted.
+//! A request only puts its span into a bounded queue. One thread sends them in batches of some
+//! hundred, or after a few seconds. The thread starts before the server enters its Landlock domain,
+//! which refuses TCP, and opens no files but those of the resolver. A span is dropped and counted
+//! if the queue is full or its export fails for good.
 
 mod exporter;
 mod otlp;

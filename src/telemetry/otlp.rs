@@ -86,7 +86,7 @@ struct Status<'a> {
     message: &'a str,
 }
 
-/// What is posted: these spans of the process with these attributes.
+/// Returns the body of an export: the spans, and the attributes of the process.
 pub fn encode(resource: &[(Cow<'static, str>, String)], spans: &[Span]) -> Vec<u8> {
     let attributes = resource
         .iter()
@@ -153,7 +153,8 @@ fn encoded(span: &Span) -> Encoded<'_> {
     }
 }
 
-/// How many spans a collector that took the request has not taken, and why.
+/// Returns the number of spans that a collector rejected although it accepted the request, and its
+/// reason.
 pub fn rejected(answer: &[u8]) -> Option<(u64, String)> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]

@@ -1,5 +1,4 @@
-//! Spans on their way to the thread that exports them: as many as there is room for, and nobody
-//! waits for room.
+//! Bounded queue of spans for the export thread. A full queue drops spans, so no caller waits.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -24,13 +23,13 @@ pub struct Queue {
 #[derive(Debug, Default)]
 struct Inner {
     waiting: VecDeque<Span>,
-    /// When all must be over.
+    /// Deadline of the queue's end.
     end: Option<Instant>,
     is_over: bool,
 }
 
 impl Queue {
-    /// An empty one with room for `most`.
+    /// Returns an empty queue for `most` spans.
     pub fn new(most: usize) -> Self {
         Self {
             most,
@@ -47,7 +46,7 @@ impl Queue {
         let mut inner = self.lock();
         if inner.waiting.len() >= self.most || inner.is_over {
             drop(inner);
-            self.lost(1);
+            self.count_lost(1);
             return;
         }
         inner.waiting.push_back(span);
@@ -59,8 +58,8 @@ impl Queue {
         }
     }
 
-    /// Waits until there are enough spans, or the first of them has waited for long enough, or all
-    /// is to end; `None` when nothing is left then.
+    /// Waits for a full batch, the batch delay, or the end. `None` if the queue has ended and is
+    /// empty.
     pub fn take(&self) -> Option<Vec<Span>> {
         let mut inner = self.lock();
         while inner.waiting.is_empty() && inner.end.is_none() {
@@ -78,7 +77,7 @@ impl Queue {
         (count > 0).then(|| inner.waiting.drain(..count).collect())
     }
 
-    /// Waits for so long, or until all is to end; whether it is.
+    /// Waits for `length` or the end. Returns true at the end.
     pub fn pause(&self, length: Duration) -> bool {
         let waited = self
             .filled
@@ -90,35 +89,35 @@ impl Queue {
             .is_some()
     }
 
-    /// When an export must be over that may take so long.
+    /// Returns the deadline of an export with this timeout.
     pub fn deadline(&self, timeout: Duration) -> Instant {
         let deadline = Instant::now() + timeout;
         self.lock().end.map_or(deadline, |end| end.min(deadline))
     }
 
-    /// So many have arrived.
+    /// Counts exported spans.
     pub fn arrived(&self, count: usize) {
         self.exported.fetch_add(count as u64, Relaxed);
     }
 
-    /// So many are dropped.
-    pub fn lost(&self, count: usize) {
+    /// Counts dropped spans.
+    pub fn count_lost(&self, count: usize) {
         self.dropped.fetch_add(count as u64, Relaxed);
     }
 
-    /// Spans that have arrived, and spans that were dropped.
+    /// Returns the numbers of exported and of dropped spans.
     pub fn counts(&self) -> (u64, u64) {
         (self.exported.load(Relaxed), self.dropped.load(Relaxed))
     }
 
-    /// The thread that exports has done what it could.
-    pub fn over(&self) {
+    /// Marks the end of the export thread.
+    pub fn finish(&self) {
         self.lock().is_over = true;
         self.emptied.notify_all();
     }
 
-    /// Lets what waits be exported, and waits for that, but no longer than `limit`. An export that
-    /// began before keeps its own limit, and is not waited for beyond this one.
+    /// Ends the queue and waits for the export of its spans, at most for `limit`. An export that
+    /// began before keeps its own timeout, but is not waited for beyond the limit.
     pub fn end(&self, limit: Duration) {
         let mut inner = self.lock();
         inner.end.get_or_insert(Instant::now() + limit);

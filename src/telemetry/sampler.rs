@@ -1,4 +1,4 @@
-//! Which requests have spans (OpenTelemetry specification, trace/sdk.md, "Sampling").
+//! Sampling of requests (OpenTelemetry specification, trace/sdk.md, "Sampling").
 
 use crate::protocol::TraceContext;
 
@@ -7,7 +7,7 @@ use crate::protocol::TraceContext;
 pub struct Sampler {
     /// A client that records, or does not record, its trace is followed.
     pub follows_parent: bool,
-    /// How many of the others: from 0, none, to 1, all.
+    /// Share of the other requests, from 0 (none) to 1 (all).
     pub ratio: f64,
 }
 
@@ -50,8 +50,8 @@ impl Sampler {
         })
     }
 
-    /// Whether a request of this trace has a span. The last 63 bits of a trace's number are as good
-    /// as random, and whoever decides by them decides alike everywhere.
+    /// Returns true if a request of this trace has a span. The last 63 bits of a trace ID are as
+    /// good as random, and all processes that decide by them decide alike.
     pub fn takes(self, context: Option<&TraceContext>, trace: &[u8; 16]) -> bool {
         if let Some(context) = context.filter(|_| self.follows_parent) {
             return context.parent.flags() & 1 == 1;
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_is_followed_if_it_is_to_be() {
+    fn only_parent_based_sampler_follows_client() {
         let trace = [1; 16];
         for (name, recorded, unrecorded, root) in [
             ("always_on", true, true, true),
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ratio_is_a_part_of_the_numbers() {
+    fn ratio_sampler_uses_trace_id() {
         let half = Sampler::parse("traceidratio", Some("0.5")).unwrap();
         let of = |first: u8| {
             let mut trace = [0; 16];

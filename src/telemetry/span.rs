@@ -4,12 +4,12 @@ use std::borrow::Cow;
 
 use crate::protocol::TraceContext;
 
-/// That a request did not go well.
+/// Failure of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// `error.type`: of few kinds.
     pub kind: Cow<'static, str>,
-    /// What is said about it.
+    /// Description of the failure.
     pub message: String,
 }
 
@@ -19,7 +19,7 @@ pub struct Span {
     pub trace: String,
     /// 8 bytes as lower-case hexadecimal.
     pub id: String,
-    /// Who asked, in another process.
+    /// Trace context of the caller in another process.
     pub context: Option<TraceContext>,
     pub name: String,
     /// Nanoseconds since 1970.
@@ -28,6 +28,6 @@ pub struct Span {
     pub ended_ns: u64,
     /// Names and texts, in order.
     pub attributes: Vec<(&'static str, Cow<'static, str>)>,
-    /// Whether it went well.
+    /// Failure, if any.
     pub failure: Option<Failure>,
 }

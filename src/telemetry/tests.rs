@@ -77,7 +77,7 @@ fn spans(body: &Value) -> &Vec<Value> {
 }
 
 #[test]
-fn an_export_is_what_the_protocol_says() {
+fn export_follows_otlp() {
     let (settings, told) = collector(vec![OK]);
     let port = settings.target.port;
     let tracer = Tracer::start(settings).unwrap();
@@ -173,7 +173,7 @@ fn an_export_is_what_the_protocol_says() {
 }
 
 #[test]
-fn what_may_go_better_later_is_tried_again() {
+fn retryable_failure_is_retried() {
     let busy = "HTTP/1.1 503 x\r\nRetry-After: 0\r\nContent-Length: 0\r\n\r\n";
     let partly = "HTTP/1.1 200 OK\r\n\r\n{\"partialSuccess\":{\"rejectedSpans\":\"1\",\"errorMessage\":\"no\"}}";
     let (settings, told) = collector(vec![busy, partly]);
@@ -191,7 +191,7 @@ fn what_may_go_better_later_is_tried_again() {
 }
 
 #[test]
-fn what_a_collector_refuses_is_dropped_and_counted() {
+fn rejected_spans_are_dropped_and_counted() {
     let (settings, told) = collector(vec!["HTTP/1.1 400 x\r\nContent-Length: 0\r\n\r\n"]);
     let tracer = Tracer::start(settings).unwrap();
     drop(tracer.begin(None));
@@ -200,13 +200,13 @@ fn what_a_collector_refuses_is_dropped_and_counted() {
         (told.recv_timeout(LONG).is_ok(), tracer.counts()),
         (true, (0, 1))
     );
-    // Whoever comes after the end finds nobody.
+    // Spans after the end are dropped.
     drop(tracer.begin(None));
     assert_eq!(tracer.counts(), (0, 2));
 }
 
 #[test]
-fn nobody_waits_for_a_collector_that_is_away() {
+fn absent_collector_blocks_no_request() {
     // Nobody else can have its port, and nobody listens there.
     let held = socket_with(
         AddressFamily::INET,
@@ -224,7 +224,7 @@ fn nobody_waits_for_a_collector_that_is_away() {
 }
 
 #[test]
-fn a_collector_that_hangs_costs_spans_and_nothing_else() {
+fn hanging_collector_only_loses_spans() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let tracer = Tracer::start(settings(listener.local_addr().unwrap().port())).unwrap();
     let total = 2 * MAX_WAITING_SPANS + SPANS_PER_EXPORT;
@@ -243,7 +243,7 @@ fn a_collector_that_hangs_costs_spans_and_nothing_else() {
 }
 
 #[test]
-fn who_is_not_sampled_has_no_span() {
+fn unsampled_request_has_no_span() {
     let sampler = Sampler {
         follows_parent: true,
         ratio: 0.0,

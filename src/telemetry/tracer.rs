@@ -1,5 +1,4 @@
-//! What makes spans: each is begun, given attributes, and queued when it is dropped, however that
-//! comes about.
+//! Tracer: begins spans. A span gets attributes and is queued when it is dropped.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -15,8 +14,8 @@ use crate::limits::{EXPORT_END_MS, MAX_SPAN_TEXT_BYTES, MAX_WAITING_SPANS};
 use crate::protocol::TraceContext;
 use crate::text::escape::hex;
 
-/// What makes spans and sees to it that they leave. Dropping it leaves what waits behind;
-/// [`Tracer::end`] does not.
+/// Tracer with the thread that exports its spans. Dropping it loses queued spans; [`Tracer::end`]
+/// exports them.
 #[derive(Debug)]
 pub struct Tracer {
     sampler: Sampler,
@@ -45,7 +44,7 @@ impl Tracer {
         self.queue.counts()
     }
 
-    /// Exports what waits, as far as that goes within two seconds.
+    /// Exports the queued spans, within two seconds at most.
     pub fn end(&self) {
         self.queue.end(Duration::from_millis(EXPORT_END_MS));
     }
@@ -71,7 +70,7 @@ fn trace_of(context: &TraceContext) -> Option<[u8; 16]> {
         .map(u128::to_be_bytes)
 }
 
-/// At most so much of what a client may have made up.
+/// Cuts a text that a client may have made up.
 fn cut(mut text: Cow<'static, str>) -> Cow<'static, str> {
     if text.len() > MAX_SPAN_TEXT_BYTES {
         let end = text.floor_char_boundary(MAX_SPAN_TEXT_BYTES);
@@ -115,7 +114,7 @@ impl Begun {
         })
     }
 
-    /// Gives it a name, in the place of the one before.
+    /// Replaces the name.
     pub fn rename(&mut self, name: String) {
         if let Some(span) = &mut self.span {
             span.name = cut(name.into()).into_owned();
@@ -129,7 +128,7 @@ impl Begun {
         }
     }
 
-    /// Says whether it went well, in the place of what was said before.
+    /// Sets the outcome, replacing an earlier one.
     pub fn went(&mut self, failure: Option<Failure>) {
         if let Some(span) = &mut self.span {
             span.failure = failure.map(|failure| Failure {

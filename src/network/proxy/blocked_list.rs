@@ -1,4 +1,4 @@
-//! What was blocked of one command, each place once.
+//! Blocked destinations of one command, without duplicates.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,16 +11,16 @@ use crate::limits::{MAX_DENIED, MAX_SHOWN_URL_BYTES};
 use crate::network::rules::Transport;
 use crate::record::Target;
 
-/// Transport, host, port, what was asked for there, and what it is about them.
-type Place = (Transport, String, u16, Option<String>, Option<String>);
+/// Transport, host, port, request, and reason.
+type BlockedPlace = (Transport, String, u16, Option<String>, Option<String>);
 
 #[derive(Debug, Default)]
 pub(super) struct BlockedList(Mutex<List>);
 
 #[derive(Debug, Default)]
 struct List {
-    places: BTreeMap<Place, Blocked>,
-    /// What was blocked at places that are not kept.
+    places: BTreeMap<BlockedPlace, Blocked>,
+    /// Number of blocks at destinations that are not listed.
     more: u64,
 }
 
@@ -94,8 +94,8 @@ impl BlockedList {
     }
 }
 
-/// A request as it is told: without its query.
-pub(super) fn shown(head: &request::Parts) -> String {
+/// Returns a request for messages, without its query.
+pub(super) fn shorten_request(head: &request::Parts) -> String {
     let url = head.uri.to_string();
     let url = url.split('?').next().unwrap_or_default();
     let end = url.floor_char_boundary(MAX_SHOWN_URL_BYTES);

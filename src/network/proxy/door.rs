@@ -1,4 +1,4 @@
-//! What one command may reach by the rules, and what of it was blocked.
+//! Access decisions for one command, and its list of blocked destinations.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -8,7 +8,7 @@ use http::header::UPGRADE;
 use http::request;
 use http::uri::Scheme as UriScheme;
 
-use super::blocked_list::{BlockedList, shown};
+use super::blocked_list::{BlockedList, shorten_request};
 use super::filling::Filling;
 use super::watching::{Decision, Ruling, Watch};
 use crate::exec::{Blocked, Denied, Guarded, ProgramName};
@@ -24,7 +24,7 @@ use crate::record::proxy::{Door, Inspector, Known, Misfit, Refusal, StandIn};
 pub struct RuledDoor {
     rules: Arc<Rules>,
     credentials: Arc<Credentials>,
-    /// Whether commands have a loopback device that is theirs.
+    /// `true` if commands have a loopback device of their own.
     has_loopback: bool,
     blocked: Arc<BlockedList>,
     watch: Watch,
@@ -59,12 +59,12 @@ impl RuledDoor {
         }
     }
 
-    /// A name that may be asked for has no address.
+    /// Reports that an allowed name has no address.
     pub(super) fn unresolved(&self, name: &str, why: &io::Error) {
         self.watch.unresolved(name, why);
     }
 
-    /// Whether this is the commands' own loopback: no rule gives them the machine's.
+    /// Returns true if this is the commands' own loopback. No rule opens the host's.
     pub(super) fn is_own(&self, to: SocketAddr) -> bool {
         let destination = Destination {
             transport: Transport::Tcp,
@@ -76,7 +76,7 @@ impl RuledDoor {
             && !self.rules.allows(&destination)
     }
 
-    /// A connection is not made for want of a rule about this, or because of one.
+    /// Blocks a connection, for want of an allow rule or because of a deny rule.
     fn block(
         &self,
         target: &Target,
@@ -108,8 +108,8 @@ impl RuledDoor {
         self.add(target, None, Some(missing), why, by, rule)
     }
 
-    /// What was asked for there if it was more than a connection, what no rule allows or one
-    /// denies, and the rule that would allow it.
+    /// Records a blocked destination: the request, if any, the reason, and the rule that would
+    /// allow it.
     fn add(
         &self,
         target: &Target,
@@ -143,8 +143,7 @@ impl RuledDoor {
         self.blocked.add(transport, target, asked, why, by, rule)
     }
 
-    /// A connection to this address is made, or datagrams go there, or what was `asked` for is
-    /// passed on.
+    /// Reports that a connection is made, datagrams may be sent, or a request is passed on.
     fn allow(
         &self,
         transport: Transport,
@@ -169,7 +168,7 @@ impl RuledDoor {
         });
     }
 
-    /// A connection or a request was ended, since what was said does not fit the target.
+    /// Reports that a connection or a request was ended, since its data does not fit the target.
     fn end(&self, target: &Target, misfit: &Misfit, by: ProgramName) -> Blocked {
         let opening = || {
             let to = destination(Transport::Tcp, target)?;
@@ -222,8 +221,8 @@ impl Door for RuledDoor {
             {
                 return true;
             }
-            // What is the command's own was not asked about. C libraries connect datagram sockets
-            // to addresses of names only to learn which one is best.
+            // The own loopback needs no decision. C libraries connect datagram sockets to addresses
+            // of a name only to choose the best one.
             Some(_) if transport == Transport::Udp => {}
             _ => drop(self.block(target, None, by, &to)),
         }
@@ -325,7 +324,7 @@ impl Door for RuledDoor {
     }
 }
 
-/// Judges the requests of one opened connection.
+/// Inspector of the requests of one intercepted connection.
 struct Judge {
     door: RuledDoor,
     target: Target,
@@ -345,7 +344,7 @@ impl Inspector for Judge {
             path: head.uri.path(),
             may_switch,
         };
-        let asked = shown(head);
+        let asked = shorten_request(head);
         let missing = || Some(self.to.rule_for(line).to_string());
         let (why, rule) = match self.door.rules.judge(&self.to, line) {
             Verdict::Allowed => {

@@ -1,5 +1,4 @@
-//! One opened connection to something that credentials are for: requests get the real values,
-//! answers lose them.
+//! Credentials on one intercepted connection: requests get the real values, answers lose them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,23 +10,23 @@ use http::uri::Scheme as UriScheme;
 use http::{StatusCode, request, response};
 use hyper::ext::ReasonPhrase;
 
-use super::blocked_list::shown;
+use super::blocked_list::shorten_request;
 use crate::network::rules::{Concealer, Credentials, Destination, Pair, RequestLine};
 use crate::record::proxy::{Inspector, Misfit, Refusal, Rewriter};
 
 /// Most forms of a credential on one connection: users of Basic.
 const MAX_WRITTEN: usize = 64;
 
-/// Makes a refusal of a reason, and has it told.
+/// Turns a reason into a refusal, and reports it.
 pub(super) type Refuse = Box<dyn Fn(&str) -> Refusal + Send + Sync>;
 
 pub(super) struct Filling {
-    /// Who judges requests before.
+    /// Inspector that judges each request first.
     judge: Arc<dyn Inspector>,
     to: Destination,
     refuse: Refuse,
     credentials: Arc<Credentials>,
-    /// What was written on this connection in another form than the secret's own.
+    /// Secrets that were written on this connection in another encoding.
     written: Mutex<Vec<Pair>>,
 }
 
@@ -55,7 +54,7 @@ impl Filling {
 impl Inspector for Filling {
     fn request(&self, head: &mut request::Parts) -> Result<(), Refusal> {
         self.judge.request(head)?;
-        // What is said then is not of HTTP, so a secret in it would not be seen.
+        // After an upgrade the protocol is no longer HTTP, and a secret in it would not be seen.
         if head.headers.contains_key(UPGRADE) {
             return Err((self.refuse)(
                 "a connection to what a credential is for cannot change to another protocol",
@@ -72,7 +71,7 @@ impl Inspector for Filling {
         if let Some(name) = head.headers.values().find_map(stray) {
             return Err((self.refuse)(&format!(
                 "{name} was sent in {}, which its --for does not name",
-                shown(head)
+                shorten_request(head)
             )));
         }
         let mut written = self.written();
@@ -134,7 +133,7 @@ impl Inspector for Filling {
     }
 }
 
-/// Takes secrets out of one body.
+/// Body from which secrets are removed.
 struct Concealing(Concealer);
 
 impl Rewriter for Concealing {

@@ -1,4 +1,4 @@
-//! What a command reached, as the rules that it needs.
+//! Learning mode: converts the destinations that a command reached into rules.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -11,18 +11,18 @@ use crate::network::rules::{Destination, Host, is_special, rules_for};
 use crate::record::Target;
 
 #[derive(Debug, Default)]
-pub struct Learned(Mutex<Seen>);
+pub struct Learned(Mutex<ReachedDestinations>);
 
 #[derive(Debug, Default)]
-struct Seen {
+struct ReachedDestinations {
     reached: BTreeSet<Destination>,
-    /// Names without an address, each with what was said.
+    /// Names without an address, each with the reason.
     unresolved: BTreeMap<String, String>,
     is_full: bool,
 }
 
 impl Learned {
-    /// Rules that allow what was reached. Fails if that were too many places.
+    /// Returns rules that allow the reached destinations. Fails if there were too many.
     pub fn rules(&self) -> Result<Vec<String>, String> {
         let seen = self.lock();
         if seen.is_full {
@@ -38,7 +38,7 @@ impl Learned {
         self.lock().unresolved.clone().into_iter().collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Seen> {
+    fn lock(&self) -> MutexGuard<'_, ReachedDestinations> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

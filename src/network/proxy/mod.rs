@@ -1,10 +1,9 @@
-//! The network by rule: every connection of every command of a server is decided here, made from
-//! here, and passed on.
+//! Network gate: decides, opens and forwards every connection of a server's commands.
 //!
-//! It has threads of its own, which begin before this process enters its Landlock domain, where
-//! nothing could connect. A command is in a network that leads nowhere; its supervisor hands each
-//! connection over (`sandbox/intercept`), and where the supervisor or this process ends, none is
-//! made any more.
+//! The gate's threads start before this process enters its Landlock domain, in which no thread may
+//! connect. A command runs in a network namespace without routes. Its supervisor hands over each
+//! connection (`sandbox/intercept`). If the supervisor or this process ends, no more connections
+//! are made.
 
 mod blocked_list;
 mod door;
@@ -55,16 +54,16 @@ struct Shared {
     credentials: Arc<Credentials>,
     watchers: Arc<[Arc<dyn Watcher>]>,
     script: Option<Script>,
-    /// Whether commands have a loopback device that is theirs.
+    /// `true` if commands have a loopback device of their own.
     has_loopback: bool,
     authority: Arc<Authority>,
     verifier: Arc<Verifier>,
-    /// What makes programs trust the authority, if some connections are opened.
+    /// Files that make programs trust the authority, if some connections are intercepted.
     trust: Option<Trust>,
     account: Account,
 }
 
-/// One command: it is over when this is dropped.
+/// Guard of one command, which ends when this is dropped.
 #[derive(Debug)]
 struct Guard {
     guarded: Arc<dyn Guarded>,
@@ -72,16 +71,16 @@ struct Guard {
     settled: Mutex<mpsc::Receiver<()>>,
 }
 
-/// By what it is decided.
+/// Settings of the gate.
 pub struct Terms {
     pub rules: Rules,
-    /// Secrets that commands use without having them.
+    /// Credentials that commands use through stand-ins.
     pub credentials: Credentials,
-    /// Who looks on.
+    /// Watchers of all decisions.
     pub watchers: Vec<Arc<dyn Watcher>>,
-    /// What answers instead of the network, whatever the rules are.
+    /// Script that answers instead of the network, independent of the rules.
     pub script: Option<Script>,
-    /// Whether commands have a loopback device that is theirs.
+    /// `true` if commands have a loopback device of their own.
     pub has_loopback: bool,
 }
 
@@ -94,8 +93,8 @@ impl std::fmt::Debug for Gate {
 }
 
 impl Gate {
-    /// Starts its threads, which have what the calling thread has. Real servers are verified with
-    /// the authorities of `system`, as PEM.
+    /// Starts the gate's threads, which inherit the restrictions of the calling thread. Real
+    /// servers are verified with the authorities of `system`, as PEM.
     pub fn start(
         terms: Terms,
         place: TrustPlace<'_>,
@@ -140,7 +139,7 @@ impl Gate {
         })
     }
 
-    /// The flags that say what commands reach.
+    /// Returns the flags that define the network access of commands.
     pub fn flags(&self) -> Vec<String> {
         if let Some(script) = &self.shared.script {
             return vec![format!("--network replay:{}", script.name)];
@@ -154,13 +153,14 @@ impl Gate {
             .collect()
     }
 
-    /// Its threads, the only ones of this process that reach the network.
+    /// Returns the runtime of the gate's threads, the only ones of this process that reach the
+    /// network.
     pub fn handle(&self) -> &Handle {
         &self.handle
     }
 
-    /// What decides about the connections of one command, which this thread starts. `title` is the
-    /// tool and its command.
+    /// Returns the access decisions for one command that this thread starts. `title` is the tool
+    /// and its command.
     pub fn door(&self, title: &str) -> Arc<RuledDoor> {
         let Shared {
             rules,
@@ -215,7 +215,7 @@ impl Gatekeeper for Gate {
                 Ok(served) => {
                     // Until then it serves.
                     if let (Ok(()), Some((ways, proxy))) = (is_over.await, &served) {
-                        // What was asked last may not have been heard.
+                        // The last queries may be unread.
                         ways.counts();
                         proxy.settle().await;
                     }
@@ -234,7 +234,7 @@ impl Gatekeeper for Gate {
 }
 
 impl Gate {
-    /// Who decides about one command, and what becomes of its connections.
+    /// Returns the guard of one command, and the way out of its connections.
     fn way(&self, title: &str) -> (Arc<dyn Guarded>, io::Result<(Out, Mode)>) {
         let door = self.door(title);
         let Some(script) = &self.shared.script else {
@@ -271,7 +271,7 @@ impl Guarded for Guard {
 }
 
 impl Shared {
-    /// Waits for the supervisor's first word; `None` if it is gone, and with it the command.
+    /// Waits for the supervisor's first message; `None` if it is gone, and the command with it.
     async fn begin(
         &self,
         handle: &Handle,

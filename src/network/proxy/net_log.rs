@@ -1,7 +1,7 @@
-//! `--net-log`: a line of JSON for each decision about a connection.
+//! `--net-log`: writes one line of JSON for each decision about a connection.
 //!
-//! A thread writes. What it cannot keep up with, or cannot write, is lost, counted and told in the
-//! log itself: no connection waits for a disk.
+//! A separate thread writes, so no connection waits for a disk. Entries that the thread cannot
+//! write in time are dropped, counted, and reported in the log.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -27,7 +27,7 @@ pub struct NetLog {
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct LogLine<'a> {
     at: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     client: Option<&'a str>,
@@ -38,7 +38,7 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "str::is_empty")]
     command: &'a str,
     program: String,
-    /// Of all but connections of TCP.
+    /// Transport, unless TCP.
     #[serde(skip_serializing_if = "Option::is_none")]
     transport: Option<&'static str>,
     host: &'a str,
@@ -54,9 +54,9 @@ struct Line<'a> {
     why: Option<&'a str>,
 }
 
-/// Decisions that have no line.
+/// Entry that reports dropped decisions.
 #[derive(Serialize)]
-struct Lost {
+struct LostEntries {
     at: String,
     lost: u64,
 }
@@ -93,7 +93,7 @@ impl Watcher for NetLog {
             Ruling::Allowed => ("allowed", None),
             Ruling::Blocked(why) => ("blocked", why),
         };
-        let line = line(&Line {
+        let line = line(&LogLine {
             at: now(),
             client: caller.map(|caller| &*caller.client),
             session: caller.and_then(|caller| caller.session.as_deref()),
@@ -121,7 +121,7 @@ impl Watcher for NetLog {
     }
 }
 
-/// What waits is written.
+/// Waits until all queued entries are written.
 impl Drop for NetLog {
     fn drop(&mut self) {
         *self.give.lock().unwrap_or_else(PoisonError::into_inner) = None;
@@ -148,7 +148,7 @@ fn write(mut file: File, taken: &Receiver<Vec<u8>>, lost: &AtomicU64) {
     while let Ok(line) = taken.recv() {
         let uncounted = lost.swap(0, Relaxed);
         let before = if uncounted > 0 {
-            self::line(&Lost {
+            self::line(&LostEntries {
                 at: now(),
                 lost: uncounted,
             })
@@ -168,8 +168,8 @@ fn write(mut file: File, taken: &Receiver<Vec<u8>>, lost: &AtomicU64) {
     }
     let uncounted = lost.load(Relaxed);
     if uncounted > 0 {
-        // Whoever reads stderr has heard why, if this fails.
-        let _ = file.write_all(&self::line(&Lost {
+        // If this fails, the reason is already on stderr.
+        let _ = file.write_all(&self::line(&LostEntries {
             at: now(),
             lost: uncounted,
         }));
@@ -184,7 +184,7 @@ mod tests {
     use serde_json::{Value, json};
 
     #[test]
-    fn what_cannot_be_written_in_time_is_counted_and_holds_up_nobody() {
+    fn slow_log_drops_and_counts_entries() {
         let (reader, writer) = std::io::pipe().unwrap();
         let log = NetLog::start(File::from(std::os::fd::OwnedFd::from(writer))).unwrap();
         // Nobody reads meanwhile, so the pipe is full long before the end.

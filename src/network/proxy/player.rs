@@ -1,4 +1,4 @@
-//! Commands whose network is a recording: nothing of theirs leaves.
+//! Player: answers commands from a recording, without any network traffic.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io;
@@ -20,19 +20,19 @@ pub struct Script {
     pub name: String,
     pub recordings: Vec<Recording>,
     pub noise: Noise,
-    /// What the set declares as secrets.
+    /// Secrets that the set declares.
     pub redact: Vec<String>,
-    /// The environment of commands, for the secrets in it.
+    /// Environment of commands, which may contain secrets.
     pub variables: Vec<(String, String)>,
     /// The memory that the recordings take.
     pub share: Share,
 }
 
-/// What answers one command: each begins at the beginning of the set.
+/// Player of one command. Each player starts at the beginning of the set.
 pub(super) struct Player {
     name: String,
     replay: Arc<Replay>,
-    /// How often each call was told that nothing answered.
+    /// Number of reports for each unanswered call.
     told: Mutex<HashMap<String, u64>>,
     _share: Share,
 }
@@ -46,7 +46,7 @@ impl std::fmt::Debug for Player {
 }
 
 impl Script {
-    /// Fails where there is no memory for one more.
+    /// Returns a player. Fails if there is no memory for one more.
     pub(super) fn play(&self, account: &Account) -> io::Result<Player> {
         let mut share = account.share();
         share

@@ -1,8 +1,7 @@
-//! The operator's ssh-agent as commands have it: they can list its keys, and have it sign what git
-//! signs. Nobody can log in with such a signature, since what ssh signs to log in is of another
-//! form.
+//! Proxy of the operator's ssh-agent for commands. Commands can list its keys and have it sign data
+//! of git. Such a signature cannot be used for a login, since ssh signs other data to log in.
 //!
-//! Messages are those of draft-ietf-sshm-ssh-agent, signed data is of `PROTOCOL.sshsig` of OpenSSH.
+//! Messages follow draft-ietf-sshm-ssh-agent; signed data follows `PROTOCOL.sshsig` of OpenSSH.
 
 use std::ffi::OsString;
 use std::io::{self, Read as _, Write as _};
@@ -18,7 +17,7 @@ use rustix::net::{Shutdown, shutdown};
 use crate::limits::{MAX_SSH_AGENT_BYTES, MAX_SSH_AGENT_CONNECTIONS, SSH_AGENT_TIMEOUT_SECS};
 use crate::sandbox::{Place, Scratch};
 
-/// Where the socket is below the private HOME of commands.
+/// Directory of the socket below the commands' private HOME.
 const DIRECTORY: &str = ".ssh-agent";
 const SOCKET: &str = "socket";
 
@@ -27,11 +26,11 @@ const SIGN_REQUEST: u8 = 13;
 /// `SSH_AGENT_FAILURE`, as a whole message.
 const FAILURE: [u8; 5] = [0, 0, 0, 1, 5];
 
-/// What stands before the namespace in what `ssh-keygen -Y sign` has signed.
+/// Prefix of the namespace in data that `ssh-keygen -Y sign` signs.
 const SIGNED_DATA: &[u8] = b"SSHSIG";
 const NAMESPACE: &[u8] = b"git";
 
-/// What git is told, so that `git commit -S` signs with the agent's first key (git-config(1)).
+/// git settings that make `git commit -S` sign with the agent's first key (git-config(1)).
 pub const GIT_SIGNS: [(&str, &str); 2] = [
     ("gpg.format", "ssh"),
     (
@@ -49,8 +48,8 @@ pub struct SshAgent {
 }
 
 impl SshAgent {
-    /// Listens in the private directory for what the agent at the socket `agent` may be asked. Its
-    /// threads have what the calling thread has.
+    /// Listens in the private directory and forwards allowed messages to the agent's socket
+    /// `agent`. Its threads inherit the restrictions of the calling thread.
     pub fn start(scratch: &Scratch, agent: PathBuf) -> io::Result<Self> {
         UnixStream::connect(&agent)?;
         let directory = scratch.make_in_home(DIRECTORY)?;
@@ -71,7 +70,7 @@ impl SshAgent {
         Ok(Self { listening, file })
     }
 
-    /// The variable that leads programs to it, where the private HOME is `home`.
+    /// Returns the variable with the socket's path, where the private HOME is `home`.
     pub fn variable(home: &Path) -> (OsString, OsString) {
         (
             "SSH_AUTH_SOCK".into(),
@@ -100,7 +99,7 @@ fn serve(listener: &UnixListener, agent: &Arc<Path>) {
     }
 }
 
-/// One connection, until one of the two ends it, waits for too long or says what is no message.
+/// Serves one connection until either side ends it, a timeout passes, or a message is malformed.
 fn pass_on(mut command: UnixStream, agent: &Path) -> io::Result<()> {
     let timeout = Some(Duration::from_secs(SSH_AGENT_TIMEOUT_SECS));
     let mut agent = UnixStream::connect(agent)?;
@@ -119,7 +118,7 @@ fn pass_on(mut command: UnixStream, agent: &Path) -> io::Result<()> {
     }
 }
 
-/// The next one, with its length before it.
+/// Reads the next message, with its length prefix.
 fn message(from: &mut UnixStream) -> io::Result<Vec<u8>> {
     let mut whole = vec![0; 4];
     from.read_exact(&mut whole)?;
@@ -140,7 +139,7 @@ fn may_be_asked(message: &[u8]) -> bool {
     }
 }
 
-/// A request is a key, the data, and flags.
+/// Returns the data of a sign request, which is a key, the data, and flags.
 fn to_be_signed(request: &[u8]) -> Option<&[u8]> {
     let (_key, rest) = string(request)?;
     let (data, flags) = string(rest)?;
@@ -153,7 +152,7 @@ fn is_of_git(data: &[u8]) -> bool {
         .is_some_and(|(namespace, _)| namespace == NAMESPACE)
 }
 
-/// A `string` of RFC 4251, section 5, and what follows it.
+/// Splits off a `string` of RFC 4251, section 5. Returns it and the rest.
 fn string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = bytes.split_first_chunk()?;
     rest.split_at_checked(u32::from_be_bytes(*length) as usize)
@@ -172,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_listed_and_what_git_signs_is_signed_and_nothing_else_is_passed_on() {
+    fn agent_proxy_lists_keys_and_signs_only_for_git() {
         let data = |namespace: &[u8]| {
             [
                 SIGNED_DATA,
@@ -182,7 +181,8 @@ mod tests {
             ]
             .concat()
         };
-        // What ssh signs to log in begins with the identifier of the session: RFC 4252, section 7.
+        // The data that ssh signs for a login begins with the session identifier: RFC 4252, section
+        // 7.
         let login = [&*framed(&[7; 32]), &[50], &framed(b"me")].concat();
         let cases: &[(&[u8], bool)] = &[
             (&[REQUEST_IDENTITIES], true),

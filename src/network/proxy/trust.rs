@@ -9,14 +9,13 @@ use std::sync::{Mutex, PoisonError};
 use crate::record::net::ca::{Authority, TrustFiles, environment};
 use crate::sandbox::{Scratch, SharedDirectory};
 
-/// What begins the name of the directory of such files.
+/// Prefix of the directory name.
 const KIND: &str = "certificates";
 
-/// The variable of which Java takes options that nobody gave it ("JVM Tool Interface", 1.2:
-/// `JAVA_TOOL_OPTIONS`).
+/// Variable with options that Java always reads ("JVM Tool Interface", 1.2: `JAVA_TOOL_OPTIONS`).
 pub const JAVA_OPTIONS: &str = "JAVA_TOOL_OPTIONS";
 
-/// Where commands have files, and what is told to Java there.
+/// Directory of the files as commands see it, and options for Java.
 #[derive(Clone, Copy, Debug)]
 pub struct TrustPlace<'a> {
     pub scratch: &'a Scratch,
@@ -36,8 +35,7 @@ pub struct Trust {
 }
 
 impl Trust {
-    /// Puts the files there. `system` are the authorities that programs trust beside this one, as
-    /// PEM.
+    /// Writes the files. `system` are the authorities that programs trust beside this one, as PEM.
     pub fn show(place: TrustPlace<'_>, authority: &Authority, system: &[u8]) -> io::Result<Self> {
         let files = [
             ("bundle.pem", authority.bundle(system)),
@@ -65,8 +63,7 @@ impl Trust {
         &self.files[0].1
     }
 
-    /// The variables. A command owns the files, so they are put there anew if they are not as they
-    /// were.
+    /// Returns the variables. A command owns the files, so damaged ones are written again.
     pub fn environment(&self) -> io::Result<Vec<(OsString, OsString)>> {
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         let is_good = |(name, bytes): &(&str, Vec<u8>)| {
@@ -129,7 +126,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn files_that_a_command_has_spoilt_are_put_there_anew() {
+    fn damaged_trust_files_are_restored() {
         let parent = tempfile::tempdir().unwrap();
         let scratch = Scratch::create(parent.path()).unwrap();
         let tmp = scratch.path().join("tmp");

@@ -1,4 +1,4 @@
-//! Who looks on at decisions about connections.
+//! Watchers of decisions about connections.
 
 use std::fmt::Debug;
 use std::io;
@@ -9,18 +9,18 @@ use crate::exec::ProgramName;
 use crate::network::rules::Transport;
 use crate::policy::{Caller, Touched};
 
-/// What was decided about one connection, or about datagrams.
+/// Decision about one connection, or about datagrams.
 #[derive(Clone, Copy, Debug)]
 pub struct Decision<'a> {
     pub by: ProgramName,
     pub transport: Transport,
     pub host: &'a str,
     pub port: u16,
-    /// What was asked for there, if that was decided about: `POST https://api.example.com/hook`.
+    /// Request, if requests were judged: `POST https://api.example.com/hook`.
     pub asked: Option<&'a str>,
-    /// Where a name that was allowed leads.
+    /// Address of an allowed name.
     pub address: Option<IpAddr>,
-    /// The rule that decided, as it was written.
+    /// Text of the rule that decided.
     pub rule: Option<&'a str>,
     pub ruling: Ruling<'a>,
 }
@@ -28,21 +28,21 @@ pub struct Decision<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ruling<'a> {
     Allowed,
-    /// With what it is about the place that is not allowed, if it is not the place itself.
+    /// Blocked, with the reason if the destination itself is allowed.
     Blocked(Option<&'a str>),
 }
 
-/// What started the program that connects.
+/// Call that started the connecting program.
 #[derive(Clone, Debug, Default)]
 pub struct Origin {
     /// The tool and its command.
     pub title: String,
-    /// Whose call that was, if that is known.
+    /// Caller, if known.
     pub caller: Option<Arc<Caller>>,
 }
 
 impl Origin {
-    /// Of what this thread starts.
+    /// Returns the origin for programs that this thread starts.
     pub fn of(title: &str) -> Self {
         Self {
             title: title.to_owned(),
@@ -51,14 +51,14 @@ impl Origin {
     }
 }
 
-/// Called on threads that connections wait for: it returns soon.
+/// Observer of decisions. Connections wait for its methods, so they return soon.
 pub trait Watcher: Debug + Send + Sync {
     fn decided(&self, origin: &Origin, decision: &Decision<'_>);
-    /// A name that rules know has no address.
+    /// Reports that an allowed name has no address.
     fn unresolved(&self, _name: &str, _why: &io::Error) {}
 }
 
-/// Those who look on at one command.
+/// Watchers of one command.
 #[derive(Clone, Debug, Default)]
 pub struct Watch {
     pub origin: Origin,

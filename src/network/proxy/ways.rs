@@ -24,19 +24,19 @@ pub struct Ways {
     out: Out,
 }
 
-/// Who makes connections for a command, and which.
+/// Way out of a command's connections.
 #[derive(Clone, Debug)]
 pub enum Out {
-    /// Nobody.
+    /// No network.
     Nothing,
-    /// Its own network.
+    /// Own network of the commands.
     AsCommands {
-        /// Whether names have addresses there.
+        /// `true` if names are resolved there.
         resolves: bool,
     },
-    /// This process.
+    /// Network of this process.
     AsServer,
-    /// This process, as far as the rules go.
+    /// Network of this process, limited by rules.
     ByRule(Arc<RuledDoor>),
 }
 
@@ -64,7 +64,7 @@ impl Ways {
         ))
     }
 
-    /// Has this runtime hear what the interception says, until it says no more.
+    /// Processes the messages of the interception on this runtime until it ends.
     pub fn listen(self: &Arc<Self>, runtime: &Handle) -> io::Result<()> {
         let entered = runtime.enter();
         let channel = watched(self.interception.as_fd())?;
@@ -78,7 +78,7 @@ impl Ways {
         Ok(())
     }
 
-    /// What there was besides connections.
+    /// Returns the counters of events other than connections.
     pub fn counts(&self) -> Counts {
         self.interception.counts()
     }
@@ -152,7 +152,7 @@ impl Wires for Ways {
     }
 
     fn decide(&self, key: u64, errno: Option<i32>) {
-        // Who is gone waits for nothing.
+        // A program that has exited waits for no reply.
         let _ = self.interception.decide(Mark::of_key(key), errno);
     }
 
@@ -176,7 +176,7 @@ impl Wires for Ways {
     }
 }
 
-/// A connection on its way, which does not block.
+/// Starts a non-blocking connection.
 fn connecting(to: SocketAddr) -> io::Result<OwnedFd> {
     let family = if to.is_ipv4() {
         AddressFamily::INET

@@ -4,8 +4,8 @@
 const MAX_NAME_BYTES: usize = 253;
 const MAX_LABEL_BYTES: usize = 63;
 
-/// In lower case and without the final dot; `None` if it is no name of a host. One that ends in a
-/// number is none: programs read such a one as an IPv4 address (`inet_aton(3)`).
+/// Returns the name in lower case and without the final dot; `None` if it is no host name. A name
+/// that ends in a number is none: programs read it as an IPv4 address (`inet_aton(3)`).
 pub fn canonical(text: &str) -> Option<String> {
     let text = text.strip_suffix('.').unwrap_or(text);
     let is_label = |label: &str| {
@@ -17,7 +17,7 @@ pub fn canonical(text: &str) -> Option<String> {
     is_name.then(|| text.to_ascii_lowercase())
 }
 
-/// Whether programs read the last label as a number: decimal, octal or hexadecimal.
+/// Returns true if programs read the last label as a number: decimal, octal or hexadecimal.
 pub(super) fn ends_in_number(text: &str) -> bool {
     let last = text
         .rsplit('.')
@@ -29,8 +29,8 @@ pub(super) fn ends_in_number(text: &str) -> bool {
         || !last.is_empty() && last.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// As it stands in the DNS: labels that are not ASCII as punycode (RFC 3492). No mapping beyond
-/// lower case, so it is a proposal for people and no basis for a decision.
+/// Returns a name in its DNS form, with non-ASCII labels as punycode (RFC 3492). The only mapping
+/// is to lower case, so the result is a proposal for people and no basis for a decision.
 pub(super) fn punycode(name: &str) -> String {
     let label = |label: &str| {
         if label.is_ascii() {
@@ -118,7 +118,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn a_name_has_one_spelling() {
+    fn host_name_has_one_spelling() {
         let long = format!("{}.example", "a".repeat(64));
         let cases = [
             ("API.Example.com.", Some("api.example.com")),
@@ -140,7 +140,7 @@ mod tests {
 
     /// RFC 3492, 7.1, and names that are in use.
     #[test]
-    fn names_are_written_as_punycode() {
+    fn non_ascii_names_become_punycode() {
         let cases = [
             ("Bücher.example", "xn--bcher-kva.example"),
             ("münchen.de", "xn--mnchen-3ya.de"),

@@ -1,5 +1,5 @@
-//! Which hosts commands may reach, and with which requests: rules, and the decision about one
-//! connection or request. No socket, no file.
+//! Egress rules: the hosts and requests that commands may reach, and the decision about one
+//! connection or request. This module opens no socket and no file.
 
 mod credentials;
 mod host_name;

@@ -1,4 +1,4 @@
-//! The rules that are needed for what was reached.
+//! Proposed rules for the destinations that a command reached.
 
 use std::collections::BTreeSet;
 
@@ -6,8 +6,8 @@ use super::rule::Destination;
 use super::rules::Rules;
 use super::sets::SETS;
 
-/// Rules that allow these, as `--allow-net` takes them. A set stands for its hosts if at least half
-/// of its rules were needed: else it would allow much that was not.
+/// Returns rules that allow these destinations, as `--allow-net` takes them. A set replaces its
+/// hosts if at least half of its rules were needed; else it would allow too much.
 pub fn rules_for(needed: &BTreeSet<Destination>) -> Vec<String> {
     let mut left: Vec<&Destination> = needed.iter().collect();
     let mut texts = Vec::new();
@@ -39,7 +39,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn sets_stand_for_their_hosts_and_all_is_allowed_that_was_needed() {
+    fn proposed_rules_allow_all_needed_destinations() {
         type Places = &'static [(&'static str, u16)];
         let to = |(host, port): &(&str, u16)| {
             let host = host

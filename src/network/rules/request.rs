@@ -1,8 +1,8 @@
-//! What a rule says of requests of HTTP: over TLS or not, with which methods, for which paths.
+//! Requests part of a rule: HTTP or HTTPS, the methods and the paths.
 //!
-//! A path is read in one way only: its segments, each decoded once. Where servers differ about what
-//! is meant (`/a/../b`, `/a%2Fb`, `/a;b`, `//`), it has no such reading. A rule that allows takes
-//! such a path only if it takes all; one that denies takes it always.
+//! A path has one reading: its segments, each decoded once. A path that servers read differently
+//! (`/a/../b`, `/a%2Fb`, `/a;b`, `//`) has none. An allow rule matches such a path only if it
+//! matches all paths; a deny rule always matches it.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -12,8 +12,8 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 
 use crate::limits::MAX_PROPOSED_PATH_BYTES;
 
-/// How a rule writes a segment: `*` alone would be any one, and a shell shall not read anything
-/// into it.
+/// Characters that a rule writes percent-encoded in a segment. A bare `*` would be a wildcard, and
+/// a shell must not expand anything.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -23,21 +23,21 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'@')
     .remove(b'+');
 
-/// A request, as far as rules are about it.
+/// Line of a request, as far as rules use it.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestLine<'a> {
     pub is_tls: bool,
     pub method: &'a str,
     /// Without the query.
     pub path: &'a str,
-    /// Whether the connection may become one of another protocol by it.
+    /// `true` if the request may switch the connection to another protocol.
     pub may_switch: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Requests {
     pub(super) is_tls: bool,
-    /// All, if there are none.
+    /// Allowed methods; empty for all.
     pub(super) methods: BTreeSet<String>,
     pub(super) path: PathPattern,
 }
@@ -45,7 +45,7 @@ pub(super) struct Requests {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct PathPattern {
     segments: Vec<Segment>,
-    /// Whether anything may follow, one segment at least, which may be empty.
+    /// `true` if at least one more segment, possibly empty, may follow.
     is_open: bool,
 }
 
@@ -79,7 +79,7 @@ impl<'a> Path<'a> {
     }
 }
 
-/// What a segment means, if that is beyond doubt.
+/// Returns the decoded segment if all servers read it alike.
 fn segment(text: &str) -> Option<Cow<'_, str>> {
     let decoded = percent_decode_str(text).decode_utf8().ok()?;
     // Also what stands for nothing (`%zz`), or is decoded twice by some (`%2541`), leaves a `%`.
@@ -139,7 +139,7 @@ impl PathPattern {
         Ok(Self { segments, is_open })
     }
 
-    /// Those of one path, or, if it is odd or long, all.
+    /// Returns the requests for this path, or for all paths if it is odd or long.
     fn of(path: &Path<'_>) -> Self {
         let segments = path
             .0
@@ -214,7 +214,7 @@ impl Requests {
         })
     }
 
-    /// The least that allows this request.
+    /// Returns the narrowest requests that include this one.
     pub(super) fn of(asked: RequestLine<'_>) -> Self {
         let methods = if asked.may_switch {
             BTreeSet::new()
@@ -238,7 +238,7 @@ impl Requests {
         self.is_tls == asked.is_tls && has_method && has_path
     }
 
-    /// The same of a rule that denies: where servers differ, it holds.
+    /// Like [`Self::allow`] for a deny rule, which also matches where servers differ.
     pub(super) fn deny(&self, asked: RequestLine<'_>, path: &Path<'_>) -> bool {
         let has_path = path
             .0
@@ -255,7 +255,7 @@ impl Requests {
     }
 }
 
-/// Whether all servers read a method in the same way: some take it in small letters, too.
+/// Returns true if all servers read a method alike. Some accept lower case, too.
 pub(super) fn is_method(text: &str) -> bool {
     !text.is_empty()
         && text
@@ -331,7 +331,7 @@ pub(super) mod tests {
 
     proptest! {
         #[test]
-        fn a_path_matches_as_a_naive_reading_has_it(
+        fn path_matching_agrees_with_naive_matcher(
             requests in any_requests(),
             other in any_requests(),
             path in "(/[abc]?){0,4}/?",
@@ -342,16 +342,16 @@ pub(super) mod tests {
             let is_odd = path.is_empty() || path.contains("//");
             let expected = has_method && if is_odd { requests.path.is_all() } else { naive(&requests.path, &path) };
             prop_assert_eq!(requests.allow(asked(&path), &Path::read(&path)), expected);
-            // Whatever is encoded means the same.
+            // Percent-encoding does not change the meaning.
             let written: String = path.chars().enumerate().map(|(at, next)| {
                 if next != '/' && encoded >> (at % 8) & 1 == 1 { format!("%{:02x}", next as u32) } else { next.to_string() }
             }).collect();
             prop_assert_eq!(requests.allow(asked(&written), &Path::read(&written)), expected);
-            // What is allowed by one that another one covers is allowed by that.
+            // A covering pattern allows everything that the covered one allows.
             if other.cover(&requests) {
                 prop_assert!(!expected || other.allow(asked(&path), &Path::read(&path)));
             }
-            // What would be allowed is denied, and what is odd.
+            // A deny rule matches everything that the allow rule would, and odd paths.
             let denied = requests.deny(asked(&path), &Path::read(&path));
             prop_assert!(denied || !expected);
             prop_assert!(denied || !(is_odd && has_method));

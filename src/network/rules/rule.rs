@@ -10,9 +10,9 @@ use thiserror::Error;
 use super::host_name::{canonical, ends_in_number, punycode};
 use super::request::{RequestLine, Requests};
 
-/// Where questions of names go (RFC 1035, 4.2).
+/// Port of DNS queries (RFC 1035, 4.2).
 const NAMES_PORT: u16 = 53;
-/// The ports of a rule that names none: those of HTTP and HTTPS.
+/// Default ports of a rule: those of HTTP and HTTPS.
 pub(super) const WEB: [u16; 2] = [80, 443];
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -20,14 +20,14 @@ pub struct Rule {
     pub(super) transport: Transport,
     pub(super) hosts: Hosts,
     pub(super) ports: Ports,
-    /// Those of HTTP that it is about, if it is not about whole connections.
+    /// HTTP requests that the rule is limited to; `None` for whole connections.
     pub(super) requests: Option<Requests>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Transport {
     Tcp,
-    /// Written `udp://` before host and port, of which neither may be left out.
+    /// UDP, written `udp://` before host and port. Both are required.
     Udp,
 }
 
@@ -39,7 +39,7 @@ pub(super) enum Hosts {
     Network(Network),
 }
 
-/// Addresses that begin alike. IPv4 is never written as IPv6.
+/// Network of addresses with a common prefix. IPv4 is never written as IPv6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Network {
     pub(super) first: IpAddr,
@@ -54,7 +54,7 @@ pub(super) enum Ports {
     All,
 }
 
-/// Where a connection goes, or a datagram.
+/// Destination of a connection or datagram.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Destination {
     pub transport: Transport,
@@ -64,7 +64,7 @@ pub struct Destination {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Host {
-    /// As [`canonical`] writes it.
+    /// A name as [`canonical`] writes it.
     Name(String),
     Address(IpAddr),
 }
@@ -99,7 +99,7 @@ impl Network {
         if address.is_ipv4() { 32 } else { 128 }
     }
 
-    /// The network of this length that an address lies in.
+    /// Returns the network of this prefix length that contains an address.
     pub(super) fn around(address: IpAddr, prefix: u8) -> Self {
         let first = match address {
             IpAddr::V4(address) => {
@@ -116,7 +116,7 @@ impl Network {
 }
 
 impl Destination {
-    /// The rule that allows this and as little else as can be.
+    /// Returns the narrowest rule that allows this destination.
     pub fn rule(&self) -> Rule {
         let hosts = match &self.host {
             Host::Name(name) => Hosts::Name(name.clone()),
@@ -142,7 +142,7 @@ impl Destination {
         }
     }
 
-    /// The same for a request.
+    /// Returns the narrowest rule for a request to this destination.
     pub fn rule_for(&self, asked: RequestLine<'_>) -> Rule {
         Rule {
             ports: Ports::One(self.port),
@@ -245,7 +245,7 @@ impl FromStr for Rule {
     }
 }
 
-/// Host and port. An address of IPv6 that has a port is in brackets.
+/// Splits host and port. An IPv6 address with a port is in brackets.
 fn split(text: &str) -> Result<(&str, Option<&str>), Cow<'static, str>> {
     if let Some(rest) = text.strip_prefix('[') {
         let (host, rest) = rest.split_once(']').ok_or("has no `]`")?;
@@ -311,7 +311,7 @@ fn network(address: IpAddr, prefix: Option<&str>) -> Result<Network, Cow<'static
             return Err(format!("has no good length of a prefix; 1 to {bits} is allowed").into());
         }
     };
-    // What is IPv4 in IPv6's clothes (`::ffff:192.0.2.1`) is IPv4 to the kernel.
+    // To the kernel, an IPv4-mapped IPv6 address (`::ffff:192.0.2.1`) is IPv4.
     let (address, prefix) = match address.to_canonical() {
         IpAddr::V4(plain) if address.is_ipv6() && prefix > 96 => (plain.into(), prefix - 96),
         _ => (address, prefix),
@@ -409,7 +409,7 @@ pub(super) mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_rule_is_printed_in_one_spelling() {
+    fn rule_is_printed_in_canonical_form() {
         let cases = [
             ("Example.COM.", "example.com"),
             ("example.com:443", "example.com:443"),
@@ -459,7 +459,7 @@ pub(super) mod tests {
         "is about UDP, which has a host and a port alone, such as udp://ntp.example.com:123";
 
     #[test]
-    fn what_is_no_rule_is_refused_with_the_reason() {
+    fn invalid_rule_is_rejected_with_reason() {
         let cases = [
             (
                 "example.com:0",
@@ -592,7 +592,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_destination_names_the_rule_that_allows_it() {
+    fn destination_proposes_rule_that_allows_it() {
         let at = |host: Host, port| Destination {
             transport: Transport::Tcp,
             host,
@@ -699,12 +699,12 @@ pub(super) mod tests {
 
     proptest! {
         #[test]
-        fn what_is_printed_is_read_as_the_same(rule in any_rule()) {
+        fn printed_rule_parses_to_same_rule(rule in any_rule()) {
             prop_assert_eq!(rule.to_string().parse::<Rule>(), Ok(rule));
         }
 
         #[test]
-        fn nothing_makes_the_parser_panic(text in "([A-Z,]{0,3} )?((https?|udp)://)?[a-z0-9:./*@ %;?\\[\\]ü-]{0,20}") {
+        fn rule_parser_never_panics(text in "([A-Z,]{0,3} )?((https?|udp)://)?[a-z0-9:./*@ %;?\\[\\]ü-]{0,20}") {
             if let Ok(rule) = text.parse::<Rule>() {
                 prop_assert_eq!(rule.to_string().parse::<Rule>(), Ok(rule));
             }

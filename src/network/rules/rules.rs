@@ -1,4 +1,4 @@
-//! All rules together: what is allowed, and what is denied of that.
+//! Rule set: the allow rules, and the deny rules that override them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
@@ -12,9 +12,9 @@ use super::special_addresses::{danger, is_special};
 pub struct Rules {
     allow: Table,
     deny: Table,
-    /// What there is to tell of rules that change nothing, since others cover them.
+    /// Notes about rules that other rules cover.
     redundant: Vec<String>,
-    /// Whether what no rule names is allowed, to learn what is needed.
+    /// `true` in learning mode: connections that no rule names are allowed.
     is_learning: bool,
 }
 
@@ -22,15 +22,15 @@ pub struct Rules {
 /// has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Table {
-    /// As they were written.
+    /// The rules as the operator wrote them.
     texts: Vec<String>,
     names: HashMap<String, Vec<Entry>>,
-    /// By the name that they are below.
+    /// Entries of `*.` rules by parent name.
     below: HashMap<String, Vec<Entry>>,
     networks: HashMap<Network, Vec<Entry>>,
     prefixes_4: BTreeSet<u8>,
     prefixes_6: BTreeSet<u8>,
-    /// Of all rules that are about requests, as they are printed.
+    /// Rules about requests, as printed.
     requests: BTreeMap<usize, String>,
 }
 
@@ -39,19 +39,19 @@ struct Entry {
     transports: &'static [Transport],
     ports: Ports,
     requests: Option<Requests>,
-    /// The place of the text that it comes from.
+    /// Index of the rule text.
     text: usize,
 }
 
-/// What the rules say of a request.
+/// Verdict of the rules on a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Allowed,
     Missing,
     Denied,
-    /// No rule can allow it: servers differ about what the method is.
+    /// No rule can allow the request: servers read its method differently.
     OddMethod,
-    /// Servers differ about what the path is, and no rule allows all paths.
+    /// Servers read the path differently, and no rule allows all paths.
     OddPath,
 }
 
@@ -76,7 +76,7 @@ impl Table {
                 if requests.is_some() {
                     table.requests.insert(text, rule.to_string());
                 }
-                // What takes connections away takes datagrams away, too.
+                // A deny rule for TCP also denies UDP.
                 let transports: &[_] = match transport {
                     Transport::Tcp if denies => &[Transport::Tcp, Transport::Udp],
                     Transport::Tcp => &[Transport::Tcp],
@@ -114,13 +114,13 @@ impl Table {
             .flatten()
     }
 
-    /// Those of `*.` and a name that this one is below.
+    /// Returns the entries of each `*.` rule that covers this name.
     fn above(&self, name: &str) -> impl Iterator<Item = &Vec<Entry>> {
         name.match_indices('.')
             .filter_map(|(dot, _)| self.below.get(&name[dot + 1..]))
     }
 
-    /// Those of all networks that hold this one.
+    /// Returns the entries of all networks that contain this one.
     fn of_network(&self, network: Network) -> impl Iterator<Item = &Entry> {
         let prefixes = if network.first.is_ipv4() {
             &self.prefixes_4
@@ -143,7 +143,7 @@ impl Table {
         })
     }
 
-    /// Whether one that this is true of is about connections there.
+    /// Returns true if an entry for this destination satisfies the predicate.
     fn any(&self, to: &Destination, mut is_one: impl FnMut(&Entry) -> bool) -> bool {
         let mut is_one = |entry: &Entry| {
             entry.transports.contains(&to.transport) && entry.ports.has(to.port) && is_one(entry)
@@ -154,7 +154,7 @@ impl Table {
         }
     }
 
-    /// One that this is true of, as it was written.
+    /// Returns the text of a rule for this destination that satisfies the predicate.
     fn deciding(&self, to: &Destination, is_one: impl Fn(&Entry) -> bool) -> Option<&str> {
         let mut text = None;
         self.any(to, |entry| {
@@ -164,7 +164,7 @@ impl Table {
         text.map(|text| self.texts[text].as_str())
     }
 
-    /// A rule about requests there.
+    /// Returns the text of a rule about requests to this destination.
     fn opens(&self, to: &Destination) -> Option<&str> {
         let mut found = None;
         self.any(to, |entry| {
@@ -177,7 +177,7 @@ impl Table {
         found.map(String::as_str)
     }
 
-    /// The text of a rule that holds for all that this one does, but for those of this text.
+    /// Returns the text of a rule that covers this one, except the text `but`.
     fn covering(&self, rule: &Rule, but: Option<usize>) -> Option<usize> {
         let requests = |entry: &Entry| match (&entry.requests, &rule.requests) {
             (None, _) => true,
@@ -187,7 +187,8 @@ impl Table {
         self.covering_where(rule, |entry| Some(entry.text) != but && requests(entry))
     }
 
-    /// The text of a rule that this is true of, and that names all of the hosts and ports.
+    /// Returns the text of a rule that satisfies the predicate and names all of the hosts and
+    /// ports.
     fn covering_where(&self, rule: &Rule, is_one: impl Fn(&Entry) -> bool) -> Option<usize> {
         let covers = |entry: &&Entry| {
             entry.transports.contains(&rule.transport)
@@ -209,8 +210,8 @@ impl Table {
     }
 }
 
-/// A line for each text of which others cover all rules; of several that are alike the last one is
-/// none of those.
+/// Returns a line for each text whose rules are all covered by other texts. Of several equal texts
+/// the last one is not listed.
 fn redundant(flag: &str, table: &Table, rules_of_texts: &[Vec<Rule>]) -> Vec<String> {
     let mut told = BTreeSet::new();
     let mut lines = Vec::new();
@@ -233,9 +234,9 @@ fn redundant(flag: &str, table: &Table, rules_of_texts: &[Vec<Rule>]) -> Vec<Str
 }
 
 impl Rules {
-    /// Reads rules and names of sets. Fails on one that never matches, and names it: it is not what
-    /// the operator meant. One that others cover is only told ([`Self::redundant`]): a profile and
-    /// a command line may both name what they need.
+    /// Parses rules and set names. Fails if a rule can never match, and names it. Rules that others
+    /// cover are only reported ([`Self::redundant`]): a profile and a command line may name the
+    /// same ones.
     pub fn new(allow: &[String], deny: &[String]) -> Result<Self, RuleError> {
         let ((allowed, of_allow), (denied, of_deny)) =
             (Table::of(allow, false)?, Table::of(deny, true)?);
@@ -270,7 +271,8 @@ impl Rules {
         })
     }
 
-    /// Allows what no rule names, too, but for addresses that are more than a host ([`danger`]).
+    /// Switches to learning mode: destinations that no rule names are allowed, except for dangerous
+    /// addresses ([`danger`]).
     #[must_use]
     pub fn learning(self) -> Self {
         Self {
@@ -283,30 +285,30 @@ impl Rules {
         self.allow.texts.is_empty() && self.deny.texts.is_empty() && !self.is_learning
     }
 
-    /// Whether there are connections that have to be opened.
+    /// Returns true if a rule is about requests, so that connections have to be intercepted.
     pub fn are_about_requests(&self) -> bool {
         !(self.allow.requests.is_empty() && self.deny.requests.is_empty())
     }
 
-    /// Whether a connection may be made there, if only for some requests.
+    /// Returns true if a connection may be made, at least for some requests.
     pub fn allows(&self, to: &Destination) -> bool {
         let is_dangerous = matches!(to.host, Host::Address(address) if danger(address).is_some());
         (self.is_learning && !is_dangerous || self.allow.any(to, |_| true)) && !self.denies(to)
     }
 
-    /// Whether a rule says no, whatever others say.
+    /// Returns true if a rule denies the whole connection.
     pub fn denies(&self, to: &Destination) -> bool {
         self.deny.any(to, |entry| entry.requests.is_none())
     }
 
-    /// The rule that says yes or no to a connection, as it was written.
+    /// Returns the rule that decides a connection, as written.
     pub fn deciding(&self, to: &Destination) -> Option<&str> {
         self.deny
             .deciding(to, |entry| entry.requests.is_none())
             .or_else(|| self.allow.deciding(to, |_| true))
     }
 
-    /// A line for each rule that changes nothing beside others.
+    /// Returns a line for each redundant rule.
     pub fn redundant(&self) -> &[String] {
         &self.redundant
     }
@@ -326,9 +328,9 @@ impl Rules {
             .collect()
     }
 
-    /// Whether a name that is allowed may be reached at this address. One that is not of the public
-    /// Internet has to be allowed by itself, and whole: a name is worth no more than who answers
-    /// for it, and it is its requests that are judged.
+    /// Returns true if an allowed name may be reached at this address. An address outside the
+    /// public Internet needs a rule of its own, for whole connections. A name alone proves too
+    /// little, since its DNS answers decide, and request rules are checked against the name.
     pub fn allows_resolved(&self, to: &Destination, address: IpAddr) -> bool {
         let to = Destination {
             host: Host::Address(address),
@@ -341,13 +343,14 @@ impl Rules {
         !self.deny.any(&to, |_| true) && (!is_special(address) || is_allowed())
     }
 
-    /// The flag and the rule for which connections there have to be opened, if there is one.
+    /// Returns the flag and the rule that require interception of connections to this destination,
+    /// if any.
     pub fn opens(&self, to: &Destination) -> Option<(&'static str, &str)> {
         let allow = || self.allow.opens(to).map(|rule| ("--allow-net", rule));
         allow().or_else(|| self.deny.opens(to).map(|rule| ("--deny-net", rule)))
     }
 
-    /// The rule that allows connections there, beside those that there are.
+    /// Returns the rule to add so that connections to this destination are allowed.
     pub fn proposal(&self, to: &Destination) -> Rule {
         let rule = to.rule();
         // Whole connections to a port that is opened would take the rule for that away.
@@ -389,7 +392,8 @@ impl Rules {
         }
     }
 
-    /// Whether connections to all that this rule names may be made, if only for some requests.
+    /// Returns true if the rules allow connections to everything that `rule` names, at least for
+    /// some requests.
     pub(super) fn reach(&self, rule: &Rule) -> bool {
         let is_denied = || {
             self.deny
@@ -399,7 +403,7 @@ impl Rules {
         self.allow.covering_where(rule, |_| true).is_some() && !is_denied()
     }
 
-    /// Whether a name may be reached at some port.
+    /// Returns true if the name may be reached at some port.
     pub fn knows(&self, name: &str) -> bool {
         let allowed = self.allow.of_name(name);
         let allowed = allowed.flat_map(|entry| {

@@ -1,11 +1,11 @@
-//! Hosts that are allowed together: what a package manager or a service needs.
+//! Rule sets: hosts that a package manager or a service needs.
 
 use super::rule::{Rule, RuleError};
 
 pub struct HostSet {
     /// Its names without the `@` that they are written with, the usual one first.
     pub names: &'static [&'static str],
-    /// What it is for.
+    /// Purpose of the set.
     pub about: &'static str,
     pub rules: &'static [&'static str],
 }
@@ -62,7 +62,7 @@ pub const SETS: &[HostSet] = &[
     },
 ];
 
-/// What a set means.
+/// Warning about every set.
 pub const WARNING: &str = "whoever may publish there may read what commands send there";
 
 /// The rules of a text: one, or those of a set.
@@ -101,7 +101,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn every_rule_of_a_set_is_written_as_it_is_printed() {
+    fn set_rules_are_in_canonical_form() {
         for set in SETS {
             for name in set.names {
                 let printed: Vec<String> = rules_of(&format!("@{name}"))

@@ -1,4 +1,4 @@
-//! Addresses that are not of the public Internet: what a public name has no reason to lead to.
+//! Special addresses, outside the public Internet. No public name has a reason to resolve to them.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -64,7 +64,7 @@ const EMBEDDING: [(u128, u32, u32); 7] = [
     (0x2001 << 112, 32, 64),
 ];
 
-/// The address, and those of IPv4 that a translator or a tunnel may take it for.
+/// Returns the address, and the IPv4 addresses that a translator or a tunnel may take it for.
 fn meanings(address: IpAddr) -> Vec<IpAddr> {
     let mut all = vec![address.to_canonical()];
     if let IpAddr::V6(address) = address {
@@ -94,8 +94,7 @@ fn meanings(address: IpAddr) -> Vec<IpAddr> {
     all
 }
 
-/// Says why no rule is proposed for an address: it would give away more than who writes it may
-/// think.
+/// Returns the reason why no rule is proposed for a dangerous address, if it is one.
 pub fn danger(address: IpAddr) -> Option<&'static str> {
     let all = meanings(address);
     // No translator leads to 0.0.0.0.
@@ -111,7 +110,7 @@ pub fn danger(address: IpAddr) -> Option<&'static str> {
         .then_some("gives the machine's credentials, in a cloud")
 }
 
-/// Whether a public name has no reason to lead there.
+/// Returns true if a public name has no reason to resolve to this address.
 pub fn is_special(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(address) => is_special_4(address),
@@ -142,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn metadata_in_any_spelling_is_dangerous() {
+    fn metadata_address_is_dangerous_in_any_spelling() {
         let dangerous = [
             "127.9.9.9",
             "0.0.0.0",
@@ -191,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn public_addresses_are_told_from_others() {
+    fn public_addresses_are_not_special() {
         let special = [
             "0.0.0.0",
             "10.255.0.1",

@@ -41,7 +41,7 @@ fn certain(source: &str, text: &[u8]) -> Vec<u64> {
 }
 
 #[test]
-fn ordinary_lines_of_regular_patterns_are_certain() {
+fn regular_pattern_confirms_ordinary_lines() {
     for (source, text, expected) in [
         ("b", "a\nb\nab", vec![2, 3]),
         ("^$", "a\n\nb\r\n\r\n", vec![2, 4]),
@@ -69,7 +69,7 @@ fn ordinary_lines_of_regular_patterns_are_certain() {
 }
 
 #[test]
-fn what_is_not_regular_is_confirmed() {
+fn irregular_pattern_needs_exact_matcher() {
     let (found, lines) = asked("foo(?!bar)", b"foobar\nbar\nfoo\n");
     assert_eq!(
         (found, lines),
@@ -83,14 +83,14 @@ fn what_is_not_regular_is_confirmed() {
 }
 
 #[test]
-fn there_is_nothing_inside_a_character() {
+fn no_match_begins_inside_character() {
     // The linear engine has a `\B` between the two bytes of an `é`.
     let (found, lines) = asked("\\B|x", "bé_\n".as_bytes());
     assert_eq!((found, lines), (vec![1], vec!["bé_".to_owned()]));
 }
 
 #[test]
-fn odd_lines_are_confirmed_and_only_they() {
+fn only_odd_lines_need_exact_matcher() {
     let (found, lines) = asked("x.", b"ax\xFF\nxy\n\xFF\n\xC3\xA9\nx\n");
     assert_eq!(
         (found, lines),
@@ -113,13 +113,13 @@ fn odd_lines_are_confirmed_and_only_they() {
 }
 
 #[test]
-fn every_line_is_a_candidate_of_a_pattern_that_is_too_large() {
+fn too_large_pattern_makes_every_line_candidate() {
     let (found, lines) = asked(&"\\W".repeat(30_000), b"a\n\nb");
     assert_eq!((found.len(), lines.len()), (3, 3));
 }
 
 #[test]
-fn chunks_do_not_hide_a_line() {
+fn chunk_boundary_hides_no_line() {
     // Lines of growing lengths, so that chunks end at all places; every seventh one is odd.
     let mut text = Vec::new();
     let mut expected = Vec::new();
@@ -152,7 +152,7 @@ fn chunks_do_not_hide_a_line() {
 }
 
 #[test]
-fn a_match_may_go_over_lines() {
+fn multiline_match_spans_lines() {
     let exact = |text: &[u8], from: usize| {
         let found = memchr::memmem::find(&text[from..], b"a\nb").map(|at| from + at..from + at + 3);
         Ok(found.or((from <= text.len()).then_some(text.len()..text.len())))
@@ -170,7 +170,7 @@ fn a_match_may_go_over_lines() {
 }
 
 #[test]
-fn errors_are_kept() {
+fn finder_keeps_pattern_error() {
     let candidates = candidates("(?=a)");
     let failing = |_: &[u8], _: usize| Err(PatternError::TooLarge);
     let finder = Finder::lines(&candidates, failing, Bound::default());
@@ -202,7 +202,7 @@ fn errors_are_kept() {
 }
 
 #[test]
-fn nothing_in_a_line_matches_its_line_feed() {
+fn line_pattern_never_matches_line_feed() {
     let tree = parse("(?-m:\\n[^a]$)|(?=(b)\\1*)$", Options::default()).unwrap();
     let not_feed = |ranges: &[(char, char)]| Node::Class(Class::new(ranges.iter().copied()));
     let Node::Alternation(alternatives) = within_lines(&tree).root else {

@@ -1,7 +1,7 @@
 use super::*;
 use crate::cancel::{Bound, CancelToken};
 use crate::pattern::engine::Engine;
-use crate::pattern::matches::Want;
+use crate::pattern::matches::MatchDetail;
 use crate::pattern::parse::parse;
 use crate::pattern::{Match, Options};
 use proptest::prelude::*;
@@ -40,7 +40,7 @@ fn span(source: &str, text: &[u8]) -> Option<Range<usize>> {
 }
 
 #[test]
-fn captures_are_those_of_javascript() {
+fn captures_follow_javascript() {
     let none = None::<Range<usize>>;
     for (source, text, expected) in [
         ("(?:(a)|b)*", "ab", vec![Some(0..2), none.clone()]),
@@ -80,7 +80,7 @@ fn captures_are_those_of_javascript() {
 }
 
 #[test]
-fn an_invalid_byte_is_read_as_a_replacement_character() {
+fn invalid_byte_matches_as_replacement_character() {
     for (source, text, expected) in [
         ("a.b", &b"a\xFFb"[..], Some(0..3)),
         ("[^x]+", b"x\xC3\xE2\x82x", Some(1..4)),
@@ -96,7 +96,7 @@ fn an_invalid_byte_is_read_as_a_replacement_character() {
 }
 
 #[test]
-fn an_attempt_inside_a_failed_run_is_made_if_it_can_differ() {
+fn attempt_inside_failed_run_is_made_if_needed() {
     for (source, text, expected) in [
         ("(\\w+) \\1\\b", "abc bc", Some(1..6)),
         ("(?<=a)\\w+;", "bab;", Some(2..4)),
@@ -131,13 +131,13 @@ const COSTLY: [(&str, char, char); 16] = [
 ];
 
 #[test]
-fn every_pattern_ends_within_its_steps() {
+fn every_pattern_ends_within_step_budget() {
     const STEPS: u64 = 200_000;
     for (source, filling, last) in COSTLY {
         for length in [50_000, 1_000_000] {
             let text: String = std::iter::repeat_n(filling, length).chain([last]).collect();
             let budget = Budget::with_steps(STEPS, Bound::default());
-            let outcome = engine(source).find(&text, 0, Want::Groups, true, &budget);
+            let outcome = engine(source).find(&text, 0, MatchDetail::Groups, true, &budget);
             let spent = STEPS - budget.left();
             match outcome {
                 Err(error) => {
@@ -150,7 +150,7 @@ fn every_pattern_ends_within_its_steps() {
 }
 
 #[test]
-fn a_cancelled_call_ends_inside_a_line() {
+fn cancelled_call_ends_inside_line() {
     let token = CancelToken::new();
     token.cancel();
     let budget = Budget::with_steps(
@@ -175,7 +175,7 @@ fn a_cancelled_call_ends_inside_a_line() {
 }
 
 #[test]
-fn threads_share_a_budget() {
+fn threads_share_one_budget() {
     let budget = Budget::with_steps(1_000_000, Bound::default());
     let costly = engine("(?:a|aa)*b");
     let text = "a".repeat(100);
@@ -228,7 +228,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
     #[test]
-    fn all_engines_agree(source in sources(), text in "[abé \\n\\r]{0,10}") {
+    fn all_engines_find_same_matches(source in sources(), text in "[abé \\n\\r]{0,10}") {
         let engine = engine(&source);
         let expected = by_matcher(&engine, text.as_bytes(), 1_000_000);
         prop_assume!(expected.is_ok());
@@ -236,9 +236,9 @@ proptest! {
         // With whatever helps: the exact translation, or the approximate one, which must not skip a
         // match.
         let groups = engine.tree().groups as usize;
-        let whole = engine.find(&text, 0, Want::Groups, true, &budget);
+        let whole = engine.find(&text, 0, MatchDetail::Groups, true, &budget);
         prop_assert_eq!(whole.map(|found| found.map(|found| spans_of(&found, groups))), expected.clone());
-        let span = engine.find(&text, 0, Want::Span, true, &budget);
+        let span = engine.find(&text, 0, MatchDetail::Span, true, &budget);
         prop_assert_eq!(span.map(|found| found.map(|found| Some(found.range()))), expected.map(|found| found.map(|spans| spans[0].clone())));
     }
 }

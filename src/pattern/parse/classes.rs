@@ -1,4 +1,4 @@
-//! What stands behind a `[`.
+//! Parses character classes, from behind the `[`.
 
 use super::super::ast::{Class, Node};
 use super::super::error::PatternError;

@@ -1,4 +1,4 @@
-//! What stands behind a `\`.
+//! Parses escapes, from behind the `\`.
 
 use super::super::ast::{Class, Node};
 use super::super::error::PatternError;
@@ -111,7 +111,7 @@ impl Parser<'_> {
     }
 }
 
-/// What `\d` and the like stand for.
+/// Returns the class of an escape such as `\d`.
 pub(super) fn named_class(letter: char) -> Option<Class> {
     Some(match letter {
         'd' => Class::digits(),

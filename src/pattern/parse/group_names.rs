@@ -59,12 +59,12 @@ fn is_identifier(name: &str) -> bool {
         .is_some_and(|rule| rule.is_match(name))
 }
 
-/// The names that a group which opens next cannot have: two groups may share a name only if no
-/// match can come through both, so only in different alternatives (ECMA-262, 22.2.1.1).
+/// Names that the next group cannot have. Two groups may share a name only in different
+/// alternatives, so that no match passes both (ECMA-262, 22.2.1.1).
 #[derive(Default)]
 pub(super) struct Scope {
     taken: HashSet<Box<str>>,
-    /// What was taken, in that order.
+    /// Used names, in order.
     log: Vec<Box<str>>,
 }
 

@@ -1,4 +1,4 @@
-//! What stands behind a `(`.
+//! Parses groups, from behind the `(`.
 
 use super::super::ast::Node;
 use super::super::error::PatternError;

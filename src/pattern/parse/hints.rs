@@ -1,4 +1,4 @@
-//! What to write instead of a pattern that is not well formed.
+//! Hints for patterns that are not well formed.
 
 const ESCAPE: &str = "write `\\` before `( ) [ ] { } * + ? . ^ $ |` to mean the character itself";
 const GROUPS: &str = "JavaScript has `(?:...)`, `(?<name>...)`, `(?=...)`, `(?!...)`, `(?<=...)`, `(?<!...)` and `(?i:...)`";

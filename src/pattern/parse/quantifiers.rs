@@ -1,4 +1,4 @@
-//! How often something is repeated.
+//! Parses quantifiers.
 
 use super::super::error::PatternError;
 use super::Parser;
@@ -38,7 +38,7 @@ impl Parser<'_> {
         Ok(Some(Quantifier { min, max, greedy }))
     }
 
-    /// Whether a quantifier stands here.
+    /// Returns true if a quantifier follows.
     pub(super) fn quantifier_follows(&self) -> bool {
         matches!(self.peek(), Some('*' | '+' | '?')) || self.braces().is_some()
     }

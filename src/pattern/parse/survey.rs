@@ -1,13 +1,14 @@
-//! What must be known before a pattern is read: `\2` is a reference only if there are two groups,
-//! `\k` only if one has a name (ECMA-262, Annex B.1.2, `[+NamedCaptureGroups]`).
+//! First pass over a pattern, which counts groups and collects names. `\2` is a reference only if
+//! there are two groups, and `\k` only if a group has a name (ECMA-262, Annex B.1.2,
+//! `[+NamedCaptureGroups]`).
 
 use super::group_names;
 
 /// The groups of a pattern.
 pub(super) struct Survey {
-    /// How many capture groups there are.
+    /// Number of capture groups.
     pub groups: u32,
-    /// Whether `(?<` begins a name anywhere, be it a good one or not.
+    /// `true` if `(?<` begins a name anywhere, valid or not.
     pub named: bool,
     /// Names that are well formed, with the numbers of their groups.
     pub names: Vec<(Box<str>, u32)>,
@@ -37,7 +38,7 @@ impl Survey {
         survey
     }
 
-    /// What stands behind a `(`.
+    /// Records the group that opens at `at`, if it captures.
     fn open(&mut self, source: &str, at: usize) {
         let rest = &source[at..];
         if !rest.starts_with('?') {

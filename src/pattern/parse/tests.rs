@@ -33,7 +33,7 @@ fn refusal(source: &str) -> (&'static str, usize) {
 }
 
 #[test]
-fn a_tree_has_everything_in_its_place() {
+fn pattern_parses_to_expected_tree() {
     let repeat = |min, max, greedy, body: Node, groups| Node::Repeat {
         min,
         max,
@@ -66,7 +66,7 @@ fn a_tree_has_everything_in_its_place() {
 }
 
 #[test]
-fn names_are_found_wherever_they_stand() {
+fn group_names_are_found_anywhere() {
     let tree = tree(
         "\\k<b>(?<a>x)|(?<b>y)(?<\\u{61}\\ud83d\\ude00_\\u0061>z)"
             .replace("\\ud83d\\ude00", "")
@@ -99,7 +99,7 @@ fn names_are_found_wherever_they_stand() {
 }
 
 #[test]
-fn a_name_comes_twice_only_in_different_alternatives() {
+fn duplicate_name_needs_different_alternatives() {
     for good in [
         "(?<a>)|(?<a>)",
         "(?:(?<a>)|(?:(?<a>)|(?<a>)))",
@@ -120,7 +120,7 @@ fn a_name_comes_twice_only_in_different_alternatives() {
 }
 
 #[test]
-fn escapes_are_those_of_annex_b() {
+fn escapes_follow_annex_b() {
     for (source, expected) in [
         ("\\n\\r\\t\\v\\f", chars("\n\r\t\u{b}\u{c}")),
         ("\\cA\\cz\\c!", chars("\u{1}\u{1a}\\c!")),
@@ -152,7 +152,7 @@ fn escapes_are_those_of_annex_b() {
 }
 
 #[test]
-fn classes_have_no_operators() {
+fn character_classes_have_no_operators() {
     for (source, expected) in [
         ("[]", class(&[])),
         ("[^]", class(&[('\0', char::MAX)])),
@@ -193,7 +193,7 @@ fn classes_have_no_operators() {
 }
 
 #[test]
-fn halves_of_characters_are_put_together() {
+fn surrogate_halves_are_joined() {
     for (source, expected) in [
         ("\\ud83d[\\ude00-\\ude4f]", class(&[('😀', '🙏')])),
         (
@@ -217,7 +217,7 @@ fn halves_of_characters_are_put_together() {
 }
 
 #[test]
-fn modifiers_hold_for_their_group() {
+fn modifiers_apply_to_their_group() {
     assert_eq!(
         root("a(?i:a)a"),
         Node::Concat(vec![
@@ -257,7 +257,7 @@ fn modifiers_hold_for_their_group() {
 }
 
 #[test]
-fn counts_have_no_end() {
+fn huge_repetition_count_is_clamped() {
     let counts = |source: &str| match root(source) {
         Node::Repeat { min, max, .. } => (min, max),
         other => panic!("{other:?}"),
@@ -268,7 +268,7 @@ fn counts_have_no_end() {
 }
 
 #[test]
-fn faults_are_named_as_v8_does_and_have_their_place() {
+fn syntax_faults_use_v8_messages_and_offsets() {
     for (source, expected) in [
         ("a(b", ("Unterminated group", 1)),
         ("(?:(?=b)", ("Unterminated group", 0)),
@@ -304,7 +304,7 @@ fn faults_are_named_as_v8_does_and_have_their_place() {
 }
 
 #[test]
-fn hints_know_the_usual_slips() {
+fn syntax_hints_cover_usual_slips() {
     let hint = |source: &str| parse(source, Options::default()).unwrap_err().hint();
     assert!(hint("(?i)a").contains("`caseInsensitive`"));
     assert!(hint("a*+").contains("possessive"));
@@ -317,7 +317,7 @@ fn hints_know_the_usual_slips() {
 }
 
 #[test]
-fn size_and_depth_have_limits() {
+fn pattern_size_and_depth_are_limited() {
     let bytes = MAX_PATTERN_BYTES + 1;
     assert_eq!(
         parse(&"a".repeat(bytes), Options::default()),

@@ -8,7 +8,7 @@ fn tree(source: &str) -> Tree {
 }
 
 #[test]
-fn everything_is_written_out() {
+fn translation_is_fully_expanded() {
     for (source, expected) in [
         ("a-b", "a\\x{2D}b"),
         ("[a&&b]", "[\\x{26}a-b]"),
@@ -26,7 +26,7 @@ fn everything_is_written_out() {
 }
 
 #[test]
-fn an_approximation_matches_at_least_as_much() {
+fn approximation_matches_superset() {
     let lines = |source: &str| {
         let found = approximation(&tree(source), Haystack::Lines, 10).unwrap();
         (found.text, found.exact)
@@ -49,7 +49,7 @@ fn an_approximation_matches_at_least_as_much() {
 }
 
 #[test]
-fn references_within_references_come_to_an_end() {
+fn nested_references_terminate() {
     let text = approximation(
         &tree("(a)(\\1\\1)(\\2\\2)(\\3\\3)(\\4\\4)\\5"),
         Haystack::Text,

@@ -33,11 +33,10 @@ fn path() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// Whatever is granted lies under an allowed directory, with the right of the most specific
-    /// one; and the walk of the kernel from the same spelling, where it arrives inside, arrives at
-    /// the same file.
+    /// Every granted path lies under an allowed directory and has the access of the most specific
+    /// one. If the kernel resolves the same spelling to a file inside, both are the same file.
     #[test]
-    fn what_is_granted_lies_inside(
+    fn granted_path_lies_inside(
         links in prop::collection::vec((0usize..4, 0usize..4, path(), any::<bool>()), 0..8),
         asked in prop::collection::vec(path(), 1..12),
     ) {

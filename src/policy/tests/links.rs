@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn links_are_followed_while_they_stay_inside() {
+fn links_inside_are_followed() {
     let tree = Tree::new();
     for (name, target) in [
         ("A/rel", "sub/deep/f"),
@@ -84,7 +84,7 @@ fn links_are_followed_while_they_stay_inside() {
 }
 
 #[test]
-fn links_that_lead_out_are_one_denial() {
+fn links_to_outside_give_same_denial() {
     let tree = Tree::new();
     for (name, target) in [
         ("A/l", "$O/secret"),
@@ -152,7 +152,7 @@ fn links_that_lead_out_are_one_denial() {
 }
 
 #[test]
-fn circles_end() {
+fn link_loops_end() {
     let tree = Tree::new();
     tree.link("A/a", "b");
     tree.link("A/b", "a");
@@ -174,7 +174,7 @@ fn circles_end() {
 }
 
 #[test]
-fn a_dangling_link_is_where_its_target_would_be() {
+fn dangling_link_resolves_to_future_target() {
     let tree = Tree::new();
     tree.link("A/dangling", "sub/new");
     tree.link("A/dangling_dir", "$R/rw/x/");
@@ -201,7 +201,7 @@ fn a_dangling_link_is_where_its_target_would_be() {
 }
 
 #[test]
-fn deleting_and_moving_act_on_the_link() {
+fn delete_and_move_act_on_link() {
     let tree = Tree::new();
     tree.link("A/in", "sub");
     tree.link("A/sub/up", "../ro");

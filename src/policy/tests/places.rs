@@ -13,7 +13,7 @@ fn open(grants: &[(&Path, Access)]) -> Result<Policy, StartError> {
 }
 
 #[test]
-fn what_no_allowed_directory_may_be_is_refused_at_start() {
+fn invalid_allowed_directory_is_refused_at_start() {
     let tree = Tree::new();
     let error = |path: &str| open(&[(Path::new(path), Access::ReadOnly)]).unwrap_err();
     assert!(matches!(error(""), StartError::Empty));
@@ -37,7 +37,7 @@ fn what_no_allowed_directory_may_be_is_refused_at_start() {
 }
 
 #[test]
-fn the_same_directory_twice_is_one_and_read_write_wins() {
+fn duplicate_directory_becomes_read_write() {
     let tree = Tree::new();
     tree.link("alias", "A");
     let (a, alias, again) = (tree.at("A"), tree.at("alias"), tree.at("R/..//A/"));
@@ -61,7 +61,7 @@ fn the_same_directory_twice_is_one_and_read_write_wins() {
 }
 
 #[test]
-fn an_allowed_directory_given_by_a_link_has_both_names_and_stays_what_it_was() {
+fn allowed_directory_given_by_link_has_both_names() {
     let tree = Tree::new();
     tree.link("alias", "A/sub");
     let alias = tree.at("alias");
@@ -93,7 +93,7 @@ fn an_allowed_directory_given_by_a_link_has_both_names_and_stays_what_it_was() {
 }
 
 #[test]
-fn spelling_never_leads_out_and_may_wander_inside() {
+fn dot_dot_spelling_never_leads_out() {
     let tree = Tree::new();
     let read = |path: &str| tree.read(path);
     for outside in [
@@ -170,7 +170,7 @@ fn spelling_never_leads_out_and_may_wander_inside() {
 }
 
 #[test]
-fn a_relative_path_is_below_the_project_directory() {
+fn relative_path_is_below_project_directory() {
     let tree = Tree::new();
     let read = |path: &str| {
         tree.policy
@@ -196,7 +196,7 @@ fn a_relative_path_is_below_the_project_directory() {
 }
 
 #[test]
-fn the_most_specific_directory_says_what_may_be_done() {
+fn most_specific_directory_decides_access() {
     let tree = Tree::new();
     assert_eq!(
         [
@@ -235,7 +235,7 @@ fn the_most_specific_directory_says_what_may_be_done() {
 }
 
 #[test]
-fn missing_parents_are_kept_as_names() {
+fn missing_parents_become_names() {
     let tree = Tree::new();
     let checked = tree.policy.write(tree.at("A/x/y/z")).unwrap();
     assert_eq!(
@@ -276,7 +276,7 @@ fn missing_parents_are_kept_as_names() {
 }
 
 #[test]
-fn allowed_directories_and_what_contains_them_stay() {
+fn allowed_directories_and_parents_cannot_be_removed() {
     let tree = Tree::new();
     assert_eq!(
         [
@@ -314,7 +314,7 @@ fn allowed_directories_and_what_contains_them_stay() {
 }
 
 #[test]
-fn protected_paths_may_be_read_and_nothing_else() {
+fn protected_paths_are_read_only() {
     let tree = Tree::new();
     std::fs::create_dir_all(tree.at("A/.git/objects")).unwrap();
     assert_eq!(tree.read("A/keys/k"), "key rw");
@@ -373,7 +373,7 @@ fn protected_paths_may_be_read_and_nothing_else() {
 }
 
 #[test]
-fn a_protected_path_behind_a_link_is_protected_where_it_really_is() {
+fn protected_path_behind_link_is_protected_at_target() {
     let tree = Tree::new();
     std::fs::create_dir_all(tree.at("A/real/hooks")).unwrap();
     tree.link("A/.git", "real");
@@ -394,7 +394,7 @@ fn a_protected_path_behind_a_link_is_protected_where_it_really_is() {
 }
 
 #[test]
-fn only_files_and_directories_are_opened_and_nothing_waits() {
+fn special_files_are_refused_without_blocking() {
     let tree = Tree::new();
     rustix::fs::mknodat(
         rustix::fs::CWD,
@@ -421,7 +421,7 @@ fn only_files_and_directories_are_opened_and_nothing_waits() {
 }
 
 #[test]
-fn a_denial_is_the_same_text_whether_or_not_something_is_there() {
+fn denial_text_is_independent_of_existence() {
     let tree = Tree::new();
     tree.link("A/there", "$O/secret");
     let before = tree.policy.read(tree.at("A/there")).unwrap_err();

@@ -5,7 +5,7 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use super::*;
 
-/// How long a race is run: a second, or what `REPLAY_TEST_RACE_SECS` says.
+/// Returns the duration of a race: one second, or `REPLAY_TEST_RACE_SECS`.
 pub(crate) fn race_time() -> Duration {
     Duration::from_secs(
         std::env::var("REPLAY_TEST_RACE_SECS")
@@ -26,9 +26,9 @@ impl Drop for StopAtEnd<'_> {
 
 const MOST_RACE_TIME: Duration = Duration::from_mins(2);
 
-/// Swaps `one` and `other` as fast as it can while `work` runs again and again, until the time is
-/// over and `work` has said that what it tries has succeeded. On a machine that does much else each
-/// try can lose the race for longer than a second.
+/// Swaps `one` and `other` as fast as possible while `work` runs repeatedly. Ends when the time is
+/// over and `work` has succeeded once. On a busy machine `work` can lose the race for longer than a
+/// second.
 pub(crate) fn while_swapping(one: &Path, other: &Path, mut work: impl FnMut() -> bool) {
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -48,7 +48,7 @@ pub(crate) fn while_swapping(one: &Path, other: &Path, mut work: impl FnMut() ->
 }
 
 #[test]
-fn a_link_that_comes_and_goes_never_leads_out() {
+fn swapped_link_never_leads_out() {
     let tree = Tree::new();
     std::fs::create_dir(tree.at("A/d")).unwrap();
     std::fs::write(tree.at("A/d/secret"), "public").unwrap();

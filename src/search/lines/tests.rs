@@ -17,7 +17,7 @@ const ALL: Limits = Limits {
 fn search(
     content: impl AsRef<[u8]>,
     pattern: &str,
-    how: How,
+    how: SearchOptions,
     limits: Limits,
 ) -> Result<FileMatches, Stopped> {
     search_within(
@@ -33,7 +33,7 @@ fn search_within(
     budget: &Budget<'_>,
     content: impl AsRef<[u8]>,
     pattern: &str,
-    how: How,
+    how: SearchOptions,
     limits: Limits,
 ) -> Result<FileMatches, Stopped> {
     let tree = Tree::new();
@@ -59,9 +59,9 @@ fn found(
     context: usize,
     most: u64,
 ) -> (Vec<String>, u64, bool) {
-    let how = How {
+    let how = SearchOptions {
         context,
-        ..How::default()
+        ..SearchOptions::default()
     };
     let found = search(content, pattern, how, Limits { most, ..ALL }).unwrap();
     let show = |hit: &Hit| {
@@ -85,7 +85,7 @@ fn lines(lines: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn lines_context_gaps_and_the_cap() {
+fn matches_have_context_gaps_and_cap() {
     let text = "a1\r\nb\nc\nd\na2\ne\na3";
     assert_eq!(
         found(text, "^a", 0, 9),
@@ -108,7 +108,7 @@ fn lines_context_gaps_and_the_cap() {
 }
 
 #[test]
-fn a_byte_order_mark_is_no_part_of_the_first_line() {
+fn byte_order_mark_is_not_in_first_line() {
     assert_eq!(
         found("\u{feff}a\nb\n", "^a$", 0, 9),
         (lines(&["1:a"]), 1, false)
@@ -117,7 +117,7 @@ fn a_byte_order_mark_is_no_part_of_the_first_line() {
 }
 
 #[test]
-fn utf16_is_decoded_and_other_bytes_are_shown_as_replacements() {
+fn utf16_file_is_decoded() {
     let wide = |text: &str, low_first: bool| -> Vec<u8> {
         let bytes = |unit: u16| {
             if low_first {
@@ -138,7 +138,12 @@ fn utf16_is_decoded_and_other_bytes_are_shown_as_replacements() {
             (lines(&["2:naïve 😀"]), 1, false)
         );
         assert_eq!(
-            search(wide("a\nb\0", low_first), "a", How::default(), ALL),
+            search(
+                wide("a\nb\0", low_first),
+                "a",
+                SearchOptions::default(),
+                ALL
+            ),
             Err(Stopped::Binary)
         );
         // Too large for one piece, so decoded on the way.
@@ -156,7 +161,7 @@ fn utf16_is_decoded_and_other_bytes_are_shown_as_replacements() {
 }
 
 #[test]
-fn a_large_file_is_searched_as_a_small_one() {
+fn large_file_gives_same_matches_as_small() {
     let large = "filler\n".repeat(LARGE / 7);
     let lines_before = large.lines().count();
     let text = format!("\u{feff}top\n{large}needle\nafter");
@@ -177,13 +182,13 @@ fn a_large_file_is_searched_as_a_small_one() {
     let mut binary = text.into_bytes();
     binary[100] = 0;
     assert_eq!(
-        search(&binary, "needle", How::default(), ALL),
+        search(&binary, "needle", SearchOptions::default(), ALL),
         Err(Stopped::Binary)
     );
-    let named = How {
+    let named = SearchOptions {
         binary: true,
         count_only: true,
-        ..How::default()
+        ..SearchOptions::default()
     };
     assert_eq!(
         search(&binary, "needle", named, ALL).map(|found| found.matches),
@@ -192,17 +197,17 @@ fn a_large_file_is_searched_as_a_small_one() {
 }
 
 #[test]
-fn the_bytes_of_a_binary_file_are_searched_if_it_is_named() {
+fn named_binary_file_is_searched() {
     for multiline in [false, true] {
-        let how = How {
+        let how = SearchOptions {
             multiline,
-            ..How::default()
+            ..SearchOptions::default()
         };
         assert_eq!(search("a\n\0", "a", how, ALL), Err(Stopped::Binary));
         let found = search(
             "\0\n\0a\n",
             "a$",
-            How {
+            SearchOptions {
                 binary: true,
                 ..how
             },
@@ -227,15 +232,15 @@ fn the_bytes_of_a_binary_file_are_searched_if_it_is_named() {
 }
 
 #[test]
-fn what_is_not_wanted_is_only_counted() {
+fn count_only_search_omits_lines() {
     let text = "a\n".repeat(100);
     let count = search(
         &text,
         "a",
-        How {
+        SearchOptions {
             context: 3,
             count_only: true,
-            ..How::default()
+            ..SearchOptions::default()
         },
         Limits {
             most: u64::MAX,
@@ -253,7 +258,7 @@ fn what_is_not_wanted_is_only_counted() {
     let some = search(
         &text,
         "a",
-        How::default(),
+        SearchOptions::default(),
         Limits {
             most: 50,
             bytes: 10,
@@ -264,7 +269,7 @@ fn what_is_not_wanted_is_only_counted() {
 }
 
 #[test]
-fn a_cancelled_search_of_a_large_file_ends() {
+fn cancelled_search_of_large_file_ends() {
     let tree = Tree::new();
     std::fs::write(tree.at("A/x"), "x\n".repeat(LARGE / 2)).unwrap();
     let file = OpenFile::of(&tree.policy.read(tree.at("A/x")).unwrap()).unwrap();
@@ -278,7 +283,7 @@ fn a_cancelled_search_of_a_large_file_ends() {
     let mut searcher = FileSearcher::new(
         &pattern,
         &budget,
-        How::default(),
+        SearchOptions::default(),
         Room {
             account: None,
             cancel: &cancel,
@@ -288,10 +293,10 @@ fn a_cancelled_search_of_a_large_file_ends() {
 }
 
 #[test]
-fn a_match_over_lines_counts_as_each_of_them() {
-    let how = How {
+fn multiline_match_counts_each_line() {
+    let how = SearchOptions {
         multiline: true,
-        ..How::default()
+        ..SearchOptions::default()
     };
     let text = "a\nb\nx\na\nb\n";
     let lines = |found: &FileMatches| {
@@ -317,10 +322,10 @@ fn a_match_over_lines_counts_as_each_of_them() {
 }
 
 #[test]
-fn what_stands_before_a_match_counts_over_lines_too() {
-    let how = How {
+fn lookbehind_spans_lines_in_multiline_mode() {
+    let how = SearchOptions {
         multiline: true,
-        ..How::default()
+        ..SearchOptions::default()
     };
     let lines = |pattern: &str, text: &str| -> Vec<u64> {
         search(text, pattern, how, ALL)
@@ -340,12 +345,12 @@ fn what_stands_before_a_match_counts_over_lines_too() {
 }
 
 #[test]
-fn matches_over_lines_share_one_budget() {
+fn multiline_matches_share_one_budget() {
     let text = "a\n".repeat(5000);
-    let how = How {
+    let how = SearchOptions {
         multiline: true,
         count_only: true,
-        ..How::default()
+        ..SearchOptions::default()
     };
     let budget = Budget::with_steps(100_000, Bound::default());
     let stopped = search_within(&budget, &text, "a(?=[^]*zzz)|a", how, ALL);
@@ -356,14 +361,14 @@ fn matches_over_lines_share_one_budget() {
 }
 
 #[test]
-fn a_pattern_that_gives_up_is_told_with_its_line() {
+fn pattern_over_budget_reports_line() {
     let costly = format!("x\n{}!\n", "a".repeat(3000));
     let pattern = "(?=(a+))(?:\\1)+(?:a|aa)+$(?!y)";
     for filler in ["fill\n".repeat(10), "fill\n".repeat(LARGE / 5)] {
         let text = format!("{filler}{costly}");
         let line = filler.lines().count() as u64 + 2;
         let budget = Budget::with_steps(100_000, Bound::default());
-        let stopped = search_within(&budget, &text, pattern, How::default(), ALL);
+        let stopped = search_within(&budget, &text, pattern, SearchOptions::default(), ALL);
         assert_eq!(
             stopped,
             Err(Stopped::Pattern(PatternError::TooCostly, line))

@@ -1,17 +1,18 @@
-//! What is remembered, in a file for the next session.
+//! Cache file of the search memory, for the next session.
 //!
-//! A record stays true as long as the clock does ([`super`]), whoever looks. So the file says when
-//! it was: the boot, and how far the clock was ahead of one that nobody can set. Another boot, or a
-//! clock that was set in between, and nothing of it is believed; the clock may be off by less than
-//! a record is older than what it is of. Not told is a clock that was set and set back to the very
-//! same time between two sessions. The file also says whose eyes it was made with (program, user,
-//! groups, capabilities), since what one may read another may not. Only a regular file of this user
-//! with no right for others is read, and each part has a checksum.
+//! A record stays true as long as the clock is trusted ([`super`]). So the file holds the boot ID,
+//! and the offset of the clock to one that cannot be set. After a reboot, or if the clock was set
+//! in between, the file is ignored. A small drift is allowed, less than the age that a record
+//! requires. A clock that was set and set back to exactly the same time between two sessions is not
+//! detected.
 //!
-//! A search reads the part of a directory when it has opened that directory, so the file decides
-//! nothing about where a search goes. It is never mapped, so whoever shortens it ends no server. A
-//! new one is written beside it and renamed over it: a server that has the old one open goes on
-//! with that.
+//! The file also holds the identity of its writer (program, user, groups, capabilities), since
+//! others may read other files. Only a regular file of this user without permissions for others is
+//! read, and each part has a checksum.
+//!
+//! A search reads the part of a directory after it has opened that directory, so the file does not
+//! decide where a search goes. It is never mapped, so truncation cannot crash a server. A new file
+//! is written beside it and renamed over it. A server that has the old one open keeps using it.
 #![expect(
     clippy::disallowed_methods,
     reason = "a file of the operator's, in a directory that no agent reaches"
@@ -31,64 +32,63 @@ use rustix::process::geteuid;
 use rustix::rand::{GetRandomFlags, getrandom};
 
 use super::Inner;
-use super::patterns::{Keys, Named};
+use super::patterns::{Keys, PatternKeys};
 use super::store::Packed;
 use crate::limits::{
     LIST_BUFFER_BYTES, MAX_SEARCH_CACHE_AGE, MAX_SEARCH_CACHES_BYTES, REMEMBERED_PATTERNS,
     SEARCH_CACHE_DRIFT_NANOS, STALE_SEARCH_CACHE_SECS,
 };
 
-/// Where it is kept.
+/// Location of the cache file.
 #[derive(Debug)]
 pub struct Place {
-    /// A directory of this user's that no agent reaches.
+    /// Directory of this user that no agent can reach.
     pub dir: OwnedFd,
-    /// Name of the file, for these trees.
+    /// Name of the cache file for these trees.
     pub name: String,
-    /// A hash of the boot, and of all else that must be the same to believe it.
+    /// Hash of the boot ID and of everything else that must match.
     pub identity: [u8; 32],
 }
 
-/// The file of a memory.
+/// Cache file of a memory.
 #[derive(Debug, Default)]
 pub(super) struct Cache {
     place: Option<Place>,
-    /// What was there at the first search.
-    found: OnceLock<Option<Found>>,
+    /// Cache file at the first search.
+    found: OnceLock<Option<CacheFile>>,
     /// The bits that still stand for the patterns of the file.
     bits: AtomicU64,
 }
 
-/// A file that is believed.
+/// Accepted cache file.
 #[derive(Debug)]
-struct Found {
+struct CacheFile {
     file: File,
     inode: u64,
     /// [`super::Clock::ahead`] when it was begun.
     ahead: i64,
-    keys: Named,
+    keys: PatternKeys,
     /// By device and inode number.
-    parts: Vec<Part>,
+    parts: Vec<CachePart>,
 }
 
-/// Where a directory stands in the file.
+/// Position of a directory's part in the file.
 #[derive(Debug, Clone, Copy)]
-struct Part {
+struct CachePart {
     key: (u64, u64),
     at: u64,
     bytes: u32,
     checksum: u32,
-    /// Files that were written since it was last of use.
+    /// Number of rewrites since the part was last used.
     age: u32,
 }
 
-/// A new shape of the file, or a new way to search, is a new number.
+/// Format version. It changes with the format or the search.
 const MAGIC: [u8; 8] = *b"RPSRCH\x00\x01";
-/// The magic, the identity, how far the clock was ahead, where the table is, its bytes and its
-/// checksum.
+/// Magic, identity, clock offset, and the table's position, length and checksum.
 const HEAD_BYTES: usize = 64;
 const PART_BYTES: usize = 36;
-/// Begins the names of files that are being written.
+/// Prefix of the names of unfinished files.
 const UNFINISHED: &str = ".new-";
 
 impl Cache {
@@ -103,8 +103,8 @@ impl Cache {
         self.place.as_ref().map(|place| place.dir.as_fd())
     }
 
-    /// Looks at the file, once. `adopt` is given its patterns, before anybody else can be.
-    pub(super) fn look(&self, ahead: i64, adopt: impl FnOnce(Named)) {
+    /// Reads the file once. `adopt` gets its patterns before any search can.
+    pub(super) fn look(&self, ahead: i64, adopt: impl FnOnce(PatternKeys)) {
         self.found.get_or_init(|| {
             let mut found = self.place.as_ref()?.open(ahead)?;
             let keys = std::mem::take(&mut found.keys);
@@ -114,8 +114,8 @@ impl Cache {
         });
     }
 
-    /// Patterns were given up, so that their bits stand for others. To be said before these are
-    /// taken out of all records.
+    /// Records that bits were given to other patterns. Must be called before these bits are cleared
+    /// in all records.
     pub(super) fn forget_bits(&self, bits: u64) {
         self.bits.fetch_and(!bits, Ordering::SeqCst);
     }
@@ -124,12 +124,12 @@ impl Cache {
         self.bits.load(Ordering::SeqCst)
     }
 
-    /// Whether there is something in it.
+    /// Returns true if the file has content.
     pub(super) fn is_there(&self) -> bool {
         self.found.get().is_some_and(Option::is_some)
     }
 
-    /// What it says of a directory.
+    /// Returns the part of a directory.
     pub(super) fn read(&self, key: (u64, u64)) -> Option<Packed> {
         let found = self.found.get()?.as_ref()?;
         let at = found
@@ -140,8 +140,8 @@ impl Cache {
     }
 }
 
-impl Found {
-    fn read(&self, part: &Part) -> Option<Packed> {
+impl CacheFile {
+    fn read(&self, part: &CachePart) -> Option<Packed> {
         let mut bytes = vec![0; part.bytes as usize];
         self.file.read_exact_at(&mut bytes, part.at).ok()?;
         if crc32fast::hash(&bytes) != part.checksum {
@@ -152,8 +152,8 @@ impl Found {
 }
 
 impl Place {
-    /// The file, if it is this user's alone and of this boot, this program and this clock.
-    fn open(&self, ahead: i64) -> Option<Found> {
+    /// Opens the file, if it is private to this user and of this boot, program and clock.
+    fn open(&self, ahead: i64) -> Option<CacheFile> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = File::from(openat(&self.dir, &*self.name, flags, Mode::empty()).ok()?);
         let stat = fstat(&file).ok()?;
@@ -185,12 +185,12 @@ impl Place {
             return None;
         }
         let (keys, parts) = unpack_table(&table)?;
-        let inside = |part: &Part| {
+        let inside = |part: &CachePart| {
             part.at
                 .checked_add(part.bytes.into())
                 .is_some_and(|end| end <= at)
         };
-        parts.iter().all(inside).then_some(Found {
+        parts.iter().all(inside).then_some(CacheFile {
             file,
             inode: stat.st_ino,
             ahead: then,
@@ -199,8 +199,8 @@ impl Place {
         })
     }
 
-    /// Removes what was left over unfinished an hour ago, and the oldest of all files if they are
-    /// too large together. Others write and remove here too.
+    /// Removes unfinished files older than an hour. Also removes the oldest files if all are too
+    /// large together. Other servers write and remove here too.
     fn trim(&self, now: i64) -> io::Result<()> {
         let (mut buffer, mut files) = (Vec::with_capacity(LIST_BUFFER_BYTES), Vec::new());
         let dir = openat(
@@ -244,7 +244,7 @@ impl Place {
 struct Writing {
     out: BufWriter<File>,
     at: u64,
-    parts: Vec<Part>,
+    parts: Vec<CachePart>,
 }
 
 impl Writing {
@@ -254,7 +254,7 @@ impl Writing {
             crc32fast::hash(bytes),
         );
         self.out.write_all(bytes)?;
-        self.parts.push(Part {
+        self.parts.push(CachePart {
             key,
             at: self.at,
             bytes: length,
@@ -267,9 +267,9 @@ impl Writing {
 }
 
 impl Inner {
-    /// Writes the file anew: all that is known, and what the file of now says of directories that
-    /// this session has not met. `pause` is called between directories. Nothing is written while
-    /// the clock cannot be told.
+    /// Rewrites the file with all records, and with the old file's parts of directories that this
+    /// session has not met. `pause` is called between directories. Does nothing while the clock is
+    /// untrusted.
     pub(super) fn save(&self, pause: impl Fn()) -> io::Result<()> {
         let Some(place) = &self.cache.place else {
             return Ok(());
@@ -330,7 +330,7 @@ impl Inner {
                 .map_err(io::IntoInnerError::into_error)?;
             file.write_all_at(&head, 0)
         })();
-        // What was found out before the clock was set is not of the time that the file would say.
+        // Records from before the clock was set do not belong to the time in the new file.
         let is_true = self.watch_clock() && self.epoch.load(Ordering::SeqCst) == epoch;
         let written = written.and(
             is_true
@@ -351,12 +351,11 @@ impl Inner {
         placed.and_then(|()| place.trim(self.clock.now()))
     }
 
-    /// Adds what another file says of directories that are not there yet, as far as there is room.
-    /// `is_known`: its bits stand for the patterns that they stand for here, as far as they still
-    /// do.
+    /// Copies another file's parts of missing directories, as far as there is room. `is_known`: its
+    /// bits still have the patterns that they have here.
     fn carry_over(
         &self,
-        old: &Found,
+        old: &CacheFile,
         is_known: bool,
         writing: &mut Writing,
         pause: &impl Fn(),
@@ -389,8 +388,8 @@ fn bits_of(keys: &[Option<Box<[u8]>>]) -> u64 {
         .fold(0, |bits, (at, key)| bits | u64::from(key.is_some()) << at)
 }
 
-/// Of the patterns that bits stood for, those that they have stood for all the time.
-fn lasting(before: Keys, now: &Keys) -> Named {
+/// Returns the patterns whose bits have not changed in between.
+fn lasting(before: Keys, now: &Keys) -> PatternKeys {
     let now = now.iter().chain(std::iter::repeat(&None));
     before
         .into_iter()
@@ -411,7 +410,7 @@ fn array<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
 }
 
 /// Patterns by their bits, each with its length in front, and all parts.
-fn pack_table(keys: &[Option<Box<[u8]>>], parts: &[Part]) -> io::Result<Vec<u8>> {
+fn pack_table(keys: &[Option<Box<[u8]>>], parts: &[CachePart]) -> io::Result<Vec<u8>> {
     let mut table = vec![u8::try_from(keys.len()).map_err(io::Error::other)?];
     for key in keys {
         let length = key.as_ref().map_or(Ok(u32::MAX), |key| {
@@ -420,7 +419,7 @@ fn pack_table(keys: &[Option<Box<[u8]>>], parts: &[Part]) -> io::Result<Vec<u8>>
         table.extend_from_slice(&length.to_le_bytes());
         table.extend_from_slice(key.as_deref().unwrap_or_default());
     }
-    for Part {
+    for CachePart {
         key: (device, inode),
         at,
         bytes,
@@ -438,19 +437,19 @@ fn pack_table(keys: &[Option<Box<[u8]>>], parts: &[Part]) -> io::Result<Vec<u8>>
     Ok(table)
 }
 
-fn unpack_table(mut table: &[u8]) -> Option<(Named, Vec<Part>)> {
+fn unpack_table(mut table: &[u8]) -> Option<(PatternKeys, Vec<CachePart>)> {
     let count = usize::from(*table.split_off_first()?);
     let key = |_| match u32::from_le_bytes(array(&mut table)?) {
         u32::MAX => Some(None),
         length => Some(Some(table.split_off(..length as usize)?.into())),
     };
-    let keys = (0..count).map(key).collect::<Option<Named>>()?;
+    let keys = (0..count).map(key).collect::<Option<PatternKeys>>()?;
     let (parts, rest) = table.as_chunks::<PART_BYTES>();
     let part = |mut bytes: &[u8]| {
         let mut number = || Some(u64::from_le_bytes(array(&mut bytes)?));
         let (key, at) = ((number()?, number()?), number()?);
         let mut number = || Some(u32::from_le_bytes(array(&mut bytes)?));
-        Some(Part {
+        Some(CachePart {
             key,
             at,
             bytes: number()?,

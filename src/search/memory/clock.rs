@@ -1,4 +1,4 @@
-//! The clock that time stamps of files come from, and whether somebody set it.
+//! Clock of file timestamps, and detection of clock changes.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -10,16 +10,16 @@ use rustix::time::{
     timerfd_create, timerfd_settime,
 };
 
-/// What the memory asks of a clock.
+/// Clock of the search memory.
 pub trait Clock: Send + Sync {
-    /// The time by which files are stamped, in seconds since 1970.
+    /// Returns the time of file timestamps, in seconds since 1970.
     fn now(&self) -> i64;
-    /// Time since some moment, which nobody can set.
+    /// Returns the time of a clock that cannot be set.
     fn running(&self) -> Duration;
-    /// Whether the clock was set, or the machine slept, since this was last asked.
+    /// Returns true if the clock was set, or the machine slept, since the last call.
     fn was_set(&self) -> bool;
-    /// How far [`Clock::now`] is ahead of a clock that runs while the machine sleeps too and that
-    /// nobody can set, in nanoseconds: the same whenever it is asked, until somebody sets the one.
+    /// Returns the offset of [`Clock::now`] to a clock that cannot be set and runs during sleep, in
+    /// nanoseconds. It is constant until the clock is set.
     fn ahead(&self) -> i64;
 }
 
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_that_nobody_sets_is_not_set() {
+    fn untouched_clock_reports_no_change() {
         let clock = SystemClock::new().unwrap();
         assert_eq!((clock.was_set(), clock.was_set()), (false, false));
         assert!(clock.now() > 1_700_000_000 && clock.running() > Duration::ZERO);

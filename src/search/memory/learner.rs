@@ -1,5 +1,5 @@
-//! The thread that makes signatures of files that were searched: at the lowest priority, and only
-//! while nobody calls.
+//! Learner: a thread that makes signatures of searched files, at the lowest priority and only while
+//! no call runs.
 
 use std::collections::VecDeque;
 use std::io;
@@ -38,17 +38,17 @@ pub(super) struct Learner {
 struct Shared {
     work: Mutex<VecDeque<Checked<Read>>>,
     changed: Condvar,
-    /// Whether something was learned that is in no file yet.
+    /// `true` if new records are in no cache file yet.
     has_news: AtomicBool,
     calls: AtomicUsize,
-    /// Whether a call ended since this was last cleared.
+    /// `true` if a call ended since this was last cleared.
     stirred: AtomicBool,
     stop: CancelToken,
 }
 
-/// What the thread uses again for each file.
+/// Buffers that the thread reuses for each file.
 #[derive(Default)]
-struct Own {
+struct LearnerBuffers {
     signer: Signer,
     content: Vec<u8>,
 }
@@ -70,10 +70,10 @@ impl Learner {
         Busy(&self.shared.calls, &self.shared.stirred)
     }
 
-    /// Adds a tree that was searched. Nothing is learned if too many wait, or no thread can be
+    /// Queues a tree that was searched. Does nothing if the queue is full or no thread can be
     /// started: signatures only save time.
     pub(super) fn add(&self, inner: &Arc<Inner>, start: Checked<Read>) {
-        // What the search itself noted.
+        // Records of the search itself.
         self.shared.has_news.store(true, Ordering::Relaxed);
         {
             let mut work = self.shared.lock();
@@ -93,7 +93,7 @@ impl Learner {
         }
     }
 
-    /// Ends the thread. Whether something was learned that is in no file.
+    /// Ends the thread. Returns true if there are records that are in no file.
     pub(super) fn end(&self) -> bool {
         self.shared.stop.cancel();
         // Under the lock, so that the thread is not between looking and waiting.
@@ -124,9 +124,9 @@ impl std::fmt::Debug for Learner {
     }
 }
 
-/// That there is no more room, or no more time.
+/// `true` if there is no more room, or no more time.
 #[derive(Default)]
-struct Full(bool);
+struct LimitReached(bool);
 
 /// The visitor of a walk.
 struct Visit<'a> {
@@ -135,19 +135,25 @@ struct Visit<'a> {
 }
 
 impl Visitor for Visit<'_> {
-    type Local = Own;
-    type Out = Full;
+    type Local = LearnerBuffers;
+    type Out = LimitReached;
     type Notes = Notes;
 
-    fn local(&self) -> Own {
-        Own::default()
+    fn local(&self) -> LearnerBuffers {
+        LearnerBuffers::default()
     }
 
     fn entries(&self, dir: &mut OpenDir<'_>) -> io::Result<Arc<Entries<Notes>>> {
         self.recall.entries(dir)
     }
 
-    fn visit(&self, own: &mut Own, full: &mut Full, found: &WalkEntry<'_>, notes: &Notes) {
+    fn visit(
+        &self,
+        own: &mut LearnerBuffers,
+        full: &mut LimitReached,
+        found: &WalkEntry<'_>,
+        notes: &Notes,
+    ) {
         if full.0 || found.kind() != Kind::File || !notes.wants_signature(found.place()) {
             return;
         }
@@ -174,9 +180,9 @@ impl Visitor for Visit<'_> {
         );
     }
 
-    fn unreadable(&self, _: &mut Full, _: &[u8]) {}
+    fn unreadable(&self, _: &mut LimitReached, _: &[u8]) {}
 
-    fn weight(full: &Full) -> usize {
+    fn weight(full: &LimitReached) -> usize {
         usize::from(full.0)
     }
 }
@@ -223,10 +229,12 @@ impl Shared {
             recall: Recall::new(inner, None, || Query::Any),
         };
         // A tree that is gone needs none.
-        let _ = walk(start, &options, &visit, |_: Full| ControlFlow::Break(()));
+        let _ = walk(start, &options, &visit, |_: LimitReached| {
+            ControlFlow::Break(())
+        });
     }
 
-    /// Waits while calls run, and a little longer. `false`: it is time to end.
+    /// Waits while calls run, and a little longer. Returns false at the end.
     fn wait_until_quiet(&self) -> bool {
         loop {
             if self.stop.is_cancelled() {
@@ -246,7 +254,7 @@ impl Shared {
         }
     }
 
-    /// The next tree. Meanwhile the file is written, if it was not `written` lately.
+    /// Returns the next tree. While waiting, writes the file if that is due.
     fn next(&self, inner: &Inner, written: &mut Option<Instant>) -> Option<Checked<Read>> {
         let pause = Duration::from_secs(SEARCH_CACHE_PAUSE_SECS);
         let mut work = self.lock();

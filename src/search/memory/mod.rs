@@ -1,46 +1,49 @@
-//! What the server remembers of files between searches, so that a repeated or narrower search opens
-//! only what may match.
+//! Search memory: records about files between searches, so that a repeated or narrower search opens
+//! only the files that may match.
 //!
-//! A record says of one version of one directory: these are its entries; or of one version of one
-//! file: its content is binary, or has no match for these patterns, and may hold only these
-//! trigrams. Each directory is opened and each file looked at (`fs::Version`) before a record of it
-//! counts, in `Recall::settled` and `Recall::entries`. A record that is found through a name says
-//! something only about the file that it was made of. No watch takes the place of that look: none
-//! tells of stores to a mapping, of `io_submit(2)`, or of a second name elsewhere and what is
-//! written through it (benches/runs/2026-11-26-watch).
+//! A record describes one version of a directory (its entries) or of a file. For a file it says:
+//! the content is binary, or has no match for these patterns, and may contain only these trigrams.
+//! Before a record counts, the directory is opened and the file's version is read (`fs::Version`),
+//! in `Recall::settled` and `Recall::entries`. A record that is found through a name applies only
+//! to the file that it was made of. Watches cannot replace this check. They miss stores to a
+//! mapping, `io_submit(2)`, and writes through a second name elsewhere
+//! (benches/runs/2026-11-26-watch).
 //!
 //! Why a record is never out of date:
 //!
-//! - Whatever changes content (write, truncate, fallocate, clone, the first store to a clean mapped
-//!   page) stamps ctime first, and nobody can set ctime. The version is taken before the first byte
-//!   is read. If it is met again, nothing was stamped since, so what was read, whenever in between,
-//!   is what is there. A second `stat` after reading would say no more.
-//! - A stamp may come twice if two changes fall into one tick of the clock, so a change must be
-//!   older than 60 s when it is read. It may come twice if the clock is set back, so a timer that
-//!   every setting cancels (`TFD_TIMER_CANCEL_ON_SET`) is asked before each search; then all is
-//!   forgotten, and nothing learned until ages can be told again, 60 s later.
-//! - A store to a mapped page of a folio that is dirty already may stamp nothing. The kernel writes
-//!   it back after 35 s, and the next store is stamped again. It may be late or told not to, so
-//!   unless the file is quiet for an hour, `cachestat` is asked first, where the kernel has it,
-//!   whether a page still waits. For the same reason only files up to 64 MiB count: one `write`
-//!   stamps once, however long it copies.
+//! - Every change of content (write, truncate, fallocate, clone, the first store to a clean mapped
+//!   page) stamps ctime first, and no program can set ctime. The version is taken before the first
+//!   byte is read. If it is met again, no change was stamped since, so the content read in between
+//!   is current. A second `stat` after reading would add no information.
+//! - Two changes in one tick of the clock get the same stamp, so a change must be older than 60 s
+//!   when the file is read. A stamp may also repeat if the clock is set back. So before each search
+//!   a timer is checked that every setting of the clock cancels (`TFD_TIMER_CANCEL_ON_SET`). Then
+//!   all records are dropped, and learning stops for 60 s, until ages are known again.
+//! - A store to a mapped page of a folio that is already dirty may stamp nothing. The kernel writes
+//!   it back after 35 s, and the next store stamps again. Writeback may be late or disabled. So
+//!   unless the file was quiet for an hour, `cachestat` is asked for dirty pages, where the kernel
+//!   has it. For the same reason only files up to 64 MiB count: one `write` stamps once, however
+//!   long it copies.
 //! - Only ext2 to ext4, XFS and Btrfs are trusted, by the open file's own `statfs`. Renames, links
 //!   and mounts need no rule.
-//! - The same holds for the entries of a directory: making, removing and renaming stamps it, under
-//!   the lock (`i_rwsem`) that listing takes as well, so no list shows a change whose stamp is
-//!   still to come; nothing of it is mapped, so age is enough. A mount changes the directory that a
-//!   name leads to, never what the one above lists. Two things change entries without a stamp: the
-//!   key of an encrypted directory comes or goes, and a filesystem that keeps no kinds lets a mount
-//!   answer for them; neither is remembered.
+//! - The same holds for the entries of a directory. Creating, removing and renaming stamps it under
+//!   the lock (`i_rwsem`) that listing takes as well, so no list shows a change without its stamp.
+//!   Directories are not mapped, so age is enough. A mount changes the directory behind a name,
+//!   never the list of its parent. Two things change entries without a stamp: adding or removing
+//!   the key of an encrypted directory, and a mount on a filesystem that stores no file types.
+//!   Neither kind is remembered.
 //!
-//! What an earlier session found out holds as long as the clock was not set in between ([`cache`]).
+//! Records of an earlier session hold if the clock was not set in between ([`cache`]).
 //!
-//! What is left: a pattern that would run out of its budget in a file that is left out no longer
-//! does; a clock set forward by an hour less than a minute before the start, while a program kept a
-//! dirty page mapped; a write whose bytes come more than a minute after it began, because somebody
-//! holds its source back (userfaultfd, a hung FUSE; no command inside the walls can);
-//! `EXT4_IOC_MOVE_EXT`, which leaves zeros in the donor without a stamp; and disks that are written
-//! to below the filesystem.
+//! Remaining gaps:
+//!
+//! - A pattern that would exceed its budget in a file that is left out no longer does.
+//! - A clock set forward by an hour less than a minute before the start, while a program kept a
+//!   dirty page mapped.
+//! - A write whose bytes arrive more than a minute after it began, because its source is held back
+//!   (userfaultfd, a hung FUSE; no command inside the sandbox can do that).
+//! - `EXT4_IOC_MOVE_EXT`, which leaves zeros in the donor without a stamp.
+//! - Disks that are written to below the filesystem.
 
 mod cache;
 mod clock;
@@ -74,7 +77,7 @@ use store::Store;
 use crate::limits::SETTLED_SECS;
 use crate::policy::{Checked, Read};
 
-/// The memory of a server, or none. Dropped, it ends the thread that makes signatures.
+/// Memory of a server, possibly off. Dropping it ends the learner's thread.
 #[derive(Debug)]
 pub struct Memory {
     /// Dropped first: it waits for its thread.
@@ -84,12 +87,12 @@ pub struct Memory {
 
 struct Inner {
     store: Store,
-    /// What earlier sessions left, and where this one leaves what it knows.
+    /// Cache file of earlier sessions, and of this one.
     cache: Cache,
     patterns: Mutex<Patterns>,
     clock: Box<dyn Clock>,
     watch: Mutex<Watch>,
-    /// Raised when everything is forgotten; what was found out before is not taken any more.
+    /// Incremented when all records are dropped. Results from an earlier epoch are rejected.
     epoch: AtomicU64,
     /// Number of the last search.
     search: AtomicU32,
@@ -98,16 +101,16 @@ struct Inner {
     any_filesystem: bool,
 }
 
-/// What is known of the clock.
+/// State of the clock.
 #[derive(Debug, Default)]
 struct Watch {
-    /// When it was last set, by [`Clock::running`].
+    /// Time of the last change, by [`Clock::running`].
     set: Option<Duration>,
 }
 
 impl Memory {
-    /// A memory that keeps at most `cap_bytes`, and at `place` for later sessions; none at 0, or
-    /// where the clock cannot be watched.
+    /// Returns a memory of at most `cap_bytes`, with a cache file at `place`. It is off at 0, or if
+    /// the clock cannot be watched.
     pub fn new(cap_bytes: usize, place: Option<Place>) -> Self {
         let clock = (cap_bytes > 0).then(SystemClock::new).and_then(Result::ok);
         let inner = clock.map(|clock| Arc::new(Inner::new(cap_bytes, Box::new(clock), place)));
@@ -125,10 +128,9 @@ impl Memory {
         }
     }
 
-    /// What is known about a pattern, and the way to add to it. `key` holds everything that decides
-    /// whether a file's content matches: the pattern, its flags, the way of matching.
-    /// `approximation` makes what [`Query::of`] takes, if there is one. `None` if nothing is
-    /// remembered.
+    /// Returns the records about a pattern, and the means to add to them. `key` holds everything
+    /// that decides if a file's content matches: the pattern, its flags and the mode.
+    /// `approximation` makes the input of [`Query::of`], if any. `None` if the memory is off.
     pub fn recall(
         &self,
         key: &[u8],
@@ -140,32 +142,32 @@ impl Memory {
             .map(|inner| Recall::new(inner, Some(key), query))
     }
 
-    /// What is known for work that asks for no pattern: entries of directories. `None` if nothing
-    /// is remembered.
+    /// Returns the records for work without a pattern: entries of directories. `None` if the memory
+    /// is off.
     pub fn recall_entries(&self) -> Option<Recall> {
         self.inner
             .as_ref()
             .map(|inner| Recall::new(inner, None, || Query::Any))
     }
 
-    /// Says that a call runs, until what is returned is dropped: signatures can wait.
+    /// Marks a running call until the guard is dropped, so that signatures wait.
     pub fn busy(&self) -> Busy<'_> {
         self.learner.busy()
     }
 
-    /// Makes signatures of the files below `start` that a search has read, at some later time.
+    /// Queues the files below `start` that a search has read, for signatures.
     pub fn learn_below(&self, start: Checked<Read>) {
         if let Some(inner) = &self.inner {
             self.learner.add(inner, start);
         }
     }
 
-    /// Where it is kept for later sessions.
+    /// Returns the directory of the cache file.
     pub fn directory(&self) -> Option<BorrowedFd<'_>> {
         self.inner.as_ref()?.cache.directory()
     }
 
-    /// Learns no more, and leaves what is known for later sessions.
+    /// Ends learning and writes the cache file.
     pub fn end(&self) {
         if self.learner.end()
             && let Some(inner) = &self.inner
@@ -175,7 +177,7 @@ impl Memory {
         }
     }
 
-    /// What is kept, in bytes.
+    /// Returns the size of the records, in bytes.
     pub fn bytes(&self) -> usize {
         self.inner
             .as_ref()
@@ -202,8 +204,8 @@ impl Inner {
         self.patterns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Forgets everything if the clock was set: a time that comes twice stands for two contents.
-    /// Returns whether the clock ran long enough since to tell ages.
+    /// Drops all records if the clock was set, since a repeated time may stand for two contents.
+    /// Returns true if the clock has run long enough since to tell ages.
     fn watch_clock(&self) -> bool {
         let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
         if self.clock.was_set() {

@@ -1,4 +1,4 @@
-//! Which patterns have their answers remembered: each has a bit in every record.
+//! Patterns with remembered results, each with a bit in every record.
 
 use crate::limits::{FORGOTTEN_PATTERNS, REMEMBERED_PATTERNS};
 
@@ -16,19 +16,19 @@ struct Slot {
     /// Searches that set this bit now.
     pins: usize,
     used: u64,
-    /// The turn in which it got its pattern.
+    /// Turn in which the bit got its pattern.
     since: u64,
 }
 
-/// What stands for a pattern, by its bit.
-pub(super) type Named = Vec<Option<Box<[u8]>>>;
+/// Key of each bit's pattern.
+pub(super) type PatternKeys = Vec<Option<Box<[u8]>>>;
 
 /// The patterns of the bits at one moment, each with the turn in which it got its bit.
 pub(super) type Keys = Vec<Option<(u64, Box<[u8]>)>>;
 
 impl Patterns {
-    /// The bit of a pattern, taken until [`Patterns::unpin`]. `clear` takes bits out of all
-    /// records. `None` if all bits are in use this moment.
+    /// Returns the bit of a pattern, in use until [`Patterns::unpin`]. `clear` removes bits from
+    /// all records. `None` if all bits are in use.
     pub(super) fn pin(&mut self, key: &[u8], clear: impl FnOnce(u64)) -> Option<u32> {
         self.turn += 1;
         let known = self
@@ -66,8 +66,8 @@ impl Patterns {
         }
     }
 
-    /// Takes the patterns of an earlier session, as long as there is none.
-    pub(super) fn adopt(&mut self, keys: Named) {
+    /// Adopts the patterns of an earlier session, if there are none yet.
+    pub(super) fn adopt(&mut self, keys: PatternKeys) {
         if self.slots.is_empty() {
             let slots = keys.into_iter().take(REMEMBERED_PATTERNS);
             self.slots = slots
@@ -81,7 +81,7 @@ impl Patterns {
         }
     }
 
-    /// Which pattern each bit stands for now.
+    /// Returns the current pattern of each bit.
     pub(super) fn keys(&self) -> Keys {
         self.slots
             .iter()
@@ -89,7 +89,7 @@ impl Patterns {
             .collect()
     }
 
-    /// What the keys take, in bytes.
+    /// Returns the size of the keys, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.slots
             .iter()
@@ -102,8 +102,8 @@ impl Patterns {
         self.slots.iter().position(|slot| slot.key.is_none())
     }
 
-    /// Gives up the patterns that were asked for the longest time ago, never one in use: its
-    /// searches would say of the next pattern what they find out about it. Returns their bits.
+    /// Evicts the least recently used patterns and returns their bits. A pattern in use stays,
+    /// since its searches would set the bit of its successor.
     fn forget(&mut self) -> u64 {
         let mut idle: Vec<usize> = (0..self.slots.len())
             .filter(|&at| self.slots[at].pins == 0)
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pattern_in_use_keeps_its_bit_and_old_ones_make_room() {
+    fn pattern_in_use_keeps_its_bit() {
         let mut patterns = Patterns::default();
         let mut cleared = Vec::new();
         let first = patterns.pin(b"first", |_| ()).unwrap();
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn when_all_are_in_use_nothing_is_remembered() {
+    fn new_pattern_gets_no_bit_when_all_in_use() {
         let mut patterns = Patterns::default();
         for number in 0..REMEMBERED_PATTERNS as u32 {
             assert_eq!(patterns.pin(&number.to_ne_bytes(), |_| ()), Some(number));

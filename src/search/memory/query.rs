@@ -1,10 +1,10 @@
-//! What trigrams a file must hold so that a pattern can match in it: an AND and OR of trigrams that
-//! never asks too much.
+//! Trigram queries: an AND and OR of trigrams that a file must contain for a pattern to match. A
+//! query never excludes a matching file.
 //!
-//! As in Russ Cox's "Regular Expression Matching with a Trigram Index" (2012): for each part of the
-//! pattern, the texts that it matches if they are few, else what its matches begin and end with,
-//! and what they hold. Where that would grow, less is said; what says nothing makes every file a
-//! candidate.
+//! The method is Russ Cox's "Regular Expression Matching with a Trigram Index" (2012). Each part of
+//! the pattern is described by its exact texts if they are few. Else it is described by prefixes,
+//! suffixes and contained texts. Where this would grow too large, the query is weakened. An empty
+//! query makes every file a candidate.
 
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind, Repetition};
@@ -12,10 +12,10 @@ use regex_syntax::hir::{Class, Hir, HirKind, Repetition};
 use super::signature::{Signature, Trigram};
 use crate::limits::{MAX_QUERY_TEXT_BYTES, MAX_QUERY_TEXTS, MAX_QUERY_TRIGRAMS};
 
-/// What a file must hold.
+/// Trigrams that a file must contain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Query {
-    /// Nothing in particular: any file may match.
+    /// No requirement: any file may match.
     Any,
     Holds(Trigram),
     All(Vec<Self>),
@@ -24,8 +24,8 @@ pub enum Query {
 }
 
 impl Query {
-    /// Of an over-approximation: a pattern in the syntax of the `regex` crate, under its default
-    /// flags, that matches wherever the true one does. `Any` if it cannot be read.
+    /// Returns the query of an over-approximation, a pattern in the syntax of the `regex` crate.
+    /// `Any` if it cannot be parsed.
     pub fn of(over_approximation: &str) -> Self {
         let parsed = ParserBuilder::new()
             .utf8(false)
@@ -35,7 +35,7 @@ impl Query {
         part(&hir).inexact().2.bounded()
     }
 
-    /// Whether a file with this signature cannot match.
+    /// Returns true if a file with this signature cannot match.
     pub fn refuses(&self, signature: &Signature) -> bool {
         match self {
             Self::Any => false,
@@ -83,7 +83,7 @@ impl Query {
         }
     }
 
-    /// At most `most` parts of each AND.
+    /// Keeps at most `most` parts of each AND.
     fn thinned(self, most: usize) -> Self {
         match self {
             Self::All(all) => Self::All(
@@ -97,7 +97,7 @@ impl Query {
         }
     }
 
-    /// Looking at a signature must stay cheap.
+    /// Bounds the size, since checking a signature must stay cheap.
     fn bounded(mut self) -> Self {
         for most in [16, 4, 2] {
             if self.trigrams() <= MAX_QUERY_TRIGRAMS {
@@ -112,7 +112,7 @@ impl Query {
         }
     }
 
-    /// Of texts, one of which must be there.
+    /// Returns the query for texts of which one must occur.
     fn of_texts(texts: &[Vec<u8>]) -> Self {
         let of_text = |text: &Vec<u8>| {
             let mut trigrams: Vec<_> = text
@@ -133,9 +133,9 @@ impl Query {
     }
 }
 
-/// What is known of the matches of a part of the pattern. Texts are in lower case.
+/// Facts about the matches of a part of the pattern. Texts are in lower case.
 #[derive(Debug, Clone)]
-enum Part {
+enum PatternPart {
     /// These are all of them.
     Exact(Vec<Vec<u8>>),
     /// Each begins with one of `prefixes`, ends with one of `suffixes`, and holds what `query`
@@ -147,8 +147,8 @@ enum Part {
     },
 }
 
-impl Part {
-    /// Of which nothing is known.
+impl PatternPart {
+    /// Returns a part without any facts.
     fn anything() -> Self {
         Self::Inexact {
             prefixes: vec![Vec::new()],
@@ -207,7 +207,7 @@ impl Part {
                 suffixes = endings(texts);
             }
         }
-        // What the joint texts say holds all that an exact part says alone.
+        // The joint texts include the facts of an exact part alone.
         let said = |exact: bool| exact && joint.is_some();
         if !said(first_exact) {
             query = query.and(first);
@@ -246,7 +246,7 @@ fn union(some: &[Vec<u8>], more: &[Vec<u8>]) -> Vec<Vec<u8>> {
     all
 }
 
-/// Each text of the first followed by each of the second, unless that is too much.
+/// Concatenates each text of the first with each of the second, unless there are too many.
 fn crossed(first: &[Vec<u8>], second: &[Vec<u8>]) -> Option<Vec<Vec<u8>>> {
     let bytes = |texts: &[Vec<u8>]| texts.iter().map(Vec::len).sum::<usize>();
     let count = first.len() * second.len();
@@ -278,7 +278,8 @@ fn endings(texts: &[Vec<u8>]) -> Vec<Vec<u8>> {
     few(union(&end, &[]))
 }
 
-/// As they are, or the empty text, which begins and ends everything.
+/// Returns the texts if they are few, else the empty text, which is a prefix and suffix of
+/// everything.
 fn few(texts: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
     if texts.len() <= MAX_QUERY_TEXTS {
         texts
@@ -287,56 +288,61 @@ fn few(texts: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
     }
 }
 
-fn part(hir: &Hir) -> Part {
+fn part(hir: &Hir) -> PatternPart {
     match hir.kind() {
-        HirKind::Empty | HirKind::Look(_) => Part::empty(),
+        HirKind::Empty | HirKind::Look(_) => PatternPart::empty(),
         HirKind::Literal(literal) => text(&literal.0),
         HirKind::Class(class) => of_class(class),
         HirKind::Capture(capture) => part(&capture.sub),
-        HirKind::Concat(parts) => parts.iter().map(part).fold(Part::empty(), Part::then),
+        HirKind::Concat(parts) => parts
+            .iter()
+            .map(part)
+            .fold(PatternPart::empty(), PatternPart::then),
         HirKind::Alternation(parts) => parts
             .iter()
             .map(part)
-            .fold(Part::Exact(Vec::new()), Part::or),
+            .fold(PatternPart::Exact(Vec::new()), PatternPart::or),
         HirKind::Repetition(repetition) => repeated(repetition),
     }
 }
 
-fn repeated(repetition: &Repetition) -> Part {
+fn repeated(repetition: &Repetition) -> PatternPart {
     match (repetition.min, repetition.max) {
-        (0, Some(0)) => Part::empty(),
-        (0, Some(1)) => part(&repetition.sub).or(Part::empty()),
-        (0, _) => Part::anything(),
+        (0, Some(0)) => PatternPart::empty(),
+        (0, Some(1)) => part(&repetition.sub).or(PatternPart::empty()),
+        (0, _) => PatternPart::anything(),
         (min, max) => {
             let sub = part(&repetition.sub);
             // Once and again says no more than once, unless the texts are known.
-            let Part::Exact(_) = sub else { return sub };
+            let PatternPart::Exact(_) = sub else {
+                return sub;
+            };
             let rounds = min.min(3);
             let some = (1..rounds).fold(sub.clone(), |all, _| all.then(sub.clone()));
             if max == Some(rounds) {
                 some
             } else {
-                some.then(Part::anything())
+                some.then(PatternPart::anything())
             }
         }
     }
 }
 
 /// Of a text that may hold U+FFFD nothing is known from there on: an invalid byte counts as one.
-fn text(bytes: &[u8]) -> Part {
+fn text(bytes: &[u8]) -> PatternPart {
     const REPLACEMENT: &[u8] = "\u{fffd}".as_bytes();
-    let mut known = Part::empty();
+    let mut known = PatternPart::empty();
     let mut rest = bytes;
     while let Some(at) = memchr::memmem::find(rest, REPLACEMENT) {
         known = known
-            .then(Part::Exact(vec![rest[..at].to_ascii_lowercase()]))
-            .then(Part::anything());
+            .then(PatternPart::Exact(vec![rest[..at].to_ascii_lowercase()]))
+            .then(PatternPart::anything());
         rest = &rest[at + REPLACEMENT.len()..];
     }
-    known.then(Part::Exact(vec![rest.to_ascii_lowercase()]))
+    known.then(PatternPart::Exact(vec![rest.to_ascii_lowercase()]))
 }
 
-fn of_class(class: &Class) -> Part {
+fn of_class(class: &Class) -> PatternPart {
     let mut texts = Vec::new();
     match class {
         Class::Unicode(class) => {
@@ -344,7 +350,7 @@ fn of_class(class: &Class) -> Part {
                 if (range.start()..=range.end()).contains(&'\u{fffd}')
                     || range.len() > MAX_CLASS_CHARS
                 {
-                    return Part::anything();
+                    return PatternPart::anything();
                 }
                 texts.extend(
                     (range.start()..=range.end())
@@ -355,7 +361,7 @@ fn of_class(class: &Class) -> Part {
         Class::Bytes(class) => {
             for range in class.ranges() {
                 if range.len() > MAX_CLASS_CHARS {
-                    return Part::anything();
+                    return PatternPart::anything();
                 }
                 texts.extend(
                     (range.start()..=range.end()).map(|one| vec![one.to_ascii_lowercase()]),
@@ -365,9 +371,9 @@ fn of_class(class: &Class) -> Part {
     }
     let texts = union(&texts, &[]);
     if texts.len() <= MAX_QUERY_TEXTS {
-        Part::Exact(texts)
+        PatternPart::Exact(texts)
     } else {
-        Part::anything()
+        PatternPart::anything()
     }
 }
 

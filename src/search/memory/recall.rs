@@ -1,4 +1,4 @@
-//! One search's view of the memory.
+//! View of one search on the memory.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,26 +11,25 @@ use super::store::{Finding, Notes};
 use crate::fs::{Entries, OpenDir, OpenFile, Version, WalkEntry};
 use crate::limits::{LONG_SETTLED_SECS, MAX_REMEMBERED_FILE_BYTES, SETTLED_SECS};
 
-/// What is known about one pattern, for the time of one search. Shared by its threads.
+/// Records about one pattern for one search, shared by its threads.
 pub struct Recall {
     inner: Arc<Inner>,
     /// The number of the pattern's bit; `None` if its answers are not kept.
     bit: Option<u32>,
     query: Query,
-    /// When the search began, in seconds since 1970: what is settled by then still is when it is
-    /// read.
+    /// Start of the search, in seconds since 1970. A file that is settled by then still is when it
+    /// is read.
     began: i64,
-    /// Whether ages can be told: the clock was not set lately.
+    /// `true` if ages are known: the clock was not set lately.
     can_learn: bool,
     epoch: u64,
     search: u32,
-    /// Filesystems met, and whether they can be trusted. Asked once in each search: a number can
-    /// come to stand for another.
+    /// Filesystems met, and their trust. Checked once in each search, as a number may be reused.
     honest: RwLock<Vec<(u64, bool)>>,
     has_news: AtomicBool,
 }
 
-/// The entries of a directory: as they are remembered, or without a memory listed anew.
+/// Returns the entries of a directory: the remembered ones, or a new listing.
 pub fn entries(recall: Option<&Recall>, dir: &mut OpenDir<'_>) -> io::Result<Arc<Entries<Notes>>> {
     match recall {
         Some(recall) => recall.entries(dir),
@@ -76,11 +75,11 @@ impl Recall {
         }
     }
 
-    /// The entries of a directory, with what is known of its files.
+    /// Returns the entries of a directory, with the records of its files.
     ///
-    /// They need not be listed if the directory has the version of a listing before. Whatever
-    /// changes entries stamps the directory, as content does a file; it does so while nobody can
-    /// list it, and what a directory holds is not mapped, so that age is all it takes.
+    /// They are not listed again if the directory still has the version of an earlier listing.
+    /// Every change of entries stamps the directory while it cannot be listed. Directories are not
+    /// mapped, so their age is sufficient.
     pub fn entries(&self, dir: &mut OpenDir<'_>) -> io::Result<Arc<Entries<Notes>>> {
         let version = dir.version().filter(|_| self.can_learn);
         let Some(version) = version.filter(|version| self.is_honest(version.device, dir)) else {
@@ -107,8 +106,8 @@ impl Recall {
         }))
     }
 
-    /// Why the file need not be opened, as it is at this moment, if that is known. If anything is
-    /// known of it, that takes a `stat`.
+    /// Returns the finding that makes opening the file unnecessary, if any. Costs a `stat` if the
+    /// file has a record.
     pub fn rules_out(&self, found: &WalkEntry<'_>, notes: &Notes) -> Option<Finding> {
         let (version, finding) = notes.known_without(found.place(), self.bits(), &self.query)?;
         (found.version() == Some(version)).then_some(finding)
@@ -123,14 +122,17 @@ impl Recall {
         self.began.saturating_sub(version.changed.0)
     }
 
-    /// Which version of the file it is, if that will stand for the content that is read from now
-    /// on; to be asked before the first byte is read.
+    /// Returns the version of the file if it will identify the content that is read from now on.
+    /// Must be called before the first byte is read.
     ///
-    /// Whatever changes content stamps the file first, with a time not before the present one; so a
-    /// version that is met again later has the content of now, with two exceptions that are ruled
-    /// out here. A store to a mapped page that is still to be written back stamps nothing: so the
-    /// last change must lie longer back than pages wait to be written, and up to an hour the kernel
-    /// is asked whether any page does. And the clock may be set back: then all is forgotten.
+    /// Every change of content first stamps the file with the present time or a later one. So a
+    /// version that is met again has the same content, with two exceptions, which are excluded
+    /// here.
+    ///
+    /// - A store to a mapped page that is not written back yet stamps nothing. So the last change
+    ///   must be older than the writeback delay. Up to an hour the kernel is also asked for dirty
+    ///   pages.
+    /// - The clock may be set back. Then all records are dropped.
     pub fn settled(&self, file: &OpenFile, notes: &Notes) -> Option<Version> {
         let version = file.version();
         // Of another filesystem than its directory, it is a mount point.
@@ -165,8 +167,8 @@ impl Recall {
         honest
     }
 
-    /// Remembers what was found in a settled file, read whole. `place` and `notes` are where it was
-    /// found.
+    /// Stores the finding about a settled file that was read whole. `place` and `notes` are its
+    /// listing position.
     pub fn learn(&self, notes: &Notes, place: usize, version: &Version, finding: Finding) {
         if self
             .inner
@@ -177,13 +179,13 @@ impl Recall {
         }
     }
 
-    /// Whether the search read settled files that were not known: [`super::Memory::learn_below`] is
-    /// worth its while.
+    /// Returns true if the search read settled files without records, so that
+    /// [`super::Memory::learn_below`] is useful.
     pub fn has_news(&self) -> bool {
         self.has_news.load(Ordering::Relaxed)
     }
 
-    /// Remembers the signature of a settled file. Whether there was room.
+    /// Stores the signature of a settled file. Returns true if there was room.
     pub(super) fn sign(
         &self,
         notes: &Notes,
@@ -196,7 +198,7 @@ impl Recall {
             .sign(notes, place, version, signature, self.search)
     }
 
-    /// Nothing was forgotten since the search began.
+    /// Returns true if no record was dropped since the search began.
     fn is_current(&self) -> bool {
         self.inner.epoch.load(Ordering::SeqCst) == self.epoch
     }

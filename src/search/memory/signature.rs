@@ -1,10 +1,10 @@
-//! What three bytes in a row occur in a file, as a small table of bits that may say too much and
-//! never too little.
+//! Trigram signature of a file: a small Bloom-like bit table with false positives but no false
+//! negatives.
 //!
-//! Upper case ASCII counts as lower case, in tables and in queries, so one table serves both kinds
+//! Upper-case ASCII counts as lower case, in tables and in queries, so one table serves both kinds
 //! of search. Each trigram is one bit. The table is filled at a generous size and then folded in
-//! half until about a quarter of its bits is set: three to four bits for each distinct trigram, a
-//! fourteenth of the text in source code.
+//! half until about a quarter of its bits is set. That is three to four bits for each distinct
+//! trigram, a fourteenth of the text in source code.
 
 use super::super::lines::Reading;
 use crate::limits::{MAX_SIGNATURE_BITS, MIN_SIGNATURE_BITS};
@@ -28,13 +28,13 @@ impl Trigram {
     }
 }
 
-/// The trigrams of a file. Of a file that searches leave out as binary, none: it has no match for
-/// anything. Of a file that is decoded before it is searched, all: its bytes say nothing.
+/// Trigrams of a file. A file that searches skip as binary has none, since it never matches. A file
+/// that is decoded before the search has all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature(Box<[u64]>);
 
 impl Signature {
-    /// Whether the file may hold it; `false` is certain.
+    /// Returns true if the file may contain the trigram; `false` is certain.
     pub fn may_hold(&self, trigram: Trigram) -> bool {
         // A power of two, or 0.
         let place = trigram.0 as usize & (self.0.len() * 64).wrapping_sub(1);
@@ -43,7 +43,7 @@ impl Signature {
             .is_some_and(|word| word >> (place % 64) & 1 == 1)
     }
 
-    /// What it takes, in bytes.
+    /// Returns the size in bytes.
     pub fn bytes(&self) -> usize {
         self.0.len() * 8
     }
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_is_there_is_found_whatever_its_case() {
+    fn signature_has_no_false_negatives() {
         let mut text = Vec::new();
         for number in 0_u32..20_000 {
             text.extend_from_slice(
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn most_of_what_is_not_there_is_known_not_to_be() {
+    fn signature_has_few_false_positives() {
         let text: Vec<u8> = (0_u32..400)
             .flat_map(|n| format!("line {n} of {}\n", n * 7919).into_bytes())
             .collect();
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn small_and_binary_files() {
+    fn signature_of_small_and_binary_files() {
         let mut signer = Signer::default();
         assert!(holds(&signer.sign(b"abc"), b"abc"));
         assert!(!signer.sign(b"abc").may_hold(Trigram::new(*b"xyz")));

@@ -1,4 +1,4 @@
-//! What is known of directories and of the files in them, in shards with a lock each.
+//! Store of the records of directories and their files, in shards with a lock each.
 
 use std::collections::HashMap;
 use std::mem::size_of;
@@ -28,22 +28,22 @@ pub(super) struct Store {
 
 #[derive(Default)]
 struct Shard {
-    dirs: HashMap<(u64, u64), Kept>,
+    dirs: HashMap<(u64, u64), DirectoryRecord>,
     /// The search in which there was nothing old to give up.
     full_in: u32,
 }
 
 #[derive(Clone)]
-struct Kept {
+struct DirectoryRecord {
     version: Version,
-    /// Whether the directory has these entries for as long as it has this version.
+    /// `true` if the directory has these entries as long as it has this version.
     is_settled: bool,
     entries: Arc<Entries<Notes>>,
 }
 
-/// What is known of the files of one directory, each at its place in the listing. A record says
-/// which version it is of, so it holds for whatever file has that version, and for nothing else
-/// that comes to be called so.
+/// Records of the files in one directory, each at its place in the listing. A record names the
+/// version of its file. It applies to any file with that version, and to no other file that takes
+/// the name.
 #[derive(Debug, Default)]
 pub struct Notes {
     key: (u64, u64),
@@ -55,18 +55,18 @@ pub struct Notes {
 
 #[derive(Debug, Default)]
 struct Files {
-    /// As many as there are places, or none as long as nothing is known.
+    /// One record per place, or none while no file is known.
     records: Vec<Record>,
-    /// As many as there are places, or none as long as there is none.
+    /// One signature per place, or none while there is no signature.
     signatures: Vec<Option<Signature>>,
-    /// What is counted for the directory.
+    /// Size that is counted for the directory.
     bytes: usize,
-    /// Whether it is in the store; what is not learns nothing.
+    /// `true` if the directory is in the store; others do not learn.
     is_kept: bool,
 }
 
-/// What is known of one file, small, because most of what a first search pays for remembering is
-/// fresh memory. The device is that of the directory.
+/// Record of one file. It is small, since fresh memory is most of the cost of a first search. The
+/// device is the directory's.
 #[derive(Debug, Clone, Copy, Default)]
 struct Record {
     /// 0, which no file has, if nothing is known.
@@ -110,7 +110,7 @@ impl Record {
     }
 }
 
-/// What a search found in the content of a file.
+/// Result of a search in the content of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finding {
     Match,
@@ -157,7 +157,7 @@ impl Notes {
         Some((record.version(self.key.0), Finding::NoMatch))
     }
 
-    /// Whether the file is known, no binary one, and has no signature.
+    /// Returns true if the file is known, not binary, and has no signature.
     pub(super) fn wants_signature(&self, place: usize) -> bool {
         let files = self.lock();
         files
@@ -169,7 +169,7 @@ impl Notes {
 }
 
 impl Files {
-    /// Forgets everything. What was counted.
+    /// Drops all records and returns the size that was counted.
     fn give_up(&mut self) -> usize {
         self.is_kept = false;
         self.records = Vec::new();
@@ -179,12 +179,12 @@ impl Files {
 }
 
 impl Shard {
-    /// Gives up the directories that were not met in the last `min_age` searches up to `search`:
-    /// the oldest eighth of all, if there are so many. How many bytes that were; `None` if there is
-    /// no old one.
+    /// Drops directories that were not met in the last `min_age` searches up to `search`: the
+    /// oldest eighth, if there are so many. Returns the bytes freed; `None` if there is no old one.
     fn shed(&mut self, search: u32, min_age: u32) -> Option<usize> {
-        let age =
-            |kept: &Kept| search.wrapping_sub(kept.entries.notes.used.load(Ordering::Relaxed));
+        let age = |kept: &DirectoryRecord| {
+            search.wrapping_sub(kept.entries.notes.used.load(Ordering::Relaxed))
+        };
         // Another search may have begun later than `search`.
         let is_old = |age: u32| age >= min_age && age < u32::MAX / 2;
         let mut ages: Vec<u32> = self
@@ -212,7 +212,7 @@ impl Shard {
     }
 }
 
-/// What a signature takes beside its record: its bits, and what an allocation needs for itself.
+/// Returns the cost of a signature beside its record: its bits and the allocator's overhead.
 fn cost(signature: &Signature) -> usize {
     signature.bytes() + 16
 }
@@ -235,8 +235,8 @@ impl Store {
         self.cap_bytes
     }
 
-    /// The entries of a directory of this version, if they are certain. `is_current` is asked when
-    /// nothing can be cleared meanwhile.
+    /// Returns the entries of a directory of this version, if they are settled. `is_current` is
+    /// called while no record can be cleared.
     pub(super) fn find(
         &self,
         version: &Version,
@@ -256,7 +256,7 @@ impl Store {
         Some(Arc::clone(&kept.entries))
     }
 
-    /// Keeps the listing of a directory, with what was known of files of these names.
+    /// Stores the listing of a directory, and keeps the records of files with the same names.
     pub(super) fn keep(
         &self,
         version: Version,
@@ -290,9 +290,9 @@ impl Store {
             .unwrap_or_else(|rest| Arc::new(rest.into()))
     }
 
-    /// Takes in what an earlier session knew of a directory, if nothing is known of it. `bits` says
-    /// which patterns' bits still stand for them; it is asked under the lock that comes before bits
-    /// are taken out of all records.
+    /// Restores an earlier session's records of a directory without records. `bits` returns the
+    /// bits whose patterns are unchanged. It is called under the lock that precedes clearing bits
+    /// in all records.
     pub(super) fn restore(
         &self,
         mut packed: Packed,
@@ -308,7 +308,7 @@ impl Store {
         }
     }
 
-    /// Whether anything is known of a directory.
+    /// Returns true if a directory has records.
     pub(super) fn holds(&self, key: (u64, u64)) -> bool {
         self.shard(key).dirs.contains_key(&key)
     }
@@ -339,8 +339,9 @@ impl Store {
         (version, is_settled, listing, mut files): (Version, bool, Listing, Files),
         search: u32,
     ) -> Result<Arc<Entries<Notes>>, Listing> {
-        files.bytes +=
-            listing.bytes() + size_of::<Entries<Notes>>() + 2 * size_of::<((u64, u64), Kept)>();
+        files.bytes += listing.bytes()
+            + size_of::<Entries<Notes>>()
+            + 2 * size_of::<((u64, u64), DirectoryRecord)>();
         files.is_kept = true;
         if !self.make_room(shard, files.bytes, search, 1) {
             return Err(listing);
@@ -357,7 +358,7 @@ impl Store {
         let entries = Arc::new(Entries { listing, notes });
         shard.dirs.insert(
             key,
-            Kept {
+            DirectoryRecord {
                 version,
                 is_settled,
                 entries: Arc::clone(&entries),
@@ -366,8 +367,8 @@ impl Store {
         Ok(entries)
     }
 
-    /// Makes a record, or adds to it; whether it is new. `bits` are those of the pattern that was
-    /// looked for.
+    /// Makes or extends a record. Returns true if it is new. `bits` are those of the search's
+    /// pattern.
     pub(super) fn learn(
         &self,
         notes: &Notes,
@@ -411,7 +412,7 @@ impl Store {
         record.inode != 0
     }
 
-    /// Adds a signature to the record of this version, if there is one. Whether there was room.
+    /// Adds a signature to the record of this version, if any. Returns true if there was room.
     pub(super) fn sign(
         &self,
         notes: &Notes,
@@ -477,8 +478,8 @@ impl Store {
         }
     }
 
-    /// A search that alone is larger than the memory keeps what it learned first: what it would
-    /// push out is what it comes to next time.
+    /// If one search exceeds the memory, its first records stay. Otherwise it would evict the ones
+    /// that its next run needs first.
     fn make_room(&self, shard: &mut Shard, more: usize, search: u32, min_age: u32) -> bool {
         if self.bytes() + more <= self.cap_bytes {
             return true;
@@ -504,7 +505,7 @@ fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
 }
 
 impl Files {
-    /// Takes what is known from another listing of the directory, where the names are still there.
+    /// Copies the records of an earlier listing for names that still exist.
     fn take_over(&mut self, before: &Listing, old: &mut Self, now: &Listing) {
         if old.records.is_empty() {
             return;

@@ -30,7 +30,7 @@ struct Ahead {
     seconds: AtomicI64,
     running: AtomicU64,
     set: AtomicBool,
-    /// What [`Clock::ahead`] says.
+    /// Result of [`Clock::ahead`].
     offset: AtomicI64,
 }
 
@@ -57,7 +57,7 @@ struct Tree {
     policy: Policy,
     memory: Memory,
     clock: Arc<Ahead>,
-    /// Where sessions leave what they know.
+    /// Directory of the sessions' cache file.
     cache: tempfile::TempDir,
 }
 
@@ -157,8 +157,8 @@ impl Tree {
         lines.collect()
     }
 
-    /// Says of a file that it does not match, which may be a lie: then it is seen whether the
-    /// memory is asked.
+    /// Records that a file does not match, possibly falsely. The next search then shows if it uses
+    /// the record.
     fn pretend_absent(&self, name: &str, pattern: &str) {
         self.pretend(name, pattern, Finding::NoMatch);
     }
@@ -177,7 +177,7 @@ impl Tree {
         });
     }
 
-    /// Says of a directory, as it is now, that it is empty, which is a lie.
+    /// Records falsely that a directory is empty.
     fn pretend_empty(&self, name: &str) {
         let version = version_of(&self.at(name));
         self.store()
@@ -188,7 +188,7 @@ impl Tree {
         &self.memory.inner.as_ref().unwrap().store
     }
 
-    /// Whether the directory, as it is now, would not be listed again.
+    /// Returns true if the directory, as it is now, would not be listed again.
     fn knows_entries(&self, name: &str) -> bool {
         self.store()
             .find(&version_of(&self.at(name)), 0, || true)
@@ -303,7 +303,7 @@ fn lines(list: &[(&str, u64)]) -> Vec<(String, u64)> {
 }
 
 #[test]
-fn what_is_known_is_used_and_a_changed_file_is_read_again() {
+fn changed_file_is_searched_again() {
     let tree = Tree::new(true, 1 << 20);
     tree.write("a", "one\ntwo\n");
     tree.write("b", "two\n");
@@ -316,7 +316,7 @@ fn what_is_known_is_used_and_a_changed_file_is_read_again() {
     fs::hard_link(tree.at("a"), tree.at("c")).unwrap();
     assert_eq!(tree.search("two"), lines(&[("a", 2), ("b", 1), ("c", 2)]));
     tree.pretend_absent("a", "two");
-    // What is known is found by name, and holds for the file that had it.
+    // Records are found by name, and apply to the file that had the name.
     assert_eq!(tree.search("two"), lines(&[("b", 1), ("c", 2)]));
     tick(&tree.at("b"));
     fs::rename(tree.at("b"), tree.at("a")).unwrap();
@@ -324,7 +324,7 @@ fn what_is_known_is_used_and_a_changed_file_is_read_again() {
 }
 
 #[test]
-fn what_is_written_through_a_name_outside_of_the_tree_is_seen() {
+fn write_through_outside_hard_link_is_noticed() {
     let tree = Tree::new(true, 1 << 20);
     tree.write("a", "one\n");
     let outside = tree.cache.path().join("other");
@@ -347,7 +347,7 @@ fn what_is_written_through_a_name_outside_of_the_tree_is_seen() {
 }
 
 #[test]
-fn a_binary_file_stays_one_for_every_pattern_until_it_changes() {
+fn binary_file_is_remembered_until_change() {
     let tree = Tree::new(true, 1 << 20);
     tree.write("a", "two\n");
     tree.write("b", "two\n\0");
@@ -366,7 +366,7 @@ fn a_binary_file_stays_one_for_every_pattern_until_it_changes() {
 }
 
 #[test]
-fn what_a_directory_holds_is_known_until_it_changes() {
+fn directory_entries_are_remembered_until_change() {
     type Change = fn(&Path);
     let changes: [Change; 7] = [
         |d| fs::write(d.join("new"), "two\n").unwrap(),
@@ -407,7 +407,7 @@ fn what_a_directory_holds_is_known_until_it_changes() {
 }
 
 #[test]
-fn a_directory_that_changed_lately_is_listed_again_and_keeps_what_is_known_of_its_files() {
+fn recently_changed_directory_keeps_file_records() {
     let tree = Tree::new(true, 1 << 20);
     tree.write("a", "two\n");
     tree.write("b", "two\n");
@@ -436,7 +436,7 @@ fn a_directory_that_changed_lately_is_listed_again_and_keeps_what_is_known_of_it
 }
 
 #[test]
-fn a_young_file_is_not_remembered_and_neither_is_one_whose_clock_was_set() {
+fn young_file_is_not_remembered() {
     let tree = Tree::new(true, 1 << 20);
     tree.write("a", "two\n");
     tree.clock.seconds.store(SETTLED_SECS - 5, Ordering::SeqCst);
@@ -457,7 +457,7 @@ fn a_young_file_is_not_remembered_and_neither_is_one_whose_clock_was_set() {
 }
 
 #[test]
-fn a_search_that_began_before_the_clock_was_set_teaches_nothing() {
+fn search_begun_before_clock_change_is_not_learned() {
     let tree = Tree::new(true, 1 << 20);
     tree.write("a", "two\n");
     let recall = tree.memory.recall(b"/two", || None).unwrap();
@@ -474,7 +474,7 @@ fn a_search_that_began_before_the_clock_was_set_teaches_nothing() {
 }
 
 #[test]
-fn signatures_spare_files_for_patterns_that_are_new() {
+fn signatures_skip_files_for_new_patterns() {
     let tree = Tree::new(true, 1 << 20);
     tree.write("a", "some words here\n");
     tree.write("b", "other words there\n");
@@ -500,7 +500,7 @@ fn signatures_spare_files_for_patterns_that_are_new() {
 }
 
 #[test]
-fn the_cap_holds_and_what_is_off_remembers_nothing() {
+fn memory_stays_below_cap() {
     let tree = Tree::new(true, 64 * 1024);
     let store = tree.store();
     let version = |inode| Version {
@@ -541,8 +541,8 @@ fn the_cap_holds_and_what_is_off_remembers_nothing() {
     assert!(Memory::new(1, None).recall(b"", || None).is_some());
 }
 
-/// Lets the clock that stamps files go on: two changes in one tick have one stamp, and the test's
-/// clock makes files look settled that are not. Changes only the times of `path`.
+/// Waits until the file timestamp advances, since two changes in one tick have one stamp and the
+/// test's clock makes files look settled. Changes only the times of `path`.
 fn tick(path: &Path) {
     let stamp = || {
         let metadata = fs::metadata(path).unwrap();
@@ -658,7 +658,7 @@ fn change(root: &Path, dice: &mut Dice) {
 }
 
 #[test]
-fn every_answer_is_that_of_a_fresh_search_while_others_change_the_files() {
+fn remembered_search_equals_fresh_search_under_changes() {
     let mut tree = Tree::new(true, 1 << 20);
     let root = tree.dir.path().to_owned();
     fs::create_dir(tree.at("x")).unwrap();
@@ -714,7 +714,7 @@ fn every_answer_is_that_of_a_fresh_search_while_others_change_the_files() {
 }
 
 #[test]
-fn a_store_to_a_mapped_page_is_seen() {
+fn store_to_mapped_page_is_noticed() {
     let mut tree = Tree::new(false, 1 << 20);
     tree.write("a", "aaa\n");
     let file = OpenFile::of(&tree.policy.read(tree.at("a")).unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! Texts replaced by others of the same length in bytes that come in pieces.
+//! Replacement of texts by others of the same length in a stream of pieces.
 
 use std::sync::Arc;
 
@@ -7,29 +7,29 @@ use memchr::memmem;
 
 use super::Secret;
 
-/// What is put in the place of a text; both are of the same length, so no length that is told
-/// elsewhere changes.
+/// A text and its replacement. Both have the same length, so lengths that are sent elsewhere stay
+/// correct.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair {
     pub text: Secret,
     pub instead: Vec<u8>,
 }
 
-/// Replaces texts in one stream. How much is held back must not depend on whether it begins one:
-/// the program sees in what pieces the rest comes, and may have chosen what comes before. No text
-/// has a control character, so what stands before one goes on at once.
+/// Replaces texts in one stream. The number of withheld bytes must not depend on a partial match:
+/// the program sees the size of each piece and may have chosen the bytes before. No text has a
+/// control character, so bytes before one are released at once.
 #[derive(Debug)]
 pub struct Concealer {
     texts: Arc<Texts>,
     held: Vec<u8>,
-    /// So many bytes of it are replaced already.
+    /// Number of bytes at the start that are replaced already.
     replaced: usize,
 }
 
 #[derive(Debug)]
 struct Texts {
     pairs: Vec<Pair>,
-    /// `None` if they would take too much memory: then nothing can be passed on.
+    /// `None` if the texts would take too much memory. Then no byte can be released.
     matcher: Option<AhoCorasick>,
 }
 
@@ -58,7 +58,7 @@ impl Concealer {
         }
     }
 
-    /// What goes on of what came; `None` if nothing can.
+    /// Returns the bytes that can be released after this piece; `None` if there are none.
     pub fn take(&mut self, piece: &[u8]) -> Option<Vec<u8>> {
         self.held.extend_from_slice(piece);
         let longest = self
@@ -73,7 +73,7 @@ impl Concealer {
         self.pass(control.map_or(first, |at| first + at + 1))
     }
 
-    /// A text of its own, beside the stream.
+    /// Replaces the texts in a separate text, independent of the stream.
     pub fn whole(&self, text: &[u8]) -> Option<Vec<u8>> {
         Self {
             texts: Arc::clone(&self.texts),
@@ -83,7 +83,7 @@ impl Concealer {
         .end()
     }
 
-    /// Whether one is in the name of a field, whose letters may have been made small.
+    /// Returns true if a field's name contains one of the texts, in any ASCII case.
     pub fn knows_name(&self, name: &str) -> bool {
         let name = name.to_ascii_lowercase();
         let is_in = |pair: &Pair| {
@@ -92,12 +92,12 @@ impl Concealer {
         self.texts.pairs.iter().any(is_in)
     }
 
-    /// What was held back, at the end of what belongs together.
+    /// Returns the withheld bytes at the end of a unit.
     pub fn end(&mut self) -> Option<Vec<u8>> {
         self.pass(self.held.len())
     }
 
-    /// Replaces what begins before here. That much goes on.
+    /// Replaces the texts that begin before `until`, and releases the bytes before it.
     fn pass(&mut self, until: usize) -> Option<Vec<u8>> {
         let texts = Arc::clone(&self.texts);
         let matcher = texts.matcher.as_ref()?;
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_does_not_show_what_begins_a_text() {
+    fn withheld_length_hides_partial_match() {
         let mut concealer = concealer(&[("secret", "******")]);
         for (piece, passed) in [
             ("abcdefgh", "abc"),
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_fields_are_known_in_small_letters() {
+    fn field_names_match_in_lower_case() {
         let concealer = concealer(&[("SeCret", "******")]);
         assert!(
             concealer.knows_name("x-secret-x")
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_overlap_are_replaced_whole() {
+    fn overlapping_texts_are_replaced_whole() {
         let mut concealer = concealer(&[("xyab", "1234"), ("abq", "567"), ("xyabcd", "890123")]);
         let single: Vec<&[u8]> = b"xyabq xyabcd abq xyabc".chunks(1).collect();
         assert_eq!(through(&mut concealer, &single), "1234q 890123 567 1234c");
@@ -184,7 +184,7 @@ mod tests {
     proptest! {
         /// However it is cut, a stream comes out as it does in one piece.
         #[test]
-        fn pieces_make_no_difference(text in "[ab]{0,40}", cuts in prop::collection::vec(0..40_usize, 0..10)) {
+        fn output_is_independent_of_piece_boundaries(text in "[ab]{0,40}", cuts in prop::collection::vec(0..40_usize, 0..10)) {
             let pairs = [("aabab", "00000"), ("bb", "11"), ("abba", "2222")];
             let whole = through(&mut concealer(&pairs), &[text.as_bytes()]);
             let mut cuts: Vec<usize> = cuts.into_iter().filter(|cut| *cut < text.len()).chain([0, text.len()]).collect();
@@ -199,7 +199,7 @@ mod tests {
         /// Two secrets of the same length cannot be told from each other by the lengths of what
         /// goes on.
         #[test]
-        fn pieces_have_the_same_lengths_for_every_secret(pieces in prop::collection::vec("[ab\n]{0,12}", 0..10)) {
+        fn output_lengths_are_independent_of_secret(pieces in prop::collection::vec("[ab\n]{0,12}", 0..10)) {
             let lengths = |secret: &str| {
                 let mut concealer = concealer(&[(secret, "00000")]);
                 pieces.iter().map(|piece| concealer.take(piece.as_bytes()).unwrap().len()).collect::<Vec<_>>()

@@ -1,4 +1,4 @@
-//! The value of one field of HTTP.
+//! Credentials in the value of one HTTP field.
 
 use base64::Engine as _;
 use base64::alphabet;
@@ -10,14 +10,14 @@ use memchr::memmem;
 
 use super::{Pair, Secret};
 
-/// As RFC 7617 has it; not all clients write the padding.
+/// Base64 as in RFC 7617, with optional padding.
 const BASIC: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// Puts the secret in the place of its stand-in, in Basic too (RFC 7617), whose new form is added
-/// to `written`.
+/// Replaces the stand-in by the secret, in Basic tokens too (RFC 7617). Their new form is added to
+/// `written`.
 pub fn fill(value: &mut Vec<u8>, stand_in: &[u8], secret: &[u8], written: &mut Vec<Pair>) {
     replace(value, stand_in, secret);
     let Some((token, mut plain)) = basic(value) else {
@@ -63,13 +63,13 @@ pub fn in_base64(secret: &[u8], stand_in: &[u8]) -> Vec<Pair> {
     pairs
 }
 
-/// Whether this is in a value, or in what Basic holds.
+/// Returns true if the value, or the decoded Basic token, contains the stand-in.
 pub fn holds(value: &[u8], stand_in: &[u8]) -> bool {
     let finds = |text: &[u8]| memmem::find(text, stand_in).is_some();
     finds(value) || basic(value).is_some_and(|(_, plain)| finds(&plain))
 }
 
-/// Where the token of Basic is, and user and password.
+/// Returns the position of the Basic token, and the decoded user and password.
 fn basic(value: &[u8]) -> Option<(std::ops::Range<usize>, Vec<u8>)> {
     const NAME: &[u8] = b"basic ";
     if !value.get(..NAME.len())?.eq_ignore_ascii_case(NAME) {
@@ -82,7 +82,7 @@ fn basic(value: &[u8]) -> Option<(std::ops::Range<usize>, Vec<u8>)> {
     Some((token, plain))
 }
 
-/// Of the same length. Whether there was one.
+/// Replaces all occurrences by a text of the same length. Returns true if there was one.
 fn replace(text: &mut [u8], from: &[u8], to: &[u8]) -> bool {
     let found: Vec<usize> = memmem::find_iter(text, from).collect();
     for at in &found {

@@ -1,7 +1,7 @@
-//! Credentials that commands can use and not read: they have a stand-in, which the real value takes
-//! the place of on the way to a host that it is for.
+//! Credentials that commands can use but not read. A command gets a stand-in, which is replaced by
+//! the real value on the way to an allowed host.
 //!
-//! Both are of the same length, so nothing that tells a length has to be told anew, there and back.
+//! Both have the same length, so no length field changes in either direction.
 
 mod conceal;
 mod field;
@@ -19,18 +19,17 @@ pub use place::{Place, Scheme};
 use super::request::RequestLine;
 use super::rule::Destination;
 
-/// Fewer bytes may stand anywhere by chance, so an answer could not be told from one that repeats
-/// them.
+/// Minimum length of a secret, in bytes. A shorter one may occur in an answer by chance.
 pub const MIN_SECRET_BYTES: usize = 8;
-/// A head of HTTP has to hold it.
+/// Maximum length of a secret, in bytes. It has to fit into an HTTP head.
 pub const MAX_SECRET_BYTES: usize = 8192;
 
-/// What a stand-in begins with, as far as it is long enough, so that people know it.
+/// Prefix of a stand-in that is long enough, so that people recognize it.
 const MARK: &str = "replay-credential-";
-/// Characters of a stand-in that nobody can guess.
+/// Number of random characters in a stand-in.
 const RANDOM_CHARACTERS: usize = 16;
 
-/// Bytes that are shown to nobody.
+/// Secret bytes, which are never printed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Vec<u8>);
 
@@ -52,7 +51,7 @@ impl fmt::Debug for Secret {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Credential {
-    /// Of the variable that commands have.
+    /// Name of the command's variable.
     pub name: String,
     pub stand_in: String,
     pub secret: Secret,
@@ -87,7 +86,7 @@ impl Credential {
         })
     }
 
-    /// The secret, and its forms in base64, in which a host may repeat what it got on another
+    /// Returns the secret and its base64 forms, in which a host may repeat it on another
     /// connection.
     fn concealing(&self) -> impl Iterator<Item = Pair> {
         let plain = Pair {
@@ -113,7 +112,7 @@ impl Credential {
     }
 }
 
-/// A text of this length that stands nowhere else.
+/// Returns a unique text of this length.
 fn stand_in(length: usize) -> io::Result<String> {
     const DIGITS: &[u8; 32] = b"0123456789abcdefghijklmnopqrstuv";
     let mark = &MARK[..MARK.len().min(length.saturating_sub(RANDOM_CHARACTERS))];
@@ -129,7 +128,7 @@ fn stand_in(length: usize) -> io::Result<String> {
     Ok(mark.chars().chain(digits).collect())
 }
 
-/// All of a server.
+/// All credentials of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Credentials(Vec<Credential>);
 
@@ -146,25 +145,25 @@ impl Credentials {
         self.0.iter()
     }
 
-    /// Whether one is for requests there.
+    /// Returns true if a credential applies to requests to this destination.
     pub fn are_for(&self, to: &Destination) -> bool {
         self.0.iter().any(|it| it.is_for_requests(to))
     }
 
-    /// What keeps the program from secrets in what is said to it there, and from what was written
-    /// there in another form.
+    /// Returns the concealer for answers from this destination. It replaces the secrets, and the
+    /// forms of them in `written`, by their stand-ins.
     pub fn concealer(&self, to: &Destination, written: Vec<Pair>) -> Concealer {
         let there = self.0.iter().filter(|it| it.is_for_requests(to));
         Concealer::new(there.flat_map(Credential::concealing).chain(written))
     }
 
-    /// What takes all of them out of a text.
+    /// Returns a concealer that removes all credentials from a text.
     pub fn conceals(&self) -> Concealer {
         Concealer::new(self.0.iter().flat_map(Credential::concealing))
     }
 
-    /// Puts the real values into a field's value where the request is what they are for. What was
-    /// written there in another form is added to what is to be concealed of the answer.
+    /// Puts the real values into a field's value if the request's destination is allowed for them.
+    /// Adds re-encoded secrets to the pairs that are concealed in the answer.
     pub fn fill(
         &self,
         to: &Destination,
@@ -184,7 +183,7 @@ impl Credentials {
         }
     }
 
-    /// Those that are for a login of this kind there.
+    /// Returns the credentials for a login with this scheme at this destination.
     pub fn for_login(&self, scheme: Scheme, to: &Destination) -> Vec<&Credential> {
         self.0
             .iter()
@@ -192,7 +191,8 @@ impl Credentials {
             .collect()
     }
 
-    /// The name of one whose stand-in is in a field's value although it is for nothing there.
+    /// Returns the name of a credential whose stand-in is in a field's value although the
+    /// destination is not allowed for it.
     pub fn astray(&self, to: &Destination, line: RequestLine<'_>, value: &[u8]) -> Option<&str> {
         let is_meant = |it: &Credential| it.places.iter().any(|place| place.matches(to, line));
         let stray = self

@@ -1,4 +1,4 @@
-//! What a credential is for.
+//! Destinations of a credential.
 
 use std::str::FromStr;
 
@@ -6,20 +6,20 @@ use crate::network::rules::request::RequestLine;
 use crate::network::rules::rule::{Destination, Rule, RuleError};
 use crate::network::rules::rules::{Rules, Verdict};
 
-/// Where `PostgreSQL` listens if nobody says otherwise.
+/// Default port of `PostgreSQL`.
 const POSTGRES_PORT: u16 = 5432;
-/// The same of `MySQL` and `MariaDB`.
+/// Default port of `MySQL` and `MariaDB`.
 const MYSQL_PORT: u16 = 3306;
 
-/// How it is spoken there.
+/// Protocol of a credential's destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
     Https,
-    /// HTTP without TLS, where the operator wants that.
+    /// HTTP without TLS, if the operator allows it.
     Http,
-    /// The password of a login.
+    /// Password of a `PostgreSQL` login.
     Postgres,
-    /// The same.
+    /// Password of a `MySQL` login.
     MySql,
 }
 
@@ -38,7 +38,7 @@ impl Scheme {
             .map_or("", |(word, _)| word)
     }
 
-    /// The port of a login, if nobody says otherwise; `None` of what has requests.
+    /// Returns the default port of a login; `None` for HTTP.
     pub fn login_port(self) -> Option<u16> {
         match self {
             Self::Https | Self::Http => None,
@@ -48,16 +48,16 @@ impl Scheme {
     }
 }
 
-/// Hosts, and what is asked of them.
+/// Destination of a credential: hosts, and the requests to them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     pub scheme: Scheme,
-    /// As whom programs that ask for a name are to come.
+    /// User name for programs that need one.
     pub user: Option<String>,
     /// Host and port as they stand in an address.
     pub authority: String,
     rule: Rule,
-    /// That one alone.
+    /// A rule for exactly this destination.
     rules: Rules,
 }
 
@@ -127,12 +127,12 @@ impl FromStr for Place {
 }
 
 impl Place {
-    /// Whether something there is meant.
+    /// Returns true if this destination is the credential's.
     pub(super) fn names(&self, to: &Destination) -> bool {
         self.rules.allows(to)
     }
 
-    /// The rule that lets commands reach all of it.
+    /// Returns the rule that lets commands reach the whole destination.
     pub fn reaching(&self) -> Rule {
         Rule {
             requests: None,
@@ -140,7 +140,7 @@ impl Place {
         }
     }
 
-    /// Whether these rules let commands reach what is meant.
+    /// Returns true if the rules let commands reach the credential's destination.
     pub fn is_within(&self, rules: &Rules) -> bool {
         rules.reach(&self.rule)
     }

@@ -46,7 +46,7 @@ fn filled(
 }
 
 #[test]
-fn a_stand_in_is_as_long_as_its_secret_and_known_by_sight() {
+fn stand_in_has_length_of_secret() {
     for length in [MIN_SECRET_BYTES, 16, 17, 33, 34, 40, 300, MAX_SECRET_BYTES] {
         let one = credential("A", &"x".repeat(length), "https://a.example").stand_in;
         assert_eq!(one.len(), length);
@@ -63,7 +63,7 @@ fn a_stand_in_is_as_long_as_its_secret_and_known_by_sight() {
 }
 
 #[test]
-fn what_cannot_be_a_secret_is_refused() {
+fn invalid_secret_is_rejected() {
     let said = |secret: &str| {
         Credential::new("A".to_owned(), Secret::new(secret.into()), Vec::new())
             .unwrap_err()
@@ -81,7 +81,7 @@ fn what_cannot_be_a_secret_is_refused() {
 }
 
 #[test]
-fn the_secret_is_put_only_where_it_is_meant_for() {
+fn secret_is_filled_only_for_its_destination() {
     let one = credential("GH", SECRET, "https://api.example.com/repos/**");
     let stand_in = one.stand_in.clone();
     let all = Credentials::new(vec![one]);
@@ -118,7 +118,7 @@ fn the_secret_is_put_only_where_it_is_meant_for() {
 }
 
 #[test]
-fn basic_is_taken_apart_and_its_answer_too() {
+fn basic_token_is_decoded_in_request_and_answer() {
     let one = credential("GH", SECRET, "https://api.example.com");
     let stand_in = one.stand_in.clone();
     let all = Credentials::new(vec![one]);
@@ -156,7 +156,7 @@ fn basic_is_taken_apart_and_its_answer_too() {
 }
 
 #[test]
-fn secret_in_any_base64_is_concealed() {
+fn base64_secret_is_concealed_at_any_offset() {
     let secret = "~~~???>>>ghp_0123456789";
     let one = credential("GH", secret, "https://api.example.com");
     let stand_in = one.stand_in.clone();
@@ -193,7 +193,7 @@ fn secret_in_any_base64_is_concealed() {
 }
 
 #[test]
-fn a_password_is_put_in_the_place_of_its_stand_in() {
+fn password_replaces_stand_in() {
     let one = credential("PGPASSWORD", SECRET, "postgres://db.example.com");
     let stand_in = one.stand_in.clone();
     let all = Credentials::new(vec![one]);
@@ -232,7 +232,7 @@ fn a_password_is_put_in_the_place_of_its_stand_in() {
 }
 
 #[test]
-fn what_is_no_place_is_refused_with_the_reason() {
+fn invalid_destination_is_rejected_with_reason() {
     let cases = [
         (
             "api.example.com",
@@ -271,9 +271,9 @@ fn what_is_no_place_is_refused_with_the_reason() {
 }
 
 proptest! {
-    /// Whatever a field holds, nothing but stand-ins changes, and no length does.
+    /// A field without a stand-in does not change, and no length changes.
     #[test]
-    fn a_field_without_a_stand_in_stays(value in prop::collection::vec(any::<u8>(), 0..80), is_basic in any::<bool>()) {
+    fn field_without_stand_in_is_unchanged(value in prop::collection::vec(any::<u8>(), 0..80), is_basic in any::<bool>()) {
         let all = Credentials::new(vec![credential("GH", SECRET, "https://api.example.com")]);
         let good = to("api.example.com", 443);
         let value = if is_basic { [b"Basic ", &value[..]].concat() } else { value };
@@ -283,7 +283,7 @@ proptest! {
     }
 
     #[test]
-    fn what_was_put_is_taken_back(before in "[ -~]{0,20}", after in "[ -~]{0,20}", cut in 0..60_usize) {
+    fn filled_secret_is_concealed_again(before in "[ -~]{0,20}", after in "[ -~]{0,20}", cut in 0..60_usize) {
         let one = credential("GH", SECRET, "https://api.example.com");
         let text = format!("{before}{}{after}", one.stand_in);
         let all = Credentials::new(vec![one]);

@@ -32,7 +32,7 @@ fn datagrams(host: &str, port: u16) -> Destination {
 }
 
 #[test]
-fn datagrams_need_rules_of_their_own_and_are_denied_by_all() {
+fn datagrams_need_rules_of_their_own() {
     let rules = rules(
         &[
             "udp://*.example.com:123",
@@ -87,7 +87,7 @@ fn datagrams_need_rules_of_their_own_and_are_denied_by_all() {
 }
 
 #[test]
-fn deny_wins_and_what_no_rule_names_is_refused() {
+fn deny_rule_overrides_allow_rule() {
     let rules = rules(
         &[
             "*.example.com",
@@ -129,7 +129,7 @@ fn deny_wins_and_what_no_rule_names_is_refused() {
 }
 
 #[test]
-fn a_name_leads_to_a_private_address_only_by_a_rule_about_the_address() {
+fn name_resolves_to_private_address_only_by_address_rule() {
     let rules = rules(
         &["a.example", "10.0.0.0/8"],
         &["10.1.0.0/16", "1.1.1.1:443"],
@@ -154,7 +154,7 @@ fn a_name_leads_to_a_private_address_only_by_a_rule_about_the_address() {
 }
 
 #[test]
-fn while_one_learns_everything_is_allowed_that_is_no_more_than_a_host() {
+fn learning_mode_allows_plain_hosts() {
     let rules = rules(&["127.0.0.1:1"], &["evil.example:*", "10.0.0.1"]).learning();
     let cases = [
         (to("any.example", 5432), true),
@@ -179,7 +179,7 @@ fn while_one_learns_everything_is_allowed_that_is_no_more_than_a_host() {
 }
 
 #[test]
-fn the_rule_that_decides_is_told_as_it_was_written() {
+fn deciding_rule_is_reported_as_written() {
     let rules = rules(
         &["@npm", "*.Example.com", "@npm"],
         &["evil.example.com:443"],
@@ -197,7 +197,7 @@ fn the_rule_that_decides_is_told_as_it_was_written() {
 }
 
 #[test]
-fn a_rule_that_others_cover_is_told_once() {
+fn covered_rule_is_reported_once() {
     let cases: [(&[&str], &[&str], &str); 9] = [
         (
             &["GET,POST https://a.b/c/**", "GET https://a.b/c/*/d"],
@@ -255,7 +255,7 @@ fn a_rule_that_others_cover_is_told_once() {
 }
 
 #[test]
-fn a_rule_that_never_matches_is_an_error_that_names_it() {
+fn unmatchable_rule_is_error() {
     let cases: [(&[&str], &[&str], &str); 3] = [
         (
             &["GET https://a.b/c/d"],
@@ -282,7 +282,7 @@ fn a_rule_that_never_matches_is_an_error_that_names_it() {
 }
 
 #[test]
-fn ten_thousand_rules_are_read_and_asked_quickly() {
+fn ten_thousand_rules_are_fast() {
     let many: Vec<String> = (0..10_000)
         .map(|at| format!("host-{at}.example.com:443"))
         .collect();
@@ -312,7 +312,7 @@ fn naive(rule: &Rule, to: &Destination) -> bool {
 }
 
 #[test]
-fn requests_are_judged_one_by_one() {
+fn requests_are_judged_individually() {
     use Verdict::{Allowed, Denied, Missing, OddMethod, OddPath};
 
     let rules = rules(
@@ -410,7 +410,7 @@ fn requests_are_judged_one_by_one() {
 }
 
 #[test]
-fn a_proposal_goes_with_the_rules_that_there_are() {
+fn proposal_fits_existing_rules() {
     let rules = rules(
         &["GET https://api.example/x"],
         &["DELETE http://whole.example/x"],
@@ -425,7 +425,7 @@ fn a_proposal_goes_with_the_rules_that_there_are() {
 }
 
 #[test]
-fn a_rule_about_requests_lets_no_name_lead_to_its_address() {
+fn request_rule_allows_no_resolved_address() {
     let rules = rules(
         &["a.example", "GET http://10.0.0.1/x", "10.0.0.2"],
         &["GET http://10.0.0.2/y"],
@@ -440,7 +440,7 @@ fn a_rule_about_requests_lets_no_name_lead_to_its_address() {
 
 proptest! {
     #[test]
-    fn the_tables_decide_as_going_through_all_rules_does(
+    fn rule_tables_agree_with_linear_scan(
         allow in proptest::collection::vec(any_rule(), 0..8),
         deny in proptest::collection::vec(any_rule(), 0..4),
         name in "[ab](\\.[ab]){0,3}\\.c",

@@ -15,7 +15,7 @@ fn one(pattern: &str, text: &str) -> bool {
 }
 
 #[test]
-fn literals_alternations_classes_and_repetitions_say_something() {
+fn pattern_parts_give_trigrams() {
     assert_eq!(
         candidates("pm_runtime", &["int PM_Runtime;", "pm_run time", ""]),
         [true, false, false]
@@ -59,7 +59,7 @@ fn literals_alternations_classes_and_repetitions_say_something() {
 }
 
 #[test]
-fn what_says_nothing_makes_everything_a_candidate() {
+fn pattern_without_trigrams_matches_any_file() {
     for pattern in [
         "", "a", ".*", "[a-z]+", "(?:abc)?", "(?:abc)*", "abc|", "ab|cde", "\u{fffd}", "\\w{3}",
         "abc|[^x]",
@@ -73,7 +73,7 @@ fn what_says_nothing_makes_everything_a_candidate() {
 }
 
 #[test]
-fn what_would_grow_is_cut_and_still_true() {
+fn large_query_is_weakened_correctly() {
     let words: Vec<String> = (0..1000).map(|n| format!("word{n}x")).collect();
     let all: Vec<&str> = words.iter().map(String::as_str).collect();
     assert_eq!(candidates(&words.join("|"), &all), vec![true; 1000]);
@@ -124,7 +124,7 @@ fn patterns() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
     #[test]
-    fn a_file_that_matches_is_never_refused(pattern in patterns(), text in "[abABéc\n]{0,14}") {
+    fn matching_file_is_never_excluded(pattern in patterns(), text in "[abABéc\n]{0,14}") {
         let Ok(regex) = regex_automata::meta::Regex::new(&pattern) else { return Ok(()) };
         if regex.is_match(text.as_str()) {
             prop_assert!(one(&pattern, &text), "{:?} in {:?}: {:?}", pattern, text, Query::of(&pattern));

@@ -1,6 +1,6 @@
 //! A directory and what is known of its files, as bytes for a later session.
 
-use super::{Files, Kept, Record, cost};
+use super::{DirectoryRecord, Files, Record, cost};
 use crate::fs::{Listing, Version};
 use crate::search::memory::signature::Signature;
 
@@ -26,7 +26,7 @@ fn put(out: &mut Vec<u8>, numbers: &[u64]) {
     }
 }
 
-impl Kept {
+impl DirectoryRecord {
     /// Adds it to `out`. `false`: nothing of it is worth keeping.
     pub(super) fn pack(&self, out: &mut Vec<u8>) -> bool {
         let files = self.entries.notes.lock();
@@ -104,7 +104,7 @@ impl Packed {
             .for_each(|record| record.absent &= bits);
     }
 
-    /// What is known of its files, and what that takes beside the directory.
+    /// Returns the records of its files, and their size beside the directory.
     pub(super) fn into_parts(self) -> (Version, bool, Listing, Files) {
         let signed: usize = self.signatures.iter().flatten().map(cost).sum();
         let tables = size_of_val(&*self.records) + size_of_val(&*self.signatures);

@@ -1,4 +1,4 @@
-//! What one session leaves for the next.
+//! Tests of the cache file between sessions.
 
 use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
 
@@ -65,8 +65,8 @@ impl Tree {
     }
 }
 
-/// A tree of which an earlier session has learned a lie: that `d/a` does not hold "two". Who
-/// believes it shows that it asks.
+/// Returns a tree with a false record: that `d/a` does not contain "two". A search that misses
+/// "two" has used the record.
 fn with_a_lie() -> Tree {
     let mut tree = Tree::new(true, 1 << 20);
     tree.write("ticks", "");
@@ -87,7 +87,7 @@ const LIED: [(&str, u64); 3] = [("d/b", 2), ("other/a", 1), ("other/b", 2)];
 const TRUE: [(&str, u64); 4] = [("d/a", 1), ("d/b", 2), ("other/a", 1), ("other/b", 2)];
 
 #[test]
-fn the_next_session_knows_what_earlier_ones_found_out() {
+fn next_session_uses_cached_records() {
     let mut tree = with_a_lie();
     assert_eq!(
         (tree.store().bytes(), tree.search("two")),
@@ -115,7 +115,7 @@ fn the_next_session_knows_what_earlier_ones_found_out() {
 }
 
 #[test]
-fn what_changed_between_two_sessions_is_seen() {
+fn change_between_sessions_is_noticed() {
     type Change = fn(&Path);
     let changes: [Change; 8] = [
         // Of the same length, with the old time of change.
@@ -154,7 +154,7 @@ fn what_changed_between_two_sessions_is_seen() {
 }
 
 #[test]
-fn of_a_clock_that_was_set_or_another_boot_nothing_is_believed() {
+fn cache_is_ignored_after_clock_change_or_reboot() {
     let mut tree = with_a_lie();
     let drift = SEARCH_CACHE_DRIFT_NANOS.cast_signed();
     for (ahead, expected) in [
@@ -173,7 +173,7 @@ fn of_a_clock_that_was_set_or_another_boot_nothing_is_believed() {
         ..place(tree.cache.path())
     });
     assert_eq!(tree.search("two"), lines(&TRUE));
-    // What is written later does not say that the clock was another one when it began.
+    // A later write does not tell that the clock was different when it began.
     tree.begin();
     tree.clock.offset.store(drift, Ordering::SeqCst);
     assert_eq!(tree.search("two"), lines(&LIED));
@@ -183,7 +183,7 @@ fn of_a_clock_that_was_set_or_another_boot_nothing_is_believed() {
 }
 
 #[test]
-fn when_the_clock_is_set_the_file_is_forgotten_and_nothing_older_is_written() {
+fn clock_change_invalidates_cache_file() {
     let mut tree = with_a_lie();
     assert_eq!(tree.search("two"), lines(&LIED));
     tree.clock.set.store(true, Ordering::SeqCst);
@@ -218,7 +218,7 @@ fn when_the_clock_is_set_the_file_is_forgotten_and_nothing_older_is_written() {
 }
 
 #[test]
-fn a_torn_file_costs_time_and_no_result() {
+fn torn_cache_file_changes_no_result() {
     let mut tree = with_a_lie();
     tree.search("zero");
     learner::learn_now(
@@ -254,7 +254,7 @@ fn a_torn_file_costs_time_and_no_result() {
 }
 
 #[test]
-fn a_file_that_others_could_have_made_is_not_read_and_makes_room_for_a_new_one() {
+fn untrusted_cache_file_is_replaced() {
     type Change = fn(&Path);
     let changes: [Change; 6] = [
         |file| fs::set_permissions(file, fs::Permissions::from_mode(0o640)).unwrap(),
@@ -298,7 +298,7 @@ fn a_file_that_others_could_have_made_is_not_read_and_makes_room_for_a_new_one()
 }
 
 #[test]
-fn two_servers_on_one_file_keep_what_either_found_out() {
+fn two_servers_merge_records_in_cache_file() {
     let mut tree = Tree::new(true, 1 << 20);
     fs::create_dir(tree.at("d")).unwrap();
     tree.write("d/a", "two\n");
@@ -328,7 +328,7 @@ fn two_servers_on_one_file_keep_what_either_found_out() {
 }
 
 #[test]
-fn a_bit_that_stands_for_another_pattern_by_now_says_nothing_of_it() {
+fn reused_pattern_bit_is_not_taken_from_cache() {
     let mut tree = with_a_lie();
     for number in 0..REMEMBERED_PATTERNS {
         drop(tree.memory.recall(&number.to_ne_bytes(), || None));
@@ -346,7 +346,7 @@ fn a_bit_that_stands_for_another_pattern_by_now_says_nothing_of_it() {
 }
 
 #[test]
-fn what_is_hidden_or_not_allowed_any_more_is_not_told_from_the_file() {
+fn cache_reveals_no_hidden_or_disallowed_entries() {
     let mut tree = with_a_lie();
     let grant = |path| Grant {
         path,
@@ -372,7 +372,7 @@ fn what_is_hidden_or_not_allowed_any_more_is_not_told_from_the_file() {
 }
 
 #[test]
-fn what_no_session_asks_for_is_dropped_in_the_end() {
+fn unused_records_are_dropped_eventually() {
     let mut tree = with_a_lie();
     for age in 0..=MAX_SEARCH_CACHE_AGE {
         drop(tree.memory.recall(b"/other", || None));
