@@ -1,4 +1,4 @@
-//! What a call asks for, read from its number and arguments alone.
+//! Decodes brokered system calls from their number and arguments alone.
 
 use libc::{AT_EMPTY_PATH, AT_FDCWD, AT_SYMLINK_NOFOLLOW, EINVAL, c_long};
 

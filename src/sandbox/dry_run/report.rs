@@ -1,4 +1,4 @@
-//! What a dry run would have changed, as its supervisor tells the server.
+//! Report of a dry run's changes, from its supervisor to the server.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};

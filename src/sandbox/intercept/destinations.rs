@@ -1,4 +1,4 @@
-//! Where sockets were going that were led elsewhere.
+//! Original destinations of redirected sockets.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use super::messages::Mark;
 use crate::limits::MAX_INTERCEPTED_SOCKETS;
 
-/// What is known of a socket.
+/// The destination of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Destination {
     /// It was to connect to the first address, and was connected to the second.

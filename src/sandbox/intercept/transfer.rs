@@ -1,4 +1,4 @@
-//! What is sent or received in a caller's place.
+//! Sends and receives on behalf of a caller.
 
 use std::io::IoSlice;
 use std::mem::MaybeUninit;

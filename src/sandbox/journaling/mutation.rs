@@ -1,5 +1,5 @@
-//! Which system calls can change what a name stands for or what an object holds, read from number
-//! and arguments alone.
+//! Decodes system calls that can change directory entries or file contents, from their number and
+//! arguments alone.
 
 use libc::{
     AT_EMPTY_PATH, AT_FDCWD, AT_SYMLINK_FOLLOW, O_ACCMODE, O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW,
@@ -16,7 +16,7 @@ pub(super) struct Named {
     pub(super) address: u64,
 }
 
-/// What a call is about to do.
+/// A change that a call is about to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mutation {
     /// open(2) of something to write to it, or to make it if it is not there.
@@ -46,8 +46,7 @@ pub(super) enum Mutation {
     },
     /// truncate(2).
     Truncate(Object),
-    /// What is done to an open file that was opened for appending: its bytes are kept only from
-    /// here on.
+    /// A write to a file opened for appending; its contents are saved only from now on.
     Overwrite(i32),
     Metadata(Object),
 }
