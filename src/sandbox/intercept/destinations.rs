@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_is_known_by_all_its_descriptors_until_it_is_forgotten() {
+    fn destination_is_shared_by_duplicate_descriptors() {
         let mut known = Destinations::new().unwrap();
         let socket = OwnedFd::from(UdpSocket::bind("127.0.0.1:0").unwrap());
         let again = socket.try_clone().unwrap();

@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wildcard_takes_the_other_family_only_from_ipv6_and_only_if_it_may() {
+    fn ipv6_wildcard_reaches_ipv4_unless_v6only() {
         let reach = |at: &str, six_only, to: &str| {
             reaches(at.parse().unwrap(), six_only, to.parse().unwrap())
         };

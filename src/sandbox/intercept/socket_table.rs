@@ -282,7 +282,7 @@ mod tests {
     use std::os::fd::AsRawFd;
 
     #[test]
-    fn a_socket_is_found_by_its_number_until_nobody_has_it() {
+    fn socket_is_found_until_last_holder_closes() {
         let mut table = SocketTable::default();
         let theirs = TcpListener::bind("127.0.0.1:0").unwrap();
         let here = OwnedFd::from(theirs.try_clone().unwrap());
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_socket_is_said() {
+    fn pipe_descriptor_is_reported_as_not_socket() {
         let (file, _other) = rustix::pipe::pipe().unwrap();
         let holder = Holder {
             pid: std::process::id(),

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_reads_changes_nothing() {
+    fn read_only_calls_are_no_mutation() {
         for flags in [O_RDONLY, O_PATH | O_TMPFILE | O_NOFOLLOW] {
             assert_eq!(opened(flags), None, "{flags:o}");
         }
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_says_what_it_may_do_to_what_is_there() {
+    fn open_flags_decode_to_write_mutation() {
         let at = Named {
             dir: 7,
             address: 0x1000,
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn names_stand_where_each_call_has_them() {
+    fn path_arguments_are_decoded_by_call() {
         let ask = |call: c_long, args| decode(call as i32, &args);
         let at = |dir, address| Named { dir, address };
         assert_eq!(

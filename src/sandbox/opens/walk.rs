@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_this_process_in_procfs_is_known_by_any_thread() {
+    fn own_procfs_paths_are_recognized() {
         let own = std::process::id();
         for place in [format!("/proc/{own}"), format!("/proc/{own}/fd/3")] {
             assert!(is_own(Path::new(&place)), "{place}");
