@@ -402,7 +402,7 @@ impl Interceptor {
     }
 }
 
-/// Returns true if a socket can reach IPv4 addresses.
+/// Returns true if a socket can reach IPv4 addresses, after clearing `IPV6_V6ONLY` if necessary.
 pub(super) fn takes_four(socket: &OwnedFd, six: bool) -> Result<bool, Errno> {
     if !six {
         return Ok(true);

@@ -45,7 +45,7 @@ impl Relays {
         self.places.get(&plain(at)).copied()
     }
 
-    /// Those that the server has not decided about.
+    /// Returns the relays that the server has not decided about.
     pub(super) fn undecided(&self) -> Vec<u64> {
         self.by_place
             .values()

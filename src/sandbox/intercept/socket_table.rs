@@ -29,7 +29,7 @@ use crate::sandbox::kill_scope::descendants;
 /// Descriptors of sockets by the inode numbers of these.
 #[derive(Debug, Default)]
 pub(super) struct SocketTable {
-    /// As [`Rules::strict`](super::Rules::strict).
+    /// See [`Rules::strict`](super::Rules::strict).
     is_strict: bool,
     held: HashMap<u64, Held>,
     connected: HashMap<u64, Connected>,
@@ -46,7 +46,7 @@ struct Held {
 /// A connection whose descriptor was let go of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Connected {
-    /// Where the command wanted to go, unless to itself.
+    /// Destination that the command requested, unless its own socket.
     to: Option<SocketAddr>,
     /// It knows that it is connected.
     is_told: bool,
