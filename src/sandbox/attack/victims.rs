@@ -142,8 +142,8 @@ impl Victims {
         Ok(victims)
     }
 
-    /// Returns the parameters of the inner half. `server` is the process that asks for the command, `launcher`
-    /// the one that starts it, if that is known.
+    /// Returns the parameters of the inner half. `server` is the process that asks for the command,
+    /// `launcher` the one that starts it, if that is known.
     pub fn stage(&self, server: u32, launcher: Option<u32>) -> Stage {
         Stage {
             server: server.cast_signed(),
@@ -233,8 +233,8 @@ impl Victims {
         Ok(found)
     }
 
-    /// Returns the damage to the victims, one line each; empty if there is none. With `network` they may
-    /// have been reached over TCP and UDP.
+    /// Returns the damage to the victims, one line each; empty if there is none. With `network`
+    /// they may have been reached over TCP and UDP.
     pub fn damage(&mut self, network: bool) -> io::Result<Vec<String>> {
         let mut found = Vec::new();
         let now = self.look()?;

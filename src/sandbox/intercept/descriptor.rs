@@ -48,8 +48,8 @@ impl LastCaller {
     }
 }
 
-/// Returns true if descriptors can be fetched. This process may do to itself whatever it may do to others, so a refusal is
-/// no question of rights.
+/// Returns true if descriptors can be fetched. This process may do to itself whatever it may do to
+/// others, so a refusal is no question of rights.
 pub fn can_fetch() -> bool {
     // Nobody has that many, and it is looked for only after the call was let through.
     const NOBODYS: i32 = i32::MAX;

@@ -1,7 +1,7 @@
 //! Messages between a supervisor and the server about a command's network calls.
 //!
-//! They share a `SOCK_SEQPACKET` socket, separate from the command's own; each packet is one message
-//! as JSON.
+//! They share a `SOCK_SEQPACKET` socket, separate from the command's own; each packet is one
+//! message as JSON.
 
 use std::fmt::{self, Write as _};
 use std::fs::File;

@@ -213,8 +213,8 @@ impl Places {
         Err(Unplaced::Refused(Errno::LOOP))
     }
 
-    /// Returns the path at which a command sees this place, if its mount there is read-only. This process has the
-    /// mounts of the command.
+    /// Returns the path at which a command sees this place, if its mount there is read-only. This
+    /// process has the mounts of the command.
     pub(super) fn read_only(&self, spot: &Spot) -> Option<PathBuf> {
         let above = self.roots[spot.dir.root].shown.join(&spot.dir.path);
         let path = if spot.name.is_empty() {
