@@ -1,4 +1,4 @@
-//! What an attempt is.
+//! Attempts and controls of the attack battery.
 
 use std::io;
 
@@ -9,9 +9,9 @@ use super::stage::Stage;
 pub struct Attempt {
     /// A few words, the same in every report.
     pub name: &'static str,
-    /// What it does, in a line.
+    /// One-line description.
     pub tries: &'static str,
-    /// Makes it, in a process of its own.
+    /// Makes the attempt, in a process of its own.
     pub run: fn(&Stage) -> Try,
 }
 
@@ -20,7 +20,7 @@ pub struct Attempt {
 pub struct Control {
     /// A few words, the same in every report.
     pub name: &'static str,
-    /// Whether it needs namespaces; without them it is known not to work.
+    /// `true` if the control works only with namespaces.
     pub namespaces_only: bool,
     /// Does it, in a process of its own.
     pub run: fn(&Stage) -> io::Result<()>,

@@ -23,5 +23,5 @@ pub const GROUPS: &[(&str, &[Attempt])] = &[
     ("signals", signals::ATTEMPTS),
 ];
 
-/// What must work inside the walls.
+/// Operations that must work inside the sandbox.
 pub const CONTROLS: &[Control] = controls::CONTROLS;

@@ -1,5 +1,5 @@
-//! What must work inside the walls: without this, a wall that refuses everything would look
-//! perfect.
+//! Controls: operations that must work inside the sandbox. Without them, a sandbox that refuses
+//! everything would look perfect.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};

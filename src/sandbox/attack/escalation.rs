@@ -22,7 +22,7 @@ const PR_SET_SECUREBITS: i32 = 28;
 const PR_SET_MM: i32 = 35;
 const PR_SET_NO_NEW_PRIVS: i32 = 38;
 
-/// What root may keep: to work on files of others inside the walls.
+/// Capabilities that root may keep, for work on files of other users inside the sandbox.
 const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::FOWNER);
@@ -304,7 +304,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     ),
 ];
 
-/// What a program writes to standard output.
+/// Returns a program's standard output.
 fn output(command: &mut Command) -> Result<String, Stopped> {
     let output = command
         .stdin(Stdio::null())

@@ -27,9 +27,9 @@ const ATTEMPT_LIMIT: Duration = Duration::from_secs(5);
 pub(super) enum Line {
     /// This control or attempt comes next; what ends the battery is so known by name.
     Begins(String),
-    /// How a control ended: `Through` if it works.
+    /// Outcome of a control: `Through` if it works.
     Control(String, Outcome),
-    /// How an attempt ended.
+    /// Outcome of an attempt.
     Attempt(String, Outcome),
     Done,
 }
@@ -107,7 +107,7 @@ impl Stopped {
     }
 }
 
-/// What comes until the end or the time limit; whether that passed.
+/// Reads until end of file or the time limit; the flag tells if the limit passed.
 fn collect(mut reader: PipeReader) -> (Vec<u8>, bool) {
     let until = Instant::now() + ATTEMPT_LIMIT;
     let mut told = Vec::new();

@@ -1,4 +1,4 @@
-//! What belongs to the whole machine, and parts of the kernel that commands have no use for.
+//! Attempts on machine-wide resources and on kernel features that commands do not need.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead as _, BufReader, Read as _};

@@ -1,4 +1,4 @@
-//! What a file outside is like: asking, and changing.
+//! Attempts to read and change metadata of files outside the sandbox.
 
 use std::ffi::CStr;
 use std::fs;
@@ -407,7 +407,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
 const EXECUTABLE: [u8; 28] =
     *b"\x02\0\0\0\x01\0\x07\0\xff\xff\xff\xff\x04\0\x05\0\xff\xff\xff\xff\x20\0\x05\0\xff\xff\xff\xff";
 
-/// What the victim has, if its filesystem can have it: the canary.
+/// Extended attribute of the victim that holds the canary, if the filesystem supports it.
 const ATTRIBUTE: &CStr = c"user.victim";
 
 /// Through if this gets the canary.

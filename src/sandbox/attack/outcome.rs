@@ -1,11 +1,11 @@
-//! How an attempt ends.
+//! Outcomes of attempts.
 
 use std::io;
 
 use nix::errno::Errno;
 use serde::{Deserialize, Serialize};
 
-/// How an attempt ended.
+/// Outcome of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -17,7 +17,7 @@ pub enum Outcome {
     NotPossible(String),
 }
 
-/// Why an attempt did not get through.
+/// Reason that an attempt did not get through.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stopped {
     /// See [`Outcome::Held`].
@@ -26,7 +26,7 @@ pub enum Stopped {
     NotPossible(String),
 }
 
-/// What an attempt comes to: what its effect was, or what stopped it.
+/// Result of an attempt: its effect, or the reason that it was stopped.
 pub type Try = Result<String, Stopped>;
 
 impl From<Try> for Outcome {

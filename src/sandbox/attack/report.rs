@@ -13,10 +13,11 @@ use super::stage::Stage;
 use super::victims::Victims;
 use crate::sandbox::{Network, RawString, Tier};
 
-/// What no tier holds: a lock needs no right to write, and many a program locks what it only reads.
+/// Attempts that no tier stops. A lock needs no write permission, and many programs lock files that
+/// they only read.
 pub(super) const GAPS: &[&str] = &["lock of a read-only file"];
 
-/// What [`Tier::Landlock`] does not hold, and does not promise to.
+/// Attempts that [`Tier::Landlock`] neither stops nor promises to stop.
 pub(in crate::sandbox) const LANDLOCK_GAPS: [&str; 11] = [
     "stat outside",
     "access outside",
@@ -37,7 +38,7 @@ pub(super) const LANDLOCK_ROOT_GAPS: &[&str] = &["memory of the machine"];
 /// Their supervisor is root as well, and before Linux 5.14 only Landlock asks who looks.
 pub(super) const ROOT_GAPS_WITHOUT_LANDLOCK: &[&str] = &["descriptor information of others"];
 
-/// What gets through because the operator gave the network of the machine.
+/// Attempts that get through if the operator grants the machine's network.
 pub(super) const HOST_NETWORK: &[&str] = &[
     "TCP",
     "TCP over IPv6",
@@ -53,21 +54,21 @@ pub(super) const HOST_NETWORK: &[&str] = &[
     "route out over IPv6",
 ];
 
-/// What is promised to hold.
+/// Isolation that the sandbox promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Promise {
-    /// How commands are held.
+    /// Isolation tier of the commands.
     pub tier: Tier,
-    /// Which network they have.
+    /// Network of the commands.
     pub network: Network,
-    /// Whether they run as root.
+    /// `true` if the commands run as root.
     pub root: bool,
-    /// Whether Landlock holds them, too.
+    /// `true` if Landlock restricts the commands, too.
     pub landlock: bool,
 }
 
 impl Promise {
-    /// Whether this attempt may get through.
+    /// Returns true if this attempt may get through.
     pub fn leaves(self, attempt: &str) -> bool {
         match self.tier {
             Tier::Off => true,
@@ -86,16 +87,16 @@ impl Promise {
     }
 }
 
-/// What the battery found.
+/// Results of the battery.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// How each attempt ended, by its name.
+    /// Outcome of each attempt, by name.
     pub attempts: BTreeMap<String, Outcome>,
-    /// How each control ended; `Through` if it works.
+    /// Outcome of each control; `Through` if it works.
     pub controls: BTreeMap<String, Outcome>,
-    /// What happened to the victims.
+    /// Damage to the victims.
     pub damage: Vec<String>,
-    /// What was being tried when the inner half stopped speaking, if it did not come to its end.
+    /// Attempt during which the inner half broke off, if it did not finish.
     pub broke_at: Option<String>,
 }
 
@@ -152,12 +153,12 @@ impl Report {
             .collect()
     }
 
-    /// Whether everything that is promised held.
+    /// Returns true if the sandbox kept every promise.
     pub fn holds(&self, promise: Promise) -> bool {
         self.faults(promise).is_empty()
     }
 
-    /// What was promised and did not hold, a line each.
+    /// Returns the broken promises, one line each.
     pub fn faults(&self, promise: Promise) -> Vec<String> {
         let mut faults = Vec::new();
         if let Some(name) = &self.broke_at {

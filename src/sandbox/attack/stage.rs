@@ -1,4 +1,4 @@
-//! Where everything is that the attempts are about.
+//! Locations of the targets of all attempts.
 
 use std::ffi::CString;
 use std::fs;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::outcome::{Stopped, Try, held, through};
 
-/// What the inner half is told by the outer one.
+/// Parameters that the outer half passes to the inner half.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stage {
     /// A directory that nobody allowed.
@@ -22,7 +22,7 @@ pub struct Stage {
     pub rw2: PathBuf,
     /// A directory allowed for reading.
     pub ro: PathBuf,
-    /// What is in everything that must not be read.
+    /// Content of every file that must not be read.
     pub canary: String,
     /// Part of the names that attempts use, so that left-overs can be found.
     pub nonce: String,
@@ -74,7 +74,7 @@ pub struct Stage {
     pub network: String,
     /// See `network`.
     pub processes: String,
-    /// What supervises the command; the inner half finds it itself.
+    /// Supervisor of the command; the inner half finds it itself.
     #[serde(default)]
     pub supervisor: i32,
 }
@@ -113,12 +113,12 @@ impl Stage {
         found
     }
 
-    /// Whether this process lives in another pid namespace than the outer half.
+    /// Returns true if this process is in another pid namespace than the outer half.
     pub(super) fn own_processes(&self) -> bool {
         is_other_namespace("pid", &self.processes)
     }
 
-    /// Whether this process lives in another network namespace than the outer half.
+    /// Returns true if this process is in another network namespace than the outer half.
     pub(super) fn own_network(&self) -> bool {
         is_other_namespace("net", &self.network)
     }

@@ -56,7 +56,7 @@ fn names_are_unique_and_gaps_are_attempts() {
 }
 
 #[test]
-fn a_report_tells_what_got_through_from_what_is_known() {
+fn report_separates_breaches_from_known_gaps() {
     let text = concat!(
         r#"{"begins":"TCP"}"#,
         "\n",
@@ -130,7 +130,7 @@ fn a_report_says_why_something_was_not_possible() {
 }
 
 #[test]
-fn victims_notice_what_happens_to_them() {
+fn victims_report_their_damage() {
     let dir = tempfile::tempdir().unwrap();
     let mut victims = Victims::lay_out(dir.path(), None).unwrap();
     assert_eq!(victims.damage(false).unwrap(), Vec::<String>::new());

@@ -22,7 +22,7 @@ use super::stage::Stage;
 use super::stage::identity;
 use crate::sandbox::sys::attack::ipc;
 
-/// Where services of a machine usually listen.
+/// Usual socket paths of a machine's services.
 const SERVICES: [&str; 14] = [
     "/run/docker.sock",
     "/run/containerd/containerd.sock",
@@ -56,7 +56,7 @@ pub struct Victims {
     terminal: Option<OwnedFd>,
 }
 
-/// What is known of a file without changing it, by name.
+/// Properties of a file, by name, read without changing it.
 type Facts = BTreeMap<&'static str, String>;
 
 impl Victims {
@@ -142,8 +142,8 @@ impl Victims {
         Ok(victims)
     }
 
-    /// What the inner half is told. `server` is the process that asks for the command, `launcher`
-    /// the one that starts it, if that is known.
+    /// Returns the parameters of the inner half. `server` is the process that asks for the command,
+    /// `launcher` the one that starts it, if that is known.
     pub fn stage(&self, server: u32, launcher: Option<u32>) -> Stage {
         Stage {
             server: server.cast_signed(),
@@ -233,8 +233,8 @@ impl Victims {
         Ok(found)
     }
 
-    /// What happened to the victims, one line each; empty if nothing did. With `network` they may
-    /// have been reached over TCP and UDP.
+    /// Returns the damage to the victims, one line each; empty if there is none. With `network`
+    /// they may have been reached over TCP and UDP.
     pub fn damage(&mut self, network: bool) -> io::Result<Vec<String>> {
         let mut found = Vec::new();
         let now = self.look()?;
@@ -271,7 +271,7 @@ impl Victims {
         Ok(found)
     }
 
-    /// What came at the sockets and queues.
+    /// Returns descriptions of messages that reached the sockets and queues.
     fn heard(&mut self, network: bool) -> Vec<String> {
         let mut found = Vec::new();
         let mut bytes = [0; 64];

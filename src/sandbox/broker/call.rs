@@ -1,4 +1,4 @@
-//! What a call asks for, read from its number and arguments alone.
+//! Decodes brokered system calls from their number and arguments alone.
 
 use libc::{AT_EMPTY_PATH, AT_FDCWD, AT_SYMLINK_NOFOLLOW, EINVAL, c_long};
 
@@ -19,24 +19,24 @@ pub enum Call {
     Read(Object, Read),
 }
 
-/// What shall be changed or read.
+/// Target of a change or read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Object {
-    /// What the caller has open under this number, not with `O_PATH`.
+    /// A descriptor of the caller, not opened with `O_PATH`.
     Descriptor(i32),
-    /// What a path leads to.
+    /// A path.
     Path {
-        /// Where a relative one begins: a descriptor of the caller, or `AT_FDCWD`.
+        /// Base of a relative path: a descriptor of the caller, or `AT_FDCWD`.
         dir: i32,
         address: u64,
-        /// Whether a link at its end is followed.
+        /// `true` if a final symlink is followed.
         follow: bool,
-        /// Whether an empty one means `dir` itself.
+        /// `true` if an empty path means `dir` itself.
         empty: bool,
     },
 }
 
-/// What shall be done with it.
+/// A change of metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// chmod(2).
@@ -47,9 +47,9 @@ pub enum Change {
     Times(Times),
     /// setxattr(2).
     Set {
-        /// Where the name stands.
+        /// Address of the name.
         name: u64,
-        /// Where the value stands.
+        /// Address of the value.
         value: u64,
         /// Bytes of the value.
         size: u64,
@@ -58,16 +58,16 @@ pub enum Change {
     },
     /// setxattrat(2), whose value, size and flags are a structure in memory.
     SetAt {
-        /// Where the name stands.
+        /// Address of the name.
         name: u64,
-        /// Where the structure stands.
+        /// Address of the structure.
         structure: u64,
-        /// Its bytes.
+        /// Size of the structure.
         size: u64,
     },
     /// removexattr(2).
     Remove {
-        /// Where the name stands.
+        /// Address of the name.
         name: u64,
     },
 }
@@ -78,27 +78,27 @@ pub enum Change {
 pub enum Read {
     /// getxattr(2).
     Value {
-        /// Where the name stands.
+        /// Address of the name.
         name: u64,
-        /// Where the value goes.
+        /// Address of the buffer for the value.
         value: u64,
-        /// Bytes that have room there.
+        /// Size of the buffer.
         size: u64,
     },
     /// getxattrat(2), whose value and size are a structure in memory.
     ValueAt {
-        /// Where the name stands.
+        /// Address of the name.
         name: u64,
-        /// Where the structure stands.
+        /// Address of the structure.
         structure: u64,
-        /// Its bytes.
+        /// Size of the structure.
         size: u64,
     },
     /// listxattr(2).
     Names {
-        /// Where the names go.
+        /// Address of the buffer for the names.
         list: u64,
-        /// Bytes that have room there.
+        /// Size of the buffer.
         size: u64,
     },
 }

@@ -133,7 +133,7 @@ impl Caller {
         stat.ok().map(|stat| (stat.st_dev, stat.st_ino))
     }
 
-    /// What statx(2) says of what the caller has open under this number.
+    /// Calls statx(2) on a descriptor of the caller.
     pub fn statx(&self, fd: i32, wanted: StatxFlags) -> Result<Statx, Errno> {
         let proc = self.proc()?;
         look_at(|| statx(proc, format!("fd/{fd}"), AtFlags::empty(), wanted))
@@ -173,7 +173,7 @@ impl Caller {
         )
     }
 
-    /// Where relative paths begin.
+    /// Opens the base directory of relative paths.
     fn base(&self, dir: i32) -> Result<OwnedFd, Errno> {
         if dir == libc::AT_FDCWD {
             self.inside("cwd")
@@ -291,13 +291,13 @@ impl Caller {
             .collect()
     }
 
-    /// Whether it has this descriptor from `O_PATH`, with which nothing can be changed (open(2)).
+    /// Returns true if the descriptor was opened with `O_PATH`, which allows no change (open(2)).
     fn is_only_a_path(&self, fd: i32) -> bool {
         self.flags(fd)
             .is_some_and(|flags| flags.contains(OFlags::PATH))
     }
 
-    /// How it has opened a descriptor.
+    /// Returns the open flags of a descriptor.
     fn flags(&self, fd: i32) -> Option<OFlags> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         let info = openat(
@@ -384,7 +384,7 @@ fn below_own(path: &[u8]) -> Option<&[u8]> {
         .map(relative)
 }
 
-/// Where this process finds what a descriptor of its own stands for, whatever that is now called.
+/// Returns the procfs link to a descriptor of this process; it survives renames of the file.
 pub fn link(fd: &OwnedFd) -> String {
     format!("/proc/self/fd/{}", fd.as_raw_fd())
 }

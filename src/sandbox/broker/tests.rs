@@ -393,7 +393,7 @@ fn same(tree: &Tree, names: [&str; 4]) {
 }
 
 #[test]
-fn every_call_does_inside_what_the_kernel_does_and_nothing_elsewhere() {
+fn brokered_calls_match_kernel_only_inside() {
     let tree = Tree::new();
     let twin = Tree::new();
     same(&tree, ["in/f", "in/kept/f", "out/f", "in/f"]);
@@ -601,7 +601,7 @@ fn wrong_calls_get_the_errors_of_the_kernel() {
 }
 
 #[test]
-fn links_decide_nothing() {
+fn symlinks_do_not_change_broker_decisions() {
     let tree = Tree::new();
     symlink(tree.at("out/f"), tree.at("in/leaves")).unwrap();
     symlink("../out", tree.at("in/leaves_dir")).unwrap();
@@ -653,7 +653,7 @@ fn links_decide_nothing() {
 }
 
 #[test]
-fn relative_paths_begin_where_the_caller_stands() {
+fn relative_paths_resolve_from_caller_directory() {
     let tree = Tree::new();
     let here = std::env::current_dir().unwrap();
     let up = "../".repeat(here.components().count() - 1);
@@ -763,7 +763,7 @@ fn procfs_does_not_turn_the_broker_on_itself() {
 }
 
 #[test]
-fn what_has_no_name_is_the_commands() {
+fn unnamed_files_may_be_changed_by_command() {
     let tree = Tree::new();
     let make = |path: &str| {
         let file = File::create(tree.at(path)).unwrap();
@@ -917,7 +917,7 @@ fn a_network_is_refused_and_told_of_once() {
 }
 
 #[test]
-fn what_is_told_is_bounded() {
+fn reported_denials_are_bounded() {
     let tree = Tree::new();
     let deep = tree
         .at("out")

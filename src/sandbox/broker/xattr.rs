@@ -37,11 +37,11 @@ impl Wanted {
 /// What is told of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Told {
-    /// What the kernel says.
+    /// The kernel's answer.
     All,
-    /// That it has no attributes.
+    /// No attributes.
     Nothing,
-    /// That it is not allowed.
+    /// Permission denied.
     Refused,
 }
 

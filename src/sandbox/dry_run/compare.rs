@@ -1,4 +1,4 @@
-//! What lies in overlays, compared with what lies below them.
+//! Compares overlays with their lower directories.
 //!
 //! Upper directories only say where to look: what is in none of them is as it was, but for what is
 //! hidden by a directory that says so. What is there now is asked of the overlay itself, so the

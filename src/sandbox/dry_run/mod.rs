@@ -41,7 +41,7 @@ impl DryRun {
         Ok(Self { overlays })
     }
 
-    /// What the command would have changed. Nothing of it is alive any more.
+    /// Reports the command's changes. All its processes must have ended.
     pub fn report(self) -> Result<OwnedFd, Fault> {
         let mut comparison = Comparison::new();
         for overlay in self.overlays {

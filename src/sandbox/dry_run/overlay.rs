@@ -30,7 +30,7 @@ use crate::sandbox::mount::{file_system, mount_of, no_devices};
 #[derive(Debug)]
 pub struct Overlay {
     pub place: PathBuf,
-    /// What is there.
+    /// The original directory.
     pub lower: OwnedFd,
     /// What was written, in the form that the kernel gives it.
     pub upper: OwnedFd,

@@ -1,4 +1,4 @@
-//! What a dry run would have changed, as its supervisor tells the server.
+//! Report of a dry run's changes, from its supervisor to the server.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -38,11 +38,11 @@ pub struct Told {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DryRunReport {
-    /// How many there are of each kind.
+    /// Number of changes of each kind.
     pub counts: Vec<(Change, usize)>,
     /// The first of them.
     pub told: Vec<Told>,
-    /// Why there may be more.
+    /// Reasons that the report may be incomplete.
     pub gaps: Vec<String>,
     #[serde(skip)]
     pub contents: Vec<u8>,

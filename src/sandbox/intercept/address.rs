@@ -14,7 +14,7 @@ const VERSION_4_BYTES: usize = 16;
 /// The least that the kernel takes for an IPv6 address (`SIN6_LEN_RFC2133`): without the scope.
 const LEAST_VERSION_6_BYTES: usize = 24;
 
-/// What stands where an address is given.
+/// A decoded address argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Given {
     Address(SocketAddr),
@@ -93,8 +93,8 @@ pub fn mapped(address: SocketAddr) -> SocketAddr {
     }
 }
 
-/// Where the kernel goes when it is given the address of nobody: to the loopback one of its family.
-/// It would choose the one that the socket is bound to, if there is any.
+/// Replaces the unspecified address by the loopback address of its family, as the kernel does. The
+/// kernel would prefer the address that the socket is bound to, if any.
 pub fn somebody(mut address: SocketAddr) -> SocketAddr {
     match address.ip() {
         ip if !ip.to_canonical().is_unspecified() => {}
@@ -105,8 +105,7 @@ pub fn somebody(mut address: SocketAddr) -> SocketAddr {
     address
 }
 
-/// Whether it means this machine itself, whatever its interfaces: the kernel takes the address of
-/// nobody for its own.
+/// Returns true for loopback and unspecified addresses; the kernel treats the latter as its own.
 pub fn is_here(ip: IpAddr) -> bool {
     ip.is_loopback() || ip.is_unspecified()
 }

@@ -1,4 +1,4 @@
-//! What a call gets: an answer, or what is left to be done for it first.
+//! Answers to intercepted calls, and the operations that precede them.
 
 use std::io;
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ use super::messages::Mark;
 use super::transfer::{Incoming, Outgoing};
 use crate::sandbox::sys::seccomp::Notification;
 
-/// What is left to be done for a call.
+/// An operation that must finish before a call is answered.
 #[derive(Debug)]
 pub(super) enum Deed {
     /// To connect there, once the server has decided about the connection that this stands for. The
@@ -32,18 +32,18 @@ pub(super) enum Deed {
     Send(Outgoing),
 }
 
-/// What the caller gets.
+/// The answer to a call.
 #[derive(Debug)]
 pub(super) enum Answer {
     Value(i64),
     GoOn,
-    /// A descriptor, and whether it is closed when a program is executed.
+    /// A descriptor, and its close-on-exec flag.
     Socket(OwnedFd, bool),
-    /// Nothing yet.
+    /// The answer follows after this operation on the socket.
     Later(OwnedFd, Deed),
 }
 
-/// Why a call has done nothing yet.
+/// Reason that a call could not proceed.
 #[derive(Debug)]
 pub(super) enum Halt {
     Errno(Errno),

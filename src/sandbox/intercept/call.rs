@@ -1,22 +1,22 @@
-//! What a call about sockets asks for, read from its number and arguments alone.
+//! Decodes socket system calls from their number and arguments alone.
 
 use libc::c_long;
 
-/// So many bytes of the caller's memory.
+/// A range of the caller's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     pub address: u64,
-    /// How many there are.
+    /// Length in bytes.
     pub length: u64,
 }
 
-/// Room for an address in the caller's memory.
+/// A buffer for a socket address in the caller's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// Where the address goes.
+    /// Address of the buffer.
     pub address: u64,
-    /// Where its length stands, which says how much room there is, and then how long the address
-    /// was.
+    /// Address of the length: the size of the buffer on entry, that of the socket address on
+    /// return.
     pub length: u64,
 }
 
@@ -43,7 +43,7 @@ pub enum Network {
     /// getpeername(2).
     PeerName {
         socket: i32,
-        /// Where the name goes.
+        /// Buffer for the name.
         room: Room,
     },
     /// sendto(2).
@@ -57,7 +57,7 @@ pub enum Network {
     /// sendmsg(2).
     SendMessage {
         socket: i32,
-        /// Where the header stands.
+        /// Address of the header.
         header: u64,
         /// `MSG_*`.
         flags: u32,
@@ -65,9 +65,9 @@ pub enum Network {
     /// sendmmsg(2).
     SendMessages {
         socket: i32,
-        /// Where the headers stand.
+        /// Address of the headers.
         headers: u64,
-        /// How many there are.
+        /// Number of headers.
         count: u32,
         /// `MSG_*`.
         flags: u32,
@@ -75,17 +75,17 @@ pub enum Network {
     /// recvfrom(2).
     ReceiveFrom {
         socket: i32,
-        /// Where the bytes go.
+        /// Buffer for the data.
         into: Span,
         /// `MSG_*`.
         flags: u32,
-        /// Where the sender's address goes.
+        /// Buffer for the sender's address.
         from: Room,
     },
     /// recvmsg(2).
     ReceiveMessage {
         socket: i32,
-        /// Where the header stands.
+        /// Address of the header.
         header: u64,
         /// `MSG_*`.
         flags: u32,
@@ -93,9 +93,9 @@ pub enum Network {
     /// recvmmsg(2).
     ReceiveMessages {
         socket: i32,
-        /// Where the headers stand.
+        /// Address of the headers.
         headers: u64,
-        /// How many there are.
+        /// Number of headers.
         count: u32,
         /// `MSG_*`.
         flags: u32,
@@ -103,7 +103,7 @@ pub enum Network {
 }
 
 impl Network {
-    /// The caller's descriptor; `None` of a call that makes one.
+    /// Returns the caller's descriptor, or `None` for socket(2).
     pub fn socket(self) -> Option<i32> {
         match self {
             Self::Socket { .. } => None,
@@ -120,7 +120,7 @@ impl Network {
         }
     }
 
-    /// What it says about messages (`MSG_*`).
+    /// Returns the message flags (`MSG_*`), or 0 if the call has none.
     pub fn flags(self) -> u32 {
         match self {
             Self::Socket { .. }
@@ -138,8 +138,8 @@ impl Network {
     }
 }
 
-/// Reads a call; the manual page of each names its arguments in this order. `None` if it is none of
-/// those that the filter leaves to the supervisor.
+/// Decodes a call; the arguments are in the order of its manual page. Returns `None` if the filter
+/// does not leave the call to the supervisor.
 pub fn decode(nr: i32, args: &[u64; 6]) -> Option<Network> {
     let [first, second, third, fourth, fifth, sixth] = *args;
     let socket = first as i32;

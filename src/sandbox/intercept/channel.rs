@@ -11,13 +11,13 @@ use super::messages::{Counts, Told, Wanted};
 use crate::limits::MAX_WAITING_WORDS;
 use crate::sandbox::wire::{receive_packet, send_packet};
 
-/// What its events bear.
+/// Token of its epoll events.
 pub(super) const TOKEN: u64 = 1;
 
 #[derive(Debug)]
 pub(super) struct Channel {
     socket: OwnedFd,
-    /// What could not be sent yet.
+    /// Unsent messages.
     queue: VecDeque<Word>,
     counted: Counts,
     is_gone: bool,
@@ -88,7 +88,7 @@ impl Channel {
         self.listen_for(epoll, EventFlags::IN);
     }
 
-    /// What the server wants; `None` when it has said nothing more.
+    /// Receives the server's next request; `None` if there is none.
     pub(super) fn hear(&mut self, epoll: &OwnedFd) -> Option<Wanted> {
         if self.is_gone {
             return None;
@@ -105,12 +105,12 @@ impl Channel {
         }
     }
 
-    /// Whether the server has gone.
+    /// Returns true if the server has closed the channel.
     pub(super) fn is_gone(&self) -> bool {
         self.is_gone
     }
 
-    /// Whether the server does not know these numbers yet.
+    /// Returns true if these counters have not been reported yet.
     pub(super) fn owes(&self, counts: &Counts) -> bool {
         !self.is_gone && self.counted != *counts
     }

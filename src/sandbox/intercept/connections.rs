@@ -107,7 +107,7 @@ impl Interceptor {
             .filter(|socket| getpeername(socket).is_ok())
     }
 
-    /// Where a TCP socket is connected to, and how the server knows the connection.
+    /// Returns the address to connect a TCP socket to, and the server's mark for the connection.
     fn way(&mut self, socket: &OwnedFd, six: bool) -> Result<(Mark, SocketAddr), Errno> {
         let number = self.destinations.number();
         let four = SocketAddr::new(Mark::address(number).into(), self.listeners.tcp_4);
@@ -194,7 +194,7 @@ impl Interceptor {
         Ok(Answer::Value(0))
     }
 
-    /// Where a datagram goes.
+    /// Returns the destination of a datagram.
     pub(super) fn lead(
         &mut self,
         socket: &OwnedFd,
@@ -219,7 +219,7 @@ impl Interceptor {
         }
     }
 
-    /// Where this socket reaches the server's answers about names.
+    /// Returns the address of the server's DNS socket for this socket.
     fn names(&self, socket: &OwnedFd, six: bool) -> SocketAddr {
         if !six {
             return self.listeners.names_4;
@@ -236,7 +236,7 @@ impl Interceptor {
             })
     }
 
-    /// Whether an address is one of the server's sockets for names.
+    /// Returns true if the address is one of the server's DNS sockets.
     pub(super) fn is_names(&self, address: SocketAddr) -> bool {
         let address = plain(address);
         address == self.listeners.names_4 || Some(address) == self.listeners.names_6
@@ -402,7 +402,7 @@ impl Interceptor {
     }
 }
 
-/// Whether a socket reaches addresses of IPv4; one of IPv6 may have to be told so.
+/// Returns true if a socket can reach IPv4 addresses, after clearing `IPV6_V6ONLY` if necessary.
 pub(super) fn takes_four(socket: &OwnedFd, six: bool) -> Result<bool, Errno> {
     if !six {
         return Ok(true);

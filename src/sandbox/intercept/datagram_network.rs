@@ -23,7 +23,7 @@ use crate::sandbox::wire::{receive_packet, send_packet};
 #[derive(Debug)]
 pub struct DatagramNetwork(OwnedFd);
 
-/// What it is asked for.
+/// A request to the helper of the namespace.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 enum Wish {
     /// A socket of IPv6 or, if not so, of IPv4.
@@ -70,7 +70,7 @@ impl DatagramNetwork {
         }
     }
 
-    /// Whether there is such a network.
+    /// Returns true if the network is available.
     pub(super) fn stands(&self) -> bool {
         self.socket(false).is_ok()
     }
@@ -84,8 +84,7 @@ impl DatagramNetwork {
         self.ask(Wish::Bound(at))?.ok_or(Errno::MFILE)
     }
 
-    /// Whether somebody receives what is sent to this address in there, who can only be the command
-    /// or the server.
+    /// Returns true if the address is in use in there, which only the command or the server can do.
     pub(super) fn is_taken(&self, at: SocketAddr) -> bool {
         matches!(self.ask(Wish::Try(at)), Err(Errno::ADDRINUSE))
     }

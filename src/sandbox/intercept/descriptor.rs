@@ -8,7 +8,7 @@ use rustix::net::sockopt::{socket_domain, socket_type};
 use rustix::net::{AddressFamily, SocketType};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 
-/// What a thread has open under this number. The caller's only if the caller still waits
+/// Fetches a thread's file descriptor. It is the caller's only if the caller still waits
 /// afterwards.
 pub(in crate::sandbox) fn fetch(pid: u32, number: i32) -> Result<OwnedFd, Errno> {
     LastCaller::default().fetch(pid, number)
@@ -19,7 +19,7 @@ pub(in crate::sandbox) fn fetch(pid: u32, number: i32) -> Result<OwnedFd, Errno>
 pub(in crate::sandbox) struct LastCaller(Option<(u32, OwnedFd)>);
 
 impl LastCaller {
-    /// As [`fetch`].
+    /// Like [`fetch`].
     pub(in crate::sandbox) fn fetch(&mut self, pid: u32, number: i32) -> Result<OwnedFd, Errno> {
         if number < 0 {
             return Err(Errno::BADF);
@@ -48,8 +48,8 @@ impl LastCaller {
     }
 }
 
-/// Whether that can be. This process may do to itself whatever it may do to others, so a refusal is
-/// no question of rights.
+/// Returns true if descriptors can be fetched. This process may do to itself whatever it may do to
+/// others, so a refusal is no question of rights.
 pub fn can_fetch() -> bool {
     // Nobody has that many, and it is looked for only after the call was let through.
     const NOBODYS: i32 = i32::MAX;
@@ -71,7 +71,7 @@ pub(super) fn leader(pid: u32) -> Result<u32, Errno> {
         .ok_or(Errno::SRCH)
 }
 
-/// What a descriptor is to the interception.
+/// Kind of a descriptor, as the interception distinguishes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// TCP over IPv4 or, if so, IPv6.

@@ -1,4 +1,4 @@
-//! Where sockets were going that were led elsewhere.
+//! Original destinations of redirected sockets.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use super::messages::Mark;
 use crate::limits::MAX_INTERCEPTED_SOCKETS;
 
-/// What is known of a socket.
+/// The destination of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Destination {
     /// It was to connect to the first address, and was connected to the second.
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_is_known_by_all_its_descriptors_until_it_is_forgotten() {
+    fn destination_is_shared_by_duplicate_descriptors() {
         let mut known = Destinations::new().unwrap();
         let socket = OwnedFd::from(UdpSocket::bind("127.0.0.1:0").unwrap());
         let again = socket.try_clone().unwrap();

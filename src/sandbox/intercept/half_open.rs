@@ -111,7 +111,7 @@ impl HalfOpen {
         Ok((at, first.filter(|first| self.held.remove(first).is_some())))
     }
 
-    /// Where the command's end of a connection is, if it is known.
+    /// Records the address of the command's end of a connection, if known.
     pub(super) fn comes_from(&mut self, mark: Mark, from: Option<SocketAddr>) {
         if let Some(held) = self.held.get_mut(&mark) {
             held.from = from;

@@ -22,7 +22,7 @@ pub(super) struct Listeners {
     pub(super) tcp_6: Option<u16>,
     pub(super) names_4: SocketAddr,
     pub(super) names_6: Option<SocketAddr>,
-    /// Where nobody listens, on all of 127.0.0.0/8.
+    /// An address without a listener, on all of 127.0.0.0/8.
     pub(super) nobody_4: Nobody,
     pub(super) nobody_6: Option<Nobody>,
 }

@@ -1,7 +1,7 @@
-//! What a supervisor and the server tell each other about the calls of a command over the network.
+//! Messages between a supervisor and the server about a command's network calls.
 //!
-//! They share a socket (`SOCK_SEQPACKET`) beside the command's own: each packet is one of these as
-//! JSON.
+//! They share a `SOCK_SEQPACKET` socket, separate from the command's own; each packet is one
+//! message as JSON.
 
 use std::fmt::{self, Write as _};
 use std::fs::File;
@@ -18,7 +18,7 @@ pub enum Told {
     /// IPv6, and then the sockets that questions of names come to, for IPv4 and IPv6 likewise. None
     /// of them blocks.
     Ready {
-        /// Whether there is IPv6.
+        /// `true` if IPv6 is available.
         version_6: bool,
     },
     /// Datagrams are to go to a place, once the server has decided about it
@@ -37,28 +37,27 @@ pub enum Told {
     /// A connection of which the server has heard does not come: its caller is gone, or waits no
     /// longer.
     GivenUp { mark: Mark },
-    /// What came of [`Wanted::Dial`]; with a socket if there is no error. It does not block, and
+    /// Result of [`Wanted::Dial`], with a socket unless there is an error. It does not block, and
     /// may still be connecting.
     Dialed {
-        /// As it was asked for.
+        /// Token of the request.
         token: u64,
-        /// What the kernel said, a number of errno(3).
+        /// Error of the kernel, an errno(3).
         errno: Option<i32>,
     },
     /// A connection came that was on its way when the server decided about it. With it comes its
     /// other end, which the server would have accepted otherwise.
     Arrived,
-    /// How much there has been until now.
+    /// Current totals.
     Counts(Counts),
 }
 
 /// One connection of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flow {
-    /// How it is known: by the loopback address that it comes to, or by the port that it comes
-    /// from.
+    /// Its identity: the loopback address that it comes to, or the port that it comes from.
     pub mark: Mark,
-    /// Where the command wanted to go.
+    /// Destination that the command requested.
     pub to: SocketAddr,
     pub by: ProgramName,
 }
@@ -69,19 +68,20 @@ pub struct Datagrams {
     /// A number that no other place has.
     pub token: u64,
     pub to: SocketAddr,
-    /// Who sends the first one.
+    /// Program that sends the first datagram.
     pub by: ProgramName,
-    /// Where they arrive, each from the socket of the command that it goes back to; what is sent
-    /// back by it comes from that place.
+    /// Socket at which the datagrams arrive. Each comes from a socket of the command; a reply sent
+    /// to that socket appears to come from the destination.
     pub socket: OwnedFd,
 }
 
-/// What a process calls itself (`/proc/PID/comm`, proc(5)), padded with zeros: its word, and good
-/// for people only.
+/// Name of a process (`/proc/PID/comm`, proc(5)), padded with zeros. The process chooses the name,
+/// so it is for display only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ProgramName([u8; 16]);
 
-/// Where the thread that called last says its name; to open that takes longer than to read it.
+/// Cached descriptor of the last calling thread's `comm` file; opening it takes longer than reading
+/// it.
 #[derive(Debug, Default)]
 pub(super) struct LastName(Option<(u32, File)>);
 
@@ -119,7 +119,7 @@ impl fmt::Display for ProgramName {
     }
 }
 
-/// What a connection is known by.
+/// Identity of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mark {
@@ -129,7 +129,7 @@ pub enum Mark {
     Port(u16),
 }
 
-/// What there was besides.
+/// Traffic counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Connections that were led to the server.
@@ -160,7 +160,7 @@ pub enum Wanted {
     /// A connection that waits for it goes on, or does not.
     Decide {
         mark: Mark,
-        /// What the command hears instead of a connection, a number of errno(3).
+        /// Error that the command gets instead of a connection, an errno(3).
         errno: Option<i32>,
     },
 }
@@ -181,7 +181,7 @@ impl Mark {
         }
     }
 
-    /// What [`Self::key`] made, again.
+    /// Decodes the result of [`Self::key`].
     pub fn of_key(key: u64) -> Self {
         if key & PORT_KEYS == 0 {
             Self::Address(key as u32)
@@ -190,10 +190,11 @@ impl Mark {
         }
     }
 
-    /// How many addresses there are.
+    /// Number of addresses.
     pub const ADDRESSES: u32 = 1 << MARK_BITS;
 
-    /// What an accepted connection is known by, from its two ends. `None` if it was not led here.
+    /// Returns the identity of an accepted connection, from its two ends. `None` if the connection
+    /// was not redirected.
     pub fn of(local: SocketAddr, peer: SocketAddr) -> Option<Self> {
         match local.ip().to_canonical() {
             std::net::IpAddr::V4(ip) => {

@@ -97,7 +97,7 @@ use transfer::ReceiveBuffer;
 const CHANNEL: u64 = channel::TOKEN;
 const PATIENCE: u64 = 2;
 
-/// What an interception depends on.
+/// Settings of an interception.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// The kernel goes on with no call that could connect or send: the loopback device is shared
@@ -118,7 +118,7 @@ pub struct Interceptor {
     epoll: OwnedFd,
     channel: Channel,
     rules: Rules,
-    /// Where its datagram sockets are made, if not where it is.
+    /// Network namespace of its datagram sockets, if not its own.
     datagram_network: Option<DatagramNetwork>,
     listeners: Listeners,
     destinations: Destinations,
@@ -126,7 +126,7 @@ pub struct Interceptor {
     own: OwnPorts,
     last_caller: LastCaller,
     last_name: LastName,
-    /// Where descriptors cannot be fetched.
+    /// Present if descriptors cannot be fetched.
     table: Option<SocketTable>,
     waiting: HashMap<u64, Pending>,
     /// Those of them that the server decides about.
@@ -135,7 +135,7 @@ pub struct Interceptor {
     half_open: Option<HalfOpen>,
     /// Readable when the first of them that does not wait has been held long enough.
     patience: OwnedFd,
-    /// Whether that is set.
+    /// `true` if the timer is set.
     is_timed: bool,
     last_token: u64,
     counts: Counts,
@@ -233,7 +233,7 @@ impl Interceptor {
         Ok(())
     }
 
-    /// Whether [`Interceptor::look`] has work to do now and then.
+    /// Returns true if [`Interceptor::look`] must be called periodically.
     pub(super) fn has_to_look(&self) -> bool {
         let keeps = self.table.as_ref().is_some_and(|table| !table.is_empty());
         keeps || !self.waiting.is_empty() || self.channel.owes(&self.counts)

@@ -83,7 +83,7 @@ impl Header {
             .collect())
     }
 
-    /// What is to be sent, as much as is taken at once; and whether that is all.
+    /// Returns the data to send, up to the limit, and true if that is all of it.
     pub(super) fn gather(&self, memory: CallerMemory) -> Result<(Vec<u8>, bool), Errno> {
         let mut data = Vec::new();
         for piece in self.pieces(memory)? {
@@ -99,7 +99,7 @@ impl Header {
         Ok((data, true))
     }
 
-    /// How much there is room for.
+    /// Returns the total buffer size.
     pub(super) fn room(&self, memory: CallerMemory) -> Result<u64, Errno> {
         Ok(self
             .pieces(memory)?

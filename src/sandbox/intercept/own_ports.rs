@@ -1,4 +1,4 @@
-//! Which ports of the loopback device are the command's own.
+//! Loopback ports that belong to the command.
 //!
 //! A number alone would not do: it may be given to somebody else once the command has let go of it.
 //! So the socket is remembered, and looked at when it matters: where it was opened or, if it is
@@ -16,14 +16,14 @@ use rustix::net::sockopt::{ipv6_v6only, socket_acceptconn, socket_reuseaddr, soc
 use super::descriptor::{fetch, leader};
 use crate::limits::MAX_OWN_SOCKETS;
 
-/// What a port is of.
+/// Protocol of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Protocol {
     Tcp,
     Udp,
 }
 
-/// Who has a descriptor, and its number there.
+/// A process with a descriptor, and the number of that descriptor.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Holder {
     pub(super) pid: u32,
@@ -87,7 +87,7 @@ impl OwnPorts {
             .insert(status.st_ino, noted);
     }
 
-    /// Whether this loopback address is one of those sockets now, and nobody else's.
+    /// Returns true if this loopback address belongs to one of the noted sockets, and to no other.
     pub(super) fn holds(&mut self, protocol: Protocol, to: SocketAddr) -> bool {
         let Some(sockets) = self.noted.get_mut(&(protocol, to.port())) else {
             return false;
@@ -113,8 +113,7 @@ impl OwnPorts {
 }
 
 impl Noted {
-    /// Whether who opened this socket has it still, and receives with it what is sent there, which
-    /// nobody else can.
+    /// Returns true if the process that opened this socket still has it and alone receives there.
     fn has_alone(&self, protocol: Protocol, inode: u64, to: SocketAddr) -> bool {
         let Ok(socket) = fetch(self.holder.pid, self.holder.number) else {
             return false;
@@ -132,8 +131,8 @@ impl Noted {
     }
 }
 
-/// Whether others may have the same port (`SO_REUSEPORT`, socket(7); of UDP, `SO_REUSEADDR` does
-/// it).
+/// Returns true if other sockets may share the port: with `SO_REUSEPORT` (socket(7)) or, for UDP,
+/// `SO_REUSEADDR`.
 fn is_shared(protocol: Protocol, socket: &OwnedFd) -> bool {
     let by_address = protocol == Protocol::Udp && socket_reuseaddr(socket).unwrap_or(true);
     by_address || socket_reuseport(socket).unwrap_or(true)
@@ -158,8 +157,8 @@ fn open_at(protocol: Protocol, port: u16) -> HashMap<u64, SocketAddr> {
     open
 }
 
-/// Whether who receives at the first address gets what is sent to the second. IPv6's wildcard takes
-/// IPv4, too, unless it shall take `six_only`.
+/// Returns true if a socket bound to `at` receives traffic for `to`. The IPv6 wildcard includes
+/// IPv4, unless `six_only`.
 fn reaches(at: IpAddr, six_only: bool, to: IpAddr) -> bool {
     let (at, to) = (at.to_canonical(), to.to_canonical());
     at == to
@@ -308,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wildcard_takes_the_other_family_only_from_ipv6_and_only_if_it_may() {
+    fn ipv6_wildcard_reaches_ipv4_unless_v6only() {
         let reach = |at: &str, six_only, to: &str| {
             reaches(at.parse().unwrap(), six_only, to.parse().unwrap())
         };

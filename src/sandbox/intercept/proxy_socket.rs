@@ -1,4 +1,4 @@
-//! Where nothing is turned: the command is told of the server's socket, and may go there or not.
+//! Explicit proxy without redirection: the command knows the server's socket and may use it.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

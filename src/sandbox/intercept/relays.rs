@@ -1,6 +1,5 @@
-//! Where datagrams go that leave: for each place that the command sends to there is a socket here,
-//! of which the server has the other descriptor. It passes on what comes to it, and answers from
-//! it.
+//! Relays for outgoing datagrams: one socket for each destination of the command. The server holds
+//! another descriptor of each; it forwards what arrives there, and answers from there.
 
 use std::collections::HashMap;
 use std::io;
@@ -46,7 +45,7 @@ impl Relays {
         self.places.get(&plain(at)).copied()
     }
 
-    /// Those that the server has not decided about.
+    /// Returns the relays that the server has not decided about.
     pub(super) fn undecided(&self) -> Vec<u64> {
         self.by_place
             .values()

@@ -29,7 +29,7 @@ use crate::sandbox::kill_scope::descendants;
 /// Descriptors of sockets by the inode numbers of these.
 #[derive(Debug, Default)]
 pub(super) struct SocketTable {
-    /// As [`Rules::strict`](super::Rules::strict).
+    /// See [`Rules::strict`](super::Rules::strict).
     is_strict: bool,
     held: HashMap<u64, Held>,
     connected: HashMap<u64, Connected>,
@@ -46,7 +46,7 @@ struct Held {
 /// A connection whose descriptor was let go of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Connected {
-    /// Where the command wanted to go, unless to itself.
+    /// Destination that the command requested, unless its own socket.
     to: Option<SocketAddr>,
     /// It knows that it is connected.
     is_told: bool,
@@ -282,7 +282,7 @@ mod tests {
     use std::os::fd::AsRawFd;
 
     #[test]
-    fn a_socket_is_found_by_its_number_until_nobody_has_it() {
+    fn socket_is_found_until_last_holder_closes() {
         let mut table = SocketTable::default();
         let theirs = TcpListener::bind("127.0.0.1:0").unwrap();
         let here = OwnedFd::from(theirs.try_clone().unwrap());
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_socket_is_said() {
+    fn pipe_descriptor_is_reported_as_not_socket() {
         let (file, _other) = rustix::pipe::pipe().unwrap();
         let holder = Holder {
             pid: std::process::id(),

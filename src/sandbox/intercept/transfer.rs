@@ -1,4 +1,4 @@
-//! What is sent or received in a caller's place.
+//! Sends and receives on behalf of a caller.
 
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
@@ -44,7 +44,7 @@ pub(super) struct Incoming {
     pub(super) buffer: ReceiveBuffer,
     /// Whom the caller has asked for names.
     pub(super) asked: Option<SocketAddr>,
-    /// Whether the socket is of IPv6.
+    /// `true` for an IPv6 socket.
     pub(super) six: bool,
 }
 
@@ -205,7 +205,7 @@ pub(super) fn value(length: usize) -> i64 {
     i64::try_from(length).unwrap_or(i64::MAX)
 }
 
-/// Whether the caller does not want to wait.
+/// Returns true if the call must not block.
 pub(super) fn is_impatient(socket: &OwnedFd, flags: u32) -> Result<bool, Errno> {
     Ok(flags & libc::MSG_DONTWAIT.cast_unsigned() != 0
         || fcntl_getfl(socket)?.contains(OFlags::NONBLOCK))

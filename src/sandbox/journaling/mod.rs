@@ -123,7 +123,7 @@ fn root(place: &Place) -> Result<Root, Fault> {
     })
 }
 
-/// What one command changes.
+/// Journal of one command's changes.
 #[derive(Debug)]
 pub struct CommandJournal<'a> {
     journal: &'a Journal,
@@ -143,7 +143,7 @@ pub struct CommandJournal<'a> {
     /// In a session, the files that were opened for writing: a descriptor that lies in a socket may
     /// still change them.
     opened: HashMap<Id, Spot>,
-    /// Why something could not be noted.
+    /// Reason that a change could not be journaled.
     fault: Option<String>,
     /// What it wanted to change where its mount is read-only, the first ones.
     read_only: Vec<Denied>,
@@ -180,7 +180,7 @@ const REFUSED: &str = "a change was refused, since it cannot be kept: ";
 const MOVED_AWAY: &str =
     "a file was moved or deleted, and a descriptor that lies in a socket may still change it";
 
-/// Why something was not noted.
+/// Reason that a change was not journaled.
 enum Unnoted {
     /// It can be tried once more.
     Moved(JournalError),
@@ -466,7 +466,7 @@ impl CommandJournal<'_> {
         Ok(note)
     }
 
-    /// What has to be noted before a call goes on.
+    /// Returns the note to journal before a call proceeds.
     fn note_of(&mut self, caller: &Caller, mutation: Mutation) -> Result<Option<Note>, Unplaced> {
         let recorder = self.recorder.as_ref();
         let places = &mut self.places;
@@ -621,7 +621,7 @@ impl CommandJournal<'_> {
     }
 }
 
-/// What the caller has open under this number.
+/// Returns the status of a caller's descriptor.
 fn open_of(caller: &Caller, fd: i32) -> Result<Stat, Errno> {
     caller.statx(fd, Stat::WANTED).map(Stat::from)
 }

@@ -1,5 +1,5 @@
-//! Which system calls can change what a name stands for or what an object holds, read from number
-//! and arguments alone.
+//! Decodes system calls that can change directory entries or file contents, from their number and
+//! arguments alone.
 
 use libc::{
     AT_EMPTY_PATH, AT_FDCWD, AT_SYMLINK_FOLLOW, O_ACCMODE, O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW,
@@ -16,7 +16,7 @@ pub(super) struct Named {
     pub(super) address: u64,
 }
 
-/// What a call is about to do.
+/// A change that a call is about to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mutation {
     /// open(2) of something to write to it, or to make it if it is not there.
@@ -46,8 +46,7 @@ pub(super) enum Mutation {
     },
     /// truncate(2).
     Truncate(Object),
-    /// What is done to an open file that was opened for appending: its bytes are kept only from
-    /// here on.
+    /// A write to a file opened for appending; its contents are saved only from now on.
     Overwrite(i32),
     Metadata(Object),
 }
@@ -182,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_reads_changes_nothing() {
+    fn read_only_calls_are_no_mutation() {
         for flags in [O_RDONLY, O_PATH | O_TMPFILE | O_NOFOLLOW] {
             assert_eq!(opened(flags), None, "{flags:o}");
         }
@@ -191,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_says_what_it_may_do_to_what_is_there() {
+    fn open_flags_decode_to_write_mutation() {
         let at = Named {
             dir: 7,
             address: 0x1000,
@@ -236,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn names_stand_where_each_call_has_them() {
+    fn path_arguments_are_decoded_by_call() {
         let ask = |call: c_long, args| decode(call as i32, &args);
         let at = |dir, address| Named { dir, address };
         assert_eq!(

@@ -95,7 +95,7 @@ impl Spot {
     }
 }
 
-/// Why something has no place.
+/// Reason that an object has no place.
 #[derive(Debug)]
 pub(super) enum Unplaced {
     /// The kernel finds it just as little, so the call fails.
@@ -127,7 +127,7 @@ impl From<Errno> for Unplaced {
     }
 }
 
-/// What a call means.
+/// The object that a call refers to.
 #[derive(Debug)]
 pub(super) enum Target {
     Spot(Spot),
@@ -213,8 +213,8 @@ impl Places {
         Err(Unplaced::Refused(Errno::LOOP))
     }
 
-    /// Where a command sees this place, if its mount there is read-only. This process has the
-    /// mounts of the command.
+    /// Returns the path at which a command sees this place, if its mount there is read-only. This
+    /// process has the mounts of the command.
     pub(super) fn read_only(&self, spot: &Spot) -> Option<PathBuf> {
         let above = self.roots[spot.dir.root].shown.join(&spot.dir.path);
         let path = if spot.name.is_empty() {
@@ -350,12 +350,12 @@ impl Places {
     }
 }
 
-/// What an open object is.
+/// Returns the status of an open object.
 pub(super) fn stat_of(object: &OwnedFd) -> Result<Stat, Errno> {
     stat(object, OsStr::new(""))?.ok_or(Errno::NOENT)
 }
 
-/// Where the kernel says that a descriptor leads (proc(5), `/proc/PID/fd`).
+/// Returns the path of a descriptor according to the kernel (proc(5), `/proc/PID/fd`).
 fn true_path(object: &OwnedFd) -> Result<PathBuf, Errno> {
     Ok(OsString::from_vec(readlinkat(CWD, link(object), Vec::new())?.into_bytes()).into())
 }

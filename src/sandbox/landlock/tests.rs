@@ -57,7 +57,7 @@ fn denied<T>(result: io::Result<T>) -> bool {
 }
 
 #[test]
-fn rights_are_what_they_say() {
+fn rights_grant_exactly_their_accesses() {
     let tree = tempfile::tempdir().unwrap();
     let at = |path: &str| tree.path().join(path);
     for dir in ["write", "read", "run", "out"] {
@@ -221,7 +221,7 @@ fn tcp_is_refused_when_asked() {
 }
 
 #[test]
-fn what_cannot_be_held_is_an_error() {
+fn unsupported_landlock_version_is_an_error() {
     let text = |result: Result<Ruleset, Error>| result.unwrap_err().to_string();
     let options = |abi, scope_signals| Options {
         scope_signals,
@@ -250,7 +250,7 @@ fn what_cannot_be_held_is_an_error() {
 }
 
 #[test]
-fn public_is_what_everybody_may_read_all_the_way_down() {
+fn public_trees_are_world_readable_throughout() {
     let tree = tempfile::tempdir().unwrap();
     let at = |path: &str| tree.path().join(path);
     let mode =

@@ -125,7 +125,7 @@ pub fn decode(nr: i32, args: &[u64; 6]) -> Option<Call> {
     })
 }
 
-/// Whether linkat(2) knows these flags.
+/// Returns true if linkat(2) knows these flags.
 pub(super) const fn are_known(flags: i32) -> bool {
     flags & !(AT_SYMLINK_FOLLOW | libc::AT_EMPTY_PATH) == 0
 }

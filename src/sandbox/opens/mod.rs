@@ -73,10 +73,10 @@ pub struct Opens {
 /// A name in a directory.
 type Spot = (OwnedFd, OsString);
 
-/// What a caller gets.
+/// The answer to a caller.
 enum Given {
     Descriptor(OwnedFd),
-    /// That it is done.
+    /// Success without a value.
     Nothing,
     /// The kernel carries out the call.
     Kernel,
@@ -148,7 +148,7 @@ impl Opens {
         std::mem::take(&mut self.refused)
     }
 
-    /// Whether [`Opens::look`] has work to do now and then.
+    /// Returns true if [`Opens::look`] must be called periodically.
     pub fn has_to_look(&self) -> bool {
         !self.waiting.is_empty()
     }
@@ -564,7 +564,7 @@ fn ours(flags: OFlags) -> OFlags {
     flags | OFlags::CLOEXEC | OFlags::NOCTTY
 }
 
-/// Where a deleted file was.
+/// Returns the former path of a deleted file.
 fn former(place: &Path) -> Option<PathBuf> {
     let former = place.as_os_str().as_bytes().strip_suffix(b" (deleted)")?;
     Some(OsString::from_vec(former.to_vec()).into())

@@ -39,9 +39,9 @@ pub(in crate::sandbox) struct Way {
     path: Vec<u8>,
 }
 
-/// What a path leads to.
+/// Result of a path lookup.
 pub(in crate::sandbox) enum Found {
-    /// With where it is.
+    /// The object and its path.
     Object(OwnedFd, PathBuf),
     /// Nothing has this name in the directory. `true`: a slash follows it.
     Missing(OwnedFd, OsString, bool),
@@ -110,7 +110,7 @@ impl Asker {
             .ok_or(Errno::SRCH)
     }
 
-    /// Which terminal controls it, as a number of pts(4).
+    /// Returns its controlling terminal, as a device number (pts(4)).
     pub(super) fn terminal(self) -> Result<u32, Errno> {
         let text =
             std::fs::read_to_string(format!("/proc/{}/stat", self.0)).map_err(|_| Errno::SRCH)?;
@@ -131,7 +131,7 @@ impl Asker {
         }
     }
 
-    /// What a path leads to, with a link at its end followed or not.
+    /// Looks up a path; `follow` says if a final symlink is followed.
     pub(in crate::sandbox) fn find(self, way: &Way, follow: bool) -> Result<Found, Errno> {
         let mut flags = HANDLE;
         flags.set(OFlags::NOFOLLOW, !follow);
@@ -238,7 +238,7 @@ impl Asker {
         found(at)
     }
 
-    /// What a link of procfs means to the caller.
+    /// Resolves a procfs link as the caller sees it.
     fn meant_by(self, dir: &OwnedFd, name: &[u8], target: Vec<u8>) -> Result<Target, Errno> {
         match name {
             b"self" => return Ok(Target::Text(self.status("Tgid")?.into_bytes())),
@@ -317,12 +317,12 @@ fn is_own(place: &Path) -> bool {
     number.is_some_and(|number| thread(number).is_ok())
 }
 
-/// Where a descriptor is (proc(5), `/proc/PID/fd`).
+/// Returns the path of a descriptor (proc(5), `/proc/PID/fd`).
 pub(super) fn place(object: &OwnedFd) -> Result<PathBuf, Errno> {
     Ok(OsString::from_vec(readlinkat(CWD, link(object), Vec::new())?.into_bytes()).into())
 }
 
-/// Where this process finds what a descriptor stands for, whatever that is now called.
+/// Returns the procfs link to a descriptor of this process; it survives renames of the file.
 pub(in crate::sandbox) fn link(object: impl AsFd) -> String {
     format!("/proc/self/fd/{}", object.as_fd().as_raw_fd())
 }
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_this_process_in_procfs_is_known_by_any_thread() {
+    fn own_procfs_paths_are_recognized() {
         let own = std::process::id();
         for place in [format!("/proc/{own}"), format!("/proc/{own}/fd/3")] {
             assert!(is_own(Path::new(&place)), "{place}");

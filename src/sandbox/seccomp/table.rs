@@ -1,4 +1,4 @@
-//! Which system calls are refused, when, with which answer, and why.
+//! Rules of the seccomp filter: system calls, conditions, answers and reasons.
 //!
 //! Arguments are compared by their lower halves: every one that is looked at here is an `int` to
 //! the kernel, which drops the rest, but for pointers, of which it only matters whether they are 0.
@@ -10,11 +10,11 @@ mod unix;
 
 use libc::c_long;
 
-/// What the sendmsg(2) that hands a listener over has behind its arguments: any number that nothing
-/// has there by chance.
+/// Marker behind the arguments of the sendmsg(2) that hands a listener over; an arbitrary number
+/// that does not occur there by chance.
 pub const MARK: u32 = 0x6c69_7374;
 
-/// Which network sockets a command may make.
+/// Network sockets that a command may create.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sockets {
     /// None.
@@ -22,38 +22,38 @@ pub enum Sockets {
     /// TCP, UDP and what belongs to them over IPv4 and IPv6, and the netlink(7) family that tells
     /// about interfaces and routes. Never raw ones.
     Inet,
-    /// The same, but the supervisor makes those of IPv4 and IPv6.
+    /// The same, but the supervisor creates the IPv4 and IPv6 sockets.
     Asked,
 }
 
-/// What a command's filter depends on.
+/// Settings of a command's filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct Rules {
     pub sockets: Sockets,
-    /// Whether it may make unix(7) sockets that have, or connect to, a name; the supervisor makes
-    /// their connections ([`crate::sandbox::unix_sockets`]). Unnamed pairs of connected ones it may
-    /// always make: event loops need them.
+    /// `true` if the command may bind or connect named unix(7) sockets; the supervisor makes their
+    /// connections ([`crate::sandbox::unix_sockets`]). socketpair(2) is always allowed: event loops
+    /// need it.
     pub unix: bool,
-    /// Whether there are no namespaces around it: other processes of the user are in sight then,
-    /// and changes of metadata and looks at extended attributes, which Landlock does not mediate,
-    /// go to the [broker](crate::sandbox::broker). Otherwise only those do that could make a
-    /// set-group-ID file.
+    /// `true` if the command runs without namespaces and sees other processes of the user. Landlock
+    /// does not mediate metadata changes and reads of extended attributes, so they go to the
+    /// [broker](crate::sandbox::broker). In namespaces, only calls that could make a set-group-ID
+    /// file do.
     pub supervised: bool,
-    /// Whether its calls over the network are intercepted ([`crate::sandbox::intercept`]).
+    /// `true` if its network calls are intercepted ([`crate::sandbox::intercept`]).
     pub intercepted: bool,
-    /// Whether what it changes is noted before it does ([`crate::sandbox::journaling`]).
+    /// `true` if its changes are journaled in advance ([`crate::sandbox::journaling`]).
     pub journaled: bool,
     /// `true` if its opens are made for it, as its links and renames are
     /// ([`crate::sandbox::opens`]).
     pub opened: bool,
 }
 
-/// What the caller gets.
+/// The answer to a call that a rule matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Answer {
     Errno(i32),
-    /// What the supervisor decides.
+    /// The supervisor decides.
     Ask,
 }
 
@@ -62,9 +62,9 @@ pub(super) enum Answer {
 pub(super) enum Clause {
     /// It has one of these bits.
     Has(u8, u32),
-    /// What the mask leaves of it is one of these.
+    /// The argument, masked, is one of these values.
     In(u8, u32, &'static [u32]),
-    /// What the mask leaves of it is none of these.
+    /// The argument, masked, is none of these values.
     NotIn(u8, u32, &'static [u32]),
     /// It is a pointer, and leads somewhere.
     Given(u8),

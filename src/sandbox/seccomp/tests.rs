@@ -238,7 +238,7 @@ fn by_the_table(rules: Rules, call: u32, args: [u64; 6]) -> u32 {
 }
 
 #[test]
-fn the_filter_says_what_the_table_says() {
+fn compiled_filter_agrees_with_table() {
     // Numbers that clauses speak of, and such that none does.
     let mut words: BTreeSet<u32> = [0, 1, 2, 3, 5, 0x94ff, 0o4755, u32::MAX].into();
     for line in all_rules().into_iter().flat_map(lines) {
@@ -277,7 +277,7 @@ fn the_filter_says_what_the_table_says() {
 }
 
 #[test]
-fn what_is_asked_the_broker_knows() {
+fn supervised_calls_are_decoded_by_a_supervisor() {
     for rules in all_rules() {
         let asked = lines(rules)
             .into_iter()
@@ -533,7 +533,7 @@ fn other_processes_are_not_steered() {
 }
 
 #[test]
-fn without_namespaces_shared_memory_and_queues_are_absent_and_metadata_is_asked_for() {
+fn ipc_without_namespaces_is_unimplemented() {
     for call in [
         libc::SYS_shmget,
         libc::SYS_shmat,
@@ -728,7 +728,7 @@ fn unix_sockets_connect_by_supervisor() {
 }
 
 #[test]
-fn interception_asks_about_addresses_and_nothing_else() {
+fn interception_supervises_only_calls_with_addresses() {
     let rules = Rules {
         intercepted: true,
         ..SUPERVISED
@@ -870,7 +870,7 @@ fn interception_asks_about_addresses_and_nothing_else() {
 }
 
 #[test]
-fn who_only_computes_may_call_nothing_else() {
+fn computing_filter_kills_on_other_calls() {
     let program = computing();
     let ask = |arch, call: c_long, args| run(&program, arch, call as u32, args);
     let ended = libc::SECCOMP_RET_KILL_PROCESS;

@@ -1,4 +1,4 @@
-//! What this process keeps of memory that it does not need.
+//! Heap settings: unused memory that this process retains.
 #![expect(
     unsafe_code,
     reason = "no safe crate has mallopt(3), or tells where the program's code lies"

@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_its_own_name_and_a_name_with_a_zero_byte_is_none() {
+    fn resolver_accepts_literals_but_no_zero_bytes() {
         assert_eq!(
             addresses("127.0.0.1").unwrap(),
             [IpAddr::V4(Ipv4Addr::LOCALHOST)]

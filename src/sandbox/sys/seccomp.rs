@@ -169,7 +169,7 @@ pub fn answer_with(
     }
 }
 
-/// Whether calls can be answered with descriptors here.
+/// Returns true if the kernel supports answering calls with descriptors.
 pub fn can_answer_with(listener: &OwnedFd) -> bool {
     // Nobody waits under this number, which is looked for only after what is not known was refused.
     answer_with(listener, 0, listener.as_fd(), true)
@@ -190,8 +190,8 @@ fn send(listener: &OwnedFd, mut raw: libc::seccomp_notif_resp) -> io::Result<()>
     }
 }
 
-/// Whether the thread still waits for this answer. What was read of it before is then its own, and
-/// not of another process that got its number.
+/// Returns true if the thread still waits for this answer. Data read before then came from this
+/// thread, not from another process with a reused pid.
 pub fn still_valid(listener: &OwnedFd, id: u64) -> bool {
     // SAFETY: the ioctl reads one number, which lives past the call.
     unsafe {

@@ -6,7 +6,7 @@ use rustix::fs::CWD;
 use super::*;
 
 #[test]
-fn a_race_with_a_link_wins_nothing() {
+fn symlink_race_does_not_escape() {
     const TRIES: u32 = 2000;
     let tree = Tree::new();
     fs::create_dir(tree.at("in/d")).unwrap();
@@ -47,7 +47,7 @@ fn a_race_with_a_link_wins_nothing() {
 }
 
 #[test]
-fn an_answer_that_nobody_waits_for_is_not_found() {
+fn answer_without_waiting_caller_is_not_found() {
     let (send, receive) = mpsc::channel();
     let (stop, wait) = mpsc::channel::<()>();
     thread::scope(|scope| {

@@ -99,7 +99,7 @@ const CASES: &[Case] = &[
 ];
 
 #[test]
-fn every_call_tells_inside_what_the_kernel_tells_and_nothing_elsewhere() {
+fn xattr_calls_match_kernel_only_inside() {
     let tree = tree();
     let [inside, kept, outside] =
         ["in/f", "in/kept/f", "out/f"].map(|path| Given::new(&tree.at(path)));
@@ -345,7 +345,7 @@ fn procfs_is_the_callers() {
 }
 
 #[test]
-fn what_has_no_name_is_the_commands() {
+fn unnamed_files_xattrs_are_readable_by_command() {
     let tree = tree();
     let make = |path: &str| {
         let file = File::create(tree.at(path)).unwrap();
@@ -424,7 +424,7 @@ fn places_are_compared_by_components() {
 }
 
 #[test]
-fn a_race_with_a_link_wins_nothing() {
+fn symlink_race_does_not_escape() {
     const TRIES: u32 = 2000;
     let tree = tree();
     fs::create_dir(tree.at("in/d")).unwrap();

@@ -1,5 +1,5 @@
-//! What the kernel asks about where changes are noted: whatever can change what a name stands for,
-//! or opens what exists to write to it.
+//! Rules for journaled commands: the supervisor sees calls that change directory entries or open
+//! existing files for writing.
 
 use super::Clause::{Has, In, NotIn};
 use super::{

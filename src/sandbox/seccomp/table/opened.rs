@@ -1,10 +1,10 @@
-//! What the kernel asks about where the supervisor opens in the command's place.
+//! Rules for commands whose files the supervisor opens for them.
 
 use super::Clause::NotIn;
 use super::{Answer, Line, PATH, line};
 
-/// What `O_PATH` gives cannot be handed over, and neither read nor written; to open it again is
-/// asked about.
+/// An `O_PATH` descriptor can be neither passed on, read nor written; the supervisor sees each
+/// attempt to reopen it.
 const OPENED: &str = "what is hidden is not opened, not even for a moment";
 
 pub(super) const LINES: &[Line] = &[

@@ -95,7 +95,7 @@ pub fn send_message(queue: c_int, text: &[u8; 8]) -> io::Result<c_long> {
     )
 }
 
-/// How many messages wait in a queue.
+/// Returns the number of messages in a queue.
 pub fn waiting_messages(queue: c_int) -> io::Result<u64> {
     // SAFETY: plain numbers, for which all zero is a value; the call writes a structure of this
     // type.
@@ -145,7 +145,7 @@ pub fn send_to_queue(queue: BorrowedFd<'_>, text: &[u8; 8]) -> io::Result<c_long
     checked(unsafe { libc::mq_send(queue.as_raw_fd(), text.as_ptr().cast(), text.len(), 0) }.into())
 }
 
-/// How many messages wait in a POSIX queue.
+/// Returns the number of messages in a POSIX queue.
 pub fn waiting_in_queue(queue: BorrowedFd<'_>) -> io::Result<c_long> {
     // SAFETY: the call writes a structure of this type.
     unsafe {
