@@ -366,7 +366,7 @@ fn layer(module: &str) -> Option<usize> {
 }
 
 #[test]
-fn a_file_imports_only_from_the_layers_below() {
+fn file_imports_only_from_layers_below() {
     let mut faults = Vec::new();
     for source in sources() {
         let own = source.module();
@@ -403,7 +403,7 @@ fn a_file_imports_only_from_the_layers_below() {
 }
 
 #[test]
-fn inside_a_room_imports_go_one_way() {
+fn imports_within_layer_have_no_cycle() {
     let rooms = Modules::read(&sources()).rooms();
     let faults: BTreeMap<_, _> = rooms
         .into_iter()
@@ -523,7 +523,7 @@ fn unplain_words_are_found() {
 }
 
 #[test]
-fn only_the_doors_to_the_kernel_hold_unsafe() {
+fn unsafe_code_is_only_in_sys() {
     let mut faults = Vec::new();
     for source in sources() {
         let code = strip(&source.text);
@@ -542,7 +542,7 @@ fn only_the_doors_to_the_kernel_hold_unsafe() {
 }
 
 #[test]
-fn a_file_begins_by_saying_what_it_is() {
+fn file_begins_with_header() {
     let silent: Vec<_> = sources()
         .into_iter()
         .filter(|source| !source.is_test() && !source.text.starts_with("//! "))
@@ -552,7 +552,7 @@ fn a_file_begins_by_saying_what_it_is() {
 }
 
 #[test]
-fn nothing_is_left_for_later() {
+fn code_has_no_todo_markers() {
     let mut left = Vec::new();
     for source in sources() {
         for (index, line) in source.text.lines().enumerate() {
@@ -567,7 +567,7 @@ fn nothing_is_left_for_later() {
 }
 
 #[test]
-fn the_reader_of_sources_reads_rust() {
+fn source_reader_strips_comments_and_literals() {
     let code = r##"
 use crate::{limits, policy::{self, Checked}, text::lines};
 use crate::fs::read; // crate::server
@@ -605,7 +605,7 @@ let a = "crate::main"; let b = r#"crate::"cli"#; let c = '"'; let d: &'static st
 }
 
 #[test]
-fn the_reader_of_rooms_finds_circles() {
+fn room_reader_finds_import_cycles() {
     let source = |name: &str, text: &str| Source {
         name: name.to_owned(),
         text: text.to_owned(),

@@ -193,7 +193,7 @@ const RULES: [&str; 6] = [
 ];
 
 #[test]
-fn no_way_around_the_rules_leads_anywhere() {
+fn bypass_attempts_of_network_rules_fail() {
     everywhere(|world| {
         world.file("around.py", include_str!("network/around.py"));
         let ran = world.run(&RULES, "python3 around.py");
@@ -260,7 +260,7 @@ if len(sys.argv) > 1:
 ";
 
 #[test]
-fn every_tool_that_runs_programs_says_what_was_blocked() {
+fn blocked_connection_is_reported_by_every_command_tool() {
     everywhere(|world| {
         if world.setting.nobody {
             return;
@@ -375,7 +375,7 @@ fn every_tool_that_runs_programs_says_what_was_blocked() {
 }
 
 #[test]
-fn what_is_allowed_behaves_as_without_rules() {
+fn allowed_connections_behave_as_without_rules() {
     everywhere(|world| {
         let other = rcgen::generate_simple_self_signed(["other.example.net".to_owned()]).unwrap();
         world.file("certificate.pem", &other.cert.pem());
@@ -445,7 +445,7 @@ fn with_parents(end: &str) -> Vec<i32> {
 }
 
 #[test]
-fn whoever_is_killed_nothing_opens_and_nothing_hangs() {
+fn killed_process_leaves_connections_closed() {
     everywhere(|world| {
         if world.setting.nobody {
             return;
@@ -504,7 +504,7 @@ fn whoever_is_killed_nothing_opens_and_nothing_hangs() {
 }
 
 #[test]
-fn many_connections_and_ends_of_every_kind_pass() {
+fn thousand_connections_and_half_closes_pass() {
     everywhere(|world| {
         world.file("many.py", include_str!("network/many.py"));
         let ran = world.run(
@@ -544,7 +544,7 @@ while connect() == 'ENOBUFS':
 ";
 
 #[test]
-fn connections_have_a_share_of_the_open_files() {
+fn connections_are_limited_by_open_files() {
     everywhere(|world| {
         world.file("crowd.py", CROWD);
         fs::write(world.tree.path().join("open-files"), "400").unwrap();
@@ -582,7 +582,7 @@ for pair in sys.argv[1:]:
 ";
 
 #[test]
-fn a_recorded_program_reaches_what_the_rules_allow() {
+fn recorded_program_is_held_to_network_rules() {
     everywhere(|world| {
         world.file("ask.py", ASK);
         let pairs = "api.example.com=api.example.com api.example.com=other.example.net example.org=example.org";

@@ -51,7 +51,7 @@ fn found(server: &mut Server, tree: &Tree, tool: &str, arguments: Value) -> Vec<
 }
 
 #[test]
-fn existing_name_in_globs_is_that_name() {
+fn existing_name_in_globs_is_literal() {
     let tree = tree();
     let mut server = server(&tree, &[]);
     let work = tree.text("work");
@@ -357,7 +357,7 @@ fn undo_skip_of_existing_name_skips_it() {
 }
 
 #[test]
-fn undo_skip_without_match_ends_the_start() {
+fn undo_skip_without_match_fails_start() {
     let tree = tree();
     let allowed = format!("{}:rw", tree.text("work"));
     let absolute = tree.text("work/app/x");

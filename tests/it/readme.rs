@@ -65,7 +65,7 @@ fn text_of(language: &str, begins: &str) -> String {
 }
 
 #[test]
-fn every_block_is_done() {
+fn every_block_of_readme_works() {
     let found = fenced(README);
     let told: Vec<_> = found
         .iter()
@@ -203,7 +203,7 @@ fn python_sdk(block: &str) {
 }
 
 #[test]
-fn the_examples_of_the_overview_work() {
+fn overview_examples_work() {
     let tree = stage();
     tree.file("project/main.rs", "fn main() {}\n");
     let overview = shell(&tree, "project", "replay").out;
@@ -416,7 +416,7 @@ fn bench(block: &str) {
 }
 
 #[test]
-fn the_picture_is_what_the_script_draws() {
+fn demo_picture_matches_script() {
     let tree = Tree::new();
     let root = tree.root().to_str().unwrap();
     let walls = run(
@@ -463,7 +463,7 @@ fn the_picture_is_what_the_script_draws() {
 }
 
 #[test]
-fn it_is_short() {
+fn readme_is_short() {
     let words = |text: &str| text.split_ascii_whitespace().count();
     assert!(
         README.lines().count() <= 250,
@@ -484,7 +484,7 @@ fn it_is_short() {
 }
 
 #[test]
-fn it_names_the_tools_and_protected_paths() {
+fn readme_names_tools_and_protected_paths() {
     let (python, others): (Vec<_>, Vec<_>) = TOOLS
         .iter()
         .map(|make| make())
@@ -511,7 +511,7 @@ fn it_names_the_tools_and_protected_paths() {
 
 /// Links between the documents lead somewhere, and where they name a heading, to it.
 #[test]
-fn links_lead_somewhere() {
+fn document_links_resolve() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut documents: Vec<PathBuf> = [
         "README.md",

@@ -309,7 +309,7 @@ fn until_length(fd: BorrowedFd<'_>, length: usize) -> String {
 }
 
 #[test]
-fn a_program_answers_on_its_channel() {
+fn program_answers_on_channel() {
     everywhere(|cell| {
         let script = "echo out; echo err >&2; echo \"$PLANNED $GIVEN ${PWD##*/}\" >&0
             while read line; do echo \"got $line\" >&0; done; exit 3";
@@ -339,7 +339,7 @@ fn a_program_answers_on_its_channel() {
 }
 
 #[test]
-fn an_interrupt_reaches_the_whole_tree_and_the_program_lives_on() {
+fn interrupt_reaches_all_descendants_of_program() {
     everywhere(|cell| {
         for (work, others) in [
             ("sleep $1", 1),
@@ -372,7 +372,7 @@ fn an_interrupt_reaches_the_whole_tree_and_the_program_lives_on() {
 }
 
 #[test]
-fn its_state_can_be_asked_whatever_it_does() {
+fn state_of_program_is_always_answered() {
     everywhere(|cell| {
         let talk = cell.sh("read line; while :; do :; done");
         let waiting = talk.status_when(|status| status.state == 'S');
@@ -406,7 +406,7 @@ fn its_state_can_be_asked_whatever_it_does() {
 }
 
 #[test]
-fn a_program_that_has_ended_before_its_children_is_a_zombie() {
+fn program_ended_before_children_is_zombie() {
     everywhere(|cell| {
         let talk =
             cell.sh("trap '' TERM; sleep $1 & sleep $1 & trap - TERM; echo ready >&0; read line");
@@ -425,7 +425,7 @@ fn a_program_that_has_ended_before_its_children_is_a_zombie() {
 }
 
 #[test]
-fn a_program_that_cannot_be_executed_is_refused() {
+fn program_that_cannot_execute_is_refused() {
     everywhere(|cell| {
         let missing = cell
             .try_start(&["/usr/bin/no-such-program"])
@@ -447,7 +447,7 @@ fn a_program_that_cannot_be_executed_is_refused() {
 }
 
 #[test]
-fn there_are_so_many_places_and_all_are_ended_together() {
+fn program_beyond_limit_is_refused() {
     everywhere(|cell| {
         let all: Vec<_> = (0..4)
             .map(|_| cell.sh("trap '' INT TERM; sleep $1 & read line"))
@@ -469,7 +469,7 @@ fn there_are_so_many_places_and_all_are_ended_together() {
 }
 
 #[test]
-fn python_minds_an_interrupt_in_all_that_it_does() {
+fn python_obeys_interrupt_in_every_state() {
     let python = "/usr/bin/python3";
     if !Path::new(python).exists() {
         return;

@@ -246,7 +246,7 @@ fn absent(
 }
 
 #[test]
-fn the_schemas_tell_good_from_bad() {
+fn schemas_reject_invalid_replies() {
     for revision in REVISIONS {
         let mut call = json!({"jsonrpc": "2.0", "id": 1, "result": {"content": [{"type": "text", "text": "x"}]}});
         if revision == STATELESS {

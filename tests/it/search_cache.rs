@@ -44,7 +44,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn a_session_leaves_a_file_of_its_owners_alone_and_the_next_one_finds_the_same() {
+fn cache_file_is_private_and_reused_by_next_session() {
     // Nothing is remembered of a file that is a minute old, so it has to be one that was there
     // before.
     let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/src/fs");
@@ -80,7 +80,7 @@ fn a_session_leaves_a_file_of_its_owners_alone_and_the_next_one_finds_the_same()
 }
 
 #[test]
-fn nothing_is_kept_where_an_agent_could_reach_it_or_nobody_wants_it() {
+fn cache_is_not_written_within_reach_of_agent() {
     let tree = Tree::new();
     tree.file("work/a", "KINDS: [Kind");
     let allowed = format!("{}:rw", tree.text("work"));

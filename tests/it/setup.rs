@@ -49,7 +49,7 @@ fn said(tree: &Tree, arguments: &[&str]) -> (i32, String, String) {
 }
 
 #[test]
-fn an_entry_is_printed_as_the_client_reads_it() {
+fn setup_prints_entry_in_client_format() {
     let tree = home();
     let entry = json!({"command": "REPLAY", "args": ["--mcp-server", "--allow", "~/project:rw"]});
     for (client, servers, path) in [
@@ -96,7 +96,7 @@ fn an_entry_is_printed_as_the_client_reads_it() {
 }
 
 #[test]
-fn what_is_written_starts_a_server() {
+fn written_entry_starts_server() {
     let tree = home();
     let wrote = said(&tree, &["setup", "claude", "--write"]);
     let words = "wrote ~/project/.mcp.json\nnext: start `claude` in this directory, and approve the server\n";
@@ -120,7 +120,7 @@ fn what_is_written_starts_a_server() {
 }
 
 #[test]
-fn a_file_keeps_what_else_it_holds() {
+fn setup_keeps_other_content_of_file() {
     let tree = home();
     let before = "# mine\nmodel = \"o\"\n\n[mcp_servers.other]\ncommand = \"x\"\n";
     tree.file(".codex/config.toml", before);
@@ -173,7 +173,7 @@ fn a_file_keeps_what_else_it_holds() {
 }
 
 #[test]
-fn whoever_lets_agents_change_the_file_is_told() {
+fn setup_warns_when_agents_can_change_file() {
     let tree = home();
     let (status, _, words) = said(
         &tree,
@@ -188,7 +188,7 @@ fn whoever_lets_agents_change_the_file_is_told() {
 }
 
 #[test]
-fn a_path_with_a_space_is_told_as_the_shell_takes_it() {
+fn path_with_space_is_shell_quoted() {
     let tree = home();
     tree.dir("my files");
     let config = format!("XDG_CONFIG_HOME={}", tree.text("my files"));
@@ -214,7 +214,7 @@ fn a_path_with_a_space_is_told_as_the_shell_takes_it() {
 }
 
 #[test]
-fn codex_is_set_up_where_it_looks() {
+fn codex_entry_is_written_to_its_file() {
     let tree = home();
     tree.dir("codex");
     let home = format!("CODEX_HOME={}", tree.text("codex"));
@@ -237,7 +237,7 @@ fn codex_is_set_up_where_it_looks() {
 }
 
 #[test]
-fn a_file_that_is_kept_from_changes_is_left_alone() {
+fn unwritable_configuration_is_left_unchanged() {
     let tree = home();
     tree.file("project/.mcp.json", "{}");
     std::fs::set_permissions(
@@ -254,7 +254,7 @@ fn a_file_that_is_kept_from_changes_is_left_alone() {
 }
 
 #[test]
-fn no_link_is_followed_out_of_the_project() {
+fn setup_follows_no_link_out_of_project() {
     let tree = home();
     tree.file("victim.json", "{}")
         .link(tree.path("victim.json"), "project/.mcp.json");
@@ -267,7 +267,7 @@ fn no_link_is_followed_out_of_the_project() {
 }
 
 #[test]
-fn what_no_server_would_take_is_no_entry() {
+fn setup_refuses_flags_of_no_server() {
     let tree = home();
     for (flags, expected) in [
         (
@@ -299,7 +299,7 @@ fn what_no_server_would_take_is_no_entry() {
 }
 
 #[test]
-fn the_doctor_tells_at_a_glance() {
+fn doctor_summarises_state() {
     let tree = home();
     tree.file(
         ".gemini/settings.json",
@@ -330,7 +330,7 @@ fn the_doctor_tells_at_a_glance() {
 
 /// Behind walls no others can be built.
 #[test]
-fn the_doctor_says_why_commands_are_refused() {
+fn doctor_explains_refused_commands() {
     let tree = home();
     let program = std::path::Path::new(REPLAY)
         .parent()

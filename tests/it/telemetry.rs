@@ -164,7 +164,7 @@ fn tree() -> Tree {
 }
 
 #[test]
-fn a_session_over_stdio_is_exported_when_it_ends() {
+fn stdio_session_is_exported_at_its_end() {
     let tree = tree();
     let collector = Collector::start();
     let allow = format!("{}:rw", tree.text("work"));
@@ -247,7 +247,7 @@ fn a_session_over_stdio_is_exported_when_it_ends() {
 }
 
 #[test]
-fn requests_over_http_are_exported_with_their_session() {
+fn http_requests_are_exported_with_session() {
     let tree = tree();
     let collector = Collector::start();
     let allow = format!("{}:rw", tree.text("work"));
@@ -350,7 +350,7 @@ fn requests_over_http_are_exported_with_their_session() {
 }
 
 #[test]
-fn a_collector_that_hangs_holds_nobody_up() {
+fn hanging_collector_delays_no_call() {
     let tree = tree();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -393,7 +393,7 @@ fn unheard() -> (OwnedFd, SocketAddr) {
 }
 
 #[test]
-fn who_refuses_spans_is_warned_about_once() {
+fn collector_refusing_spans_is_warned_about_once() {
     let tree = tree();
     let (_held, address) = unheard();
     let url = format!("http://{address}");

@@ -226,7 +226,7 @@ fn attributes(path: &Path) -> BTreeMap<Vec<u8>, Vec<u8>> {
 }
 
 #[test]
-fn a_fingerprint_sees_every_kind_of_change() {
+fn fingerprint_detects_every_change() {
     let tree = Tree::new();
     tree.file("d/f", "one").link("f", "d/l").fifo("d/p");
     let before = tree.fingerprint("d");

@@ -145,7 +145,7 @@ fn refusal(reply: &Reply) -> String {
 }
 
 #[test]
-fn each_tool_is_undone_and_each_undo_too() {
+fn undo_of_each_tool_and_undo_of_undo() {
     let mut stage = Stage::new(|tree| {
         tree.file("work/a.txt", "one\n")
             .file("work/b.txt", "one\n")
@@ -240,7 +240,7 @@ fn each_tool_is_undone_and_each_undo_too() {
 }
 
 #[test]
-fn calls_are_listed_by_pages_and_shown_with_what_they_changed() {
+fn changes_are_listed_by_pages() {
     let mut stage = Stage::new(|tree| tree.file("work/a.txt", "one\ntwo\n"));
     stage.done(
         "edit_file",
@@ -289,7 +289,7 @@ fn calls_are_listed_by_pages_and_shown_with_what_they_changed() {
 }
 
 #[test]
-fn what_changes_nothing_is_no_entry() {
+fn call_without_change_has_no_entry() {
     let mut stage = Stage::new(|tree| tree.file("work/a.txt", "one\n"));
     stage.done("create_directory", json!({"path": "."}));
     refusal(&stage.server.call(
@@ -309,7 +309,7 @@ fn what_changes_nothing_is_no_entry() {
 }
 
 #[test]
-fn a_part_is_undone_alone_and_a_dry_run_does_nothing() {
+fn undo_of_some_paths_leaves_the_others() {
     let mut stage = Stage::new(|tree| {
         tree.file("work/a", "1")
             .file("work/d/b", "1")
@@ -359,7 +359,7 @@ fn a_part_is_undone_alone_and_a_dry_run_does_nothing() {
 }
 
 #[test]
-fn everything_since_a_call_is_undone_at_once() {
+fn undo_since_reverts_all_later_calls() {
     let mut stage = Stage::new(|tree| tree.file("work/a", "1").file("work/t/x", "1"));
     stage.done("write_file", json!({"path": "first", "content": "stays"}));
     let before = stage.picture();
@@ -377,7 +377,7 @@ fn everything_since_a_call_is_undone_at_once() {
 }
 
 #[test]
-fn what_is_undone_is_marked_until_it_is_redone() {
+fn undone_call_is_marked_until_redone() {
     let mut stage = Stage::new(|tree| tree.file("work/a", "1"));
     stage.done("write_file", json!({"path": "a", "content": "2"}));
     let marked = |stage: &mut Stage| {
@@ -414,7 +414,7 @@ fn what_is_undone_is_marked_until_it_is_redone() {
 }
 
 #[test]
-fn a_long_list_of_undone_calls_is_cut_short() {
+fn long_list_of_undone_calls_is_shortened() {
     let mut stage = Stage::new(|tree| tree);
     for number in 1..=12 {
         stage.done(
@@ -436,7 +436,7 @@ fn a_long_list_of_undone_calls_is_cut_short() {
 }
 
 #[test]
-fn a_server_that_only_reads_has_no_undo_and_one_without_says_why() {
+fn read_only_server_has_no_undo_tools() {
     let tree = Tree::new();
     tree.dir("work");
     let mut server = Server::open(
@@ -479,7 +479,7 @@ fn a_server_that_only_reads_has_no_undo_and_one_without_says_why() {
 }
 
 #[test]
-fn what_is_skipped_is_told() {
+fn changes_skipped_by_undo_are_reported() {
     let tree = Tree::new();
     tree.file("work/target/a", "1").file("work/b", "1");
     let allowed = format!("{}:rw", tree.text("work"));

@@ -142,17 +142,17 @@ fn compete(servers: usize) {
 }
 
 #[test]
-fn two_servers_lose_nothing_of_each_other_and_say_nothing_false() {
+fn two_servers_lose_no_changes() {
     compete(2);
 }
 
 #[test]
-fn four_servers_lose_nothing_of_each_other_and_say_nothing_false() {
+fn four_servers_lose_no_changes() {
     compete(4);
 }
 
 #[test]
-fn a_server_that_is_killed_leaves_whole_files_and_no_lock() {
+fn killed_server_leaves_whole_files_unlocked() {
     let tree = Tree::new();
     let texts = ["a".repeat(5000), "b".repeat(5000)];
     let path = tree.file("f", &texts[0]).text("f");
@@ -185,7 +185,7 @@ fn a_server_that_is_killed_leaves_whole_files_and_no_lock() {
 }
 
 #[test]
-fn a_lock_of_another_program_on_the_directory_is_told() {
+fn directory_lock_of_other_program_is_reported() {
     let tree = Tree::new();
     let path = tree.file("sub/f", "one\n").text("sub/f");
     let locked: OwnedFd = fs::File::open(tree.path("sub")).unwrap().into();
@@ -217,7 +217,7 @@ fn a_lock_of_another_program_on_the_directory_is_told() {
 }
 
 #[test]
-fn a_file_that_another_program_has_open_for_writing_is_left_to_it() {
+fn file_open_for_writing_elsewhere_is_not_changed() {
     let tree = Tree::new();
     let path = tree.file("f", "one\n").text("f");
     let writing = fs::File::options()
@@ -244,7 +244,7 @@ fn a_file_that_another_program_has_open_for_writing_is_left_to_it() {
 }
 
 #[test]
-fn a_change_is_later_than_what_a_program_wrote_just_before_it() {
+fn edit_time_is_later_than_preceding_write() {
     let tree = Tree::new();
     tree.file("in", "0;").file("out", "");
     let mut server = open(&tree);

@@ -95,7 +95,7 @@ fn run(world: &World, flags: &[&str], line: &str) -> Ran {
 }
 
 #[test]
-fn a_secret_arrives_where_it_is_meant_for_and_never_comes_back() {
+fn secret_reaches_its_host_and_never_returns() {
     everywhere(|world| {
         lay_out(world.tree.path());
         let line = include_str!("credentials.txt");
@@ -124,7 +124,7 @@ fn a_secret_arrives_where_it_is_meant_for_and_never_comes_back() {
 }
 
 #[test]
-fn nobody_else_holds_a_secret_while_a_command_uses_it() {
+fn used_secret_is_in_no_other_process() {
     everywhere(|world| {
         lay_out(world.tree.path());
         world.file("look.py", include_str!("look.py"));
@@ -155,7 +155,7 @@ fn nobody_else_holds_a_secret_while_a_command_uses_it() {
 }
 
 #[test]
-fn git_logs_in_with_a_password_that_it_does_not_have() {
+fn git_logs_in_by_placeholder_password() {
     everywhere(|world| {
         lay_out(world.tree.path());
         let git = |line: &str| {
@@ -193,7 +193,7 @@ fn git_logs_in_with_a_password_that_it_does_not_have() {
 }
 
 #[test]
-fn logs_of_a_server_hold_no_secret() {
+fn server_logs_hold_no_secret() {
     everywhere(|world| {
         if world.setting.nobody {
             return;
@@ -228,7 +228,7 @@ fn logs_of_a_server_hold_no_secret() {
 }
 
 #[test]
-fn a_recording_has_what_the_program_had() {
+fn recording_holds_placeholder_not_secret() {
     everywhere(|world| {
         if world.setting.nobody || world.setting.tier == "landlock" {
             return;
@@ -277,7 +277,7 @@ fn lay_out_database(dir: &std::path::Path) {
 }
 
 #[test]
-fn a_program_is_logged_in_to_postgresql() {
+fn program_logs_in_to_postgresql_by_placeholder() {
     let is_there = |name: &str| {
         Command::new(name)
             .arg("--version")
@@ -351,7 +351,7 @@ fn lay_out_mariadb(dir: &std::path::Path) {
 }
 
 #[test]
-fn a_program_is_logged_in_to_mysql_and_mariadb() {
+fn program_logs_in_to_mysql_by_placeholder() {
     let is_there = |name: &str| {
         Command::new(name)
             .arg("--version")

@@ -31,7 +31,7 @@ fn program(world: &World) {
 }
 
 #[test]
-fn datagrams_go_where_a_rule_says_and_answers_come_from_there() {
+fn datagrams_reach_allowed_host_and_get_answers() {
     everywhere(|world| {
         program(world);
         let ran = world.run_with(&["sandbox", "run"], &RULES, "python3 datagrams.py");
@@ -62,7 +62,7 @@ fn datagrams_go_where_a_rule_says_and_answers_come_from_there() {
 }
 
 #[test]
-fn a_log_and_what_is_learned_know_of_datagrams() {
+fn datagrams_are_logged_and_learned() {
     everywhere(|world| {
         program(world);
         let line = "python3 datagrams.py messages private metadata";

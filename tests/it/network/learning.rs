@@ -22,7 +22,7 @@ const LEARNED: &str = "--allow-net api.example.com
 ";
 
 #[test]
-fn rules_that_were_learned_are_those_that_the_program_needs() {
+fn learned_rules_suffice_for_program() {
     everywhere(|world| {
         world.file("connect.py", CONNECT);
         let learned = world.run_with(&["net", "learn", "--log-level", "warn"], &[], PLACES);
@@ -59,7 +59,7 @@ replay: blocked: meta.example.com:80, it leads to 169.254.169.254, which {danger
 }
 
 #[test]
-fn learning_obeys_what_is_denied_and_can_write_to_a_file() {
+fn learning_obeys_denials_and_writes_file() {
     everywhere(|world| {
         world.file("connect.py", CONNECT);
         let line = "python3 connect.py api.example.com 80; python3 connect.py evil.example.com 80";

@@ -39,7 +39,7 @@ fn lines(path: &Path) -> Vec<Value> {
 }
 
 #[test]
-fn each_decision_is_a_line() {
+fn network_log_has_line_per_decision() {
     everywhere(|world| {
         world.file("connect.py", CONNECT);
         let log = place(world).join("net.log");
@@ -93,7 +93,7 @@ fn each_decision_is_a_line() {
 }
 
 #[test]
-fn a_line_says_whose_call_it_was_where_calls_are_numbered() {
+fn network_log_line_names_call_number() {
     everywhere(|world| {
         if world.setting.nobody {
             return;

@@ -68,7 +68,7 @@ fn servers(world: &World) {
 }
 
 #[test]
-fn requests_of_a_rule_and_no_others_reach_the_real_server() {
+fn only_requests_of_rule_reach_server() {
     everywhere(|world| {
         servers(world);
         world.file("requests.py", include_str!("requests.py"));

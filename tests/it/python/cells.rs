@@ -9,7 +9,7 @@ use super::{open, open_as, result, run, said};
 use crate::tree::Tree;
 
 #[test]
-fn a_cell_has_output_result_and_files_and_state_stays() {
+fn cell_returns_output_and_keeps_state() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file("work/old.txt", "1");
@@ -37,7 +37,7 @@ fn a_cell_has_output_result_and_files_and_state_stays() {
 }
 
 #[test]
-fn code_that_raises_is_a_result_that_says_where() {
+fn exception_in_cell_names_line() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let reply = server.call(
@@ -97,7 +97,7 @@ fn code_that_raises_is_a_result_that_says_where() {
 }
 
 #[test]
-fn pictures_are_content_and_files_and_html_is_text() {
+fn displayed_pictures_become_content_and_files() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     run(&mut server, &png());
@@ -177,7 +177,7 @@ const PYPLOT: &str = "import inspect\nfrom .figure import Figure\nopened = {}\nd
 const IPYTHON: &str = "def display(*_): print('not here')\n";
 
 #[test]
-fn figures_are_shown_once_however_they_are_shown() {
+fn matplotlib_figure_is_shown_once() {
     let tree = Tree::new();
     tree.file("work/matplotlib/__init__.py", "")
         .file("work/matplotlib/figure.py", format!("{}\n{FIGURE}", png()));
@@ -222,7 +222,7 @@ fn figures_are_shown_once_however_they_are_shown() {
 }
 
 #[test]
-fn tasks_go_on_between_cells() {
+fn asyncio_tasks_run_between_cells() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.fifo("work/gate");
@@ -262,7 +262,7 @@ fn tasks_go_on_between_cells() {
 }
 
 #[test]
-fn long_output_has_beginning_and_end_and_is_kept_whole() {
+fn long_cell_output_is_cut_and_logged_whole() {
     let tree = Tree::new();
     let mut server = open(&tree, &["--output-cap-bytes", "1024"]);
     let ran = run(&mut server, "for i in range(10000): print(i)");
@@ -301,7 +301,7 @@ fn long_output_has_beginning_and_end_and_is_kept_whole() {
 }
 
 #[test]
-fn what_comes_late_belongs_to_no_later_cell() {
+fn late_output_belongs_to_no_later_cell() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     // The thread waits for the next cell to begin, and that for the thread.
@@ -335,7 +335,7 @@ fn what_comes_late_belongs_to_no_later_cell() {
 }
 
 #[test]
-fn what_a_cell_takes_away_the_next_one_has_again() {
+fn broken_streams_are_restored_for_next_cell() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     run(&mut server, "import sys; sys.stdout = None");
@@ -373,7 +373,7 @@ fn what_a_cell_takes_away_the_next_one_has_again() {
 }
 
 #[test]
-fn output_is_told_while_the_code_runs() {
+fn cell_output_is_reported_while_running() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.fifo("work/gate");
@@ -390,7 +390,7 @@ fn output_is_told_while_the_code_runs() {
 }
 
 #[test]
-fn every_revision_has_cells() {
+fn cells_run_on_every_revision() {
     for revision in crate::schema::REVISIONS {
         let tree = Tree::new();
         let mut server = open_as(&tree, revision, &[]);

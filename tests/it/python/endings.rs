@@ -20,7 +20,7 @@ pub(super) fn stands(server: &mut Server) -> bool {
 }
 
 #[test]
-fn a_timeout_interrupts_and_keeps_the_state_in_every_tier() {
+fn cell_timeout_keeps_session_state() {
     for tier in TIERS {
         let tree = Tree::new();
         let mut server = open(&tree, &["--sandbox", tier]);
@@ -69,7 +69,7 @@ fn a_timeout_interrupts_and_keeps_the_state_in_every_tier() {
 }
 
 #[test]
-fn a_call_into_c_that_ends_some_seconds_after_its_timeout_keeps_the_state() {
+fn c_call_ending_soon_after_timeout_keeps_state() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     run(&mut server, "x = 1");
@@ -86,7 +86,7 @@ fn a_call_into_c_that_ends_some_seconds_after_its_timeout_keeps_the_state() {
 }
 
 #[test]
-fn the_longest_time_limit_is_the_operators() {
+fn operator_caps_cell_timeout() {
     for (flags, most) in [
         (&[][..], 300),
         (&["--max-cell-secs", "20"], 20),
@@ -120,7 +120,7 @@ fn the_longest_time_limit_is_the_operators() {
 }
 
 #[test]
-fn code_that_does_not_heed_an_interrupt_ends_with_its_session() {
+fn code_ignoring_interrupt_ends_session() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     run(&mut server, "x = 1");
@@ -146,7 +146,7 @@ fn code_that_does_not_heed_an_interrupt_ends_with_its_session() {
 }
 
 #[test]
-fn an_interrupt_that_is_not_heeded_is_repeated_once() {
+fn ignored_interrupt_is_repeated_once() {
     for tier in TIERS {
         let tree = Tree::new();
         let mut server = open(&tree, &["--sandbox", tier]);
@@ -177,7 +177,7 @@ fn an_interrupt_that_is_not_heeded_is_repeated_once() {
 }
 
 #[test]
-fn a_session_whose_process_dies_says_so_and_starts_anew() {
+fn dead_session_is_reported_and_restarts() {
     for tier in TIERS {
         let tree = Tree::new();
         let mut server = open(&tree, &["--sandbox", tier]);
@@ -251,7 +251,7 @@ fn a_session_whose_process_dies_says_so_and_starts_anew() {
 }
 
 #[test]
-fn interrupting_restarting_and_cancelling_end_a_cell() {
+fn interrupt_restart_and_cancel_end_cell() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let spin = json!({"name": "run_python_code", "arguments": {"code": "while True: pass", "timeout": 300}});
@@ -295,7 +295,7 @@ fn interrupting_restarting_and_cancelling_end_a_cell() {
 }
 
 #[test]
-fn an_interrupt_is_for_the_code_that_ran_when_it_was_asked_for() {
+fn interrupt_hits_only_cell_running_then() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     result(&mut server, "import time");
@@ -326,7 +326,7 @@ fn an_interrupt_is_for_the_code_that_ran_when_it_was_asked_for() {
 }
 
 #[test]
-fn health_and_questions_are_answered_while_code_holds_the_interpreter() {
+fn busy_session_answers_health_and_inspection() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let until = std::time::Instant::now() + DEADLINE;
@@ -422,7 +422,7 @@ fn health_and_questions_are_answered_while_code_holds_the_interpreter() {
 }
 
 #[test]
-fn sessions_end_with_the_server_however_it_ends() {
+fn sessions_end_with_server() {
     for kill in [false, true] {
         let tree = Tree::new();
         let mut server = open(&tree, &["--sandbox", "off"]);
@@ -447,7 +447,7 @@ fn sessions_end_with_the_server_however_it_ends() {
 }
 
 #[test]
-fn a_flood_of_processes_hurts_its_session_only() {
+fn fork_bomb_ends_only_its_session() {
     let tree = Tree::new();
     let mut server = open(
         &tree,
@@ -474,7 +474,7 @@ fn a_flood_of_processes_hurts_its_session_only() {
 }
 
 #[test]
-fn a_session_that_speaks_nonsense_hurts_itself_only() {
+fn malformed_session_messages_end_only_that_session() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let find = "import os, stat\ndef is_socket(fd):\n  try: return stat.S_ISSOCK(os.fstat(fd).st_mode)\n  \

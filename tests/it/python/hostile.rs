@@ -33,7 +33,7 @@ fn all<'a>(codes: &[&'a str], name: &Value) -> Vec<(&'a str, Value, Value)> {
 }
 
 #[test]
-fn exceptions_that_cannot_be_shown_are_told_all_the_same() {
+fn exception_with_failing_repr_is_reported() {
     let codes = [
         "class E(Exception):\n    def __str__(self): raise KeyboardInterrupt\nraise E()",
         "class E(Exception):\n    def __str__(self): raise SystemExit(3)\n    __repr__ = __str__\nraise E()",
@@ -56,7 +56,7 @@ fn exceptions_that_cannot_be_shown_are_told_all_the_same() {
 }
 
 #[test]
-fn what_cells_put_in_the_place_of_python_ends_no_session() {
+fn replaced_python_internals_end_no_session() {
     let codes = [
         "import builtins\nbuiltins.len = builtins.isinstance = builtins.type = builtins.str = builtins.set = None",
         "import json\njson.dumps = json.loads = json.JSONEncoder = json.encoder.JSONEncoder = None",
@@ -85,7 +85,7 @@ fn what_cells_put_in_the_place_of_python_ends_no_session() {
 }
 
 #[test]
-fn a_signal_handler_of_a_cell_that_raises_between_cells_ends_no_session() {
+fn raising_signal_handler_ends_no_session() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let code = "import os, signal, threading\nkept = 41\ncame = []\ndef handler(*_):\n    came.append(1)\n    raise TimeoutError\n\
@@ -110,7 +110,7 @@ fn a_signal_handler_of_a_cell_that_raises_between_cells_ends_no_session() {
 }
 
 #[test]
-fn a_thread_that_lets_nothing_else_run_is_told_from_code_that_does() {
+fn thread_holding_gil_is_told_from_busy_code() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.fifo("work/gate");
@@ -137,7 +137,7 @@ fn a_thread_that_lets_nothing_else_run_is_told_from_code_that_does() {
 }
 
 #[test]
-fn questions_about_objects_that_raise_are_answered() {
+fn inspection_of_raising_objects_is_answered() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let code = "class A:\n    def __repr__(self): raise SystemExit\n    def __len__(self): raise KeyboardInterrupt\n\
@@ -188,7 +188,7 @@ def say(**line):
 "#;
 
 #[test]
-fn what_the_server_vouches_for_no_cell_can_say() {
+fn cell_cannot_forge_server_fields() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file("secret.txt", "outside\n")
@@ -213,7 +213,7 @@ fn what_the_server_vouches_for_no_cell_can_say() {
 }
 
 #[test]
-fn values_beyond_what_is_kept_are_counted_by_the_server() {
+fn dropped_values_are_counted_by_server() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let ran = run(&mut server, "for number in range(105): display(number)");

@@ -43,7 +43,7 @@ fn until_running(text: &str, count: usize, what: &str) {
 }
 
 #[test]
-fn cells_over_eight_sessions_with_one_killed_among_them_in_every_tier() {
+fn eight_sessions_survive_one_killed() {
     let seed = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
         .unwrap()

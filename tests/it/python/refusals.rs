@@ -7,7 +7,7 @@ use super::{open, run, said};
 use crate::tree::Tree;
 
 #[test]
-fn autorun_file_of_cell_is_told_with_that_cell() {
+fn autorun_file_is_reported_with_its_cell() {
     let tree = Tree::new();
     let mut server = open(&tree, &["--sandbox", "namespaces"]);
     let code = "import os\nos.makedirs('.vscode')\n_ = open('.vscode/tasks.json', 'w').write('{}')";
@@ -25,7 +25,7 @@ fn autorun_file_of_cell_is_told_with_that_cell() {
 }
 
 #[test]
-fn missing_network_of_cell_is_told_once() {
+fn missing_network_of_cell_is_reported_once() {
     let tree = Tree::new();
     let mut server = open(&tree, &["--sandbox", "namespaces", "--network", "none"]);
     let quiet = "import socket\ntry:\n    socket.create_connection(('10.1.2.3', 80))\nexcept OSError:\n    pass";
@@ -38,7 +38,7 @@ fn missing_network_of_cell_is_told_once() {
 }
 
 #[test]
-fn script_tells_ended_processes_and_signal() {
+fn script_reports_ended_processes_and_signal() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file(

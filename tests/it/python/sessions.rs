@@ -10,7 +10,7 @@ use crate::harness::ends_within;
 use crate::tree::Tree;
 
 #[test]
-fn sessions_are_apart_and_switching_sets_the_default() {
+fn switching_session_changes_default() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.dir("work/sub");
@@ -76,7 +76,7 @@ fn sessions_are_apart_and_switching_sets_the_default() {
 }
 
 #[test]
-fn what_cannot_be_a_session_says_why() {
+fn invalid_session_parameters_are_explained() {
     let tree = Tree::new();
     let mut server = open(&tree, &["--max-python-sessions", "1"]);
     let failed = |server: &mut crate::harness::Server, arguments| {
@@ -182,7 +182,7 @@ fn what_cannot_be_a_session_says_why() {
 }
 
 #[test]
-fn cells_of_a_session_wait_for_each_other_and_those_of_others_do_not() {
+fn cells_queue_only_within_their_session() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.fifo("work/gate");
@@ -221,7 +221,7 @@ fn cells_of_a_session_wait_for_each_other_and_those_of_others_do_not() {
 }
 
 #[test]
-fn a_session_that_nobody_uses_ends_and_says_so() {
+fn idle_session_ends_with_notice() {
     let tree = Tree::new();
     let mut server = open(
         &tree,

@@ -62,7 +62,7 @@ fn made(server: &mut Server, arguments: Value) -> u64 {
 }
 
 #[test]
-fn a_session_gets_the_one_that_waits_and_another_one_waits_for_the_next() {
+fn session_takes_spare_and_new_spare_starts() {
     let tree = Tree::new();
     let mut server = open(&tree, &["--sandbox", "off"]);
     let first = until_waiting(&tree, &[]);
@@ -97,7 +97,7 @@ fn a_session_gets_the_one_that_waits_and_another_one_waits_for_the_next() {
 }
 
 #[test]
-fn one_with_other_settings_starts_an_interpreter_of_its_own() {
+fn session_with_other_settings_takes_no_spare() {
     let tree = Tree::new();
     tree.dir("work/below");
     let mut server = open(&tree, &["--sandbox", "off"]);
@@ -145,7 +145,7 @@ fn program(tree: &Tree, path: &str, text: &str) {
 }
 
 #[test]
-fn a_program_that_stands_in_for_the_interpreter_is_asked_each_time() {
+fn interpreter_wrapper_is_asked_each_time() {
     let tree = Tree::new();
     // As managers of versions do: which one is meant is theirs to say, and what it starts finds
     // itself first in PATH.
@@ -221,7 +221,7 @@ fn until_taken(server: &mut Server, tree: &Tree, directory: &str) -> Vec<u64> {
 }
 
 #[test]
-fn where_pyenv_starts_the_same_version_the_one_that_waits_is_the_same() {
+fn spare_is_used_for_same_pyenv_version() {
     let tree = Tree::new();
     let path = pyenv(&tree);
     tree.file("work/other/.python-version", "3.2\n");
@@ -278,7 +278,7 @@ fn add_module(tree: &Tree, name: &str, text: &str) {
 type Step<'a> = &'a dyn Fn(&Tree);
 
 #[test]
-fn one_that_a_start_now_would_not_make_is_ended() {
+fn outdated_spare_is_ended() {
     let settings = "home = /usr/bin\n";
     let link = |tree: &Tree, name: &str| {
         tree.dir(name);
@@ -342,7 +342,7 @@ fn one_that_a_start_now_would_not_make_is_ended() {
 }
 
 #[test]
-fn none_waits_where_none_may() {
+fn spare_is_absent_when_not_allowed() {
     let tree = Tree::new();
     let mut server = open(&tree, &["--sandbox", "off", "--no-python-spare"]);
     assert_eq!(result(&mut server, "1 + 1"), "2");
@@ -362,7 +362,7 @@ fn none_waits_where_none_may() {
 }
 
 #[test]
-fn it_is_held_as_every_session_is() {
+fn spare_session_is_sandboxed() {
     for tier in super::endings::TIERS {
         let tree = Tree::new();
         tree.file("secret", "outside");

@@ -7,7 +7,7 @@ use super::{open, result, said};
 use crate::tree::Tree;
 
 #[test]
-fn completion_and_inspection_count_characters() {
+fn completion_offsets_count_characters() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     result(
@@ -96,7 +96,7 @@ fn completion_and_inspection_count_characters() {
 }
 
 #[test]
-fn files_are_listed_as_the_other_tools_take_them() {
+fn listed_files_are_accepted_by_other_tools() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file("work/a.py", "")
@@ -160,7 +160,7 @@ fn files_are_listed_as_the_other_tools_take_them() {
 }
 
 #[test]
-fn a_script_runs_by_itself_with_the_sessions_interpreter() {
+fn script_runs_with_interpreter_of_session() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file(
@@ -212,7 +212,7 @@ fn a_script_runs_by_itself_with_the_sessions_interpreter() {
 }
 
 #[test]
-fn packages_go_into_an_environment_of_the_session() {
+fn packages_are_installed_into_session_environment() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let named = server
@@ -308,7 +308,7 @@ fn packages_go_into_an_environment_of_the_session() {
 }
 
 #[test]
-fn without_walls_there_is_no_python_and_the_files_live_on() {
+fn python_without_sandbox_is_refused_but_files_work() {
     let tree = Tree::new();
     let mut server = open(
         &tree,
@@ -328,7 +328,7 @@ fn without_walls_there_is_no_python_and_the_files_live_on() {
 }
 
 #[test]
-fn no_error_repeats_a_long_parameter() {
+fn errors_do_not_repeat_long_parameters() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let long = "x".repeat(100_000);

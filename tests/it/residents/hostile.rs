@@ -11,7 +11,7 @@ use super::*;
 const HYDRA: &str = "#!/bin/sh\nsetsid sh \"$0\" \"$1\" &\n";
 
 #[test]
-fn what_ignores_signals_is_killed() {
+fn program_ignoring_signals_is_killed() {
     everywhere(|cell| {
         let talk = cell.sh("trap '' INT TERM HUP QUIT; setsid sleep $1 & nohup sleep $1 & echo ready >&0; sleep $1");
         talk.hears("ready\n");
@@ -33,7 +33,7 @@ fn what_ignores_signals_is_killed() {
 }
 
 #[test]
-fn what_ends_from_inside_leaves_nobody() {
+fn self_ended_program_leaves_no_process() {
     everywhere(|cell| {
         for (how, exit) in [
             ("kill -9 $$", Exit::Signal(9)),
@@ -52,7 +52,7 @@ fn what_ends_from_inside_leaves_nobody() {
 }
 
 #[test]
-fn a_closed_channel_is_no_end() {
+fn closed_channel_does_not_end_program() {
     everywhere(|cell| {
         let talk = cell.sh("exec <&-; sleep $1");
         talk.others_when(1);
@@ -64,7 +64,7 @@ fn a_closed_channel_is_no_end() {
 }
 
 #[test]
-fn dropping_it_ends_all_of_it() {
+fn dropped_handle_ends_whole_program() {
     everywhere(|cell| {
         let talk =
             cell.sh("trap '' TERM INT; setsid sleep $1 & sleep $1 & echo ready >&0; read line");
@@ -78,7 +78,7 @@ fn dropping_it_ends_all_of_it() {
 }
 
 #[test]
-fn a_flood_of_processes_is_counted_interrupted_and_ended() {
+fn fork_bomb_is_counted_and_ended() {
     let limits = Limits {
         processes: Some(200),
         ..Limits::default()
@@ -103,7 +103,7 @@ fn a_flood_of_processes_is_counted_interrupted_and_ended() {
 }
 
 #[test]
-fn a_flood_of_questions_keeps_nobody_from_ending_it() {
+fn program_can_be_ended_during_status_flood() {
     everywhere(|cell| {
         let request = Request {
             title: String::new(),
@@ -165,7 +165,7 @@ fn a_flood_of_questions_keeps_nobody_from_ending_it() {
 }
 
 #[test]
-fn descriptors_that_it_sends_along_stay_outside() {
+fn descriptors_sent_by_program_are_dropped() {
     let python = "/usr/bin/python3";
     if !Path::new(python).exists() {
         return;

@@ -23,7 +23,7 @@ fn fake_tsc(tree: &Tree, said: &str, code: i32) {
 }
 
 #[test]
-fn tsc_checks_the_whole_project_and_what_was_asked_for_is_shown() {
+fn tsc_checks_project_and_shows_requested_files() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let root = tree.text("work");
@@ -112,7 +112,7 @@ fn tsc_checks_the_whole_project_and_what_was_asked_for_is_shown() {
 }
 
 #[test]
-fn mypy_has_a_cache_for_each_project() {
+fn mypy_cache_is_per_project() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let mut cache = |project: &str| {
@@ -144,7 +144,7 @@ fn mypy_has_a_cache_for_each_project() {
 }
 
 #[test]
-fn the_only_checker_that_is_installed_is_taken() {
+fn only_installed_checker_is_chosen() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file("work/a.py", "x = 1\n")
@@ -194,7 +194,7 @@ fn the_only_checker_that_is_installed_is_taken() {
 }
 
 #[test]
-fn a_module_that_nothing_declares_is_not_checked() {
+fn undeclared_rust_module_is_reported_unchecked() {
     let tree = Tree::new();
     let Some(mut server) = super::runners::cargo_server(&tree) else {
         return;
@@ -217,7 +217,7 @@ fn a_module_that_nothing_declares_is_not_checked() {
 }
 
 #[test]
-fn a_checker_that_is_missing_is_said_with_how_to_get_it() {
+fn missing_checker_has_install_hint() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     assert_eq!(server.call("type_check", json!({})).code(), -32002);

@@ -54,7 +54,7 @@ fn go_server_with(tree: &Tree, flags: &str) -> Option<Server> {
 }
 
 #[test]
-fn a_module_that_nobody_has_downloaded_has_a_next_step() {
+fn missing_go_module_has_download_hint() {
     let tree = Tree::new();
     if Command::new("go").arg("version").output().is_err() {
         return;
@@ -223,7 +223,7 @@ fn named(reply: &Reply, member: &str) -> (String, Value) {
 }
 
 #[test]
-fn go_tests_are_counted_as_go_counts_them() {
+fn go_test_counts_match_go_events() {
     let tree = Tree::new();
     let Some(mut server) = go_server(&tree) else {
         return;
@@ -286,7 +286,7 @@ fn go_tests_are_counted_as_go_counts_them() {
 }
 
 #[test]
-fn all_modules_of_a_workspace_are_tested() {
+fn go_workspace_tests_all_modules() {
     let tree = Tree::new();
     // What a workspace takes.
     let Some(mut server) = go_server_with(&tree, "-mod=readonly") else {
@@ -312,7 +312,7 @@ fn all_modules_of_a_workspace_are_tested() {
 }
 
 #[test]
-fn a_go_test_that_hangs_is_named() {
+fn hanging_go_test_is_named() {
     let tree = Tree::new();
     let Some(mut server) = go_server(&tree) else {
         return;
@@ -335,7 +335,7 @@ fn a_go_test_that_hangs_is_named() {
 }
 
 #[test]
-fn go_files_that_a_constraint_leaves_out_are_neither_run_nor_checked() {
+fn go_files_excluded_by_constraint_are_reported() {
     let tree = Tree::new();
     let Some(mut server) = go_server(&tree) else {
         return;

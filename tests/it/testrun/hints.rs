@@ -18,7 +18,7 @@ fn fake_python(tree: &Tree, project: &str, does: &str) {
 }
 
 #[test]
-fn projects_below_that_have_what_was_named_come_first() {
+fn hint_lists_projects_with_named_file_first() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     for number in 1..=9 {
@@ -63,7 +63,7 @@ fn projects_below_that_have_what_was_named_come_first() {
 }
 
 #[test]
-fn directories_of_tests_are_no_projects() {
+fn test_directory_is_not_a_project() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file("work/app/tests/test_a.py", "")
@@ -93,7 +93,7 @@ fn directories_of_tests_are_no_projects() {
 }
 
 #[test]
-fn a_file_without_its_ending_is_guessed() {
+fn file_without_extension_is_guessed() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file("work/pytest.ini", "[pytest]\n")
@@ -120,7 +120,7 @@ fn a_file_without_its_ending_is_guessed() {
 }
 
 #[test]
-fn what_pytest_lacks_is_told() {
+fn missing_pytest_plugin_is_reported() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file("work/pytest.ini", "[pytest]\naddopts = --cov=x\n")
@@ -204,7 +204,7 @@ fn what_pytest_lacks_is_told() {
 }
 
 #[test]
-fn why_mypy_failed_is_told() {
+fn mypy_failure_reason_is_reported() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file("work/mypy.ini", "[mypy]\n")

@@ -66,7 +66,7 @@ fn asked(tree: &Tree) -> Vec<String> {
 }
 
 #[test]
-fn an_inherited_test_is_run_again_by_the_id_that_was_reported() {
+fn inherited_test_is_rerun_by_reported_id() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file("work/pytest.ini", "[pytest]\n")
@@ -86,7 +86,7 @@ fn an_inherited_test_is_run_again_by_the_id_that_was_reported() {
 }
 
 #[test]
-fn what_a_run_did_not_come_to_is_not_forgotten() {
+fn tests_not_reached_are_remembered() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file("work/pytest.ini", "[pytest]\naddopts = -x\n");
@@ -144,7 +144,7 @@ fn what_a_run_did_not_come_to_is_not_forgotten() {
 }
 
 #[test]
-fn a_test_is_remembered_until_it_passes() {
+fn failed_test_is_remembered_until_it_passes() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file("work/pytest.ini", "[pytest]\n");
@@ -194,7 +194,7 @@ fn a_test_is_remembered_until_it_passes() {
 }
 
 #[test]
-fn tests_inside_the_package_are_found() {
+fn tests_inside_package_are_found() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file("work/pyproject.toml", "[project]\nname = 'toolz'\n")
@@ -215,7 +215,7 @@ fn tests_inside_the_package_are_found() {
 }
 
 #[test]
-fn the_project_of_a_named_file_is_looked_for_from_the_file() {
+fn project_is_searched_from_named_file() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let tests = [("deep/er/test_x.py::test_x", "deep/er/test_x.py", "passed")];
@@ -238,7 +238,7 @@ fn the_project_of_a_named_file_is_looked_for_from_the_file() {
 }
 
 #[test]
-fn what_failed_is_run_again_where_it_failed() {
+fn failed_tests_are_rerun_in_their_project() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let id = "t/test_y.py::test_y";
@@ -274,7 +274,7 @@ fn what_failed_is_run_again_where_it_failed() {
 }
 
 #[test]
-fn what_the_project_leaves_out_is_told() {
+fn files_excluded_by_project_are_reported() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file("work/pytest.ini", "[pytest]\naddopts = -m fast\n")
@@ -329,7 +329,7 @@ fn what_the_project_leaves_out_is_told() {
 }
 
 #[test]
-fn a_named_file_whose_errors_are_suppressed_is_not_clean() {
+fn file_with_suppressed_errors_is_not_clean() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file(
@@ -375,7 +375,7 @@ fn a_named_file_whose_errors_are_suppressed_is_not_clean() {
 }
 
 #[test]
-fn files_of_two_runners_are_two_calls() {
+fn files_of_two_runners_are_refused() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     super::fake_vitest(&tree, &[], "exit 0");
@@ -399,7 +399,7 @@ fn files_of_two_runners_are_two_calls() {
 }
 
 #[test]
-fn a_checker_that_python_does_not_have_is_missing() {
+fn checker_absent_from_python_is_missing() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file("work/a.py", "");
@@ -428,7 +428,7 @@ fn a_checker_that_python_does_not_have_is_missing() {
 }
 
 #[test]
-fn identical_failures_are_told_once_and_what_passed_is_not() {
+fn identical_failures_are_reported_once() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file("work/pytest.ini", "[pytest]\n");

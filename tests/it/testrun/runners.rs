@@ -50,7 +50,7 @@ fn with_vitest(more: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn vitest_is_found_run_and_read() {
+fn vitest_is_found_and_run() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     fake_vitest(
@@ -143,7 +143,7 @@ fn vitest_is_found_by_tests_that_import_it() {
 }
 
 #[test]
-fn a_verdict_takes_all_that_is_known() {
+fn verdict_combines_events_and_exit_status() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let mut verdict = |events: &[Value], more: &str| {
@@ -170,7 +170,7 @@ fn a_verdict_takes_all_that_is_known() {
 }
 
 #[test]
-fn what_hangs_is_ended_and_named_and_what_was_done_is_kept() {
+fn hanging_test_is_ended_and_named() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let mut hung = events(&[("adds", "passed")], "passed");
@@ -190,7 +190,7 @@ fn what_hangs_is_ended_and_named_and_what_was_done_is_kept() {
 }
 
 #[test]
-fn a_cancelled_run_ends_and_tells_how_far_it_was() {
+fn cancelled_run_frees_its_place() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     fake_vitest(
@@ -216,7 +216,7 @@ fn a_cancelled_run_ends_and_tells_how_far_it_was() {
 }
 
 #[test]
-fn a_runner_that_is_missing_is_said_with_how_to_get_it() {
+fn missing_runner_has_install_hint() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file(
@@ -241,7 +241,7 @@ fn a_runner_that_is_missing_is_said_with_how_to_get_it() {
 }
 
 #[test]
-fn the_choice_of_a_runner_is_told() {
+fn chosen_runner_is_reported() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let none = server.call("run_tests", json!({}));
@@ -265,7 +265,7 @@ fn the_choice_of_a_runner_is_told() {
 }
 
 #[test]
-fn mistakes_are_told() {
+fn wrong_parameters_of_run_tests_are_explained() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     fake_vitest(&tree, &events(&[("adds", "passed")], "passed"), "exit 0");
@@ -340,7 +340,7 @@ pub fn cargo_server(tree: &Tree) -> Option<Server> {
 }
 
 #[test]
-fn cargo_tests_are_run_and_rerun() {
+fn failed_cargo_tests_are_rerun() {
     let tree = Tree::new();
     let Some(mut server) = cargo_server(&tree) else {
         return;
@@ -385,7 +385,7 @@ fn cargo_tests_are_run_and_rerun() {
 }
 
 #[test]
-fn what_a_manifest_switches_off_is_told() {
+fn targets_disabled_by_manifest_are_reported() {
     let tree = Tree::new();
     let Some(mut server) = cargo_server(&tree) else {
         return;
@@ -421,7 +421,7 @@ fn what_a_manifest_switches_off_is_told() {
 }
 
 #[test]
-fn nextest_without_the_crates_of_other_platforms_has_a_next_step() {
+fn nextest_without_platform_crates_has_hint() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file("work/Cargo.toml", "[package]\nname = \"a\"\n");
@@ -449,7 +449,7 @@ fn nextest_without_the_crates_of_other_platforms_has_a_next_step() {
 }
 
 #[test]
-fn nextest_says_what_it_does_not_run() {
+fn nextest_reports_tests_not_run() {
     let tree = Tree::new();
     let Some(mut server) = cargo_server(&tree) else {
         return;
@@ -489,7 +489,7 @@ fn nextest_says_what_it_does_not_run() {
 }
 
 #[test]
-fn any_command_that_writes_junit_is_a_runner() {
+fn command_writing_junit_is_a_runner() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let xml = "<testsuites><testsuite name=\"s\"><testcase name=\"a\" classname=\"c\" time=\"0.1\"/>\
@@ -505,7 +505,7 @@ fn any_command_that_writes_junit_is_a_runner() {
 }
 
 #[test]
-fn pytest_of_the_machine_is_run_if_there_is_one() {
+fn installed_pytest_is_run() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file("work/pytest.ini", "[pytest]\n");

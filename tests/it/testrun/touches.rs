@@ -9,7 +9,7 @@ use crate::audit::lines;
 use crate::tree::Tree;
 
 #[test]
-fn looking_for_a_project_is_denied_nothing() {
+fn project_search_logs_no_denials() {
     let tree = Tree::new();
     tree.dir("logs");
     let mut server = open(&tree, &["--audit", &tree.text("logs/audit.jsonl")]);

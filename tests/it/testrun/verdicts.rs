@@ -21,7 +21,7 @@ fn not_run(reply: &Reply) -> (String, Vec<String>) {
 }
 
 #[test]
-fn a_file_that_the_runner_leaves_out_is_told() {
+fn file_ignored_by_runner_is_reported() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let file = tree.text("work/src/a.test.ts");
@@ -95,7 +95,7 @@ fn left_out(reply: &Reply) -> Vec<String> {
 }
 
 #[test]
-fn files_that_the_configuration_takes_for_no_tests_are_told_with_what_it_takes() {
+fn files_unmatched_by_configuration_are_reported() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let events = [
@@ -147,7 +147,7 @@ fn files_that_the_configuration_takes_for_no_tests_are_told_with_what_it_takes()
 }
 
 #[test]
-fn the_test_script_says_how_tests_are_run() {
+fn test_script_options_are_passed_to_runner() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let events = [
@@ -199,7 +199,7 @@ fn the_test_script_says_how_tests_are_run() {
 }
 
 #[test]
-fn a_runner_that_ends_well_before_any_test_has_crashed() {
+fn runner_exiting_before_tests_has_crashed() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     fake_vitest(&tree, &[], "exit 0");
@@ -215,7 +215,7 @@ fn a_runner_that_ends_well_before_any_test_has_crashed() {
 }
 
 #[test]
-fn a_report_that_is_no_report_is_a_result() {
+fn unreadable_report_is_a_result() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let mut run = |command: &str| {
@@ -263,7 +263,7 @@ fn a_report_that_is_no_report_is_a_result() {
 }
 
 #[test]
-fn a_filter_is_no_option_of_a_test_program() {
+fn filter_starting_with_dash_is_refused() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file("work/Cargo.toml", "[package]\nname = \"x\"\n")

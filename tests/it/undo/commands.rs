@@ -101,7 +101,7 @@ fn laid_out() -> Tree {
 }
 
 #[test]
-fn the_reply_says_what_was_changed_and_by_which_call_it_is_undone() {
+fn reply_lists_changes_and_undo_call() {
     for tier in TIERS {
         let tree = laid_out();
         let mut server = start(&tree, tier);
@@ -141,7 +141,7 @@ fn the_reply_says_what_was_changed_and_by_which_call_it_is_undone() {
 }
 
 #[test]
-fn a_file_whose_directory_was_moved_or_made_anew_is_not_told_as_emptied() {
+fn file_in_recreated_directory_is_not_reported_emptied() {
     for (line, told) in [
         ("rm -r d; mkdir d; echo anew >d/e", "edited d/e"),
         ("mv y n; echo more >>n/z", "edited n/z"),
@@ -160,7 +160,7 @@ fn a_file_whose_directory_was_moved_or_made_anew_is_not_told_as_emptied() {
 }
 
 #[test]
-fn what_a_directory_that_was_made_anew_holds_is_told_by_name() {
+fn files_of_recreated_directory_are_listed() {
     for tier in TIERS {
         let tree = laid_out();
         let mut server = start(&tree, tier);
@@ -225,7 +225,7 @@ fn what_a_directory_that_was_made_anew_holds_is_told_by_name() {
 }
 
 #[test]
-fn cells_and_background_commands_have_entries_of_their_own() {
+fn cells_and_background_commands_have_own_entries() {
     for tier in TIERS {
         let tree = laid_out();
         let mut server = start(&tree, tier);
@@ -276,7 +276,7 @@ fn cells_and_background_commands_have_entries_of_their_own() {
 }
 
 #[test]
-fn a_command_that_goes_on_in_the_background_tells_all_its_changes_at_its_end() {
+fn background_command_reports_all_changes_at_end() {
     for tier in TIERS {
         let tree = laid_out();
         let allowed = format!("{}:rw", tree.text("work"));
@@ -317,7 +317,7 @@ fn a_command_that_goes_on_in_the_background_tells_all_its_changes_at_its_end() {
 }
 
 #[test]
-fn a_test_run_says_what_its_commands_changed() {
+fn test_run_reports_changes_of_its_commands() {
     let tree = laid_out();
     let allowed = format!("{}:rw", tree.text("work"));
     let tools = "files,command,tests";
@@ -345,7 +345,7 @@ fn a_test_run_says_what_its_commands_changed() {
 }
 
 #[test]
-fn without_the_tool_the_operator_can_undo() {
+fn operator_can_undo_without_undo_tool() {
     let tree = laid_out();
     let allowed = format!("{}:rw", tree.text("work"));
     let mut server = Server::open(
@@ -374,7 +374,7 @@ esac
 "#;
 
 #[test]
-fn a_call_of_several_commands_is_one_entry() {
+fn call_with_several_commands_is_one_entry() {
     for tier in TIERS {
         let tree = laid_out();
         let python = "work/.venv/bin/python";
@@ -506,7 +506,7 @@ impl Dice {
 /// As many rounds for each tier as `REPLAY_TEST_UNDO_ROUNDS` says, from the seed
 /// `REPLAY_TEST_UNDO_SEED` on.
 #[test]
-fn whatever_a_program_does_comes_back() {
+fn random_operations_are_undone() {
     let number = |name: &str, usual| {
         std::env::var(name)
             .ok()
@@ -605,7 +605,7 @@ fn whatever_a_program_does_comes_back() {
 }
 
 #[test]
-fn what_a_killed_command_has_changed_comes_back() {
+fn changes_of_killed_command_are_undone() {
     for tier in TIERS {
         let tree = Tree::new();
         for file in 0..3000 {
@@ -642,7 +642,7 @@ fn what_a_killed_command_has_changed_comes_back() {
 }
 
 #[test]
-fn commands_without_walls_are_not_kept_and_the_server_says_so() {
+fn unsandboxed_commands_are_not_undoable() {
     let tree = laid_out();
     let mut server = start(&tree, "off");
     assert_eq!(run(&mut server, "echo x >a"), None);

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{Stage, refusal};
 
 #[test]
-fn what_a_person_has_changed_since_stays() {
+fn undo_keeps_later_change_of_person() {
     let mut stage = Stage::new(|tree| {
         tree.file("work/a", "1")
             .file("work/b", "1")
@@ -47,7 +47,7 @@ fn what_a_person_has_changed_since_stays() {
 }
 
 #[test]
-fn a_later_call_stands_against_an_earlier_one_until_it_is_undone() {
+fn undo_is_refused_until_later_call_is_undone() {
     let mut stage = Stage::new(|tree| tree.file("work/a", "1"));
     let before = stage.picture();
     stage.done("write_file", json!({"path": "a", "content": "2"}));
@@ -63,7 +63,7 @@ fn a_later_call_stands_against_an_earlier_one_until_it_is_undone() {
 }
 
 #[test]
-fn an_undo_brings_about_nothing_that_is_protected() {
+fn undo_creates_no_protected_path() {
     let mut stage = Stage::new(|tree| tree.file("work/.git/HEAD", "ref: refs/heads/main"));
     stage.done("move_file", json!({"source": ".git", "destination": "x"}));
     stage.done(
@@ -79,7 +79,7 @@ fn an_undo_brings_about_nothing_that_is_protected() {
 }
 
 #[test]
-fn a_later_call_does_not_stand_against_one_that_came_after_it() {
+fn undone_call_does_not_block_later_undo() {
     let mut stage = Stage::new(|tree| tree.file("work/a", "1").file("work/b", "1"));
     stage.done("write_file", json!({"path": "a", "content": "2"}));
     stage.done("write_file", json!({"path": "b", "content": "2"}));

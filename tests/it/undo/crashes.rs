@@ -16,7 +16,7 @@ use crate::tree::Tree;
 const FILES: usize = 4000;
 
 #[test]
-fn what_a_killed_server_has_deleted_comes_back() {
+fn deletion_by_killed_server_is_undone() {
     let mut stage = Stage::new(|tree| {
         for file in 0..FILES {
             tree.file(format!("work/t/d{}/{file}", file % 10), file.to_string());
@@ -47,7 +47,7 @@ fn what_a_killed_server_has_deleted_comes_back() {
 }
 
 #[test]
-fn an_atomic_edit_that_a_kill_interrupts_is_taken_back() {
+fn killed_atomic_edit_is_rolled_back() {
     const EDITED: usize = 300;
     let mut stage = Stage::new(|tree| {
         for file in 0..EDITED {
@@ -87,7 +87,7 @@ fn an_atomic_edit_that_a_kill_interrupts_is_taken_back() {
 }
 
 #[test]
-fn an_entry_outlives_its_server() {
+fn entry_outlives_its_server() {
     let mut stage = Stage::new(|tree| tree.file("work/a", "1"));
     let before = stage.picture();
     stage.done("write_file", json!({"path": "a", "content": "2"}));
@@ -109,7 +109,7 @@ fn an_entry_outlives_its_server() {
 }
 
 #[test]
-fn two_servers_on_one_tree_share_what_is_kept() {
+fn two_servers_on_one_tree_share_store() {
     let tree = Tree::new();
     tree.file("work/a", "1");
     let before = picture(&tree.path("work"));
@@ -133,7 +133,7 @@ fn two_servers_on_one_tree_share_what_is_kept() {
 }
 
 #[test]
-fn a_damaged_store_is_set_aside_and_the_next_start_begins_anew() {
+fn damaged_store_is_set_aside_at_start() {
     let mut stage = Stage::new(|tree| tree.file("work/a", "1"));
     stage.done("write_file", json!({"path": "a", "content": "2"}));
     stage.done("write_file", json!({"path": "b", "content": "2"}));
@@ -185,7 +185,7 @@ fn a_damaged_store_is_set_aside_and_the_next_start_begins_anew() {
 }
 
 #[test]
-fn a_store_of_a_later_version_is_left_as_it_is() {
+fn store_of_later_version_is_left_unchanged() {
     let mut stage = Stage::new(|tree| tree.file("work/a", "1"));
     stage.done("write_file", json!({"path": "a", "content": "2"}));
     let [store] = &stores(&stage.tree)[..] else {

@@ -81,7 +81,7 @@ fn told(reply: &Reply, texts: &[&str], would_change: &Value) {
 }
 
 #[test]
-fn says_what_would_be_changed_and_changes_nothing() {
+fn dry_run_lists_changes_without_making_them() {
     as_each_user(|as_other| {
         let tree = tree();
         for file in [
@@ -175,7 +175,7 @@ fn says_what_would_be_changed_and_changes_nothing() {
 }
 
 #[test]
-fn what_a_command_leaves_is_neither_followed_nor_waited_for() {
+fn dry_run_ignores_processes_and_links_left() {
     as_each_user(|as_other| {
         let tree = tree();
         tree.file("work/a", "a")
@@ -219,7 +219,7 @@ fn what_a_command_leaves_is_neither_followed_nor_waited_for() {
 }
 
 #[test]
-fn what_is_protected_hidden_or_read_only_stays_so() {
+fn dry_run_respects_protected_and_hidden_paths() {
     as_each_user(|as_other| {
         let tree = tree();
         tree.file("work/.git/config", "[core]\n")
@@ -264,7 +264,7 @@ fn what_is_protected_hidden_or_read_only_stays_so() {
 }
 
 #[test]
-fn one_that_cannot_be_had_is_refused_and_not_run() {
+fn unsupported_dry_run_is_refused() {
     let tree = tree();
     tree.file("work/a", "a").dir("work/m");
     let allowed = format!("{}:rw", tree.text("work"));
@@ -354,7 +354,7 @@ fn one_that_cannot_be_had_is_refused_and_not_run() {
 }
 
 #[test]
-fn one_that_writes_too_much_is_told() {
+fn dry_run_exceeding_space_is_reported() {
     let tree = tree();
     let mut server = start(&tree, false, &[]);
     let reply = dry(&mut server, "head -c 600M /dev/zero >big");
@@ -373,7 +373,7 @@ fn one_that_writes_too_much_is_told() {
 }
 
 #[test]
-fn other_commands_cannot_lead_it_past_the_overlays() {
+fn other_commands_cannot_bypass_dry_run_overlays() {
     as_each_user(|as_other| {
         let tree = tree();
         tree.file("work/a", "a");
@@ -414,7 +414,7 @@ fn other_commands_cannot_lead_it_past_the_overlays() {
 }
 
 #[test]
-fn attributes_of_overlays_below_it_are_neither_obeyed_nor_told() {
+fn existing_overlay_attributes_are_ignored() {
     as_each_user(|as_other| {
         let tree = tree();
         tree.file("work/d/e", "e").file("work/a", "a");
@@ -440,7 +440,7 @@ fn attributes_of_overlays_below_it_are_neither_obeyed_nor_told() {
 }
 
 #[test]
-fn what_is_large_keeps_nothing_else_from_being_told() {
+fn large_files_do_not_hide_other_changes() {
     let tree = tree();
     tree.file("work/a", "a")
         .file("work/many/first", "")
@@ -499,7 +499,7 @@ fn wait_until(what: &str, is_so: impl Fn() -> bool) {
 }
 
 #[test]
-fn nothing_is_left_of_one_whose_server_is_killed() {
+fn dry_run_of_killed_server_leaves_no_trace() {
     as_each_user(|as_other| {
         let tree = tree();
         tree.file("work/a", "a");

@@ -28,7 +28,7 @@ fn undo(server: &mut Server, call: u64) {
 }
 
 #[test]
-fn what_a_session_holds_open_is_kept_for_each_cell() {
+fn open_descriptor_is_tracked_for_each_cell() {
     for tier in TIERS {
         let tree = Tree::new();
         tree.file("work/a", "before").file("work/log", "one\n");
@@ -57,7 +57,7 @@ fn what_a_session_holds_open_is_kept_for_each_cell() {
 }
 
 #[test]
-fn mapping_without_descriptor_is_kept_for_each_cell() {
+fn mapping_without_descriptor_is_tracked_for_each_cell() {
     for tier in TIERS {
         let tree = Tree::new();
         tree.file("work/a", "before");
@@ -85,7 +85,7 @@ fn mapping_without_descriptor_is_kept_for_each_cell() {
 }
 
 #[test]
-fn nothing_leaves_what_is_kept_by_another_name() {
+fn links_to_outside_cannot_evade_undo() {
     for tier in TIERS {
         let tree = Tree::new();
         tree.file("work/a", "a")
@@ -126,7 +126,7 @@ fn nothing_leaves_what_is_kept_by_another_name() {
 }
 
 #[test]
-fn a_place_that_cannot_be_found_is_not_changed() {
+fn write_to_unresolvable_path_is_refused() {
     for tier in TIERS {
         let tree = Tree::new();
         tree.file("work/a", "a");
@@ -161,7 +161,7 @@ fn a_place_that_cannot_be_found_is_not_changed() {
 }
 
 #[test]
-fn a_sparse_file_of_a_tebibyte_is_kept_and_compared_by_what_is_in_it() {
+fn sparse_tebibyte_file_is_saved_by_its_data() {
     let tree = Tree::new();
     tree.file("work/large", "begin");
     let large = fs::File::options()
@@ -193,7 +193,7 @@ fn a_sparse_file_of_a_tebibyte_is_kept_and_compared_by_what_is_in_it() {
 const LEVELS: usize = 1000;
 
 #[test]
-fn what_is_too_deep_costs_only_its_own_call() {
+fn tree_of_maximum_depth_blocks_only_its_own_undo() {
     let tree = Tree::new();
     tree.file("work/a", "a");
     let mut deep = tree.path("work/e");
@@ -229,7 +229,7 @@ fn what_is_too_deep_costs_only_its_own_call() {
 }
 
 #[test]
-fn few_descriptors_are_enough() {
+fn undo_works_with_128_descriptors() {
     let tree = Tree::new();
     for file in 0..300 {
         tree.file(format!("work/t/{file}/x"), file.to_string());
@@ -291,7 +291,7 @@ fn with_mounts(tree: &Tree, mounts: &str, more: &[&str]) -> Server {
 }
 
 #[test]
-fn a_full_disk_refuses_a_change_or_tells_what_is_not_kept() {
+fn full_disk_refuses_change_or_reports_gap() {
     if !can_mount() {
         return;
     }
@@ -330,7 +330,7 @@ fn a_full_disk_refuses_a_change_or_tells_what_is_not_kept() {
 }
 
 #[test]
-fn moves_and_undo_go_across_filesystems_and_mounts() {
+fn undo_crosses_filesystems_and_mounts() {
     if !can_mount() {
         return;
     }

@@ -41,7 +41,7 @@ pub(super) fn repository(tree: &Tree, dir: &str) {
 }
 
 #[test]
-fn work_that_was_committed_since_is_not_deleted() {
+fn undo_keeps_work_committed_since() {
     let tree = Tree::new();
     tree.file("work/code", "one\n");
     repository(&tree, "work");
@@ -80,7 +80,7 @@ fn work_that_was_committed_since_is_not_deleted() {
 }
 
 #[test]
-fn a_start_in_a_part_of_a_repository_leaves_the_rest_alone() {
+fn undo_in_subdirectory_leaves_rest_of_repository() {
     let tree = Tree::new();
     tree.file("repo/README", "r")
         .file("repo/part/a", "a")
@@ -105,7 +105,7 @@ fn a_start_in_a_part_of_a_repository_leaves_the_rest_alone() {
 }
 
 #[test]
-fn an_undo_that_is_killed_is_taken_back_and_ten_thousand_files_come_back() {
+fn killed_undo_of_10000_files_is_rolled_back() {
     const FILES: usize = 10_000;
     let tree = Tree::new();
     tree.file("work/stays/a", "a");
@@ -148,7 +148,7 @@ fn an_undo_that_is_killed_is_taken_back_and_ten_thousand_files_come_back() {
 }
 
 #[test]
-fn a_database_comes_back_while_it_is_open() {
+fn open_database_is_undone() {
     let tree = Tree::new();
     tree.dir("work");
     let mut server = start(&tree, TIERS[0]);

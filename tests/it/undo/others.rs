@@ -43,7 +43,7 @@ fn end(server: &mut Server, tree: &Tree) -> Value {
 }
 
 #[test]
-fn work_of_others_comes_back_from_older_command() {
+fn undo_of_older_command_restores_work_of_others() {
     for tier in TIERS {
         let tree = Tree::new();
         tree.file("work/f", "old").file("work/g", "old");
@@ -72,7 +72,7 @@ fn work_of_others_comes_back_from_older_command() {
 }
 
 #[test]
-fn autorun_file_replaced_since_is_told_and_frozen() {
+fn later_replaced_autorun_file_is_reported_and_frozen() {
     const PACKAGE: &str = "{\"name\":\"a\",\"scripts\":{\"test\":\"true\"}}";
     for tier in TIERS {
         for frozen in [false, true] {

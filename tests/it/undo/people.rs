@@ -57,7 +57,7 @@ pub(super) fn say(store: &Path, roots: &Value) {
 }
 
 #[test]
-fn calls_of_a_running_server_are_listed_shown_and_undone() {
+fn operator_undoes_calls_of_running_server() {
     let mut stage = Stage::new(|tree| tree.file("work/a.txt", "one\ntwo\n").file("work/d/b", "1"));
     assert_eq!(done(&stage.tree, &[]), "no call has changed anything");
     let before = stage.picture();
@@ -133,7 +133,7 @@ fn calls_of_a_running_server_are_listed_shown_and_undone() {
 }
 
 #[test]
-fn what_was_changed_since_stays_unless_a_person_forces_it() {
+fn operator_undo_keeps_later_changes_unless_forced() {
     let mut stage = Stage::new(|tree| tree.file("work/a", "1").file("work/b", "1"));
     let edits = json!([{"oldText": "1", "newText": "2"}]);
     stage
@@ -194,7 +194,7 @@ fn what_was_changed_since_stays_unless_a_person_forces_it() {
 }
 
 #[test]
-fn what_an_agent_called_does_nothing_to_a_terminal() {
+fn control_characters_in_file_names_are_escaped() {
     let mut stage = Stage::new(|tree| tree.file("work/a", "1"));
     stage.done("write_file", json!({"path": "a", "content": "2"}));
     stage.done("write_file", json!({"path": "a", "content": "3"}));
@@ -220,7 +220,7 @@ fn what_an_agent_called_does_nothing_to_a_terminal() {
 }
 
 #[test]
-fn of_several_stores_a_person_chooses_one() {
+fn operator_chooses_between_several_stores() {
     let tree = Tree::new();
     tree.dir("work/d");
     let allowed = format!("{}:rw", tree.text("work/d"));
@@ -276,7 +276,7 @@ fn of_several_stores_a_person_chooses_one() {
 }
 
 #[test]
-fn where_nothing_is_kept_or_it_cannot_be_read_the_reason_is_said() {
+fn absent_or_unreadable_store_is_explained() {
     let mut stage = Stage::new(|tree| tree.dir("elsewhere"));
     stage.done("write_file", json!({"path": "a", "content": "1"}));
     let tree = &stage.tree;

@@ -98,7 +98,7 @@ fn store_roots_with_links_are_refused() {
 }
 
 #[test]
-fn looking_at_a_store_leaves_it_unchanged() {
+fn listing_leaves_store_unchanged() {
     let tree = Tree::new();
     let store = used(&tree);
     // As a crash leaves an undo.
@@ -122,7 +122,7 @@ fn looking_at_a_store_leaves_it_unchanged() {
 }
 
 #[test]
-fn state_directory_is_hidden_without_undo() {
+fn state_directory_is_hidden_even_without_undo() {
     let tree = Tree::new();
     tree.dir("work/home");
     let allowed = format!("{}:rw", tree.text("work"));
@@ -156,7 +156,7 @@ fn state_directory_is_hidden_without_undo() {
 }
 
 #[test]
-fn default_state_directory_is_made_and_hidden() {
+fn default_state_directory_is_created_and_hidden() {
     let tree = Tree::new();
     tree.dir("work/home");
     let allowed = format!("{}:rw", tree.text("work"));
@@ -193,7 +193,7 @@ fn default_state_directory_is_made_and_hidden() {
 }
 
 #[test]
-fn start_fails_if_agent_could_make_stores() {
+fn start_fails_if_agent_could_create_stores() {
     let tree = Tree::new();
     tree.file("work/file/.local", "").dir("link");
     symlink("../work/later", tree.path("link/.local")).unwrap();

@@ -40,7 +40,7 @@ fn laid_out() -> Tree {
 }
 
 #[test]
-fn undo_of_branch_is_refused_when_person_branched_it() {
+fn undo_of_branch_is_refused_when_person_built_on_it() {
     for tier in TIERS {
         let tree = laid_out();
         let root = tree.path("work");
@@ -291,7 +291,7 @@ fn new_sqlite_database_stays_when_its_log_has_later_rows() {
 }
 
 #[test]
-fn database_directories_are_undone_whole_or_not_at_all() {
+fn database_directories_are_undone_atomically() {
     for (dir, marks) in [
         ("pg", &["PG_VERSION"][..]),
         ("level", &["CURRENT", "MANIFEST-000001"]),
@@ -333,7 +333,7 @@ fn database_directories_are_undone_whole_or_not_at_all() {
 }
 
 #[test]
-fn undo_tells_changes_of_others_beside_it() {
+fn undo_reports_changes_of_others() {
     let mut stage = Stage::new(|tree| {
         tree.file("work/d/a", "1")
             .file("work/d/b", "1")

@@ -51,7 +51,7 @@ fn structured(reply: &Reply) -> Value {
 }
 
 #[test]
-fn a_command_is_followed_answered_and_ended_on_every_revision() {
+fn background_command_works_on_every_revision() {
     for revision in REVISIONS {
         let (_tree, mut server) = opened(revision);
         let id = start(
@@ -83,7 +83,7 @@ fn a_command_is_followed_answered_and_ended_on_every_revision() {
 }
 
 #[test]
-fn programs_are_told_what_people_read() {
+fn structured_reply_matches_text() {
     let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
     let started = server.call(
         "execute_command",
@@ -106,7 +106,7 @@ fn programs_are_told_what_people_read() {
 }
 
 #[test]
-fn waiting_ends_with_the_time_and_with_cancelling() {
+fn wait_ends_at_timeout_or_cancellation() {
     let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
     let id = start(&mut server, "sleep 600");
     let begun = Instant::now();
@@ -125,7 +125,7 @@ fn waiting_ends_with_the_time_and_with_cancelling() {
 }
 
 #[test]
-fn mistakes_are_answered_with_what_there_is() {
+fn unknown_command_id_lists_existing_ones() {
     let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
     let message = |reply: Reply| (reply.code(), reply.failure().unwrap().message);
     let unknown = server.call("follow_command", json!({"commandId": "c7"}));
@@ -160,7 +160,7 @@ fn mistakes_are_answered_with_what_there_is() {
 }
 
 #[test]
-fn no_more_run_than_the_operator_allows() {
+fn background_commands_are_limited_by_operator() {
     let tree = Tree::new();
     let allow = format!("{}:rw", tree.root().display());
     let args = [
@@ -189,7 +189,7 @@ fn no_more_run_than_the_operator_allows() {
 }
 
 #[test]
-fn more_commands_than_may_run_wait_and_say_so() {
+fn commands_above_limit_wait_with_notice() {
     let tree = Tree::new();
     let allow = format!("{}:rw", tree.root().display());
     let args = ["--allow", &allow, "--sandbox", "off", "--max-commands", "1"];
@@ -214,7 +214,7 @@ fn more_commands_than_may_run_wait_and_say_so() {
 }
 
 #[test]
-fn more_output_than_a_reply_takes_comes_in_parts() {
+fn long_output_is_followed_in_parts() {
     let tree = Tree::new();
     let allow = format!("{}:rw", tree.root().display());
     let args = [
@@ -252,7 +252,7 @@ fn more_output_than_a_reply_takes_comes_in_parts() {
 }
 
 #[test]
-fn a_terminal_is_what_the_command_gets() {
+fn terminal_is_given_to_command() {
     let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
     let reply = server.call(
         "execute_command",
@@ -291,7 +291,7 @@ fn hasty(tree: &Tree, more: &[&str]) -> Server {
 }
 
 #[test]
-fn a_command_that_takes_long_goes_on_in_the_background() {
+fn long_command_moves_to_background() {
     let tree = Tree::new();
     let mut server = hasty(&tree, &[]);
     // Half a character is for the call that reads the other half.
@@ -325,7 +325,7 @@ fn a_command_that_takes_long_goes_on_in_the_background() {
 }
 
 #[test]
-fn a_terminal_goes_on_with_it_and_can_then_be_typed_on() {
+fn terminal_moved_to_background_accepts_input() {
     let tree = Tree::new();
     let mut server = hasty(&tree, &[]);
     let line = "read x || echo nobody; until [ -e go ]; do sleep 0.01; done; read x; echo got $x";
@@ -343,7 +343,7 @@ fn a_terminal_goes_on_with_it_and_can_then_be_typed_on() {
 }
 
 #[test]
-fn a_timeout_that_was_asked_for_ends_the_command() {
+fn requested_timeout_ends_command() {
     let tree = Tree::new();
     let mut server = hasty(&tree, &["--max-command-timeout-secs", "4"]);
     let ended = server.call(
@@ -370,7 +370,7 @@ fn a_timeout_that_was_asked_for_ends_the_command() {
 }
 
 #[test]
-fn without_a_place_in_the_background_it_is_ended() {
+fn long_command_without_background_place_is_ended() {
     let tree = Tree::new();
     let mut server = hasty(
         &tree,
@@ -397,7 +397,7 @@ fn without_a_place_in_the_background_it_is_ended() {
 }
 
 #[test]
-fn a_wait_ends_with_the_command_or_with_a_line_that_matches() {
+fn wait_ends_with_command_or_matching_line() {
     let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
     let lines = "i=0; while [ $i -lt 60 ]; do i=$((i+1)); echo line $((i*i)); sleep 0.02; done";
     let id = start(&mut server, lines);
@@ -440,7 +440,7 @@ fn a_wait_ends_with_the_command_or_with_a_line_that_matches() {
 }
 
 #[test]
-fn a_match_beyond_what_a_reply_takes_is_told_by_its_place() {
+fn match_beyond_reply_limit_is_given_by_offset() {
     let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
     let id = start(
         &mut server,
@@ -459,7 +459,7 @@ fn a_match_beyond_what_a_reply_takes_is_told_by_its_place() {
 }
 
 #[test]
-fn a_long_wait_says_how_far_the_command_is() {
+fn long_wait_reports_progress() {
     let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
     let id = start(&mut server, "echo four; sleep 600");
     let arguments = json!({"commandId": id, "waitSecs": 60});
@@ -478,7 +478,7 @@ fn a_long_wait_says_how_far_the_command_is() {
 }
 
 #[test]
-fn what_is_left_behind_is_ended_and_told() {
+fn leftover_processes_are_ended_and_reported() {
     let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
     let reply = server.call("execute_command", json!({"command": "sleep 600 & echo hi"}));
     assert_eq!(
@@ -488,7 +488,7 @@ fn what_is_left_behind_is_ended_and_told() {
 }
 
 #[test]
-fn they_end_with_the_server_after_the_last_answer() {
+fn background_commands_end_with_server() {
     for by_signal in [false, true] {
         let (_tree, mut server) = opened(STATELESS);
         let id = start(&mut server, "trap '' TERM; echo $$; sleep 600");

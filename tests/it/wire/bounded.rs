@@ -28,7 +28,7 @@ fn opened(tokens: &[&str]) -> (Tree, Server) {
 }
 
 #[test]
-fn a_file_is_cut_at_a_line_unless_the_call_says_how_much_it_wants() {
+fn file_is_cut_at_line_without_explicit_limit() {
     let (tree, mut server) = opened(&["--reply-tokens", "100"]);
     let all = lines(100);
     tree.file("work/long", &all).file("work/short", lines(30));
@@ -90,7 +90,7 @@ fn a_file_is_cut_at_a_line_unless_the_call_says_how_much_it_wants() {
 }
 
 #[test]
-fn several_files_share_one_reply() {
+fn several_files_share_reply_limit() {
     let (tree, mut server) = opened(&["--reply-tokens", "100"]);
     tree.file("work/a", lines(20))
         .file("work/b", lines(20))
@@ -114,7 +114,7 @@ fn several_files_share_one_reply() {
 }
 
 #[test]
-fn notebooks_are_cells_among_several_files_too() {
+fn notebook_among_several_files_is_cells() {
     let (tree, mut server) = opened(&[]);
     let cell = json!({"cell_type": "markdown", "metadata": {}, "source": ["# Title"]});
     let notebook = json!({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell]});
@@ -133,7 +133,7 @@ fn notebooks_are_cells_among_several_files_too() {
 }
 
 #[test]
-fn a_directory_and_a_tree_say_what_is_left_out() {
+fn directory_and_tree_report_omitted_entries() {
     let (tree, mut server) = opened(&["--reply-tokens", "100"]);
     for file in 0..40 {
         tree.file(format!("work/big/file{file:02}"), "");
@@ -174,7 +174,7 @@ fn a_directory_and_a_tree_say_what_is_left_out() {
 }
 
 #[test]
-fn output_is_cut_in_the_middle_and_a_log_is_read_in_parts() {
+fn output_is_cut_in_middle_and_log_is_paged() {
     let (_tree, mut server) = opened(&["--reply-tokens", "100"]);
     let command = "for i in 1 2 3; do for word in a b c d e f g h i j k l m n o p q r s t; do echo $word $i $word; done; done";
     let reply = server.call("execute_command", json!({"command": command}));
@@ -214,7 +214,7 @@ fn output_is_cut_in_the_middle_and_a_log_is_read_in_parts() {
 }
 
 #[test]
-fn the_usual_length_is_300_kb_and_0_is_any() {
+fn default_reply_limit_is_300_kb() {
     for (tokens, shown) in [(&[][..], 28_181), (&["--reply-tokens", "0"][..], 40_000)] {
         let (tree, mut server) = opened(tokens);
         tree.file("work/long", lines(40_000));
@@ -226,7 +226,7 @@ fn the_usual_length_is_300_kb_and_0_is_any() {
 }
 
 #[test]
-fn cut_list_says_so_in_data() {
+fn cut_list_is_marked_in_structured_reply() {
     let (tree, mut server) = opened(&["--reply-tokens", "100"]);
     for number in 0..60 {
         tree.file(format!("work/many/file{number:02}"), "");

@@ -41,7 +41,7 @@ const SHOWN: &str = "at 50%\r\nbegin\ncase 1 of the table is right\n[… 98 line
     case 100 of the table is right\nend\n";
 
 #[test]
-fn what_is_folded_is_marked_and_the_whole_is_kept() {
+fn folded_output_is_marked_and_logged_whole() {
     let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
     let reply = server.call(
         "execute_command",
@@ -91,7 +91,7 @@ fn what_is_folded_is_marked_and_the_whole_is_kept() {
 }
 
 #[test]
-fn the_background_is_folded_alike() {
+fn background_output_is_folded_alike() {
     let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
     server.call(
         "execute_command",
@@ -109,7 +109,7 @@ fn the_background_is_folded_alike() {
 }
 
 #[test]
-fn a_reply_is_as_long_as_it_may_be() {
+fn reply_uses_its_whole_limit() {
     let (tree, mut server) = opened(NEWEST_HANDSHAKE);
     let text: String = (0..300)
         .map(|i| format!("{} is a square\n", i * i))

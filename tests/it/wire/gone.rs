@@ -59,7 +59,7 @@ fn busy(tree: &Tree) -> Child {
 }
 
 #[test]
-fn what_runs_is_cancelled_when_nobody_can_read_its_answer() {
+fn calls_are_cancelled_when_client_is_gone() {
     let tree = Tree::new();
     let mut child = busy(&tree);
     drop((child.stdin.take(), child.stdout.take()));

@@ -63,7 +63,7 @@ fn initialize_agrees_on_every_handshake_revision() {
 }
 
 #[test]
-fn initialize_answers_an_unknown_version_with_the_newest_handshake_revision() {
+fn initialize_with_unknown_version_gets_newest_handshake() {
     for asked in ["1999-01-01", "2099-01-01", STATELESS, "", "latest"] {
         let (_tree, mut server) = unopened();
         let client = json!({"name": "it", "version": "0"});
@@ -78,7 +78,7 @@ fn initialize_answers_an_unknown_version_with_the_newest_handshake_revision() {
 }
 
 #[test]
-fn discover_tells_what_the_stateless_revision_needs() {
+fn discover_returns_required_fields_of_stateless_revision() {
     let (_tree, mut server) = opened(STATELESS);
     let reply = server.request("server/discover", json!({}));
     let result = reply.result();
@@ -108,7 +108,7 @@ fn discover_tells_what_the_stateless_revision_needs() {
 }
 
 #[test]
-fn a_stateless_request_of_an_unknown_version_is_told_the_known_ones() {
+fn stateless_request_of_unknown_version_gets_known_ones() {
     let (_tree, mut server) = unopened();
     for asked in ["2099-01-01", "", "2025-11"] {
         let mut meta = stateless_meta();
@@ -122,7 +122,7 @@ fn a_stateless_request_of_an_unknown_version_is_told_the_known_ones() {
 }
 
 #[test]
-fn a_stateless_request_needs_its_required_fields() {
+fn stateless_request_without_required_fields_is_refused() {
     let (_tree, mut server) = unopened();
     let mut meta = stateless_meta();
     meta.as_object_mut()
@@ -150,7 +150,7 @@ fn a_stateless_request_needs_its_required_fields() {
 }
 
 #[test]
-fn what_the_stateless_revision_removed_is_unknown_there() {
+fn removed_methods_are_unknown_in_stateless_revision() {
     let (_tree, mut server) = opened(STATELESS);
     let removed = [
         "initialize",
@@ -196,7 +196,7 @@ fn stateless_requests_and_a_session_share_one_process() {
 }
 
 #[test]
-fn a_batch_belongs_to_one_revision_alone() {
+fn batch_is_refused_except_on_2025_03_26() {
     let line = r#"[{"jsonrpc":"2.0","id":"a","method":"ping"},{"jsonrpc":"2.0","id":"b","method":"no/such"}]"#;
     for revision in REVISIONS
         .into_iter()
@@ -209,7 +209,7 @@ fn a_batch_belongs_to_one_revision_alone() {
 }
 
 #[test]
-fn a_batch_is_served_in_a_session_of_2025_03_26() {
+fn batch_is_served_on_2025_03_26() {
     let (_tree, mut server) = opened("2025-03-26");
     server.send_raw(
         r#"[{"jsonrpc":"2.0","id":"a","method":"ping"},{"jsonrpc":"2.0","method":"notifications/x"},
@@ -242,7 +242,7 @@ fn a_batch_is_served_in_a_session_of_2025_03_26() {
 
 /// The replies are held until all are there, so what they may come to is bounded.
 #[test]
-fn a_batch_that_asks_for_too_much_is_answered_in_part() {
+fn oversized_batch_is_answered_in_part() {
     let (tree, mut server) = opened("2025-03-26");
     tree.file("work/large", "x".repeat(10 * 1024 * 1024));
     let read = |id: u32| {
@@ -261,7 +261,7 @@ fn a_batch_that_asks_for_too_much_is_answered_in_part() {
 }
 
 #[test]
-fn an_initialize_in_a_batch_is_refused() {
+fn initialize_in_batch_is_refused() {
     let (_tree, mut server) = opened("2025-03-26");
     let params = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "i", "version": "0"}});
     server.send_raw(
@@ -277,7 +277,7 @@ fn an_initialize_in_a_batch_is_refused() {
 }
 
 #[test]
-fn ids_come_back_as_they_were() {
+fn request_ids_are_returned_unchanged() {
     for revision in REVISIONS {
         let (_tree, mut server) = opened(revision);
         for id in [
@@ -296,7 +296,7 @@ fn ids_come_back_as_they_were() {
 }
 
 #[test]
-fn the_list_of_tools_is_the_same_every_time() {
+fn tool_list_is_stable() {
     for revision in REVISIONS {
         let (_tree, mut server) = opened(revision);
         let first = server.request("tools/list", json!({}));
@@ -339,7 +339,7 @@ fn the_list_of_tools_is_the_same_every_time() {
 }
 
 #[test]
-fn structured_content_fits_the_declared_schema() {
+fn structured_content_matches_declared_schema() {
     for revision in ["2025-06-18", "2025-11-25", STATELESS] {
         let (tree, mut server) = opened(revision);
         let list = server.request("tools/list", json!({}));
@@ -399,7 +399,7 @@ fn ping_is_answered_with_an_empty_object() {
 }
 
 #[test]
-fn a_cursor_that_nobody_gave_is_refused() {
+fn unknown_cursor_is_refused() {
     for revision in REVISIONS {
         let (_tree, mut server) = opened(revision);
         assert_eq!(
@@ -413,7 +413,7 @@ fn a_cursor_that_nobody_gave_is_refused() {
 }
 
 #[test]
-fn methods_of_capabilities_that_are_not_offered_are_unknown() {
+fn methods_of_absent_capabilities_are_unknown() {
     let methods = [
         "resources/templates/list",
         "prompts/list",
@@ -435,7 +435,7 @@ fn methods_of_capabilities_that_are_not_offered_are_unknown() {
 }
 
 #[test]
-fn an_unknown_tool_is_a_bad_parameter_everywhere() {
+fn unknown_tool_is_invalid_parameter() {
     for revision in REVISIONS {
         let (_tree, mut server) = opened(revision);
         assert_eq!(
@@ -449,7 +449,7 @@ fn an_unknown_tool_is_a_bad_parameter_everywhere() {
 /// Failures of tools: a code on the handshake revisions, a result that says so on the stateless
 /// one.
 #[test]
-fn failures_of_tools_come_in_the_form_of_the_revision() {
+fn tool_failures_have_form_of_revision() {
     for revision in REVISIONS {
         let (tree, mut server) = opened(revision);
         tree.file("work/bin/x", "x")
@@ -500,7 +500,7 @@ fn failures_of_tools_come_in_the_form_of_the_revision() {
 }
 
 #[test]
-fn a_wrong_argument_is_named() {
+fn wrong_argument_is_named() {
     for revision in REVISIONS {
         let (tree, mut server) = opened(revision);
         let path = tree.text("work/hello.txt");
@@ -531,7 +531,7 @@ fn a_wrong_argument_is_named() {
 }
 
 #[test]
-fn a_task_that_was_never_offered_is_served_as_a_call() {
+fn task_request_is_served_as_call() {
     let (tree, mut server) = opened("2025-11-25");
     let arguments = json!({"path": tree.text("work/hello.txt")});
     let params = json!({"name": "read_file", "arguments": arguments, "task": {"ttl": 1000}});
@@ -539,7 +539,7 @@ fn a_task_that_was_never_offered_is_served_as_a_call() {
 }
 
 #[test]
-fn failures_become_results_on_every_revision_when_asked_to() {
+fn tool_failures_become_results_by_flag() {
     for revision in REVISIONS {
         let (tree, allow) = super::stage();
         let args = ["--allow", allow.as_str(), "--errors", "results"];

@@ -51,7 +51,7 @@ fn start_endless(tree: &Tree, server: &mut Server) -> (Value, Pid) {
 }
 
 #[test]
-fn a_cancelled_command_dies_within_100_ms_and_is_not_answered() {
+fn cancelled_command_dies_within_100_ms() {
     on_every_revision(|revision| {
         let (tree, mut server) = opened(revision);
         // The best of some: the machine may be busy with other tests.
@@ -76,7 +76,7 @@ fn a_cancelled_command_dies_within_100_ms_and_is_not_answered() {
 }
 
 #[test]
-fn a_call_may_be_cancelled_at_any_time() {
+fn call_can_be_cancelled_at_any_time() {
     let (tree, mut server) = opened(NEWEST_HANDSHAKE);
     let path = tree.text("work/hello.txt");
     for _ in 0..50 {
@@ -98,7 +98,7 @@ fn a_call_may_be_cancelled_at_any_time() {
 }
 
 #[test]
-fn cancelling_one_call_leaves_the_others() {
+fn cancelled_call_leaves_other_calls_running() {
     let (tree, mut server) = opened(NEWEST_HANDSHAKE);
     let (endless, _) = start_endless(&tree, &mut server);
     let other = server.send("tools/call", command("sleep 0.3; echo other"));
@@ -107,7 +107,7 @@ fn cancelling_one_call_leaves_the_others() {
 }
 
 #[test]
-fn progress_is_reported_with_a_token_and_ends_with_the_reply() {
+fn progress_needs_token_and_ends_with_reply() {
     on_every_revision(|revision| {
         let (_tree, mut server) = opened(revision);
         for token in [json!("p"), json!(7)] {
@@ -142,7 +142,7 @@ fn progress_is_reported_with_a_token_and_ends_with_the_reply() {
 }
 
 #[test]
-fn an_id_in_flight_is_not_given_twice() {
+fn duplicate_id_in_flight_is_refused() {
     on_every_revision(|revision| {
         let (tree, mut server) = opened(revision);
         let (id, _) = start_endless(&tree, &mut server);
@@ -164,7 +164,7 @@ fn an_id_in_flight_is_not_given_twice() {
 }
 
 #[test]
-fn a_slow_call_holds_up_nobody() {
+fn slow_call_delays_no_other_call() {
     let (tree, mut server) = opened(NEWEST_HANDSHAKE);
     for _ in 0..8 {
         start_endless(&tree, &mut server);
@@ -180,7 +180,7 @@ fn a_slow_call_holds_up_nobody() {
 }
 
 #[test]
-fn the_end_of_the_input_waits_for_calls_in_flight() {
+fn end_of_input_waits_for_calls_in_flight() {
     let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
     let slow = server.send("tools/call", command("sleep 1; echo slow"));
     let quick = server.send("tools/call", command("echo quick"));
@@ -193,7 +193,7 @@ fn the_end_of_the_input_waits_for_calls_in_flight() {
 }
 
 #[test]
-fn a_signal_ends_the_server_and_its_commands() {
+fn signal_ends_server_and_commands() {
     for signal in [Signal::TERM, Signal::INT] {
         let (tree, mut server) = opened(NEWEST_HANDSHAKE);
         let (_, pid) = start_endless(&tree, &mut server);

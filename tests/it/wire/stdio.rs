@@ -8,7 +8,7 @@ use crate::harness::Server;
 use crate::schema::{NEWEST_HANDSHAKE, REVISIONS};
 
 #[test]
-fn a_line_that_is_no_json_costs_that_line_only() {
+fn invalid_json_costs_only_its_line() {
     for revision in REVISIONS {
         let (_tree, mut server) = opened(revision);
         for line in [
@@ -31,7 +31,7 @@ fn a_line_that_is_no_json_costs_that_line_only() {
 }
 
 #[test]
-fn deep_nesting_costs_that_line_only() {
+fn deep_nesting_costs_only_its_line() {
     let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     // Too deep for the harness to see what it asks.
@@ -46,7 +46,7 @@ fn deep_nesting_costs_that_line_only() {
 }
 
 #[test]
-fn an_empty_line_is_no_message() {
+fn empty_line_is_no_message() {
     let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
     server.send_bytes(b"\n\r\n  \n".to_vec());
     // Whatever is answered must be a parse error; the schema check of the harness holds its form.
@@ -56,7 +56,7 @@ fn an_empty_line_is_no_message() {
 }
 
 #[test]
-fn a_line_may_end_in_carriage_return() {
+fn line_ending_in_carriage_return_is_accepted() {
     let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
     server.send_raw("{\"jsonrpc\":\"2.0\",\"id\":\"crlf\",\"method\":\"ping\"}\r");
     assert_eq!(
@@ -66,7 +66,7 @@ fn a_line_may_end_in_carriage_return() {
 }
 
 #[test]
-fn a_wrong_envelope_is_refused_under_its_id() {
+fn invalid_request_is_refused_under_its_id() {
     let lines = [
         r#"{"jsonrpc":"2.0","id":"x"}"#,
         r#"{"id":"x","method":"ping"}"#,
@@ -90,7 +90,7 @@ fn a_wrong_envelope_is_refused_under_its_id() {
 }
 
 #[test]
-fn an_id_that_is_neither_text_nor_integer_is_refused() {
+fn id_neither_string_nor_integer_is_refused() {
     let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
     for id in ["1.5", "true", "{}", "[1]", "1e400"] {
         server.send_raw(&format!(
@@ -107,7 +107,7 @@ fn an_id_that_is_neither_text_nor_integer_is_refused() {
 }
 
 #[test]
-fn a_scalar_is_no_request() {
+fn scalar_is_no_request() {
     let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
     for line in ["7", "null", "\"ping\"", "true", "{}"] {
         server.send_raw(line);
@@ -116,7 +116,7 @@ fn a_scalar_is_no_request() {
 }
 
 #[test]
-fn requests_before_initialize_are_served_under_the_newest_handshake_revision() {
+fn request_before_initialize_uses_newest_handshake() {
     let (tree, mut server) = unopened();
     assert_eq!(*server.request("ping", json!({})).result(), json!({}));
     assert_eq!(server.request("no/such", json!({})).code(), -32601);
@@ -136,7 +136,7 @@ fn requests_before_initialize_are_served_under_the_newest_handshake_revision() {
 }
 
 #[test]
-fn initialize_may_be_sloppy() {
+fn initialize_accepts_missing_or_odd_fields() {
     let whole = json!({"protocolVersion": "2025-06-18", "capabilities": {}});
     for (params, agreed) in [
         (json!({}), NEWEST_HANDSHAKE),
@@ -160,7 +160,7 @@ fn initialize_may_be_sloppy() {
 }
 
 #[test]
-fn notifications_are_never_answered() {
+fn notifications_get_no_reply() {
     let (_tree, mut server) = unopened();
     for method in [
         "notifications/initialized",
@@ -179,7 +179,7 @@ fn notifications_are_never_answered() {
 }
 
 #[test]
-fn a_call_without_a_name_or_with_odd_arguments_is_refused() {
+fn call_with_invalid_name_or_arguments_is_refused() {
     for revision in REVISIONS {
         let (_tree, mut server) = opened(revision);
         for params in [
@@ -202,7 +202,7 @@ fn a_call_without_a_name_or_with_odd_arguments_is_refused() {
 }
 
 #[test]
-fn the_last_line_needs_no_newline() {
+fn last_line_needs_no_newline() {
     let (_tree, mut server) = unopened();
     server.send_bytes(br#"{"jsonrpc":"2.0","id":"last","method":"ping"}"#.to_vec());
     server.close_stdin();
@@ -214,7 +214,7 @@ fn the_last_line_needs_no_newline() {
 }
 
 #[test]
-fn an_input_that_is_empty_ends_the_server_in_peace() {
+fn empty_input_ends_server_cleanly() {
     let (tree, allow) = stage();
     let mut server = Server::start(&tree, &["--allow", &allow, "--log-level", "warn"]);
     server.close_stdin();
@@ -224,7 +224,7 @@ fn an_input_that_is_empty_ends_the_server_in_peace() {
 }
 
 #[test]
-fn a_line_over_the_cap_is_refused_and_the_next_is_served() {
+fn line_over_cap_is_refused_and_next_served() {
     let (tree, allow) = stage();
     let mut server = Server::start(&tree, &["--allow", &allow, "--max-line-bytes", "100000"]);
     for bytes in [100_001, 150_000, 3_000_000] {
@@ -250,7 +250,7 @@ fn a_line_over_the_cap_is_refused_and_the_next_is_served() {
 }
 
 #[test]
-fn a_line_over_the_cap_is_refused_at_the_end_of_the_input_too() {
+fn last_line_over_cap_is_refused() {
     let (tree, allow) = stage();
     let mut server = Server::start(&tree, &["--allow", &allow, "--max-line-bytes", "1000"]);
     server.send_bytes(vec![b'x'; 5000]);
@@ -261,7 +261,7 @@ fn a_line_over_the_cap_is_refused_at_the_end_of_the_input_too() {
 }
 
 #[test]
-fn megabytes_are_written_and_read_back() {
+fn megabytes_are_written_and_read() {
     let (tree, mut server) = opened(NEWEST_HANDSHAKE);
     // Escapes to more than twice its size.
     let content = "\"\n\t\\x".repeat(600 * 1024);
@@ -283,7 +283,7 @@ fn megabytes_are_written_and_read_back() {
 }
 
 #[test]
-fn a_hundred_thousand_requests_in_one_go_are_all_answered_in_bounded_memory() {
+fn hundred_thousand_requests_use_bounded_memory() {
     const COUNT: usize = 100_000;
     let (_tree, mut server) = unopened();
     let mut lines = Vec::new();
@@ -309,7 +309,7 @@ fn a_hundred_thousand_requests_in_one_go_are_all_answered_in_bounded_memory() {
 }
 
 #[test]
-fn standard_error_has_the_start_up_lines_and_nothing_more_unless_asked() {
+fn stderr_has_only_start_up_lines_by_default() {
     let (tree, allow) = stage();
     let mut server = Server::open(
         &tree,

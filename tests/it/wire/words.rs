@@ -52,7 +52,7 @@ fn instructions_name_only_tools_that_are_served() {
 }
 
 #[test]
-fn a_shell_is_for_tests_only_where_no_tool_runs_them() {
+fn shell_is_proposed_for_tests_without_test_tools() {
     let (tree, allow) = stage();
     for (tools, what) in [
         ("files,command", "builds and tests"),
@@ -81,7 +81,7 @@ fn a_shell_is_for_tests_only_where_no_tool_runs_them() {
 }
 
 #[test]
-fn without_an_allowed_directory_the_hint_names_the_flag() {
+fn hint_names_flag_without_allowed_directory() {
     let (tree, _) = stage();
     let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &[]);
     for path in ["hello.txt", "/etc/passwd"] {
@@ -99,7 +99,7 @@ fn without_an_allowed_directory_the_hint_names_the_flag() {
 }
 
 #[test]
-fn an_unknown_encoding_is_a_wrong_argument() {
+fn unknown_encoding_is_invalid_argument() {
     let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
     for (tool, arguments) in [
         (
@@ -123,7 +123,7 @@ fn an_unknown_encoding_is_a_wrong_argument() {
 }
 
 #[test]
-fn a_number_written_with_a_point_is_an_integer() {
+fn number_with_zero_fraction_is_integer() {
     let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
     let whole = server.call(
         "read_file",
@@ -141,7 +141,7 @@ fn a_number_written_with_a_point_is_an_integer() {
 }
 
 #[test]
-fn a_complaint_about_a_parameter_names_published_ones_only() {
+fn parameter_error_names_only_published_parameters() {
     let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
     let edits = json!([{"oldText": "hello", "replacement": "x"}]);
     assert_eq!(
@@ -156,7 +156,7 @@ fn a_complaint_about_a_parameter_names_published_ones_only() {
 }
 
 #[test]
-fn a_failed_file_of_many_is_named_once() {
+fn failed_file_of_many_is_named_once() {
     let (tree, mut server) = opened(NEWEST_HANDSHAKE);
     let edits = json!([{"oldText": "absent", "newText": "x"}]);
     let reply = server.call(
@@ -177,7 +177,7 @@ fn a_failed_file_of_many_is_named_once() {
 }
 
 #[test]
-fn a_loose_match_says_where_the_result_is() {
+fn loose_match_reports_line_of_result() {
     let (tree, mut server) = opened(NEWEST_HANDSHAKE);
     tree.file("work/deep.txt", "a\n    b\n    c\n");
     let edits = json!([{"oldText": "b\nc", "newText": "b"}]);
@@ -193,7 +193,7 @@ fn a_loose_match_says_where_the_result_is() {
 }
 
 #[test]
-fn a_long_listing_names_the_directory_that_most_of_it_comes_from() {
+fn long_listing_names_largest_directory() {
     let tree = Tree::new();
     for number in 0..300 {
         tree.file(
@@ -296,7 +296,7 @@ fn a_long_listing_names_the_directory_that_most_of_it_comes_from() {
 }
 
 #[test]
-fn a_search_that_found_nothing_says_what_it_left_out() {
+fn empty_search_reports_excluded_files() {
     let tree = Tree::new();
     tree.file("work/.gitignore", "*.log\nout/\n")
         .file("work/a.log", "needle\n")
@@ -420,7 +420,7 @@ fn a_search_that_found_nothing_says_what_it_left_out() {
 }
 
 #[test]
-fn name_that_only_looks_the_same_is_proposed() {
+fn lookalike_file_name_is_proposed() {
     let (tree, allow) = stage();
     let mut server = Server::open(
         &tree,
@@ -481,7 +481,7 @@ fn name_that_only_looks_the_same_is_proposed() {
 }
 
 #[test]
-fn text_that_grep_cannot_match_is_told() {
+fn unmatchable_grep_text_is_reported() {
     let (tree, allow) = stage();
     let mut server = Server::open(
         &tree,
