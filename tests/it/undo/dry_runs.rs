@@ -175,7 +175,7 @@ fn dry_run_lists_changes_without_making_them() {
 }
 
 #[test]
-fn dry_run_ignores_processes_and_links_left() {
+fn dry_run_neither_follows_links_nor_waits() {
     as_each_user(|as_other| {
         let tree = tree();
         tree.file("work/a", "a")

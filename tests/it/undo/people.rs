@@ -194,7 +194,7 @@ fn operator_undo_keeps_later_changes_unless_forced() {
 }
 
 #[test]
-fn control_characters_in_file_names_are_escaped() {
+fn control_characters_in_titles_are_escaped() {
     let mut stage = Stage::new(|tree| tree.file("work/a", "1"));
     stage.done("write_file", json!({"path": "a", "content": "2"}));
     stage.done("write_file", json!({"path": "a", "content": "3"}));

@@ -24,7 +24,7 @@ const UNATTACHED: &str = "import ctypes, time\n\
     time.sleep(60)\n";
 
 #[test]
-fn system_v_objects_and_terminals_are_each_command_s_own() {
+fn system_v_objects_and_terminals_are_per_command() {
     everywhere(|setting| {
         if setting.tier != Tier::Namespaces || !installed("ipcmk") {
             return;
@@ -66,7 +66,7 @@ fn system_v_objects_and_terminals_are_each_command_s_own() {
 }
 
 #[test]
-fn system_v_memory_that_nobody_has_attached_counts() {
+fn unattached_system_v_memory_counts() {
     everywhere(|setting| {
         if setting.tier != Tier::Namespaces || !installed("python3") {
             return;
@@ -83,7 +83,7 @@ fn system_v_memory_that_nobody_has_attached_counts() {
 }
 
 #[test]
-fn who_is_ended_by_a_limit_is_told_which() {
+fn exceeded_limit_is_named() {
     everywhere(|setting| {
         let mut walls = Walls::start(
             setting,
@@ -118,7 +118,7 @@ fn who_is_ended_by_a_limit_is_told_which() {
 }
 
 #[test]
-fn who_finds_no_room_for_a_process_is_told() {
+fn process_limit_is_reported_when_fork_fails() {
     everywhere(|setting| {
         let release = rustix::system::uname()
             .release()
@@ -182,7 +182,7 @@ impl Drop for Container {
 }
 
 #[test]
-fn who_is_ended_because_the_machine_has_no_memory_left_is_told() {
+fn oom_killed_command_is_reported() {
     let Some(container) = Container::of(100_000_000) else {
         return;
     };
@@ -238,7 +238,7 @@ fn after(before: &str, inside: &str) -> Option<String> {
 
 /// Where the kernel cannot do it for the file system of /opt, the gap is said.
 #[test]
-fn root_reads_of_the_system_what_everybody_may() {
+fn root_reads_only_world_readable_system_files() {
     let before = "mount -t tmpfs none /opt && umask 077 && echo TOPSECRET > /opt/secret && mkdir /opt/private && \
                   echo TOPSECRET > /opt/private/secret && echo public > /opt/public && chmod 644 /opt/public && chmod 755 /opt";
     let inside =
@@ -251,7 +251,7 @@ fn root_reads_of_the_system_what_everybody_may() {
 
 /// A file that its group may read is not everybody's.
 #[test]
-fn root_reads_of_etc_what_everybody_may_and_changes_nothing() {
+fn root_reads_only_world_readable_etc_files() {
     let before = "e=$(mktemp -d) && cp /etc/passwd /etc/group $e && umask 027 && echo TOPSECRET > $e/secret && \
                   mkdir $e/private && echo TOPSECRET > $e/private/secret && chmod 644 $e/private/secret && echo public > $e/public && \
                   chmod 644 $e/public $e/passwd $e/group && chmod 755 $e && mount --bind $e /etc";
@@ -267,7 +267,7 @@ fn root_reads_of_etc_what_everybody_may_and_changes_nothing() {
 /// A mask below /proc, as containers have them, keeps every user namespace from a /proc of its own:
 /// what shows only when a command is started.
 #[test]
-fn one_command_that_the_first_tier_refused_runs_once_in_the_other() {
+fn sandbox_run_falls_back_to_second_tier_once() {
     if !rustix::process::geteuid().is_root() {
         return;
     }
@@ -299,7 +299,7 @@ fn one_command_that_the_first_tier_refused_runs_once_in_the_other() {
 }
 
 #[test]
-fn signals_for_one_command_are_passed_on_and_its_changes_have_its_name() {
+fn sandbox_run_forwards_signals() {
     let (dir, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let run = |arguments: &[&str]| {
         let mut command = std::process::Command::new(program());
@@ -341,7 +341,7 @@ fn signals_for_one_command_are_passed_on_and_its_changes_have_its_name() {
 }
 
 #[test]
-fn one_command_is_the_first_of_its_name_on_the_path_also_without_a_first_line() {
+fn sandbox_run_takes_first_program_on_path() {
     let dir = tempfile::tempdir().unwrap();
     for (place, text) in [("a", "echo first\n"), ("b", "#!/bin/sh\necho second\n")] {
         let tool = dir.path().join(place).join("tool");

@@ -31,7 +31,7 @@ fn start(setting: Setting) -> Walls {
 }
 
 #[test]
-fn a_shell_reaches_neither_the_log_nor_its_key() {
+fn shell_reaches_neither_audit_log_nor_key() {
     everywhere(|setting| {
         let mut walls = start(setting);
         let at = |path: &str| walls.tree.text(path);
@@ -84,7 +84,7 @@ fn a_shell_reaches_neither_the_log_nor_its_key() {
 }
 
 #[test]
-fn no_file_tool_reaches_the_log() {
+fn file_tools_cannot_reach_audit_log() {
     everywhere(|setting| {
         let mut walls = start(setting);
         let at = |path: &str| walls.tree.text(path);

@@ -141,7 +141,7 @@ fn known_broken(tier: Tier) -> Vec<&'static str> {
 }
 
 #[test]
-fn what_gets_through_is_what_is_promised() {
+fn only_promised_attacks_succeed() {
     everywhere(|setting| {
         let promise = Promise {
             tier: setting.tier,
@@ -171,7 +171,7 @@ fn what_gets_through_is_what_is_promised() {
 }
 
 #[test]
-fn without_a_network_and_with_the_system_s() {
+fn attack_results_without_and_with_network() {
     everywhere(|setting| {
         let none = run(setting, Network::None);
         assert_eq!(
@@ -207,7 +207,7 @@ fn without_a_network_and_with_the_system_s() {
 
 /// The control of the battery: without walls, attempts get through and their effects are noticed.
 #[test]
-fn without_walls_the_battery_gets_through() {
+fn attacks_succeed_without_sandbox() {
     let owner = rustix::process::geteuid()
         .is_root()
         .then_some(super::NOBODY);
@@ -266,7 +266,7 @@ fn without_walls_the_battery_gets_through() {
 }
 
 #[test]
-fn a_stage_that_cannot_be_read_is_said() {
+fn unreadable_attack_stage_is_reported() {
     let output = std::process::Command::new(program())
         .args([ATTACK_ARGUMENT, "{"])
         .output()
@@ -280,7 +280,7 @@ fn a_stage_that_cannot_be_read_is_said() {
 
 /// `replay sandbox probe`, as a person calls it.
 #[test]
-fn the_probe_on_the_command_line() {
+fn sandbox_probe_command_reports_results() {
     let probe = |flags: &[&str]| {
         let mut command = std::process::Command::new(program());
         let output = command

@@ -55,7 +55,7 @@ fn fill(name: &str, used: &str) -> String {
 }
 
 #[test]
-fn the_next_server_finds_what_one_left() {
+fn cache_is_kept_for_next_server() {
     everywhere(|setting| {
         let mut walls = with_cache(laid_out(setting), setting, &[]);
         walls.works(FILL);
@@ -102,7 +102,7 @@ fn the_next_server_finds_what_one_left() {
 }
 
 #[test]
-fn what_was_not_used_for_longest_goes_first_and_only_while_nobody_uses_it() {
+fn least_recently_used_cache_is_evicted_when_idle() {
     everywhere(|setting| {
         let small = ["--cache-mib", "1"];
         let mut walls = with_cache(laid_out(setting), setting, &[]);
@@ -146,7 +146,7 @@ fn what_was_not_used_for_longest_goes_first_and_only_while_nobody_uses_it() {
 }
 
 #[test]
-fn no_link_in_it_is_followed() {
+fn links_in_cache_are_not_followed() {
     everywhere(|setting| {
         let mut walls = with_cache(laid_out(setting), setting, &[]);
         let outside = walls.tree.text("outside");
@@ -172,7 +172,7 @@ fn no_link_in_it_is_followed() {
 }
 
 #[test]
-fn a_directory_that_is_no_place_for_it_is_refused() {
+fn unsuitable_cache_directory_is_refused() {
     everywhere(|setting| {
         let tree = laid_out(setting);
         tree.file("full/file", "of somebody")

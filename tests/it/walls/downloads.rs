@@ -42,7 +42,7 @@ fn with_home(setting: Setting, flags: &[&str]) -> Walls {
 }
 
 #[test]
-fn what_cargo_and_go_have_downloaded_is_there_read_only_and_nothing_beside_it() {
+fn downloads_of_cargo_and_go_are_read_only() {
     everywhere(|setting| {
         let mut walls = with_home(setting, &[]);
         let home = walls.beyond("home");
@@ -72,7 +72,7 @@ fn what_cargo_and_go_have_downloaded_is_there_read_only_and_nothing_beside_it() 
 }
 
 #[test]
-fn a_place_that_an_agent_can_lead_elsewhere_is_not_shown() {
+fn downloads_through_agent_writable_link_are_hidden() {
     everywhere(|setting| {
         let tree = laid_out(setting);
         tree.file("outside/kept/x", SECRET)
@@ -99,7 +99,7 @@ fn a_place_that_an_agent_can_lead_elsewhere_is_not_shown() {
 }
 
 #[test]
-fn cargo_has_its_directory_where_it_is_outside_and_writes_to_the_private_home() {
+fn cargo_home_keeps_path_and_writes_are_private() {
     for flags in [&[][..], &["--network", "host"], &["--no-toolchain-caches"]] {
         everywhere(|setting| {
             let mut walls = with_home(setting, flags);
@@ -132,7 +132,7 @@ fn cargo_has_its_directory_where_it_is_outside_and_writes_to_the_private_home() 
 }
 
 #[test]
-fn cargo_has_no_such_directory_where_the_operator_says_otherwise() {
+fn operator_flags_override_cargo_home() {
     let said = [
         (["--env", "CARGO_HOME=/tmp/c"], "/tmp/c"),
         (["--system", "{home}/.cargo"], "none"),
@@ -149,7 +149,7 @@ fn cargo_has_no_such_directory_where_the_operator_says_otherwise() {
 }
 
 #[test]
-fn a_command_finds_the_programs_of_the_project_that_it_starts_in() {
+fn project_programs_are_on_path() {
     everywhere(|setting| {
         let mut walls = Walls::on(
             of_projects(setting),

@@ -55,7 +55,7 @@ fn ways(tag: &str) -> [(&'static str, String); 6] {
 }
 
 #[test]
-fn e85_nothing_outlives_its_call() {
+fn e85_processes_end_with_their_call() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         fs::write(walls.tree.path("work/hydra"), HYDRA).unwrap();
@@ -72,7 +72,7 @@ fn e85_nothing_outlives_its_call() {
 }
 
 #[test]
-fn e85_nothing_outlives_a_cancelled_call() {
+fn e85_processes_end_with_cancelled_call() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         fs::write(walls.tree.path("work/hydra"), HYDRA).unwrap();
@@ -109,7 +109,7 @@ fn e85_nothing_outlives_a_cancelled_call() {
 }
 
 #[test]
-fn e86_a_held_pipe_holds_no_reply() {
+fn e86_held_pipe_does_not_delay_reply() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let ran = walls.sh("sleep 600 & echo hi");
@@ -130,7 +130,7 @@ fn e86_a_held_pipe_holds_no_reply() {
 }
 
 #[test]
-fn e87_who_ignores_sigterm_is_killed() {
+fn e87_process_ignoring_sigterm_is_killed() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let tag = fresh_tag();
@@ -194,7 +194,7 @@ fn all_gone(walls: &Walls, tag: &str, launcher: u32) {
 }
 
 #[test]
-fn a_server_that_is_killed_leaves_nothing() {
+fn killed_server_leaves_no_processes_or_files() {
     everywhere(|setting| {
         for signal in [Signal::KILL, Signal::TERM] {
             let mut walls = Walls::start(setting, &[], &[]);
@@ -208,7 +208,7 @@ fn a_server_that_is_killed_leaves_nothing() {
 }
 
 #[test]
-fn a_server_without_input_leaves_nothing() {
+fn server_at_end_of_input_leaves_no_processes_or_files() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &["--command-timeout-secs", "2"], &[]);
         let (tag, launcher) = (fresh_tag(), launcher(&walls.server));
@@ -221,7 +221,7 @@ fn a_server_without_input_leaves_nothing() {
 
 /// Nothing inside can do that; the system might, when it is out of memory.
 #[test]
-fn a_launcher_that_is_killed_leaves_its_commands_to_the_server() {
+fn server_ends_commands_of_killed_launcher() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let (tag, launcher) = (fresh_tag(), launcher(&walls.server));
@@ -258,7 +258,7 @@ fn a_launcher_that_is_killed_leaves_its_commands_to_the_server() {
 }
 
 #[test]
-fn a_command_does_not_outlive_its_supervisor() {
+fn command_ends_with_its_supervisor() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let tag = fresh_tag();
@@ -340,7 +340,7 @@ fn spare(walls: &mut Walls, launcher: u32) -> Pid {
 }
 
 #[test]
-fn a_supervisor_that_waits_for_a_command_is_missed_by_nobody() {
+fn killed_spare_supervisor_is_replaced() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let launcher = launcher(&walls.server);
@@ -352,7 +352,7 @@ fn a_supervisor_that_waits_for_a_command_is_missed_by_nobody() {
 }
 
 #[test]
-fn a_supervisor_that_waits_for_a_command_ends_with_its_launcher() {
+fn spare_supervisor_ends_with_launcher() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let launcher = launcher(&walls.server);
@@ -366,7 +366,7 @@ fn a_supervisor_that_waits_for_a_command_ends_with_its_launcher() {
 }
 
 #[test]
-fn a_server_whose_client_reads_nothing_hears_signals_before_its_walls_stand() {
+fn blocked_server_obeys_signals_before_sandbox_start() {
     let dir = tempfile::tempdir().unwrap();
     let mut command = std::process::Command::new(program());
     command

@@ -19,7 +19,7 @@ const LANDLOCK: [&str; 7] = [
 ];
 
 #[test]
-fn everyday_work() {
+fn everyday_work_fails_only_as_listed() {
     everywhere(|setting| {
         // The toolchains of who runs the tests lie below a home that others may not enter.
         let own = ["PATH", "HOME"].map(|name| (name, std::env::var(name).unwrap_or_default()));
@@ -71,7 +71,7 @@ fn everyday_work() {
 }
 
 #[test]
-fn a_text_means_the_same_to_the_shell_in_every_tier() {
+fn shell_text_has_same_meaning_in_every_tier() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let long = format!(": {}; echo long", "x".repeat(100_000));

@@ -60,7 +60,7 @@ fn flood(walls: &mut Walls, command: &str, seconds: u64) -> crate::harness::Repl
 }
 
 #[test]
-fn e88_a_fork_bomb() {
+fn e88_fork_bomb_is_contained() {
     everywhere(|setting: Setting| {
         // Without namespaces the limit would count everything of the user, so it is the command's
         // own here, and root's processes are not counted at all.
@@ -88,7 +88,7 @@ fn e88_a_fork_bomb() {
 }
 
 #[test]
-fn e88_more_processes_than_allowed() {
+fn e88_process_limit_is_enforced() {
     everywhere(|setting: Setting| {
         // The kernel holds root to no `RLIMIT_NPROC`; what bounds root is there since Linux 6.14.
         let release = rustix::system::uname()
@@ -111,7 +111,7 @@ fn e88_more_processes_than_allowed() {
 }
 
 #[test]
-fn e88_output_without_end() {
+fn e88_endless_output_is_contained() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &["--output-cap-bytes", "2000"], &[]);
         let reply = flood(&mut walls, "cat /dev/zero | tr '\\0' x", 2);
@@ -141,7 +141,7 @@ fn e88_output_without_end() {
 }
 
 #[test]
-fn e88_files_without_end() {
+fn e88_endless_files_are_contained() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &["--limit-file-bytes", "1000000"], &[]);
         walls.works("mkdir many");
@@ -164,7 +164,7 @@ fn e88_files_without_end() {
 }
 
 #[test]
-fn e88_descriptors_on_their_way() {
+fn e88_queued_descriptors_are_contained() {
     everywhere(|setting| {
         if !installed("python3") {
             return;
@@ -188,7 +188,7 @@ fn e88_descriptors_on_their_way() {
 }
 
 #[test]
-fn e88_memory_without_end() {
+fn e88_endless_memory_is_contained() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &["--limit-memory-bytes", "200000000"], &[]);
         // A line without an end is held whole.
@@ -213,7 +213,7 @@ fn e88_memory_without_end() {
 }
 
 #[test]
-fn e88_shared_memory_without_end() {
+fn e88_endless_shared_memory_is_contained() {
     everywhere(|setting| {
         if !installed("python3") {
             return;

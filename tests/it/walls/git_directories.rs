@@ -149,7 +149,7 @@ fn symlink_of_operator_below_git_directory_stays() {
 }
 
 #[test]
-fn git_init_learns_that_symlinks_work() {
+fn git_init_detects_symlink_support() {
     if !installed("git") {
         return;
     }
@@ -163,7 +163,7 @@ fn git_init_learns_that_symlinks_work() {
 }
 
 #[test]
-fn move_file_brings_no_symlink_into_git_directory() {
+fn move_file_of_symlink_into_git_directory_is_refused() {
     with_repositories(&[], |walls| {
         walls.works("ln -s /etc/passwd link && mkdir dir && ln -s /etc/passwd dir/COMMIT_EDITMSG && mkdir new");
         for (from, to) in [
@@ -202,7 +202,7 @@ fn rename_and_link_into_directory_above_repository_work() {
 }
 
 #[test]
-fn directory_above_repository_moves_as_a_whole_or_not() {
+fn directory_above_repository_moves_whole_or_fails() {
     with_repositories(&[], |walls| {
         for (from, to) in [
             ("packages", "pk"),
@@ -233,7 +233,7 @@ fn directory_above_repository_moves_as_a_whole_or_not() {
 }
 
 #[test]
-fn removed_tree_takes_its_repository_along() {
+fn repository_is_removed_with_its_tree() {
     for flags in [&[][..], &["--undo", "off"]] {
         with_repositories(flags, |walls| {
             walls.works("rm -rf packages && ! test -e packages");

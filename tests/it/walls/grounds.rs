@@ -89,7 +89,7 @@ fn scratch_of(walls: &Walls) -> String {
 }
 
 #[test]
-fn are_hidden_whichever_server_is_started_first() {
+fn private_directories_of_other_servers_are_hidden() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let plant = format!(

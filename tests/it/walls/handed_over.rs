@@ -12,7 +12,7 @@ const WRITES: &str = "i=0; while [ $i -lt 250 ]; do i=$((i+1)); echo o€$((i*i)
     i=0; while [ $i -lt 250 ]; do i=$((i+1)); printf 'e\\342\\202' >&2; sleep 0.01; printf '\\243' >&2; done; wait";
 
 #[test]
-fn the_reply_and_what_is_read_later_are_the_whole_output() {
+fn reply_and_later_reads_are_whole_output() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &["--command-timeout-secs", "2"], &[]);
         let reply = walls.try_run(json!({"command": WRITES}));
@@ -81,7 +81,7 @@ fn with_much(setting: Setting, flags: &[&str]) -> (Walls, String) {
 }
 
 #[test]
-fn of_output_beyond_its_cap_the_log_has_the_whole() {
+fn log_has_all_output_beyond_cap() {
     everywhere(|setting| {
         let (mut walls, much) = with_much(setting, &["--command-timeout-secs", "2"]);
         // 2 MiB at once, the rest after the time limit.
@@ -137,7 +137,7 @@ fn of_output_beyond_its_cap_the_log_has_the_whole() {
 }
 
 #[test]
-fn of_more_than_a_log_holds_it_has_beginning_and_end() {
+fn log_over_its_limit_keeps_beginning_and_end() {
     everywhere(|setting| {
         let flags = [
             "--output-cap-bytes",

@@ -75,7 +75,7 @@ fn said(walls: &mut Walls) -> String {
 }
 
 #[test]
-fn git_works_in_a_linked_worktree() {
+fn git_works_in_linked_worktree() {
     everywhere(|setting| {
         let mut walls = on(setting, &[]);
         let (tree, main) = (walls.tree.text("work"), walls.tree.text("far/main"));
@@ -147,7 +147,7 @@ fn git_works_in_a_linked_worktree() {
 }
 
 #[test]
-fn what_is_not_of_the_worktree_is_read_only() {
+fn git_files_of_other_worktrees_are_read_only() {
     everywhere(|setting| {
         let mut walls = on(setting, &[]);
         let parts = [
@@ -235,7 +235,7 @@ fn what_is_not_of_the_worktree_is_read_only() {
 
 /// There the rules for a /tmp of their own give commands everything.
 #[test]
-fn a_worktree_below_tmp_is_refused_its_repository() {
+fn worktree_below_tmp_has_no_repository() {
     everywhere(|setting| {
         let mut walls = Walls::on(laid_out_below(setting, "/tmp"), setting, &[], &[]);
         let git = walls.tree.text("far/main/.git");
@@ -256,7 +256,7 @@ fn a_worktree_below_tmp_is_refused_its_repository() {
 }
 
 #[test]
-fn the_operator_can_keep_all_of_it_from_commands() {
+fn operator_can_disable_linked_repositories() {
     everywhere(|setting| {
         let mut walls = on(setting, &["--git", "none"]);
         let said = said(&mut walls);
@@ -268,7 +268,7 @@ fn the_operator_can_keep_all_of_it_from_commands() {
 }
 
 #[test]
-fn git_works_in_a_submodule_and_in_a_worktree_inside_a_bare_repository() {
+fn git_works_in_submodule_and_bare_worktree() {
     everywhere(|setting| {
         let tree = laid_out(setting);
         let (sub, inner) = (tree.text("far/super/sub"), tree.text("far/bare.git/inner"));
@@ -307,7 +307,7 @@ fn git_works_in_a_submodule_and_in_a_worktree_inside_a_bare_repository() {
 }
 
 #[test]
-fn a_worktree_that_may_only_be_read_changes_nothing() {
+fn read_only_worktree_cannot_change_repository() {
     everywhere(|setting| {
         let tree = laid_out(setting);
         let inner = tree.text("far/bare.git/inner");
@@ -326,7 +326,7 @@ fn a_worktree_that_may_only_be_read_changes_nothing() {
 }
 
 #[test]
-fn a_forged_pointer_is_said_and_gives_nothing() {
+fn forged_git_pointer_is_reported_and_ignored() {
     everywhere(|setting| {
         let tree = laid_out(setting);
         let own = tree.text("far/main/.git/worktrees/other");

@@ -101,7 +101,7 @@ fn mount_later(image: &Image, arguments: &[&str]) {
 }
 
 #[test]
-fn file_tools_serve_none_of_them() {
+fn file_tools_refuse_kernel_filesystems() {
     let Some(mut image) = Image::start(Tier::Off, &["--tools", "files"]) else {
         return;
     };
@@ -232,7 +232,7 @@ fn file_tools_serve_none_of_them() {
 }
 
 #[test]
-fn commands_find_empty_directories_there() {
+fn commands_see_empty_kernel_filesystems() {
     if !super::stands(Setting {
         tier: Tier::Namespaces,
         owner: None,
@@ -265,7 +265,7 @@ fn commands_find_empty_directories_there() {
 }
 
 #[test]
-fn where_nothing_can_be_covered_no_command_runs() {
+fn command_is_refused_without_means_to_cover_mounts() {
     if !super::stands(Setting {
         tier: Tier::Landlock,
         owner: None,

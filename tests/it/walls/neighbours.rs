@@ -9,7 +9,7 @@ use super::{Walls, everywhere, fresh_tag, installed};
 const TOLD: &str = "a network was looked for";
 
 #[test]
-fn nobody_is_told_of_a_network_that_another_looked_for() {
+fn network_note_is_not_given_to_other_commands() {
     if !installed("bash") {
         return;
     }
@@ -51,7 +51,7 @@ fn nobody_is_told_of_a_network_that_another_looked_for() {
 }
 
 #[test]
-fn a_python_session_that_only_waits_takes_no_hint_away() {
+fn idle_python_session_keeps_network_note() {
     if !installed("bash") || !installed("python3") {
         return;
     }
@@ -84,7 +84,7 @@ fn a_python_session_that_only_waits_takes_no_hint_away() {
 }
 
 #[test]
-fn what_only_namespaces_can_give_is_refused_without_them() {
+fn flags_needing_namespaces_are_refused_without_them() {
     everywhere(|setting| {
         for (flag, value) in [("--network", "loopback"), ("--limit-processes", "1000")] {
             let mut walls = Walls::start(setting, &[flag, value], &[]);
@@ -101,7 +101,7 @@ fn what_only_namespaces_can_give_is_refused_without_them() {
 }
 
 #[test]
-fn no_server_shows_another_the_text_of_its_commands() {
+fn command_text_is_hidden_from_other_servers() {
     everywhere(|setting| {
         let (mut one, mut other) = (
             Walls::start(setting, &[], &[]),

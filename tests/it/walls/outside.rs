@@ -48,7 +48,7 @@ fn walls(setting: Setting, flags: &[&str]) -> Walls {
 }
 
 #[test]
-fn a_change_of_what_runs_outside_is_told_and_nothing_else_is() {
+fn only_autorun_file_changes_are_reported() {
     everywhere(|setting: Setting| {
         let mut walls = walls(setting, &[]);
         let edits = |old: &str, new: &str| json!([{"oldText": old, "newText": new}]);
@@ -229,7 +229,7 @@ fn a_change_of_what_runs_outside_is_told_and_nothing_else_is() {
 }
 
 #[test]
-fn a_change_in_the_background_is_told_at_its_end_and_an_undo_is_told_too() {
+fn background_change_is_reported_at_end() {
     everywhere(|setting: Setting| {
         let logs = tempfile::tempdir().unwrap();
         let log = logs.path().join("audit.jsonl");
@@ -288,7 +288,7 @@ fn a_change_in_the_background_is_told_at_its_end_and_an_undo_is_told_too() {
 }
 
 #[test]
-fn what_is_frozen_stays_as_it_is() {
+fn frozen_autorun_files_stay_unchanged() {
     everywhere(|setting: Setting| {
         let mut walls = walls(setting, &["--freeze-sinks"]);
         let edits = json!([{"oldText": "old", "newText": "evil"}]);
@@ -446,7 +446,7 @@ fn what_is_frozen_stays_as_it_is() {
 }
 
 #[test]
-fn what_is_frozen_in_the_background_is_put_back_before_anybody_asks() {
+fn background_change_of_frozen_file_is_reverted() {
     everywhere(|setting: Setting| {
         let mut walls = walls(setting, &["--freeze-sinks"]);
         let arguments = json!({"command": "echo a > sub/.envrc; echo > done", "background": true});

@@ -103,7 +103,7 @@ fn await_none(walls: &mut Walls, name: &str) {
 }
 
 #[test]
-fn refused_change_of_protected_path_is_told() {
+fn refused_change_of_protected_path_is_reported() {
     with_keys(|walls| {
         // Who sees it is who keeps what can be undone, and another user has no place for that here.
         if !walls.setting.root() {
@@ -156,7 +156,7 @@ fn refused_change_of_protected_path_is_told() {
 }
 
 #[test]
-fn a_directory_above_cannot_be_moved_and_the_path_with_it() {
+fn parent_of_protected_path_cannot_be_moved() {
     with_keys(|walls| {
         walls.fails("mv a b");
         walls.fails("mkdir b && mv -T b a");
@@ -169,7 +169,7 @@ fn a_directory_above_cannot_be_moved_and_the_path_with_it() {
 }
 
 #[test]
-fn nothing_is_passed_from_one_command_to_another() {
+fn file_at_protected_path_cannot_pass_between_commands() {
     with_keys(|walls| {
         // Hidden while the first ends, back before the second does.
         start(
@@ -193,7 +193,7 @@ fn nothing_is_passed_from_one_command_to_another() {
 }
 
 #[test]
-fn what_was_put_there_is_set_aside_whatever_stands_in_the_way() {
+fn new_protected_file_is_set_aside_despite_obstacles() {
     with_keys(|walls| {
         walls.sh("echo evil > new; echo x > new.set-aside; for i in $(seq 1 1001); do : > new.set-aside-$i; done");
         await_none(walls, "work/new");
@@ -205,7 +205,7 @@ fn what_was_put_there_is_set_aside_whatever_stands_in_the_way() {
 }
 
 #[test]
-fn a_protected_path_that_is_a_link_stays_and_so_does_what_it_leads_to() {
+fn protected_link_and_its_target_stay() {
     let lay = |tree: &Tree| {
         tree.file("work/githooks/pre-commit", GOOD)
             .link("../githooks", "work/.git/hooks");
@@ -231,7 +231,7 @@ fn a_protected_path_that_is_a_link_stays_and_so_does_what_it_leads_to() {
 }
 
 #[test]
-fn where_a_link_leads_that_came_after_the_start_is_protected_from_the_next_command_on() {
+fn later_link_target_is_protected_for_next_command() {
     with_tree(
         |tree: &Tree| _ = tree.file("work/later/pre-commit", GOOD),
         |walls| {
@@ -267,7 +267,7 @@ fn where_a_link_leads_that_came_after_the_start_is_protected_from_the_next_comma
 }
 
 #[test]
-fn no_link_on_the_way_leads_a_protected_path_to_where_the_file_tools_write() {
+fn link_in_protected_path_cannot_be_redirected() {
     with_tree(
         |tree: &Tree| {
             _ = tree
@@ -301,7 +301,7 @@ fn no_link_on_the_way_leads_a_protected_path_to_where_the_file_tools_write() {
 }
 
 #[test]
-fn a_file_that_was_given_the_number_of_the_one_before_is_another_one() {
+fn reused_inode_number_is_another_file() {
     with_tree(
         |tree: &Tree| _ = tree.file("work/.mcp.json", GOOD),
         |walls| {
@@ -325,7 +325,7 @@ fn a_file_that_was_given_the_number_of_the_one_before_is_another_one() {
 }
 
 #[test]
-fn what_a_command_has_put_there_goes_while_another_runs_that_began_later() {
+fn protected_file_is_set_aside_during_later_command() {
     with_keys(|walls| {
         // By another name of the file.
         let planted = "echo evil > hidden; ln hidden new; : > made; until [ -e begun ]; do sleep 0.01; done; rm -f new; : > gone";
@@ -368,7 +368,7 @@ while not os.path.exists('stop'):
 ";
 
 #[test]
-fn a_descriptor_that_one_command_hands_to_another_makes_no_hook() {
+fn passed_directory_descriptor_creates_no_hook() {
     if !installed("python3") {
         return;
     }
@@ -397,7 +397,7 @@ fn a_descriptor_that_one_command_hands_to_another_makes_no_hook() {
 }
 
 #[test]
-fn every_command_that_runs_is_told_of_what_one_of_them_puts_there() {
+fn file_set_aside_is_reported_to_all_commands() {
     with_keys(|walls| {
         let id = start(walls, ": > begun; until [ -e stop ]; do sleep 0.01; done");
         await_file(walls, "work/begun");
@@ -412,7 +412,7 @@ fn every_command_that_runs_is_told_of_what_one_of_them_puts_there() {
 }
 
 #[test]
-fn who_puts_it_there_again_and_again_is_ended() {
+fn repeated_writer_of_protected_path_is_ended() {
     with_keys(|walls| {
         let ran =
             walls.try_run(json!({"command": "for i in $(seq 1000); do echo evil > new; rm -f new; sleep 0.01; done"}));
@@ -424,7 +424,7 @@ fn who_puts_it_there_again_and_again_is_ended() {
 }
 
 #[test]
-fn it_is_set_aside_when_the_server_is_killed() {
+fn protected_file_is_set_aside_after_server_kill() {
     with_keys(|walls| {
         let launcher = Pid::from_raw(launcher(&walls.server).cast_signed()).unwrap();
         start(walls, "echo evil > new; : > made; exec sleep 1000");
@@ -438,7 +438,7 @@ fn it_is_set_aside_when_the_server_is_killed() {
 }
 
 #[test]
-fn what_lies_above_a_read_only_directory_stays_in_its_place() {
+fn parents_of_read_only_directory_cannot_be_moved() {
     everywhere(|setting: Setting| {
         if setting.tier != Tier::Namespaces {
             return;

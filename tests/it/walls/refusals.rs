@@ -27,7 +27,7 @@ fn followed(walls: &mut Walls, command: &str) -> (String, Value) {
 }
 
 #[test]
-fn refused_change_is_told_when_command_succeeds() {
+fn refused_change_is_reported_when_command_succeeds() {
     everywhere(|setting: Setting| {
         if setting.tier != Tier::Namespaces {
             return;
@@ -77,7 +77,7 @@ fn refused_change_is_told_when_command_succeeds() {
 }
 
 #[test]
-fn missing_network_is_told_when_command_succeeds() {
+fn missing_network_is_reported_when_command_succeeds() {
     everywhere(|setting: Setting| {
         let mut walls = Walls::start(setting, &["--network", "none"], &[]);
         let line = "python3 -c 'import socket; socket.create_connection((\"10.1.2.3\", 80))' 2>/dev/null; true";
@@ -104,7 +104,7 @@ fn missing_network_is_told_when_command_succeeds() {
 }
 
 #[test]
-fn ended_daemon_of_background_command_is_told() {
+fn ended_daemon_of_background_command_is_reported() {
     everywhere(|setting: Setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let note = "1 process that it left running was ended with it; run a server in the foreground of a background command, \
@@ -125,7 +125,7 @@ fn ended_daemon_of_background_command_is_told() {
 }
 
 #[test]
-fn ended_process_of_terminal_is_told() {
+fn ended_process_of_terminal_is_reported() {
     everywhere(|setting: Setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let note = "1 background process was ended with the shell; to keep one running use background: true";
@@ -140,7 +140,7 @@ fn ended_process_of_terminal_is_told() {
 }
 
 #[test]
-fn recording_tells_ended_processes() {
+fn recording_reports_ended_processes() {
     everywhere(|setting: Setting| {
         let mut walls = Walls::start(setting, &["--tools", "files,command,calls"], &[]);
         let command = "sleep 600 >/dev/null 2>&1 & true";

@@ -28,7 +28,7 @@ fn git_waits_for_no_editor() {
 }
 
 #[test]
-fn e79_reading_outside() {
+fn e79_reading_outside_is_denied() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let secret = walls.beyond("secret");
@@ -59,7 +59,7 @@ fn e79_reading_outside() {
 }
 
 #[test]
-fn e80_writing_outside() {
+fn e80_writing_outside_is_denied() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let new = walls.beyond("new");
@@ -122,7 +122,7 @@ fn e80_temporary_directories_are_private() {
 }
 
 #[test]
-fn e81_the_working_directory() {
+fn e81_working_directory_outside_is_refused() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let outside = walls.beyond("");
@@ -153,7 +153,7 @@ fn e81_the_working_directory() {
 }
 
 #[test]
-fn e81_the_working_directory_is_swapped() {
+fn e81_swapped_working_directory_stays_inside() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let (dir, link) = (
@@ -185,7 +185,7 @@ fn e81_the_working_directory_is_swapped() {
 }
 
 #[test]
-fn e82_e84_the_server_and_its_launcher() {
+fn e82_e84_server_and_launcher_are_out_of_reach() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[("REPLAY_IT_MARK", SECRET)]);
         let server = walls.server.pid();
@@ -240,7 +240,7 @@ fn e82_e84_the_server_and_its_launcher() {
 }
 
 #[test]
-fn e83_inherited_descriptors() {
+fn e83_commands_inherit_no_descriptors() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         assert_eq!(
@@ -258,7 +258,7 @@ fn e83_inherited_descriptors() {
 }
 
 #[test]
-fn e90_the_environment_is_scrubbed() {
+fn e90_environment_is_scrubbed() {
     everywhere(|setting| {
         let hidden = [
             "SSH_AUTH_SOCK",
@@ -304,7 +304,7 @@ fn e90_the_environment_is_scrubbed() {
 }
 
 #[test]
-fn e91_no_more_rights() {
+fn e91_commands_gain_no_privileges() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let status = walls.works("cat /proc/self/status");
@@ -351,7 +351,7 @@ fn e91_no_more_rights() {
 }
 
 #[test]
-fn e92_namespaces_and_mounts() {
+fn e92_namespaces_and_mounts_are_denied() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         walls.works("mkdir -p m");
@@ -375,7 +375,7 @@ fn e92_namespaces_and_mounts() {
 }
 
 #[test]
-fn e94_no_network() {
+fn e94_network_is_denied() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -406,7 +406,7 @@ fn e94_no_network() {
 
 /// What programs outside the walls would run or obey.
 #[test]
-fn e95_planting_what_others_run() {
+fn e95_planting_autorun_files_is_denied() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let plant = "mkdir -p .git/hooks; echo evil > .git/hooks/pre-commit; echo evil > .mcp.json; mkdir .claude; \
@@ -435,7 +435,7 @@ fn e95_planting_what_others_run() {
 
 /// The same where there is a repository already, by way of other names.
 #[test]
-fn e95_planting_by_detours() {
+fn e95_planting_by_indirect_names_is_denied() {
     if !installed("git") {
         return;
     }
@@ -475,7 +475,7 @@ fn e95_planting_by_detours() {
 }
 
 #[test]
-fn e83_descriptors_in_the_background_and_in_a_terminal() {
+fn e83_background_and_terminal_inherit_no_descriptors() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let list =
@@ -524,7 +524,7 @@ fn e83_descriptors_in_the_background_and_in_a_terminal() {
 }
 
 #[test]
-fn e95_work_with_git_goes_on() {
+fn e95_git_works_with_protected_paths() {
     if !installed("git") {
         return;
     }
@@ -553,7 +553,7 @@ fn e95_work_with_git_goes_on() {
 }
 
 #[test]
-fn e96_what_the_operator_protects() {
+fn e96_operator_files_are_protected() {
     everywhere(|setting| {
         let tree = crate::tree::Tree::new();
         tree.file("work/ok.txt", "fine\n")
@@ -605,7 +605,7 @@ fn e96_what_the_operator_protects() {
 
 /// Inside the walls no namespaces can be made, so a second `replay` meets a system without them.
 #[test]
-fn e97_walls_that_cannot_be_built() {
+fn e97_commands_are_refused_without_sandbox() {
     everywhere(|setting| {
         let program = super::program();
         let binary = program.parent().unwrap().to_str().unwrap().to_owned();
@@ -630,7 +630,7 @@ fn e97_walls_that_cannot_be_built() {
 }
 
 #[test]
-fn a_server_in_the_background_of_one_call_is_reached_from_the_next() {
+fn background_server_is_reached_from_next_call() {
     if !installed("python3") {
         return;
     }
@@ -672,7 +672,7 @@ fn a_server_in_the_background_of_one_call_is_reached_from_the_next() {
 }
 
 #[test]
-fn two_servers_do_not_meet() {
+fn commands_of_two_servers_are_separate() {
     everywhere(|setting| {
         let (mut one, mut two) = (
             Walls::start(setting, &[], &[]),
@@ -701,7 +701,7 @@ fn two_servers_do_not_meet() {
 /// Where an allowed directory lies below /tmp, the directories above it are only in the view of
 /// commands, and none of them may be moved away under the commands that come later.
 #[test]
-fn the_way_to_an_allowed_directory_can_be_broken_by_nobody() {
+fn path_to_allowed_directory_cannot_be_broken() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         for spoil in [
@@ -721,7 +721,7 @@ fn the_way_to_an_allowed_directory_can_be_broken_by_nobody() {
 }
 
 #[test]
-fn devices_and_proc_stay_as_they_are() {
+fn devices_and_proc_cannot_be_changed() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let full = || {

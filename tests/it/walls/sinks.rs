@@ -164,7 +164,7 @@ fn by_file_tools(walls: &mut Walls, path: &str, exists: bool) -> Vec<&'static st
 }
 
 #[test]
-fn nothing_that_is_there_is_changed() {
+fn existing_autorun_files_cannot_be_changed() {
     everywhere(|setting: Setting| {
         if !namespaces(setting) {
             return;
@@ -207,7 +207,7 @@ fn nothing_that_is_there_is_changed() {
 }
 
 #[test]
-fn removed_repository_leaves_place_protected() {
+fn removed_repository_leaves_its_path_protected() {
     everywhere(|setting: Setting| {
         if !namespaces(setting) {
             return;
@@ -239,7 +239,7 @@ fn removed_repository_leaves_place_protected() {
 }
 
 #[test]
-fn nothing_that_was_not_there_stays() {
+fn new_autorun_files_do_not_stay() {
     everywhere(|setting: Setting| {
         if !namespaces(setting) {
             return;
@@ -272,7 +272,7 @@ fn nothing_that_was_not_there_stays() {
 }
 
 #[test]
-fn a_repository_is_held_where_its_own_directory_is_what_is_allowed() {
+fn allowed_git_directory_itself_is_protected() {
     everywhere(|setting: Setting| {
         if !namespaces(setting) {
             return;
@@ -316,7 +316,7 @@ fn a_repository_is_held_where_its_own_directory_is_what_is_allowed() {
 }
 
 #[test]
-fn a_repository_that_could_not_be_read_at_the_start_is_held() {
+fn repository_unreadable_at_start_is_protected() {
     everywhere(|setting: Setting| {
         if !namespaces(setting) {
             return;
@@ -358,7 +358,7 @@ fn a_repository_that_could_not_be_read_at_the_start_is_held() {
 }
 
 #[test]
-fn the_operator_frees_what_is_protected_by_default() {
+fn unprotect_frees_default_protected_paths() {
     everywhere(|setting: Setting| {
         if !namespaces(setting) {
             return;
@@ -422,7 +422,7 @@ fn the_operator_frees_what_is_protected_by_default() {
 }
 
 #[test]
-fn a_file_that_configures_this_server_is_read_only() {
+fn server_configuration_file_is_read_only() {
     everywhere(|setting: Setting| {
         let tree = Tree::new();
         let profile = r#"{"limits": {"max_commands": 8}}"#;
@@ -474,7 +474,7 @@ fn a_file_that_configures_this_server_is_read_only() {
 
 /// What git says goes on: only what is to be written into its configuration fails.
 #[test]
-fn git_goes_on_with_a_configuration_that_is_read_only() {
+fn git_works_with_read_only_configuration() {
     everywhere(|setting: Setting| {
         if !namespaces(setting) {
             return;

@@ -79,7 +79,7 @@ fn laid_out(setting: Setting) -> Tree {
 const FLAGS: [&str; 3] = ["--ssh-sign", "--git-identity", "a <a@b>"];
 
 #[test]
-fn the_ssh_agent_signs_commits_and_nothing_else() {
+fn ssh_agent_signs_only_commits() {
     for setting in settings()
         .into_iter()
         .filter(|setting| setting.tier == Tier::Namespaces)
@@ -107,7 +107,7 @@ fn the_ssh_agent_signs_commits_and_nothing_else() {
 }
 
 #[test]
-fn without_an_agent_or_unix_sockets_it_is_refused_with_words() {
+fn ssh_sign_without_agent_is_refused() {
     for setting in settings() {
         let tree = laid_out(setting);
         let dead = tree.text("agent/socket");

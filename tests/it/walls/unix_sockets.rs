@@ -85,7 +85,7 @@ fn serve(walls: &mut Walls, path: &str) {
 }
 
 #[test]
-fn connect_to_socket_of_outsider_is_refused_and_told() {
+fn connect_to_outside_socket_is_refused_and_reported() {
     namespaces(|setting| {
         for flags in [
             &[][..],
@@ -148,7 +148,7 @@ fn connect_reaches_sockets_of_other_commands() {
 }
 
 #[test]
-fn allowed_socket_is_connected_to() {
+fn allowed_socket_accepts_connection() {
     namespaces(|setting| {
         let tree = crate::tree::Tree::new();
         tree.dir("beyond");
@@ -168,7 +168,7 @@ fn allowed_socket_is_connected_to() {
 }
 
 #[test]
-fn socket_for_datagrams_is_refused() {
+fn datagram_socket_is_refused() {
     namespaces(|setting| {
         let mut walls = start(setting, &[]);
         for call in [

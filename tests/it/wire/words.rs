@@ -481,7 +481,7 @@ fn lookalike_file_name_is_proposed() {
 }
 
 #[test]
-fn unmatchable_grep_text_is_reported() {
+fn grep_reports_file_not_searched() {
     let (tree, allow) = stage();
     let mut server = Server::open(
         &tree,

@@ -87,7 +87,7 @@ fn tells_nothing(walls: &Walls, what: &str, reply: &str) {
 }
 
 #[test]
-fn a_shell_finds_nothing_to_read_or_to_move() {
+fn shell_cannot_read_or_move_audit_log() {
     // A second allowed directory below the first, named by a link, makes no difference.
     for nested in [false, true] {
         let more = |tree: &Tree| {
@@ -143,7 +143,7 @@ fn a_shell_finds_nothing_to_read_or_to_move() {
 }
 
 #[test]
-fn no_tool_reads_lists_or_moves_it() {
+fn tools_cannot_read_list_or_move_audit_log() {
     let all = |_: &Tree| vec!["--tools".to_owned(), "all".to_owned()];
     inside(all, |walls| {
         let at = |path: &str| walls.tree.text(path);
@@ -207,7 +207,7 @@ fn no_tool_reads_lists_or_moves_it() {
 }
 
 #[test]
-fn programs_of_every_kind_are_behind_the_same_walls() {
+fn every_command_tool_hides_audit_log() {
     let all = |_: &Tree| vec!["--tools".to_owned(), "all".to_owned()];
     inside(all, |walls| {
         let (log, work) = (walls.tree.text(LOG), walls.tree.text("work"));
@@ -252,7 +252,7 @@ fn programs_of_every_kind_are_behind_the_same_walls() {
 }
 
 #[test]
-fn directories_above_that_are_pushed_about_stay_where_they_are() {
+fn parents_of_audit_log_cannot_be_moved() {
     inside(
         |_| Vec::new(),
         |walls| {
@@ -273,7 +273,7 @@ fn directories_above_that_are_pushed_about_stay_where_they_are() {
 }
 
 #[test]
-fn where_it_cannot_be_hidden_there_is_no_server() {
+fn server_refuses_audit_log_it_cannot_hide() {
     everywhere(|setting| {
         if setting.tier != Tier::Landlock {
             return;
@@ -313,7 +313,7 @@ fn where_it_cannot_be_hidden_there_is_no_server() {
 }
 
 #[test]
-fn a_call_whose_server_is_killed_is_told() {
+fn call_of_killed_server_is_logged() {
     everywhere(|setting| {
         let tree = super::Tree::new();
         tree.file("work/ok.txt", "fine\n")
