@@ -1,8 +1,8 @@
-//! The network by rule, through the built program: what commands reach, what they are told, and
-//! what arrives where.
+//! Network rules, tested with the built program: allowed connections, blocked connections, and the
+//! messages about them.
 //!
-//! All servers are on the loopback device of a network of the test's own, and have names there.
-//! Each test runs in both tiers, and where the tests run as root also as a user without rights.
+//! All servers listen on the loopback device of a network namespace of the test and have names
+//! there. Each test runs in both tiers; if the tests run as root, also as an unprivileged user.
 
 mod credentials;
 mod datagrams;
@@ -33,12 +33,12 @@ struct Setting {
     nobody: bool,
 }
 
-/// What came of a command.
+/// Result of a command.
 #[derive(Debug, Default)]
 struct Ran {
     out: String,
     err: String,
-    /// What reached the servers, in order.
+    /// Requests that reached the servers, in order.
     notes: Vec<String>,
     status: Option<i32>,
 }
@@ -49,7 +49,7 @@ struct World {
     tree: tempfile::TempDir,
 }
 
-/// The options of unshare(1) that make a network and mounts.
+/// Returns the options of unshare(1) that create a network and a mount namespace.
 fn own_network() -> Vec<&'static str> {
     let mut options = vec!["--net", "--mount"];
     if !rustix::process::geteuid().is_root() {
@@ -120,12 +120,12 @@ impl World {
         fs::write(self.tree.path().join("work").join(name), text).unwrap();
     }
 
-    /// Runs a line of shell under these rules.
+    /// Runs a shell command under these rules.
     fn run(&self, flags: &[&str], line: &str) -> Ran {
         self.run_with(&["sandbox", "run", "--log-level", "warn"], flags, line)
     }
 
-    /// The same with another subcommand.
+    /// Runs a shell command under these rules with another subcommand.
     fn run_with(&self, subcommand: &[&str], flags: &[&str], line: &str) -> Ran {
         for name in ["ready", "ready-too", "alive", "notes"] {
             let _ = fs::remove_file(self.tree.path().join(name));
@@ -166,8 +166,8 @@ impl World {
         }
     }
 
-    /// A server in a network of its own, which this script in the tree makes; commands are below
-    /// `work` there.
+    /// Starts a server in its own network namespace, which this script in the tree creates.
+    /// Commands run in `work` below that tree.
     fn serve(&self, tree: &Tree, script: &str, flags: &[&str]) -> Server {
         for name in ["servers.py", "world.sh"] {
             fs::copy(self.tree.path().join(name), tree.path(name)).unwrap();
@@ -222,7 +222,7 @@ fn bypass_attempts_of_network_rules_fail() {
     });
 }
 
-/// Says what is no HTTP on connections, and ends before anybody answers.
+/// Sends data that is not HTTP on connections, and exits before any reply.
 const LEAVE: &str = "import os, socket
 for _ in range(20):
     one = socket.create_connection(('api.example.com', 80), 10)
@@ -247,7 +247,7 @@ fn last_words_of_ended_program_are_judged() {
     });
 }
 
-/// Connects to a host and a port, and prints how that went.
+/// Connects to a host and a port, and prints the result.
 const CONNECT: &str = "import socket, sys
 def connect(host, port):
     try:
@@ -409,7 +409,7 @@ fn allowed_connections_behave_as_without_rules() {
     });
 }
 
-/// Goes on as long as an allowed connection can be made, and tries another one, too.
+/// Runs as long as an allowed connection succeeds, and also tries a forbidden one.
 const KEEP: &str = "import socket
 print('begun', flush=True)
 while True:
@@ -420,7 +420,8 @@ while True:
     socket.create_connection(('api.example.com', 80), 10).close()
 ";
 
-/// The processes whose command line ends so, with their parents, the nearest first.
+/// Returns the processes whose command line ends with this text, with their ancestors, the nearest
+/// first.
 fn with_parents(end: &str) -> Vec<i32> {
     let line = |pid: &str| fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let ends = |pid: &String| {
@@ -529,7 +530,7 @@ fn thousand_connections_and_half_closes_pass() {
     });
 }
 
-/// Holds more connections than there may be, then one when all are gone.
+/// Opens more connections than the limit, closes them all, then opens one.
 const CROWD: &str = "import errno, socket
 def connect():
     try:
@@ -568,7 +569,7 @@ fn connections_are_limited_by_open_files() {
     });
 }
 
-/// Asks for a path of a host, and says at which host it is.
+/// Requests a path of one host with the `Host` header of another.
 const ASK: &str = "import http.client, sys
 def ask(host, said):
     try:

@@ -1,5 +1,5 @@
-//! Names with brackets, braces and backslashes where a path or a glob is taken; globs that match
-//! too little.
+//! File names with brackets, braces and backslashes in path and glob parameters, and globs that
+//! match too little.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::tree::Tree;
 
 const NAMES: [&str; 5] = ["[slug]", "[...all]", "[[...x]]", "{a,b}", "back\\slash"];
 
-/// A directory of each name, with `page.ts` in it, and directories that the names match as
+/// Makes a directory of each name, with `page.ts` in it, and directories that the names match as
 /// patterns.
 fn tree() -> Tree {
     let tree = Tree::new();
@@ -29,7 +29,7 @@ fn server(tree: &Tree, more: &[&str]) -> Server {
     )
 }
 
-/// Paths in the typed reply of a search, below `work`.
+/// Returns the paths in the structured reply of a search, relative to `work`.
 fn found(server: &mut Server, tree: &Tree, tool: &str, arguments: Value) -> Vec<String> {
     let reply = server.call(tool, arguments);
     let matches = reply.result()["structuredContent"]["matches"]

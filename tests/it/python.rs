@@ -1,5 +1,4 @@
-//! Python sessions through the program: cells, sessions, how they end, and what an agent may do
-//! wrong.
+//! Python sessions through the built program: cells, sessions, their end, and mistakes of agents.
 
 mod cells;
 mod denials;
@@ -17,7 +16,7 @@ use crate::harness::{Reply, Server};
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
 
-/// A server with one allowed directory, `work`, and the set of Python tools.
+/// Starts a server with one allowed directory, `work`, and the Python tools.
 fn open(tree: &Tree, args: &[&str]) -> Server {
     open_as(tree, NEWEST_HANDSHAKE, args)
 }
@@ -32,7 +31,7 @@ fn open_as(tree: &Tree, revision: &str, args: &[&str]) -> Server {
     )
 }
 
-/// What a tool says, which is the same as text and as a structure.
+/// Returns the structured reply, which must equal the text.
 #[track_caller]
 fn said(reply: &Reply) -> Value {
     let structured = reply.result()["structuredContent"].clone();
@@ -41,13 +40,13 @@ fn said(reply: &Reply) -> Value {
     structured
 }
 
-/// Runs a cell, and gives what came of it.
+/// Runs a cell and returns its structured reply.
 #[track_caller]
 fn run(server: &mut Server, code: &str) -> Value {
     said(&server.call("run_python_code", json!({"code": code})))
 }
 
-/// The result of a cell that must work and write nothing.
+/// Returns the result of a cell that must succeed and write no output.
 #[track_caller]
 fn result(server: &mut Server, code: &str) -> String {
     let ran = run(server, code);
@@ -59,7 +58,7 @@ fn result(server: &mut Server, code: &str) -> String {
     ran["result"].as_str().unwrap_or("None").to_owned()
 }
 
-/// Asks until the session is busy: a cell that was sent has begun.
+/// Waits until the session is busy: a cell that was sent has begun.
 fn until_busy(server: &mut Server, session: &str) -> Value {
     let until = std::time::Instant::now() + crate::harness::DEADLINE;
     loop {

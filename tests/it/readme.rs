@@ -1,5 +1,4 @@
-//! What README.md says is done: each of its blocks is run, or taken apart as a client takes it, and
-//! none is left over.
+//! Blocks of README.md: each block is run, or parsed as a client parses it; no block is left out.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -19,8 +18,8 @@ use crate::{http, mock};
 const README: &str = include_str!("../../README.md");
 const REVISION: &str = "2025-11-25";
 
-/// Declares each block of README.md by its language and its beginning, and the function that does
-/// what it says.
+/// Declares each block of README.md by its language and its beginning, and the function that tests
+/// it.
 macro_rules! blocks {
     ($($name:ident: $language:literal $begins:literal,)*) => {
         const BLOCKS: &[(&str, &str)] = &[$(($language, $begins)),*];
@@ -45,7 +44,7 @@ blocks! {
     bench: "sh" "replay bench",
 }
 
-/// The fenced blocks of a text: language and contents.
+/// Returns the fenced blocks of a text: language and contents.
 fn fenced(text: &str) -> Vec<(&str, &str)> {
     let pieces: Vec<&str> = text.split("```").collect();
     pieces
@@ -80,14 +79,14 @@ fn every_block_of_readme_works() {
     }
 }
 
-/// A tree in which `bin/` has this program.
+/// Makes a tree with this program in `bin/`.
 fn stage() -> Tree {
     let tree = Tree::new();
     tree.dir("bin").link(REPLAY, "bin/replay");
     tree
 }
 
-/// Runs shell text in a directory of the tree; its standard error goes where its output goes.
+/// Runs shell text in a directory of the tree, with standard error redirected to standard output.
 fn shell(tree: &Tree, directory: &str, text: &str) -> Ended {
     let root = tree.root().display();
     let script = format!(
@@ -96,7 +95,7 @@ fn shell(tree: &Tree, directory: &str, text: &str) -> Ended {
     run(tree, &["sh", "-c", &script], |_| {})
 }
 
-/// The commands of a block of a console, each with the lines that follow it.
+/// Returns the commands of a console block, each with the output lines that follow it.
 fn commands(block: &str) -> Vec<(&str, Vec<&str>)> {
     let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
     for line in block.lines() {
@@ -138,7 +137,7 @@ fn the_second_command(block: &str) {
     assert_eq!((ended.status, ended.err.as_str()), (0, ""));
 }
 
-/// Starts what a client would start, and asks which directories are allowed.
+/// Starts the program that a client would start, and asks for the allowed directories.
 fn serves(tree: &Tree, command: &str, arguments: &[String], expected: &Value) -> Server {
     let command = if command == "replay" { REPLAY } else { command };
     let line: Vec<&str> = std::iter::once(command)
@@ -176,7 +175,7 @@ fn clients(block: &str) {
     );
 }
 
-/// `tests/clients/python_client.py` runs it with the SDK.
+/// Runs the block in `tests/clients/python_client.py` with the SDK.
 fn python_sdk(block: &str) {
     let between = |before: &str, after: &str| {
         let (_, rest) = block.split_once(before).unwrap();
@@ -230,7 +229,7 @@ fn files(block: &str) {
     }
 }
 
-/// The tree is left by the block before. Without walls nothing is kept of commands.
+/// Uses the tree of the previous block. Without a sandbox, changes of commands are not recorded.
 fn undo(block: &str) {
     assert!(
         include_str!("../../docs/undo.md").contains(block),
@@ -509,7 +508,7 @@ fn readme_names_tools_and_protected_paths() {
     }
 }
 
-/// Links between the documents lead somewhere, and where they name a heading, to it.
+/// Links between the documents resolve to a file and, if named, to a heading.
 #[test]
 fn document_links_resolve() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -558,7 +557,7 @@ fn document_links_resolve() {
     }
 }
 
-/// The headings of a document, as links name them.
+/// Returns the headings of a document as link anchors.
 fn headings(document: &Path) -> BTreeSet<String> {
     let text = std::fs::read_to_string(document).unwrap();
     let titles = text.lines().filter(|line| line.starts_with('#'));

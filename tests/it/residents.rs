@@ -1,5 +1,5 @@
-//! Programs that stay, started by the built program as launcher: in every tier and, where the tests
-//! run as root, also as a user without rights.
+//! Resident programs, started by the built program as launcher: in every tier and, if the tests run
+//! as root, also as an unprivileged user.
 
 mod hostile;
 
@@ -26,7 +26,7 @@ use crate::walls::fresh_tag;
 
 const LONG: Duration = Duration::from_mins(1);
 
-/// A launcher of one tier.
+/// Launcher of one tier.
 struct Cell {
     launcher: Launcher,
     setting: (Tier, bool),
@@ -37,7 +37,7 @@ struct Cell {
     _scratch: Scratch,
 }
 
-/// Runs a test in every tier that can be built here, with these limits.
+/// Runs a test in every available tier, with these limits.
 fn everywhere_within(limits: &Limits, test: impl Fn(&Cell)) {
     let owners: &[bool] = if rustix::process::geteuid().is_root() {
         &[false, true]
@@ -160,7 +160,7 @@ impl Cell {
         Resident::start(&self.launcher, &program, &self.running, &self.cancel)
     }
 
-    /// A script, with a text that is in nobody else's arguments as `$1`.
+    /// Starts a script with a unique text as `$1`.
     fn sh(&self, script: &str) -> Talk<'_> {
         let tag = fresh_tag();
         let resident = self
@@ -174,7 +174,7 @@ impl Cell {
     }
 }
 
-/// A program that is spoken with.
+/// Running program and its channel.
 struct Talk<'a> {
     cell: &'a Cell,
     resident: Resident,
@@ -189,7 +189,7 @@ impl Talk<'_> {
         );
     }
 
-    /// What comes next on its channel is this.
+    /// Checks that the channel delivers this text next.
     #[track_caller]
     fn hears(&self, expected: &str) {
         assert_eq!(
@@ -205,7 +205,7 @@ impl Talk<'_> {
         self.resident.status(LONG).unwrap()
     }
 
-    /// Asks until the answer is as wanted.
+    /// Polls the status until the condition holds.
     #[track_caller]
     fn status_when(&self, wanted: impl Fn(&ProgramStatus) -> bool) -> ProgramStatus {
         let until = Instant::now() + LONG;
@@ -230,7 +230,7 @@ impl Talk<'_> {
             .expect("it ends")
     }
 
-    /// Processes with its tag as an argument of its own, the program itself not counted.
+    /// Returns the number of processes with the tag as an argument, other than the program itself.
     fn others(&self) -> usize {
         count(|arguments| {
             arguments.last() == Some(&self.tag.as_bytes()) && arguments[0] == b"sleep"
@@ -253,12 +253,12 @@ impl Talk<'_> {
     }
 }
 
-/// Living processes whose arguments are like that.
+/// Returns the number of living processes whose arguments satisfy the condition.
 fn count(like: impl Fn(&[&[u8]]) -> bool) -> usize {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     processes
         .filter(|entry| {
-            // Who has ended has no arguments.
+            // An ended process has no arguments.
             let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
             let arguments: Vec<&[u8]> = line
                 .strip_suffix(b"\0")
@@ -270,7 +270,7 @@ fn count(like: impl Fn(&[&[u8]]) -> bool) -> usize {
         .count()
 }
 
-/// Nobody with this text among the arguments is there any more, at last.
+/// Waits until no process has this text among its arguments.
 #[track_caller]
 fn nobody_is_left(tag: &str) {
     let until = Instant::now() + LONG;
@@ -281,7 +281,7 @@ fn nobody_is_left(tag: &str) {
     }
 }
 
-/// Whether there is something to read in time.
+/// Returns true if data can be read within the limit.
 fn is_readable(fd: BorrowedFd<'_>, limit: Duration) -> bool {
     poll(
         &mut [PollFd::from_borrowed_fd(fd, PollFlags::IN)],
@@ -291,7 +291,7 @@ fn is_readable(fd: BorrowedFd<'_>, limit: Duration) -> bool {
         == 1
 }
 
-/// So many bytes, or those until the end or the deadline.
+/// Reads this number of bytes, or fewer at the end of input or the deadline.
 fn until_length(fd: BorrowedFd<'_>, length: usize) -> String {
     let until = Instant::now() + LONG;
     let mut text = vec![0; length];

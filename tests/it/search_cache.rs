@@ -1,5 +1,5 @@
-//! What searches of one session leave for the next, and where they leave nothing. That it is true
-//! is tested beside its source.
+//! Search cache: files that a session's searches leave for the next session. The correctness of
+//! results is tested beside the source.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -12,7 +12,7 @@ use crate::harness::Server;
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
 
-/// One session: what a search of the allowed directory says.
+/// Runs one session and returns the reply of a search in the allowed directory.
 fn session(tree: &Tree, allowed: &str, cache: &Path, flags: &[&str]) -> Vec<String> {
     let line = [
         &[

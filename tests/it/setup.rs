@@ -1,5 +1,4 @@
-//! `replay setup` and `replay doctor`: what a person does once, on a machine with the files of
-//! clients.
+//! `replay setup` and `replay doctor`, on a machine with the configuration files of clients.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -9,7 +8,7 @@ use crate::calls::{Ended, REPLAY, run};
 use crate::harness::Server;
 use crate::tree::Tree;
 
-/// A home with a project in it.
+/// Makes a home with a project in it.
 fn home() -> Tree {
     let tree = Tree::new();
     tree.dir("project");
@@ -34,8 +33,8 @@ fn replay(tree: &Tree, arguments: &[&str]) -> Ended {
     )
 }
 
-/// Exit status, standard output and standard error, with the tree as `~` and this program as
-/// `REPLAY`.
+/// Runs `replay` and returns exit status, standard output and standard error. The tree is replaced
+/// by `~` and this program by `REPLAY`.
 fn said(tree: &Tree, arguments: &[&str]) -> (i32, String, String) {
     let Ended { status, out, err } = replay(tree, arguments);
     let root = tree.root().to_str().unwrap();
@@ -328,7 +327,7 @@ fn doctor_summarises_state() {
     assert_eq!(report["findings"][0]["about"], "program");
 }
 
-/// Behind walls no others can be built.
+/// Inside a sandbox, no second one can be created.
 #[test]
 fn doctor_explains_refused_commands() {
     let tree = home();

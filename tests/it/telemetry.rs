@@ -1,5 +1,5 @@
-//! Spans of requests, as a collector gets them: over stdio and over HTTP, from behind the server's
-//! own walls.
+//! Spans of requests as a collector gets them, over stdio and over HTTP, from a server that has
+//! sandboxed itself.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -18,7 +18,7 @@ use crate::tree::Tree;
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT: &str = "00f067aa0ba902b7";
 
-/// Takes all spans, and tells each request: its head and its body.
+/// Collector that accepts all spans and reports each request: its head and its body.
 struct Collector {
     address: SocketAddr,
     told: Receiver<(String, Value)>,
@@ -47,7 +47,7 @@ impl Collector {
         format!("http://{}", self.address)
     }
 
-    /// The next request.
+    /// Returns the next request.
     fn next(&self) -> (String, Value) {
         self.told
             .recv_timeout(DEADLINE)
@@ -79,7 +79,7 @@ fn read(stream: &mut TcpStream) -> (String, Value) {
     }
 }
 
-/// Checks the form of what differs from run to run, and replaces it with a word.
+/// Checks the form of values that differ from run to run, and replaces them with a word.
 fn settled(mut body: Value) -> Value {
     let hexadecimal = |value: &mut Value, length: usize| {
         let text = value.as_str().unwrap();
@@ -126,7 +126,7 @@ fn attributes(pairs: &[(&str, &str)]) -> Value {
         .collect()
 }
 
-/// A whole export.
+/// Returns a whole export request.
 fn export(service: &str, spans: &Value) -> Value {
     let version = env!("CARGO_PKG_VERSION");
     json!({"resourceSpans": [{
@@ -141,7 +141,7 @@ fn span(name: &str, pairs: &[(&str, &str)]) -> Value {
         "endTimeUnixNano": "TIME", "attributes": attributes(pairs), "status": {}})
 }
 
-/// The same in the trace of a client's.
+/// Returns a span in the trace of a client.
 fn within(mut span: Value, state: Option<&str>) -> Value {
     span["traceId"] = json!(TRACE);
     span["parentSpanId"] = json!(PARENT);
@@ -378,7 +378,7 @@ fn hanging_collector_delays_no_call() {
     assert!(server.wait_exit().success());
 }
 
-/// A port that refuses connections, since nobody else can have it and nobody listens there.
+/// Reserves a port that refuses connections: it is bound, but nothing listens there.
 fn unheard() -> (OwnedFd, SocketAddr) {
     let socket = socket_with(
         AddressFamily::INET,

@@ -1,5 +1,4 @@
-//! Undo of what the file tools change: what comes back, what stands against it, and where it is
-//! kept.
+//! Undo of changes by the file tools: restored state, conflicts, and the store.
 
 mod commands;
 mod conflicts;
@@ -26,7 +25,7 @@ use crate::harness::{Reply, Server};
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
 
-/// A server of files over the directory `work`.
+/// Server with the file tools for the directory `work`.
 struct Stage {
     tree: Tree,
     server: Server,
@@ -45,7 +44,7 @@ impl Stage {
         self.server.call(tool, arguments).text()
     }
 
-    /// Undoes a call, as the call of this number.
+    /// Undoes a call. The undo itself gets the number `this`.
     fn undo(&mut self, call: u64, own: u64) -> Value {
         let reply = self.server.call("undo_changes", json!({"calls": [call]}));
         let output = reply.result()["structuredContent"].clone();
@@ -71,7 +70,7 @@ fn start(tree: &Tree, more: &[&str]) -> Server {
     )
 }
 
-/// The numbers of all calls, newest first, with what each did.
+/// Returns the numbers of all calls, newest first, with the summary of each.
 fn calls(server: &mut Server) -> Vec<(u64, String)> {
     let reply = server.call("list_changes", json!({}));
     let calls = reply.result()["structuredContent"]["calls"]
@@ -91,7 +90,7 @@ fn calls(server: &mut Server) -> Vec<(u64, String)> {
 
 type Picture = BTreeMap<PathBuf, Seen>;
 
-/// What undo brings back of an entry: mode, owner, time of the last change, links, and content or
+/// State of an entry that undo restores: mode, owner, modification time, link count, and content or
 /// target.
 type Seen = (u32, (u32, u32), (i64, i64), u64, Vec<u8>);
 
@@ -127,7 +126,7 @@ fn picture(root: &Path) -> Picture {
     found
 }
 
-/// Without the links that the store has of files.
+/// Removes the hard links that the store holds.
 fn unlinked(mut picture: Picture) -> Picture {
     picture
         .values_mut()

@@ -1,4 +1,4 @@
-//! `replay why`: which rule decides, and which flag would allow it.
+//! `replay why`: the rule that decides about an access, and the flag that would allow it.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
@@ -24,7 +24,7 @@ fn tree() -> Tree {
     tree
 }
 
-/// What is said to `replay why`, with the exit status. `{}` stands for the tree.
+/// Runs `replay why` and returns the exit status and the output. `{}` stands for the tree.
 fn why(tree: &Tree, asked: &[&str], flags: &[&str]) -> (i32, String) {
     let (work, docs) = (format!("{}:rw", tree.text("work")), tree.text("docs"));
     let output = Command::new(env!("CARGO_BIN_EXE_replay"))

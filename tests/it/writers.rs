@@ -1,5 +1,5 @@
-//! Several servers and other programs that change the same files: what was answered is so, and
-//! nothing is lost.
+//! Concurrent writers: several servers and other programs change the same files. No change is lost,
+//! and replies are true.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -14,9 +14,9 @@ use sha2::{Digest as _, Sha256};
 use crate::harness::Server;
 use crate::tree::Tree;
 
-/// The files that all servers change.
+/// Files that all servers change.
 const FILES: [&str; 3] = ["f", "g", "h"];
-/// Changes that each server makes.
+/// Number of changes by each server.
 const CHANGES: usize = 150;
 
 fn open(tree: &Tree) -> Server {
@@ -28,7 +28,7 @@ fn open(tree: &Tree) -> Server {
     )
 }
 
-/// The number on the line of a server.
+/// Returns the number on the line of a server.
 fn number(text: &str, server: usize) -> usize {
     let lead = format!("s{server}=");
     let line = text
@@ -38,8 +38,8 @@ fn number(text: &str, server: usize) -> usize {
     line.trim_end_matches(';').parse().unwrap()
 }
 
-/// Makes one change with one of the tools. For each file that was to be changed: whether the answer
-/// says that it was.
+/// Makes one change with one of the tools. Returns for each requested file whether the reply
+/// reports a change.
 fn change(
     server: &mut Server,
     tree: &Tree,
@@ -96,8 +96,8 @@ fn change(
     }
 }
 
-/// Has so many servers change lines of their own in the same files, and compares each answer with
-/// what is there.
+/// Lets this number of servers change their own lines in the same files, and compares each reply
+/// with the files.
 fn compete(servers: usize) {
     let tree = Tree::new();
     let lines: Vec<String> = (0..servers)

@@ -1,5 +1,4 @@
-//! Credentials: commands use them, and the secret is found nowhere that a command or anybody else
-//! may look.
+//! Credentials: commands use them through placeholders and never see the secret.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -22,11 +21,12 @@ const FLAGS: [&str; 8] = [
     "--for",
     "https://api.example.com/**",
 ];
-/// What every check begins with: `get` shows what came, with the stand-in by a name.
+/// Shell function `get`, the prefix of every check: prints the response, with the placeholder
+/// replaced by a name.
 const SHELL: &str =
     "get() { curl -A curl -sS -m 20 \"$@\" | sed \"s/$GH_TOKEN/STAND-IN/g\"; echo; }\n";
 
-/// Lays out what the servers need.
+/// Writes the files that the servers need.
 fn lay_out(dir: &std::path::Path) {
     let names = ["api.example.com", "db.example.com"].map(str::to_owned);
     let key = rcgen::KeyPair::generate().unwrap();
@@ -45,7 +45,7 @@ fn lay_out(dir: &std::path::Path) {
     }
 }
 
-/// Runs `replay` with these words before the line of shell.
+/// Runs `replay` with these arguments before the shell command.
 fn run_as(world: &World, words: &[&str], flags: &[&str], line: &str) -> Ran {
     let tree = world.tree.path();
     for name in ["ready", "alive", "notes"] {
@@ -258,7 +258,7 @@ fn recording_holds_placeholder_not_secret() {
     });
 }
 
-/// A database of this secret, which asks for it by SCRAM or, for `template1`, in plain text.
+/// Writes a database with this password. It uses SCRAM or, for `template1`, a plain-text password.
 fn lay_out_database(dir: &std::path::Path) {
     let place = dir.join("postgres");
     fs::create_dir(&place).unwrap();
@@ -331,7 +331,7 @@ fn program_logs_in_to_postgresql_by_placeholder() {
     });
 }
 
-/// `MariaDB` with a user of this secret.
+/// Writes a `MariaDB` instance with a user that has this password.
 fn lay_out_mariadb(dir: &std::path::Path) {
     let user = format!(
         "CREATE USER owner@'%' IDENTIFIED VIA mysql_native_password USING PASSWORD('{SECRET}');\nGRANT ALL ON *.* TO owner@'%';\n"

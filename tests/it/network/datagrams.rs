@@ -1,4 +1,5 @@
-//! Datagrams by rule: where they arrive, from where answers come, and what is told of the others.
+//! Network rules for datagrams: their destinations, the source of replies, and messages about
+//! blocked ones.
 
 use std::fs;
 

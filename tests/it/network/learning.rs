@@ -1,5 +1,5 @@
-//! `replay net learn`: a program reaches everything, and runs the same under the rules that this
-//! prints.
+//! `replay net learn`: a program reaches everything, and behaves the same under the rules that the
+//! command prints.
 
 use std::fs;
 use std::process::{Command, Stdio};

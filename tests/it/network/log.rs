@@ -1,4 +1,4 @@
-//! `--net-log`: a line for each decision, and whose call it was.
+//! `--net-log`: a line for each decision, with the call that caused it.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -11,7 +11,7 @@ use super::{CONNECT, RULES, World, everywhere};
 use crate::interception::NOBODY;
 use crate::tree::Tree;
 
-/// A directory for logs, of whoever runs the server.
+/// Makes a directory for logs, owned by the user of the server.
 fn place(world: &World) -> PathBuf {
     let place = world.tree.path().join("logs");
     fs::create_dir(&place).unwrap();

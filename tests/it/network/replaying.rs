@@ -1,4 +1,5 @@
-//! `--network replay:SET`: what was recorded once answers commands, and nothing leaves.
+//! `--network replay:SET`: recorded responses are returned to commands, and no connection leaves
+//! the machine.
 
 use pretty_assertions::assert_eq;
 

@@ -1,5 +1,5 @@
-//! Rules with a method or a path: what requests reach the real server, and what programs are told
-//! of the others.
+//! Rules with a method or a path: requests that reach the real server, and messages about the
+//! others.
 
 use std::fs;
 
@@ -31,7 +31,7 @@ const RULES: [&str; 20] = [
     "closed.example.com",
 ];
 
-/// An authority that this machine trusts, and servers with a certificate of it.
+/// Starts servers with a certificate of an authority that this machine trusts.
 fn servers(world: &World) {
     let mut params = CertificateParams::default();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);

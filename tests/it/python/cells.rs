@@ -1,4 +1,4 @@
-//! What a cell gives back.
+//! Results of cells: output, values, pictures, files and errors.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -126,8 +126,7 @@ fn displayed_pictures_become_content_and_files() {
         "class Bare:\n  def _repr_html_(self): return '<b>1</b>'\nBare()",
     );
     assert_eq!(bare["result_data"], json!({"text/html": "<b>1</b>"}));
-    // What is no picture is no content, whatever the session says, and what is too large for
-    // clients is none either.
+    // Invalid picture data, and pictures too large for clients, are not returned as content.
     let reply = server.call(
         "run_python_code",
         json!({"code": "class No:\n  def _repr_mimebundle_(self): return {'image/png': 'x'}\n__import__('os').chdir('/tmp')\nNo()"}),
@@ -160,20 +159,21 @@ fn displayed_pictures_become_content_and_files() {
     );
 }
 
-/// A picture of one pixel.
+/// PNG of one pixel.
 const DOT: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
 
 fn png() -> String {
     format!("import base64\nPNG = base64.b64decode('{DOT}')")
 }
 
-/// What of matplotlib a session touches. `subplots` does what the first figure of a backend does.
+/// Stub of the parts of matplotlib that a session uses. `subplots` has the effects of a backend's
+/// first figure.
 const FIGURE: &str =
     "class Figure:\n  stale = True\n  def savefig(self, file, **_): file.write(PNG)\n";
 const PYPLOT: &str = "import inspect\nfrom .figure import Figure\nopened = {}\ndef show(): pass\ndef get_fignums(): return list(opened)\n\
     def figure(number): return opened[number]\ndef close(figure):\n  for number in [n for n, f in opened.items() if f is figure]: del opened[number]\n\
     def subplots():\n  show.__signature__ = inspect.signature(close)\n  opened[len(opened) + 1] = figure = Figure()\n  return figure, None\n";
-/// What of `IPython`.
+/// Stub of the part of `IPython` that a session uses.
 const IPYTHON: &str = "def display(*_): print('not here')\n";
 
 #[test]
@@ -236,8 +236,8 @@ fn asyncio_tasks_run_between_cells() {
         result(&mut server, "asyncio.run(asyncio.sleep(0, 'own loop'))"),
         "'own loop'"
     );
-    // What ends the loop is no end of the cell that awaits, and what is left of a cell runs in no
-    // other one.
+    // An ended event loop does not end the awaiting cell. Leftover tasks of a cell run in no other
+    // cell.
     for ends in [
         "async def ends(): raise SystemExit(3)\nlater = ends",
         "async def ends(): loop.stop()\nlater = ends",

@@ -1,4 +1,4 @@
-//! What a tool of the Python set is denied counts as a denial, whatever its number on the wire.
+//! A denied path in a Python tool is logged as a denial, whatever the error code in the reply.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};

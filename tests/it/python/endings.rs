@@ -1,5 +1,4 @@
-//! How cells and sessions end that do not end by themselves: nothing is run twice, and nothing is
-//! left.
+//! Forced ends of cells and sessions: no code runs twice, and no process is left.
 
 use pretty_assertions::assert_eq;
 use rustix::process::Pid;
@@ -11,7 +10,7 @@ use crate::tree::Tree;
 
 pub(super) const TIERS: [&str; 3] = ["namespaces", "landlock", "off"];
 
-/// Whether commands run in this tier here.
+/// Returns true if commands run in this tier here.
 pub(super) fn stands(server: &mut Server) -> bool {
     server
         .call("run_python_code", json!({"code": "1"}))
@@ -51,7 +50,7 @@ fn cell_timeout_keeps_session_state() {
             ),
             "{tier}"
         );
-        // Whatever it is that the code waits for.
+        // The code is either busy or waits for a child.
         for code in [
             "while True: pass",
             "import subprocess; subprocess.run(['sleep', '100'])",
@@ -378,7 +377,7 @@ fn busy_session_answers_health_and_inspection() {
     );
     let until = std::time::Instant::now() + DEADLINE;
     loop {
-        // Who gets a turn beside code that spins may get it late on a busy machine.
+        // On a busy machine, a thread beside spinning code may be scheduled late.
         let check = said(&server.call("check_kernel_responsiveness", json!({})));
         assert_eq!(check["busy"], true);
         if check["responsive"] == true {

@@ -1,5 +1,5 @@
-//! Cells that break what the session itself stands on: they fail or succeed as they would in a
-//! script, and the session goes on.
+//! Cells that break parts of the session itself. They fail or succeed as in a script, and the
+//! session survives.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::{open, result, run, said};
 use crate::tree::Tree;
 
-/// Runs each of these in a session of its own, and each time another cell after it: the name of the
-/// error, or nothing.
+/// Runs each of these in its own session, followed by another cell. Returns the name of the error,
+/// or an empty text.
 fn outcomes<'a>(codes: &[&'a str]) -> Vec<(&'a str, Value, Value)> {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
@@ -170,8 +170,8 @@ fn inspection_of_raising_objects_is_answered() {
     );
 }
 
-/// Has a cell say lines to the server in the driver's place, with the number that the server knows
-/// the cell by.
+/// Lets a cell send lines to the server in place of the driver, with the cell number that the
+/// server uses.
 const SPEAK: &str = r#"
 import json, os, stat, sys
 def say(**line):

@@ -11,7 +11,7 @@ use crate::tree::Tree;
 
 const SESSIONS: usize = 8;
 
-/// Cells of each session: in all tiers together some hundreds, and a thousand in each with
+/// Number of cells of each session: hundreds over all tiers, and a thousand in each with
 /// `REPLAY_TEST_CELLS=125`.
 fn cells() -> usize {
     std::env::var("REPLAY_TEST_CELLS")
@@ -21,7 +21,7 @@ fn cells() -> usize {
         .max(4)
 }
 
-/// Command lines on this machine that hold a text.
+/// Returns the number of command lines on this machine that contain a text.
 fn running(text: &str) -> Vec<String> {
     let line = |process: std::fs::DirEntry| std::fs::read(process.path().join("cmdline")).ok();
     let lines = std::fs::read_dir("/proc")
@@ -57,7 +57,7 @@ fn eight_sessions_survive_one_killed() {
         // Which one dies, and when; its next cell finds a new interpreter.
         let (victim, last) = (seed % SESSIONS, 1 + seed / SESSIONS % (cells() - 2));
         let what = format!("{tier}: session {victim} dies in cell {last}");
-        // What each session leaves running has a name that nothing else has.
+        // The process that each session leaves running has a unique name.
         let name = format!("100000.{seed}{}", std::process::id());
         let first =
             format!("import subprocess\ncount = 0\nleft = subprocess.Popen(['sleep', '{name}'])");
@@ -107,7 +107,7 @@ fn eight_sessions_survive_one_killed() {
                 );
             }
         }
-        // What the dead one had started ended with it, and nothing of the others did.
+        // Only the child of the killed session ended with it.
         until_running(&name, SESSIONS - 1, &what);
         server.close_stdin();
         assert!(server.wait_exit().success(), "{what}");

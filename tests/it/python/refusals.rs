@@ -1,4 +1,4 @@
-//! Notes of what the walls refused to a cell, or ended with a script.
+//! Notes of accesses that the sandbox refused to a cell, and of processes that ended with a script.
 
 use pretty_assertions::assert_eq;
 use serde_json::json;

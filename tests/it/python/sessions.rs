@@ -1,4 +1,4 @@
-//! Sessions by name: each has its own state, and one is meant when none is named.
+//! Named sessions: each has its own state. Calls without a name use the default session.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -112,7 +112,7 @@ fn invalid_session_parameters_are_explained() {
         "no Python interpreter: `{shim}` cannot be run: pyenv: python3.8: command not found"
     );
     assert_eq!(missing, (-32000, expected));
-    // What an interpreter of another version does with what it is given.
+    // Simulates an interpreter of another version.
     tree.file(
         "work/old",
         "#!/bin/sh\nexec python3 -c \"import sys; sys.version_info = (2, 7, 18); sys.version = '2.7.18 (x)'; $3\" \"$4\"\n",

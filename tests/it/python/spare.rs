@@ -1,4 +1,4 @@
-//! The interpreter that waits for the next session: who gets it, and who does not.
+//! The spare interpreter, started in advance for the next session: which sessions take it.
 
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use crate::harness::{DEADLINE, Server};
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
 
-/// Interpreters that wait in this tree's directory, by their process numbers.
+/// Returns the process ids of the spare interpreters in this tree's directory.
 fn waiting(tree: &Tree) -> Vec<u64> {
     let of = |process: std::fs::DirEntry| {
         let number = process.file_name().to_str()?.parse().ok()?;
@@ -26,7 +26,7 @@ fn waiting(tree: &Tree) -> Vec<u64> {
         .collect()
 }
 
-/// Waits until one waits that is not among these.
+/// Waits until there is a spare interpreter that is not among these.
 fn until_waiting(tree: &Tree, known: &[u64]) -> u64 {
     let until = Instant::now() + DEADLINE;
     loop {
@@ -49,8 +49,8 @@ fn until_gone(number: u64) {
     }
 }
 
-/// Makes a session and says which process it has, as the system sees it: without walls, so that
-/// this is what cells see.
+/// Creates a session and returns its process id in the host's namespace. Without a sandbox, cells
+/// see the same id.
 fn made(server: &mut Server, arguments: Value) -> u64 {
     let name = arguments["session_id"].clone();
     assert_eq!(
@@ -122,7 +122,7 @@ fn session_with_other_settings_takes_no_spare() {
     );
 }
 
-/// A server whose `python3` is looked up in this PATH.
+/// Starts a server whose `python3` is looked up in this PATH.
 fn on_path(tree: &Tree, path: &str) -> Server {
     tree.dir("work/below");
     let allow = format!("{}:rw", tree.text("work"));
@@ -168,7 +168,7 @@ fn interpreter_wrapper_is_asked_each_time() {
     assert_eq!(waiting(&tree), Vec::<u64>::new());
 }
 
-/// What pyenv does to find the interpreter of a version (`pyenv help version-file`).
+/// Stub of pyenv: finds the interpreter of a version (`pyenv help version-file`).
 const PYENV: &str = r#"#!/bin/sh
 shift 2
 file=$PYENV_ROOT/version place=$PWD
@@ -180,7 +180,7 @@ export PYENV_DIR="$PWD" PYENV_VERSION="${PYENV_VERSION:-$(cat "$file")}"
 PATH=$PYENV_ROOT/versions/$PYENV_VERSION/bin:$PATH exec "$PYENV_ROOT/versions/$PYENV_VERSION/bin/python3" "$@"
 "#;
 
-/// A pyenv with two versions, of which it starts the first. Returns the PATH that its shims are in.
+/// Makes a pyenv with two versions, of which it starts the first. Returns a PATH with its shims.
 fn pyenv(tree: &Tree) -> String {
     let root = tree.text("pyenv");
     let shim = format!(
@@ -199,8 +199,8 @@ fn pyenv(tree: &Tree) -> String {
     format!("{root}/shims:/usr/bin:/bin")
 }
 
-/// Makes sessions in a directory until one gets the interpreter that waits, and returns all that
-/// are known then.
+/// Creates sessions in a directory until one takes the spare interpreter. Returns all process ids
+/// known by then.
 fn until_taken(server: &mut Server, tree: &Tree, directory: &str) -> Vec<u64> {
     let mut known = Vec::new();
     let until = Instant::now() + DEADLINE;
@@ -215,7 +215,7 @@ fn until_taken(server: &mut Server, tree: &Tree, directory: &str) -> Vec<u64> {
         if own == first {
             return known;
         }
-        // What is as young as the interpreter itself might be none of what it stands on.
+        // A file as new as the interpreter cannot be shown to be unchanged since its start.
         assert!(Instant::now() < until, "none is taken");
     }
 }
@@ -251,7 +251,7 @@ fn spare_is_used_for_same_pyenv_version() {
         json!({"session_id": "later", "working_directory": "below"}),
     );
     assert!(!known.contains(&later));
-    // What is hooked into it may do anything.
+    // Hooks of pyenv can do anything.
     let tree = Tree::new();
     let path = pyenv(&tree);
     tree.file(
@@ -266,7 +266,7 @@ fn spare_is_used_for_same_pyenv_version() {
     assert_eq!(waiting(&tree), Vec::<u64>::new());
 }
 
-/// Writes a module of the environment that a tree is, whichever version its interpreter has.
+/// Writes a module into the tree, a virtual environment, for every version of the interpreter.
 fn add_module(tree: &Tree, name: &str, text: &str) {
     for minor in 8..20 {
         // In place, if it is there already.
@@ -274,7 +274,7 @@ fn add_module(tree: &Tree, name: &str, text: &str) {
     }
 }
 
-/// What is done to a tree.
+/// Change to a tree.
 type Step<'a> = &'a dyn Fn(&Tree);
 
 #[test]

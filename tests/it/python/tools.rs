@@ -1,4 +1,4 @@
-//! The tools beside cells.
+//! Python tools other than running cells.
 
 use pretty_assertions::assert_eq;
 use serde_json::json;
@@ -234,7 +234,7 @@ fn packages_are_installed_into_session_environment() {
             .ends_with("if the directory or file of that name is meant, write `./tiny-1.0`"),
         "{near:?}"
     );
-    // What somebody has installed for all is there without a network.
+    // Packages installed for all users are found without a network.
     let pip = said(&server.call("run_python_code", json!({"code": "import pip"})));
     if pip["error"].is_null() {
         let there = said(&server.call("install_packages", json!({"packages": ["pip>=1"]})));
@@ -375,7 +375,7 @@ fn errors_do_not_repeat_long_parameters() {
         let failure = reply
             .failure()
             .unwrap_or_else(|| panic!("{tool} has not failed"));
-        // What a cell has raised is its output, which has a cap of its own.
+        // The exception of a cell is part of its output, which has its own limit.
         let most = if tool == "run_python_code" {
             30_000
         } else {

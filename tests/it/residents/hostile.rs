@@ -1,4 +1,4 @@
-//! Programs that stay and do what they can against being interrupted, asked and ended.
+//! Resident programs that resist being interrupted, queried and ended.
 
 use pretty_assertions::assert_eq;
 use replay::internals::exec::News;
@@ -7,7 +7,7 @@ use rustix::net::{SendFlags, send};
 
 use super::*;
 
-/// Starts itself again in a session of its own and ends, for ever.
+/// Restarts itself in a new session and exits, forever.
 const HYDRA: &str = "#!/bin/sh\nsetsid sh \"$0\" \"$1\" &\n";
 
 #[test]

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{open, structured};
 use crate::tree::Tree;
 
-/// A tsc that writes its arguments down and says this.
+/// Makes a stub of tsc that records its arguments and prints this text.
 fn fake_tsc(tree: &Tree, said: &str, code: i32) {
     tree.file(
         "work/node_modules/typescript/package.json",
@@ -83,7 +83,7 @@ fn tsc_checks_project_and_shows_requested_files() {
     );
     let clean = server.call("type_check", json!({"files": ["src/c.ts"]}));
     assert_eq!(structured(&clean)["status"], "incomplete");
-    // What says that nothing of it is told has not been found to be fine.
+    // A file that suppresses all its errors has not been found to be clean.
     tree.file("work/src/b.ts", "// @ts-nocheck\n")
         .file("work/src/a.ts", "");
     fake_tsc(&tree, &format!("{root}/src/a.ts\n{root}/src/b.ts\n"), 0);
@@ -171,7 +171,8 @@ fn only_installed_checker_is_chosen() {
     assert_eq!(report["tool"]["cwd"], tree.text("work/plain"));
     let told = "[mypy: nothing says how types are checked, and it is the only checker that is installed here]";
     assert!(reply.text().contains(told), "{}", reply.text());
-    // What only suggests a checker gives way to one that is there; of two none is the only one.
+    // A suggested checker gives way to an installed one. Of two suggested ones, none is the only
+    // one.
     tree.file("work/pyproject.toml", "")
         .file("work/.venv/bin/pyright", "");
     let both = server.call("type_check", json!({}));

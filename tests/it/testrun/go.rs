@@ -1,5 +1,5 @@
-//! `run_tests` and `type_check` of a Go module, by the Go of the machine if there is one; nothing
-//! is fetched.
+//! `run_tests` and `type_check` of a Go module, with the installed Go if there is one. The tests
+//! download no modules.
 
 use std::process::Command;
 
@@ -10,12 +10,12 @@ use super::{counts, structured};
 use crate::harness::{Reply, Server};
 use crate::tree::Tree;
 
-/// A server whose commands have Go; `None` on a machine without.
+/// Starts a server whose commands have Go. Returns `None` on a machine without Go.
 fn go_server(tree: &Tree) -> Option<Server> {
     go_server_with(tree, "-mod=mod")
 }
 
-/// The same with these flags for every command of Go.
+/// Starts the server with these flags for every `go` command.
 fn go_server_with(tree: &Tree, flags: &str) -> Option<Server> {
     Command::new("go")
         .arg("version")
@@ -110,7 +110,7 @@ fn missing_go_module_has_download_hint() {
     );
 }
 
-/// A module in which everything happens that can happen to a test.
+/// Writes a module with tests of every outcome.
 fn module(tree: &Tree) {
     let test = |package: &str, file: &str, head: &str, body: &str| {
         tree.file(
@@ -174,7 +174,8 @@ fn module(tree: &Tree) {
     );
 }
 
-/// Passed, failed and skipped tests by Go's own events; a test with parts is its parts.
+/// Counts passed, failed and skipped tests by Go's own events. A test with subtests counts as its
+/// subtests.
 fn counted_by_go(tree: &Tree, packages: &[&str]) -> [u64; 3] {
     let mut go = Command::new("go");
     go.args(["test", "-json"])
@@ -288,7 +289,7 @@ fn go_test_counts_match_go_events() {
 #[test]
 fn go_workspace_tests_all_modules() {
     let tree = Tree::new();
-    // What a workspace takes.
+    // A flag that a workspace accepts.
     let Some(mut server) = go_server_with(&tree, "-mod=readonly") else {
         return;
     };

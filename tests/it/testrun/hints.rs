@@ -1,4 +1,4 @@
-//! What a reply says to do next where a run or a check did not come to anything.
+//! Hints for the next step in replies of failed runs and checks.
 
 use pretty_assertions::assert_eq;
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{fake_vitest_in, open, structured};
 use crate::tree::Tree;
 
-/// A Python of a virtual environment in `project` that does this.
+/// Makes a stub of Python in a virtual environment of `project` that runs this script.
 fn fake_python(tree: &Tree, project: &str, does: &str) {
     let python = format!("{project}/.venv/bin/python");
     tree.file(&python, format!("#!/bin/sh\n{does}\n"));

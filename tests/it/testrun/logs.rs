@@ -1,4 +1,4 @@
-//! Logs as resources.
+//! Logs of test runs, served as resources.
 
 use pretty_assertions::assert_eq;
 use serde_json::json;

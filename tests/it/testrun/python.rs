@@ -1,5 +1,5 @@
-//! pytest, by a Python in the project's virtual environment that writes what the bundled plugin
-//! would.
+//! pytest, with a stub of Python in the project's virtual environment that writes the events of the
+//! bundled plugin.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{counts, open, structured};
 use crate::tree::Tree;
 
-/// A Python of a virtual environment in `work` that does this.
+/// Makes a stub of Python in a virtual environment of `work` that runs this script.
 fn fake_python(tree: &Tree, does: &str) {
     tree.file(
         "work/.venv/bin/python",
@@ -17,7 +17,7 @@ fn fake_python(tree: &Tree, does: &str) {
     std::fs::set_permissions(tree.path("work/.venv/bin/python"), mode).unwrap();
 }
 
-/// A pytest in which these tests end so: node id, file that declares it, outcome.
+/// Makes a stub of pytest with these tests: node id, declaring file, outcome.
 fn fake_pytest(tree: &Tree, tests: &[(&str, &str, &str)], broken: &[&str]) {
     let mut events = vec![json!({"ev": "init", "version": "9.0.1"})];
     events.extend(
@@ -53,7 +53,7 @@ fn fake_pytest(tree: &Tree, tests: &[(&str, &str, &str)], broken: &[&str]) {
     );
 }
 
-/// What pytest was told to run.
+/// Returns the tests that pytest was asked to run.
 fn asked(tree: &Tree) -> Vec<String> {
     let text = tree.read("work/arguments");
     let given: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -182,7 +182,7 @@ fn failed_test_is_remembered_until_it_passes() {
         "{}",
         none.text()
     );
-    // What a run of everything does not know any more is gone.
+    // A failed test that a full run no longer contains is forgotten.
     fake_pytest(&tree, &[(one, "test_a.py", "failed")], &[]);
     server.call("run_tests", json!({}));
     fake_pytest(&tree, &[(two, "test_a.py", "passed")], &[]);
@@ -313,7 +313,7 @@ fn files_excluded_by_project_are_reported() {
     );
     assert_eq!(counts(&named), ("incomplete".to_owned(), [1, 0, 0]));
     assert_eq!(structured(&named)["notRun"], json!(["test_c.py"]));
-    // Who asks for a filter knows.
+    // Tests excluded by a requested filter are not reported.
     tree.file(
         "work/events",
         format!(
@@ -362,7 +362,7 @@ fn file_with_suppressed_errors_is_not_clean() {
         text.contains("[`quiet.py` is not checked: `ignore_errors` of its section `quiet`"),
         "{text}"
     );
-    // What a glob matched is only told.
+    // A file matched by a glob is only reported and does not change the status.
     let (status, not_checked, text) = check(json!("*.py"));
     assert_eq!((status, not_checked), (json!("clean"), Value::Null));
     assert!(text.contains("[`own.py` is not checked: "), "{text}");

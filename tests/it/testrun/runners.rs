@@ -1,4 +1,4 @@
-//! `run_tests`.
+//! `run_tests` with each runner.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -231,7 +231,7 @@ fn missing_runner_has_install_hint() {
         failed.contains("hint: install it with `pnpm install`"),
         "{failed}"
     );
-    // What is outside is not used, whatever there is.
+    // Runners outside the allowed directories are not used.
     tree.file("node_modules/vitest/package.json", r#"{"bin": "x.js"}"#)
         .file("node_modules/vitest/x.js", "");
     assert_eq!(
@@ -313,7 +313,7 @@ pub const CARGO: &str =
 const LIBRARY: &str = "#[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() {}\n    #[test]\n    fn fails() {\n        \
     assert_eq!(1 + 1, 3);\n    }\n    #[test]\n    #[ignore]\n    fn slow() {}\n}\n";
 
-/// Long: what a compiler takes on a machine with much else to do.
+/// Starts a server with a timeout long enough for a compiler on a busy machine.
 pub fn cargo_server(tree: &Tree) -> Option<Server> {
     let home = std::env::var("HOME").ok()?;
     let cargo = std::path::Path::new(env!("CARGO"));

@@ -1,5 +1,4 @@
-//! What a run is told to have touched: what the agent asked for, and no refusals of what nobody
-//! asked for.
+//! Audit log of test runs: paths that the agent requested, without refusals of internal lookups.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What did not run is never told as passed.
+//! Verdicts of test runs: tests that did not run are never reported as passed.
 
 use pretty_assertions::assert_eq;
 use serde_json::json;
@@ -63,7 +63,7 @@ fn file_ignored_by_runner_is_reported() {
         of(json!(["src/a.test.ts", "src/helper.ts"])),
         incomplete(&["src/helper.ts"])
     );
-    // What a glob matches need not be a test.
+    // A file matched by a glob need not be a test.
     assert_eq!(of(json!("src/*.ts")), incomplete(&["src/b.test.ts"]));
     assert_eq!(of(json!(["src", "e2e"])), incomplete(&["e2e"]));
     let told = server.call(
@@ -83,7 +83,7 @@ fn file_ignored_by_runner_is_reported() {
     assert!(told.result().get("isError").is_none());
 }
 
-/// What a run says it left out.
+/// Returns the paths that a run reports as left out.
 fn left_out(reply: &Reply) -> Vec<String> {
     let told = structured(reply)["leftOut"]
         .as_array()

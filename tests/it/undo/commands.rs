@@ -1,5 +1,5 @@
-//! Undo of what commands change, in both tiers: they run on the tree itself, and their supervisor
-//! notes what they are about to do.
+//! Undo of changes by commands, in both tiers. Commands run on the tree itself; their supervisor
+//! records each change before it happens.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -29,14 +29,14 @@ pub(super) fn start(tree: &Tree, tier: &str) -> Server {
     )
 }
 
-/// Runs a command, and says what its reply tells of changes.
+/// Runs a command and returns the changes in its reply.
 pub(super) fn run(server: &mut Server, line: &str) -> Option<Value> {
     let reply = server.call("execute_command", json!({"command": line}));
     reply.result()["structuredContent"].get("changed").cloned()
 }
 
-/// Mode, owner, time of the last change of what is no directory, content or target, the other names
-/// of the same inode.
+/// State of an entry that undo restores: mode, owner, modification time (except of directories),
+/// content or target, and the other names of the inode.
 pub(super) type Seen = (u32, (u32, u32), Option<(i64, i64)>, Vec<u8>, Vec<PathBuf>);
 
 pub(super) fn picture(root: &Path) -> BTreeMap<PathBuf, Seen> {
@@ -362,7 +362,7 @@ fn operator_can_undo_without_undo_tool() {
     );
 }
 
-/// One that does not know what it is asked for at first, and is asked again.
+/// Stub of mypy that rejects its first arguments, so that it is called again.
 const FAKE_MYPY: &str = r#"#!/bin/sh
 case "$*" in
 *--output=json*)
@@ -417,7 +417,7 @@ fn call_with_several_commands_is_one_entry() {
 
 const COMMIT: &str = "git add -A . && git -c user.name=a -c user.email=b commit -qm x";
 
-/// Numbers that only look random.
+/// Pseudorandom number generator.
 struct Dice(u64);
 
 impl Dice {
@@ -436,7 +436,7 @@ impl Dice {
         NAMES[self.throw(NAMES.len())]
     }
 
-    /// Something that a shell can do; it may fail.
+    /// Returns a random shell operation, which may fail.
     fn operation(&mut self) -> String {
         const PYTHON: &str = "import os, mmap, socket, ctypes; c = ctypes.CDLL(None)";
         let (one, other, number) = (self.name(), self.name(), self.throw(90) + 10);
@@ -503,8 +503,7 @@ impl Dice {
     }
 }
 
-/// As many rounds for each tier as `REPLAY_TEST_UNDO_ROUNDS` says, from the seed
-/// `REPLAY_TEST_UNDO_SEED` on.
+/// Runs `REPLAY_TEST_UNDO_ROUNDS` rounds in each tier, from the seed `REPLAY_TEST_UNDO_SEED` on.
 #[test]
 fn random_operations_are_undone() {
     let number = |name: &str, usual| {

@@ -1,4 +1,4 @@
-//! What stands against an undo: nobody else's work is touched.
+//! Conflicts of undo: the work of others is never touched.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Servers that are killed, and servers that share a tree.
+//! Undo after the server was killed, and with two servers on one tree.
 
 use std::fs;
 use std::time::Instant;
@@ -12,7 +12,7 @@ use super::{Stage, calls, picture, refusal, start, unlinked};
 use crate::harness::DEADLINE;
 use crate::tree::Tree;
 
-/// Enough that a kill comes before the end.
+/// Number of files, large enough that the kill comes before the end.
 const FILES: usize = 4000;
 
 #[test]

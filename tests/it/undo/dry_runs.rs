@@ -1,4 +1,4 @@
-//! Dry runs of commands: what they say, and that nothing of them reaches the tree.
+//! Dry runs of commands: their reports, and that the tree stays unchanged.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -27,10 +27,10 @@ fn tree() -> Tree {
     tree
 }
 
-/// A user, and a group, that nobody is and to whom what the kernel cannot tell does not belong.
+/// User and group id that no process has. The kernel cannot map them to a name.
 const USER: u32 = 4242;
 
-/// As this user, or as another one, to whom all of the tree belongs then.
+/// Starts a server as this user, or as another one, who then owns the whole tree.
 fn start(tree: &Tree, as_other: bool, more: &[&str]) -> Server {
     let allowed = format!("{}:rw", tree.text("work"));
     let copy = tree.text("replay");
@@ -58,7 +58,7 @@ fn start(tree: &Tree, as_other: bool, more: &[&str]) -> Server {
     Server::start_program(tree, &line, &[("TMPDIR", &tmp)]).opened(NEWEST_HANDSHAKE)
 }
 
-/// Does it as this user and, if that is root, as another one.
+/// Runs the test as this user and, if that is root, as another one too.
 fn as_each_user(test: impl Fn(bool)) {
     test(false);
     if rustix::process::geteuid().is_root() {
@@ -108,7 +108,8 @@ fn dry_run_lists_changes_without_making_them() {
             told(&dry(&mut server, line), texts, would_change);
             assert!(before == tree.fingerprint("work"), "{line}");
         };
-        // What is only read, or written as it was, is not told, whatever the overlay holds of it.
+        // Files that are only read, or rewritten unchanged, are not reported, even if the overlay
+        // has copies.
         run(
             "cat a >/dev/null; chmod 600 b; chmod 644 b; touch x; rm x; mkdir y; rmdir y; cp -p same t; cat t >same; touch -r t \
              same; rm t; pwd | sed 's|.*/||'",
@@ -335,7 +336,7 @@ fn unsupported_dry_run_is_refused() {
         );
     }
     if rustix::process::geteuid().is_root() {
-        // Of whom it is cannot be said where that is somebody else.
+        // The owner cannot be set if it is another user.
         let mut server = start(&tree, true, &[]);
         std::os::unix::fs::chown(tree.path("work"), None, Some(0)).unwrap();
         let reply = dry(&mut server, "rm a");
@@ -479,7 +480,7 @@ fn large_files_do_not_hide_other_changes() {
     );
 }
 
-/// Whether a process runs with this argument.
+/// Returns true if a process runs with this argument.
 fn runs(argument: &str) -> bool {
     let lines = fs::read_dir("/proc")
         .unwrap()

@@ -1,4 +1,5 @@
-//! What programs do that is hard to follow: it is kept all the same, or it is refused.
+//! Changes that are hard to record, such as writes through open descriptors: each is recorded or
+//! refused.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +14,7 @@ use crate::harness::Server;
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
 
-/// What a cell changed.
+/// Runs a cell and returns the notes about its changes.
 fn cell(server: &mut Server, code: &str) -> Value {
     let reply = server.call("run_python_code", json!({"code": code}));
     let told = &reply.result()["structuredContent"];
@@ -189,7 +190,7 @@ fn sparse_tebibyte_file_is_saved_by_its_data() {
     );
 }
 
-/// As deep as a path can be.
+/// Maximum depth of a path.
 const LEVELS: usize = 1000;
 
 #[test]
@@ -215,7 +216,7 @@ fn tree_of_maximum_depth_blocks_only_its_own_undo() {
         .call("undo_changes", json!({"calls": [1], "paths": ["a"]}))
         .texts();
     assert_eq!(tree.read("work/a"), "a");
-    // What it made goes, however deep it is, from the store as well.
+    // Directories that the command made are removed at any depth, from the store as well.
     let code = format!("import os\nfor _ in range({LEVELS}): os.mkdir('d'); os.chdir('d')");
     let mut changed = run(&mut server, &format!("python3 -c \"{code}\"")).unwrap();
     let outside = changed.as_object_mut().unwrap().remove("outside").unwrap();
@@ -259,7 +260,7 @@ fn undo_works_with_128_descriptors() {
     assert_eq!(picture(&tree.path("work")), before);
 }
 
-/// Whether this user can mount in a namespace.
+/// Returns true if this user can mount in a namespace.
 fn can_mount() -> bool {
     let probe = Command::new("unshare")
         .args(["-m", "mount", "-t", "tmpfs", "none", "/mnt"])

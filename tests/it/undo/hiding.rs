@@ -1,4 +1,4 @@
-//! Where it is kept: out of the sight of the tools, and readable by its owner alone.
+//! Location of the undo store: hidden from the tools, and readable only by its owner.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

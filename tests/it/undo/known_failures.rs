@@ -1,4 +1,4 @@
-//! What undo of others has destroyed, forgotten or touched.
+//! Known failures of undo in other programs: deleted, forgotten and untouched-by-request files.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::harness::{DEADLINE, Server};
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
 
-/// What git says, as a person asks it.
+/// Runs git as a person would, and returns its output.
 pub(super) fn git(dir: &Path, line: &str) -> String {
     let mut git = Command::new("git");
     git.args(["-c", "user.name=a", "-c", "user.email=a", "-C"])
@@ -55,7 +55,7 @@ fn undo_keeps_work_committed_since() {
     let before = unlinked(picture(&root));
     refusal(&server.call("undo_changes", json!({"calls": [1]})));
     assert_eq!(unlinked(picture(&root)), before);
-    // What an agent committed goes only as long as nobody has built on it.
+    // Undo removes a commit of the agent only until someone else builds on it.
     run(
         &mut server,
         "echo three >>code; git -c user.name=b -c user.email=b commit -qam third",
@@ -94,7 +94,7 @@ fn undo_in_subdirectory_leaves_rest_of_repository() {
         NEWEST_HANDSHAKE,
         &["--allow", &allowed, "--tools", "files,command"],
     );
-    // What git ignores is kept like all else.
+    // Files that git ignores are restored like all others.
     assert_eq!(
         run(&mut server, "echo x >>a; rm k.env; mkdir b").unwrap()["call"],
         1

@@ -1,4 +1,4 @@
-//! Work of others that a running command destroys: it is kept, told, and comes back.
+//! Work of others that a running command destroys: it is saved, reported and restored.
 
 use std::fs;
 
@@ -10,8 +10,7 @@ use crate::harness::Server;
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
 
-/// A server, and a background command that has changed `g` and goes on with `line` once `go` is
-/// there.
+/// Starts a server, and a background command that has changed `g` and runs `line` once `go` exists.
 fn waiting(tree: &Tree, tier: &str, more: &[&str], line: &str) -> Server {
     let allowed = format!("{}:rw", tree.text("work"));
     let flags = ["--allow", &allowed, "--sandbox", tier]
@@ -35,7 +34,7 @@ fn waiting(tree: &Tree, tier: &str, more: &[&str], line: &str) -> Server {
     server
 }
 
-/// Lets the command go on, and returns what its end says.
+/// Lets the command continue, and returns the text of its end.
 fn end(server: &mut Server, tree: &Tree) -> Value {
     tree.file("work/go", "");
     let reply = server.call("follow_command", json!({"commandId": "c1", "waitSecs": 60}));

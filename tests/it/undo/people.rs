@@ -1,4 +1,4 @@
-//! `replay changes`: what people see of what calls changed, and undo.
+//! `replay changes`: list and undo changes of calls as the operator.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{Stage, start, unlinked};
 use crate::tree::Tree;
 
-/// The exit status, and what was printed; times as AT.
+/// Runs `replay changes` and returns the exit status and the output, with times replaced by AT.
 pub(super) fn changes(tree: &Tree, dir: &str, args: &[&str]) -> (i32, String) {
     let mut program = Command::new(env!("CARGO_BIN_EXE_replay"));
     program

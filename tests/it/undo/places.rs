@@ -1,4 +1,4 @@
-//! Undo and writes into directories that were moved.
+//! Undo and writes in directories that were moved.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use super::{Stage, refusal, start};
 use crate::harness::Server;
 use crate::tree::Tree;
 
-/// Makes and deletes a file below `d`.
+/// Makes and deletes a file in `d`.
 fn made_and_deleted(server: &mut Server, file: &str) {
     server
         .call(
@@ -105,7 +105,7 @@ fn undo_after_command_move_spares_protected_paths() {
     }
 }
 
-/// The command ends while the file is written.
+/// The command ends during the write.
 #[test]
 fn large_write_into_moved_directory_is_refused() {
     let content = " ".repeat(6 << 20);

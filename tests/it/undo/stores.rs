@@ -1,4 +1,4 @@
-//! Stores of undo that an agent could have made.
+//! Undo stores that an agent could have forged.
 
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt as _, symlink};
@@ -19,7 +19,7 @@ fn beside() -> String {
     format!(".replay-undo-{}", geteuid().as_raw())
 }
 
-/// Copies a store, as an agent could make one.
+/// Copies a store, as an agent could forge one.
 fn forged(from: &Path, to: &Path) {
     for entry in walkdir::WalkDir::new(from) {
         let entry = entry.unwrap();
@@ -230,7 +230,7 @@ fn start_fails_if_agent_could_create_stores() {
     }
 }
 
-/// On another filesystem than the state directory, so that the store lies beside the tree.
+/// Uses another filesystem than the state directory, so that the store lies beside the tree.
 #[test]
 fn store_of_earlier_agent_is_not_adopted() {
     let shm = Path::new("/dev/shm");

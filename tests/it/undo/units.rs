@@ -1,5 +1,5 @@
-//! Units of files that only fit together: git repositories, `SQLite` databases and directories of
-//! databases.
+//! Groups of files that must stay consistent: git repositories, `SQLite` databases and database
+//! directories.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::harness::Server;
 use crate::tree::Tree;
 
 const AGENT: &str = "git -c user.name=b -c user.email=b";
-/// Makes a branch with a commit, and goes back.
+/// Shell commands that make a branch with a commit, and switch back.
 const BRANCH: &str = "git checkout -q -b feat; echo n >n; git add n; \
                       git -c user.name=b -c user.email=b commit -qm n; git checkout -q -";
 
@@ -23,7 +23,7 @@ fn undo(server: &mut Server, options: Value) -> String {
     server.call("undo_changes", options).text()
 }
 
-/// Undoes in vain, and finds all as it was.
+/// Checks that an undo is refused and changes no file.
 #[track_caller]
 fn refused(tree: &Tree, server: &mut Server, options: Value) -> String {
     let before = unlinked(picture(&tree.path("work")));
@@ -211,7 +211,7 @@ fn repositories_are_recognised_by_content() {
     }
 }
 
-/// Runs statements in a database; the connection is not closed, as when the program is killed.
+/// Runs statements in a database. The connection is not closed, as if the program was killed.
 fn sqlite(dir: &Path, statements: &str) {
     let program = format!(
         "import sqlite3, os; db = sqlite3.connect('a.db'); db.executescript('''{statements}'''); db.commit(); os._exit(0)"

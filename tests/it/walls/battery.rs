@@ -171,7 +171,7 @@ fn only_promised_attacks_succeed() {
 }
 
 #[test]
-fn attack_results_without_and_with_network() {
+fn attacks_succeed_only_as_network_permits() {
     everywhere(|setting| {
         let none = run(setting, Network::None);
         assert_eq!(

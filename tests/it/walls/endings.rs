@@ -340,7 +340,7 @@ fn spare(walls: &mut Walls, launcher: u32) -> Pid {
 }
 
 #[test]
-fn killed_spare_supervisor_is_replaced() {
+fn killed_spare_supervisor_does_not_affect_server() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let launcher = launcher(&walls.server);

@@ -1,4 +1,4 @@
-//! Commands in the background: started, followed, answered and ended through the protocol.
+//! Background commands: started, followed, fed with input and ended through the protocol.
 
 use std::time::{Duration, Instant};
 
@@ -27,7 +27,7 @@ fn start(server: &mut Server, line: &str) -> String {
     id
 }
 
-/// Follows until the text has this in it; everything that was read on the way.
+/// Follows a command until the text contains this, and returns all text read by then.
 fn follow_until(server: &mut Server, id: &str, wanted: &str) -> String {
     let mut all = String::new();
     for _ in 0..20 {
@@ -276,7 +276,7 @@ fn terminal_is_given_to_command() {
     assert_eq!(structured(&all)["output"], "24 120\r\nit\r\ngot it\r\n");
 }
 
-/// A server whose commands go on in the background after two seconds.
+/// Starts a server whose commands move to the background after two seconds.
 fn hasty(tree: &Tree, more: &[&str]) -> Server {
     let allow = format!("{}:rw", tree.root().display());
     let args = [

@@ -1,5 +1,4 @@
-//! Replies of calls that do not say how much they want: as long as the operator says, and where the
-//! rest is.
+//! Default limit of replies to calls without an explicit limit, and hints about the rest.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -9,7 +8,7 @@ use crate::harness::Server;
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
 
-/// A reply of 100 tokens has 300 bytes: 30 of these lines.
+/// Returns numbered lines. A reply of 100 tokens has 300 bytes: 30 of these lines.
 fn lines(count: usize) -> String {
     (1..=count)
         .map(|line| format!("line {line:04}\n"))

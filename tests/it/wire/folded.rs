@@ -1,4 +1,4 @@
-//! Output that is folded, where the whole is, and replies of a bounded length.
+//! Folded output, logs with the whole output, and replies of limited length.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ fn structured(reply: &Reply) -> Value {
     reply.result()["structuredContent"].clone()
 }
 
-/// The bytes of a log, from the resource and from `read_file`, which are the same.
+/// Returns the bytes of a log. The resource and `read_file` must agree.
 fn log(server: &mut Server, uri: &Value) -> String {
     let read = server.request("resources/read", json!({"uri": uri}));
     let text = read.result()["contents"][0]["text"]

@@ -1,4 +1,4 @@
-//! A client that is gone altogether: nobody waits for what still runs.
+//! A client that has closed both ends: its running calls are cancelled.
 
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::harness::{DEADLINE, ends_within};
 use crate::tree::Tree;
 
-/// A server that runs a command for a minute, which has begun.
+/// Starts a server with a command that runs for a minute and has begun.
 fn busy(tree: &Tree) -> Child {
     let work = tree.dir("work").path("work");
     let mut child = Command::new(env!("CARGO_BIN_EXE_replay"))

@@ -1,4 +1,4 @@
-//! What differs from revision to revision.
+//! Differences between the revisions of the protocol.
 
 use std::collections::BTreeSet;
 
@@ -34,7 +34,7 @@ fn initialize_agrees_on_every_handshake_revision() {
                 && offered.is_subset(&BTreeSet::from(["logging", "resources", "tools"])),
             "{offered:?}"
         );
-        // What is offered is served, and what is not is unknown.
+        // Offered capabilities are served, others are unknown methods.
         let level = server.request("logging/setLevel", json!({"level": "error"}));
         assert_eq!(
             level.failure().map(|failure| failure.code),
@@ -240,7 +240,7 @@ fn batch_is_served_on_2025_03_26() {
     assert_eq!(server.settle(), Vec::<Value>::new());
 }
 
-/// The replies are held until all are there, so what they may come to is bounded.
+/// The replies of a batch are held until all are complete, so their total size is limited.
 #[test]
 fn oversized_batch_is_answered_in_part() {
     let (tree, mut server) = opened("2025-03-26");
@@ -446,8 +446,7 @@ fn unknown_tool_is_invalid_parameter() {
     }
 }
 
-/// Failures of tools: a code on the handshake revisions, a result that says so on the stateless
-/// one.
+/// Tool failures: an error code on handshake revisions, an error result on the stateless one.
 #[test]
 fn tool_failures_have_form_of_revision() {
     for revision in REVISIONS {

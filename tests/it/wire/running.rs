@@ -1,5 +1,4 @@
-//! Calls that take their time: progress, cancellation, ids in flight, the end of the input,
-//! signals.
+//! Long calls: progress, cancellation, ids in flight, end of input, signals.
 
 use std::time::{Duration, Instant};
 
@@ -12,15 +11,15 @@ use crate::harness::{DEADLINE, Server, ends_within};
 use crate::schema::{NEWEST_HANDSHAKE, REVISIONS};
 use crate::tree::Tree;
 
-/// Well below the time limit of a command that holds others up, and far above what an answer at
-/// once takes on a busy machine.
+/// Limit for an immediate answer: well below the duration of a blocking command, and far above the
+/// usual latency on a busy machine.
 const AT_ONCE: Duration = Duration::from_secs(40);
 
 fn command(line: &str) -> Value {
     json!({"name": "execute_command", "arguments": {"command": line, "timeout": 60}})
 }
 
-/// Runs a test of every revision, all at once: most of their time is spent waiting.
+/// Runs a test on every revision, concurrently, since each mostly waits.
 fn on_every_revision(test: impl Fn(&str) + Sync) {
     std::thread::scope(|scope| {
         for revision in REVISIONS {
@@ -30,8 +29,8 @@ fn on_every_revision(test: impl Fn(&str) + Sync) {
     });
 }
 
-/// Starts a command that never ends, and gives the id of the call and the number of its last
-/// process once it runs.
+/// Starts a command that never ends. Returns the id of the call and the id of its last process once
+/// it runs.
 fn start_endless(tree: &Tree, server: &mut Server) -> (Value, Pid) {
     let running = std::fs::read_dir(tree.path("work")).unwrap().count();
     let name = format!("pid-{running}");

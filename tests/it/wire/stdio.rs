@@ -1,4 +1,4 @@
-//! Lines that are wrong, early, late, long or many.
+//! Lines on stdin that are invalid, early, late, long or many.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -49,7 +49,7 @@ fn deep_nesting_costs_only_its_line() {
 fn empty_line_is_no_message() {
     let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
     server.send_bytes(b"\n\r\n  \n".to_vec());
-    // Whatever is answered must be a parse error; the schema check of the harness holds its form.
+    // Every reply must be a parse error. The harness checks its schema.
     for message in server.settle() {
         assert_eq!(refused(&message), -32700);
     }

@@ -1,4 +1,4 @@
-//! The words that an agent acts on: instructions, hints and complaints.
+//! Texts for the agent: instructions, hints and error messages.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
