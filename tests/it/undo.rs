@@ -44,7 +44,7 @@ impl Stage {
         self.server.call(tool, arguments).text()
     }
 
-    /// Undoes a call. The undo itself gets the number `this`.
+    /// Undoes a call, as call number `own`. Returns the undone calls.
     fn undo(&mut self, call: u64, own: u64) -> Value {
         let reply = self.server.call("undo_changes", json!({"calls": [call]}));
         let output = reply.result()["structuredContent"].clone();

@@ -27,7 +27,7 @@ fn tree() -> Tree {
     tree
 }
 
-/// User and group id that no process has. The kernel cannot map them to a name.
+/// User and group id without a name, which is not the kernel's overflow id.
 const USER: u32 = 4242;
 
 /// Starts a server as this user, or as another one, who then owns the whole tree.
@@ -336,7 +336,7 @@ fn unsupported_dry_run_is_refused() {
         );
     }
     if rustix::process::geteuid().is_root() {
-        // The owner cannot be set if it is another user.
+        // A server that is not root cannot set a group that is not its own.
         let mut server = start(&tree, true, &[]);
         std::os::unix::fs::chown(tree.path("work"), None, Some(0)).unwrap();
         let reply = dry(&mut server, "rm a");

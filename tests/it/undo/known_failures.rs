@@ -1,4 +1,5 @@
-//! Known failures of undo in other programs: deleted, forgotten and untouched-by-request files.
+//! Known failures of undo in other programs, none of which may occur here: deleted commits, changes
+//! outside the directory, incomplete restores.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! What the commands of one server do not share, what root's commands do not read, and which limit
-//! ended a command.
+//! Isolation between commands of one server, files that root's commands cannot read, and notes
+//! about exceeded limits.
 
 use std::fs;
 use std::io::{BufRead as _, Read as _};
@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::{Walls, children, everywhere, installed, launcher, program};
 
-/// Fills segments of System V memory that nobody has attached.
+/// Fills System V shared memory segments without attaching them.
 const UNATTACHED: &str = "import ctypes, time\n\
     c = ctypes.CDLL(None)\n\
     c.shmat.restype = ctypes.c_void_p\n\
@@ -147,12 +147,12 @@ fn process_limit_is_reported_when_fork_fails() {
     });
 }
 
-/// A control group (cgroups(7)) with this much memory, in which the kernel ends processes as it
-/// does on a full machine.
+/// Control group (cgroups(7)) with this much memory, in which the OOM killer acts as on a full
+/// machine.
 struct Container(PathBuf);
 
 impl Container {
-    /// `None` where this user may make none.
+    /// Creates the control group. Returns `None` if this user cannot.
     fn of(bytes: u64) -> Option<Self> {
         let own = fs::read_to_string("/proc/self/cgroup").ok()?;
         own.lines().find_map(|line| {
@@ -190,11 +190,11 @@ fn oom_killed_command_is_reported() {
         let mut walls = Walls::start(setting, &[], &[]);
         let launcher = launcher(&walls.server);
         container.take(launcher);
-        // Who waits for the next command is there already.
+        // The spare supervisor for the next command exists already.
         for pid in children(launcher) {
             container.take(pid);
         }
-        // It keeps a line until its end.
+        // `tail` buffers a line until its end.
         let text = walls.sh("head -c 400000000 /dev/zero | tail").text;
         let note = "[the kernel ended a process for want of memory: the machine, or the container around the server, has no \
                     more; use less at once]";
@@ -203,8 +203,8 @@ fn oom_killed_command_is_reported() {
     });
 }
 
-/// What `inside` prints in namespaces, after `before` was done to mounts that nobody else has;
-/// `None` where it cannot be tried.
+/// Runs `before` in a private mount namespace, then `inside` in the sandbox. Returns its output, or
+/// `None` if this user cannot.
 #[track_caller]
 fn after(before: &str, inside: &str) -> Option<String> {
     if !rustix::process::geteuid().is_root() {
@@ -236,7 +236,7 @@ fn after(before: &str, inside: &str) -> Option<String> {
     Some(out.into_owned())
 }
 
-/// Where the kernel cannot do it for the file system of /opt, the gap is said.
+/// If the kernel cannot restrict the filesystem of /opt, the gap is reported.
 #[test]
 fn root_reads_only_world_readable_system_files() {
     let before = "mount -t tmpfs none /opt && umask 077 && echo TOPSECRET > /opt/secret && mkdir /opt/private && \
@@ -249,7 +249,7 @@ fn root_reads_only_world_readable_system_files() {
     );
 }
 
-/// A file that its group may read is not everybody's.
+/// A file that only its group can read is not world-readable.
 #[test]
 fn root_reads_only_world_readable_etc_files() {
     let before = "e=$(mktemp -d) && cp /etc/passwd /etc/group $e && umask 027 && echo TOPSECRET > $e/secret && \
@@ -264,8 +264,8 @@ fn root_reads_only_world_readable_etc_files() {
     );
 }
 
-/// A mask below /proc, as containers have them, keeps every user namespace from a /proc of its own:
-/// what shows only when a command is started.
+/// A mount that masks part of /proc, as in containers, prevents a new /proc in user namespaces.
+/// This shows only when a command is started.
 #[test]
 fn sandbox_run_falls_back_to_second_tier_once() {
     if !rustix::process::geteuid().is_root() {

@@ -1,4 +1,4 @@
-//! The audit log beyond the reach of the agent: every tool and the shell try, in every tier.
+//! The audit log is out of the agent's reach: every tool and the shell try, in every tier.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::tree::Tree;
 
 mod inside;
 
-/// A server that keeps a log and a key for it beside the allowed directories.
+/// Starts a server with a log and a key beside the allowed directories.
 fn start(setting: Setting) -> Walls {
     let tree = Tree::new();
     tree.file("work/ok.txt", "fine\n")

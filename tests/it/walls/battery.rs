@@ -1,4 +1,4 @@
-//! The attack battery through a real server: what gets through is compared as a whole list.
+//! The attack battery through a real server. The successful attacks are compared as a whole list.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -15,11 +15,11 @@ use crate::harness::Server;
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
 
-/// Known to get through: a lock needs no right to write.
+/// Attacks known to succeed in every tier: a lock needs no write access.
 const EVERYWHERE: &[&str] = &["lock of a read-only file"];
 
-/// Known to get through without namespaces, and nothing else is: a mount namespace of its own is
-/// what would hide them.
+/// Attacks known to succeed without namespaces. Only a separate mount namespace could hide these
+/// targets.
 const LANDLOCK: &[&str] = &[
     "stat outside",
     "access outside",
@@ -34,7 +34,7 @@ const LANDLOCK: &[&str] = &[
     "list System V objects",
 ];
 
-/// What is expected to get through.
+/// Returns the attacks that are expected to succeed.
 fn expected(setting: Setting) -> Vec<&'static str> {
     match setting.tier {
         Tier::Landlock if setting.root() => {
@@ -46,7 +46,7 @@ fn expected(setting: Setting) -> Vec<&'static str> {
     }
 }
 
-/// The battery inside the walls of a server.
+/// Runs the battery in the sandbox of a server.
 fn run(setting: Setting, network: Network) -> Report {
     let tree = Tree::new();
     let inner = tree.path("base/ro/replay");
@@ -132,7 +132,7 @@ fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// The names of the controls that are known not to work.
+/// Returns the names of the controls that are known not to work.
 fn known_broken(tier: Tier) -> Vec<&'static str> {
     let known = CONTROLS
         .iter()
@@ -205,7 +205,7 @@ fn attacks_succeed_only_as_network_permits() {
     });
 }
 
-/// The control of the battery: without walls, attempts get through and their effects are noticed.
+/// Control of the battery: without a sandbox, attacks succeed and their effects are noticed.
 #[test]
 fn attacks_succeed_without_sandbox() {
     let owner = rustix::process::geteuid()
@@ -278,7 +278,7 @@ fn unreadable_attack_stage_is_reported() {
     );
 }
 
-/// `replay sandbox probe`, as a person calls it.
+/// `replay sandbox probe`, as the operator calls it.
 #[test]
 fn sandbox_probe_command_reports_results() {
     let probe = |flags: &[&str]| {

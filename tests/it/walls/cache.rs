@@ -1,4 +1,4 @@
-//! Caches of package managers that outlive the server (`--cache`).
+//! Package manager caches that outlive the server (`--cache`).
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -12,20 +12,20 @@ use super::{Setting, Walls, everywhere, give, installed, laid_out, launcher, sta
 use crate::harness::{DEADLINE, ends_within};
 use crate::tree::Tree;
 
-/// Puts something where package managers have their caches.
+/// Writes files into the caches of package managers.
 const FILL: &str = "for dir in ~/.cache/pip $XDG_CACHE_HOME/go-build ~/.npm/_cacache ~/.cargo/registry/index ~/go/pkg/mod \
                     ~/.local/share/pnpm/store/v10; do mkdir -p $dir && echo kept > $dir/file || exit 1; done; \
                     echo kept > ~/.cargo/.package-cache; echo own > ~/own";
 const LOOK: &str = "cat ~/.cache/pip/file ~/.cache/go-build/file ~/.npm/_cacache/file ~/.cargo/registry/index/file \
                     ~/go/pkg/mod/file ~/.local/share/pnpm/store/v10/file ~/.cargo/.package-cache; cat ~/own 2>/dev/null; true";
 
-/// A server with more flags and the usual cache.
+/// Starts a server with the usual cache and more flags.
 fn with_cache(tree: Tree, setting: Setting, flags: &[&str]) -> Walls {
     let cache = tree.text("cache");
     Walls::on(tree, setting, &[&["--cache", &cache], flags].concat(), &[])
 }
 
-/// Ends a server, and waits for its launcher, which looks after the cache.
+/// Ends a server, and waits for its launcher, which maintains the cache.
 fn ended(walls: Walls) -> Tree {
     let launcher = Pid::from_raw(launcher(&walls.server).cast_signed()).unwrap();
     drop(walls.server);
@@ -33,7 +33,7 @@ fn ended(walls: Walls) -> Tree {
     walls.tree
 }
 
-/// What of the caches has content.
+/// Returns the names of the caches that are not empty.
 fn filled(tree: &Tree) -> Vec<String> {
     let is_filled = |path: &Path| !path.is_dir() || fs::read_dir(path).unwrap().next().is_some();
     let entries = fs::read_dir(tree.path("cache/caches"))
@@ -47,7 +47,7 @@ fn filled(tree: &Tree) -> Vec<String> {
     names
 }
 
-/// A command that fills a cache and says when it was used last.
+/// Returns a command that fills a cache and sets its time of last use.
 fn fill(name: &str, used: &str) -> String {
     format!(
         "mkdir {name} && head -c 700000 /dev/urandom > {name}/file && touch -d {used} {name}/file {name}"
@@ -157,7 +157,7 @@ fn links_in_cache_are_not_followed() {
         );
         walls.works(&plant);
         walls.works(&fill("~/.cache/new", "@2000000"));
-        // What a command leaves behind keeps no server from its start.
+        // Entries that a command left without permissions do not prevent the next start.
         walls.works("chmod 0 ~/.cache/");
         let mut next = with_cache(ended(walls), setting, &["--cache-mib", "1"]);
         next.works("echo kept > ~/.npm/file");

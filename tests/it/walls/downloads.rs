@@ -1,5 +1,4 @@
-//! What cargo and Go of the operator have downloaded, and the programs that a project has for
-//! itself.
+//! Downloads of the operator's cargo and Go, and programs installed in a project.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -11,8 +10,8 @@ use crate::tree::Tree;
 
 const CRATES: &str = "index.crates.io-1949cf8c6b5b557f";
 
-/// A server whose operator has a home with toolchains, outside, which flags name as `{home}`; what
-/// changes there fails the test.
+/// Starts a server whose operator has a home with toolchains outside. Flags name it as `{home}`. A
+/// change there fails the test.
 fn with_home(setting: Setting, flags: &[&str]) -> Walls {
     let tree = laid_out(setting);
     let cargo = "outside/home/.cargo";
@@ -182,7 +181,7 @@ fn project_programs_are_on_path() {
     });
 }
 
-/// A project of Node in one of Python.
+/// Makes a Node project inside a Python project.
 fn of_projects(setting: Setting) -> Tree {
     let tree = laid_out(setting);
     tree.dir("work/web/src")

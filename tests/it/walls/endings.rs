@@ -1,5 +1,5 @@
-//! Nothing outlives its call, its server, or a signal; and nothing that a command does ends anybody
-//! else.
+//! Ends of calls, servers and processes: no process outlives its call or its server, and no command
+//! ends other processes.
 
 use std::fs;
 use std::time::Instant;
@@ -11,10 +11,11 @@ use serde_json::json;
 use super::{Walls, children, everywhere, fresh_tag, launcher, program, ran, tagged};
 use crate::harness::{DEADLINE, ends_within};
 
-/// Starts itself again in a session of its own and ends, for ever.
+/// Restarts itself in a new session and exits, forever.
 const HYDRA: &str = "#!/bin/sh\nsetsid sh \"$0\" \"$1\" &\n";
 
-/// How often each way to stay alive is tried in each setting. `benches/survivors.sh` asks for more.
+/// Returns the number of rounds for each escape in each setting. `benches/survivors.sh` sets a
+/// higher one.
 fn rounds() -> usize {
     std::env::var("REPLAY_TEST_ROUNDS")
         .ok()
@@ -22,7 +23,7 @@ fn rounds() -> usize {
         .unwrap_or(5)
 }
 
-/// Ways to stay alive when the shell ends; each leaves processes with `tag` among their arguments.
+/// Returns ways to outlive the shell. Each leaves processes with `tag` among their arguments.
 fn ways(tag: &str) -> [(&'static str, String); 6] {
     [
         (
@@ -151,7 +152,7 @@ fn e87_process_ignoring_sigterm_is_killed() {
     });
 }
 
-/// Starts things that would stay: a background command, and a call that is not over.
+/// Starts a background command and a call that does not end.
 fn occupied(walls: &mut Walls, tag: &str) {
     fs::write(walls.tree.path("work/hydra"), HYDRA).unwrap();
     let command = format!("trap '' TERM; sh hydra {tag} & setsid sleep {tag} & sleep {tag}");
@@ -170,8 +171,8 @@ fn occupied(walls: &mut Walls, tag: &str) {
     }
 }
 
-/// What was there when the server ended is gone, and so is the private directory; the allowed ones
-/// are not touched.
+/// Checks that all processes and the private directory are gone after the server ended, and that
+/// the allowed directories are unchanged.
 fn all_gone(walls: &Walls, tag: &str, launcher: u32) {
     let launcher = Pid::from_raw(launcher.cast_signed()).unwrap();
     assert!(ends_within(launcher, DEADLINE), "the launcher lives on");
@@ -219,7 +220,7 @@ fn server_at_end_of_input_leaves_no_processes_or_files() {
     });
 }
 
-/// Nothing inside can do that; the system might, when it is out of memory.
+/// Commands cannot kill the launcher, but the kernel's OOM killer can.
 #[test]
 fn server_ends_commands_of_killed_launcher() {
     everywhere(|setting| {
@@ -288,7 +289,7 @@ fn command_ends_with_its_supervisor() {
     });
 }
 
-/// The children of a launcher, oldest first.
+/// Returns the children of a launcher, oldest first.
 fn supervisors(launcher: u32) -> Vec<Pid> {
     children(launcher)
         .into_iter()
@@ -296,7 +297,7 @@ fn supervisors(launcher: u32) -> Vec<Pid> {
         .collect()
 }
 
-/// Whether one of `sought` descends from this process.
+/// Returns true if one of `sought` descends from this process.
 fn holds(pid: Pid, sought: &[u32]) -> bool {
     let children = children(pid.as_raw_pid().cast_unsigned());
     children.into_iter().any(|child| {
@@ -304,8 +305,8 @@ fn holds(pid: Pid, sought: &[u32]) -> bool {
     })
 }
 
-/// The supervisor of the next command: the only one that is left when the one whose command ran has
-/// ended.
+/// Returns the spare supervisor: the only one left after the supervisor of a finished command has
+/// exited.
 fn spare(walls: &mut Walls, launcher: u32) -> Pid {
     let tag = fresh_tag();
     let reply = walls.try_run(json!({"command": format!("sleep {tag}"), "background": true}));
@@ -386,7 +387,7 @@ fn blocked_server_obeys_signals_before_sandbox_start() {
         .map(|message| message.to_string() + "\n")
         .collect::<String>();
     std::io::Write::write_all(child.stdin.as_mut().unwrap(), asked.as_bytes()).unwrap();
-    // What it has said by now is more than a pipe holds.
+    // The server has written more than a pipe holds.
     let stdout = child.stdout.as_ref().unwrap();
     let until = Instant::now() + DEADLINE;
     while rustix::io::ioctl_fionread(stdout).unwrap() < 60_000 {

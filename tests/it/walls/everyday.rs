@@ -1,4 +1,4 @@
-//! Everyday work inside the walls: `tests/everyday.sh`, compared with what is known to fail.
+//! Everyday work inside the sandbox: `tests/everyday.sh`, compared with the list of known failures.
 
 use pretty_assertions::assert_eq;
 use replay::internals::sandbox::Tier;
@@ -6,8 +6,8 @@ use serde_json::json;
 
 use super::{Walls, everywhere};
 
-/// What needs sockets, terminals or a /tmp of its own, or touches a process by its number, which
-/// only namespaces give.
+/// Work that fails without namespaces: it needs sockets, terminals or a private /tmp, or signals a
+/// process by id.
 const LANDLOCK: [&str; 7] = [
     "localhost server",
     "python manager",

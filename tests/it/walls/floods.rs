@@ -1,5 +1,5 @@
-//! Floods: processes, output, files, memory. Meanwhile other calls are answered, and the server
-//! stays small.
+//! Floods of processes, output, files and memory. Meanwhile other calls are answered, and the
+//! server's memory stays bounded.
 
 use std::fs;
 
@@ -7,11 +7,11 @@ use serde_json::json;
 
 use super::{Setting, Walls, everywhere, fresh_tag, installed, tagged};
 
-/// Most that the server may hold while a command floods, in bytes.
+/// Maximum memory of the server while a command floods, in bytes.
 const BOUND: u64 = 300 * 1024 * 1024;
 
-/// Nobody takes up what it sends: that counts for the user, whoever has sent it, as long as the
-/// sockets live.
+/// Queues descriptors in sockets that no process reads. The kernel counts them for the user while
+/// the sockets exist.
 const QUEUE: &str = "import array, resource, socket, sys, time\n\
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]\n\
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))\n\
@@ -27,7 +27,7 @@ const QUEUE: &str = "import array, resource, socket, sys, time\n\
     except OSError as error: print(error.errno, sent > 0, flush=True)\n\
     time.sleep(600)\n";
 
-/// Memory that a process holds, in bytes.
+/// Returns the resident memory of a process, in bytes.
 fn resident(pid: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status
@@ -37,7 +37,7 @@ fn resident(pid: u32) -> u64 {
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
 }
 
-/// Runs a command with a time limit and asks other things until it is answered.
+/// Runs a command with a timeout and makes other calls until it is answered.
 fn flood(walls: &mut Walls, command: &str, seconds: u64) -> crate::harness::Reply {
     let path = walls.tree.text("work/ok.txt");
     let arguments = json!({"command": command, "timeout": seconds});
@@ -232,7 +232,7 @@ fn e88_endless_shared_memory_is_contained() {
                 "{setting:?}: {script}: {text}"
             );
         }
-        // What processes share counts once.
+        // Shared memory counts once.
         let share = "import mmap, os, time\nm = mmap.mmap(-1, 10**8)\nfor i in range(0, 10**8, 4096): m[i] = 1\n\
                      for i in range(4):\n    if os.fork() == 0: m[0:10**8:4096]; time.sleep(1); os._exit(0)\n\
                      for i in range(4): os.wait()\nprint('fine')";

@@ -1,4 +1,4 @@
-//! Git directories: no symlink appears below one, and a directory above one is like any other.
+//! Git directories: commands can create no symlink in one. Directories above one are unrestricted.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use walkdir::WalkDir;
 
 use super::{Setting, Tree, Walls, everywhere, give, installed};
 
-/// A repository as `git init` makes it, as far as it is looked at.
+/// Makes the parts of a repository that the server looks at.
 fn repository(tree: &Tree, at: &str) {
     tree.file(format!("{at}/HEAD"), "ref: refs/heads/main\n")
         .file(format!("{at}/config"), "[core]\n\tbare = false\n")
@@ -19,8 +19,8 @@ fn repository(tree: &Tree, at: &str) {
         .dir(format!("{at}/logs/refs"));
 }
 
-/// `work` is a repository, in which lie a bare one, a nested one, and a directory with an empty
-/// file called `.git`.
+/// Makes `work` a repository with a bare one, a nested one, and a directory with an empty file
+/// called `.git`.
 fn with_repositories(flags: &[&str], test: impl Fn(&mut Walls)) {
     everywhere(|setting: Setting| {
         let tree = Tree::new();
@@ -41,7 +41,7 @@ fn with_repositories(flags: &[&str], test: impl Fn(&mut Walls)) {
     });
 }
 
-/// The symlinks below a directory.
+/// Returns the symlinks below a directory.
 fn links(walls: &Walls, dir: &str) -> Vec<String> {
     let entries = WalkDir::new(walls.tree.path(dir))
         .into_iter()
@@ -243,7 +243,7 @@ fn repository_is_removed_with_its_tree() {
             if walls.setting.tier == Tier::Landlock {
                 return;
             }
-            // What is made there later is no operator's.
+            // Entries created there later do not belong to the operator.
             let ran = walls
                 .sh("mkdir -p packages/lib/.git/hooks; echo evil > packages/lib/.git/config; true");
             assert!(
@@ -260,7 +260,7 @@ fn repository_is_removed_with_its_tree() {
     }
 }
 
-/// A file there would give the person's repository the hooks of another one.
+/// A `.git` file there would give the person's repository the hooks of another one.
 #[test]
 fn git_file_in_place_of_removed_repository_is_set_aside() {
     with_repositories(&[], |walls| {

@@ -1,4 +1,4 @@
-//! The private HOME and /tmp of other servers, where a server is allowed the directory above them.
+//! Private HOME and /tmp of other servers, below a directory that a server is allowed to use.
 
 use pretty_assertions::assert_eq;
 use replay::internals::sandbox::Tier;
@@ -8,7 +8,7 @@ use super::{SECRET, Setting, Walls, everywhere, program, ran};
 use crate::harness::Server;
 use crate::schema::NEWEST_HANDSHAKE;
 
-/// A server that may write where the private directories of the other one are.
+/// Starts a server that can write to the directory above the other server's private directories.
 fn above(walls: &Walls, flags: &[&str]) -> Server {
     let setting = walls.setting;
     let (tmp, allow) = (
@@ -28,7 +28,7 @@ fn above(walls: &Walls, flags: &[&str]) -> Server {
     Server::start_program(&walls.tree, &line, &[("TMPDIR", &tmp)]).opened(NEWEST_HANDSHAKE)
 }
 
-/// Nothing of the other server is to be found.
+/// Checks that the private files of the other server cannot be found.
 #[track_caller]
 fn finds_nothing(server: &mut Server, walls: &Walls, setting: Setting) {
     let tmp = walls.tree.text("tmp");
@@ -73,7 +73,7 @@ fn finds_nothing(server: &mut Server, walls: &Walls, setting: Setting) {
     }
 }
 
-/// Where the private directory of the first server is.
+/// Returns the private directory of the first server.
 fn scratch_of(walls: &Walls) -> String {
     let mut entries = walkdir::WalkDir::new(walls.tree.path("tmp"))
         .into_iter()

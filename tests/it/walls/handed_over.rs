@@ -1,13 +1,12 @@
-//! Not a byte of a command's output is lost, doubled or out of its order when the command goes on
-//! in the background.
+//! Output of commands that move to the background: no byte is lost, duplicated or reordered.
 
 use serde_json::json;
 
 use super::{Setting, Walls, everywhere};
 use crate::harness::Server;
 
-/// Two writers at once for more than two seconds, each with letters of its own, and lines that do
-/// not count evenly, so that all are shown; one cuts a character in every write.
+/// Two concurrent writers that run for over two seconds, each with its own letters. The line
+/// lengths vary, so output is not folded. One writer splits a character in every write.
 const WRITES: &str = "i=0; while [ $i -lt 250 ]; do i=$((i+1)); echo o€$((i*i)); sleep 0.01; done & \
     i=0; while [ $i -lt 250 ]; do i=$((i+1)); printf 'e\\342\\202' >&2; sleep 0.01; printf '\\243' >&2; done; wait";
 
@@ -52,7 +51,7 @@ fn reply_and_later_reads_are_whole_output() {
     });
 }
 
-/// Lines that are all shown, and of which a cut mostly falls into a character.
+/// Returns lines that are not folded. Cuts in them mostly split a character.
 fn much() -> String {
     (0..400_000_u64)
         .map(|i| format!("€{}\n", i * i))
@@ -60,7 +59,7 @@ fn much() -> String {
         .concat()
 }
 
-/// All bytes of a log, part by part.
+/// Returns all bytes of a log, read in parts.
 fn log(server: &mut Server, uri: &serde_json::Value) -> String {
     let (mut whole, mut next) = (String::new(), Some(uri.clone()));
     while let Some(uri) = next {

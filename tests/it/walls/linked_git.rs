@@ -1,4 +1,4 @@
-//! Git in allowed directories that are linked worktrees or submodules of repositories outside.
+//! Git in allowed directories that are linked worktrees, or submodules, of repositories outside.
 
 use std::time::Instant;
 
@@ -7,8 +7,8 @@ use pretty_assertions::assert_eq;
 use super::*;
 use crate::harness::DEADLINE;
 
-/// `work` is a worktree of `far/main`, beside `far/other`; `far/bare.git/inner` is one of the bare
-/// repository that it lies in, and `far/super/sub` a submodule.
+/// Shell script: `work` becomes a worktree of `far/main`, beside `far/other`. `far/bare.git/inner`
+/// is a worktree of the bare repository around it, and `far/super/sub` a submodule.
 const LAY_OUT: &str = "set -e; git init -q -b main docs/up; git -C docs/up commit -q --allow-empty -m up; mkdir far; cd far; git init -q -b main main; cd main; echo 1 > f; git add f; git commit -qm 1; \
     git -c protocol.file.allow=always submodule --quiet add ../../docs/up lib; git commit -qm lib; git worktree add -q -b linked ../../work; git worktree add -q -b beside ../other; echo staged > s; git add s; \
     touch -d '3 days ago' .git/worktrees/work/gitdir; mkdir -p .git/hooks; echo exit > .git/hooks/pre-commit.sample; cd ..; \
@@ -31,7 +31,7 @@ fn laid_out_below(setting: Setting, place: &str) -> Tree {
     tree
 }
 
-/// A line of a shell outside the walls.
+/// Runs a shell command outside the sandbox.
 fn git(tree: &Tree, line: &str) -> String {
     let identity = ["AUTHOR", "COMMITTER"].map(|who| {
         [
@@ -64,7 +64,8 @@ fn on(setting: Setting, more: &[&str]) -> Walls {
     Walls::on(laid_out(setting), setting, &[&FLAGS, more].concat(), &[])
 }
 
-/// What the server has told the operator when it has told all, of which the walls are the last.
+/// Returns the standard error of the server after its last start-up line, which is about the
+/// sandbox.
 fn said(walls: &mut Walls) -> String {
     let until = Instant::now() + DEADLINE;
     while !walls.server.stderr().contains("walls around commands: ") {
@@ -197,7 +198,7 @@ fn git_files_of_other_worktrees_are_read_only() {
         ] {
             walls.fails(&format!("cd '{git}' && {attempt}"));
         }
-        // What is not there yet: the kernel cannot refuse a name, so it is moved aside.
+        // The kernel cannot deny the creation of one name, so a new file is moved aside.
         for name in [
             "commondir",
             "config.worktree",
@@ -233,7 +234,7 @@ fn git_files_of_other_worktrees_are_read_only() {
     });
 }
 
-/// There the rules for a /tmp of their own give commands everything.
+/// Below /tmp, the rules for a private /tmp give commands full access.
 #[test]
 fn worktree_below_tmp_has_no_repository() {
     everywhere(|setting| {

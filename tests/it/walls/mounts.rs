@@ -1,5 +1,4 @@
-//! Filesystems of the kernel that are mounted below an allowed directory, as they are while an
-//! image is built.
+//! Kernel filesystems mounted below an allowed directory, as during an image build.
 
 use pretty_assertions::assert_eq;
 use replay::internals::sandbox::Tier;
@@ -10,14 +9,14 @@ use crate::harness::{Reply, Server};
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
 
-/// A server in a mount namespace of its own, in which an image is being built below `work`.
+/// Server in its own mount namespace, with an image being built below `work`.
 struct Image {
     tree: Tree,
     server: Server,
 }
 
 impl Image {
-    /// `None`, which is said, where no private mounts are permitted.
+    /// Starts the server. Returns `None`, with a message, if private mounts are not permitted.
     fn start(tier: Tier, flags: &[&str]) -> Option<Self> {
         let permitted = std::process::Command::new("unshare")
             .args(["-m", "mount", "-t", "tmpfs", "none", "/mnt"])
@@ -59,7 +58,7 @@ impl Image {
             &work,
         ];
         let line = [&line[..], &["--sandbox", tier.as_str()], flags].concat();
-        // What the server must not tell about itself.
+        // Environment of the server, which must not leak.
         let variables = [("TMPDIR", tmp.as_str()), ("OF_THE_SERVER", SECRET)];
         let server = Server::start_program(&tree, &line, &variables).opened(NEWEST_HANDSHAKE);
         Some(Self { tree, server })
@@ -85,7 +84,7 @@ impl Image {
     }
 }
 
-/// Mounts something in the namespace of a server that runs.
+/// Mounts a filesystem in the namespace of a running server.
 #[track_caller]
 fn mount_later(image: &Image, arguments: &[&str]) {
     let inside = format!(
@@ -178,8 +177,7 @@ fn file_tools_refuse_kernel_filesystems() {
         );
         refused(image.call("create_directory", json!({"path": new})), &new);
     }
-    // What goes through a tree goes past them, and finds what lies beside them on a filesystem that
-    // stores files.
+    // A recursive search skips these mounts and finds the files beside them on other filesystems.
     let work = image.at("");
     let found = image
         .call(

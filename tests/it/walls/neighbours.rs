@@ -1,5 +1,4 @@
-//! What one command is told when another runs beside it, and what is refused where there is nothing
-//! to keep them apart.
+//! Notes for commands that run beside others, and flags that are refused without namespaces.
 
 use replay::internals::sandbox::Tier;
 use serde_json::{Value, json};

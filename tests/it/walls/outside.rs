@@ -1,5 +1,5 @@
-//! What programs outside the walls run: told when a call changes it, and kept as it is with
-//! --freeze-sinks.
+//! Autorun files, which programs outside the sandbox execute: changes are reported, and with
+//! --freeze-sinks reverted.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ const TOOLS: [&str; 2] = ["--tools", "files,command,python"];
 const TOLD: &str = "[this changed what runs outside the walls: ";
 const PUT_BACK: &str = "[put back, since it changed what runs outside the walls (--freeze-sinks): ";
 
-/// What a reply tells in such a line, if it has one.
+/// Returns the contents of the lines in a reply with this beginning.
 #[track_caller]
 fn told(reply: &Reply, begins: &str) -> Vec<String> {
     let texts = reply.all_texts();
@@ -410,7 +410,7 @@ fn frozen_autorun_files_stay_unchanged() {
             "{\"scripts\": {\"test\": \"y\"}}",
             "{setting:?}"
         );
-        // What was there cannot be written to, or is put back.
+        // Existing files cannot be written to, or are restored.
         walls.sh("cd old; echo evil > .envrc; rm -f .husky/pre-commit; echo evil > p; mv -f p package.json; rm -f p");
         assert_eq!(walls.tree.read("work/old/.envrc"), "old\n", "{setting:?}");
         assert_eq!(

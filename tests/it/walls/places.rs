@@ -1,4 +1,4 @@
-//! Allowed directories in places that the view has a use for itself.
+//! Allowed directories at paths that the sandbox's mounts also use.
 
 use std::process::Command;
 
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{Setting, Walls, everywhere, installed, program};
 
-/// Runs a shell in the first of some allowed directories; its standard output.
+/// Runs a shell in the first of the allowed directories and returns its standard output.
 #[track_caller]
 fn run(setting: Setting, allow: &str, command: &str) -> String {
     let mut line = vec![];
@@ -71,7 +71,7 @@ fn allowed_directory_in_var_tmp_is_real() {
     });
 }
 
-/// In a mount namespace of the test's own, where other directories lie at these places.
+/// Runs in a mount namespace of the test, with other directories at these paths.
 #[test]
 fn view_setup_writes_no_allowed_directory() {
     if !rustix::process::geteuid().is_root() {
@@ -152,8 +152,8 @@ fn system_home_lookup_gives_private_home() {
     });
 }
 
-/// A link of the system's that the allowed directory is reached by is no link of an agent's: it
-/// lies beside the directory.
+/// A system link on the path of an allowed directory is trusted: it lies beside the directory, out
+/// of the agent's reach.
 #[test]
 fn directory_allowed_through_link_has_both_names() {
     everywhere(|setting| {

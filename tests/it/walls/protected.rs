@@ -1,5 +1,4 @@
-//! Paths given with `--protect`, against commands that work together, and against the end of the
-//! server.
+//! Protected paths (`--protect`), against cooperating commands and a killed server.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -15,8 +14,8 @@ use crate::harness::{DEADLINE, ends_within};
 
 const GOOD: &str = "good\n";
 
-/// With `work/a/keys` protected, which is there, and `work/new`, which is not. Only namespaces hold
-/// commands to it.
+/// Runs a test with two protected paths: `work/a/keys`, which exists, and `work/new`, which does
+/// not. Only namespaces enforce this.
 fn with_keys(test: impl Fn(&mut Walls)) {
     everywhere(|setting: Setting| {
         if setting.tier != Tier::Namespaces {
@@ -42,13 +41,13 @@ fn with_keys(test: impl Fn(&mut Walls)) {
     });
 }
 
-/// Starts a command in the background; its number.
+/// Starts a background command and returns its id.
 fn start(walls: &mut Walls, command: &str) -> Value {
     let reply = walls.try_run(json!({"command": command, "background": true}));
     reply.result()["structuredContent"]["commandId"].clone()
 }
 
-/// Waits until a command in the background has ended; what is said of it.
+/// Waits until a background command has ended, and returns the reply.
 fn await_end(walls: &mut Walls, id: &Value) -> String {
     let until = Instant::now() + DEADLINE;
     loop {
@@ -62,8 +61,8 @@ fn await_end(walls: &mut Walls, id: &Value) -> String {
     }
 }
 
-/// With the tree that `lay` makes in `work`, and the paths that are protected by default. Only
-/// namespaces hold commands to it.
+/// Runs a test with the tree that `lay` makes in `work` and the default protected paths. Only
+/// namespaces enforce this.
 fn with_tree(lay: impl Fn(&Tree), test: impl Fn(&mut Walls)) {
     everywhere(|setting: Setting| {
         if setting.tier != Tier::Namespaces {
@@ -84,7 +83,7 @@ fn with_tree(lay: impl Fn(&Tree), test: impl Fn(&mut Walls)) {
     });
 }
 
-/// Waits until a command has made this.
+/// Waits until a command has created this file.
 fn await_file(walls: &mut Walls, name: &str) {
     let until = Instant::now() + DEADLINE;
     while !walls.tree.has(name) {
@@ -93,7 +92,7 @@ fn await_file(walls: &mut Walls, name: &str) {
     }
 }
 
-/// Waits until this has been set aside.
+/// Waits until this file has been set aside.
 fn await_none(walls: &mut Walls, name: &str) {
     let until = Instant::now() + DEADLINE;
     while walls.tree.has(name) {
@@ -105,7 +104,8 @@ fn await_none(walls: &mut Walls, name: &str) {
 #[test]
 fn refused_change_of_protected_path_is_reported() {
     with_keys(|walls| {
-        // Who sees it is who keeps what can be undone, and another user has no place for that here.
+        // Refused changes are seen only by a supervisor that records undo, which another user
+        // cannot do here.
         if !walls.setting.root() {
             return;
         }
@@ -162,7 +162,7 @@ fn parent_of_protected_path_cannot_be_moved() {
         walls.fails("mkdir b && mv -T b a");
         walls.sh("mv a b; ln -s b a; rm -rf a/keys b/keys; echo evil > a/keys");
         walls.sh("echo evil > b/keys; mv b a; rm -rf a");
-        // What is beside it is as writable as before, also across the directory's border.
+        // Entries beside it stay writable, also with moves across the directory's border.
         walls.works("echo x > a/x && mv a/x x && mv x a/y && rm a/y");
         walls.end();
     });
@@ -345,7 +345,7 @@ fn protected_file_is_set_aside_during_later_command() {
     });
 }
 
-/// Makes the directory of hooks, which git makes too, and hands it to who asks.
+/// Creates the hooks directory, which git creates too, and passes its descriptor to a client.
 const GIVES: &str = "import os, socket, time
 os.mkdir('.git/hooks')
 door = socket.socket(socket.AF_UNIX)

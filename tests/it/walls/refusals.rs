@@ -1,4 +1,5 @@
-//! Notes of what the walls refused or ended: at every exit status, in text and in data.
+//! Notes of accesses that the sandbox refused and processes that it ended, at every exit status, in
+//! text and in data.
 
 use pretty_assertions::assert_eq;
 use replay::internals::sandbox::Tier;
@@ -6,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Setting, Walls, everywhere};
 
-/// Texts and data of a command that has run.
+/// Runs a command and returns its texts and its structured reply.
 fn told(walls: &mut Walls, arguments: Value) -> (String, Value) {
     let reply = walls.try_run(arguments);
     (
@@ -15,7 +16,7 @@ fn told(walls: &mut Walls, arguments: Value) -> (String, Value) {
     )
 }
 
-/// The same of one in the background, followed to its end.
+/// Runs a background command to its end and returns its texts and its structured reply.
 fn followed(walls: &mut Walls, command: &str) -> (String, Value) {
     let (_, started) = told(walls, json!({"command": command, "background": true}));
     let arguments = json!({"commandId": started["commandId"], "waitSecs": 60});
@@ -48,7 +49,8 @@ fn refused_change_is_reported_when_command_succeeds() {
             "{text}"
         );
         assert_eq!(data["notes"].as_array().map(Vec::len), Some(1), "{data}");
-        // Who sees it is who keeps what can be undone, and another user has no place for that here.
+        // Refused changes are seen only by a supervisor that records undo, which another user
+        // cannot do here.
         if !setting.root() {
             return;
         }
@@ -112,7 +114,7 @@ fn ended_daemon_of_background_command_is_reported() {
         let (text, data) = followed(&mut walls, "(sleep 600 >/dev/null 2>&1 &); echo a");
         assert_eq!(text, format!("a\n[{note}]\n[exit code: 0]"), "{setting:?}");
         assert_eq!(data["notes"], json!([note]), "{setting:?}");
-        // Who asks for the end knows it.
+        // A requested end is not reported.
         let (_, started) = told(
             &mut walls,
             json!({"command": "sleep 600 & sleep 600", "background": true}),

@@ -1,5 +1,5 @@
-//! Section 6 of the escape catalogue: what an agent would type, by its number. What needs calls
-//! that no shell makes is in the battery.
+//! Section 6 of the escape catalogue: escapes that an agent could type in a shell, by number.
+//! Escapes that need other system calls are in the battery.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -404,7 +404,7 @@ fn e94_network_is_denied() {
     });
 }
 
-/// What programs outside the walls would run or obey.
+/// Files that programs outside the sandbox would run or obey.
 #[test]
 fn e95_planting_autorun_files_is_denied() {
     everywhere(|setting| {
@@ -433,7 +433,7 @@ fn e95_planting_autorun_files_is_denied() {
     });
 }
 
-/// The same where there is a repository already, by way of other names.
+/// Planting in an existing repository, by renames and links.
 #[test]
 fn e95_planting_by_indirect_names_is_denied() {
     if !installed("git") {
@@ -603,7 +603,7 @@ fn e96_operator_files_are_protected() {
     });
 }
 
-/// Inside the walls no namespaces can be made, so a second `replay` meets a system without them.
+/// Inside the sandbox no namespaces can be created, so a second `replay` finds none.
 #[test]
 fn e97_commands_are_refused_without_sandbox() {
     everywhere(|setting| {
@@ -698,8 +698,8 @@ fn commands_of_two_servers_are_separate() {
     });
 }
 
-/// Where an allowed directory lies below /tmp, the directories above it are only in the view of
-/// commands, and none of them may be moved away under the commands that come later.
+/// The parents of an allowed directory below /tmp exist only in the view of commands. A command
+/// must not move them away under later commands.
 #[test]
 fn path_to_allowed_directory_cannot_be_broken() {
     everywhere(|setting| {

@@ -1,5 +1,5 @@
-//! Ways to leave something in a project that a program outside the walls obeys or runs later: each
-//! by the file tools and by a command, where something is there and where nothing is.
+//! Autorun files in a project: attempts to change or create them, by the file tools and by
+//! commands.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use super::{Setting, Tree, Walls, everywhere, give};
 
-/// What is there before the server starts.
+/// Content of files that exist before the server starts.
 const GOOD: &str = "good\n";
 
-/// Directly in the read-write directory: held whether it is there or not.
+/// Paths directly in the read-write directory, protected even if they do not exist.
 const HELD: [&str; 29] = [
     ".git/hooks/pre-commit",
     ".git/config.worktree",
@@ -45,7 +45,7 @@ const HELD: [&str; 29] = [
     ".zshrc",
 ];
 
-/// Of repositories that are there before the server starts.
+/// Paths in repositories that exist before the server starts.
 const REPOSITORIES: [&str; 11] = [
     ".git/config",
     ".git/modules/lib/config",
@@ -60,7 +60,7 @@ const REPOSITORIES: [&str; 11] = [
     "bare/commondir",
 ];
 
-/// Not held: the project's own programs and instructions, which are what an agent is there to
+/// Unprotected paths: the project's own programs and instructions, which an agent is meant to
 /// change.
 const OPEN: [&str; 8] = [
     "Makefile",
@@ -73,17 +73,16 @@ const OPEN: [&str; 8] = [
     ".pre-commit-config.yaml",
 ];
 
-/// Directories with repositories in them.
 const REMOVED: [&str; 4] = [".git", "deep", "w", "bare"];
 
-/// Git directories, as git knows one.
+/// Git directories.
 const GIT_DIRECTORIES: [&str; 4] = [".git", ".git/modules/lib", "deep/er/sub/.git", "bare"];
 
 fn namespaces(setting: Setting) -> bool {
     setting.tier == Tier::Namespaces
 }
 
-/// `work` with a repository, and with all of these in it if `full`.
+/// Makes `work` with a repository, and with all of these files if `full`.
 fn tree(setting: Setting, full: bool) -> Tree {
     let tree = Tree::new();
     tree.file("docs/read.txt", "readme\n")
@@ -116,13 +115,13 @@ fn is_good(walls: &Walls, path: &str) -> bool {
     std::fs::read_to_string(path).is_ok_and(|text| text == GOOD)
 }
 
-/// Whether a call of a file tool was refused.
+/// Returns true if a call of a file tool was refused.
 fn refuses(walls: &mut Walls, tool: &str, arguments: Value) -> bool {
     walls.server.call(tool, arguments).failure().is_some()
 }
 
-/// Every way of the file tools to put something else at a path, or to take it away; those that were
-/// not refused.
+/// Tries all ways of the file tools to replace or remove a path. Returns those that were not
+/// refused.
 fn by_file_tools(walls: &mut Walls, path: &str, exists: bool) -> Vec<&'static str> {
     let at = walls.tree.text(&format!("work/{path}"));
     let evil = walls.tree.text("work/evil");
@@ -472,7 +471,7 @@ fn server_configuration_file_is_read_only() {
     });
 }
 
-/// What git says goes on: only what is to be written into its configuration fails.
+/// Only git commands that write the configuration fail.
 #[test]
 fn git_works_with_read_only_configuration() {
     everywhere(|setting: Setting| {

@@ -1,4 +1,4 @@
-//! `--ssh-sign`: the ssh-agent of the operator signs what git signs, and nothing else.
+//! `--ssh-sign`: the operator's ssh-agent signs for git, and grants no other use of its keys.
 
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Stdio};
@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::*;
 use crate::harness::DEADLINE;
 
-/// An ssh-agent outside, of the user that the server runs as.
+/// Agent outside the sandbox, run by the user of the server.
 struct Agent(Child, String);
 
 impl Drop for Agent {
@@ -17,7 +17,7 @@ impl Drop for Agent {
     }
 }
 
-/// With one key, whose private part is nowhere else.
+/// Starts an agent with one key, whose private part is stored nowhere else.
 fn agent(tree: &Tree, setting: Setting) -> Agent {
     let socket = tree.text("agent/socket");
     let as_owner = |program: &str| {
@@ -96,7 +96,7 @@ fn ssh_agent_signs_only_commits() {
         walls.fails("ssh-keygen -q -t ed25519 -N '' -f own && ssh-add own");
         walls.fails("ssh-add -D");
         walls.works("test $(ssh-add -L | wc -l) = 1");
-        // What says nothing, or much, costs others nothing.
+        // Silent or flooding connections do not affect others.
         let flood = "import os, socket\nmany = [socket.socket(socket.AF_UNIX) for _ in range(40)]\n\
                      [one.connect(os.environ['SSH_AUTH_SOCK']) for one in many]\n\
                      many[0].sendall(b'\\xff' * 4)\nassert many[0].recv(9) == b''\n";

@@ -1,4 +1,5 @@
-//! The log below an allowed directory: hidden from every tool and program, or no server.
+//! The audit log below an allowed directory: hidden from every tool and program, or the server does
+//! not start.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -15,7 +16,7 @@ use crate::harness::DEADLINE;
 const KEY: &str = "0123456789abcdef0123456789abcdef";
 const LOG: &str = "work/logs/deep/audit.jsonl";
 
-/// A tree with the key below the writable directory, for this setting.
+/// Makes a tree with the key below the writable directory, for this setting.
 fn tree(setting: Setting) -> Tree {
     let tree = Tree::new();
     tree.file("work/ok.txt", "fine\n")
@@ -48,7 +49,7 @@ fn flags<'a>(tree: &Tree, more: &[&'a str]) -> Vec<std::borrow::Cow<'a, str>> {
         .collect()
 }
 
-/// A server with its log inside, in each setting with namespaces.
+/// Runs a test with a server whose log is inside, in each setting with namespaces.
 fn inside(more: impl Fn(&Tree) -> Vec<String>, test: impl Fn(&mut Walls)) {
     everywhere(|setting| {
         if setting.tier != Tier::Namespaces {
