@@ -1,4 +1,4 @@
-//! What must hold of every log of the journal, whoever wrote it.
+//! Properties of every log in an undo journal, including forged ones.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -12,11 +12,11 @@ use replay::internals::journal::{At, Bounds, Id, Options, Recorder, Root, Store}
 
 use super::Source;
 
-/// A log is read or refused, and whatever it says, nothing outside the roots changes: not when it
-/// is looked at, undone, mended, removed.
+/// Reads or refuses a log. Listing, undoing, repairing and removing it change nothing outside the
+/// roots.
 ///
 /// # Panics
-/// When that does not hold.
+/// If the property is violated.
 pub fn a_log_is_read_or_refused(bytes: &[u8]) {
     let dir = tempfile::tempdir().unwrap();
     let [root, outside] = ["root", "outside"].map(|name| dir.path().join(name));
@@ -112,7 +112,7 @@ pub fn a_log_is_read_or_refused(bytes: &[u8]) {
     assert_eq!(seen(), before);
 }
 
-/// Any bytes, or lines that look like ours.
+/// Returns any bytes, or lines that look like those of a real log.
 fn forged(bytes: &[u8], ids: &[Id]) -> Vec<u8> {
     let mut source = Source(bytes);
     if source.flag() {

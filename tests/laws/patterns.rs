@@ -1,4 +1,5 @@
-//! Any pattern on any text: an answer or an error, soon, and the same one whoever is asked.
+//! Properties of patterns: any pattern on any text gives the same result or error in every mode, in
+//! bounded time.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +10,7 @@ use grep_matcher::Matcher as _;
 
 use super::Source;
 
-/// What patterns are made of, and some that is not what it looks like.
+/// Pieces of patterns, some of them misleading.
 const PIECES: [&str; 40] = [
     "a",
     "b",
@@ -64,9 +65,9 @@ const TEXTS: [&str; 10] = [
     "\u{2028}",
     "ab",
 ];
-/// More matches than a text of the size has.
+/// Limit of matches, larger than a text of this size can have.
 const MOST: usize = 2000;
-/// The longest that one pattern may take: its budget of steps, on a slow machine.
+/// Maximum time of one pattern: its step budget on a slow machine.
 const BOUND: Duration = Duration::from_mins(1);
 
 fn text_of(source: &mut Source<'_>, pieces: &[&'static str], most: u8) -> String {
@@ -74,8 +75,8 @@ fn text_of(source: &mut Source<'_>, pieces: &[&'static str], most: u8) -> String
     (0..count).map(|_| source.choice(pieces)).collect()
 }
 
-/// Matches come in order, with and without groups alike; a match is found on its line; replacing by
-/// `$&` changes nothing.
+/// Checks that matches are ordered and equal with and without groups, that each is on its line, and
+/// that replacing by `$&` changes nothing.
 pub fn a_pattern_has_one_answer(bytes: &[u8]) {
     let mut source = Source(bytes);
     let options = Options {
@@ -125,7 +126,7 @@ fn in_order(pattern: &str, text: &str, found: &[Match]) {
     }
 }
 
-/// A text that need not be UTF-8 is searched, too, and never outside itself.
+/// Searches a text that need not be UTF-8. Matches never lie outside it.
 fn bytes_are_searched(pattern: &Pattern, source: &mut Source<'_>, bound: Bound<'_>) {
     let budget = Budget::new(bound);
     let text = source.bytes();
