@@ -313,7 +313,7 @@ impl Modules {
 
 /// Removes imports to parts without imports, again and again. Returns the rest: cycles, and the
 /// parts that lead to them.
-fn circles(mut arrows: BTreeMap<String, BTreeSet<String>>) -> BTreeMap<String, BTreeSet<String>> {
+fn cycles(mut arrows: BTreeMap<String, BTreeSet<String>>) -> BTreeMap<String, BTreeSet<String>> {
     loop {
         let before: usize = arrows.values().map(BTreeSet::len).sum();
         let from: BTreeSet<_> = arrows.keys().cloned().collect();
@@ -407,7 +407,7 @@ fn imports_within_layer_have_no_cycle() {
     let rooms = Modules::read(&sources()).rooms();
     let faults: BTreeMap<_, _> = rooms
         .into_iter()
-        .map(|(room, arrows)| (room, circles(arrows)))
+        .map(|(room, arrows)| (room, cycles(arrows)))
         .filter(|(_, left)| !left.is_empty())
         .collect();
     assert!(faults.is_empty(), "{faults:#?}");
@@ -624,7 +624,7 @@ fn room_reader_finds_import_cycles() {
                 .collect::<Vec<_>>(),
         )
         .unwrap();
-        circles(arrows)
+        cycles(arrows)
     };
     assert_eq!(rooms("use super::Own;"), BTreeMap::new());
     let (a, b) = ("a".to_owned(), "b".to_owned());

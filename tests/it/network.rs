@@ -35,7 +35,7 @@ struct Setting {
 
 /// Result of a command.
 #[derive(Debug, Default)]
-struct Ran {
+struct CommandResult {
     out: String,
     err: String,
     /// Requests that reached the servers, in order.
@@ -121,12 +121,12 @@ impl World {
     }
 
     /// Runs a shell command under these rules.
-    fn run(&self, flags: &[&str], line: &str) -> Ran {
+    fn run(&self, flags: &[&str], line: &str) -> CommandResult {
         self.run_with(&["sandbox", "run", "--log-level", "warn"], flags, line)
     }
 
     /// Runs a shell command under these rules with another subcommand.
-    fn run_with(&self, subcommand: &[&str], flags: &[&str], line: &str) -> Ran {
+    fn run_with(&self, subcommand: &[&str], flags: &[&str], line: &str) -> CommandResult {
         for name in ["ready", "ready-too", "alive", "notes"] {
             let _ = fs::remove_file(self.tree.path().join(name));
         }
@@ -158,7 +158,7 @@ impl World {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let notes = fs::read_to_string(self.tree.path().join("notes")).unwrap_or_default();
         let notes = notes.lines().map(str::to_owned).collect();
-        Ran {
+        CommandResult {
             out: text(&ran.stdout),
             err: text(&ran.stderr),
             notes,

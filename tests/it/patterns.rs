@@ -30,7 +30,7 @@ fn server(tree: &Tree, more: &[&str]) -> Server {
 }
 
 /// Returns the paths in the structured reply of a search, relative to `work`.
-fn found(server: &mut Server, tree: &Tree, tool: &str, arguments: Value) -> Vec<String> {
+fn found_paths(server: &mut Server, tree: &Tree, tool: &str, arguments: Value) -> Vec<String> {
     let reply = server.call(tool, arguments);
     let matches = reply.result()["structuredContent"]["matches"]
         .as_array()
@@ -65,20 +65,20 @@ fn existing_name_in_globs_is_literal() {
         ] {
             let grep = json!({"regex": "needle", "globs": [glob]});
             assert_eq!(
-                found(&mut server, &tree, "grep_files", grep),
+                found_paths(&mut server, &tree, "grep_files", grep),
                 [page.as_str()],
                 "{glob}"
             );
             let search = json!({"directory": work, "globs": [glob]});
             assert_eq!(
-                found(&mut server, &tree, "glob_search", search),
+                found_paths(&mut server, &tree, "glob_search", search),
                 [page.as_str()],
                 "{glob}"
             );
         }
         let below = json!({"directory": work, "globs": [format!("**/{name}/*.ts")]});
         assert!(
-            found(&mut server, &tree, "glob_search", below).contains(&page),
+            found_paths(&mut server, &tree, "glob_search", below).contains(&page),
             "{name}"
         );
     }
@@ -98,7 +98,7 @@ fn existing_name_in_exclude_globs_is_left_out() {
     ] {
         for globs in ["**", "app/**"] {
             let search = json!({"directory": work, "globs": [globs], "excludeGlobs": [exclude]});
-            let left = found(&mut server, &tree, "glob_search", search);
+            let left = found_paths(&mut server, &tree, "glob_search", search);
             let has = |path: &str| left.iter().any(|found| found == path);
             assert_eq!(
                 [has("app/[slug]/page.ts"), has("app/s/page.ts")],
@@ -263,7 +263,7 @@ fn exclamation_mark_in_globs_is_refused() {
     for glob in ["!c.ts", "\\!c*"] {
         let search = json!({"directory": work, "globs": [glob]});
         assert_eq!(
-            found(&mut server, &tree, "glob_search", search),
+            found_paths(&mut server, &tree, "glob_search", search),
             ["!c.ts"],
             "{glob}"
         );

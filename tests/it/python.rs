@@ -33,7 +33,7 @@ fn open_as(tree: &Tree, revision: &str, args: &[&str]) -> Server {
 
 /// Returns the structured reply, which must equal the text.
 #[track_caller]
-fn said(reply: &Reply) -> Value {
+fn reply_data(reply: &Reply) -> Value {
     let structured = reply.result()["structuredContent"].clone();
     let text: Value = serde_json::from_str(&reply.all_texts()[0]).unwrap();
     assert_eq!(text, structured);
@@ -43,7 +43,7 @@ fn said(reply: &Reply) -> Value {
 /// Runs a cell and returns its structured reply.
 #[track_caller]
 fn run(server: &mut Server, code: &str) -> Value {
-    said(&server.call("run_python_code", json!({"code": code})))
+    reply_data(&server.call("run_python_code", json!({"code": code})))
 }
 
 /// Returns the result of a cell that must succeed and write no output.
@@ -62,7 +62,7 @@ fn result(server: &mut Server, code: &str) -> String {
 fn until_busy(server: &mut Server, session: &str) -> Value {
     let until = std::time::Instant::now() + crate::harness::DEADLINE;
     loop {
-        let health = said(&server.call("get_kernel_health", json!({"session_id": session})));
+        let health = reply_data(&server.call("get_kernel_health", json!({"session_id": session})));
         if health["busy"] == true {
             return health;
         }

@@ -35,7 +35,7 @@ fn replay(tree: &Tree, arguments: &[&str]) -> Ended {
 
 /// Runs `replay` and returns exit status, standard output and standard error. The tree is replaced
 /// by `~` and this program by `REPLAY`.
-fn said(tree: &Tree, arguments: &[&str]) -> (i32, String, String) {
+fn replay_output(tree: &Tree, arguments: &[&str]) -> (i32, String, String) {
     let Ended { status, out, err } = replay(tree, arguments);
     let root = tree.root().to_str().unwrap();
     let text = |text: String| {
@@ -63,7 +63,7 @@ fn setup_prints_entry_in_client_format() {
         ("gemini", "mcpServers", "~/.gemini/settings.json"),
         ("zed", "context_servers", "~/.config/zed/settings.json"),
     ] {
-        let (status, printed, words) = said(&tree, &["setup", client]);
+        let (status, printed, words) = replay_output(&tree, &["setup", client]);
         let mut expected = entry.clone();
         if client == "vscode" {
             expected["type"] = json!("stdio");
@@ -79,7 +79,7 @@ fn setup_prints_entry_in_client_format() {
             format!("this is for {path}; add --write to put it there\n")
         );
     }
-    let (_, printed, _) = said(
+    let (_, printed, _) = replay_output(
         &tree,
         &[
             "setup", "codex", "--allow", ".", "--allow", "/tmp:rw", "--", "--tools", "all",
@@ -97,7 +97,7 @@ fn setup_prints_entry_in_client_format() {
 #[test]
 fn written_entry_starts_server() {
     let tree = home();
-    let wrote = said(&tree, &["setup", "claude", "--write"]);
+    let wrote = replay_output(&tree, &["setup", "claude", "--write"]);
     let words = "wrote ~/project/.mcp.json\nnext: start `claude` in this directory, and approve the server\n";
     assert_eq!(wrote, (0, String::new(), words.to_owned()));
     let written: Value = serde_json::from_str(&tree.read("project/.mcp.json")).unwrap();
@@ -131,7 +131,7 @@ fn setup_keeps_other_content_of_file() {
     let write = ["setup", "codex", "--write"];
     let next = "next: start `codex`; `/mcp` lists the server\n";
     assert_eq!(
-        said(&tree, &write),
+        replay_output(&tree, &write),
         (
             0,
             String::new(),
@@ -149,13 +149,13 @@ fn setup_keeps_other_content_of_file() {
         0o640
     );
     assert_eq!(
-        said(&tree, &write).2,
+        replay_output(&tree, &write).2,
         format!("~/.codex/config.toml has this entry already\n{next}")
     );
     assert_eq!(tree.read(".codex/config.toml"), written);
 
     let other = ["setup", "codex", "--write", "--allow", "."];
-    let (status, diff, words) = said(&tree, &other);
+    let (status, diff, words) = replay_output(&tree, &other);
     let refusal = "replay: `~/.codex/config.toml` has another entry `replay`; add --force to make this change\n";
     assert_eq!((status, words.as_str()), (2, refusal));
     let changed = "-args = [\"--mcp-server\", \"--allow\", \"~/project:rw\"]\n+args = [\"--mcp-server\", \"--allow\", \"~/project\"]\n";
@@ -164,7 +164,10 @@ fn setup_keeps_other_content_of_file() {
         "{diff}"
     );
     assert_eq!(tree.read(".codex/config.toml"), written);
-    assert_eq!(said(&tree, &[&other[..], &["--force"]].concat()).0, 0);
+    assert_eq!(
+        replay_output(&tree, &[&other[..], &["--force"]].concat()).0,
+        0
+    );
     assert_eq!(
         tree.read(".codex/config.toml"),
         written.replace("project:rw", "project")
@@ -174,7 +177,7 @@ fn setup_keeps_other_content_of_file() {
 #[test]
 fn setup_warns_when_agents_can_change_file() {
     let tree = home();
-    let (status, _, words) = said(
+    let (status, _, words) = replay_output(
         &tree,
         &["setup", "claude-desktop", "--write", "--allow", "..:rw"],
     );
@@ -246,7 +249,7 @@ fn unwritable_configuration_is_left_unchanged() {
     .unwrap();
     let refusal = "replay: `~/project/.mcp.json` is read-only; if it is yours to change, `chmod u+w` it first\n";
     assert_eq!(
-        said(&tree, &["setup", "claude", "--write"]),
+        replay_output(&tree, &["setup", "claude", "--write"]),
         (2, String::new(), refusal.to_owned())
     );
     assert_eq!(tree.read("project/.mcp.json"), "{}");
@@ -257,7 +260,7 @@ fn setup_follows_no_link_out_of_project() {
     let tree = home();
     tree.file("victim.json", "{}")
         .link(tree.path("victim.json"), "project/.mcp.json");
-    let (status, _, words) = said(&tree, &["setup", "claude", "--write"]);
+    let (status, _, words) = replay_output(&tree, &["setup", "claude", "--write"]);
     assert_eq!(status, 2);
     let refusal = "replay: `~/project/.mcp.json` cannot be changed: a link on the way leads out of `~/project`, and may be an \
                    agent's; put a file in its place\n";
@@ -283,12 +286,12 @@ fn setup_refuses_flags_of_no_server() {
         ),
     ] {
         let (status, printed, words) =
-            said(&tree, &[&["setup", "claude", "--write"], flags].concat());
+            replay_output(&tree, &[&["setup", "claude", "--write"], flags].concat());
         assert_eq!((status, printed.as_str()), (2, ""), "{words}");
         assert!(words.starts_with(&format!("replay: {expected}")), "{words}");
     }
     tree.file("project/.mcp.json", "{\"mcpServers\": ");
-    let (status, _, words) = said(&tree, &["setup", "claude", "--write"]);
+    let (status, _, words) = replay_output(&tree, &["setup", "claude", "--write"]);
     assert_eq!(status, 2);
     assert!(
         words.starts_with("replay: `~/project/.mcp.json`: it is not JSON: "),
@@ -304,8 +307,8 @@ fn doctor_summarises_state() {
         ".gemini/settings.json",
         r#"{"mcpServers": {"replay": {"command": "/gone/replay"}}}"#,
     );
-    assert_eq!(said(&tree, &["setup", "vscode", "--write"]).0, 0);
-    let (status, text, words) = said(&tree, &["doctor"]);
+    assert_eq!(replay_output(&tree, &["setup", "vscode", "--write"]).0, 0);
+    let (status, text, words) = replay_output(&tree, &["doctor"]);
     assert!(text.lines().count() <= 40, "{text}");
     assert_eq!(words, "");
     let stands = replay(&tree, &["sandbox", "run", "--allow", ".", "--", "true"]).status == 0;
@@ -343,7 +346,7 @@ fn doctor_explains_refused_commands() {
         assert!(std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none());
         return;
     }
-    let (status, text, _) = said(&tree, &[&walls[..], &[REPLAY, "doctor"]].concat());
+    let (status, text, _) = replay_output(&tree, &[&walls[..], &[REPLAY, "doctor"]].concat());
     assert_eq!(status, 1, "{text}");
     assert!(
         text.contains("this program runs inside another replay already"),

@@ -80,7 +80,7 @@ fn read(stream: &mut TcpStream) -> (String, Value) {
 }
 
 /// Checks the form of values that differ from run to run, and replaces them with a word.
-fn settled(mut body: Value) -> Value {
+fn normalise(mut body: Value) -> Value {
     let hexadecimal = |value: &mut Value, length: usize| {
         let text = value.as_str().unwrap();
         assert!(
@@ -243,7 +243,7 @@ fn stdio_session_is_exported_at_its_end() {
         ),
     ]);
     assert!(message.as_str().unwrap().contains("no/such"), "{message}");
-    assert_eq!(settled(body), export("mine", &spans));
+    assert_eq!(normalise(body), export("mine", &spans));
 }
 
 #[test]
@@ -346,7 +346,7 @@ fn http_requests_are_exported_with_session() {
             None
         ),
     ]);
-    assert_eq!(settled(collector.next().1), export("replay", &spans));
+    assert_eq!(normalise(collector.next().1), export("replay", &spans));
 }
 
 #[test]
@@ -379,7 +379,7 @@ fn hanging_collector_delays_no_call() {
 }
 
 /// Reserves a port that refuses connections: it is bound, but nothing listens there.
-fn unheard() -> (OwnedFd, SocketAddr) {
+fn refusing_address() -> (OwnedFd, SocketAddr) {
     let socket = socket_with(
         AddressFamily::INET,
         SocketType::STREAM,
@@ -395,7 +395,7 @@ fn unheard() -> (OwnedFd, SocketAddr) {
 #[test]
 fn collector_refusing_spans_is_warned_about_once() {
     let tree = tree();
-    let (_held, address) = unheard();
+    let (_held, address) = refusing_address();
     let url = format!("http://{address}");
     let allow = tree.text("work");
     let args = [

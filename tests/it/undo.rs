@@ -40,7 +40,7 @@ impl Stage {
         Self { tree, server }
     }
 
-    fn done(&mut self, tool: &str, arguments: Value) -> String {
+    fn call_text(&mut self, tool: &str, arguments: Value) -> String {
         self.server.call(tool, arguments).text()
     }
 
@@ -56,8 +56,8 @@ impl Stage {
         calls(&mut self.server)
     }
 
-    fn picture(&self) -> Picture {
-        picture(&self.tree.path("work"))
+    fn snapshot(&self) -> TreeState {
+        snapshot(&self.tree.path("work"))
     }
 }
 
@@ -88,13 +88,13 @@ fn calls(server: &mut Server) -> Vec<(u64, String)> {
     calls.iter().map(one).collect()
 }
 
-type Picture = BTreeMap<PathBuf, Seen>;
+type TreeState = BTreeMap<PathBuf, EntryState>;
 
 /// State of an entry that undo restores: mode, owner, modification time, link count, and content or
 /// target.
-type Seen = (u32, (u32, u32), (i64, i64), u64, Vec<u8>);
+type EntryState = (u32, (u32, u32), (i64, i64), u64, Vec<u8>);
 
-fn picture(root: &Path) -> Picture {
+fn snapshot(root: &Path) -> TreeState {
     let mut found = BTreeMap::new();
     // An undo leaves objects of git alone.
     for entry in walkdir::WalkDir::new(root)
@@ -127,7 +127,7 @@ fn picture(root: &Path) -> Picture {
 }
 
 /// Removes the hard links that the store holds.
-fn unlinked(mut picture: Picture) -> Picture {
+fn without_links(mut picture: TreeState) -> TreeState {
     picture
         .values_mut()
         .filter(|seen| seen.0 & 0o170_000 == 0o100_000)
@@ -208,7 +208,7 @@ fn undo_of_each_tool_and_undo_of_undo() {
             "create_directory: created p",
         ),
     ];
-    let before = stage.picture();
+    let before = stage.snapshot();
     let mut number = 0;
     for (tool, arguments, told) in steps {
         let words = format!("{tool} {arguments}");
@@ -220,7 +220,7 @@ fn undo_of_each_tool_and_undo_of_undo() {
             told
         };
         stage.server.call(tool, arguments).texts();
-        let changed = stage.picture();
+        let changed = stage.snapshot();
         let calls = stage.calls();
         assert_eq!(calls[0].0, number + 1, "{words}");
         let mut parts: Vec<&str> = told.split_once(": ").unwrap().1.split(", ").collect();
@@ -229,11 +229,11 @@ fn undo_of_each_tool_and_undo_of_undo() {
         found.sort_unstable();
         assert_eq!(found, parts, "{words}");
         stage.undo(number + 1, number + 2);
-        assert_eq!(stage.picture(), before, "{words}: undone");
+        assert_eq!(stage.snapshot(), before, "{words}: undone");
         stage.undo(number + 2, number + 3);
-        assert_eq!(stage.picture(), changed, "{words}: the undo is undone");
+        assert_eq!(stage.snapshot(), changed, "{words}: the undo is undone");
         stage.undo(number + 3, number + 4);
-        assert_eq!(stage.picture(), before, "{words}: undone again");
+        assert_eq!(stage.snapshot(), before, "{words}: undone again");
         number += 4;
     }
 }
@@ -241,12 +241,12 @@ fn undo_of_each_tool_and_undo_of_undo() {
 #[test]
 fn changes_are_listed_by_pages() {
     let mut stage = Stage::new(|tree| tree.file("work/a.txt", "one\ntwo\n"));
-    stage.done(
+    stage.call_text(
         "edit_file",
         json!({"path": "a.txt", "edits": [{"oldText": "two", "newText": "three"}]}),
     );
-    stage.done("write_file", json!({"path": "b.bin", "content": "a\u{0}b"}));
-    stage.done(
+    stage.call_text("write_file", json!({"path": "b.bin", "content": "a\u{0}b"}));
+    stage.call_text(
         "move_file",
         json!({"source": "a.txt", "destination": "c.txt"}),
     );
@@ -290,7 +290,7 @@ fn changes_are_listed_by_pages() {
 #[test]
 fn call_without_change_has_no_entry() {
     let mut stage = Stage::new(|tree| tree.file("work/a.txt", "one\n"));
-    stage.done("create_directory", json!({"path": "."}));
+    stage.call_text("create_directory", json!({"path": "."}));
     refusal(&stage.server.call(
         "edit_file",
         json!({"path": "a.txt", "edits": [{"oldText": "none", "newText": "x"}]}),
@@ -300,10 +300,10 @@ fn call_without_change_has_no_entry() {
         json!({"source": "a.txt", "destination": "a.txt"}),
     ));
     assert_eq!(
-        stage.done("list_changes", json!({})),
+        stage.call_text("list_changes", json!({})),
         "[no call has changed anything]"
     );
-    stage.done("write_file", json!({"path": "a.txt", "content": "two"}));
+    stage.call_text("write_file", json!({"path": "a.txt", "content": "two"}));
     assert_eq!(stage.calls(), [(2, "write_file: edited a.txt".to_owned())]);
 }
 
@@ -322,14 +322,14 @@ fn undo_of_some_paths_leaves_the_others() {
             json!({"paths": ["a", "d/b", "d/c"], "edits": edits}),
         )
         .texts();
-    let changed = stage.picture();
-    let dry = stage.done("undo_changes", json!({"calls": [1], "dryRun": true}));
+    let changed = stage.snapshot();
+    let dry = stage.call_text("undo_changes", json!({"calls": [1], "dryRun": true}));
     assert_eq!(
         dry,
         "would revert a\nwould revert d/b\nwould revert d/c\n[dry run: nothing was undone]"
     );
-    assert_eq!(stage.picture(), changed);
-    let part = stage.done("undo_changes", json!({"calls": [1], "paths": ["d"]}));
+    assert_eq!(stage.snapshot(), changed);
+    let part = stage.call_text("undo_changes", json!({"calls": [1], "paths": ["d"]}));
     assert_eq!(
         part,
         "reverted d/b\nreverted d/c\n[undone; this is call 2, which can be undone too]"
@@ -360,25 +360,25 @@ fn undo_of_some_paths_leaves_the_others() {
 #[test]
 fn undo_since_reverts_all_later_calls() {
     let mut stage = Stage::new(|tree| tree.file("work/a", "1").file("work/t/x", "1"));
-    stage.done("write_file", json!({"path": "first", "content": "stays"}));
-    let before = stage.picture();
-    stage.done("write_file", json!({"path": "a", "content": "2"}));
-    stage.done("delete_file", json!({"path": "t"}));
+    stage.call_text("write_file", json!({"path": "first", "content": "stays"}));
+    let before = stage.snapshot();
+    stage.call_text("write_file", json!({"path": "a", "content": "2"}));
+    stage.call_text("delete_file", json!({"path": "t"}));
     stage.undo(3, 4);
-    stage.done("write_file", json!({"path": "a", "content": "3"}));
-    stage.done("write_file", json!({"path": "t/new", "content": "n"}));
+    stage.call_text("write_file", json!({"path": "a", "content": "3"}));
+    stage.call_text("write_file", json!({"path": "t/new", "content": "n"}));
     let undone = stage.server.call("undo_changes", json!({"since": 2}));
     assert_eq!(
         undone.result()["structuredContent"],
         json!({"call": 7, "undone": ["reverted a", "removed t/new"]})
     );
-    assert_eq!(stage.picture(), before);
+    assert_eq!(stage.snapshot(), before);
 }
 
 #[test]
 fn undone_call_is_marked_until_redone() {
     let mut stage = Stage::new(|tree| tree.file("work/a", "1"));
-    stage.done("write_file", json!({"path": "a", "content": "2"}));
+    stage.call_text("write_file", json!({"path": "a", "content": "2"}));
     let marked = |stage: &mut Stage| {
         let reply = stage.server.call("list_changes", json!({}));
         let calls = reply.result()["structuredContent"]["calls"]
@@ -405,7 +405,7 @@ fn undone_call_is_marked_until_redone() {
     assert_eq!(marked(&mut stage), [false, true]);
     assert!(
         stage
-            .done("list_changes", json!({"call": 1}))
+            .call_text("list_changes", json!({"call": 1}))
             .starts_with("1  ")
     );
     stage.undo(2, 3);
@@ -416,7 +416,7 @@ fn undone_call_is_marked_until_redone() {
 fn long_list_of_undone_calls_is_shortened() {
     let mut stage = Stage::new(|tree| tree);
     for number in 1..=12 {
-        stage.done(
+        stage.call_text(
             "write_file",
             json!({"path": "a", "content": number.to_string()}),
         );

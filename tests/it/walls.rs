@@ -75,11 +75,11 @@ fn settings() -> Vec<Setting> {
             owner: *owner,
         })
     });
-    all.filter(|setting| stands(*setting)).collect()
+    all.filter(|setting| is_available(*setting)).collect()
 }
 
 /// Returns true if this tier is available. The result is cached.
-fn stands(setting: Setting) -> bool {
+fn is_available(setting: Setting) -> bool {
     static KNOWN: Mutex<Vec<(Setting, bool)>> = Mutex::new(Vec::new());
     let mut known = KNOWN.lock().unwrap();
     if let Some((_, stands)) = known.iter().find(|(other, _)| *other == setting) {
@@ -142,7 +142,7 @@ fn program() -> PathBuf {
 
 /// Result of a command.
 #[derive(Clone, Debug)]
-struct Ran {
+struct CommandResult {
     stdout: String,
     stderr: String,
     code: i64,
@@ -162,7 +162,7 @@ struct Walls {
 impl Walls {
     /// Starts a server on the usual tree, with more flags and variables.
     fn start(setting: Setting, flags: &[&str], variables: &[(&str, &str)]) -> Self {
-        Self::on(laid_out(setting), setting, flags, variables)
+        Self::on(make_tree(setting), setting, flags, variables)
     }
 
     /// Starts a server on a tree that was made before.
@@ -191,8 +191,8 @@ impl Walls {
 
     /// Runs a command to its end.
     #[track_caller]
-    fn sh(&mut self, command: &str) -> Ran {
-        ran(&self.try_run(json!({"command": command})))
+    fn sh(&mut self, command: &str) -> CommandResult {
+        command_result(&self.try_run(json!({"command": command})))
     }
 
     /// Runs a command that must exit with 0, and returns its standard output.
@@ -235,7 +235,7 @@ impl Walls {
 }
 
 /// Makes the usual tree, owned by the user of the server.
-fn laid_out(setting: Setting) -> Tree {
+fn make_tree(setting: Setting) -> Tree {
     let tree = Tree::new();
     tree.file("work/ok.txt", "fine\n")
         .file("docs/read.txt", "readme\n")
@@ -249,7 +249,7 @@ fn laid_out(setting: Setting) -> Tree {
 
 /// Starts a server on the usual directories of a tree.
 fn serve(tree: &Tree, setting: Setting, flags: &[&str], variables: &[(&str, &str)]) -> Server {
-    let mut server = started(tree, setting, flags, variables).opened(NEWEST_HANDSHAKE);
+    let mut server = start_server(tree, setting, flags, variables).opened(NEWEST_HANDSHAKE);
     // An unknown method is answered only after the sandbox is ready.
     let id = server.send("walls", json!({}));
     server.reply_to(&id);
@@ -257,7 +257,12 @@ fn serve(tree: &Tree, setting: Setting, flags: &[&str], variables: &[(&str, &str
 }
 
 /// Starts a server on the usual directories of a tree, before any message.
-fn started(tree: &Tree, setting: Setting, flags: &[&str], variables: &[(&str, &str)]) -> Server {
+fn start_server(
+    tree: &Tree,
+    setting: Setting,
+    flags: &[&str],
+    variables: &[(&str, &str)],
+) -> Server {
     let (work, docs, tmp) = (
         format!("{}:rw", tree.text("work")),
         tree.text("docs"),
@@ -290,7 +295,7 @@ fn started(tree: &Tree, setting: Setting, flags: &[&str], variables: &[(&str, &s
 
 /// Returns the command result in a reply.
 #[track_caller]
-fn ran(reply: &Reply) -> Ran {
+fn command_result(reply: &Reply) -> CommandResult {
     let structured = &reply.result()["structuredContent"];
     let text = |name: &str| {
         structured[name]
@@ -301,7 +306,7 @@ fn ran(reply: &Reply) -> Ran {
     let code = structured["exitCode"]
         .as_i64()
         .unwrap_or_else(|| panic!("no exit code: {}", reply.0));
-    Ran {
+    CommandResult {
         stdout: text("stdout"),
         stderr: text("stderr"),
         code,
@@ -317,7 +322,7 @@ fn give(dir: &Path, owner: (u32, u32)) {
 }
 
 /// Returns the processes with this text among their arguments, except this one and zombies.
-fn tagged(tag: &str) -> Vec<u32> {
+fn processes_with_tag(tag: &str) -> Vec<u32> {
     let own = std::process::id();
     let numbers = fs::read_dir("/proc").unwrap().flatten();
     let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());

@@ -205,13 +205,13 @@ fn directory_lock_of_other_program_is_reported() {
         message
     );
     assert_eq!(
-        (tree.read("sub/f"), left(&tree.path("sub"))),
+        (tree.read("sub/f"), entry_count(&tree.path("sub"))),
         ("one\n".to_owned(), 1)
     );
     drop(locked);
     assert_eq!(server.call("edit_file", edit).failure(), None);
     assert_eq!(
-        (tree.read("sub/f"), left(&tree.path("sub"))),
+        (tree.read("sub/f"), entry_count(&tree.path("sub"))),
         ("two\n".to_owned(), 1)
     );
 }
@@ -273,6 +273,6 @@ fn edit_time_is_later_than_preceding_write() {
     }
 }
 
-fn left(dir: &Path) -> usize {
+fn entry_count(dir: &Path) -> usize {
     fs::read_dir(dir).unwrap().count()
 }

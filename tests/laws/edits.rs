@@ -101,7 +101,11 @@ pub fn an_edit_changes_what_it_says(bytes: &[u8]) {
             && std::str::from_utf8(&before).is_ok()
             && !before.starts_with(b"\xef\xbb\xbf")
         {
-            assert_eq!(patched(&before, &diff), applied.content.to_vec(), "{diff}");
+            assert_eq!(
+                apply_diff(&before, &diff),
+                applied.content.to_vec(),
+                "{diff}"
+            );
         }
     }
     if let [only] = edits.as_slice() {
@@ -171,7 +175,7 @@ fn one_literal(
 }
 
 /// Applies a unified diff like `patch`: hunks by their line numbers, with the context compared.
-fn patched(before: &[u8], diff: &str) -> Vec<u8> {
+fn apply_diff(before: &[u8], diff: &str) -> Vec<u8> {
     let lines: Vec<&[u8]> = before.split_inclusive(|&byte| byte == b'\n').collect();
     let (mut out, mut next) = (Vec::new(), 0);
     let mut rows = diff.split_inclusive('\n').skip(2).peekable();

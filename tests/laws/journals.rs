@@ -60,7 +60,7 @@ pub fn a_log_is_read_or_refused(bytes: &[u8]) {
     ]
     .map(|path| Id::of(File::open(path).unwrap()).unwrap())
     .to_vec();
-    fs::write(dir.path().join("store/log/2"), forged(bytes, &ids)).unwrap();
+    fs::write(dir.path().join("store/log/2"), forged_log(bytes, &ids)).unwrap();
     let seen = || {
         let all = [outside.clone(), outside.join("f")].map(|path| {
             let stat = fs::symlink_metadata(path).unwrap();
@@ -113,7 +113,7 @@ pub fn a_log_is_read_or_refused(bytes: &[u8]) {
 }
 
 /// Returns any bytes, or lines that look like those of a real log.
-fn forged(bytes: &[u8], ids: &[Id]) -> Vec<u8> {
+fn forged_log(bytes: &[u8], ids: &[Id]) -> Vec<u8> {
     let mut source = Source(bytes);
     if source.flag() {
         return source.0.to_vec();

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
-use super::{Ran, World, everywhere, own_network};
+use super::{CommandResult, World, everywhere, own_network};
 use crate::tree::Tree;
 
 const SECRET: &str = "ghp_0123456789abcdefghijABCDEFGHIJ0123";
@@ -46,7 +46,7 @@ fn lay_out(dir: &std::path::Path) {
 }
 
 /// Runs `replay` with these arguments before the shell command.
-fn run_as(world: &World, words: &[&str], flags: &[&str], line: &str) -> Ran {
+fn run_as(world: &World, words: &[&str], flags: &[&str], line: &str) -> CommandResult {
     let tree = world.tree.path();
     for name in ["ready", "alive", "notes"] {
         let _ = fs::remove_file(tree.join(name));
@@ -77,7 +77,7 @@ fn run_as(world: &World, words: &[&str], flags: &[&str], line: &str) -> Ran {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let notes = fs::read_to_string(tree.join("notes")).unwrap_or_default();
     let notes = notes.lines().map(str::to_owned).collect();
-    let ran = Ran {
+    let ran = CommandResult {
         out: text(&ran.stdout),
         err: text(&ran.stderr),
         notes,
@@ -90,7 +90,7 @@ fn run_as(world: &World, words: &[&str], flags: &[&str], line: &str) -> Ran {
     ran
 }
 
-fn run(world: &World, flags: &[&str], line: &str) -> Ran {
+fn run(world: &World, flags: &[&str], line: &str) -> CommandResult {
     run_as(world, &["sandbox", "run"], flags, line)
 }
 

@@ -6,7 +6,7 @@ use std::fs;
 use pretty_assertions::assert_eq;
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose};
 
-use super::{Ran, World, everywhere};
+use super::{CommandResult, World, everywhere};
 
 const RULES: [&str; 20] = [
     "--allow-net",
@@ -72,7 +72,7 @@ fn only_requests_of_rule_reach_server() {
     everywhere(|world| {
         servers(world);
         world.file("requests.py", include_str!("requests.py"));
-        let mut all = Ran::default();
+        let mut all = CommandResult::default();
         for group in ["requests", "programs", "silent"] {
             let ran = world.run(&RULES, &format!("python3 requests.py {group}"));
             all.out += &ran.out;

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use super::{open, open_as, result, run, said};
+use super::{open, open_as, reply_data, result, run};
 use crate::tree::Tree;
 
 #[test]
@@ -45,7 +45,7 @@ fn exception_in_cell_names_line() {
         json!({"code": "print('before')\ndef f():\n    1 / 0\nf()"}),
     );
     assert_eq!(reply.result()["isError"], true);
-    let ran = said(&reply);
+    let ran = reply_data(&reply);
     assert_eq!(ran["stdout"], "before\n");
     let traceback = "Traceback (most recent call last):\n  File \"<cell 1>\", line 4, in <module>\n    f()\n  File \"<cell \
                      1>\", line 3, in f\n    1 / 0\n";
@@ -104,7 +104,7 @@ fn displayed_pictures_become_content_and_files() {
     let code = "class Both:\n  def _repr_png_(self): return PNG\n  def _repr_html_(self): return '<b>1</b>'\n  \
                 def __repr__(self): return 'both'\ndisplay('shown', 2)\nBoth()";
     let reply = server.call("run_python_code", json!({"code": code}));
-    let ran = said(&reply);
+    let ran = reply_data(&reply);
     assert_eq!(ran["result"], "both");
     assert_eq!(ran.get("result_data"), None);
     assert_eq!(
@@ -131,9 +131,12 @@ fn displayed_pictures_become_content_and_files() {
         "run_python_code",
         json!({"code": "class No:\n  def _repr_mimebundle_(self): return {'image/png': 'x'}\n__import__('os').chdir('/tmp')\nNo()"}),
     );
-    assert_eq!(said(&reply)["outputs"], json!(["outputs/cell4-1.png"]));
     assert_eq!(
-        (reply.all_texts().len(), &said(&reply)["notes"][0]),
+        reply_data(&reply)["outputs"],
+        json!(["outputs/cell4-1.png"])
+    );
+    assert_eq!(
+        (reply.all_texts().len(), &reply_data(&reply)["notes"][0]),
         (1, &json!("what was shown as image/png is none"))
     );
     let ran = run(
@@ -154,7 +157,7 @@ fn displayed_pictures_become_content_and_files() {
         .filter(|content| content["data"] == DOT)
         .count();
     assert_eq!(
-        (pictures, &said(&reply)["notes"][0]),
+        (pictures, &reply_data(&reply)["notes"][0]),
         (20, &json!("5 more pictures are in their files alone"))
     );
 }
@@ -192,8 +195,8 @@ fn matplotlib_figure_is_shown_once() {
     let mut server = open(&tree, &[]);
     let mut shown = |code: &str| {
         let reply = server.call("run_python_code", json!({"code": code}));
-        assert_eq!(said(&reply).get("error"), None, "{code}");
-        assert_eq!(said(&reply)["stdout"], "", "{code}");
+        assert_eq!(reply_data(&reply).get("error"), None, "{code}");
+        assert_eq!(reply_data(&reply)["stdout"], "", "{code}");
         reply.result()["content"]
             .as_array()
             .unwrap()
@@ -357,7 +360,7 @@ fn broken_streams_are_restored_for_next_cell() {
         &mut server,
         "import signal; signal.signal(signal.SIGINT, signal.SIG_DFL)",
     );
-    let ran = said(&server.call(
+    let ran = reply_data(&server.call(
         "run_python_code",
         json!({"code": "while True: pass", "timeout": 1}),
     ));
@@ -386,7 +389,7 @@ fn cell_output_is_reported_while_running() {
         (&json!("notifications/progress"), &json!("early\n"))
     );
     std::fs::write(tree.path("work/gate"), "go").unwrap();
-    assert_eq!(said(&server.reply_to(&id))["stdout"], "early\nlate\n");
+    assert_eq!(reply_data(&server.reply_to(&id))["stdout"], "early\nlate\n");
 }
 
 #[test]

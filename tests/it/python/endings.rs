@@ -4,14 +4,14 @@ use pretty_assertions::assert_eq;
 use rustix::process::Pid;
 use serde_json::{Value, json};
 
-use super::{open, result, run, said, until_busy};
+use super::{open, reply_data, result, run, until_busy};
 use crate::harness::{DEADLINE, Server, ends_within};
 use crate::tree::Tree;
 
 pub(super) const TIERS: [&str; 3] = ["namespaces", "landlock", "off"];
 
 /// Returns true if commands run in this tier here.
-pub(super) fn stands(server: &mut Server) -> bool {
+pub(super) fn tier_is_available(server: &mut Server) -> bool {
     server
         .call("run_python_code", json!({"code": "1"}))
         .failure()
@@ -23,14 +23,14 @@ fn cell_timeout_keeps_session_state() {
     for tier in TIERS {
         let tree = Tree::new();
         let mut server = open(&tree, &["--sandbox", tier]);
-        if !stands(&mut server) {
+        if !tier_is_available(&mut server) {
             continue;
         }
         // The file would have two lines if the code were run again.
         let code = "x = 1\nopen('runs', 'a').write('ran\\n')\nprint('before', flush=True)\nimport time\ntime.sleep(100)";
         let reply = server.call("run_python_code", json!({"code": code, "timeout": 1}));
         assert_eq!(reply.result()["isError"], true);
-        let ran = said(&reply);
+        let ran = reply_data(&reply);
         assert_eq!(
             (
                 &ran["stdout"],
@@ -55,7 +55,8 @@ fn cell_timeout_keeps_session_state() {
             "while True: pass",
             "import subprocess; subprocess.run(['sleep', '100'])",
         ] {
-            let ran = said(&server.call("run_python_code", json!({"code": code, "timeout": 1})));
+            let ran =
+                reply_data(&server.call("run_python_code", json!({"code": code, "timeout": 1})));
             assert_eq!(
                 (&ran["timed_out"], &ran["state_lost"]),
                 (&json!(true), &json!(false)),
@@ -75,7 +76,7 @@ fn c_call_ending_soon_after_timeout_keeps_state() {
     // As long as it takes, nobody looks for interrupts.
     let code = "import signal, time\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])\ntime.sleep(8)\n\
                 signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])\nx = 2";
-    let ran = said(&server.call("run_python_code", json!({"code": code, "timeout": 5})));
+    let ran = reply_data(&server.call("run_python_code", json!({"code": code, "timeout": 5})));
     assert_eq!(
         (&ran["timed_out"], &ran["state_lost"]),
         (&json!(true), &json!(false)),
@@ -124,7 +125,7 @@ fn code_ignoring_interrupt_ends_session() {
     let mut server = open(&tree, &[]);
     run(&mut server, "x = 1");
     let code = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('before', flush=True)\nwhile True: pass";
-    let ran = said(&server.call("run_python_code", json!({"code": code, "timeout": 1})));
+    let ran = reply_data(&server.call("run_python_code", json!({"code": code, "timeout": 1})));
     assert_eq!(
         (&ran["stdout"], &ran["timed_out"], &ran["state_lost"]),
         (&json!("before\n"), &json!(true), &json!(true))
@@ -149,13 +150,13 @@ fn ignored_interrupt_is_repeated_once() {
     for tier in TIERS {
         let tree = Tree::new();
         let mut server = open(&tree, &["--sandbox", tier]);
-        if !stands(&mut server) {
+        if !tier_is_available(&mut server) {
             continue;
         }
         // A loop of its own: the interpreter looks for interrupts before it enters `try`.
         let code = "came = 0\ndef spin():\n    while True: pass\nwhile came < 2:\n    try:\n        spin()\n    \
                     except KeyboardInterrupt:\n        came += 1";
-        let ran = said(&server.call("run_python_code", json!({"code": code, "timeout": 1})));
+        let ran = reply_data(&server.call("run_python_code", json!({"code": code, "timeout": 1})));
         assert_eq!(
             (&ran["timed_out"], &ran["state_lost"]),
             (&json!(true), &json!(false)),
@@ -165,7 +166,7 @@ fn ignored_interrupt_is_repeated_once() {
         // One that heeds the first gets no second, and nor does the cell after it.
         let code = "import signal\ncame = 0\ndef count(*_):\n    global came\n    came += 1\n    raise KeyboardInterrupt\n\
                     signal.signal(signal.SIGINT, count)\nwhile True: pass";
-        let ran = said(&server.call("run_python_code", json!({"code": code, "timeout": 1})));
+        let ran = reply_data(&server.call("run_python_code", json!({"code": code, "timeout": 1})));
         assert_eq!(
             (&ran["timed_out"], &ran["state_lost"]),
             (&json!(true), &json!(false)),
@@ -180,7 +181,7 @@ fn dead_session_is_reported_and_restarts() {
     for tier in TIERS {
         let tree = Tree::new();
         let mut server = open(&tree, &["--sandbox", tier]);
-        if !stands(&mut server) {
+        if !tier_is_available(&mut server) {
             continue;
         }
         for (code, how) in [
@@ -195,7 +196,7 @@ fn dead_session_is_reported_and_restarts() {
         ] {
             let reply = server.call("run_python_code", json!({"code": code}));
             assert_eq!(reply.result()["isError"], true);
-            let ran = said(&reply);
+            let ran = reply_data(&reply);
             assert_eq!(
                 (
                     &ran["error"]["name"],
@@ -211,13 +212,13 @@ fn dead_session_is_reported_and_restarts() {
                 ),
                 "{tier}"
             );
-            let health = said(&server.call("get_kernel_health", json!({})));
+            let health = reply_data(&server.call("get_kernel_health", json!({})));
             assert_eq!(
                 health,
                 json!({"session_id": "default", "status": "dead", "busy": false, "exit_status": how}),
                 "{tier}"
             );
-            let check = said(&server.call("check_kernel_responsiveness", json!({})));
+            let check = reply_data(&server.call("check_kernel_responsiveness", json!({})));
             assert_eq!(check["responsive"], false);
             assert_eq!(
                 check["test_result"],
@@ -231,7 +232,7 @@ fn dead_session_is_reported_and_restarts() {
             "import os, threading\nx = 1\nthreading.Timer(0.01, lambda: os._exit(4)).start()",
         );
         let until = std::time::Instant::now() + DEADLINE;
-        while said(&server.call("get_kernel_health", json!({})))["status"] != "dead" {
+        while reply_data(&server.call("get_kernel_health", json!({})))["status"] != "dead" {
             assert!(std::time::Instant::now() < until, "{tier}");
         }
         let ran = run(&mut server, "'x' in globals()");
@@ -255,17 +256,17 @@ fn interrupt_restart_and_cancel_end_cell() {
     let mut server = open(&tree, &[]);
     let spin = json!({"name": "run_python_code", "arguments": {"code": "while True: pass", "timeout": 300}});
     run(&mut server, "x = 1");
-    let nothing = said(&server.call("interrupt_session", json!({})));
+    let nothing = reply_data(&server.call("interrupt_session", json!({})));
     assert_eq!(nothing["interrupted"], false);
 
     let id = server.send("tools/call", spin.clone());
     until_busy(&mut server, "default");
     assert_eq!(
-        said(&server.call("interrupt_session", json!({})))["interrupted"],
+        reply_data(&server.call("interrupt_session", json!({})))["interrupted"],
         true
     );
     assert_eq!(
-        said(&server.reply_to(&id))["error"]["name"],
+        reply_data(&server.reply_to(&id))["error"]["name"],
         "KeyboardInterrupt"
     );
 
@@ -278,10 +279,10 @@ fn interrupt_restart_and_cancel_end_cell() {
     let id = server.send("tools/call", spin);
     until_busy(&mut server, "default");
     assert_eq!(
-        said(&server.call("restart_session", json!({})))["status"],
+        reply_data(&server.call("restart_session", json!({})))["status"],
         "restarted"
     );
-    let ran = said(&server.reply_to(&id));
+    let ran = reply_data(&server.reply_to(&id));
     assert_eq!(
         (&ran["error"]["name"], &ran["state_lost"]),
         (&json!("SessionEnded"), &json!(true))
@@ -309,17 +310,17 @@ fn interrupt_hits_only_cell_running_then() {
         let interrupts: Vec<_> = (0..12)
             .map(|_| server.send("tools/call", interrupt.clone()))
             .collect();
-        let ended = said(&server.reply_to(&first));
+        let ended = reply_data(&server.reply_to(&first));
         assert!(
             ended["error"].is_null() || ended["error"]["name"] == "KeyboardInterrupt",
             "{round}: {ended}"
         );
         // Which was not there when the interrupt was asked for.
         let next = server.send("tools/call", cell("for i in range(20000): pass"));
-        let ran = said(&server.reply_to(&next));
+        let ran = reply_data(&server.reply_to(&next));
         assert_eq!(ran["error"], Value::Null, "{round}");
         for interrupt in &interrupts {
-            said(&server.reply_to(interrupt));
+            reply_data(&server.reply_to(interrupt));
         }
     }
 }
@@ -330,7 +331,7 @@ fn busy_session_answers_health_and_inspection() {
     let mut server = open(&tree, &[]);
     let until = std::time::Instant::now() + DEADLINE;
     loop {
-        let health = said(&server.call("get_kernel_health", json!({})));
+        let health = reply_data(&server.call("get_kernel_health", json!({})));
         assert_eq!(
             (&health["status"], &health["busy"]),
             (&json!("healthy"), &json!(false))
@@ -365,7 +366,7 @@ fn busy_session_answers_health_and_inspection() {
     let until = std::time::Instant::now() + DEADLINE;
     let completed = loop {
         let completed =
-            said(&server.call("code_completion", json!({"code": "wor", "cursor_pos": 3})));
+            reply_data(&server.call("code_completion", json!({"code": "wor", "cursor_pos": 3})));
         if completed["matches"] != json!([]) {
             break completed;
         }
@@ -378,7 +379,7 @@ fn busy_session_answers_health_and_inspection() {
     let until = std::time::Instant::now() + DEADLINE;
     loop {
         // On a busy machine, a thread beside spinning code may be scheduled late.
-        let check = said(&server.call("check_kernel_responsiveness", json!({})));
+        let check = reply_data(&server.call("check_kernel_responsiveness", json!({})));
         assert_eq!(check["busy"], true);
         if check["responsive"] == true {
             break;
@@ -397,7 +398,7 @@ fn busy_session_answers_health_and_inspection() {
     let until = std::time::Instant::now() + DEADLINE;
     loop {
         // It may not have begun yet.
-        let check = said(&server.call("check_kernel_responsiveness", json!({})));
+        let check = reply_data(&server.call("check_kernel_responsiveness", json!({})));
         if check["responsive"] == false {
             assert!(
                 check["test_result"]
@@ -411,13 +412,13 @@ fn busy_session_answers_health_and_inspection() {
         assert!(std::time::Instant::now() < until, "{check}");
     }
     assert_eq!(
-        said(&server.call("get_kernel_health", json!({})))["status"],
+        reply_data(&server.call("get_kernel_health", json!({})))["status"],
         "healthy"
     );
     server
         .call("delete_session", json!({"session_id": "default"}))
         .result();
-    assert_eq!(said(&server.reply_to(&id))["state_lost"], true);
+    assert_eq!(reply_data(&server.reply_to(&id))["state_lost"], true);
 }
 
 #[test]
@@ -452,19 +453,19 @@ fn fork_bomb_ends_only_its_session() {
         &tree,
         &["--sandbox", "namespaces", "--limit-processes", "64"],
     );
-    if !stands(&mut server) {
+    if !tier_is_available(&mut server) {
         return;
     }
-    said(&server.call("create_session", json!({"session_id": "other"})));
-    said(&server.call(
+    reply_data(&server.call("create_session", json!({"session_id": "other"})));
+    reply_data(&server.call(
         "run_python_code",
         json!({"code": "x = 7", "session_id": "other"}),
     ));
     let bomb = "import os\nwhile True:\n  try: os.fork()\n  except BaseException: pass";
-    let ran = said(&server.call("run_python_code", json!({"code": bomb, "timeout": 2})));
+    let ran = reply_data(&server.call("run_python_code", json!({"code": bomb, "timeout": 2})));
     assert_eq!(ran["timed_out"], true);
     assert_eq!(
-        said(&server.call(
+        reply_data(&server.call(
             "run_python_code",
             json!({"code": "x", "session_id": "other"})
         ))["result"],

@@ -4,7 +4,7 @@
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use super::{open, result, run, said};
+use super::{open, reply_data, result, run};
 use crate::tree::Tree;
 
 /// Runs each of these in its own session, followed by another cell. Returns the name of the error,
@@ -15,7 +15,7 @@ fn outcomes<'a>(codes: &[&'a str]) -> Vec<(&'a str, Value, Value)> {
     let outcome = |code: &&'a str| {
         result(&mut server, "kept = 41");
         let ran = run(&mut server, code);
-        let after = said(&server.call(
+        let after = reply_data(&server.call(
             "run_python_code",
             json!({"code": "kept + 1", "timeout": 40}),
         ));
@@ -93,7 +93,7 @@ fn raising_signal_handler_ends_no_session() {
     result(&mut server, code);
     let until = std::time::Instant::now() + crate::harness::DEADLINE;
     loop {
-        let variables = said(&server.call("list_variables", json!({})));
+        let variables = reply_data(&server.call("list_variables", json!({})));
         let came = variables["variables"]
             .as_array()
             .unwrap()
@@ -120,7 +120,7 @@ fn thread_holding_gil_is_told_from_busy_code() {
     std::fs::write(tree.path("work/gate"), "go").unwrap();
     let until = std::time::Instant::now() + crate::harness::DEADLINE;
     let check = loop {
-        let check = said(&server.call("check_kernel_responsiveness", json!({})));
+        let check = reply_data(&server.call("check_kernel_responsiveness", json!({})));
         if check["responsive"] == false {
             break check;
         }
@@ -143,7 +143,7 @@ fn inspection_of_raising_objects_is_answered() {
     let code = "class A:\n    def __repr__(self): raise SystemExit\n    def __len__(self): raise KeyboardInterrupt\n\
                 class B:\n    @property\n    def __class__(self): raise OSError('none')\na, b, c = A(), B(), 3\nNone";
     result(&mut server, code);
-    let variables = said(&server.call("list_variables", json!({})));
+    let variables = reply_data(&server.call("list_variables", json!({})));
     let told: Vec<(&Value, &Value)> = variables["variables"]
         .as_array()
         .unwrap()
@@ -163,7 +163,7 @@ fn inspection_of_raising_objects_is_answered() {
     assert!(
         inspected.failure().is_some() || inspected.result()["structuredContent"]["found"] == true
     );
-    let ran = said(&server.call("check_kernel_responsiveness", json!({})));
+    let ran = reply_data(&server.call("check_kernel_responsiveness", json!({})));
     assert_eq!(
         (&ran["responsive"], result(&mut server, "c").as_str()),
         (&json!(true), "3")

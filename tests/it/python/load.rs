@@ -5,7 +5,7 @@ use std::time::{Instant, SystemTime};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
-use super::{open, said};
+use super::{open, reply_data};
 use crate::harness::DEADLINE;
 use crate::tree::Tree;
 
@@ -51,7 +51,7 @@ fn eight_sessions_survive_one_killed() {
     for tier in super::endings::TIERS {
         let tree = Tree::new();
         let mut server = open(&tree, &["--sandbox", tier]);
-        if !super::endings::stands(&mut server) {
+        if !super::endings::tier_is_available(&mut server) {
             continue;
         }
         // Which one dies, and when; its next cell finds a new interpreter.
@@ -62,7 +62,7 @@ fn eight_sessions_survive_one_killed() {
         let first =
             format!("import subprocess\ncount = 0\nleft = subprocess.Popen(['sleep', '{name}'])");
         for session in 0..SESSIONS {
-            said(&server.call(
+            reply_data(&server.call(
                 "create_session",
                 json!({"session_id": format!("s{session}")}),
             ));
@@ -86,7 +86,7 @@ fn eight_sessions_survive_one_killed() {
             };
             let sent: Vec<_> = (0..SESSIONS).map(send).collect();
             for (session, id) in sent.iter().enumerate() {
-                let ran = said(&server.reply_to(id));
+                let ran = reply_data(&server.reply_to(id));
                 let is_new = session == victim && cell > last;
                 let expected = if is_new { cell - last - 1 } else { cell };
                 if session == victim && cell == last {

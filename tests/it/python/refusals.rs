@@ -3,7 +3,7 @@
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
-use super::{open, run, said};
+use super::{open, reply_data, run};
 use crate::tree::Tree;
 
 #[test]
@@ -46,7 +46,7 @@ fn script_reports_ended_processes_and_signal() {
         "import subprocess\nsubprocess.Popen(['sleep', '600'])\n",
     );
     tree.file("work/dies.py", "import os\nos.kill(os.getpid(), 9)\n");
-    let ran = said(&server.call("run_script", json!({"path": "leaves.py"})));
+    let ran = reply_data(&server.call("run_script", json!({"path": "leaves.py"})));
     let note = "1 process that it left running was ended with it; run a server in the foreground of a background command, without \
                 `&` or a daemon option";
     assert_eq!(
@@ -54,7 +54,7 @@ fn script_reports_ended_processes_and_signal() {
         (&json!(0), &json!([note])),
         "{ran}"
     );
-    let ran = said(&server.call("run_script", json!({"path": "dies.py"})));
+    let ran = reply_data(&server.call("run_script", json!({"path": "dies.py"})));
     assert_eq!(
         (&ran["exit_code"], &ran["signal"]),
         (&json!(137), &json!(9)),

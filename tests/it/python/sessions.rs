@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
-use super::{open, result, run, said, until_busy};
+use super::{open, reply_data, result, run, until_busy};
 use crate::harness::ends_within;
 use crate::tree::Tree;
 
@@ -14,7 +14,7 @@ fn switching_session_changes_default() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.dir("work/sub");
-    let created = said(&server.call(
+    let created = reply_data(&server.call(
         "create_session",
         json!({"session_id": "b", "description": "second", "working_directory": "sub", "environment": ["MINE=1=2"]}),
     ));
@@ -28,7 +28,7 @@ fn switching_session_changes_default() {
     );
     assert_eq!(created["working_directory"], tree.text("work/sub"));
     let code = "import os; x = 'b'; open('f', 'w').close(); os.environ['MINE'], os.getcwd()";
-    let ran = said(&server.call("run_python_code", json!({"code": code, "session_id": "b"})));
+    let ran = reply_data(&server.call("run_python_code", json!({"code": code, "session_id": "b"})));
     assert_eq!(
         ran["result"],
         format!("('1=2', '{}')", tree.text("work/sub"))
@@ -36,11 +36,11 @@ fn switching_session_changes_default() {
     assert_eq!(ran["new_files"], json!([tree.text("work/sub/f")]));
     assert_eq!(run(&mut server, "x")["error"]["name"], "NameError");
     assert_eq!(
-        said(&server.call("switch_session", json!({"session_id": "b"}))),
+        reply_data(&server.call("switch_session", json!({"session_id": "b"}))),
         json!({"previous_session": "default", "current_session": "b"})
     );
     assert_eq!(result(&mut server, "x"), "'b'");
-    let listed = said(&server.call("list_sessions", json!({})));
+    let listed = reply_data(&server.call("list_sessions", json!({})));
     assert_eq!(
         (&listed["active_session"], &listed["total_sessions"]),
         (&json!("b"), &json!(2))
@@ -54,11 +54,11 @@ fn switching_session_changes_default() {
     );
     assert_eq!(listed["sessions"]["default"]["status"], "idle");
     assert_eq!(
-        said(&server.call("list_variables", json!({})))["variables"],
+        reply_data(&server.call("list_variables", json!({})))["variables"],
         json!([{"name": "x", "type": "str", "value": "'b'", "size": "1"}])
     );
     assert_eq!(
-        said(&server.call("delete_session", json!({"session_id": "b"}))),
+        reply_data(&server.call("delete_session", json!({"session_id": "b"}))),
         json!({"session_id": "b", "status": "deleted", "active_session": "default"})
     );
     assert_eq!(
@@ -162,7 +162,7 @@ fn invalid_session_parameters_are_explained() {
     );
     // Nothing of those that failed is left.
     assert_eq!(
-        said(&server.call("list_sessions", json!({})))["total_sessions"],
+        reply_data(&server.call("list_sessions", json!({})))["total_sessions"],
         1
     );
     assert_eq!(result(&mut server, "1"), "1");
@@ -174,7 +174,7 @@ fn invalid_session_parameters_are_explained() {
     server
         .call("delete_session", json!({"session_id": "default"}))
         .result();
-    said(&server.call("create_session", json!({"session_id": "a"})));
+    reply_data(&server.call("create_session", json!({"session_id": "a"})));
     assert_eq!(
         server.call("run_python_code", json!({"code": "1"})).code(),
         -32000
@@ -204,9 +204,9 @@ fn cells_queue_only_within_their_session() {
         "{refused:?}"
     );
     assert_eq!(refused.code, Some(-32000));
-    said(&server.call("create_session", json!({"session_id": "other"})));
+    reply_data(&server.call("create_session", json!({"session_id": "other"})));
     assert_eq!(
-        said(&server.call(
+        reply_data(&server.call(
             "run_python_code",
             json!({"code": "2", "session_id": "other"})
         ))["result"],
@@ -214,7 +214,7 @@ fn cells_queue_only_within_their_session() {
     );
     std::fs::write(tree.path("work/gate"), "go").unwrap();
     assert_eq!(
-        said(&server.reply_to(&second))["result"],
+        reply_data(&server.reply_to(&second))["result"],
         "['first', 'second']"
     );
     server.reply_to(&first).result();

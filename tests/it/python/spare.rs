@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use super::{open, result, said};
+use super::{open, reply_data, result};
 use crate::harness::{DEADLINE, Server};
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
 
 /// Returns the process ids of the spare interpreters in this tree's directory.
-fn waiting(tree: &Tree) -> Vec<u64> {
+fn spares(tree: &Tree) -> Vec<u64> {
     let of = |process: std::fs::DirEntry| {
         let number = process.file_name().to_str()?.parse().ok()?;
         let words = std::fs::read(process.path().join("cmdline")).ok()?;
@@ -30,7 +30,7 @@ fn waiting(tree: &Tree) -> Vec<u64> {
 fn until_waiting(tree: &Tree, known: &[u64]) -> u64 {
     let until = Instant::now() + DEADLINE;
     loop {
-        if let Some(new) = waiting(tree)
+        if let Some(new) = spares(tree)
             .into_iter()
             .find(|number| !known.contains(number))
         {
@@ -51,13 +51,13 @@ fn until_gone(number: u64) {
 
 /// Creates a session and returns its process id in the host's namespace. Without a sandbox, cells
 /// see the same id.
-fn made(server: &mut Server, arguments: Value) -> u64 {
+fn create_session(server: &mut Server, arguments: Value) -> u64 {
     let name = arguments["session_id"].clone();
     assert_eq!(
-        said(&server.call("create_session", arguments))["status"],
+        reply_data(&server.call("create_session", arguments))["status"],
         "created"
     );
-    let health = said(&server.call("get_kernel_health", json!({"session_id": name})));
+    let health = reply_data(&server.call("get_kernel_health", json!({"session_id": name})));
     health["pid"].as_u64().unwrap()
 }
 
@@ -67,8 +67,11 @@ fn session_takes_spare_and_new_spare_starts() {
     let mut server = open(&tree, &["--sandbox", "off"]);
     let first = until_waiting(&tree, &[]);
     let asked = Instant::now();
-    assert_eq!(made(&mut server, json!({"session_id": "a"})), first);
-    let health = said(&server.call("get_kernel_health", json!({"session_id": "a"})));
+    assert_eq!(
+        create_session(&mut server, json!({"session_id": "a"})),
+        first
+    );
+    let health = reply_data(&server.call("get_kernel_health", json!({"session_id": "a"})));
     let uptime = Duration::from_secs_f64(health["uptime"].as_f64().unwrap());
     assert!(
         uptime <= asked.elapsed(),
@@ -88,7 +91,7 @@ fn session_takes_spare_and_new_spare_starts() {
     )
     .unwrap();
     until_gone(third);
-    let fresh = made(&mut server, json!({"session_id": "b"}));
+    let fresh = create_session(&mut server, json!({"session_id": "b"}));
     assert!(![first, second, third].contains(&fresh));
     let fourth = until_waiting(&tree, &[first, second, third, fresh]);
     server.close_stdin();
@@ -104,14 +107,14 @@ fn session_with_other_settings_takes_no_spare() {
     let first = until_waiting(&tree, &[]);
     let own = json!({"session_id": "env", "environment": ["A=1"]});
     assert!(
-        made(&mut server, own) != first,
+        create_session(&mut server, own) != first,
         "its environment is read when an interpreter starts"
     );
     let where_it_is = "import os, sys; os.getcwd(), os.environ.get('PWD'), sys.path[0]";
     let below = json!({"session_id": "below", "working_directory": "below"});
-    let (expected, number) = (tree.text("work/below"), made(&mut server, below));
+    let (expected, number) = (tree.text("work/below"), create_session(&mut server, below));
     let cell = json!({"session_id": "below", "code": where_it_is});
-    let there = said(&server.call("run_python_code", cell))["result"]
+    let there = reply_data(&server.call("run_python_code", cell))["result"]
         .as_str()
         .unwrap()
         .replace('\'', "");
@@ -156,16 +159,16 @@ fn interpreter_wrapper_is_asked_each_time() {
     );
     let mut server = on_path(&tree, &format!("{}:/usr/bin:/bin", tree.text("shims")));
     let first = until_waiting(&tree, &[]);
-    let below = made(
+    let below = create_session(
         &mut server,
         json!({"session_id": "below", "working_directory": "below"}),
     );
     assert!(below != first);
     until_gone(first);
     // None waits that nobody could take.
-    let here = made(&mut server, json!({"session_id": "here"}));
+    let here = create_session(&mut server, json!({"session_id": "here"}));
     assert!(here != first);
-    assert_eq!(waiting(&tree), Vec::<u64>::new());
+    assert_eq!(spares(&tree), Vec::<u64>::new());
 }
 
 /// Stub of pyenv: finds the interpreter of a version (`pyenv help version-file`).
@@ -201,13 +204,13 @@ fn pyenv(tree: &Tree) -> String {
 
 /// Creates sessions in a directory until one takes the spare interpreter. Returns all process ids
 /// known by then.
-fn until_taken(server: &mut Server, tree: &Tree, directory: &str) -> Vec<u64> {
+fn take_spare(server: &mut Server, tree: &Tree, directory: &str) -> Vec<u64> {
     let mut known = Vec::new();
     let until = Instant::now() + DEADLINE;
     loop {
         let first = until_waiting(tree, &known);
         let name = format!("before-{}", known.len());
-        let own = made(
+        let own = create_session(
             server,
             json!({"session_id": name, "working_directory": directory}),
         );
@@ -226,19 +229,19 @@ fn spare_is_used_for_same_pyenv_version() {
     let path = pyenv(&tree);
     tree.file("work/other/.python-version", "3.2\n");
     let mut server = on_path(&tree, &path);
-    let mut known = until_taken(&mut server, &tree, "below");
+    let mut known = take_spare(&mut server, &tree, "below");
     let asked = json!({"session_id": format!("before-{}", known.len() - 2), "code": "import os; os.environ['PYENV_DIR']"});
-    let there = said(&server.call("run_python_code", asked))["result"].clone();
+    let there = reply_data(&server.call("run_python_code", asked))["result"].clone();
     assert_eq!(there, json!(format!("'{}'", tree.text("work/below"))));
     // Another version is meant there, and later everywhere.
     known.push(until_waiting(&tree, &known));
-    let other = made(
+    let other = create_session(
         &mut server,
         json!({"session_id": "other", "working_directory": "other"}),
     );
     assert!(!known.contains(&other));
     let asked = json!({"session_id": "other", "code": "import sys; sys.executable"});
-    let there = said(&server.call("run_python_code", asked))["result"].clone();
+    let there = reply_data(&server.call("run_python_code", asked))["result"].clone();
     assert_eq!(
         there,
         json!(format!("'{}'", tree.text("pyenv/versions/3.2/bin/python3")))
@@ -246,7 +249,7 @@ fn spare_is_used_for_same_pyenv_version() {
     known.push(other);
     known.push(until_waiting(&tree, &known));
     std::fs::write(tree.path("pyenv/version"), "3.2\n").unwrap();
-    let later = made(
+    let later = create_session(
         &mut server,
         json!({"session_id": "later", "working_directory": "below"}),
     );
@@ -262,8 +265,8 @@ fn spare_is_used_for_same_pyenv_version() {
     program(&tree, "pyenv/libexec/pyenv", &text);
     let mut server = on_path(&tree, &path);
     let first = until_waiting(&tree, &[]);
-    assert!(made(&mut server, json!({"session_id": "a"})) != first);
-    assert_eq!(waiting(&tree), Vec::<u64>::new());
+    assert!(create_session(&mut server, json!({"session_id": "a"})) != first);
+    assert_eq!(spares(&tree), Vec::<u64>::new());
 }
 
 /// Writes a module into the tree, a virtual environment, for every version of the interpreter.
@@ -275,7 +278,7 @@ fn add_module(tree: &Tree, name: &str, text: &str) {
 }
 
 /// Change to a tree.
-type Step<'a> = &'a dyn Fn(&Tree);
+type TreeChange<'a> = &'a dyn Fn(&Tree);
 
 #[test]
 fn outdated_spare_is_ended() {
@@ -284,8 +287,8 @@ fn outdated_spare_is_ended() {
         tree.dir(name);
         std::os::unix::fs::symlink("/usr/bin/python3", tree.path(name).join("python3")).unwrap();
     };
-    let nothing: Step<'_> = &|_| ();
-    let cases: [(&str, Step<'_>, Step<'_>); 6] = [
+    let nothing: TreeChange<'_> = &|_| ();
+    let cases: [(&str, TreeChange<'_>, TreeChange<'_>); 6] = [
         ("a nearer one", nothing, &|tree| {
             program(
                 tree,
@@ -330,11 +333,11 @@ fn outdated_spare_is_ended() {
             tree.text("near")
         );
         let mut server = on_path(&tree, &path);
-        let known = until_taken(&mut server, &tree, ".");
+        let known = take_spare(&mut server, &tree, ".");
         let second = until_waiting(&tree, &known);
         change(&tree);
         assert!(
-            made(&mut server, json!({"session_id": "changed"})) != second,
+            create_session(&mut server, json!({"session_id": "changed"})) != second,
             "{what}"
         );
         until_gone(second);
@@ -346,7 +349,7 @@ fn spare_is_absent_when_not_allowed() {
     let tree = Tree::new();
     let mut server = open(&tree, &["--sandbox", "off", "--no-python-spare"]);
     assert_eq!(result(&mut server, "1 + 1"), "2");
-    assert_eq!(waiting(&tree), Vec::<u64>::new());
+    assert_eq!(spares(&tree), Vec::<u64>::new());
     // Nor where no other session could have it.
     let tree = Tree::new();
     let mut server = open(&tree, &["--sandbox", "off", "--max-python-sessions", "1"]);
@@ -355,10 +358,10 @@ fn spare_is_absent_when_not_allowed() {
         result(&mut server, "import os; os.getpid()"),
         first.to_string()
     );
-    assert_eq!(waiting(&tree), [first]);
+    assert_eq!(spares(&tree), [first]);
     let tree = Tree::new();
     drop(open(&tree, &["--tools", "files"]));
-    assert_eq!(waiting(&tree), Vec::<u64>::new());
+    assert_eq!(spares(&tree), Vec::<u64>::new());
 }
 
 #[test]
@@ -367,18 +370,19 @@ fn spare_session_is_sandboxed() {
         let tree = Tree::new();
         tree.file("secret", "outside");
         let mut server = open(&tree, &["--sandbox", tier]);
-        if !super::endings::stands(&mut server) {
+        if !super::endings::tier_is_available(&mut server) {
             continue;
         }
         // The first one took the one that waited since the beginning; so does this one, or it
         // starts its own.
         assert_eq!(
-            said(&server.call("create_session", json!({"session_id": "a"})))["status"],
+            reply_data(&server.call("create_session", json!({"session_id": "a"})))["status"],
             "created",
             "{tier}"
         );
         let code = format!("open({:?}).read()", tree.text("secret"));
-        let ran = said(&server.call("run_python_code", json!({"session_id": "a", "code": code})));
+        let ran =
+            reply_data(&server.call("run_python_code", json!({"session_id": "a", "code": code})));
         let expected = if tier == "off" {
             Value::Null
         } else {

@@ -54,7 +54,7 @@ fn fake_pytest(tree: &Tree, tests: &[(&str, &str, &str)], broken: &[&str]) {
 }
 
 /// Returns the tests that pytest was asked to run.
-fn asked(tree: &Tree) -> Vec<String> {
+fn requested_tests(tree: &Tree) -> Vec<String> {
     let text = tree.read("work/arguments");
     let given: Vec<String> = text.lines().map(str::to_owned).collect();
     let cache = given
@@ -82,7 +82,7 @@ fn inherited_test_is_rerun_by_reported_id() {
         ("failed".to_owned(), [0, 1, 0])
     );
     server.call("run_tests", json!({"rerunFailed": true}));
-    assert_eq!(asked(&tree), ["test_a.py::TestA::test_same"]);
+    assert_eq!(requested_tests(&tree), ["test_a.py::TestA::test_same"]);
 }
 
 #[test]
@@ -168,13 +168,13 @@ fn failed_test_is_remembered_until_it_passes() {
     );
     server.call("run_tests", json!({"testFiles": "test_a.py"}));
     server.call("run_tests", json!({"rerunFailed": true}));
-    assert_eq!(asked(&tree), [one, "test_c.py"]);
+    assert_eq!(requested_tests(&tree), [one, "test_c.py"]);
     // A file that could be loaded is no longer on the list.
     fake_pytest(&tree, &[("test_c.py::test_c", "test_c.py", "passed")], &[]);
     server.call("run_tests", json!({"testFiles": "test_c.py"}));
     fake_pytest(&tree, &[(one, "test_a.py", "passed")], &[]);
     server.call("run_tests", json!({"rerunFailed": true}));
-    assert_eq!(asked(&tree), [one]);
+    assert_eq!(requested_tests(&tree), [one]);
     let none = server.call("run_tests", json!({"rerunFailed": true}));
     assert_eq!(counts(&none), ("no_tests".to_owned(), [0, 0, 0]));
     assert!(
@@ -224,7 +224,7 @@ fn project_is_searched_from_named_file() {
     tree.file("work/deep/er/test_x.py", "");
     let alone = server.call("run_tests", json!({"testFiles": "deep/er/test_x.py"}));
     assert_eq!(counts(&alone), ("passed".to_owned(), [1, 0, 0]));
-    assert_eq!(asked(&tree), ["deep/er/test_x.py"]);
+    assert_eq!(requested_tests(&tree), ["deep/er/test_x.py"]);
     // A project below is that of its files.
     tree.file("work/tools/pytest.ini", "[pytest]\n")
         .file("work/tools/t/test_y.py", "")

@@ -37,9 +37,9 @@ pub(super) fn run(server: &mut Server, line: &str) -> Option<Value> {
 
 /// State of an entry that undo restores: mode, owner, modification time (except of directories),
 /// content or target, and the other names of the inode.
-pub(super) type Seen = (u32, (u32, u32), Option<(i64, i64)>, Vec<u8>, Vec<PathBuf>);
+pub(super) type EntryState = (u32, (u32, u32), Option<(i64, i64)>, Vec<u8>, Vec<PathBuf>);
 
-pub(super) fn picture(root: &Path) -> BTreeMap<PathBuf, Seen> {
+pub(super) fn snapshot(root: &Path) -> BTreeMap<PathBuf, EntryState> {
     let mut names: BTreeMap<u64, Vec<PathBuf>> = BTreeMap::new();
     let mut found = BTreeMap::new();
     let entries = walkdir::WalkDir::new(root).sort_by_file_name().into_iter();
@@ -88,7 +88,7 @@ pub(super) fn picture(root: &Path) -> BTreeMap<PathBuf, Seen> {
     found.into_iter().map(with_names).collect()
 }
 
-fn laid_out() -> Tree {
+fn make_tree() -> Tree {
     let tree = Tree::new();
     for file in ["a", "b", "c", "d/e", "d/f", "d/g/h", "y/z"] {
         tree.file(
@@ -103,9 +103,9 @@ fn laid_out() -> Tree {
 #[test]
 fn reply_lists_changes_and_undo_call() {
     for tier in TIERS {
-        let tree = laid_out();
+        let tree = make_tree();
         let mut server = start(&tree, tier);
-        let before = picture(&tree.path("work"));
+        let before = snapshot(&tree.path("work"));
         let mut told = |line: &str| {
             let reply = server.call("execute_command", json!({"command": line}));
             reply.result()["content"][0]["text"]
@@ -131,7 +131,7 @@ fn reply_lists_changes_and_undo_call() {
         let changed = run(&mut server, "rm -r d").unwrap();
         assert_eq!(changed, json!({"call": 3, "deleted": 3}), "{tier}");
         server.call("undo_changes", json!({"since": 1})).texts();
-        assert_eq!(picture(&tree.path("work")), before, "{tier}");
+        assert_eq!(snapshot(&tree.path("work")), before, "{tier}");
         assert_eq!(
             calls(&mut server)[3].1,
             "execute_command: echo more >>b; rm c; mkdir new; touch new/file: edited b, deleted c, created new",
@@ -146,7 +146,7 @@ fn file_in_recreated_directory_is_not_reported_emptied() {
         ("rm -r d; mkdir d; echo anew >d/e", "edited d/e"),
         ("mv y n; echo more >>n/z", "edited n/z"),
     ] {
-        let tree = laid_out();
+        let tree = make_tree();
         let mut server = start(&tree, TIERS[0]);
         run(&mut server, line).unwrap();
         let text = server.call("list_changes", json!({"call": 1})).text();
@@ -162,9 +162,9 @@ fn file_in_recreated_directory_is_not_reported_emptied() {
 #[test]
 fn files_of_recreated_directory_are_listed() {
     for tier in TIERS {
-        let tree = laid_out();
+        let tree = make_tree();
         let mut server = start(&tree, tier);
-        let before = picture(&tree.path("work"));
+        let before = snapshot(&tree.path("work"));
         let mut told = |line: &str| {
             let reply = server.call("execute_command", json!({"command": line}));
             let text = reply.result()["content"][0]["text"]
@@ -174,7 +174,7 @@ fn files_of_recreated_directory_are_listed() {
             let call = reply.result()["structuredContent"]["changed"]["call"].clone();
             let undone = server.call("undo_changes", json!({"calls": [call]})).text();
             assert_eq!(
-                picture(&tree.path("work")),
+                snapshot(&tree.path("work")),
                 before,
                 "{tier}: {line}: {undone}"
             );
@@ -217,7 +217,7 @@ fn files_of_recreated_directory_are_listed() {
             .call("undo_changes", json!({"calls": [call], "paths": ["d/new"]}))
             .texts();
         assert_eq!(
-            picture(&tree.path("work")),
+            snapshot(&tree.path("work")),
             before,
             "{tier}: it comes back whole"
         );
@@ -227,9 +227,9 @@ fn files_of_recreated_directory_are_listed() {
 #[test]
 fn cells_and_background_commands_have_own_entries() {
     for tier in TIERS {
-        let tree = laid_out();
+        let tree = make_tree();
         let mut server = start(&tree, tier);
-        let before = picture(&tree.path("work"));
+        let before = snapshot(&tree.path("work"));
         for (code, told) in [
             (
                 "open('a', 'a').write('more')",
@@ -271,14 +271,14 @@ fn cells_and_background_commands_have_own_entries() {
         server
             .call("undo_changes", json!({"calls": [1, 2, 3]}))
             .texts();
-        assert_eq!(picture(&tree.path("work")), before, "{tier}");
+        assert_eq!(snapshot(&tree.path("work")), before, "{tier}");
     }
 }
 
 #[test]
 fn background_command_reports_all_changes_at_end() {
     for tier in TIERS {
-        let tree = laid_out();
+        let tree = make_tree();
         let allowed = format!("{}:rw", tree.text("work"));
         let flags = [
             "--allow",
@@ -289,7 +289,7 @@ fn background_command_reports_all_changes_at_end() {
             "1",
         ];
         let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &flags);
-        let before = picture(&tree.path("work"));
+        let before = snapshot(&tree.path("work"));
         let line = "rm b; until [ -e go ]; do sleep 0.01; done; rm c";
         let handed = server
             .call("execute_command", json!({"command": line}))
@@ -312,13 +312,13 @@ fn background_command_reports_all_changes_at_end() {
         server
             .call("undo_changes", json!({"calls": [1, 2]}))
             .texts();
-        assert_eq!(picture(&tree.path("work")), before, "{tier}");
+        assert_eq!(snapshot(&tree.path("work")), before, "{tier}");
     }
 }
 
 #[test]
 fn test_run_reports_changes_of_its_commands() {
-    let tree = laid_out();
+    let tree = make_tree();
     let allowed = format!("{}:rw", tree.text("work"));
     let tools = "files,command,tests";
     let mut server = Server::open(
@@ -326,7 +326,7 @@ fn test_run_reports_changes_of_its_commands() {
         NEWEST_HANDSHAKE,
         &["--allow", &allowed, "--tools", tools],
     );
-    let before = picture(&tree.path("work"));
+    let before = snapshot(&tree.path("work"));
     let report = r#"<testsuite><testcase name="adds"/></testsuite>"#;
     let command = format!("rm b; echo '{report}' >report.xml");
     let reply = server.call(
@@ -341,12 +341,12 @@ fn test_run_reports_changes_of_its_commands() {
     let changed = &reply.result()["structuredContent"]["changed"];
     assert_eq!(changed, &json!({"call": 1, "created": 1, "deleted": 1}));
     server.call("undo_changes", json!({"calls": [1]})).texts();
-    assert_eq!(picture(&tree.path("work")), before);
+    assert_eq!(snapshot(&tree.path("work")), before);
 }
 
 #[test]
 fn operator_can_undo_without_undo_tool() {
-    let tree = laid_out();
+    let tree = make_tree();
     let allowed = format!("{}:rw", tree.text("work"));
     let mut server = Server::open(
         &tree,
@@ -376,7 +376,7 @@ esac
 #[test]
 fn call_with_several_commands_is_one_entry() {
     for tier in TIERS {
-        let tree = laid_out();
+        let tree = make_tree();
         let python = "work/.venv/bin/python";
         tree.file("work/mypy.ini", "[mypy]\n")
             .file("work/m.py", "")
@@ -392,7 +392,7 @@ fn call_with_several_commands_is_one_entry() {
             tier,
         ];
         let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &more);
-        let before = picture(&tree.path("work"));
+        let before = snapshot(&tree.path("work"));
         let reply = server.call("type_check", json!({"checker": "mypy"}));
         let text = reply.text();
         assert_eq!(text.matches("undo with call").count(), 1, "{tier}: {text}");
@@ -411,7 +411,7 @@ fn call_with_several_commands_is_one_entry() {
             "{tier}"
         );
         server.call("undo_changes", json!({"calls": [1]})).texts();
-        assert_eq!(picture(&tree.path("work")), before, "{tier}");
+        assert_eq!(snapshot(&tree.path("work")), before, "{tier}");
     }
 }
 
@@ -517,7 +517,7 @@ fn random_operations_are_undone() {
         number("REPLAY_TEST_UNDO_SEED", 1),
     );
     for tier in TIERS {
-        let tree = laid_out();
+        let tree = make_tree();
         let root = tree.path("work");
         let mut server = start(&tree, tier);
         run(
@@ -526,7 +526,7 @@ fn random_operations_are_undone() {
         );
         let mut dice = Dice(seed);
         for round in 0..rounds {
-            let before = picture(&root);
+            let before = snapshot(&root);
             let programs: Vec<String> = (0..=dice.throw(2)).map(|_| dice.program()).collect();
             let told =
                 |step: &str| format!("{tier}, seed {seed}, round {round}, {step}: {programs:#?}");
@@ -537,7 +537,7 @@ fn random_operations_are_undone() {
                     calls.extend(changed["call"].as_u64());
                 }
             }
-            let after = picture(&root);
+            let after = snapshot(&root);
             if calls.is_empty() {
                 assert_eq!(after, before, "{}", told("nothing changed"));
                 continue;
@@ -565,9 +565,9 @@ fn random_operations_are_undone() {
                     if written.is_err() {
                         continue;
                     }
-                    let edited = picture(&root);
+                    let edited = snapshot(&root);
                     let undone = undo(json!({"calls": calls}));
-                    let now = picture(&root);
+                    let now = snapshot(&root);
                     assert!(
                         now.values().any(|seen| seen.3 == theirs.as_bytes()),
                         "{}",
@@ -583,7 +583,7 @@ fn random_operations_are_undone() {
                     let part = undo(json!({"calls": calls, "paths": [dice.name()]}));
                     let rest = undo(json!({"calls": calls}));
                     assert_eq!(
-                        picture(&root),
+                        snapshot(&root),
                         before,
                         "{}: {part:?}, {rest:?}",
                         told("undone in two parts")
@@ -593,11 +593,11 @@ fn random_operations_are_undone() {
                 _ => {}
             }
             let mut own = undo(json!({"calls": calls}));
-            assert_eq!(picture(&root), before, "{}: {own:?}", told("undone"));
+            assert_eq!(snapshot(&root), before, "{}: {own:?}", told("undone"));
             for (step, wanted) in [("the undo undone", &after), ("undone again", &before)] {
                 let Ok(Some(call)) = own else { break };
                 own = undo(json!({"calls": [call]}));
-                assert_eq!(&picture(&root), wanted, "{}: {own:?}", told(step));
+                assert_eq!(&snapshot(&root), wanted, "{}: {own:?}", told(step));
             }
         }
     }
@@ -611,7 +611,7 @@ fn changes_of_killed_command_are_undone() {
             tree.file(format!("work/t/d{}/{file}", file % 10), file.to_string());
         }
         let root = tree.path("work");
-        let before = picture(&root);
+        let before = snapshot(&root);
         let mut server = start(&tree, tier);
         server.send(
             "tools/call",
@@ -636,13 +636,13 @@ fn changes_of_killed_command_are_undone() {
             "{tier}: {told}"
         );
         server.call("undo_changes", json!({"calls": [1]})).texts();
-        assert_eq!(picture(&root), before, "{tier}");
+        assert_eq!(snapshot(&root), before, "{tier}");
     }
 }
 
 #[test]
 fn unsandboxed_commands_are_not_undoable() {
-    let tree = laid_out();
+    let tree = make_tree();
     let mut server = start(&tree, "off");
     assert_eq!(run(&mut server, "echo x >a"), None);
     assert_eq!(

@@ -8,7 +8,7 @@ use rustix::process::{Signal, kill_process};
 use serde_json::json;
 
 use super::people::{changes, say, stores};
-use super::{Stage, calls, picture, refusal, start, unlinked};
+use super::{Stage, calls, refusal, snapshot, start, without_links};
 use crate::harness::DEADLINE;
 use crate::tree::Tree;
 
@@ -23,7 +23,7 @@ fn deletion_by_killed_server_is_undone() {
         }
         tree
     });
-    let before = stage.picture();
+    let before = stage.snapshot();
     stage.server.send(
         "tools/call",
         json!({"name": "delete_file", "arguments": {"path": "t"}}),
@@ -43,7 +43,7 @@ fn deletion_by_killed_server_is_undone() {
     );
     server.call("undo_changes", json!({"calls": [1]})).texts();
     // A link that was kept when the kill came, and not noted, goes with the entry.
-    assert_eq!(unlinked(stage.picture()), unlinked(before));
+    assert_eq!(without_links(stage.snapshot()), without_links(before));
 }
 
 #[test]
@@ -89,8 +89,8 @@ fn killed_atomic_edit_is_rolled_back() {
 #[test]
 fn entry_outlives_its_server() {
     let mut stage = Stage::new(|tree| tree.file("work/a", "1"));
-    let before = stage.picture();
-    stage.done("write_file", json!({"path": "a", "content": "2"}));
+    let before = stage.snapshot();
+    stage.call_text("write_file", json!({"path": "a", "content": "2"}));
     kill_process(stage.server.pid(), Signal::KILL).unwrap();
     stage.server.wait_exit();
     let mut server = start(&stage.tree, &[]);
@@ -105,14 +105,14 @@ fn entry_outlives_its_server() {
         ]
     );
     server.call("undo_changes", json!({"since": 1})).texts();
-    assert_eq!(stage.picture(), before);
+    assert_eq!(stage.snapshot(), before);
 }
 
 #[test]
 fn two_servers_on_one_tree_share_store() {
     let tree = Tree::new();
     tree.file("work/a", "1");
-    let before = picture(&tree.path("work"));
+    let before = snapshot(&tree.path("work"));
     let (mut one, mut other) = (start(&tree, &[]), start(&tree, &[]));
     one.call("write_file", json!({"path": "a", "content": "2"}))
         .texts();
@@ -129,14 +129,14 @@ fn two_servers_on_one_tree_share_store() {
     assert_eq!(calls(&mut one), told);
     assert_eq!(calls(&mut other), told);
     other.call("undo_changes", json!({"since": 1})).texts();
-    assert_eq!(picture(&tree.path("work")), before);
+    assert_eq!(snapshot(&tree.path("work")), before);
 }
 
 #[test]
 fn damaged_store_is_set_aside_at_start() {
     let mut stage = Stage::new(|tree| tree.file("work/a", "1"));
-    stage.done("write_file", json!({"path": "a", "content": "2"}));
-    stage.done("write_file", json!({"path": "b", "content": "2"}));
+    stage.call_text("write_file", json!({"path": "a", "content": "2"}));
+    stage.call_text("write_file", json!({"path": "b", "content": "2"}));
     let [store] = &stores(&stage.tree)[..] else {
         panic!("no store")
     };
@@ -187,7 +187,7 @@ fn damaged_store_is_set_aside_at_start() {
 #[test]
 fn store_of_later_version_is_left_unchanged() {
     let mut stage = Stage::new(|tree| tree.file("work/a", "1"));
-    stage.done("write_file", json!({"path": "a", "content": "2"}));
+    stage.call_text("write_file", json!({"path": "a", "content": "2"}));
     let [store] = &stores(&stage.tree)[..] else {
         panic!("no store")
     };

@@ -71,7 +71,7 @@ fn dry(server: &mut Server, line: &str) -> Reply {
 }
 
 #[track_caller]
-fn told(reply: &Reply, texts: &[&str], would_change: &Value) {
+fn assert_reply(reply: &Reply, texts: &[&str], would_change: &Value) {
     assert_eq!(reply.all_texts(), texts);
     let output = &reply.result()["structuredContent"];
     assert_eq!(
@@ -105,7 +105,7 @@ fn dry_run_lists_changes_without_making_them() {
         let mut server = start(&tree, as_other, &[]);
         let before = tree.fingerprint("work");
         let mut run = |line: &str, texts: &[&str], would_change: &Value| {
-            told(&dry(&mut server, line), texts, would_change);
+            assert_reply(&dry(&mut server, line), texts, would_change);
             assert!(before == tree.fingerprint("work"), "{line}");
         };
         // Files that are only read, or rewritten unchanged, are not reported, even if the overlay
@@ -194,7 +194,7 @@ fn dry_run_neither_follows_links_nor_waits() {
         let diff = diff
             .replace("WORK", &tree.text("work"))
             .replace("OUTSIDE", &outside);
-        told(
+        assert_reply(
             &dry(&mut server, &line),
             &[
                 "(no output)\n[dry run: would be 2 edited, 1 created, 3 touched; nothing was changed]\n[exit code: 0]",
@@ -246,7 +246,7 @@ fn dry_run_respects_protected_and_hidden_paths() {
         let diff = "deleted logs/x\n--- logs/x\n+++ logs/x\n@@ -1 +0,0 @@\n-x\n\\ No newline at end of file\nedited nested/n\n--- nested/n\n\
                     +++ nested/n\n@@ -1 +1 @@\n-n\n\\ No newline at end of file\n+nx\nedited ro/rw/w\n--- ro/rw/w\n+++ ro/rw/w\n@@ -1 +1 \
                     @@\n-w\n\\ No newline at end of file\n+wx";
-        told(
+        assert_reply(
             &dry(&mut server, line),
             &[
                 "ro/rw/w\nnested/n\n.:\n.git\nlogs\nnested\nro\n\n.git:\nconfig\nhooks\n\nlogs:\naudit.jsonl\n[dry run: would be deleted \
@@ -429,7 +429,7 @@ fn existing_overlay_attributes_are_ignored() {
             )
             .texts();
         let diff = "edited a\n--- a\n+++ a\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+ax\ncreated d/new";
-        told(
+        assert_reply(
             &dry(&mut server, "ls . d; mkdir d/new; echo x >>a"),
             &[
                 ".:\na\nd\n\nd:\ne\n[dry run: would be edited a, created d/new; nothing was changed]\n[exit code: 0]",
@@ -463,7 +463,7 @@ fn large_files_do_not_hide_other_changes() {
     let mut server = start(&tree, false, &[]);
     let diff = "deleted many/4242\ntouched sparse\ndeleted z";
     tree.file("work/z", "");
-    told(
+    assert_reply(
         &dry(&mut server, "rm many/4242 z; touch sparse"),
         &[
             "(no output)\n[dry run: would be deleted many/4242, touched sparse, deleted z; nothing was changed]\n[exit code: 0]",
@@ -471,7 +471,7 @@ fn large_files_do_not_hide_other_changes() {
         ],
         &json!({"deleted": 2, "touched": 1, "diff": diff}),
     );
-    told(
+    assert_reply(
         &dry(&mut server, "find d -name f -delete"),
         &[
             "(no output)\n[dry run: no change was seen; nothing was changed; there is more than can be looked at]\n[exit code: 0]",

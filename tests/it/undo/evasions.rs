@@ -8,7 +8,7 @@ use std::process::Command;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use super::commands::{TIERS, picture, run, start};
+use super::commands::{TIERS, run, snapshot, start};
 use super::refusal;
 use crate::harness::Server;
 use crate::schema::NEWEST_HANDSHAKE;
@@ -45,13 +45,13 @@ fn open_descriptor_is_tracked_for_each_cell() {
             ("_ = log.write('two'); log.flush()", "log"),
             ("_ = db.execute('delete from t'); db.commit()", "q.db"),
         ] {
-            let before = picture(&root);
+            let before = snapshot(&root);
             let told = cell(&mut server, code);
             let told = told[0].as_str().unwrap();
             let (what, call) = told.split_once(": undo with call ").unwrap();
             assert_eq!(what, format!("changed: edited {file}"), "{tier}: {code}");
             undo(&mut server, call.parse().unwrap());
-            assert_eq!(picture(&root), before, "{tier}: {code}");
+            assert_eq!(snapshot(&root), before, "{tier}: {code}");
         }
         assert_eq!(cell(&mut server, "1 + 1"), Value::Null, "{tier}");
     }
@@ -93,7 +93,7 @@ fn links_to_outside_cannot_evade_undo() {
             .file("work/b", "b")
             .file("work/d/c", "c");
         let root = tree.path("work");
-        let before = picture(&root);
+        let before = snapshot(&root);
         let mut server = start(&tree, tier);
         for (line, changed) in [
             (
@@ -121,7 +121,7 @@ fn links_to_outside_cannot_evade_undo() {
             if let Some(call) = changed["call"].as_u64() {
                 undo(&mut server, call);
             }
-            assert_eq!(picture(&root), before, "{tier}: {line}");
+            assert_eq!(snapshot(&root), before, "{tier}: {line}");
         }
     }
 }
@@ -131,7 +131,7 @@ fn write_to_unresolvable_path_is_refused() {
     for tier in TIERS {
         let tree = Tree::new();
         tree.file("work/a", "a");
-        let before = picture(&tree.path("work"));
+        let before = snapshot(&tree.path("work"));
         let mut server = start(&tree, tier);
         // By links that procfs makes up.
         assert_eq!(
@@ -142,7 +142,7 @@ fn write_to_unresolvable_path_is_refused() {
             None,
             "{tier}"
         );
-        assert_eq!(picture(&tree.path("work")), before, "{tier}");
+        assert_eq!(snapshot(&tree.path("work")), before, "{tier}");
         // By more than a path holds.
         let code = "import os\nfor _ in range(30): os.mkdir('n' * 200); os.chdir('n' * 200)";
         let reply = server.call(
@@ -235,7 +235,7 @@ fn undo_works_with_128_descriptors() {
     for file in 0..300 {
         tree.file(format!("work/t/{file}/x"), file.to_string());
     }
-    let before = picture(&tree.path("work"));
+    let before = snapshot(&tree.path("work"));
     let allowed = format!("{}:rw", tree.text("work"));
     let server = env!("CARGO_BIN_EXE_replay");
     let script = "ulimit -n 128; exec \"$@\"";
@@ -257,7 +257,7 @@ fn undo_works_with_128_descriptors() {
         Some(json!({"call": 1, "deleted": 601}))
     );
     undo(&mut server, 1);
-    assert_eq!(picture(&tree.path("work")), before);
+    assert_eq!(snapshot(&tree.path("work")), before);
 }
 
 /// Returns true if this user can mount in a namespace.

@@ -14,7 +14,7 @@ use crate::tree::Tree;
 #[test]
 fn store_is_private_and_names_its_tree() {
     let mut stage = Stage::new(|tree| tree);
-    stage.done("write_file", json!({"path": "a", "content": "1"}));
+    stage.call_text("write_file", json!({"path": "a", "content": "1"}));
     let stores = stage.tree.state().join("replay/undo");
     let stores: Vec<_> = fs::read_dir(stores)
         .unwrap()

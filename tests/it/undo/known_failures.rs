@@ -11,7 +11,7 @@ use rustix::process::{Signal, kill_process};
 use serde_json::json;
 
 use super::commands::{TIERS, run, start};
-use super::{calls, picture, refusal, unlinked};
+use super::{calls, refusal, snapshot, without_links};
 use crate::harness::{DEADLINE, Server};
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
@@ -53,9 +53,9 @@ fn undo_keeps_work_committed_since() {
     tree.file("work/code", "one\ntwo\nmine\n");
     git(&root, "add .");
     git(&root, "commit -q -m second");
-    let before = unlinked(picture(&root));
+    let before = without_links(snapshot(&root));
     refusal(&server.call("undo_changes", json!({"calls": [1]})));
-    assert_eq!(unlinked(picture(&root)), before);
+    assert_eq!(without_links(snapshot(&root)), before);
     // Undo removes a commit of the agent only until someone else builds on it.
     run(
         &mut server,
@@ -63,16 +63,16 @@ fn undo_keeps_work_committed_since() {
     )
     .unwrap();
     server.call("undo_changes", json!({"calls": [2]})).texts();
-    assert_eq!(unlinked(picture(&root)), before);
+    assert_eq!(without_links(snapshot(&root)), before);
     let call = run(
         &mut server,
         "echo four >>code; git -c user.name=b -c user.email=b commit -qam fourth",
     )
     .unwrap();
     git(&root, "commit -q --allow-empty -m mine");
-    let after = unlinked(picture(&root));
+    let after = without_links(snapshot(&root));
     refusal(&server.call("undo_changes", json!({"calls": [call["call"]]})));
-    assert_eq!(unlinked(picture(&root)), after);
+    assert_eq!(without_links(snapshot(&root)), after);
     assert_eq!(
         git(&root, "log --format=%s"),
         "mine\nfourth\nsecond\nfirst\n"
@@ -88,7 +88,7 @@ fn undo_in_subdirectory_leaves_rest_of_repository() {
         .file("repo/.gitignore", "*.env\n")
         .file("repo/part/k.env", "KEY=1");
     repository(&tree, "repo");
-    let before = picture(&tree.path("repo"));
+    let before = snapshot(&tree.path("repo"));
     let allowed = format!("{}:rw", tree.text("repo/part"));
     let mut server = Server::open(
         &tree,
@@ -101,7 +101,10 @@ fn undo_in_subdirectory_leaves_rest_of_repository() {
         1
     );
     server.call("undo_changes", json!({"calls": [1]})).texts();
-    assert_eq!(unlinked(picture(&tree.path("repo"))), unlinked(before));
+    assert_eq!(
+        without_links(snapshot(&tree.path("repo"))),
+        without_links(before)
+    );
     assert_eq!(git(&tree.path("repo"), "status --porcelain"), "");
 }
 
@@ -113,13 +116,13 @@ fn killed_undo_of_10000_files_is_rolled_back() {
     for file in 0..FILES {
         tree.file(format!("work/t/{}/{file}", file % 50), file.to_string());
     }
-    let before = picture(&tree.path("work"));
+    let before = snapshot(&tree.path("work"));
     let mut server = start(&tree, TIERS[0]);
     assert_eq!(
         run(&mut server, "rm -r t").unwrap(),
         json!({"call": 1, "deleted": FILES + 51})
     );
-    let deleted = picture(&tree.path("work"));
+    let deleted = snapshot(&tree.path("work"));
     server.send(
         "tools/call",
         json!({"name": "undo_changes", "arguments": {"calls": [1]}}),
@@ -130,7 +133,7 @@ fn killed_undo_of_10000_files_is_rolled_back() {
     }
     kill_process(server.pid(), Signal::KILL).unwrap();
     server.wait_exit();
-    let was_whole = unlinked(picture(&tree.path("work"))) == unlinked(before.clone());
+    let was_whole = without_links(snapshot(&tree.path("work"))) == without_links(before.clone());
     let mut server = start(&tree, TIERS[0]);
     let told: Vec<u64> = calls(&mut server)
         .into_iter()
@@ -138,14 +141,17 @@ fn killed_undo_of_10000_files_is_rolled_back() {
         .collect();
     if !was_whole {
         assert_eq!(
-            unlinked(picture(&tree.path("work"))),
-            unlinked(deleted),
+            without_links(snapshot(&tree.path("work"))),
+            without_links(deleted),
             "{told:?}"
         );
         server.call("undo_changes", json!({"calls": [1]})).texts();
     }
     // All that was never touched has the times that it had, and all else has them again.
-    assert_eq!(unlinked(picture(&tree.path("work"))), unlinked(before));
+    assert_eq!(
+        without_links(snapshot(&tree.path("work"))),
+        without_links(before)
+    );
 }
 
 #[test]

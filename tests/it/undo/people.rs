@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use super::{Stage, start, unlinked};
+use super::{Stage, start, without_links};
 use crate::tree::Tree;
 
 /// Runs `replay changes` and returns the exit status and the output, with times replaced by AT.
@@ -41,7 +41,7 @@ pub(super) fn changes(tree: &Tree, dir: &str, args: &[&str]) -> (i32, String) {
     (status.code().unwrap(), told.collect::<Vec<_>>().join("\n"))
 }
 
-fn done(tree: &Tree, args: &[&str]) -> String {
+fn changes_output(tree: &Tree, args: &[&str]) -> String {
     let (status, text) = changes(tree, "work", args);
     assert_eq!(status, 0, "{text}");
     text
@@ -59,18 +59,21 @@ pub(super) fn say(store: &Path, roots: &Value) {
 #[test]
 fn operator_undoes_calls_of_running_server() {
     let mut stage = Stage::new(|tree| tree.file("work/a.txt", "one\ntwo\n").file("work/d/b", "1"));
-    assert_eq!(done(&stage.tree, &[]), "no call has changed anything");
-    let before = stage.picture();
-    stage.done(
+    assert_eq!(
+        changes_output(&stage.tree, &[]),
+        "no call has changed anything"
+    );
+    let before = stage.snapshot();
+    stage.call_text(
         "edit_file",
         json!({"path": "a.txt", "edits": [{"oldText": "two", "newText": "three"}]}),
     );
-    stage.done("move_file", json!({"source": "d/b", "destination": "d/c"}));
-    stage.done("write_file", json!({"path": "d/new", "content": "n\n"}));
+    stage.call_text("move_file", json!({"source": "d/b", "destination": "d/c"}));
+    stage.call_text("write_file", json!({"path": "d/new", "content": "n\n"}));
     let tree = &stage.tree;
     let listed = "3  AT  write_file: created d/new\n2  AT  move_file: moved d/b to d/c\n1  AT  edit_file: edited a.txt";
-    assert_eq!(done(tree, &[]), listed);
-    assert_eq!(done(tree, &["list"]), listed);
+    assert_eq!(changes_output(tree, &[]), listed);
+    assert_eq!(changes_output(tree, &["list"]), listed);
     let [store] = &stores(tree)[..] else {
         panic!("no store")
     };
@@ -86,7 +89,7 @@ fn operator_undoes_calls_of_running_server() {
         "{last:?}"
     );
     let newest = "3  AT  write_file: created d/new\n[2 older: replay changes list --last 3]";
-    assert_eq!(done(tree, &["list", "--last", "1"]), newest);
+    assert_eq!(changes_output(tree, &["list", "--last", "1"]), newest);
     // Names begin at the directory that is asked about.
     let (_, text) = changes(tree, "work/d", &["show", "2"]);
     assert_eq!(text, "2  AT  move_file: moved b to c\nmoved b to c");
@@ -97,29 +100,29 @@ fn operator_undoes_calls_of_running_server() {
         format!("edited {path}\n--- {path}\n+++ {path}\n@@ -1,2 +1,2 @@\n one\n-two\n+three")
     );
     assert_eq!(
-        done(tree, &["diff", "3"]),
+        changes_output(tree, &["diff", "3"]),
         "created d/new\n--- d/new\n+++ d/new\n@@ -0,0 +1 @@\n+n"
     );
     assert_eq!(
-        done(tree, &["undo", "1", "--dry-run"]),
+        changes_output(tree, &["undo", "1", "--dry-run"]),
         "would revert a.txt\n[dry run: nothing was undone]"
     );
     assert_eq!(
-        done(tree, &["undo", "1", "3", "--path", "a.txt"]),
+        changes_output(tree, &["undo", "1", "3", "--path", "a.txt"]),
         "reverted a.txt\n[undone; `replay changes undo 4` takes that back]"
     );
     assert_eq!(tree.read("work/d/new"), "n\n");
     assert_eq!(
-        done(tree, &["undo", "4"]),
+        changes_output(tree, &["undo", "4"]),
         "reverted a.txt\n[undone; `replay changes undo 5` takes that back]"
     );
     assert_eq!(
-        done(tree, &["undo", "--since", "1"]),
+        changes_output(tree, &["undo", "--since", "1"]),
         "reverted a.txt\nmoved d/c back to d/b\nremoved d/new\n[undone; `replay changes undo 6` takes that back]"
     );
-    assert_eq!(unlinked(stage.picture()), unlinked(before));
+    assert_eq!(without_links(stage.snapshot()), without_links(before));
     // The server hears of it, and goes on.
-    stage.done("write_file", json!({"path": "a.txt", "content": "4"}));
+    stage.call_text("write_file", json!({"path": "a.txt", "content": "4"}));
     let calls = stage.calls();
     let undone =
         "replay changes undo: undid 3, 2, 1: edited a.txt, moved d/c to d/b, deleted d/new";
@@ -157,14 +160,14 @@ fn operator_undo_keeps_later_changes_unless_forced() {
         ["mine", "2"]
     );
     assert_eq!(
-        done(tree, &["undo", "1", "--force"]),
+        changes_output(tree, &["undo", "1", "--force"]),
         "reverted a\nreverted b\n[forced: a: it was changed since]\n[undone; `replay changes undo 2` takes that back]"
     );
     assert_eq!(
         ["a", "b"].map(|file| tree.read(&format!("work/{file}"))),
         ["1", "1"]
     );
-    done(tree, &["undo", "2"]);
+    changes_output(tree, &["undo", "2"]);
     assert_eq!(
         ["a", "b"].map(|file| tree.read(&format!("work/{file}"))),
         ["mine", "2"]
@@ -196,8 +199,8 @@ fn operator_undo_keeps_later_changes_unless_forced() {
 #[test]
 fn control_characters_in_titles_are_escaped() {
     let mut stage = Stage::new(|tree| tree.file("work/a", "1"));
-    stage.done("write_file", json!({"path": "a", "content": "2"}));
-    stage.done("write_file", json!({"path": "a", "content": "3"}));
+    stage.call_text("write_file", json!({"path": "a", "content": "2"}));
+    stage.call_text("write_file", json!({"path": "a", "content": "3"}));
     let [store] = &stores(&stage.tree)[..] else {
         panic!("no store")
     };
@@ -209,7 +212,7 @@ fn control_characters_in_titles_are_escaped() {
     );
     assert_ne!(forged, text);
     fs::write(log, forged).unwrap();
-    let first = done(&stage.tree, &["list", "--last", "1"]);
+    let first = changes_output(&stage.tree, &["list", "--last", "1"]);
     assert!(
         first.starts_with("2  AT  $'execute_command: \\033[31m': edited a\n"),
         "{first}"
@@ -239,7 +242,7 @@ fn operator_chooses_between_several_stores() {
     server
         .call("write_file", json!({"path": "a", "content": "1"}))
         .texts();
-    assert_eq!(done(&tree, &[]), "1  AT  write_file: created a");
+    assert_eq!(changes_output(&tree, &[]), "1  AT  write_file: created a");
     let (status, text) = changes(&tree, "work/d", &[]);
     let mut lines: Vec<String> = stores(&tree)
         .iter()
@@ -278,7 +281,7 @@ fn operator_chooses_between_several_stores() {
 #[test]
 fn absent_or_unreadable_store_is_explained() {
     let mut stage = Stage::new(|tree| tree.dir("elsewhere"));
-    stage.done("write_file", json!({"path": "a", "content": "1"}));
+    stage.call_text("write_file", json!({"path": "a", "content": "1"}));
     let tree = &stage.tree;
     let none = |dir: &str| {
         format!(

@@ -20,7 +20,7 @@ fn beside() -> String {
 }
 
 /// Copies a store, as an agent could forge one.
-fn forged(from: &Path, to: &Path) {
+fn forge_store(from: &Path, to: &Path) {
     for entry in walkdir::WalkDir::new(from) {
         let entry = entry.unwrap();
         let to = to.join(entry.path().strip_prefix(from).unwrap());
@@ -37,7 +37,7 @@ fn forged(from: &Path, to: &Path) {
 }
 
 /// Returns the store of a server that has written a file in `work`.
-fn used(tree: &Tree) -> PathBuf {
+fn used_store(tree: &Tree) -> PathBuf {
     tree.dir("work");
     start(tree, &[])
         .call("write_file", json!({"path": "a", "content": "1"}))
@@ -49,9 +49,9 @@ fn used(tree: &Tree) -> PathBuf {
 #[test]
 fn store_without_note_needs_explicit_path() {
     let tree = Tree::new();
-    let store = used(&tree);
+    let store = used_store(&tree);
     let copy = tree.path(beside()).join("0123456789abcdef");
-    forged(&store, &copy);
+    forge_store(&store, &copy);
     fs::remove_dir_all(&store).unwrap();
     let (status, text) = changes(&tree, "work", &[]);
     let why =
@@ -70,7 +70,7 @@ fn store_without_note_needs_explicit_path() {
 #[test]
 fn store_roots_with_links_are_refused() {
     let tree = Tree::new();
-    let store = used(&tree);
+    let store = used_store(&tree);
     tree.dir("outside");
     symlink(tree.path("outside"), tree.path("work/link")).unwrap();
     let path = store.to_str().unwrap();
@@ -100,7 +100,7 @@ fn store_roots_with_links_are_refused() {
 #[test]
 fn listing_leaves_store_unchanged() {
     let tree = Tree::new();
-    let store = used(&tree);
+    let store = used_store(&tree);
     // As a crash leaves an undo.
     let log = fs::read_to_string(store.join("log/1")).unwrap();
     let begin = log
@@ -266,7 +266,7 @@ fn store_of_earlier_agent_is_not_adopted() {
     // Another directory under its name.
     let aside = store.with_extension("aside");
     fs::rename(&store, &aside).unwrap();
-    forged(&aside, &store);
+    forge_store(&aside, &store);
     let (status, text) = changes(&tree, "work", &[]);
     assert!(
         status == 2 && text.contains("is not the store that a server made there"),

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::commands::{TIERS, run, start};
 use super::known_failures::{git, repository};
-use super::{Stage, picture, refusal, unlinked};
+use super::{Stage, refusal, snapshot, without_links};
 use crate::harness::Server;
 use crate::tree::Tree;
 
@@ -25,14 +25,14 @@ fn undo(server: &mut Server, options: Value) -> String {
 
 /// Checks that an undo is refused and changes no file.
 #[track_caller]
-fn refused(tree: &Tree, server: &mut Server, options: Value) -> String {
-    let before = unlinked(picture(&tree.path("work")));
+fn assert_undo_refused(tree: &Tree, server: &mut Server, options: Value) -> String {
+    let before = without_links(snapshot(&tree.path("work")));
     let why = refusal(&server.call("undo_changes", options));
-    assert_eq!(unlinked(picture(&tree.path("work"))), before);
+    assert_eq!(without_links(snapshot(&tree.path("work"))), before);
     why
 }
 
-fn laid_out() -> Tree {
+fn make_tree() -> Tree {
     let tree = Tree::new();
     tree.file("work/code", "one\n");
     repository(&tree, "work");
@@ -42,12 +42,12 @@ fn laid_out() -> Tree {
 #[test]
 fn undo_of_branch_is_refused_when_person_built_on_it() {
     for tier in TIERS {
-        let tree = laid_out();
+        let tree = make_tree();
         let root = tree.path("work");
         let mut server = start(&tree, tier);
         run(&mut server, BRANCH).unwrap();
         git(&root, "branch keep feat");
-        let why = refused(&tree, &mut server, json!({"calls": [1]}));
+        let why = assert_undo_refused(&tree, &mut server, json!({"calls": [1]}));
         assert!(
             why.contains(".git: this git repository is undone as a whole or not at all: "),
             "{why}"
@@ -57,13 +57,14 @@ fn undo_of_branch_is_refused_when_person_built_on_it() {
             "{why}"
         );
         for part in ["!.git/index", "!.git/refs/heads/feat"] {
-            let why = refused(&tree, &mut server, json!({"calls": [1], "paths": [part]}));
+            let why =
+                assert_undo_refused(&tree, &mut server, json!({"calls": [1], "paths": [part]}));
             assert!(
                 why.contains(&format!("{} is left out", part.rsplit('/').next().unwrap())),
                 "{why}"
             );
         }
-        refused(
+        assert_undo_refused(
             &tree,
             &mut server,
             json!({"calls": [1], "paths": [".git/refs/heads/feat"]}),
@@ -75,11 +76,11 @@ fn undo_of_branch_is_refused_when_person_built_on_it() {
 
 #[test]
 fn undo_of_branch_is_refused_when_later_call_tagged_it() {
-    let tree = laid_out();
+    let tree = make_tree();
     let mut server = start(&tree, TIERS[0]);
     run(&mut server, BRANCH).unwrap();
     run(&mut server, "git tag v1 feat").unwrap();
-    let why = refused(&tree, &mut server, json!({"calls": [1]}));
+    let why = assert_undo_refused(&tree, &mut server, json!({"calls": [1]}));
     assert!(why.contains("(call 2) changed refs/tags/v1 later"), "{why}");
     undo(&mut server, json!({"calls": [2, 1]}));
     assert_eq!(
@@ -90,19 +91,19 @@ fn undo_of_branch_is_refused_when_later_call_tagged_it() {
 
 #[test]
 fn undo_of_branch_is_refused_when_worktree_outside_merged_it() {
-    let tree = laid_out();
+    let tree = make_tree();
     let root = tree.path("work");
     git(&root, "worktree add -q -b other ../other");
     let mut server = start(&tree, TIERS[0]);
     run(&mut server, BRANCH).unwrap();
     git(&tree.path("other"), "merge -q --ff-only feat");
-    refused(&tree, &mut server, json!({"calls": [1]}));
+    assert_undo_refused(&tree, &mut server, json!({"calls": [1]}));
     git(&tree.path("other"), "fsck --strict");
 }
 
 #[test]
 fn objects_stay_when_repository_is_left_out() {
-    let tree = laid_out();
+    let tree = make_tree();
     let root = tree.path("work");
     let mut server = start(&tree, TIERS[0]);
     run(&mut server, "echo n >n; git add n").unwrap();
@@ -113,7 +114,7 @@ fn objects_stay_when_repository_is_left_out() {
     )
     .unwrap();
     git(&root, "commit -q --allow-empty -m again");
-    refused(&tree, &mut server, json!({"since": 1}));
+    assert_undo_refused(&tree, &mut server, json!({"since": 1}));
     let told = undo(&mut server, json!({"since": 1, "paths": ["!.git"]}));
     assert!(
         told.contains("removed n") && told.contains("reverted code"),
@@ -130,7 +131,7 @@ fn objects_stay_when_repository_is_left_out() {
 
 #[test]
 fn undo_and_redo_of_commit_leave_its_objects() {
-    let tree = laid_out();
+    let tree = make_tree();
     let root = tree.path("work");
     let mut server = start(&tree, TIERS[0]);
     run(&mut server, BRANCH).unwrap();
@@ -162,7 +163,7 @@ fn undo_and_redo_of_commit_leave_its_objects() {
 
 #[test]
 fn undo_of_gc_restores_deleted_objects() {
-    let tree = laid_out();
+    let tree = make_tree();
     let root = tree.path("work");
     let dead = git(&root, "commit-tree -m dead HEAD^{tree}");
     let mut server = start(&tree, TIERS[0]);
@@ -200,7 +201,7 @@ fn repositories_are_recognised_by_content() {
         );
         let call = run(&mut server, &line).unwrap()["call"].clone();
         git(&root.join(dir), "branch keep feat");
-        let why = refused(&tree, &mut server, json!({"calls": [call]}));
+        let why = assert_undo_refused(&tree, &mut server, json!({"calls": [call]}));
         assert!(
             why.contains(&format!(
                 "{unit}: this git repository is undone as a whole or not at all"
@@ -252,12 +253,12 @@ fn sqlite_database_and_its_logs_are_undone_together() {
     let index = "import sqlite3; db = sqlite3.connect('a.db'); db.execute('create index i on t (a)'); db.close()";
     run(&mut server, &format!("python3 -c \"{index}\"")).unwrap();
     sqlite(&root, INSERTS);
-    let why = refused(&tree, &mut server, json!({"calls": [1]}));
+    let why = assert_undo_refused(&tree, &mut server, json!({"calls": [1]}));
     assert!(
         why.contains("a.db: this SQLite database is undone as a whole or not at all: "),
         "{why}"
     );
-    refused(&tree, &mut server, json!({"calls": [1], "paths": ["a.db"]}));
+    assert_undo_refused(&tree, &mut server, json!({"calls": [1], "paths": ["a.db"]}));
     assert_eq!(rows(&root), "ok 500\n");
 }
 
@@ -271,8 +272,8 @@ fn new_sqlite_database_stays_when_its_log_has_later_rows() {
                 db.executescript('pragma journal_mode = wal; create table t (a)'); db.close()";
     run(&mut server, &format!("python3 -c \"{made}\"; echo n >n")).unwrap();
     sqlite(&root, INSERTS);
-    refused(&tree, &mut server, json!({"calls": [1]}));
-    let why = refused(
+    assert_undo_refused(&tree, &mut server, json!({"calls": [1]}));
+    let why = assert_undo_refused(
         &tree,
         &mut server,
         json!({"calls": [1], "paths": ["!a.db-wal"]}),
@@ -306,17 +307,17 @@ fn database_directories_are_undone_atomically() {
             stage.tree.file(format!("work/{dir}/{mark}"), "1");
         }
         let change = json!({"path": format!("{dir}/base/1"), "content": "2"});
-        stage.done("write_file", change.clone());
+        stage.call_text("write_file", change.clone());
         stage.undo(1, 2);
         stage.undo(2, 3);
         stage.undo(3, 4);
-        stage.done("write_file", change);
-        stage.done(
+        stage.call_text("write_file", change);
+        stage.call_text(
             "write_file",
             json!({"path": format!("{dir}/base/2"), "content": "2"}),
         );
         let part = json!({"since": 5, "paths": [format!("!{dir}/base/2")]});
-        let why = refused(&stage.tree, &mut stage.server, part);
+        let why = assert_undo_refused(&stage.tree, &mut stage.server, part);
         assert!(
             why.contains(&format!(
                 "{dir}: this database is undone as a whole or not at all: 2 is left out"
@@ -324,7 +325,7 @@ fn database_directories_are_undone_atomically() {
             "{why}"
         );
         stage.tree.file(format!("work/{dir}/log"), "theirs");
-        let why = refused(&stage.tree, &mut stage.server, json!({"since": 5}));
+        let why = assert_undo_refused(&stage.tree, &mut stage.server, json!({"since": 5}));
         assert!(
             why.contains("log was changed by somebody else since"),
             "{why}"
@@ -339,7 +340,7 @@ fn undo_reports_changes_of_others() {
             .file("work/d/b", "1")
             .file("work/d/old", "1")
     });
-    stage.done("write_file", json!({"path": "d/a", "content": "2"}));
+    stage.call_text("write_file", json!({"path": "d/a", "content": "2"}));
     stage
         .tree
         .file("work/d/b", "theirs")

@@ -3,7 +3,7 @@
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use super::{Setting, Walls, everywhere, give, started};
+use super::{Setting, Walls, everywhere, give, start_server};
 use crate::audit;
 use crate::tree::Tree;
 

@@ -10,7 +10,7 @@ use replay::internals::sandbox::attack::{
 use replay::internals::sandbox::{Network, RawString, Tier};
 use serde_json::json;
 
-use super::{Setting, everywhere, launcher, program, ran};
+use super::{Setting, command_result, everywhere, launcher, program};
 use crate::harness::Server;
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
@@ -35,7 +35,7 @@ const LANDLOCK: &[&str] = &[
 ];
 
 /// Returns the attacks that are expected to succeed.
-fn expected(setting: Setting) -> Vec<&'static str> {
+fn expected_attacks(setting: Setting) -> Vec<&'static str> {
     match setting.tier {
         Tier::Landlock if setting.root() => {
             [EVERYWHERE, LANDLOCK, &["memory of the machine"]].concat()
@@ -84,7 +84,7 @@ fn run(setting: Setting, network: Network) -> Report {
                 "execute_command",
                 json!({"command": command, "timeout": 60}),
             );
-            let ran = ran(&reply);
+            let ran = command_result(&reply);
             assert!(!ran.stderr.contains("replay:"), "{}", ran.stderr);
             Ok(ran.stdout.into_bytes())
         },
@@ -151,7 +151,11 @@ fn only_promised_attacks_succeed() {
         };
         let report = run(setting, promise.network);
         let text = report.text(promise);
-        assert_eq!(report.through(), expected(setting), "{setting:?}\n{text}");
+        assert_eq!(
+            report.through(),
+            expected_attacks(setting),
+            "{setting:?}\n{text}"
+        );
         assert_eq!(report.damage, Vec::<String>::new(), "{setting:?}\n{text}");
         assert_eq!(report.broke_at, None, "{setting:?}\n{text}");
         assert_eq!(
@@ -176,7 +180,7 @@ fn attacks_succeed_only_as_network_permits() {
         let none = run(setting, Network::None);
         assert_eq!(
             (none.through(), none.damage.clone()),
-            (expected(setting), Vec::new()),
+            (expected_attacks(setting), Vec::new()),
             "{setting:?}"
         );
         assert_ne!(

@@ -8,7 +8,7 @@ use pretty_assertions::assert_eq;
 use rustix::process::Pid;
 use serde_json::json;
 
-use super::{Setting, Walls, everywhere, give, installed, laid_out, launcher, started};
+use super::{Setting, Walls, everywhere, give, installed, launcher, make_tree, start_server};
 use crate::harness::{DEADLINE, ends_within};
 use crate::tree::Tree;
 
@@ -26,7 +26,7 @@ fn with_cache(tree: Tree, setting: Setting, flags: &[&str]) -> Walls {
 }
 
 /// Ends a server, and waits for its launcher, which maintains the cache.
-fn ended(walls: Walls) -> Tree {
+fn end_server(walls: Walls) -> Tree {
     let launcher = Pid::from_raw(launcher(&walls.server).cast_signed()).unwrap();
     drop(walls.server);
     assert!(ends_within(launcher, DEADLINE), "the launcher did not end");
@@ -34,7 +34,7 @@ fn ended(walls: Walls) -> Tree {
 }
 
 /// Returns the names of the caches that are not empty.
-fn filled(tree: &Tree) -> Vec<String> {
+fn nonempty_caches(tree: &Tree) -> Vec<String> {
     let is_filled = |path: &Path| !path.is_dir() || fs::read_dir(path).unwrap().next().is_some();
     let entries = fs::read_dir(tree.path("cache/caches"))
         .unwrap()
@@ -57,9 +57,9 @@ fn fill(name: &str, used: &str) -> String {
 #[test]
 fn cache_is_kept_for_next_server() {
     everywhere(|setting| {
-        let mut walls = with_cache(laid_out(setting), setting, &[]);
+        let mut walls = with_cache(make_tree(setting), setting, &[]);
         walls.works(FILL);
-        let mut next = with_cache(ended(walls), setting, &["--tools", "all"]);
+        let mut next = with_cache(end_server(walls), setting, &["--tools", "all"]);
         assert_eq!(next.works(LOOK), "kept\n".repeat(7), "{setting:?}");
         let file = next.tree.text("cache/caches/pip/file");
         let read = next.server.call("read_file", json!({"path": file}));
@@ -94,7 +94,7 @@ fn cache_is_kept_for_next_server() {
             .call("follow_command", json!({"commandId": id, "waitSecs": 10}));
         next.end();
         assert_eq!(
-            ended(next).read("cache/caches/pip/file"),
+            end_server(next).read("cache/caches/pip/file"),
             "later\n",
             "{setting:?}"
         );
@@ -105,7 +105,7 @@ fn cache_is_kept_for_next_server() {
 fn least_recently_used_cache_is_evicted_when_idle() {
     everywhere(|setting| {
         let small = ["--cache-mib", "1"];
-        let mut walls = with_cache(laid_out(setting), setting, &[]);
+        let mut walls = with_cache(make_tree(setting), setting, &[]);
         for (name, used) in [
             ("~/.cache/middle", "@2000000"),
             ("~/.npm/old", "@1000000"),
@@ -116,7 +116,7 @@ fn least_recently_used_cache_is_evicted_when_idle() {
         walls.works("touch -d @1000000 ~/.npm/.");
         let (cache, tree) = (walls.tree.text("cache"), walls.tree);
         // Another one that uses it at the same time deletes nothing.
-        let beside = started(
+        let beside = start_server(
             &tree,
             setting,
             &["--cache", &cache, "--cache-mib", "1"],
@@ -126,18 +126,26 @@ fn least_recently_used_cache_is_evicted_when_idle() {
         let of_beside = Pid::from_raw(launcher(&beside).cast_signed()).unwrap();
         drop(beside);
         assert!(ends_within(of_beside, DEADLINE), "the launcher did not end");
-        assert_eq!(filled(&tree), [".npm", "middle", "new"], "{setting:?}");
+        assert_eq!(
+            nonempty_caches(&tree),
+            [".npm", "middle", "new"],
+            "{setting:?}"
+        );
         let of_first = Pid::from_raw(launcher(&walls.server).cast_signed()).unwrap();
         drop(walls.server);
         assert!(ends_within(of_first, DEADLINE), "the launcher did not end");
-        assert_eq!(filled(&tree), [".npm", "middle", "new"], "{setting:?}");
+        assert_eq!(
+            nonempty_caches(&tree),
+            [".npm", "middle", "new"],
+            "{setting:?}"
+        );
         // At the start.
         let mut walls = with_cache(tree, setting, &small);
-        assert_eq!(filled(&walls.tree), ["new"], "{setting:?}");
+        assert_eq!(nonempty_caches(&walls.tree), ["new"], "{setting:?}");
         walls.works(&fill("~/.cache/newest", "@4000000"));
         // At the end.
-        let tree = ended(walls);
-        assert_eq!(filled(&tree), ["newest"], "{setting:?}");
+        let tree = end_server(walls);
+        assert_eq!(nonempty_caches(&tree), ["newest"], "{setting:?}");
         assert!(
             !fs::read_dir(tree.path("cache/gone")).is_ok_and(|mut left| left.next().is_some()),
             "{setting:?}"
@@ -148,7 +156,7 @@ fn least_recently_used_cache_is_evicted_when_idle() {
 #[test]
 fn links_in_cache_are_not_followed() {
     everywhere(|setting| {
-        let mut walls = with_cache(laid_out(setting), setting, &[]);
+        let mut walls = with_cache(make_tree(setting), setting, &[]);
         let outside = walls.tree.text("outside");
         let plant = format!(
             "{} && ln -s {outside} ~/.cache/old/link && touch -h -d @1000000 ~/.cache/old/link ~/.cache/old && ln -s {outside} ~/.cache/link && \
@@ -159,7 +167,7 @@ fn links_in_cache_are_not_followed() {
         walls.works(&fill("~/.cache/new", "@2000000"));
         // Entries that a command left without permissions do not prevent the next start.
         walls.works("chmod 0 ~/.cache/");
-        let mut next = with_cache(ended(walls), setting, &["--cache-mib", "1"]);
+        let mut next = with_cache(end_server(walls), setting, &["--cache-mib", "1"]);
         next.works("echo kept > ~/.npm/file");
         next.end();
         assert_eq!(
@@ -174,7 +182,7 @@ fn links_in_cache_are_not_followed() {
 #[test]
 fn unsuitable_cache_directory_is_refused() {
     everywhere(|setting| {
-        let tree = laid_out(setting);
+        let tree = make_tree(setting);
         tree.file("full/file", "of somebody")
             .dir("open")
             .link(tree.path("tmp"), "link");
@@ -217,7 +225,7 @@ fn unsuitable_cache_directory_is_refused() {
             ),
         ];
         for (dir, reason) in cases {
-            let mut server = started(&tree, setting, &["--cache", &dir], &[]);
+            let mut server = start_server(&tree, setting, &["--cache", &dir], &[]);
             assert_eq!(server.wait_exit().code(), Some(2), "{setting:?}: {dir}");
             assert!(
                 server.stderr().trim_end().ends_with(&reason),

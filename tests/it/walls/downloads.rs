@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use pretty_assertions::assert_eq;
 use replay::internals::sandbox::Tier;
 
-use super::{SECRET, Setting, Walls, everywhere, give, laid_out};
+use super::{SECRET, Setting, Walls, everywhere, give, make_tree};
 use crate::tree::Tree;
 
 const CRATES: &str = "index.crates.io-1949cf8c6b5b557f";
@@ -13,7 +13,7 @@ const CRATES: &str = "index.crates.io-1949cf8c6b5b557f";
 /// Starts a server whose operator has a home with toolchains outside. Flags name it as `{home}`. A
 /// change there fails the test.
 fn with_home(setting: Setting, flags: &[&str]) -> Walls {
-    let tree = laid_out(setting);
+    let tree = make_tree(setting);
     let cargo = "outside/home/.cargo";
     tree.file(format!("{cargo}/bin/cargo"), "#!/bin/sh\n")
         .file(format!("{cargo}/credentials.toml"), SECRET);
@@ -73,7 +73,7 @@ fn downloads_of_cargo_and_go_are_read_only() {
 #[test]
 fn downloads_through_agent_writable_link_are_hidden() {
     everywhere(|setting| {
-        let tree = laid_out(setting);
+        let tree = make_tree(setting);
         tree.file("outside/kept/x", SECRET)
             .dir("outside/home")
             .dir("work/pkg");
@@ -170,7 +170,7 @@ fn project_programs_are_on_path() {
         );
         let mut start = |dir: &str| {
             let arguments = serde_json::json!({"command": "echo $PATH; tool", "workingDirectory": format!("{work}/{dir}")});
-            super::ran(&walls.try_run(arguments)).stdout
+            super::command_result(&walls.try_run(arguments)).stdout
         };
         assert_eq!(
             start("web/src"),
@@ -183,7 +183,7 @@ fn project_programs_are_on_path() {
 
 /// Makes a Node project inside a Python project.
 fn of_projects(setting: Setting) -> Tree {
-    let tree = laid_out(setting);
+    let tree = make_tree(setting);
     tree.dir("work/web/src")
         .dir("work/lib")
         .file("work/.venv/bin/python", "");

@@ -8,7 +8,9 @@ use pretty_assertions::assert_eq;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use super::{Walls, children, everywhere, fresh_tag, launcher, program, ran, tagged};
+use super::{
+    Walls, children, command_result, everywhere, fresh_tag, launcher, processes_with_tag, program,
+};
 use crate::harness::{DEADLINE, ends_within};
 
 /// Restarts itself in a new session and exits, forever.
@@ -64,7 +66,11 @@ fn e85_processes_end_with_their_call() {
             let tag = fresh_tag();
             for (way, command) in ways(&tag) {
                 let ran = walls.sh(&command);
-                assert_eq!(tagged(&tag), Vec::<u32>::new(), "{setting:?}: {way}");
+                assert_eq!(
+                    processes_with_tag(&tag),
+                    Vec::<u32>::new(),
+                    "{setting:?}: {way}"
+                );
                 assert_eq!(ran.code, 0, "{setting:?}: {way}: {ran:?}");
             }
         }
@@ -96,11 +102,11 @@ fn e85_processes_end_with_cancelled_call() {
                 .notify("notifications/cancelled", json!({"requestId": id}));
             // A cancelled call is not answered; what shows that it is over is that its processes
             // are.
-            while !tagged(&tag).is_empty() {
+            while !processes_with_tag(&tag).is_empty() {
                 assert!(
                     Instant::now() < until,
                     "{setting:?}: {way}: {:?} live",
-                    tagged(&tag)
+                    processes_with_tag(&tag)
                 );
                 walls.server.settle();
             }
@@ -137,14 +143,16 @@ fn e87_process_ignoring_sigterm_is_killed() {
         let tag = fresh_tag();
         let command = format!("trap '' TERM; echo begun; sleep {tag}; sleep {tag}");
         let reply = walls.try_run(json!({"command": command, "timeout": 1}));
-        let ran = ran(&reply);
+        let ran = command_result(&reply);
         assert_eq!((ran.stdout.as_str(), ran.code), ("begun\n", 137), "{ran:?}");
         assert_eq!(reply.result()["structuredContent"]["timedOut"], true);
-        assert_eq!(tagged(&tag), Vec::<u32>::new());
+        assert_eq!(processes_with_tag(&tag), Vec::<u32>::new());
         let reply =
             walls.try_run(json!({"command": "trap 'echo last words; exit 7' TERM; sleep 99 & wait", "timeout": 3}));
         assert!(
-            super::ran(&reply).stdout.ends_with("last words\n"),
+            super::command_result(&reply)
+                .stdout
+                .ends_with("last words\n"),
             "{}",
             reply.0
         );
@@ -153,7 +161,7 @@ fn e87_process_ignoring_sigterm_is_killed() {
 }
 
 /// Starts a background command and a call that does not end.
-fn occupied(walls: &mut Walls, tag: &str) {
+fn start_endless_commands(walls: &mut Walls, tag: &str) {
     fs::write(walls.tree.path("work/hydra"), HYDRA).unwrap();
     let command = format!("trap '' TERM; sh hydra {tag} & setsid sleep {tag} & sleep {tag}");
     walls
@@ -165,7 +173,7 @@ fn occupied(walls: &mut Walls, tag: &str) {
         json!({"name": "execute_command", "arguments": {"command": command}}),
     );
     let until = Instant::now() + DEADLINE;
-    while !walls.tree.has("work/up") || tagged(tag).len() < 3 {
+    while !walls.tree.has("work/up") || processes_with_tag(tag).len() < 3 {
         assert!(Instant::now() < until, "the commands never ran");
         walls.server.settle();
     }
@@ -177,13 +185,13 @@ fn all_gone(walls: &Walls, tag: &str, launcher: u32) {
     let launcher = Pid::from_raw(launcher.cast_signed()).unwrap();
     assert!(ends_within(launcher, DEADLINE), "the launcher lives on");
     let until = Instant::now() + DEADLINE;
-    for pid in tagged(tag) {
+    for pid in processes_with_tag(tag) {
         assert!(ends_within(
             Pid::from_raw(pid.cast_signed()).unwrap(),
             until.saturating_duration_since(Instant::now())
         ));
     }
-    assert_eq!(tagged(tag), Vec::<u32>::new());
+    assert_eq!(processes_with_tag(tag), Vec::<u32>::new());
     let left = walls.tree.private_directories("tmp");
     assert_eq!(
         left,
@@ -200,7 +208,7 @@ fn killed_server_leaves_no_processes_or_files() {
         for signal in [Signal::KILL, Signal::TERM] {
             let mut walls = Walls::start(setting, &[], &[]);
             let (tag, launcher) = (fresh_tag(), launcher(&walls.server));
-            occupied(&mut walls, &tag);
+            start_endless_commands(&mut walls, &tag);
             kill_process(walls.server.pid(), signal).unwrap();
             walls.server.wait_exit();
             all_gone(&walls, &tag, launcher);
@@ -213,7 +221,7 @@ fn server_at_end_of_input_leaves_no_processes_or_files() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &["--command-timeout-secs", "2"], &[]);
         let (tag, launcher) = (fresh_tag(), launcher(&walls.server));
-        occupied(&mut walls, &tag);
+        start_endless_commands(&mut walls, &tag);
         walls.server.close_stdin();
         walls.server.wait_exit();
         all_gone(&walls, &tag, launcher);
@@ -226,7 +234,7 @@ fn server_ends_commands_of_killed_launcher() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let (tag, launcher) = (fresh_tag(), launcher(&walls.server));
-        occupied(&mut walls, &tag);
+        start_endless_commands(&mut walls, &tag);
         let launcher = Pid::from_raw(launcher.cast_signed()).unwrap();
         kill_process(launcher, Signal::KILL).unwrap();
         assert!(ends_within(launcher, DEADLINE));
@@ -247,14 +255,14 @@ fn server_ends_commands_of_killed_launcher() {
         kill_process(walls.server.pid(), Signal::KILL).unwrap();
         walls.server.wait_exit();
         let until = Instant::now() + DEADLINE;
-        for pid in tagged(&tag) {
+        for pid in processes_with_tag(&tag) {
             let left = until.saturating_duration_since(Instant::now());
             assert!(
                 ends_within(Pid::from_raw(pid.cast_signed()).unwrap(), left),
                 "{setting:?}: {pid} lives on"
             );
         }
-        assert_eq!(tagged(&tag), Vec::<u32>::new(), "{setting:?}");
+        assert_eq!(processes_with_tag(&tag), Vec::<u32>::new(), "{setting:?}");
     });
 }
 
@@ -269,7 +277,7 @@ fn command_ends_with_its_supervisor() {
             .try_run(json!({"command": command, "background": true}))
             .result();
         let until = Instant::now() + DEADLINE;
-        while !walls.tree.has("work/up") || tagged(&tag).len() < 2 {
+        while !walls.tree.has("work/up") || processes_with_tag(&tag).len() < 2 {
             assert!(
                 Instant::now() < until,
                 "{setting:?}: the command never came so far"
@@ -277,11 +285,11 @@ fn command_ends_with_its_supervisor() {
             walls.server.settle();
         }
         kill_process(supervisors(launcher(&walls.server))[0], Signal::KILL).unwrap();
-        while !tagged(&tag).is_empty() {
+        while !processes_with_tag(&tag).is_empty() {
             assert!(
                 Instant::now() < until,
                 "{setting:?}: {:?} live",
-                tagged(&tag)
+                processes_with_tag(&tag)
             );
             walls.server.settle();
         }
@@ -311,7 +319,7 @@ fn spare(walls: &mut Walls, launcher: u32) -> Pid {
     let tag = fresh_tag();
     let reply = walls.try_run(json!({"command": format!("sleep {tag}"), "background": true}));
     let until = Instant::now() + DEADLINE;
-    while tagged(&tag).is_empty() {
+    while processes_with_tag(&tag).is_empty() {
         assert!(
             Instant::now() < until,
             "{:?}: the command never ran",
@@ -321,7 +329,7 @@ fn spare(walls: &mut Walls, launcher: u32) -> Pid {
     }
     let busy = supervisors(launcher)
         .into_iter()
-        .find(|pid| holds(*pid, &tagged(&tag)));
+        .find(|pid| holds(*pid, &processes_with_tag(&tag)));
     let end = json!({"commandId": reply.result()["structuredContent"]["commandId"], "end": true});
     walls.server.call("follow_command", end).result();
     loop {

@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::json;
 
-use super::{Setting, Walls, everywhere, fresh_tag, installed, tagged};
+use super::{Setting, Walls, everywhere, fresh_tag, installed, processes_with_tag};
 
 /// Maximum memory of the server while a command floods, in bytes.
 const BOUND: u64 = 300 * 1024 * 1024;
@@ -82,7 +82,7 @@ fn e88_fork_bomb_is_contained() {
         )
         .unwrap();
         flood(&mut walls, &format!("{limit}sh bomb {tag} 2>/dev/null"), 1);
-        assert_eq!(tagged(&tag), Vec::<u32>::new(), "{setting:?}");
+        assert_eq!(processes_with_tag(&tag), Vec::<u32>::new(), "{setting:?}");
         walls.end();
     });
 }

@@ -4,7 +4,7 @@ use pretty_assertions::assert_eq;
 use replay::internals::sandbox::Tier;
 use serde_json::json;
 
-use super::{SECRET, Setting, Walls, everywhere, program, ran};
+use super::{SECRET, Setting, Walls, command_result, everywhere, program};
 use crate::harness::Server;
 use crate::schema::NEWEST_HANDSHAKE;
 
@@ -114,7 +114,7 @@ fn private_directories_of_other_servers_are_hidden() {
             );
             return;
         }
-        let looked = ran(&looked);
+        let looked = command_result(&looked);
         assert!(
             !looked.stdout.contains("planted") && looked.stdout.ends_with("own\n"),
             "{setting:?}: {looked:?}"
@@ -123,13 +123,13 @@ fn private_directories_of_other_servers_are_hidden() {
         let mut later = Walls::on(walls.tree, setting, &[], &[]);
         later.works(&plant);
         finds_nothing(&mut second, &later, setting);
-        let found = ran(&second.call(
+        let found = command_result(&second.call(
             "execute_command",
             json!({"command": "find . -name planted"}),
         ));
         assert_eq!(found.stdout, "", "{setting:?}");
         for attempt in ["rm -r replay-*", "mv replay-* x", "rmdir replay-*"] {
-            let ran = ran(&second.call("execute_command", json!({"command": attempt})));
+            let ran = command_result(&second.call("execute_command", json!({"command": attempt})));
             assert_ne!(ran.code, 0, "{setting:?}: {attempt}: {ran:?}");
         }
         assert_eq!(later.works("cat ~/planted | wc -c"), "10\n", "{setting:?}");

@@ -15,11 +15,11 @@ const LAY_OUT: &str = "set -e; git init -q -b main docs/up; git -C docs/up commi
     git clone -q --bare main bare.git; git -C bare.git worktree add -q inner; git init -q -b main super; cd super; \
     git -c protocol.file.allow=always submodule --quiet add ../main sub; git commit -qm sub; mkdir -p .git/modules/sub/hooks";
 
-fn laid_out(setting: Setting) -> Tree {
-    laid_out_below(setting, "/var/tmp")
+fn make_tree(setting: Setting) -> Tree {
+    make_tree_below(setting, "/var/tmp")
 }
 
-fn laid_out_below(setting: Setting, place: &str) -> Tree {
+fn make_tree_below(setting: Setting, place: &str) -> Tree {
     let tree = Tree::below(Path::new(place));
     tree.file("docs/read.txt", "readme\n")
         .dir("tmp")
@@ -61,12 +61,12 @@ fn is_held(setting: Setting) -> bool {
 const FLAGS: [&str; 2] = ["--git-identity", "a <a@b>"];
 
 fn on(setting: Setting, more: &[&str]) -> Walls {
-    Walls::on(laid_out(setting), setting, &[&FLAGS, more].concat(), &[])
+    Walls::on(make_tree(setting), setting, &[&FLAGS, more].concat(), &[])
 }
 
 /// Returns the standard error of the server after its last start-up line, which is about the
 /// sandbox.
-fn said(walls: &mut Walls) -> String {
+fn startup_messages(walls: &mut Walls) -> String {
     let until = Instant::now() + DEADLINE;
     while !walls.server.stderr().contains("walls around commands: ") {
         assert!(Instant::now() < until, "{}", walls.server.stderr());
@@ -80,7 +80,7 @@ fn git_works_in_linked_worktree() {
     everywhere(|setting| {
         let mut walls = on(setting, &[]);
         let (tree, main) = (walls.tree.text("work"), walls.tree.text("far/main"));
-        let (main_git, said) = (format!("{main}/.git"), said(&mut walls));
+        let (main_git, said) = (format!("{main}/.git"), startup_messages(&mut walls));
         if !is_held(setting) {
             let words = format!(
                 "git does not work in `{tree}`: of `{main_git}` only a part may be written"
@@ -238,9 +238,9 @@ fn git_files_of_other_worktrees_are_read_only() {
 #[test]
 fn worktree_below_tmp_has_no_repository() {
     everywhere(|setting| {
-        let mut walls = Walls::on(laid_out_below(setting, "/tmp"), setting, &[], &[]);
+        let mut walls = Walls::on(make_tree_below(setting, "/tmp"), setting, &[], &[]);
         let git = walls.tree.text("far/main/.git");
-        let said = said(&mut walls);
+        let said = startup_messages(&mut walls);
         let why = if is_held(setting) {
             "cannot be held below /tmp and /dev/shm"
         } else {
@@ -260,7 +260,7 @@ fn worktree_below_tmp_has_no_repository() {
 fn operator_can_disable_linked_repositories() {
     everywhere(|setting| {
         let mut walls = on(setting, &["--git", "none"]);
-        let said = said(&mut walls);
+        let said = startup_messages(&mut walls);
         assert!(!said.contains("far/main"), "{said}");
         walls.fails("git status");
         walls.fails(&format!("ls '{}'", walls.tree.text("far/main/.git")));
@@ -271,7 +271,7 @@ fn operator_can_disable_linked_repositories() {
 #[test]
 fn git_works_in_submodule_and_bare_worktree() {
     everywhere(|setting| {
-        let tree = laid_out(setting);
+        let tree = make_tree(setting);
         let (sub, inner) = (tree.text("far/super/sub"), tree.text("far/bare.git/inner"));
         let allowed = [format!("{sub}:rw"), format!("{inner}:rw")];
         let mut walls = Walls::on(
@@ -310,7 +310,7 @@ fn git_works_in_submodule_and_bare_worktree() {
 #[test]
 fn read_only_worktree_cannot_change_repository() {
     everywhere(|setting| {
-        let tree = laid_out(setting);
+        let tree = make_tree(setting);
         let inner = tree.text("far/bare.git/inner");
         let before = tree.fingerprint("far/bare.git");
         let mut walls = Walls::on(tree, setting, &["--allow", &inner], &[]);
@@ -329,11 +329,11 @@ fn read_only_worktree_cannot_change_repository() {
 #[test]
 fn forged_git_pointer_is_reported_and_ignored() {
     everywhere(|setting| {
-        let tree = laid_out(setting);
+        let tree = make_tree(setting);
         let own = tree.text("far/main/.git/worktrees/other");
         fs::write(tree.path("work/.git"), format!("gitdir: {own}\n")).unwrap();
         let mut walls = Walls::on(tree, setting, &[], &[]);
-        let said = said(&mut walls);
+        let said = startup_messages(&mut walls);
         let words = format!(
             "`{}` is not followed, since `{own}` is of another work tree",
             walls.tree.text("work/.git")

@@ -4,7 +4,7 @@ use pretty_assertions::assert_eq;
 use replay::internals::sandbox::Tier;
 use serde_json::{Value, json};
 
-use super::{Ran, SECRET, Setting, ran};
+use super::{CommandResult, SECRET, Setting, command_result};
 use crate::harness::{Reply, Server};
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
@@ -79,8 +79,8 @@ impl Image {
     }
 
     #[track_caller]
-    fn sh(&mut self, command: &str) -> Ran {
-        ran(&self.call("execute_command", json!({"command": command})))
+    fn sh(&mut self, command: &str) -> CommandResult {
+        command_result(&self.call("execute_command", json!({"command": command})))
     }
 }
 
@@ -231,7 +231,7 @@ fn file_tools_refuse_kernel_filesystems() {
 
 #[test]
 fn commands_see_empty_kernel_filesystems() {
-    if !super::stands(Setting {
+    if !super::is_available(Setting {
         tier: Tier::Namespaces,
         owner: None,
     }) {
@@ -264,7 +264,7 @@ fn commands_see_empty_kernel_filesystems() {
 
 #[test]
 fn command_is_refused_without_means_to_cover_mounts() {
-    if !super::stands(Setting {
+    if !super::is_available(Setting {
         tier: Tier::Landlock,
         owner: None,
     }) {

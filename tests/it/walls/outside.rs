@@ -13,7 +13,7 @@ const PUT_BACK: &str = "[put back, since it changed what runs outside the walls 
 
 /// Returns the contents of the lines in a reply with this beginning.
 #[track_caller]
-fn told(reply: &Reply, begins: &str) -> Vec<String> {
+fn reply_lines(reply: &Reply, begins: &str) -> Vec<String> {
     let texts = reply.all_texts();
     let lines = texts.iter().flat_map(|text| text.lines());
     lines
@@ -218,7 +218,7 @@ fn only_autorun_file_changes_are_reported() {
         for ((tool, arguments), expected) in steps {
             let reply = walls.server.call(tool, arguments.clone());
             assert_eq!(
-                told(&reply, TOLD),
+                reply_lines(&reply, TOLD),
                 expected,
                 "{setting:?}: {tool} {arguments}: {}",
                 reply.whole()
@@ -247,7 +247,11 @@ fn background_change_is_reported_at_end() {
                 break reply;
             }
         };
-        assert_eq!(told(&reply, TOLD), ["n/.envrc (direnv)"], "{setting:?}");
+        assert_eq!(
+            reply_lines(&reply, TOLD),
+            ["n/.envrc (direnv)"],
+            "{setting:?}"
+        );
         let changed = &reply.result()["structuredContent"]["changed"];
         let path = &walls.tree.text("work/n/.envrc");
         assert_eq!(
@@ -261,7 +265,7 @@ fn background_change_is_reported_at_end() {
         let own = again.result()["structuredContent"]["call"].clone();
         let back = walls.server.call("undo_changes", json!({"calls": [own]}));
         assert_eq!(
-            told(&back, TOLD),
+            reply_lines(&back, TOLD),
             ["n/.envrc (direnv)"],
             "{setting:?}: {}",
             back.whole()
@@ -390,13 +394,13 @@ fn frozen_autorun_files_stay_unchanged() {
                 .server
                 .call("execute_command", json!({"command": command}));
             assert_eq!(
-                told(&reply, PUT_BACK),
+                reply_lines(&reply, PUT_BACK),
                 expected,
                 "{setting:?}: {command}: {}",
                 reply.whole()
             );
             assert_eq!(
-                told(&reply, TOLD),
+                reply_lines(&reply, TOLD),
                 [""; 0],
                 "{setting:?}: {command}: {}",
                 reply.whole()
@@ -435,7 +439,7 @@ fn frozen_autorun_files_stay_unchanged() {
             .server
             .call("undo_changes", json!({"calls": [call + 1]}));
         assert_eq!(
-            told(&again, PUT_BACK),
+            reply_lines(&again, PUT_BACK),
             ["m/.envrc (direnv)"],
             "{setting:?}: {}",
             again.whole()
@@ -460,7 +464,7 @@ fn background_change_of_frozen_file_is_reverted() {
             .server
             .call("follow_command", json!({"commandId": id}));
         assert_eq!(
-            told(&reply, PUT_BACK),
+            reply_lines(&reply, PUT_BACK),
             ["sub/.envrc (direnv)"],
             "{setting:?}: {}",
             reply.whole()

@@ -9,7 +9,9 @@ use pretty_assertions::assert_eq;
 use replay::internals::sandbox::Tier;
 use serde_json::json;
 
-use super::{SECRET, Walls, everywhere, fresh_tag, installed, launcher, ran, tagged};
+use super::{
+    SECRET, Walls, command_result, everywhere, fresh_tag, installed, launcher, processes_with_tag,
+};
 
 #[test]
 fn git_waits_for_no_editor() {
@@ -147,7 +149,7 @@ fn e81_working_directory_outside_is_refused() {
         }
         let reply =
             walls.try_run(json!({"command": "pwd", "workingDirectory": format!("{work}/sub")}));
-        assert_eq!(ran(&reply).stdout, format!("{work}/sub\n"));
+        assert_eq!(command_result(&reply).stdout, format!("{work}/sub\n"));
         walls.end();
     });
 }
@@ -684,7 +686,7 @@ fn commands_of_two_servers_are_separate() {
         let id = reply.result()["structuredContent"]["commandId"].clone();
         two.server
             .call("follow_command", json!({"commandId": id, "until": "up"}));
-        let theirs = tagged(&tag);
+        let theirs = processes_with_tag(&tag);
         assert_eq!(theirs.len(), 1, "{setting:?}");
         one.fails(&format!("kill -9 {}", theirs[0]));
         one.works("echo x > \"$TMPDIR/mine\"; echo x > \"$HOME/mine\"");
@@ -693,7 +695,11 @@ fn commands_of_two_servers_are_separate() {
         two.fails(&format!("cat '{work}'"));
         one.end();
         drop(one);
-        assert_eq!(tagged(&tag), theirs, "the other server's command was ended");
+        assert_eq!(
+            processes_with_tag(&tag),
+            theirs,
+            "the other server's command was ended"
+        );
         two.end();
     });
 }

@@ -63,7 +63,7 @@ fn agent(tree: &Tree, setting: Setting) -> Agent {
     agent
 }
 
-fn laid_out(setting: Setting) -> Tree {
+fn make_tree(setting: Setting) -> Tree {
     let tree = Tree::new();
     tree.file("work/ok.txt", "fine\n")
         .file("docs/read.txt", "readme\n")
@@ -84,7 +84,7 @@ fn ssh_agent_signs_only_commits() {
         .into_iter()
         .filter(|setting| setting.tier == Tier::Namespaces)
     {
-        let tree = laid_out(setting);
+        let tree = make_tree(setting);
         let agent = agent(&tree, setting);
         let mut walls = Walls::on(tree, setting, &FLAGS, &[("SSH_AUTH_SOCK", &agent.1)]);
         walls.works("git init -q && git commit -qS --allow-empty -m signed");
@@ -109,10 +109,11 @@ fn ssh_agent_signs_only_commits() {
 #[test]
 fn ssh_sign_without_agent_is_refused() {
     for setting in settings() {
-        let tree = laid_out(setting);
+        let tree = make_tree(setting);
         let dead = tree.text("agent/socket");
         let refused = |variables: &[(&str, &str)]| {
-            let mut server = started(&tree, setting, &FLAGS, variables).opened(NEWEST_HANDSHAKE);
+            let mut server =
+                start_server(&tree, setting, &FLAGS, variables).opened(NEWEST_HANDSHAKE);
             server
                 .call("execute_command", json!({"command": "true"}))
                 .whole()

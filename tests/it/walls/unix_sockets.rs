@@ -59,7 +59,7 @@ fn start(setting: Setting, flags: &[&str]) -> Walls {
     walls
 }
 
-fn connect(walls: &mut Walls, path: &str) -> super::Ran {
+fn connect(walls: &mut Walls, path: &str) -> super::CommandResult {
     walls.sh(&format!("python3 client.py {path}"))
 }
 

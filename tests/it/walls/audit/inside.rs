@@ -10,7 +10,7 @@ use replay::internals::sandbox::Tier;
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::{Setting, Tree, Walls, audit, everywhere, give, started};
+use super::{Setting, Tree, Walls, audit, everywhere, give, start_server};
 use crate::harness::DEADLINE;
 
 const KEY: &str = "0123456789abcdef0123456789abcdef";
@@ -288,7 +288,7 @@ fn server_refuses_audit_log_it_cannot_hide() {
         };
         let start = |more: &[&'static str]| {
             let all = all(more);
-            started(
+            start_server(
                 &tree,
                 setting,
                 &all.iter().map(String::as_str).collect::<Vec<_>>(),
