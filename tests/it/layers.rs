@@ -556,7 +556,7 @@ fn code_has_no_todo_markers() {
     let mut left = Vec::new();
     for source in sources() {
         for (index, line) in source.text.lines().enumerate() {
-            // In a comment: a description may search for the word.
+            // Only in comments: a tool description may name these words.
             let comment = line.find("//").map_or("", |start| &line[start..]);
             if comment.contains("TODO") || comment.contains("FIXME") {
                 left.push(format!("src/{}:{}", source.name, index + 1));

@@ -451,7 +451,7 @@ fn killed_process_leaves_connections_closed() {
         if world.setting.nobody {
             return;
         }
-        // The program's shell may be the program itself: after them come the supervisor, the
+        // The shell may have replaced itself by the program. Its ancestors are the supervisor, the
         // launcher and the server.
         for steps_from_server in [0, 2] {
             let tree = Tree::new();

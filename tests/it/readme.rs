@@ -441,8 +441,8 @@ fn demo_picture_matches_script() {
         );
         return;
     }
-    // With the environment of this test, since the compiler is found by it. The script has a
-    // deadline of its own.
+    // Keeps the environment of this test, which locates the compiler. The script has its own
+    // deadline.
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/picture.py");
     let drawn = Command::new("python3")
         .arg(script)

@@ -247,7 +247,7 @@ impl Talk<'_> {
                 self.cell.setting,
                 self.others()
             );
-            // Gives the processor away for as long as an answer takes.
+            // Yields the processor for the duration of a reply.
             let _ = self.resident.status(LONG);
         }
     }
@@ -327,7 +327,7 @@ fn program_answers_on_channel() {
             (Exit::Code(3), Some(Exit::Code(3)))
         );
         assert!(is_readable(talk.resident.supervisor(), Duration::ZERO));
-        // Nobody holds an end any more.
+        // No process holds an end any more.
         let [stdout, stderr] =
             [talk.resident.stdout(), talk.resident.stderr()].map(|end| until_length(end, 1));
         assert_eq!((stdout, stderr), (String::new(), String::new()));
@@ -496,13 +496,12 @@ os.read(0, 1)
         for (others, sleeps) in [(0, true), (0, false), (1, true)] {
             talk.hears("ready\n");
             talk.others_when(others);
-            // A signal between Python's look for one and the call that waits is only seen after
-            // that call.
+            // A signal between Python's check and the blocking call is seen only after that call.
             talk.status_when(|status| !sleeps || status.state == 'S');
             talk.resident.interrupt().unwrap();
             talk.hears("interrupted\n");
         }
-        // Python does not wait for a child that it has been interrupted with.
+        // Python does not wait for a child that was interrupted with it.
         talk.others_when(0);
         assert_eq!(talk.resident.ended(), None);
     });

@@ -51,8 +51,7 @@ fn validator(revision: &str, definition: &str) -> Option<&'static Validator> {
             };
             schema[key].get(definition)?;
             schema["$ref"] = json!(format!("#/{key}/{definition}"));
-            // The older drafts ignore whatever stands beside a `$ref`, the definitions that it needs
-            // too.
+            // Older drafts ignore all siblings of a `$ref`, including the required definitions.
             if key == "definitions" {
                 let target = schema.as_object_mut().unwrap().remove("$ref").unwrap();
                 schema["allOf"] = json!([{ "$ref": target }]);
@@ -161,8 +160,8 @@ pub fn check_notification(revision: &str, message: &Value) -> Result<(), String>
             )
         }
         "notifications/message" => check(revision, "LoggingMessageNotification", message),
-        // Only a mock's lists and resources change; the schema of all notifications has looked at
-        // these.
+        // Only the lists and resources of a mock change. The general notification schema has
+        // checked these.
         "notifications/resources/updated"
         | "notifications/tools/list_changed"
         | "notifications/resources/list_changed"

@@ -45,8 +45,7 @@ fn mode(path: &Path) -> u32 {
 
 #[test]
 fn cache_file_is_private_and_reused_by_next_session() {
-    // Nothing is remembered of a file that is a minute old, so it has to be one that was there
-    // before.
+    // The cache skips files younger than a minute, so this test needs an older file.
     let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/src/fs");
     let allowed = format!("{sources}:ro");
     let tree = Tree::new();

@@ -40,7 +40,7 @@ fn replay_output(tree: &Tree, arguments: &[&str]) -> (i32, String, String) {
     let root = tree.root().to_str().unwrap();
     let text = |text: String| {
         let text = text.replace(REPLAY, "REPLAY").replace(root, "~");
-        // Which walls stand is up to the machine.
+        // The available sandbox tiers depend on the machine.
         let lines = text.lines().filter(|line| !line.starts_with("walls: "));
         lines.fold(String::new(), |text, line| text + line + "\n")
     };

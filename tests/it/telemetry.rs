@@ -187,7 +187,7 @@ fn stdio_session_is_exported_at_its_end() {
     let params = json!({"name": "read_file", "arguments": {"path": "hello.txt"}, "_meta": meta});
     assert_eq!(server.request("tools/call", params).text(), "hello\n");
     assert_eq!(server.request("no/such", json!({})).code(), -32601);
-    // A client that does not record its trace is followed.
+    // The trace of a client is continued even if the client does not sample it.
     let meta = json!({"traceparent": format!("00-{TRACE}-{PARENT}-00")});
     server.request("ping", json!({"_meta": meta}));
     server.close_stdin();
@@ -372,7 +372,7 @@ fn hanging_collector_delays_no_call() {
             "hello\n"
         );
     }
-    // It takes the connection, and says nothing until the server has ended.
+    // The collector accepts the connection, and does not reply until the server has ended.
     let (_held, _) = listener.accept().unwrap();
     server.close_stdin();
     assert!(server.wait_exit().success());

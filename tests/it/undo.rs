@@ -96,7 +96,7 @@ type EntryState = (u32, (u32, u32), (i64, i64), u64, Vec<u8>);
 
 fn snapshot(root: &Path) -> TreeState {
     let mut found = BTreeMap::new();
-    // An undo leaves objects of git alone.
+    // Undo does not remove git objects.
     for entry in walkdir::WalkDir::new(root)
         .into_iter()
         .filter_entry(|entry| entry.file_name() != "objects")
@@ -212,8 +212,7 @@ fn undo_of_each_tool_and_undo_of_undo() {
     let mut number = 0;
     for (tool, arguments, told) in steps {
         let words = format!("{tool} {arguments}");
-        // A hard link goes another way than the file that is replaced, and an edit of both names is
-        // one of each.
+        // An edit of `*.txt` lists both names of the hard link.
         let told = if words.contains("*.txt") {
             "edit_files: edited also.txt, edited a.txt, edited b.txt"
         } else {

@@ -48,7 +48,7 @@ fn change(
     have: [usize; 3],
 ) -> Vec<(usize, bool)> {
     let new = format!("s{own}={round};");
-    // One file for all that change only one: waiting for the disk brings the servers into step.
+    // One file for all that change only one: waiting for the disk synchronises the servers.
     let one = 0;
     let path = tree.text(FILES[one]);
     match round % 4 {
@@ -166,7 +166,7 @@ fn killed_server_leaves_whole_files_unlocked() {
                 json!({"name": "edit_file", "arguments": arguments}),
             );
         }
-        // In the middle of them, wherever that is.
+        // At an arbitrary moment during the changes.
         for _ in 0..round * 5 {
             server.recv();
         }
@@ -250,8 +250,8 @@ fn edit_time_is_later_than_preceding_write() {
     let mut server = open(&tree);
     let modified = |name: &str| fs::metadata(tree.path(name)).unwrap().modified().unwrap();
     let ways = 3;
-    // More often than a tick of the kernel's clock, by which files are stamped, can end between the
-    // two each time.
+    // More rounds than clock ticks of the kernel, which stamp files, can end between the two
+    // writes.
     for round in 0..40 * ways {
         fs::write(tree.path("out"), format!("{round}")).unwrap();
         let (path, new) = (tree.text("in"), format!("{};", round + 1));

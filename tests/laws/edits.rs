@@ -122,7 +122,7 @@ fn one_literal(
 ) {
     let plain =
         !edit.is_regex && !edit.case_insensitive && edit.limit == 1 && !edit.old_text.is_empty();
-    // Line endings have rules of their own: a newline in the edit stands for either.
+    // Line endings have their own rules: a newline in the edit matches either kind.
     let ends_lines = |bytes: &[u8]| bytes.contains(&b'\r');
     let has_endings = ends_lines(before)
         || ends_lines(edit.old_text.as_bytes())
@@ -152,7 +152,7 @@ fn one_literal(
                     &[Edit::new(&edit.new_text, &edit.old_text)],
                     options,
                 );
-                // Overlapping places of the new text are two places.
+                // Overlapping occurrences of the new text count as two.
                 if let Ok(back) = back {
                     assert_eq!(back.content.to_vec(), before, "the reverse edit");
                 }

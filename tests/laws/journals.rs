@@ -38,7 +38,7 @@ pub fn a_log_is_read_or_refused(bytes: &[u8]) {
         roots,
     )
     .unwrap();
-    // An honest entry, of which something is kept.
+    // A genuine entry with saved content.
     let mut recorder: Recorder = store.begin("honest").unwrap();
     recorder
         .loses(At {

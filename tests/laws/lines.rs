@@ -53,12 +53,10 @@ impl Write for Sink {
     }
 }
 
-/// Feeds any bytes to stdin:
+/// Feeds any bytes to stdin.
 ///
-/// - Each written line is one JSON-RPC message.
-/// - There are at most as many replies as lines.
-/// - Each request on a line of its own gets exactly one reply.
-/// - The session ends with the stream.
+/// Each written line is one JSON-RPC message. There are at most as many replies as lines. Each
+/// request on a line of its own gets exactly one reply. The session ends with the stream.
 ///
 /// # Panics
 /// If the property is violated.

@@ -99,7 +99,7 @@ impl Stage {
                 }
             }
         }
-        // `in/kept` is not reached above once a plan has moved it, which the comparison then shows.
+        // A plan may have moved `in/kept` away, which the comparison then shows.
         found.sort();
         found
     }

@@ -88,7 +88,7 @@ pub fn a_pattern_has_one_answer(bytes: &[u8]) {
     let Ok(compiled) = Pattern::new(&pattern, options) else {
         return;
     };
-    // So little time that a costly pattern does not hold up the others.
+    // A small budget, so that a costly pattern does not delay the others.
     let bound = Bound {
         deadline: Some(begun + Duration::from_secs(1)),
         cancel: None,
@@ -121,7 +121,7 @@ fn in_order(pattern: &str, text: &str, found: &[Match]) {
             "`{pattern}` on {text:?}"
         );
         assert!(text.get(range.clone()).is_some(), "`{pattern}` on {text:?}");
-        // An empty match moves on by a character.
+        // An empty match advances by a character.
         last = Some(range.end + usize::from(range.is_empty()));
     }
 }

@@ -84,7 +84,7 @@ fn run(runner: &'static dyn Runner, sources: Sources<'_>, ending: ProcessEnding)
         "{told:?}"
     );
 
-    // However it arrives, as much is counted.
+    // The count does not depend on how the text is split.
     let mut whole = RunProgress::new(runner);
     whole.feed(sources.report);
     let mut parts = RunProgress::new(runner);

@@ -34,7 +34,7 @@ pub fn a_frame_is_read_or_refused(bytes: &[u8]) {
     let rest = &source.0[..source.0.len().min(MAX_BYTES)];
     let mut stream = Vec::new();
     if framed {
-        // Else nearly every length is too long.
+        // Otherwise nearly every length is too long.
         stream.extend((rest.len() as u32).to_le_bytes());
     }
     stream.extend(rest);
@@ -50,7 +50,7 @@ fn read_frames<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(st
     let (here, there) = pair(SocketType::STREAM);
     send_bytes(&there, stream, SendFlags::empty()).unwrap();
     shutdown(&there, Shutdown::Write).unwrap();
-    // A frame has four bytes at least.
+    // A frame has at least four bytes.
     for _ in 0..=stream.len() / 4 {
         match receive::<T>(&here) {
             Err(_) | Ok(None) => return,
@@ -176,7 +176,7 @@ pub fn an_address_is_read_or_refused(bytes: &[u8]) {
         Err(errno) => assert!([Errno::INVAL, Errno::AFNOSUPPORT].contains(&errno)),
     };
     read_again(bytes);
-    // Mostly the families that there are.
+    // Mostly existing address families.
     for family in [2_u16, 10] {
         read_again(&[&family.to_ne_bytes()[..], bytes].concat());
     }

@@ -78,7 +78,7 @@ fn network_log_has_line_per_decision() {
             fs::metadata(&log).unwrap().permissions().mode() & 0o7777,
             0o600
         );
-        // It goes on where it was.
+        // A new server appends to the log.
         world.run(&flags, "python3 connect.py api.example.com 80");
         assert_eq!(lines(&log).len(), 5);
         let within = world.run(&[&RULES[..], &["--net-log", "net.log"]].concat(), "true");

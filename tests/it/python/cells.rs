@@ -145,7 +145,7 @@ fn displayed_pictures_become_content_and_files() {
     );
     let note = "outputs/cell5-1.png has 4096 x 1 pixels: read_file shows it scaled, and with `region` a part of it";
     assert_eq!(ran["notes"][0], note);
-    // As Jupyter's bundles have it.
+    // In the form of Jupyter's MIME bundles.
     let code = format!(
         "class Base64:\n  def _repr_png_(self): return '{DOT}'\n[display(Base64()) for _ in range(25)]\nNone"
     );
@@ -232,7 +232,7 @@ fn asyncio_tasks_run_between_cells() {
     let begin = "import asyncio, os\nasync def work():\n  for _ in range(3): await asyncio.sleep(0)\n  open('gate', 'w').close()\n\
                  task = asyncio.create_task(work())\nawait asyncio.sleep(0)";
     assert_eq!(run(&mut server, begin).get("error"), None);
-    // Opens when the task has come there.
+    // Opens when the task has reached this point.
     assert_eq!(std::fs::read(tree.path("work/gate")).unwrap(), b"");
     assert_eq!(result(&mut server, "await task\ntask.done()"), "True");
     assert_eq!(
@@ -307,7 +307,7 @@ fn long_cell_output_is_cut_and_logged_whole() {
 fn late_output_belongs_to_no_later_cell() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
-    // The thread waits for the next cell to begin, and that for the thread.
+    // The thread waits until the next cell begins, and that cell waits for the thread.
     let first = "import threading\nbegun, done = threading.Event(), threading.Event()\ndef late():\n  begun.wait(20)\n  \
                  print('from the thread')\n  done.set()\nthreading.Thread(target=late).start()";
     assert_eq!(run(&mut server, first)["stdout"], "");
@@ -319,8 +319,7 @@ fn late_output_belongs_to_no_later_cell() {
         (&ran["stdout"], &ran["late_output"]),
         (&json!("own\nown too\n"), &json!("from the thread\n"))
     );
-    // A program that is left behind writes to the pipe itself, and ends before the next cell
-    // begins.
+    // A leftover program writes to the pipe itself, and ends before the next cell begins.
     tree.fifo("work/gate");
     let second = "import subprocess\np = subprocess.Popen('read line < gate; echo from the program', shell=True)";
     run(&mut server, second);

@@ -24,7 +24,7 @@ fn python_path_outside_is_logged_as_denied() {
         );
         server.call("run_script", json!({"path": "/etc/passwd"}));
         server.call("list_files", json!({"path": "/etc"}));
-        // Not there, and no denial.
+        // A missing file is not a denial.
         server.call("run_script", json!({"path": "none.py"}));
         let told =
             |line: &Value| json!([line["tool"], line["outcome"], line["code"], line["paths"]]);

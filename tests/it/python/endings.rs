@@ -26,7 +26,7 @@ fn cell_timeout_keeps_session_state() {
         if !tier_is_available(&mut server) {
             continue;
         }
-        // The file would have two lines if the code were run again.
+        // A second run of the code would add a line to the file.
         let code = "x = 1\nopen('runs', 'a').write('ran\\n')\nprint('before', flush=True)\nimport time\ntime.sleep(100)";
         let reply = server.call("run_python_code", json!({"code": code, "timeout": 1}));
         assert_eq!(reply.result()["isError"], true);
@@ -73,7 +73,7 @@ fn c_call_ending_soon_after_timeout_keeps_state() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     run(&mut server, "x = 1");
-    // As long as it takes, nobody looks for interrupts.
+    // During this call, the interpreter does not check for interrupts.
     let code = "import signal, time\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])\ntime.sleep(8)\n\
                 signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])\nx = 2";
     let ran = reply_data(&server.call("run_python_code", json!({"code": code, "timeout": 5})));
@@ -153,7 +153,7 @@ fn ignored_interrupt_is_repeated_once() {
         if !tier_is_available(&mut server) {
             continue;
         }
-        // A loop of its own: the interpreter looks for interrupts before it enters `try`.
+        // An inner loop: the interpreter checks for interrupts before it enters `try`.
         let code = "came = 0\ndef spin():\n    while True: pass\nwhile came < 2:\n    try:\n        spin()\n    \
                     except KeyboardInterrupt:\n        came += 1";
         let ran = reply_data(&server.call("run_python_code", json!({"code": code, "timeout": 1})));
@@ -163,7 +163,7 @@ fn ignored_interrupt_is_repeated_once() {
             "{tier}: {ran}"
         );
         assert_eq!(result(&mut server, "came"), "2", "{tier}");
-        // One that heeds the first gets no second, and nor does the cell after it.
+        // Code that obeys the first interrupt gets no second one, nor does the next cell.
         let code = "import signal\ncame = 0\ndef count(*_):\n    global came\n    came += 1\n    raise KeyboardInterrupt\n\
                     signal.signal(signal.SIGINT, count)\nwhile True: pass";
         let ran = reply_data(&server.call("run_python_code", json!({"code": code, "timeout": 1})));
@@ -273,7 +273,7 @@ fn interrupt_restart_and_cancel_end_cell() {
     let id = server.send("tools/call", spin.clone());
     until_busy(&mut server, "default");
     server.notify("notifications/cancelled", json!({"requestId": id}));
-    // The next one has its turn when the cancelled one is over.
+    // The next cell runs after the cancelled one has ended.
     assert_eq!(result(&mut server, "x"), "1");
 
     let id = server.send("tools/call", spin);
@@ -301,11 +301,10 @@ fn interrupt_hits_only_cell_running_then() {
     result(&mut server, "import time");
     let cell = |code: &str| json!({"name": "run_python_code", "arguments": {"code": code, "timeout": 300}});
     for round in 0..300 {
-        // It ends by itself at about the moment at which it is interrupted.
+        // The cell ends by itself at about the time of the interrupt.
         let first = format!("for i in range({}): pass", round % 30 * 200);
         let first = server.send("tools/call", cell(&first));
-        // All of them were read before the next cell was, and only the first of them can have
-        // something to do.
+        // All interrupts were read before the next cell, and only the first can have an effect.
         let interrupt = json!({"name": "interrupt_session", "arguments": {}});
         let interrupts: Vec<_> = (0..12)
             .map(|_| server.send("tools/call", interrupt.clone()))
@@ -315,7 +314,7 @@ fn interrupt_hits_only_cell_running_then() {
             ended["error"].is_null() || ended["error"]["name"] == "KeyboardInterrupt",
             "{round}: {ended}"
         );
-        // Which was not there when the interrupt was asked for.
+        // This cell did not exist when the interrupt was requested.
         let next = server.send("tools/call", cell("for i in range(20000): pass"));
         let ran = reply_data(&server.reply_to(&next));
         assert_eq!(ran["error"], Value::Null, "{round}");
@@ -342,8 +341,8 @@ fn busy_session_answers_health_and_inspection() {
             "{health}"
         );
         assert!(health["uptime"].as_f64().unwrap() > 0.0, "{health}");
-        // It says that it is there before it reads its driver, which starts one that listens and
-        // one that answers.
+        // The process reports its start before it reads its driver, which starts a listener thread
+        // and an answering thread.
         if health["num_threads"] == 3 {
             break;
         }
@@ -397,7 +396,7 @@ fn busy_session_answers_health_and_inspection() {
     until_busy(&mut server, "default");
     let until = std::time::Instant::now() + DEADLINE;
     loop {
-        // It may not have begun yet.
+        // The cell may not have begun yet.
         let check = reply_data(&server.call("check_kernel_responsiveness", json!({})));
         if check["responsive"] == false {
             assert!(
@@ -494,7 +493,7 @@ fn malformed_session_messages_end_only_that_session() {
         (&ran["error"]["name"], &ran["state_lost"]),
         (&json!("SessionEnded"), &json!(true))
     );
-    // Nobody can be told of the end of this cell any more.
+    // The end of this cell can no longer be reported.
     let ran = run(&mut server, "import os; os.closerange(3, 1000)");
     assert_eq!(
         (&ran["error"]["name"], &ran["state_lost"]),

@@ -50,7 +50,7 @@ fn exception_with_failing_repr_is_reported() {
         "class R:\n    def __repr__(self): raise SystemExit('from repr')\nR()",
     ];
     assert_eq!(outcomes(&codes), all(&codes, &json!("SystemExit")));
-    // No text on the wire can hold half a character.
+    // JSON text cannot hold half a surrogate pair.
     let codes = ["raise ValueError('\\ud800')"];
     assert_eq!(outcomes(&codes), all(&codes, &json!("ValueError")));
 }
@@ -72,7 +72,7 @@ fn replaced_python_internals_end_no_session() {
         "globals()[5] = 6",
     ];
     assert_eq!(outcomes(&codes), all(&codes, &Value::Null));
-    // The cell's own traceback is then made without what is broken.
+    // The traceback of the cell is then made without the broken part.
     let code = "import builtins, traceback\ntraceback.TracebackException = builtins.len = None\ndef f():\n    1 / 0\nf()";
     let tree = Tree::new();
     let mut server = open(&tree, &[]);

@@ -54,7 +54,7 @@ fn eight_sessions_survive_one_killed() {
         if !super::endings::tier_is_available(&mut server) {
             continue;
         }
-        // Which one dies, and when; its next cell finds a new interpreter.
+        // Session and time of the kill. Its next cell gets a new interpreter.
         let (victim, last) = (seed % SESSIONS, 1 + seed / SESSIONS % (cells() - 2));
         let what = format!("{tier}: session {victim} dies in cell {last}");
         // The process that each session leaves running has a unique name.
@@ -68,8 +68,7 @@ fn eight_sessions_survive_one_killed() {
             ));
         }
         for cell in 0..cells() {
-            // Of one session only one at a time: what waits has no order among the threads of a
-            // pool.
+            // One request per session at a time: waiting threads of a pool have no order.
             let send = |session: usize| {
                 let code = match (session == victim, cell) {
                     (true, cell) if cell == last => "import os; os.kill(os.getpid(), 9)",

@@ -96,7 +96,7 @@ fn invalid_session_parameters_are_explained() {
         "{none:?}"
     );
     assert_eq!(none.0, -32000);
-    // A manager of versions that has none of this name says more than that.
+    // A version manager without this version prints a longer message.
     tree.file(
         "work/shim",
         "#!/bin/sh\nprintf '\npyenv: python3.8: command not found\n\nNote: see help\n      for tips\n' >&2; exit 127\n",
@@ -160,7 +160,7 @@ fn invalid_session_parameters_are_explained() {
         failed(&mut server, json!({"session_id": "default"})).1,
         "session `default` exists already"
     );
-    // Nothing of those that failed is left.
+    // Failed sessions leave no trace.
     assert_eq!(
         reply_data(&server.call("list_sessions", json!({})))["total_sessions"],
         1

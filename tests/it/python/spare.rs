@@ -83,7 +83,7 @@ fn session_takes_spare_and_new_spare_starts() {
         second.to_string(),
         "the session that is always there"
     );
-    // One that was killed is not handed out.
+    // A killed spare is not handed out.
     let third = until_waiting(&tree, &[first, second]);
     rustix::process::kill_process(
         rustix::process::Pid::from_raw(third as i32).unwrap(),
@@ -150,8 +150,7 @@ fn program(tree: &Tree, path: &str, text: &str) {
 #[test]
 fn interpreter_wrapper_is_asked_each_time() {
     let tree = Tree::new();
-    // As managers of versions do: which one is meant is theirs to say, and what it starts finds
-    // itself first in PATH.
+    // Like a version manager: it chooses the version, and puts its own directory first in PATH.
     program(
         &tree,
         "shims/python3",
@@ -165,7 +164,7 @@ fn interpreter_wrapper_is_asked_each_time() {
     );
     assert!(below != first);
     until_gone(first);
-    // None waits that nobody could take.
+    // There is no spare when no session could take it.
     let here = create_session(&mut server, json!({"session_id": "here"}));
     assert!(here != first);
     assert_eq!(spares(&tree), Vec::<u64>::new());
@@ -233,7 +232,7 @@ fn spare_is_used_for_same_pyenv_version() {
     let asked = json!({"session_id": format!("before-{}", known.len() - 2), "code": "import os; os.environ['PYENV_DIR']"});
     let there = reply_data(&server.call("run_python_code", asked))["result"].clone();
     assert_eq!(there, json!(format!("'{}'", tree.text("work/below"))));
-    // Another version is meant there, and later everywhere.
+    // That directory selects another version, and later every directory does.
     known.push(until_waiting(&tree, &known));
     let other = create_session(
         &mut server,
@@ -272,7 +271,7 @@ fn spare_is_used_for_same_pyenv_version() {
 /// Writes a module into the tree, a virtual environment, for every version of the interpreter.
 fn add_module(tree: &Tree, name: &str, text: &str) {
     for minor in 8..20 {
-        // In place, if it is there already.
+        // Writes an existing file in place.
         tree.file(format!("lib/python3.{minor}/site-packages/{name}"), text);
     }
 }
@@ -350,7 +349,7 @@ fn spare_is_absent_when_not_allowed() {
     let mut server = open(&tree, &["--sandbox", "off", "--no-python-spare"]);
     assert_eq!(result(&mut server, "1 + 1"), "2");
     assert_eq!(spares(&tree), Vec::<u64>::new());
-    // Nor where no other session could have it.
+    // Nor if the session limit allows no other session.
     let tree = Tree::new();
     let mut server = open(&tree, &["--sandbox", "off", "--max-python-sessions", "1"]);
     let first = until_waiting(&tree, &[]);
@@ -373,8 +372,8 @@ fn spare_session_is_sandboxed() {
         if !super::endings::tier_is_available(&mut server) {
             continue;
         }
-        // The first one took the one that waited since the beginning; so does this one, or it
-        // starts its own.
+        // The first session took the spare from the start. This one takes the next spare or starts
+        // its own interpreter.
         assert_eq!(
             reply_data(&server.call("create_session", json!({"session_id": "a"})))["status"],
             "created",

@@ -224,7 +224,7 @@ fn packages_are_installed_into_session_environment() {
         named.message.contains("programs have no network"),
         "{named:?}"
     );
-    // A directory of that name is not what pip takes it for.
+    // pip must not take the name for this directory.
     tree.file("work/tiny-1.0/pyproject.toml", "");
     let near = server
         .call("install_packages", json!({"packages": ["tiny-1.0"]}))
@@ -271,7 +271,7 @@ fn packages_are_installed_into_session_environment() {
             .code(),
         -32000
     );
-    // A wheel by hand: an archive with a module and what describes it (PEP 427).
+    // A handmade wheel: an archive with a module and its metadata (PEP 427).
     let make = "import zipfile\nwith zipfile.ZipFile('tiny-1.0-py3-none-any.whl', 'w') as wheel:\n  \
                 wheel.writestr('tiny.py', 'value = 42\\n')\n  info = 'tiny-1.0.dist-info/'\n  \
                 wheel.writestr(info + 'METADATA', 'Metadata-Version: 2.1\\nName: tiny\\nVersion: 1.0\\n')\n  \
@@ -323,7 +323,7 @@ fn python_without_sandbox_is_refused_but_files_work() {
         ],
     );
     tree.file("work/a", "x");
-    // Whether or not these walls can be had, the file tools work.
+    // The file tools work even if this sandbox is not available.
     let _ = server.call("run_python_code", json!({"code": "1"}));
     assert_eq!(server.call("read_file", json!({"path": "a"})).text(), "x");
 }

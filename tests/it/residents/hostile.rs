@@ -18,7 +18,7 @@ fn program_ignoring_signals_is_killed() {
         talk.others_when(3);
         talk.resident.interrupt().unwrap();
         talk.resident.terminate();
-        // Both were sent before this was answered.
+        // Both were sent before this status was answered.
         assert_eq!(
             (
                 talk.status().processes,
@@ -40,7 +40,7 @@ fn self_ended_program_leaves_no_process() {
             ("kill -SEGV $$", Exit::Signal(11)),
             ("exit 5", Exit::Code(5)),
         ] {
-            // Its pipes and its channel are held open by others.
+            // Other processes hold its pipes and its channel open.
             let talk = cell.sh(&format!(
                 "trap '' TERM INT; setsid sleep $1 & sleep $1 & echo bye; echo bye >&0; {how}"
             ));
@@ -124,7 +124,7 @@ fn program_can_be_ended_during_status_flood() {
             .launcher
             .spawn(&request, &[null.as_fd(), null.as_fd()])
             .unwrap();
-        // Nothing of the answers is read meanwhile.
+        // The replies are not read meanwhile.
         let until = Instant::now() + LONG;
         let mut asked = 0_u64;
         while asked < 20_000 {
@@ -187,7 +187,7 @@ os.read(0, 1)
             resident: cell.try_start(&[python, "-c", source]).unwrap(),
             tag: fresh_tag(),
         };
-        // The pipe is at its end when nobody holds its other side, in no queue and in no table.
+        // The pipe reaches its end when no queue and no descriptor table holds the other side.
         talk.hears(&format!("{}!closed", "x".repeat(100)));
     });
 }

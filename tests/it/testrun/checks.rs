@@ -101,7 +101,7 @@ fn tsc_checks_project_and_shows_requested_files() {
         quiet.text()
     );
 
-    // Without -b a project of references is never looked at, and there is no error.
+    // Without -b, tsc does not check a project with references and reports no error.
     tree.file(
         "work/tsconfig.json",
         "{\"files\": [], \"references\": [{\"path\": \"./src\"}]}",

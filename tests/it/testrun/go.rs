@@ -92,7 +92,7 @@ fn missing_go_module_has_download_hint() {
         Server::start_program(&tree, &line, &variables).opened(crate::schema::NEWEST_HANDSHAKE);
     let reply = server.call("run_tests", json!({}));
     if reply.result()["structuredContent"].is_null() {
-        // This tier cannot be built here.
+        // This sandbox tier is not available here.
         return;
     }
     assert_eq!(
@@ -271,7 +271,7 @@ fn go_test_counts_match_go_events() {
     );
     assert_eq!(counts(&part), ("passed".to_owned(), [1, 0, 0]));
     let again = server.call("run_tests", json!({"rerunFailed": true}));
-    // A part is run with the whole of its test.
+    // A subtest is rerun with its whole test.
     assert_eq!(counts(&again), ("failed".to_owned(), [1, 3, 0]));
     let nothing = server.call(
         "run_tests",
@@ -319,7 +319,7 @@ fn hanging_go_test_is_named() {
         return;
     };
     module(&tree);
-    // Built once, so that the time is the test's.
+    // Built in advance, so that the time limit applies only to the test.
     let quick = server.call(
         "run_tests",
         json!({"testFiles": "hangs", "filter": "TestQuick"}),

@@ -49,7 +49,7 @@ fn hint_lists_projects_with_named_file_first() {
             rest.join(", ")
         )
     );
-    // A tool that the directory itself lacks.
+    // A tool that is missing in the directory itself.
     let lacks = server.call("run_tests", json!({"runner": "vitest"}));
     assert_eq!(
         structured(&lacks)["hint"],
@@ -82,7 +82,7 @@ fn test_directory_is_not_a_project() {
         let lacks = server.call("run_tests", json!({"cwd": cwd}));
         assert_eq!(structured(&lacks)["hint"], install, "{cwd}");
     }
-    // A part that is a project of its own.
+    // A subdirectory with its own project.
     tree.file("work/app/plugin/setup.py", "")
         .file("work/app/plugin/test_c.py", "");
     let lacks = server.call("run_tests", json!({"cwd": "app"}));
@@ -176,7 +176,7 @@ fn missing_pytest_plugin_is_reported() {
         structured(&reply)["hint"],
         format!("{hint}{}", install("-e ."))
     );
-    // One message for all.
+    // All have the same message.
     let (_, text) = reply
         .text()
         .split_once('\n')

@@ -158,7 +158,7 @@ fn failed_test_is_remembered_until_it_passes() {
         &["test_c.py"],
     );
     server.call("run_tests", json!({}));
-    // A run of something else, and one in which it is only left out, say nothing about it.
+    // A run of other tests, or one that leaves the test out, does not change its state.
     fake_pytest(&tree, &[("test_b.py::test_b", "test_b.py", "passed")], &[]);
     server.call("run_tests", json!({"testFiles": "test_b.py"}));
     fake_pytest(
@@ -220,12 +220,12 @@ fn project_is_searched_from_named_file() {
     let mut server = open(&tree, &[]);
     let tests = [("deep/er/test_x.py::test_x", "deep/er/test_x.py", "passed")];
     fake_pytest(&tree, &tests, &[]);
-    // Nothing but its name says that it is a test.
+    // Only its name marks it as a test.
     tree.file("work/deep/er/test_x.py", "");
     let alone = server.call("run_tests", json!({"testFiles": "deep/er/test_x.py"}));
     assert_eq!(counts(&alone), ("passed".to_owned(), [1, 0, 0]));
     assert_eq!(requested_tests(&tree), ["deep/er/test_x.py"]);
-    // A project below is that of its files.
+    // Files of a project below belong to that project.
     tree.file("work/tools/pytest.ini", "[pytest]\n")
         .file("work/tools/t/test_y.py", "")
         .file("work/tools/events", tree.read("work/events"));
@@ -258,7 +258,7 @@ fn failed_tests_are_rerun_in_their_project() {
         tree.text("work/tools")
     );
     assert!(again.text().contains(&told), "{}", again.text());
-    // One that is told is the one.
+    // An explicit project is used.
     let here = server
         .call(
             "run_tests",
@@ -283,7 +283,7 @@ fn files_excluded_by_project_are_reported() {
     let options = json!({"ev": "options", "asked": false, "options": ["-m fast"]});
     let deselected = json!({"ev": "deselected", "tests": 3, "files": ["test_a.py", "test_c.py"]});
     let left_out = json!({"ev": "left_out", "dropped": 2, "ignored": ["test_b.py"], "count": 4});
-    // The end is the last of them.
+    // The end is the last event.
     let events = tree.read("work/events");
     tree.file(
         "work/events",
@@ -305,7 +305,7 @@ fn files_excluded_by_project_are_reported() {
         "{}",
         reply.text()
     );
-    // A file that is named, and of which the project leaves out all.
+    // A named file whose tests are all excluded by the project.
     tree.file("work/test_c.py", "");
     let named = server.call(
         "run_tests",
@@ -413,8 +413,7 @@ fn checker_absent_from_python_is_missing() {
             .message
             .contains("pip install pyright")
     );
-    // Where the interpreter is known, it is the one to install for; and commands of tests have no
-    // network.
+    // If the interpreter is known, the hint installs into it. Commands of tests have no network.
     fake_python(&tree, "echo \"$0: No module named mypy\" >&2\nexit 1");
     let reply = server.call("type_check", json!({"checker": "mypy"}));
     let venv = tree.text("work/.venv");

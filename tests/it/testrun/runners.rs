@@ -32,7 +32,7 @@ fn events(tests: &[(&str, &str)], reason: &str) -> Vec<Value> {
 
 fn arguments(tree: &Tree) -> Vec<String> {
     let text = tree.read("work/node_modules/arguments");
-    // The reporter lies in a place of its own for each run.
+    // The reporter is in a new directory for each run.
     text.lines()
         .filter(|word| !word.starts_with("--reporter="))
         .map(str::to_owned)
@@ -88,7 +88,7 @@ fn vitest_is_found_and_run() {
         reply.result().get("isError").is_none(),
         "failing tests are no error of the call"
     );
-    // Globs are expanded here, since Vitest takes them for parts of paths.
+    // The server expands globs, since Vitest takes them for parts of paths.
     assert_eq!(
         arguments(&tree),
         with_vitest(&["src/a.test.ts", "src/b.test.ts"])
@@ -137,7 +137,7 @@ fn vitest_is_found_by_tests_that_import_it() {
         "{}",
         reply.text()
     );
-    // Others use it for other things.
+    // Other projects use it for other purposes.
     tree.file("work/src/sum/a.test.ts", "import test from 'node:test'\n");
     assert_eq!(server.call("run_tests", json!({})).code(), -32002);
 }
@@ -210,7 +210,7 @@ fn cancelled_run_frees_its_place() {
         }
     }
     server.notify("notifications/cancelled", json!({"requestId": id}));
-    // It holds no place any more: another run is served.
+    // The cancelled run frees its place: another run is served.
     fake_vitest(&tree, &events(&[("adds", "passed")], "passed"), "exit 0");
     assert_eq!(counts(&server.call("run_tests", json!({}))).0, "passed");
 }
@@ -362,7 +362,7 @@ fn failed_cargo_tests_are_rerun() {
         json!({"runner": "cargo", "testFiles": "tests/it.rs"}),
     );
     assert_eq!(counts(&file), ("passed".to_owned(), [1, 0, 0]));
-    // A harness of its own tells of no tests; a program that leaves early tells of none either.
+    // A custom harness reports no tests, nor does a program that exits early.
     let own = format!("{CARGO}[[test]]\nname = \"own\"\nharness = false\n");
     tree.file("work/Cargo.toml", own)
         .file("work/tests/own.rs", "fn main() {}\n");
@@ -425,7 +425,7 @@ fn nextest_without_platform_crates_has_hint() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file("work/Cargo.toml", "[package]\nname = \"a\"\n");
-    // Programs of the project come first.
+    // Programs of the project take precedence.
     let cargo = "work/node_modules/.bin/cargo";
     tree.file(
         cargo,
@@ -499,7 +499,7 @@ fn command_writing_junit_is_a_runner() {
         |command: &str| json!({"runner": "junit", "command": command, "report": "out/report.xml"});
     let reply = server.call("run_tests", arguments(&command));
     assert_eq!(counts(&reply), ("failed".to_owned(), [1, 1, 0]));
-    // The report of the run before says nothing about this one.
+    // The report of the previous run is not used for this one.
     let stale = server.call("run_tests", arguments("true"));
     assert_eq!(structured(&stale)["status"], "config_error");
 }

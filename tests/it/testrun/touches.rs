@@ -24,7 +24,7 @@ fn project_search_logs_no_denials() {
         .file("work/empty/x.py", "");
     let named = server.call("run_tests", json!({"testFiles": "deep/a.test.ts"}));
     assert_eq!(counts(&named).0, "passed");
-    // There is neither a project nor a checker up to the allowed directory.
+    // No project or checker exists up to the allowed directory.
     server.call("run_tests", json!({"cwd": "empty", "runner": "jest"}));
     server.call("type_check", json!({"files": "empty/x.py"}));
     server.call("run_tests", json!({"testFiles": "/etc/passwd"}));

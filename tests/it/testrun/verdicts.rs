@@ -27,7 +27,7 @@ fn file_ignored_by_runner_is_reported() {
     let file = tree.text("work/src/a.test.ts");
     let events = [
         json!({"ev": "init", "version": "5.1.1"}),
-        // Vitest has a root of its own, from which paths are told.
+        // Vitest has its own root, to which reported paths are relative.
         json!({"ev": "collected", "file": "a.test.ts", "path": file, "tests": 1}),
         json!({"ev": "test", "file": "a.test.ts", "name": "adds", "state": "passed", "mode": "run"}),
         json!({"ev": "file_end", "file": "a.test.ts", "path": file, "errors": []}),
@@ -113,7 +113,7 @@ fn files_unmatched_by_configuration_are_reported() {
         (structured(&reply)["status"].clone(), left_out(&reply))
     };
     assert_eq!(of(json!({})), (json!("passed"), vec![]));
-    // Copies, what git ignores and what is somebody else's are no tests of the project.
+    // Copies, git-ignored files and dependencies are not tests of the project.
     for name in [
         "src/b.spec.ts",
         "e2e/c.test.ts",
@@ -252,10 +252,10 @@ fn unreadable_report_is_a_result() {
         said.starts_with("the suite `s` counts 2 tests that ran and 1 failures"),
         "{said}"
     );
-    // Where it may not be read, nothing is run.
+    // If the configuration cannot be read, no test runs.
     let outside = json!({"runner": "junit", "command": "touch ran", "report": "/etc/r.xml"});
     assert_eq!(server.call("run_tests", outside).code(), -32001);
-    // Nothing would heed a filter.
+    // A filter would be ignored.
     let filtered =
         json!({"runner": "junit", "command": "touch ran", "report": "r.xml", "filter": "a"});
     assert_eq!(server.call("run_tests", filtered).code(), -32602);

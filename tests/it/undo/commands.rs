@@ -43,7 +43,7 @@ pub(super) fn snapshot(root: &Path) -> BTreeMap<PathBuf, EntryState> {
     let mut names: BTreeMap<u64, Vec<PathBuf>> = BTreeMap::new();
     let mut found = BTreeMap::new();
     let entries = walkdir::WalkDir::new(root).sort_by_file_name().into_iter();
-    // An undo leaves objects of git alone.
+    // Undo does not remove git objects.
     for entry in entries.filter_entry(|entry| entry.file_name() != "objects") {
         let path = entry.unwrap().into_path();
         let metadata = fs::symlink_metadata(&path).unwrap();
@@ -476,7 +476,7 @@ impl Dice {
             27 => python(format!("socket.socket(socket.AF_UNIX).bind('{one}')")),
             28 => python(format!("os.setxattr('{one}', 'user.k', b'{number}')")),
             29 => python(format!("os.removexattr('{one}', 'user.k')")),
-            // As package managers do it.
+            // As package managers do.
             31 => format!(
                 "mkdir -p node_modules/.new node_modules/.bin; echo {number} >node_modules/.new/main.js; ln -sf ../p/main.js node_modules/.bin/p\n\
                  mv node_modules/p node_modules/.old; mv node_modules/.new node_modules/p; rm -rf node_modules/.old\n\
@@ -550,10 +550,11 @@ fn random_operations_are_undone() {
                 )
             };
             match dice.throw(4) {
-                // A person comes between: the undo is refused, or it leaves what the person wrote.
+                // A person changes files in between: the undo is refused, or it keeps their
+                // changes.
                 0 => {
                     let theirs = format!("a person's, in round {round}");
-                    // Not to a FIFO, where nobody reads.
+                    // Not to a FIFO without a reader.
                     let mut how = fs::OpenOptions::new();
                     how.write(true)
                         .create(true)
@@ -578,7 +579,7 @@ fn random_operations_are_undone() {
                     }
                     continue;
                 }
-                // First a part, which may be all.
+                // Undoes a part first, which may be everything.
                 1 => {
                     let part = undo(json!({"calls": calls, "paths": [dice.name()]}));
                     let rest = undo(json!({"calls": calls}));
@@ -623,7 +624,7 @@ fn changes_of_killed_command_are_undone() {
         }
         kill_process(server.pid(), Signal::KILL).unwrap();
         server.wait_exit();
-        // Its supervisor ends the command and then the entry.
+        // The supervisor ends the command, then the entry.
         let mut server = start(&tree, tier);
         let told = loop {
             match calls(&mut server).pop() {

@@ -42,7 +42,7 @@ fn deletion_by_killed_server_is_undone() {
         "{told:?}"
     );
     server.call("undo_changes", json!({"calls": [1]})).texts();
-    // A link that was kept when the kill came, and not noted, goes with the entry.
+    // A saved link that was not recorded when the kill came is removed with the entry.
     assert_eq!(without_links(stage.snapshot()), without_links(before));
 }
 
@@ -164,7 +164,7 @@ fn damaged_store_is_set_aside_at_start() {
     drop(server);
     let mut server = start(&stage.tree, &[]);
     assert_eq!(calls(&mut server), []);
-    // Numbers go on.
+    // Call numbers continue.
     server
         .call("write_file", json!({"path": "c", "content": "3"}))
         .texts();

@@ -142,7 +142,7 @@ fn dry_run_lists_changes_without_making_them() {
             ],
             &json!({"edited": 1, "created": 1, "deleted": 5, "touched": 1, "diff": diff}),
         );
-        // A hard link is taken apart, other than for real.
+        // The overlay separates hard links, unlike a real run.
         let diff = "edited also\n--- also\n+++ also\n@@ -1 +1,2 @@\n a\n+x\ndeleted $'n\\377'\n--- $'n\\377'\n+++ $'n\\377'\n\
                     @@ -1 +0,0 @@\n-n\n\\ No newline at end of file";
         run(
@@ -204,7 +204,7 @@ fn dry_run_neither_follows_links_nor_waits() {
             &json!({"edited": 2, "created": 1, "touched": 3, "diff": diff}),
         );
         assert!(before == tree.fingerprint("work"));
-        // Deeper than it is looked at, and more than is named.
+        // Deeper than the scan, and more than the reply lists.
         let line = "for i in $(seq 150); do echo >f$i; done; i=0; while [ $i -lt 300 ]; do mkdir d$i; cd d$i; i=$((i+1)); done";
         let reply = dry(&mut server, line);
         let text = reply.text();
@@ -450,7 +450,7 @@ fn large_files_do_not_hide_other_changes() {
         .unwrap()
         .set_len(1 << 40)
         .unwrap();
-    // Names of files are quicker made than files, and ext4 lets one have 65,000.
+    // Hard links are created faster than files, and ext4 allows 65,000 per file.
     for number in 0..70_000 {
         let file = if number % 2 == 0 { "first" } else { "second" };
         fs::hard_link(

@@ -133,7 +133,7 @@ fn write_to_unresolvable_path_is_refused() {
         tree.file("work/a", "a");
         let before = snapshot(&tree.path("work"));
         let mut server = start(&tree, tier);
-        // By links that procfs makes up.
+        // Through magic links of procfs.
         assert_eq!(
             run(
                 &mut server,
@@ -143,7 +143,7 @@ fn write_to_unresolvable_path_is_refused() {
             "{tier}"
         );
         assert_eq!(snapshot(&tree.path("work")), before, "{tier}");
-        // By more than a path holds.
+        // Through a path longer than PATH_MAX.
         let code = "import os\nfor _ in range(30): os.mkdir('n' * 200); os.chdir('n' * 200)";
         let reply = server.call(
             "execute_command",

@@ -49,7 +49,7 @@ fn undo_keeps_work_committed_since() {
     let root = tree.path("work");
     let mut server = start(&tree, TIERS[0]);
     run(&mut server, "echo two >>code; echo new >new").unwrap();
-    // A person commits it, and goes on.
+    // A person commits the work, and continues.
     tree.file("work/code", "one\ntwo\nmine\n");
     git(&root, "add .");
     git(&root, "commit -q -m second");
@@ -147,7 +147,7 @@ fn killed_undo_of_10000_files_is_rolled_back() {
         );
         server.call("undo_changes", json!({"calls": [1]})).texts();
     }
-    // All that was never touched has the times that it had, and all else has them again.
+    // Untouched files keep their times, and all others have them restored.
     assert_eq!(
         without_links(snapshot(&tree.path("work"))),
         without_links(before)

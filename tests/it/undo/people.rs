@@ -90,7 +90,7 @@ fn operator_undoes_calls_of_running_server() {
     );
     let newest = "3  AT  write_file: created d/new\n[2 older: replay changes list --last 3]";
     assert_eq!(changes_output(tree, &["list", "--last", "1"]), newest);
-    // Names begin at the directory that is asked about.
+    // Paths are relative to the requested directory.
     let (_, text) = changes(tree, "work/d", &["show", "2"]);
     assert_eq!(text, "2  AT  move_file: moved b to c\nmoved b to c");
     let (_, text) = changes(tree, "", &["diff", "1", "--dir", "work/d"]);
@@ -121,7 +121,7 @@ fn operator_undoes_calls_of_running_server() {
         "reverted a.txt\nmoved d/c back to d/b\nremoved d/new\n[undone; `replay changes undo 6` takes that back]"
     );
     assert_eq!(without_links(stage.snapshot()), without_links(before));
-    // The server hears of it, and goes on.
+    // The server notices the undo and continues.
     stage.call_text("write_file", json!({"path": "a.txt", "content": "4"}));
     let calls = stage.calls();
     let undone =

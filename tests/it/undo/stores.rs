@@ -101,7 +101,7 @@ fn store_roots_with_links_are_refused() {
 fn listing_leaves_store_unchanged() {
     let tree = Tree::new();
     let store = used_store(&tree);
-    // As a crash leaves an undo.
+    // As left by a crash during an undo.
     let log = fs::read_to_string(store.join("log/1")).unwrap();
     let begin = log
         .lines()
@@ -255,7 +255,7 @@ fn store_of_earlier_agent_is_not_adopted() {
         changes(&tree, "work", &[]),
         (0, "1  AT  write_file: created a".to_owned())
     );
-    // The same server finds it again.
+    // A server with the same directories finds the store again.
     start(&tree, &[])
         .call("write_file", json!({"path": "b", "content": "1"}))
         .texts();
@@ -263,7 +263,7 @@ fn store_of_earlier_agent_is_not_adopted() {
         (note().1, changes(&tree, "work", &[]).1.lines().count()),
         (store.clone(), 2)
     );
-    // Another directory under its name.
+    // Another directory with the same name.
     let aside = store.with_extension("aside");
     fs::rename(&store, &aside).unwrap();
     forge_store(&aside, &store);

@@ -32,7 +32,7 @@ fn system_v_objects_and_terminals_are_per_command() {
         let mut walls = Walls::start(setting, &[], &[]);
         let makes = "ipcmk -M 4096; ipcmk -Q; ipcmk -S 1";
         let counts = "cat /proc/sysvipc/shm /proc/sysvipc/msg /proc/sysvipc/sem | wc -l";
-        // A head and an object each.
+        // One header line and one object per table.
         assert!(
             walls
                 .works(&format!("{makes}; {counts}"))
@@ -134,7 +134,7 @@ fn process_limit_is_reported_when_fork_fails() {
         let mut walls = Walls::start(setting, &["--limit-processes", "1000"], &[]);
         let note = "[commands had as many processes as they may, so no more could be started; only the operator can raise that \
                     (--limit-processes)]";
-        // A bash that cannot fork tries again for 15 s, other shells give up.
+        // bash retries a failed fork for 15 s, other shells give up.
         let text = walls
             .sh("sh -c 'for i in $(seq 1100); do sleep 100 & done'")
             .text;

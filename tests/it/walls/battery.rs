@@ -74,8 +74,8 @@ fn run(setting: Setting, network: Network) -> Report {
                 .iter()
                 .map(|part| quote(part.0.to_str().unwrap()))
                 .collect();
-            // The battery is the program itself, so that the process above it is the supervisor.
-            // Without walls that would be ended, and with it what was found.
+            // The battery runs as the program itself, so that its parent is the supervisor. Without
+            // a sandbox, an attack would end the parent and lose the results.
             let command = match setting.tier {
                 Tier::Off => format!("({}; true); true", quoted.join(" ")),
                 Tier::Namespaces | Tier::Landlock => format!("exec {}", quoted.join(" ")),
@@ -109,7 +109,7 @@ fn start(tree: &Tree, setting: Setting, network: Network) -> Server {
         "--sandbox",
         setting.tier.as_str(),
     ]);
-    // Without namespaces it cannot be asked for.
+    // Without namespaces this cannot be requested.
     if network != Network::Loopback {
         line.extend(["--network", network.as_str()]);
     }
@@ -200,7 +200,7 @@ fn attacks_succeed_only_as_network_permits() {
             "{setting:?}\n{}",
             host.text(promise)
         );
-        // That attempts reach what they aim at is shown by those that may.
+        // The permitted attempts show that the attacks reach their targets.
         assert_eq!(
             host.attempts.get("TCP"),
             Some(&Outcome::Through("connected".to_owned())),

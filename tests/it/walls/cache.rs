@@ -68,7 +68,7 @@ fn cache_is_kept_for_next_server() {
             Some(-32001),
             "{setting:?}: {read:?}"
         );
-        // Whose it is, and what says so, no command reaches.
+        // Commands cannot reach the cache directory itself, nor its marker.
         next.fails(&format!("cat {}", next.tree.text("cache/CACHEDIR.TAG")));
         next.fails(&format!(
             "echo x > {}",
@@ -115,7 +115,7 @@ fn least_recently_used_cache_is_evicted_when_idle() {
         }
         walls.works("touch -d @1000000 ~/.npm/.");
         let (cache, tree) = (walls.tree.text("cache"), walls.tree);
-        // Another one that uses it at the same time deletes nothing.
+        // A second server that uses the cache at the same time deletes nothing.
         let beside = start_server(
             &tree,
             setting,

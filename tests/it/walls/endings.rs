@@ -100,8 +100,7 @@ fn e85_processes_end_with_cancelled_call() {
             walls
                 .server
                 .notify("notifications/cancelled", json!({"requestId": id}));
-            // A cancelled call is not answered; what shows that it is over is that its processes
-            // are.
+            // A cancelled call gets no reply. Its end shows by the end of its processes.
             while !processes_with_tag(&tag).is_empty() {
                 assert!(
                     Instant::now() < until,

@@ -21,7 +21,7 @@ const LANDLOCK: [&str; 7] = [
 #[test]
 fn everyday_work_fails_only_as_listed() {
     everywhere(|setting| {
-        // The toolchains of who runs the tests lie below a home that others may not enter.
+        // The toolchains of the test user lie below a home that other users cannot enter.
         let own = ["PATH", "HOME"].map(|name| (name, std::env::var(name).unwrap_or_default()));
         let own: Vec<(&str, &str)> = own
             .iter()
@@ -116,7 +116,7 @@ fn shell_text_has_same_meaning_in_every_tier() {
                 ran.stderr
             );
         }
-        // The number of a line is that in the text.
+        // Line numbers are those of the text.
         let ran = walls.sh("true\ntrue\nno_such_program");
         assert!(
             ran.code == 127 && ran.stderr.contains("3: ") && ran.stderr.contains("no_such_program"),

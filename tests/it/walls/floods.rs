@@ -62,8 +62,8 @@ fn flood(walls: &mut Walls, command: &str, seconds: u64) -> crate::harness::Repl
 #[test]
 fn e88_fork_bomb_is_contained() {
     everywhere(|setting: Setting| {
-        // Without namespaces the limit would count everything of the user, so it is the command's
-        // own here, and root's processes are not counted at all.
+        // Without namespaces the limit would count all processes of the user. The command sets its
+        // own limit here, and root is not counted at all.
         let limit = match setting.tier {
             replay::internals::sandbox::Tier::Namespaces => "",
             _ if setting.root() => return,
@@ -90,7 +90,7 @@ fn e88_fork_bomb_is_contained() {
 #[test]
 fn e88_process_limit_is_enforced() {
     everywhere(|setting: Setting| {
-        // The kernel holds root to no `RLIMIT_NPROC`; what bounds root is there since Linux 6.14.
+        // The kernel does not apply `RLIMIT_NPROC` to root. The limit for root needs Linux 6.14.
         let release = rustix::system::uname()
             .release()
             .to_string_lossy()
@@ -103,7 +103,7 @@ fn e88_process_limit_is_enforced() {
             return;
         }
         let mut walls = Walls::start(setting, &["--limit-processes", "1000"], &[]);
-        // A bash that cannot fork tries again for 15 s, other shells give up.
+        // bash retries a failed fork for 15 s, other shells give up.
         walls.works("sh -c 'for i in $(seq 900); do sleep 100 & done'");
         walls.fails("sh -c 'for i in $(seq 1100); do sleep 100 & done'");
         walls.end();
@@ -118,14 +118,14 @@ fn e88_endless_output_is_contained() {
         let stdout = reply.result()["structuredContent"]["stdout"]
             .as_str()
             .unwrap();
-        // The beginning and the end, and between them how much is left out.
+        // The beginning and the end, and the size of the gap.
         let shown = stdout.matches('x').count();
         assert_eq!(
             (shown, stdout.ends_with(&"x".repeat(1000))),
             (2000, true),
             "{setting:?}"
         );
-        // To its end, if that comes in time.
+        // Waits for the end, up to the deadline.
         let reply = flood(
             &mut walls,
             "head -c 300M /dev/zero | tr '\\0' x; echo over >&2",
@@ -191,7 +191,7 @@ fn e88_queued_descriptors_are_contained() {
 fn e88_endless_memory_is_contained() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &["--limit-memory-bytes", "200000000"], &[]);
-        // A line without an end is held whole.
+        // An endless line is buffered whole.
         let reply = flood(&mut walls, "tail -n 1 /dev/zero", 20);
         let text = reply.all_texts().join("\n");
         assert!(

@@ -88,7 +88,7 @@ fn refuses_links(walls: &mut Walls) {
         let told = ran
             .text
             .contains("commands cannot make or move a symlink to `");
-        // A link of procfs that leads elsewhere in the supervisor is refused before.
+        // A magic link of procfs that resolves differently in the supervisor is refused earlier.
         assert!(
             told || attempt.contains("/proc/self"),
             "{:?}: {attempt}: {ran:?}",
@@ -107,7 +107,7 @@ fn refuses_links(walls: &mut Walls) {
             walls.setting
         );
     }
-    // It is told of a command that worked, too, and elsewhere links are as ever.
+    // The note appears after success too, and links elsewhere are unrestricted.
     let ran = walls
         .sh("ln -s /x .git/x; ln -s link one && ln -P one two && mv two three && readlink three");
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "link\n"), "{ran:?}");

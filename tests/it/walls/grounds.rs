@@ -104,7 +104,7 @@ fn private_directories_of_other_servers_are_hidden() {
             json!({"command": "find . ; echo own > ~/own && cat ~/own"}),
         );
         if setting.tier == Tier::Landlock {
-            // It could only add rights.
+            // Landlock could only add rights.
             let failure = looked.failure().unwrap();
             assert!(
                 failure
@@ -119,7 +119,7 @@ fn private_directories_of_other_servers_are_hidden() {
             !looked.stdout.contains("planted") && looked.stdout.ends_with("own\n"),
             "{setting:?}: {looked:?}"
         );
-        // One that comes later, and its commands see nothing of that one either.
+        // A later server and its commands do not see the first one either.
         let mut later = Walls::on(walls.tree, setting, &[], &[]);
         later.works(&plant);
         finds_nothing(&mut second, &later, setting);

@@ -134,7 +134,7 @@ fn git_works_in_linked_worktree() {
         ] {
             walls.works(work);
         }
-        // As git refuses outside.
+        // git refuses it outside too.
         walls.fails("git switch main");
         let tip = walls.works("git rev-parse HEAD");
         let outside = "cd far/main && git rev-parse linked && git fsck --no-dangling && git diff --cached --name-only";

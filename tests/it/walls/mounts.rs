@@ -124,7 +124,7 @@ fn file_tools_refuse_kernel_filesystems() {
             "sys",
         ] {
             let path = image.at(&format!("{name}/{below}"));
-            // A magic link is a link like any other: it leads out.
+            // A magic link is treated like any symlink: it leads outside.
             if !below.contains("/root/") {
                 refused(image.call("get_file_info", json!({"path": path})), &path);
             }
@@ -217,7 +217,7 @@ fn file_tools_refuse_kernel_filesystems() {
             json!({"path": image.at("rootfs/tmp/new"), "content": "x"}),
         )
         .text();
-    // A tree is not removed into one of them.
+    // Removing a tree does not descend into such a mount.
     for below in ["rootfs/dev", "rootfs"] {
         let reply = image.call(
             "delete_file",

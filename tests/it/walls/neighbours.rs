@@ -19,7 +19,7 @@ fn network_note_is_not_given_to_other_commands() {
         assert!(walls.sh(&looking).text.contains(TOLD), "{setting:?}");
         let reply = walls.try_run(json!({"command": "cat", "background": true}));
         let id = reply.result()["structuredContent"]["commandId"].clone();
-        // Without namespaces each command's refusals are its own.
+        // Without namespaces, refusals are recorded per command.
         let by_itself = setting.tier == Tier::Landlock;
         let ran = walls.sh(&looking);
         assert_eq!(
@@ -43,7 +43,7 @@ fn network_note_is_not_given_to_other_commands() {
             "{setting:?}"
         );
         assert!(walls.sh(&looking).text.contains(TOLD), "{setting:?}");
-        // One that has looked for nothing is not told either.
+        // A command without a network access gets no note either.
         assert!(!walls.sh("exit 1").text.contains(TOLD), "{setting:?}");
         walls.end();
     });
@@ -60,7 +60,7 @@ fn idle_python_session_keeps_network_note() {
         assert_eq!(python("x = 1").failure(), None, "{setting:?}");
         let looking = "bash -c 'exec 3<>/dev/udp/192.0.2.1/9' || exit 1";
         assert!(walls.sh(looking).text.contains(TOLD), "{setting:?}");
-        // While a cell runs, which may look for one itself, it is not known who did.
+        // While a cell runs, the access may have come from the cell.
         let by_itself = setting.tier == Tier::Landlock;
         let code = "import os\nos.mkfifo('go') if not os.path.exists('go') else None\nopen('begun', 'w').close()\nopen('go').read()";
         let id = walls.server.send(
@@ -110,7 +110,7 @@ fn command_text_is_hidden_from_other_servers() {
         let reply =
             one.try_run(json!({"command": format!(": {tag}; sleep 1000; :"), "background": true}));
         let id = reply.result()["structuredContent"]["commandId"].clone();
-        // A pattern that is not found in its own text.
+        // A pattern that does not match its own text.
         let (first, rest) = tag.split_at(1);
         let look =
             format!("cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ | grep -ac '[{first}]{rest}'");

@@ -99,7 +99,7 @@ fn only_autorun_file_changes_are_reported() {
                 ),
                 &[],
             ),
-            // Of a package only what runs on install.
+            // Only the install scripts of a package count.
             (
                 (
                     "edit_file",
@@ -118,7 +118,7 @@ fn only_autorun_file_changes_are_reported() {
                 shell("mkdir -p node_modules/a; cp package.json node_modules/a"),
                 &[],
             ),
-            // A repository that is new, whole and in parts.
+            // A new repository, created as a whole and in parts.
             (shell("git init -q new"), &[]),
             (
                 shell(
@@ -157,7 +157,7 @@ fn only_autorun_file_changes_are_reported() {
                 shell("git init -q --bare bare; git -C bare config diff.x.textconv y"),
                 &["bare/config (diff.x.textconv)"],
             ),
-            // By the name of a directory, and by a link in its place.
+            // Through a directory's name, and through a symlink in its place.
             (shell("mkdir staged; echo {} > staged/tasks.json"), &[]),
             (
                 shell("mv staged sub/.vscode"),
@@ -175,8 +175,8 @@ fn only_autorun_file_changes_are_reported() {
                 shell("ln -s ../plain sub2/.vscode"),
                 &["sub2/.vscode (VS Code, a link)"],
             ),
-            // Another name, by which a change would be no change of it: of what is new, of what was
-            // there, from and into a new directory.
+            // A hard link would hide a change: of a new file, of an existing one, and from and into
+            // a new directory.
             (
                 shell("mkdir h; echo {} > h/package.json; ln h/package.json h/p"),
                 &["h/package.json (npm, hard-linked)"],
@@ -279,7 +279,7 @@ fn background_change_is_reported_at_end() {
             .map(|line| json!([line["event"], line["tool"], line["outside"]]))
             .collect();
         logged.sort_by_key(|line| line[0] != "background");
-        // An undo that takes a directory away as a whole tells nothing of what was in it.
+        // An undo that removes a whole directory does not report the files in it.
         let changed = json!({"changed": [{"path": path, "what": ["direnv"]}]});
         let expected = [
             json!(["background", null, changed]),
@@ -427,7 +427,7 @@ fn frozen_autorun_files_stay_unchanged() {
             "old\n",
             "{setting:?}"
         );
-        // An undo brings nothing back, either.
+        // An undo does not restore the change either.
         let made = walls.server.call(
             "execute_command",
             json!({"command": "mkdir m; echo a > m/.envrc"}),

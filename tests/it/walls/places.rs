@@ -157,7 +157,7 @@ fn system_home_lookup_gives_private_home() {
 #[test]
 fn directory_allowed_through_link_has_both_names() {
     everywhere(|setting| {
-        // Below /tmp, which commands have one of their own of, and elsewhere.
+        // Below /tmp, which is private for commands, and elsewhere.
         for place in ["/tmp", "/var/tmp"] {
             let Ok(dir) = tempfile::tempdir_in(place) else {
                 return;

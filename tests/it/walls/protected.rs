@@ -171,7 +171,7 @@ fn parent_of_protected_path_cannot_be_moved() {
 #[test]
 fn file_at_protected_path_cannot_pass_between_commands() {
     with_keys(|walls| {
-        // Hidden while the first ends, back before the second does.
+        // Renamed while the first command ends, restored before the second ends.
         start(
             walls,
             "echo evil > new; : > made; until [ -e go ]; do sleep 0.01; done; mv new hidden; : > gone",
@@ -179,7 +179,7 @@ fn file_at_protected_path_cannot_pass_between_commands() {
         await_file(walls, "work/made");
         walls.sh(": > go; until [ -e gone ]; do sleep 0.01; done; mv hidden new");
         await_none(walls, "work/new");
-        // The same file by another name.
+        // Through a hard link.
         walls.sh("rm -f go gone made");
         start(
             walls,
@@ -213,7 +213,7 @@ fn protected_link_and_its_target_stay() {
             .link("shared/x.json", "work/.mcp.json");
     };
     with_tree(lay, |walls| {
-        // ext4 gives the number of what was removed to what is made next.
+        // ext4 reuses the inode number of a removed file for the next one.
         walls.sh("rm .git/hooks; mkdir .git/hooks; echo evil > .git/hooks/pre-commit");
         walls.sh("rm .mcp.json; echo evil > .mcp.json");
         walls.sh("ln -sfn ../evil .git/hooks; mv .mcp.json x; mkdir evil; cp .git/hooks/* evil");
@@ -243,7 +243,7 @@ fn later_link_target_is_protected_for_next_command() {
             walls.fails("echo evil > later/pre-commit");
             walls.fails("rm -rf later");
             walls.fails("ln -sfn ../evil .git/hooks");
-            // Nothing is there yet: what a command makes there is moved, not the link.
+            // The target does not exist yet: the file created there is moved, not the link.
             let said = walls.sh("echo evil > made.json").text;
             assert!(
                 said.contains(
@@ -290,7 +290,7 @@ fn link_in_protected_path_cannot_be_redirected() {
                     .result();
                 assert!(!walls.tree.has(&format!("work/{link}/{name}")), "{link}");
             }
-            // One that was there at the start stays as it is.
+            // A link that existed at the start stays unchanged.
             walls.fails("rm .claude || ln -sfn .vscode.evil .claude || mv .claude away");
             assert_eq!(
                 fs::read_to_string(walls.tree.path("work/.claude/settings.json")).unwrap(),
@@ -327,7 +327,7 @@ fn reused_inode_number_is_another_file() {
 #[test]
 fn protected_file_is_set_aside_during_later_command() {
     with_keys(|walls| {
-        // By another name of the file.
+        // Through a hard link.
         let planted = "echo evil > hidden; ln hidden new; : > made; until [ -e begun ]; do sleep 0.01; done; rm -f new; : > gone";
         start(walls, planted);
         await_file(walls, "work/made");

@@ -92,8 +92,8 @@ fn e80_writing_outside_is_denied() {
             walls.fails(&command);
         }
         if installed("git") {
-            // In a private /tmp the directories above it can be made; what counts is that nothing
-            // comes out.
+            // In a private /tmp, the parent directories can be created. The test checks only that
+            // no file appears outside.
             walls.sh(&format!("git init -q r && git clone -q r '{new}'"));
         }
         walls.end();
@@ -117,7 +117,7 @@ fn e80_temporary_directories_are_private() {
                 path.display()
             );
         }
-        // They live as long as the server.
+        // The private directories exist as long as the server.
         walls.works(&format!("cat \"$TMPDIR/{name}\" \"$HOME/{name}\""));
         walls.end();
     });
@@ -174,8 +174,7 @@ fn e81_swapped_working_directory_stays_inside() {
                 }
             });
             for _ in 0..40 {
-                // The secret is looked for in every reply; what the call comes to depends on the
-                // moment.
+                // Every reply is searched for the secret. The result of the call depends on timing.
                 walls.try_run(
                     json!({"command": "cat secret; echo x > made", "workingDirectory": dir}),
                 );
@@ -209,8 +208,7 @@ fn e82_e84_server_and_launcher_are_out_of_reach() {
                     "echo '{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{}}}}' > /proc/{pid}/fd/1"
                 ),
             ] {
-                // The supervisor and number 1 have the same root as the command, where there are
-                // namespaces.
+                // With namespaces, the supervisor and process 1 have the same root as the command.
                 if command.starts_with("ls /proc/$PPID/root")
                     || command.starts_with("ls /proc/1/root")
                 {
@@ -225,7 +223,7 @@ fn e82_e84_server_and_launcher_are_out_of_reach() {
             }
         }
         for signal in ["9", "TERM", "STOP", "HUP"] {
-            // Number 1 of a pid namespace takes no signal from inside, which is no error.
+            // Process 1 of a PID namespace ignores signals from inside, without an error.
             walls.sh(&format!("kill -{signal} $PPID"));
         }
         if !setting.root() {
@@ -250,7 +248,7 @@ fn e83_commands_inherit_no_descriptors() {
             "0\n1\n2\n"
         );
         assert_eq!(walls.works("readlink /proc/self/fd/0; cat"), "/dev/null\n");
-        // A shell's own descriptor for its script is above 9; none of these is open.
+        // A shell's descriptor for its script is above 9. No other one is open.
         for fd in 3..10 {
             walls.fails(&format!("cat <&{fd}"));
             walls.fails(&format!("echo x >&{fd}"));
@@ -424,7 +422,7 @@ fn e95_planting_autorun_files_is_denied() {
             .into_iter()
             .filter(|name| walls.tree.has(&format!("work/{name}")))
             .collect();
-        // Landlock can only grant; this is a gap that the server names at its start.
+        // Landlock can only grant rights. The server names this gap at its start.
         let known = if setting.tier == Tier::Landlock {
             planted.to_vec()
         } else {
@@ -507,12 +505,12 @@ fn e83_background_and_terminal_inherit_no_descriptors() {
             let more: Vec<&str> = listed
                 .lines()
                 .filter(|line| !["0 ", "1 ", "2 "].iter().any(|n| line.starts_with(n)))
-                // The shell's own: the list itself, the script's redirection, the pipe of a
+                // Descriptors of the shell: the listing, the script's redirection, the pipe of a
                 // substitution.
                 .filter(|line| {
                     !line.contains(" /proc/") && !line.contains("pipe:") && !line.ends_with("/list")
                 })
-                // Shells keep a copy of what they redirect, above 9.
+                // Shells keep copies of redirected descriptors, above 9.
                 .filter(|line| !line.starts_with('1') || line.len() < 3)
                 .collect();
             assert_eq!(
@@ -641,7 +639,7 @@ fn background_server_is_reached_from_next_call() {
             return;
         }
         let mut walls = Walls::start(setting, &[], &[]);
-        // Outside, this test has the same port, and is not reached either.
+        // Outside, this test listens on the same port, and is not reached either.
         let outside = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         outside.set_nonblocking(true).unwrap();
         let port = outside.local_addr().unwrap().port();

@@ -98,7 +98,7 @@ fn tree(setting: Setting, full: bool) -> Tree {
     tree.file("work/.git/worktrees/w/HEAD", "ref: refs/heads/w\n");
     if full {
         for path in HELD.iter().chain(&REPOSITORIES).chain(&OPEN) {
-            // With one, the directory is one of another repository.
+            // With `commondir`, the directory belongs to another repository.
             tree.file(format!("work/{path}"), GOOD);
         }
     } else {
@@ -179,7 +179,7 @@ fn existing_autorun_files_cannot_be_changed() {
                 .as_os_str()
                 .to_str()
                 .unwrap();
-            // A repository goes as a whole.
+            // A repository can be removed as a whole.
             let removes = if REMOVED.contains(&top) {
                 "true"
             } else {
@@ -217,7 +217,7 @@ fn removed_repository_leaves_its_path_protected() {
         }
         let is_removed = |path: &&&str| REMOVED.iter().any(|top| Path::new(path).starts_with(top));
         for path in HELD.iter().chain(&REPOSITORIES).filter(is_removed) {
-            // It may be ended, since so much appears at protected paths.
+            // The command may be ended, since so many files appear at protected paths.
             walls.try_run(
                 json!({"command": format!("mkdir -p $(dirname {path}); echo evil > {path}")}),
             );
@@ -433,7 +433,7 @@ fn server_configuration_file_is_read_only() {
             give(tree.root(), owner);
         }
         let at = tree.text("work/conf/profile.json");
-        // By the name of a link that lies where no agent comes.
+        // Named through a link that an agent cannot reach.
         tree.link(&at, "outside/profile.json");
         let link = tree.text("outside/profile.json");
         let mut walls = Walls::on(tree, setting, &["--sandbox-profile", &link], &[]);
@@ -506,7 +506,7 @@ fn git_works_with_read_only_configuration() {
         let before = walls.tree.read("work/w/.git/config");
         for work in [
             "git status && git switch -q main && git fetch -q && git pull -q && git log --oneline",
-            // Without a branch that it follows.
+            // Without an upstream branch.
             "git checkout feature && test $(cat f) = 2 && test $(git branch --show-current) = feature",
             "git checkout -qb mine && echo 3 > f && git commit -qam 3 && git push -q origin mine && git push -u origin mine",
             "git checkout -q main && git merge -q mine && git stash list && git tag v1 && git branch -d mine && git gc -q",

@@ -90,7 +90,7 @@ fn ssh_agent_signs_only_commits() {
         walls.works("git init -q && git commit -qS --allow-empty -m signed");
         walls.works("ssh-add -L > key.pub && (printf 'a@b '; cat key.pub) > allowed");
         walls.works("git -c gpg.ssh.allowedSignersFile=allowed verify-commit HEAD");
-        // Another namespace, what a login signs, and what changes the agent.
+        // Another signature namespace, login signatures, and requests that change the agent.
         walls.fails("echo text | ssh-keygen -Y sign -f key.pub -n file");
         walls.fails("ssh-add -T key.pub");
         walls.fails("ssh-keygen -q -t ed25519 -N '' -f own && ssh-add own");

@@ -196,7 +196,7 @@ fn commands_above_limit_wait_with_notice() {
     let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &args);
     let call = |line: &str, token: &str| json!({"name": "execute_command", "arguments": {"command": line}, "_meta": {"progressToken": token}});
     let first = server.send("tools/call", call("sleep 600", "first"));
-    // The first has the place once it reports.
+    // The first command has its place once it reports.
     while server.recv()["params"]["progressToken"] != "first" {}
     let second = server.send("tools/call", call("echo second", "second"));
     loop {
@@ -227,7 +227,7 @@ fn long_output_is_followed_in_parts() {
     ];
     let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &args);
     let id = start(&mut server, "head -c 300000 /dev/zero | tr '\\0' x");
-    // The end first, so that what is kept is known.
+    // Waits for the end first, so that the stored output is final.
     while structured(&server.call("follow_command", json!({"commandId": id, "cursor": 0})))["running"]
         == true
     {}
@@ -294,7 +294,7 @@ fn hasty(tree: &Tree, more: &[&str]) -> Server {
 fn long_command_moves_to_background() {
     let tree = Tree::new();
     let mut server = hasty(&tree, &[]);
-    // Half a character is for the call that reads the other half.
+    // Half a character is left for the call that reads its other half.
     let line = "echo out; echo err >&2; printf '\\342\\202'; until [ -e go ]; do sleep 0.01; done; printf '\\254\\n'; cat; exit 3";
     let handed = server.call("execute_command", json!({"command": line}));
     let told = "out\n[still running after 2 s, and goes on in the background as commandId \"c1\", without stdin; \
@@ -387,7 +387,7 @@ fn long_command_without_background_place_is_ended() {
     server.call("follow_command", json!({"commandId": id, "end": true}));
     let handed = server.call("execute_command", json!({"command": "exec sleep 600"}));
     assert_eq!(structured(&handed)["commandId"], "c2");
-    // Its place among those that are waited for is free.
+    // Its place in the queue is free.
     assert_eq!(
         server
             .call("execute_command", json!({"command": "echo next"}))

@@ -63,7 +63,7 @@ fn file_is_cut_at_line_without_explicit_limit() {
             "[line 1: bytes 1-300 of 1000; column 301 reads on, maxTokens shows more]".to_owned()
         ]
     );
-    // A character of two bytes does not come in halves.
+    // A character of two bytes is not split.
     tree.file("work/two", format!("a\n{}\nb\n", "é".repeat(350)));
     let of_two = |column| json!({"path": "two", "offset": 2, "column": column, "maxTokens": 100});
     let place = "[lines 2-2 of 3; next offset 3]".to_owned();

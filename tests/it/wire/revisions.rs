@@ -139,7 +139,7 @@ fn stateless_request_without_required_fields_is_refused() {
             .code(),
         -32602
     );
-    // The client's name is wanted, and no server may insist on it.
+    // The client's name is recommended, and no server may require it.
     let mut meta = stateless_meta();
     meta.as_object_mut()
         .unwrap()

@@ -39,7 +39,7 @@ fn start_endless(tree: &Tree, server: &mut Server) -> (Value, Pid) {
     params["arguments"]["workingDirectory"] = json!(tree.text("work"));
     params["_meta"] = json!({"progressToken": name});
     let id = server.send("tools/call", params);
-    // With one of the reports the number is there.
+    // One of the reports contains the number.
     loop {
         while server.recv()["params"]["progressToken"] != *name {}
         let note = std::fs::read_to_string(tree.path(format!("work/{name}"))).unwrap_or_default();
@@ -53,7 +53,7 @@ fn start_endless(tree: &Tree, server: &mut Server) -> (Value, Pid) {
 fn cancelled_command_dies_within_100_ms() {
     on_every_revision(|revision| {
         let (tree, mut server) = opened(revision);
-        // The best of some: the machine may be busy with other tests.
+        // The best of several attempts: the machine may be busy with other tests.
         let mut best = Duration::MAX;
         for _ in 0..25 {
             let (id, pid) = start_endless(&tree, &mut server);
@@ -152,10 +152,10 @@ fn duplicate_id_in_flight_is_refused() {
         );
         let refusal = server.reply_to(&id);
         assert_eq!(refusal.code(), -32600, "{revision}");
-        // The first goes on under its id.
+        // The first call continues under its id.
         server.notify("notifications/cancelled", json!({"requestId": id}));
         server.settle();
-        // Text and number are two ids.
+        // A string and a number are different ids.
         let (one, _) = start_endless(&tree, &mut server);
         server.send_as(&json!(one.to_string()), "tools/list", json!({}));
         server.reply_to(&json!(one.to_string())).result();

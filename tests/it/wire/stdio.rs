@@ -34,7 +34,7 @@ fn invalid_json_costs_only_its_line() {
 fn deep_nesting_costs_only_its_line() {
     let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-    // Too deep for the harness to see what it asks.
+    // Too deep for the harness to parse.
     server.expect_reply(&json!({"id": "deep", "method": "tools/call"}));
     let call = r#"{"jsonrpc":"2.0","id":"deep","method":"tools/call","params":{"name":"read_file","arguments":{"path":"#;
     server.send_raw(&format!("{call}{deep}}}}}}}"));
@@ -195,7 +195,7 @@ fn call_with_invalid_name_or_arguments_is_refused() {
                 "{revision}: {params}"
             );
         }
-        // Left out is the same as empty.
+        // A missing field is the same as an empty one.
         let reply = server.request("tools/call", json!({"name": "list_allowed_directories"}));
         assert_eq!(reply.failure(), None, "{revision}");
     }
@@ -263,7 +263,7 @@ fn last_line_over_cap_is_refused() {
 #[test]
 fn megabytes_are_written_and_read() {
     let (tree, mut server) = opened(NEWEST_HANDSHAKE);
-    // Escapes to more than twice its size.
+    // Escaping more than doubles its size.
     let content = "\"\n\t\\x".repeat(600 * 1024);
     let path = tree.text("work/big.txt");
     server
@@ -334,7 +334,7 @@ fn stderr_has_only_start_up_lines_by_default() {
     server.wait_exit();
     let stderr = server.stderr();
     let root = tree.text("work");
-    // Behind the time.
+    // After the timestamp.
     let said: Vec<&str> = stderr
         .lines()
         .filter_map(|line| line.split_once("  INFO "))

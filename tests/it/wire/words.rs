@@ -244,7 +244,7 @@ fn long_listing_names_largest_directory() {
         said("directory_tree", json!({"path": work, "depth": 2})),
         [""; 0]
     );
-    // A search says it only of a reply that was cut.
+    // A search reports this only if the reply was cut.
     for number in 0..300 {
         tree.file(
             format!("work/web/node_modules/m{number}/{}.ts", "x".repeat(60)),
@@ -382,7 +382,7 @@ fn empty_search_reports_excluded_files() {
         ),
         (texts(&[none]), Value::Null)
     );
-    // Named, it is searched.
+    // A named file is searched.
     for named in [
         json!({"regex": "needle", "globs": ["bin"]}),
         json!({"regex": "needle", "directory": tree.text("work/bin")}),

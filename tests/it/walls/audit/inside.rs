@@ -89,7 +89,7 @@ fn tells_nothing(walls: &Walls, what: &str, reply: &str) {
 
 #[test]
 fn shell_cannot_read_or_move_audit_log() {
-    // A second allowed directory below the first, named by a link, makes no difference.
+    // A second allowed directory below the first, named by a link, changes nothing.
     for nested in [false, true] {
         let more = |tree: &Tree| {
             let alias = ["--allow".to_owned(), format!("{}:rw", tree.text("alias"))];
