@@ -223,7 +223,7 @@ fn bypass_attempts_of_network_rules_fail() {
 }
 
 /// Sends data that is not HTTP on connections, and exits before any reply.
-const LEAVE: &str = "import os, socket
+const SEND_AND_EXIT: &str = "import os, socket
 for _ in range(20):
     one = socket.create_connection(('api.example.com', 80), 10)
     one.sendall(b'anything\\n')
@@ -234,7 +234,7 @@ os._exit(0)
 #[test]
 fn last_words_of_ended_program_are_judged() {
     everywhere(|world| {
-        world.file("leave.py", LEAVE);
+        world.file("leave.py", SEND_AND_EXIT);
         let ran = world.run(&RULES, "python3 leave.py");
         let blocked = "replay: blocked: api.example.com:80, neither TLS nor HTTP was spoken, 20 times (python3); no rule is \
                        proposed for that\n";
@@ -356,7 +356,7 @@ fn blocked_connection_is_reported_by_every_command_tool() {
             listed.result()["structuredContent"]["sandbox"]["network"],
             rules.join(", ")
         );
-        tree.file("work/ask.py", ASK);
+        tree.file("work/ask.py", REQUEST_BY_HOST);
         let line =
             "python3 ask.py api.example.com=api.example.com; python3 connect.py example.org 4";
         let said = server.call("keploy_mock_record", json!({"command": line}));
@@ -410,7 +410,7 @@ fn allowed_connections_behave_as_without_rules() {
 }
 
 /// Runs as long as an allowed connection succeeds, and also tries a forbidden one.
-const KEEP: &str = "import socket
+const CONNECT_FOREVER: &str = "import socket
 print('begun', flush=True)
 while True:
     try:
@@ -455,7 +455,7 @@ fn killed_process_leaves_connections_closed() {
         // launcher and the server.
         for steps_from_server in [0, 2] {
             let tree = Tree::new();
-            tree.file("work/keep.py", KEEP);
+            tree.file("work/keep.py", CONNECT_FOREVER);
             let mut server = world.serve(
                 &tree,
                 "world.sh",
@@ -531,7 +531,7 @@ fn thousand_connections_and_half_closes_pass() {
 }
 
 /// Opens more connections than the limit, closes them all, then opens one.
-const CROWD: &str = "import errno, socket
+const MANY_CONNECTIONS: &str = "import errno, socket
 def connect():
     try:
         return socket.create_connection(('api.example.com', 8080))
@@ -547,7 +547,7 @@ while connect() == 'ENOBUFS':
 #[test]
 fn connections_are_limited_by_open_files() {
     everywhere(|world| {
-        world.file("crowd.py", CROWD);
+        world.file("crowd.py", MANY_CONNECTIONS);
         fs::write(world.tree.path().join("open-files"), "400").unwrap();
         let ran = world.run(&RULES, "python3 crowd.py");
         assert_eq!(
@@ -570,7 +570,7 @@ fn connections_are_limited_by_open_files() {
 }
 
 /// Requests a path of one host with the `Host` header of another.
-const ASK: &str = "import http.client, sys
+const REQUEST_BY_HOST: &str = "import http.client, sys
 def ask(host, said):
     try:
         one = http.client.HTTPConnection(host, 80, timeout=10)
@@ -585,7 +585,7 @@ for pair in sys.argv[1:]:
 #[test]
 fn recorded_program_is_held_to_network_rules() {
     everywhere(|world| {
-        world.file("ask.py", ASK);
+        world.file("ask.py", REQUEST_BY_HOST);
         let pairs = "api.example.com=api.example.com api.example.com=other.example.net example.org=example.org";
         let line = format!("python3 ask.py {pairs} meta.example.com=meta.example.com");
         let ran = world.run_with(&["calls", "record"], &RULES, &line);

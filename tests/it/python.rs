@@ -59,7 +59,7 @@ fn result(server: &mut Server, code: &str) -> String {
 }
 
 /// Waits until the session is busy: a cell that was sent has begun.
-fn until_busy(server: &mut Server, session: &str) -> Value {
+fn wait_until_busy(server: &mut Server, session: &str) -> Value {
     let until = std::time::Instant::now() + crate::harness::DEADLINE;
     loop {
         let health = reply_data(&server.call("get_kernel_health", json!({"session_id": session})));

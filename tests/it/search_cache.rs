@@ -44,7 +44,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn cache_file_is_private_and_reused_by_next_session() {
+fn private_cache_file_is_reused_by_next_session() {
     // The cache skips files younger than a minute, so this test needs an older file.
     let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/src/fs");
     let allowed = format!("{sources}:ro");

@@ -14,7 +14,7 @@ const PIECES: [&str; 14] = [
 ];
 
 /// Maximum time for one edit of a small text on a slow machine.
-const BOUND: Duration = Duration::from_secs(10);
+const MAX_TIME: Duration = Duration::from_secs(10);
 
 /// Subset of the pieces, so that texts made of them have similar parts.
 struct Palette(Vec<&'static str>);
@@ -85,7 +85,7 @@ pub fn an_edit_changes_what_it_says(bytes: &[u8]) {
     };
     let outcome = edit::apply(&before, &edits, options);
     assert!(
-        begin.elapsed() < BOUND,
+        begin.elapsed() < MAX_TIME,
         "{edits:?} took {:?}",
         begin.elapsed()
     );

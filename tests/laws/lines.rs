@@ -17,11 +17,11 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// Maximum time of a session over a small stream on a slow machine.
-const BOUND: Duration = Duration::from_secs(30);
+const MAX_TIME: Duration = Duration::from_secs(30);
 
 const LIMITS: Limits = Limits {
     max_line_bytes: 64 * 1024,
-    stall_timeout: BOUND,
+    stall_timeout: MAX_TIME,
 };
 
 /// Makes a server with one small writable directory, in which calls can do no harm. Commands are
@@ -74,7 +74,7 @@ pub fn a_line_has_at_most_one_answer(bytes: &[u8]) {
     let (done, end) = std::sync::mpsc::channel();
     thread::spawn(move || done.send(door.unwrap().run(None).unwrap()));
     assert_eq!(
-        end.recv_timeout(BOUND),
+        end.recv_timeout(MAX_TIME),
         Ok(End::Served),
         "the session does not end"
     );

@@ -19,10 +19,10 @@ use super::Source;
 /// Content of every file outside, and of no file inside.
 const SECRET: &[u8] = b"the secret of the outside";
 /// Name that exists in every directory outside and that no call can create inside.
-const MARK: &str = "private";
+const OUTSIDE_NAME: &str = "private";
 /// Content that the calls write.
-const OURS: &[u8] = b"written by a call";
-const MOST_STEPS: usize = 40;
+const WRITTEN: &[u8] = b"written by a call";
+const MAX_STEPS: usize = 40;
 
 /// Test tree: `base/in` is writable, `base/in/kept` and `base/ro` are read-only, `base/out` is
 /// outside.
@@ -133,7 +133,10 @@ impl Stage {
             2 | 3 => {
                 if let Ok(target) = self.policy.write(self.path(source)) {
                     let _lock = self.writer.lock(&target);
-                    let _ = self.writer.telling(&changes).replace(&target, [OURS], None);
+                    let _ = self
+                        .writer
+                        .telling(&changes)
+                        .replace(&target, [WRITTEN], None);
                 }
             }
             4 => {
@@ -197,14 +200,14 @@ impl Stage {
         if opened.kind() == Kind::Directory {
             let entries = disk::entries(&opened).unwrap();
             assert!(
-                entries.iter().all(|entry| entry.name != MARK),
+                entries.iter().all(|entry| entry.name != OUTSIDE_NAME),
                 "{} lists the outside",
                 path.display()
             );
             let cancel = CancelToken::new();
             let keep = |rel: &[u8], _| {
                 assert!(
-                    !rel.ends_with(MARK.as_bytes()),
+                    !rel.ends_with(OUTSIDE_NAME.as_bytes()),
                     "the tree of {} holds the outside",
                     path.display()
                 );
@@ -239,7 +242,7 @@ impl Stage {
 pub fn a_plan_stays_inside(bytes: &[u8]) {
     let stage = Stage::new();
     let mut source = Source(bytes);
-    for _ in 0..MOST_STEPS {
+    for _ in 0..MAX_STEPS {
         if source.is_empty() {
             break;
         }

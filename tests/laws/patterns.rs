@@ -66,9 +66,9 @@ const TEXTS: [&str; 10] = [
     "ab",
 ];
 /// Limit of matches, larger than a text of this size can have.
-const MOST: usize = 2000;
+const MAX_MATCHES: usize = 2000;
 /// Maximum time of one pattern: its step budget on a slow machine.
-const BOUND: Duration = Duration::from_mins(1);
+const MAX_TIME: Duration = Duration::from_mins(1);
 
 fn text_of(source: &mut Source<'_>, pieces: &[&'static str], most: u8) -> String {
     let count = source.byte() % most;
@@ -93,8 +93,11 @@ pub fn a_pattern_has_one_answer(bytes: &[u8]) {
         deadline: Some(begun + Duration::from_secs(1)),
         cancel: None,
     };
-    let found: Result<Vec<Match>, _> = compiled.find_iter(&text, bound).take(MOST).collect();
-    let spans: Result<Vec<Match>, _> = compiled.spans_iter(&text, bound).take(MOST).collect();
+    let found: Result<Vec<Match>, _> = compiled.find_iter(&text, bound).take(MAX_MATCHES).collect();
+    let spans: Result<Vec<Match>, _> = compiled
+        .spans_iter(&text, bound)
+        .take(MAX_MATCHES)
+        .collect();
     if let (Ok(found), Ok(spans)) = (&found, &spans) {
         let ranges = |all: &[Match]| all.iter().map(Match::range).collect::<Vec<_>>();
         assert_eq!(ranges(found), ranges(spans), "`{pattern}` on {text:?}");
@@ -109,7 +112,7 @@ pub fn a_pattern_has_one_answer(bytes: &[u8]) {
         assert_eq!(out + &text[at..], text, "`{pattern}`");
     }
     bytes_are_searched(&compiled, &mut source, bound);
-    assert!(begun.elapsed() < BOUND, "`{pattern}` on {text:?}");
+    assert!(begun.elapsed() < MAX_TIME, "`{pattern}` on {text:?}");
 }
 
 fn in_order(pattern: &str, text: &str, found: &[Match]) {

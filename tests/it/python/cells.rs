@@ -115,11 +115,11 @@ fn displayed_pictures_become_content_and_files() {
     assert_eq!(ran["new_files"], json!(["outputs/cell2-1.png"]));
     assert_eq!(
         std::fs::read(tree.path("work/outputs/cell2-1.png")).unwrap(),
-        STANDARD.decode(DOT).unwrap()
+        STANDARD.decode(PIXEL).unwrap()
     );
     assert_eq!(
         reply.result()["content"][1],
-        json!({"type": "image", "data": DOT, "mimeType": "image/png"})
+        json!({"type": "image", "data": PIXEL, "mimeType": "image/png"})
     );
     let bare = run(
         &mut server,
@@ -147,14 +147,14 @@ fn displayed_pictures_become_content_and_files() {
     assert_eq!(ran["notes"][0], note);
     // In the form of Jupyter's MIME bundles.
     let code = format!(
-        "class Base64:\n  def _repr_png_(self): return '{DOT}'\n[display(Base64()) for _ in range(25)]\nNone"
+        "class Base64:\n  def _repr_png_(self): return '{PIXEL}'\n[display(Base64()) for _ in range(25)]\nNone"
     );
     let reply = server.call("run_python_code", json!({"code": code}));
     let pictures = reply.result()["content"]
         .as_array()
         .unwrap()
         .iter()
-        .filter(|content| content["data"] == DOT)
+        .filter(|content| content["data"] == PIXEL)
         .count();
     assert_eq!(
         (pictures, &reply_data(&reply)["notes"][0]),
@@ -163,10 +163,10 @@ fn displayed_pictures_become_content_and_files() {
 }
 
 /// PNG of one pixel.
-const DOT: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
+const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
 
 fn png() -> String {
-    format!("import base64\nPNG = base64.b64decode('{DOT}')")
+    format!("import base64\nPNG = base64.b64decode('{PIXEL}')")
 }
 
 /// Stub of the parts of matplotlib that a session uses. `subplots` has the effects of a backend's

@@ -4,7 +4,7 @@ use pretty_assertions::assert_eq;
 use rustix::process::Pid;
 use serde_json::{Value, json};
 
-use super::{open, reply_data, result, run, until_busy};
+use super::{open, reply_data, result, run, wait_until_busy};
 use crate::harness::{DEADLINE, Server, ends_within};
 use crate::tree::Tree;
 
@@ -260,7 +260,7 @@ fn interrupt_restart_and_cancel_end_cell() {
     assert_eq!(nothing["interrupted"], false);
 
     let id = server.send("tools/call", spin.clone());
-    until_busy(&mut server, "default");
+    wait_until_busy(&mut server, "default");
     assert_eq!(
         reply_data(&server.call("interrupt_session", json!({})))["interrupted"],
         true
@@ -271,13 +271,13 @@ fn interrupt_restart_and_cancel_end_cell() {
     );
 
     let id = server.send("tools/call", spin.clone());
-    until_busy(&mut server, "default");
+    wait_until_busy(&mut server, "default");
     server.notify("notifications/cancelled", json!({"requestId": id}));
     // The next cell runs after the cancelled one has ended.
     assert_eq!(result(&mut server, "x"), "1");
 
     let id = server.send("tools/call", spin);
-    until_busy(&mut server, "default");
+    wait_until_busy(&mut server, "default");
     assert_eq!(
         reply_data(&server.call("restart_session", json!({})))["status"],
         "restarted"
@@ -357,7 +357,7 @@ fn busy_session_answers_health_and_inspection() {
         "tools/call",
         json!({"name": "run_python_code", "arguments": spin}),
     );
-    let busy = until_busy(&mut server, "default");
+    let busy = wait_until_busy(&mut server, "default");
     assert!(
         busy["current_cell_seconds"].as_f64().unwrap() >= 0.0,
         "{busy}"
@@ -393,7 +393,7 @@ fn busy_session_answers_health_and_inspection() {
         "tools/call",
         json!({"name": "run_python_code", "arguments": hold}),
     );
-    until_busy(&mut server, "default");
+    wait_until_busy(&mut server, "default");
     let until = std::time::Instant::now() + DEADLINE;
     loop {
         // The cell may not have begun yet.

@@ -172,7 +172,7 @@ fn inspection_of_raising_objects_is_answered() {
 
 /// Lets a cell send lines to the server in place of the driver, with the cell number that the
 /// server uses.
-const SPEAK: &str = r#"
+const SEND_EVENTS: &str = r#"
 import json, os, stat, sys
 def say(**line):
     frame = sys._getframe()
@@ -195,7 +195,7 @@ fn cell_cannot_forge_server_fields() {
         .file("work/inside.txt", "inside\n")
         .file("work/outputs/real.png", "old\n");
     let outside = tree.text("secret.txt");
-    run(&mut server, SPEAK);
+    run(&mut server, SEND_EVENTS);
     let code = format!(
         "say(event='display', data={{}}, files=['outputs/none.png', '../secret.txt', 'outputs/../inside.txt', \
          '{outside}', 'inside.txt', 'outputs', 'outputs/real.png'])\n\

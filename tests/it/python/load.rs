@@ -34,7 +34,7 @@ fn running(text: &str) -> Vec<String> {
         .collect()
 }
 
-fn until_running(text: &str, count: usize, what: &str) {
+fn wait_for_running(text: &str, count: usize, what: &str) {
     let until = Instant::now() + DEADLINE;
     while running(text).len() != count {
         assert!(Instant::now() < until, "{what}: {:?}", running(text));
@@ -107,9 +107,9 @@ fn eight_sessions_survive_one_killed() {
             }
         }
         // Only the child of the killed session ended with it.
-        until_running(&name, SESSIONS - 1, &what);
+        wait_for_running(&name, SESSIONS - 1, &what);
         server.close_stdin();
         assert!(server.wait_exit().success(), "{what}");
-        until_running(&name, 0, &what);
+        wait_for_running(&name, 0, &what);
     }
 }

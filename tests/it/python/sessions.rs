@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
-use super::{open, reply_data, result, run, until_busy};
+use super::{open, reply_data, result, run, wait_until_busy};
 use crate::harness::ends_within;
 use crate::tree::Tree;
 
@@ -191,7 +191,7 @@ fn cells_queue_only_within_their_session() {
         "tools/call",
         call("open('gate').read()\norder = ['first']", 60),
     );
-    until_busy(&mut server, "default");
+    wait_until_busy(&mut server, "default");
     let second = server.send("tools/call", call("order + ['second']", 60));
     let refused = server
         .call("run_python_code", json!({"code": "1", "timeout": 1}))

@@ -27,7 +27,7 @@ fn spares(tree: &Tree) -> Vec<u64> {
 }
 
 /// Waits until there is a spare interpreter that is not among these.
-fn until_waiting(tree: &Tree, known: &[u64]) -> u64 {
+fn wait_for_spare(tree: &Tree, known: &[u64]) -> u64 {
     let until = Instant::now() + DEADLINE;
     loop {
         if let Some(new) = spares(tree)
@@ -41,7 +41,7 @@ fn until_waiting(tree: &Tree, known: &[u64]) -> u64 {
     }
 }
 
-fn until_gone(number: u64) {
+fn wait_until_gone(number: u64) {
     let until = Instant::now() + DEADLINE;
     while std::path::Path::new(&format!("/proc/{number}")).exists() {
         assert!(Instant::now() < until, "process {number} is still there");
@@ -65,7 +65,7 @@ fn create_session(server: &mut Server, arguments: Value) -> u64 {
 fn session_takes_spare_and_new_spare_starts() {
     let tree = Tree::new();
     let mut server = open(&tree, &["--sandbox", "off"]);
-    let first = until_waiting(&tree, &[]);
+    let first = wait_for_spare(&tree, &[]);
     let asked = Instant::now();
     assert_eq!(
         create_session(&mut server, json!({"session_id": "a"})),
@@ -77,26 +77,26 @@ fn session_takes_spare_and_new_spare_starts() {
         uptime <= asked.elapsed(),
         "it counts from when it became the session's: {health}"
     );
-    let second = until_waiting(&tree, &[first]);
+    let second = wait_for_spare(&tree, &[first]);
     assert_eq!(
         result(&mut server, "import os; os.getpid()"),
         second.to_string(),
         "the session that is always there"
     );
     // A killed spare is not handed out.
-    let third = until_waiting(&tree, &[first, second]);
+    let third = wait_for_spare(&tree, &[first, second]);
     rustix::process::kill_process(
         rustix::process::Pid::from_raw(third as i32).unwrap(),
         rustix::process::Signal::KILL,
     )
     .unwrap();
-    until_gone(third);
+    wait_until_gone(third);
     let fresh = create_session(&mut server, json!({"session_id": "b"}));
     assert!(![first, second, third].contains(&fresh));
-    let fourth = until_waiting(&tree, &[first, second, third, fresh]);
+    let fourth = wait_for_spare(&tree, &[first, second, third, fresh]);
     server.close_stdin();
     assert!(server.wait_exit().success());
-    until_gone(fourth);
+    wait_until_gone(fourth);
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn session_with_other_settings_takes_no_spare() {
     let tree = Tree::new();
     tree.dir("work/below");
     let mut server = open(&tree, &["--sandbox", "off"]);
-    let first = until_waiting(&tree, &[]);
+    let first = wait_for_spare(&tree, &[]);
     let own = json!({"session_id": "env", "environment": ["A=1"]});
     assert!(
         create_session(&mut server, own) != first,
@@ -157,13 +157,13 @@ fn interpreter_wrapper_is_asked_each_time() {
         "#!/bin/sh\nPATH=/usr/bin:$PATH exec /usr/bin/python3 \"$@\"\n",
     );
     let mut server = on_path(&tree, &format!("{}:/usr/bin:/bin", tree.text("shims")));
-    let first = until_waiting(&tree, &[]);
+    let first = wait_for_spare(&tree, &[]);
     let below = create_session(
         &mut server,
         json!({"session_id": "below", "working_directory": "below"}),
     );
     assert!(below != first);
-    until_gone(first);
+    wait_until_gone(first);
     // There is no spare when no session could take it.
     let here = create_session(&mut server, json!({"session_id": "here"}));
     assert!(here != first);
@@ -207,7 +207,7 @@ fn take_spare(server: &mut Server, tree: &Tree, directory: &str) -> Vec<u64> {
     let mut known = Vec::new();
     let until = Instant::now() + DEADLINE;
     loop {
-        let first = until_waiting(tree, &known);
+        let first = wait_for_spare(tree, &known);
         let name = format!("before-{}", known.len());
         let own = create_session(
             server,
@@ -233,7 +233,7 @@ fn spare_is_used_for_same_pyenv_version() {
     let there = reply_data(&server.call("run_python_code", asked))["result"].clone();
     assert_eq!(there, json!(format!("'{}'", tree.text("work/below"))));
     // That directory selects another version, and later every directory does.
-    known.push(until_waiting(&tree, &known));
+    known.push(wait_for_spare(&tree, &known));
     let other = create_session(
         &mut server,
         json!({"session_id": "other", "working_directory": "other"}),
@@ -246,7 +246,7 @@ fn spare_is_used_for_same_pyenv_version() {
         json!(format!("'{}'", tree.text("pyenv/versions/3.2/bin/python3")))
     );
     known.push(other);
-    known.push(until_waiting(&tree, &known));
+    known.push(wait_for_spare(&tree, &known));
     std::fs::write(tree.path("pyenv/version"), "3.2\n").unwrap();
     let later = create_session(
         &mut server,
@@ -263,7 +263,7 @@ fn spare_is_used_for_same_pyenv_version() {
     let text = PYENV.replace("export ", "export PYENV_HOOK_PATH=$PYENV_ROOT/pyenv.d ");
     program(&tree, "pyenv/libexec/pyenv", &text);
     let mut server = on_path(&tree, &path);
-    let first = until_waiting(&tree, &[]);
+    let first = wait_for_spare(&tree, &[]);
     assert!(create_session(&mut server, json!({"session_id": "a"})) != first);
     assert_eq!(spares(&tree), Vec::<u64>::new());
 }
@@ -333,13 +333,13 @@ fn outdated_spare_is_ended() {
         );
         let mut server = on_path(&tree, &path);
         let known = take_spare(&mut server, &tree, ".");
-        let second = until_waiting(&tree, &known);
+        let second = wait_for_spare(&tree, &known);
         change(&tree);
         assert!(
             create_session(&mut server, json!({"session_id": "changed"})) != second,
             "{what}"
         );
-        until_gone(second);
+        wait_until_gone(second);
     }
 }
 
@@ -352,7 +352,7 @@ fn spare_is_absent_when_not_allowed() {
     // Nor if the session limit allows no other session.
     let tree = Tree::new();
     let mut server = open(&tree, &["--sandbox", "off", "--max-python-sessions", "1"]);
-    let first = until_waiting(&tree, &[]);
+    let first = wait_for_spare(&tree, &[]);
     assert_eq!(
         result(&mut server, "import os; os.getpid()"),
         first.to_string()

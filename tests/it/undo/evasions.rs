@@ -194,7 +194,7 @@ fn sparse_tebibyte_file_is_saved_by_its_data() {
 const LEVELS: usize = 1000;
 
 #[test]
-fn tree_of_maximum_depth_blocks_only_its_own_undo() {
+fn tree_of_maximum_depth_blocks_only_its_undo() {
     let tree = Tree::new();
     tree.file("work/a", "a");
     let mut deep = tree.path("work/e");

@@ -40,7 +40,7 @@ fn make_tree() -> Tree {
 }
 
 #[test]
-fn undo_of_branch_is_refused_when_person_built_on_it() {
+fn undo_of_branch_is_refused_after_person_branched() {
     for tier in TIERS {
         let tree = make_tree();
         let root = tree.path("work");
@@ -75,7 +75,7 @@ fn undo_of_branch_is_refused_when_person_built_on_it() {
 }
 
 #[test]
-fn undo_of_branch_is_refused_when_later_call_tagged_it() {
+fn undo_of_branch_is_refused_after_later_tag() {
     let tree = make_tree();
     let mut server = start(&tree, TIERS[0]);
     run(&mut server, BRANCH).unwrap();
@@ -90,7 +90,7 @@ fn undo_of_branch_is_refused_when_later_call_tagged_it() {
 }
 
 #[test]
-fn undo_of_branch_is_refused_when_worktree_outside_merged_it() {
+fn undo_of_branch_is_refused_after_outside_merge() {
     let tree = make_tree();
     let root = tree.path("work");
     git(&root, "worktree add -q -b other ../other");
@@ -263,7 +263,7 @@ fn sqlite_database_and_its_logs_are_undone_together() {
 }
 
 #[test]
-fn new_sqlite_database_stays_when_its_log_has_later_rows() {
+fn new_sqlite_database_with_later_rows_stays() {
     let tree = Tree::new();
     tree.dir("work");
     let root = tree.path("work");

@@ -216,7 +216,7 @@ fn killed_server_leaves_no_processes_or_files() {
 }
 
 #[test]
-fn server_at_end_of_input_leaves_no_processes_or_files() {
+fn server_without_input_leaves_no_processes_or_files() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &["--command-timeout-secs", "2"], &[]);
         let (tag, launcher) = (fresh_tag(), launcher(&walls.server));

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{Setting, Walls, everywhere, fresh_tag, installed, processes_with_tag};
 
 /// Maximum memory of the server while a command floods, in bytes.
-const BOUND: u64 = 300 * 1024 * 1024;
+const MAX_SERVER_MEMORY: u64 = 300 * 1024 * 1024;
 
 /// Queues descriptors in sockets that no process reads. The kernel counts them for the user while
 /// the sockets exist.
@@ -52,7 +52,7 @@ fn flood(walls: &mut Walls, command: &str, seconds: u64) -> crate::harness::Repl
     let reply = walls.server.reply_to(&id);
     let held = resident(walls.server.pid().as_raw_nonzero().get().cast_unsigned());
     assert!(
-        held < BOUND,
+        held < MAX_SERVER_MEMORY,
         "{:?}: the server holds {held} bytes",
         walls.setting
     );

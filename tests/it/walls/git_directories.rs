@@ -163,7 +163,7 @@ fn git_init_detects_symlink_support() {
 }
 
 #[test]
-fn move_file_of_symlink_into_git_directory_is_refused() {
+fn symlink_moved_into_git_directory_is_refused() {
     with_repositories(&[], |walls| {
         walls.works("ln -s /etc/passwd link && mkdir dir && ln -s /etc/passwd dir/COMMIT_EDITMSG && mkdir new");
         for (from, to) in [
@@ -262,7 +262,7 @@ fn repository_is_removed_with_its_tree() {
 
 /// A `.git` file there would give the person's repository the hooks of another one.
 #[test]
-fn git_file_in_place_of_removed_repository_is_set_aside() {
+fn git_file_replacing_repository_is_set_aside() {
     with_repositories(&[], |walls| {
         if walls.setting.tier == Tier::Landlock {
             return;

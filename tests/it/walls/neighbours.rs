@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{Walls, everywhere, fresh_tag, installed};
 
-const TOLD: &str = "a network was looked for";
+const NETWORK_NOTE: &str = "a network was looked for";
 
 #[test]
 fn network_note_is_not_given_to_other_commands() {
@@ -16,14 +16,17 @@ fn network_note_is_not_given_to_other_commands() {
         let mut walls = Walls::start(setting, &[], &[]);
         let look = "exec 3<>/dev/udp/192.0.2.1/9";
         let looking = format!("bash -c '{look}' || exit 1");
-        assert!(walls.sh(&looking).text.contains(TOLD), "{setting:?}");
+        assert!(
+            walls.sh(&looking).text.contains(NETWORK_NOTE),
+            "{setting:?}"
+        );
         let reply = walls.try_run(json!({"command": "cat", "background": true}));
         let id = reply.result()["structuredContent"]["commandId"].clone();
         // Without namespaces, refusals are recorded per command.
         let by_itself = setting.tier == Tier::Landlock;
         let ran = walls.sh(&looking);
         assert_eq!(
-            (ran.code, ran.text.contains(TOLD)),
+            (ran.code, ran.text.contains(NETWORK_NOTE)),
             (1, by_itself),
             "{setting:?}: {}",
             ran.text
@@ -42,9 +45,15 @@ fn network_note_is_not_given_to_other_commands() {
             false,
             "{setting:?}"
         );
-        assert!(walls.sh(&looking).text.contains(TOLD), "{setting:?}");
+        assert!(
+            walls.sh(&looking).text.contains(NETWORK_NOTE),
+            "{setting:?}"
+        );
         // A command without a network access gets no note either.
-        assert!(!walls.sh("exit 1").text.contains(TOLD), "{setting:?}");
+        assert!(
+            !walls.sh("exit 1").text.contains(NETWORK_NOTE),
+            "{setting:?}"
+        );
         walls.end();
     });
 }
@@ -59,7 +68,7 @@ fn idle_python_session_keeps_network_note() {
         let mut python = |code: &str| walls.server.call("run_python_code", json!({"code": code}));
         assert_eq!(python("x = 1").failure(), None, "{setting:?}");
         let looking = "bash -c 'exec 3<>/dev/udp/192.0.2.1/9' || exit 1";
-        assert!(walls.sh(looking).text.contains(TOLD), "{setting:?}");
+        assert!(walls.sh(looking).text.contains(NETWORK_NOTE), "{setting:?}");
         // While a cell runs, the access may have come from the cell.
         let by_itself = setting.tier == Tier::Landlock;
         let code = "import os\nos.mkfifo('go') if not os.path.exists('go') else None\nopen('begun', 'w').close()\nopen('go').read()";
@@ -70,14 +79,14 @@ fn idle_python_session_keeps_network_note() {
         walls.sh("until [ -e begun ]; do :; done");
         let ran = walls.sh(looking);
         assert_eq!(
-            (ran.code, ran.text.contains(TOLD)),
+            (ran.code, ran.text.contains(NETWORK_NOTE)),
             (1, by_itself),
             "{setting:?}: {}",
             ran.text
         );
         walls.sh("echo > go");
         assert_eq!(walls.server.reply_to(&id).failure(), None, "{setting:?}");
-        assert!(walls.sh(looking).text.contains(TOLD), "{setting:?}");
+        assert!(walls.sh(looking).text.contains(NETWORK_NOTE), "{setting:?}");
         walls.end();
     });
 }

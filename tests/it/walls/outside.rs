@@ -8,8 +8,9 @@ use super::{Setting, Tree, Walls, everywhere, give};
 use crate::harness::Reply;
 
 const TOOLS: [&str; 2] = ["--tools", "files,command,python"];
-const TOLD: &str = "[this changed what runs outside the walls: ";
-const PUT_BACK: &str = "[put back, since it changed what runs outside the walls (--freeze-sinks): ";
+const CHANGE_NOTE: &str = "[this changed what runs outside the walls: ";
+const REVERT_NOTE: &str =
+    "[put back, since it changed what runs outside the walls (--freeze-sinks): ";
 
 /// Returns the contents of the lines in a reply with this beginning.
 #[track_caller]
@@ -218,7 +219,7 @@ fn only_autorun_file_changes_are_reported() {
         for ((tool, arguments), expected) in steps {
             let reply = walls.server.call(tool, arguments.clone());
             assert_eq!(
-                reply_lines(&reply, TOLD),
+                reply_lines(&reply, CHANGE_NOTE),
                 expected,
                 "{setting:?}: {tool} {arguments}: {}",
                 reply.whole()
@@ -248,7 +249,7 @@ fn background_change_is_reported_at_end() {
             }
         };
         assert_eq!(
-            reply_lines(&reply, TOLD),
+            reply_lines(&reply, CHANGE_NOTE),
             ["n/.envrc (direnv)"],
             "{setting:?}"
         );
@@ -265,7 +266,7 @@ fn background_change_is_reported_at_end() {
         let own = again.result()["structuredContent"]["call"].clone();
         let back = walls.server.call("undo_changes", json!({"calls": [own]}));
         assert_eq!(
-            reply_lines(&back, TOLD),
+            reply_lines(&back, CHANGE_NOTE),
             ["n/.envrc (direnv)"],
             "{setting:?}: {}",
             back.whole()
@@ -394,13 +395,13 @@ fn frozen_autorun_files_stay_unchanged() {
                 .server
                 .call("execute_command", json!({"command": command}));
             assert_eq!(
-                reply_lines(&reply, PUT_BACK),
+                reply_lines(&reply, REVERT_NOTE),
                 expected,
                 "{setting:?}: {command}: {}",
                 reply.whole()
             );
             assert_eq!(
-                reply_lines(&reply, TOLD),
+                reply_lines(&reply, CHANGE_NOTE),
                 [""; 0],
                 "{setting:?}: {command}: {}",
                 reply.whole()
@@ -439,7 +440,7 @@ fn frozen_autorun_files_stay_unchanged() {
             .server
             .call("undo_changes", json!({"calls": [call + 1]}));
         assert_eq!(
-            reply_lines(&again, PUT_BACK),
+            reply_lines(&again, REVERT_NOTE),
             ["m/.envrc (direnv)"],
             "{setting:?}: {}",
             again.whole()
@@ -464,7 +465,7 @@ fn background_change_of_frozen_file_is_reverted() {
             .server
             .call("follow_command", json!({"commandId": id}));
         assert_eq!(
-            reply_lines(&reply, PUT_BACK),
+            reply_lines(&reply, REVERT_NOTE),
             ["sub/.envrc (direnv)"],
             "{setting:?}: {}",
             reply.whole()

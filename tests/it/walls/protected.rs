@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::{Setting, Tree, Walls, everywhere, give, installed, launcher};
 use crate::harness::{DEADLINE, ends_within};
 
-const GOOD: &str = "good\n";
+const CONTENT: &str = "good\n";
 
 /// Runs a test with two protected paths: `work/a/keys`, which exists, and `work/new`, which does
 /// not. Only namespaces enforce this.
@@ -22,7 +22,7 @@ fn with_keys(test: impl Fn(&mut Walls)) {
             return;
         }
         let tree = Tree::new();
-        tree.file("work/a/keys", GOOD)
+        tree.file("work/a/keys", CONTENT)
             .file("docs/read.txt", "readme\n")
             .dir("tmp")
             .file("outside/secret", "x");
@@ -34,7 +34,7 @@ fn with_keys(test: impl Fn(&mut Walls)) {
         test(&mut walls);
         assert_eq!(
             fs::read_to_string(walls.tree.path("work/a/keys")).unwrap(),
-            GOOD,
+            CONTENT,
             "{setting:?}"
         );
         assert!(!walls.tree.has("work/new"), "{setting:?}");
@@ -207,9 +207,9 @@ fn new_protected_file_is_set_aside_despite_obstacles() {
 #[test]
 fn protected_link_and_its_target_stay() {
     let lay = |tree: &Tree| {
-        tree.file("work/githooks/pre-commit", GOOD)
+        tree.file("work/githooks/pre-commit", CONTENT)
             .link("../githooks", "work/.git/hooks");
-        tree.file("work/shared/x.json", GOOD)
+        tree.file("work/shared/x.json", CONTENT)
             .link("shared/x.json", "work/.mcp.json");
     };
     with_tree(lay, |walls| {
@@ -226,14 +226,14 @@ fn protected_link_and_its_target_stay() {
         );
         let read = ["work/.git/hooks/pre-commit", "work/.mcp.json"]
             .map(|path| fs::read_to_string(walls.tree.path(path)));
-        assert_eq!(read.map(Result::unwrap), [GOOD; 2]);
+        assert_eq!(read.map(Result::unwrap), [CONTENT; 2]);
     });
 }
 
 #[test]
 fn later_link_target_is_protected_for_next_command() {
     with_tree(
-        |tree: &Tree| _ = tree.file("work/later/pre-commit", GOOD),
+        |tree: &Tree| _ = tree.file("work/later/pre-commit", CONTENT),
         |walls| {
             walls.works("true");
             walls
@@ -260,7 +260,7 @@ fn later_link_target_is_protected_for_next_command() {
             );
             assert_eq!(
                 fs::read_to_string(walls.tree.path("work/.git/hooks/pre-commit")).unwrap(),
-                GOOD
+                CONTENT
             );
         },
     );
@@ -271,7 +271,7 @@ fn link_in_protected_path_cannot_be_redirected() {
     with_tree(
         |tree: &Tree| {
             _ = tree
-                .file("work/mine/settings.json", GOOD)
+                .file("work/mine/settings.json", CONTENT)
                 .link("mine", "work/.claude")
         },
         |walls| {
@@ -294,7 +294,7 @@ fn link_in_protected_path_cannot_be_redirected() {
             walls.fails("rm .claude || ln -sfn .vscode.evil .claude || mv .claude away");
             assert_eq!(
                 fs::read_to_string(walls.tree.path("work/.claude/settings.json")).unwrap(),
-                GOOD
+                CONTENT
             );
         },
     );
@@ -303,7 +303,7 @@ fn link_in_protected_path_cannot_be_redirected() {
 #[test]
 fn reused_inode_number_is_another_file() {
     with_tree(
-        |tree: &Tree| _ = tree.file("work/.mcp.json", GOOD),
+        |tree: &Tree| _ = tree.file("work/.mcp.json", CONTENT),
         |walls| {
             let number = fs::metadata(walls.tree.path("work/.mcp.json"))
                 .unwrap()
@@ -346,7 +346,7 @@ fn protected_file_is_set_aside_during_later_command() {
 }
 
 /// Creates the hooks directory, which git creates too, and passes its descriptor to a client.
-const GIVES: &str = "import os, socket, time
+const SEND_DESCRIPTOR: &str = "import os, socket, time
 os.mkdir('.git/hooks')
 door = socket.socket(socket.AF_UNIX)
 door.bind('door')
@@ -357,7 +357,7 @@ socket.send_fds(asks, [b'x'], [os.open('.git/hooks', os.O_RDONLY)])
 while not os.path.exists('stop'):
     time.sleep(0.01)
 ";
-const TAKES: &str = "import os, socket, time
+const RECEIVE_DESCRIPTOR: &str = "import os, socket, time
 asks = socket.socket(socket.AF_UNIX)
 asks.connect('door')
 _, [hooks], _, _ = socket.recv_fds(asks, 1, 1)
@@ -374,8 +374,8 @@ fn passed_directory_descriptor_creates_no_hook() {
     }
     let lay = |tree: &Tree| {
         _ = tree
-            .file("work/gives.py", GIVES)
-            .file("work/takes.py", TAKES)
+            .file("work/gives.py", SEND_DESCRIPTOR)
+            .file("work/takes.py", RECEIVE_DESCRIPTOR)
     };
     with_tree(lay, |walls| {
         let gives = start(walls, "python3 gives.py");
@@ -444,7 +444,7 @@ fn parents_of_read_only_directory_cannot_be_moved() {
             return;
         }
         let tree = Tree::new();
-        tree.file("work/a/b/vendor/file", GOOD)
+        tree.file("work/a/b/vendor/file", CONTENT)
             .dir("work/a/b/vendor/own")
             .file("docs/read.txt", "readme\n")
             .dir("tmp")
@@ -466,7 +466,7 @@ fn parents_of_read_only_directory_cannot_be_moved() {
         walls.end();
         assert_eq!(
             fs::read_to_string(walls.tree.path("work/a/b/vendor/file")).unwrap(),
-            GOOD,
+            CONTENT,
             "{setting:?}"
         );
     });

@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use super::{Setting, Tree, Walls, everywhere, give};
 
 /// Content of files that exist before the server starts.
-const GOOD: &str = "good\n";
+const CONTENT: &str = "good\n";
 
 /// Paths directly in the read-write directory, protected even if they do not exist.
-const HELD: [&str; 29] = [
+const PROTECTED: [&str; 29] = [
     ".git/hooks/pre-commit",
     ".git/config.worktree",
     ".git/commondir",
@@ -62,7 +62,7 @@ const REPOSITORIES: [&str; 11] = [
 
 /// Unprotected paths: the project's own programs and instructions, which an agent is meant to
 /// change.
-const OPEN: [&str; 8] = [
+const UNPROTECTED: [&str; 8] = [
     "Makefile",
     "package.json",
     "build.rs",
@@ -73,7 +73,7 @@ const OPEN: [&str; 8] = [
     ".pre-commit-config.yaml",
 ];
 
-const REMOVED: [&str; 4] = [".git", "deep", "w", "bare"];
+const REPOSITORY_PARENTS: [&str; 4] = [".git", "deep", "w", "bare"];
 
 /// Git directories.
 const GIT_DIRECTORIES: [&str; 4] = [".git", ".git/modules/lib", "deep/er/sub/.git", "bare"];
@@ -97,9 +97,9 @@ fn tree(setting: Setting, full: bool) -> Tree {
     }
     tree.file("work/.git/worktrees/w/HEAD", "ref: refs/heads/w\n");
     if full {
-        for path in HELD.iter().chain(&REPOSITORIES).chain(&OPEN) {
+        for path in PROTECTED.iter().chain(&REPOSITORIES).chain(&UNPROTECTED) {
             // With `commondir`, the directory belongs to another repository.
-            tree.file(format!("work/{path}"), GOOD);
+            tree.file(format!("work/{path}"), CONTENT);
         }
     } else {
         tree.file("work/.git/worktrees/w/commondir", "../..\n");
@@ -112,7 +112,7 @@ fn tree(setting: Setting, full: bool) -> Tree {
 
 fn is_good(walls: &Walls, path: &str) -> bool {
     let path = walls.tree.path(format!("work/{path}"));
-    std::fs::read_to_string(path).is_ok_and(|text| text == GOOD)
+    std::fs::read_to_string(path).is_ok_and(|text| text == CONTENT)
 }
 
 /// Returns true if a call of a file tool was refused.
@@ -170,7 +170,7 @@ fn existing_autorun_files_cannot_be_changed() {
         }
         let mut walls = Walls::on(tree(setting, true), setting, &[], &[]);
         let mut open = Vec::new();
-        for path in HELD.iter().chain(&REPOSITORIES) {
+        for path in PROTECTED.iter().chain(&REPOSITORIES) {
             let left = by_file_tools(&mut walls, path, true);
             let top = Path::new(path)
                 .components()
@@ -180,7 +180,7 @@ fn existing_autorun_files_cannot_be_changed() {
                 .to_str()
                 .unwrap();
             // A repository can be removed as a whole.
-            let removes = if REMOVED.contains(&top) {
+            let removes = if REPOSITORY_PARENTS.contains(&top) {
                 "true"
             } else {
                 "rm -rf"
@@ -194,7 +194,7 @@ fn existing_autorun_files_cannot_be_changed() {
             }
         }
         assert_eq!(open, [], "{setting:?}");
-        for path in OPEN {
+        for path in UNPROTECTED {
             assert_eq!(
                 by_file_tools(&mut walls, path, true),
                 ["edit", "write", "delete"],
@@ -212,18 +212,22 @@ fn removed_repository_leaves_its_path_protected() {
             return;
         }
         let mut walls = Walls::on(tree(setting, true), setting, &[], &[]);
-        for top in REMOVED {
+        for top in REPOSITORY_PARENTS {
             walls.works(&format!("rm -rf {top} && ! test -e {top}"));
         }
-        let is_removed = |path: &&&str| REMOVED.iter().any(|top| Path::new(path).starts_with(top));
-        for path in HELD.iter().chain(&REPOSITORIES).filter(is_removed) {
+        let is_removed = |path: &&&str| {
+            REPOSITORY_PARENTS
+                .iter()
+                .any(|top| Path::new(path).starts_with(top))
+        };
+        for path in PROTECTED.iter().chain(&REPOSITORIES).filter(is_removed) {
             // The command may be ended, since so many files appear at protected paths.
             walls.try_run(
                 json!({"command": format!("mkdir -p $(dirname {path}); echo evil > {path}")}),
             );
         }
         walls.works("true");
-        let there: Vec<&&str> = HELD
+        let there: Vec<&&str> = PROTECTED
             .iter()
             .chain(&REPOSITORIES)
             .filter(|path| walls.tree.has(&format!("work/{path}")))
@@ -250,7 +254,7 @@ fn new_autorun_files_do_not_stay() {
         ];
         let mut walls = Walls::on(tree(setting, false), setting, &[], &[]);
         let mut open = Vec::new();
-        for path in HELD.iter().chain(&missing) {
+        for path in PROTECTED.iter().chain(&missing) {
             let left = by_file_tools(&mut walls, path, false);
             walls.sh(&format!("mkdir -p $(dirname {path}); echo evil > {path}"));
             if !left.is_empty() || walls.tree.has(&format!("work/{path}")) {
@@ -258,7 +262,7 @@ fn new_autorun_files_do_not_stay() {
             }
         }
         assert_eq!(open, [], "{setting:?}");
-        for path in OPEN {
+        for path in UNPROTECTED {
             walls.works(&format!("mkdir -p $(dirname {path}); echo mine > {path}"));
             assert_eq!(
                 by_file_tools(&mut walls, path, false),
@@ -304,7 +308,7 @@ fn allowed_git_directory_itself_is_protected() {
             ));
             assert_eq!(
                 std::fs::read_to_string(&at).unwrap(),
-                GOOD,
+                CONTENT,
                 "{at}: {setting:?}"
             );
         }

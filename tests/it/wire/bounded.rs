@@ -173,7 +173,7 @@ fn directory_and_tree_report_omitted_entries() {
 }
 
 #[test]
-fn output_is_cut_in_middle_and_log_is_paged() {
+fn long_output_is_cut_in_middle() {
     let (_tree, mut server) = opened(&["--reply-tokens", "100"]);
     let command = "for i in 1 2 3; do for word in a b c d e f g h i j k l m n o p q r s t; do echo $word $i $word; done; done";
     let reply = server.call("execute_command", json!({"command": command}));
