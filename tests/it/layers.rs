@@ -348,7 +348,7 @@ fn picture() -> String {
 }
 
 #[test]
-fn architecture_shows_the_layers() {
+fn architecture_picture_matches_sources() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("ARCHITECTURE.md");
     let text = fs::read_to_string(&path).unwrap();
     let (before, rest) = text.split_once("```text\n").unwrap();
@@ -510,7 +510,7 @@ fn comments_tests_and_types_have_plain_words() {
 }
 
 #[test]
-fn unplain_words_are_found() {
+fn word_rules_report_each_fault() {
     let text = "//! What it is.\n/// Returns true.\n/// Whether it is.\n\n/// Whether not.\n\
                 pub struct Kept;\nstruct KeptFile;\n#[test]\nfn who_is_there() {}\nfn what() {}\n";
     let faults = [

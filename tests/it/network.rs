@@ -232,7 +232,7 @@ os._exit(0)
 ";
 
 #[test]
-fn last_words_of_ended_program_are_judged() {
+fn data_sent_before_exit_is_judged_by_rules() {
     everywhere(|world| {
         world.file("leave.py", SEND_AND_EXIT);
         let ran = world.run(&RULES, "python3 leave.py");
@@ -446,7 +446,7 @@ fn with_parents(end: &str) -> Vec<i32> {
 }
 
 #[test]
-fn killed_process_leaves_connections_closed() {
+fn killed_supervisor_opens_no_forbidden_connection() {
     everywhere(|world| {
         if world.setting.nobody {
             return;

@@ -124,7 +124,7 @@ fn existing_name_in_exclude_globs_is_left_out() {
 }
 
 #[test]
-fn glob_without_match_says_how_brackets_were_read() {
+fn glob_without_match_explains_bracket_meaning() {
     let tree = tree();
     let mut server = server(&tree, &[]);
     let work = tree.text("work");
@@ -169,7 +169,7 @@ fn glob_without_match_says_how_brackets_were_read() {
 }
 
 #[test]
-fn shallow_glob_names_deeper_match() {
+fn shallow_glob_without_match_names_deeper_match() {
     let tree = Tree::new();
     tree.file("work/a.ts", "x\n")
         .file("work/sub/deep/b.ts", "x\n")
@@ -281,7 +281,7 @@ fn exclamation_mark_in_globs_is_refused() {
 }
 
 #[test]
-fn edit_files_reads_brackets_as_names() {
+fn edit_files_takes_bracketed_names_literally() {
     let tree = Tree::new();
     for name in ["i/page.ts", "[k]/page.ts", "k/page.ts", "prod.key", "ab.ts"] {
         tree.file(format!("work/app/{name}"), "old\n");
@@ -330,7 +330,7 @@ fn edit_files_reads_brackets_as_names() {
 }
 
 #[test]
-fn undo_skip_of_existing_name_skips_it() {
+fn undo_skip_of_existing_name_is_literal() {
     let tree = tree();
     let skip = [
         "--undo-skip",

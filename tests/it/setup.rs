@@ -269,7 +269,7 @@ fn setup_follows_no_link_out_of_project() {
 }
 
 #[test]
-fn setup_refuses_flags_of_no_server() {
+fn setup_refuses_invalid_server_flags() {
     let tree = home();
     for (flags, expected) in [
         (

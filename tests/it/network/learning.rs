@@ -96,7 +96,7 @@ fn learning_obeys_denials_and_writes_file() {
 }
 
 #[test]
-fn learning_behind_proxy_names_it() {
+fn learning_behind_proxy_names_proxy() {
     let tree = Tree::new();
     tree.dir("work");
     let ran = Command::new(env!("CARGO_BIN_EXE_replay"))

@@ -110,7 +110,7 @@ fn raising_signal_handler_ends_no_session() {
 }
 
 #[test]
-fn thread_holding_gil_is_told_from_busy_code() {
+fn thread_holding_gil_differs_from_busy_code() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.fifo("work/gate");

@@ -122,7 +122,7 @@ fn vitest_is_found_and_run() {
 }
 
 #[test]
-fn vitest_is_found_by_tests_that_import_it() {
+fn vitest_is_detected_by_imports_of_tests() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     fake_vitest(&tree, &events(&[("adds", "passed")], "passed"), "exit 0");

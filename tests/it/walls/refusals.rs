@@ -165,7 +165,7 @@ fn recording_reports_ended_processes() {
 }
 
 #[test]
-fn signal_stands_beside_exit_code() {
+fn signal_is_reported_beside_exit_code() {
     everywhere(|setting: Setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         for (line, signal) in [("kill -9 $$", json!(9)), ("exit 137", Value::Null)] {

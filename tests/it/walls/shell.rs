@@ -14,7 +14,7 @@ use super::{
 };
 
 #[test]
-fn git_waits_for_no_editor() {
+fn git_does_not_wait_for_editor() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         walls.works("git init -q project");

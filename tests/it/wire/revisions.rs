@@ -172,7 +172,7 @@ fn removed_methods_are_unknown_in_stateless_revision() {
 }
 
 #[test]
-fn stateless_requests_and_a_session_share_one_process() {
+fn stateless_requests_share_process_with_session() {
     let (tree, mut server) = opened("2024-11-05");
     let read = json!({"name": "read_file", "arguments": {"path": tree.text("work/hello.txt")}});
     for _ in 0..2 {
@@ -387,7 +387,7 @@ fn structured_content_matches_declared_schema() {
 }
 
 #[test]
-fn ping_is_answered_with_an_empty_object() {
+fn ping_returns_empty_object() {
     for revision in HANDSHAKE {
         let (_tree, mut server) = opened(revision);
         assert_eq!(

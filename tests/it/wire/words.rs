@@ -16,7 +16,7 @@ fn refusal(message: &str) -> Failure {
 }
 
 #[test]
-fn instructions_name_only_tools_that_are_served() {
+fn instructions_name_only_served_tools() {
     let (tree, allow) = stage();
     let read_only = tree.text("work");
     for (flags, edits, commands) in [
