@@ -422,7 +422,7 @@ while True:
 
 /// Returns the processes whose command line ends with this text, with their ancestors, the nearest
 /// first.
-fn with_parents(end: &str) -> Vec<i32> {
+fn process_ancestry(end: &str) -> Vec<i32> {
     let line = |pid: &str| fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let ends = |pid: &String| {
         line(pid)
@@ -475,7 +475,7 @@ fn killed_supervisor_opens_no_forbidden_connection() {
             let notes = || fs::read_to_string(tree.path("notes")).unwrap_or_default();
             let until = Instant::now() + DEADLINE;
             let chain = loop {
-                let chain = with_parents(&mark);
+                let chain = process_ancestry(&mark);
                 if let Some(at) = chain
                     .iter()
                     .position(|pid| *pid == server.pid().as_raw_nonzero().get())

@@ -138,7 +138,12 @@ fn the_second_command(block: &str) {
 }
 
 /// Starts the program that a client would start, and asks for the allowed directories.
-fn serves(tree: &Tree, command: &str, arguments: &[String], expected: &Value) -> Server {
+fn start_client_server(
+    tree: &Tree,
+    command: &str,
+    arguments: &[String],
+    expected: &Value,
+) -> Server {
     let command = if command == "replay" { REPLAY } else { command };
     let line: Vec<&str> = std::iter::once(command)
         .chain(arguments.iter().map(String::as_str))
@@ -162,7 +167,7 @@ fn clients(block: &str) {
     let entry = serde_json::from_str::<Value>(&tree.read("project/.mcp.json")).unwrap()["mcpServers"]["replay"].clone();
     let arguments: Vec<String> = serde_json::from_value(entry["args"].clone()).unwrap();
     let expected = json!({"path": tree.text("project"), "writable": true});
-    serves(
+    start_client_server(
         &tree,
         entry["command"].as_str().unwrap(),
         &arguments,
@@ -185,7 +190,7 @@ fn python_sdk(block: &str) {
     let tree = Tree::new();
     tree.file("a.txt", "TODO: rest\nTODO: sleep\n");
     let expected = json!({"path": tree.root(), "writable": false});
-    let mut server = serves(
+    let mut server = start_client_server(
         &tree,
         between("command=", ", args").as_str().unwrap(),
         &arguments,

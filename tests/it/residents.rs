@@ -193,7 +193,7 @@ impl ResidentProgram<'_> {
     #[track_caller]
     fn expect_message(&self, expected: &str) {
         assert_eq!(
-            until_length(self.resident.channel(), expected.len()),
+            read_length(self.resident.channel(), expected.len()),
             expected,
             "{:?}",
             self.fixture.setting
@@ -292,7 +292,7 @@ fn is_readable(fd: BorrowedFd<'_>, limit: Duration) -> bool {
 }
 
 /// Reads this number of bytes, or fewer at the end of input or the deadline.
-fn until_length(fd: BorrowedFd<'_>, length: usize) -> String {
+fn read_length(fd: BorrowedFd<'_>, length: usize) -> String {
     let until = Instant::now() + TIMEOUT;
     let mut text = vec![0; length];
     let mut got = 0;
@@ -315,8 +315,8 @@ fn program_answers_on_channel() {
             while read line; do echo \"got $line\" >&0; done; exit 3";
         let talk = fixture.sh(script);
         talk.expect_message("p g work\n");
-        assert_eq!(until_length(talk.resident.stdout(), 4), "out\n");
-        assert_eq!(until_length(talk.resident.stderr(), 4), "err\n");
+        assert_eq!(read_length(talk.resident.stdout(), 4), "out\n");
+        assert_eq!(read_length(talk.resident.stderr(), 4), "err\n");
         talk.send_message("a\nb\n");
         talk.expect_message("got a\ngot b\n");
         assert_eq!((talk.resident.ended(), fixture.running.len()), (None, 1));
@@ -329,7 +329,7 @@ fn program_answers_on_channel() {
         assert!(is_readable(talk.resident.supervisor(), Duration::ZERO));
         // No process holds an end any more.
         let [stdout, stderr] =
-            [talk.resident.stdout(), talk.resident.stderr()].map(|end| until_length(end, 1));
+            [talk.resident.stdout(), talk.resident.stderr()].map(|end| read_length(end, 1));
         assert_eq!((stdout, stderr), (String::new(), String::new()));
         let over = talk.resident.status(TIMEOUT).unwrap_err().to_string();
         assert_eq!(over, "the program has ended already, with exit code 3");

@@ -28,14 +28,14 @@ fn stage() -> (Tree, String) {
 }
 
 /// Starts a server on such a tree and opens it with this revision. Commands run without a sandbox.
-fn opened(revision: &str) -> (Tree, Server) {
+fn open_server(revision: &str) -> (Tree, Server) {
     let (tree, allow) = stage();
     let server = Server::open(&tree, revision, &["--allow", &allow, "--sandbox", "off"]);
     (tree, server)
 }
 
 /// Starts a server on such a tree, without any message.
-fn unopened() -> (Tree, Server) {
+fn start_server() -> (Tree, Server) {
     let (tree, allow) = stage();
     let server = Server::start(&tree, &["--allow", &allow, "--sandbox", "off"]);
     (tree, server)
@@ -43,7 +43,7 @@ fn unopened() -> (Tree, Server) {
 
 /// Returns the code of an error without a request id.
 #[track_caller]
-fn refused(message: &Value) -> i64 {
+fn error_code(message: &Value) -> i64 {
     assert!(
         message["id"].is_null(),
         "an id where null is due: {message}"

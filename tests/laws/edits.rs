@@ -109,12 +109,12 @@ pub fn an_edit_changes_what_it_says(bytes: &[u8]) {
         }
     }
     if let [only] = edits.as_slice() {
-        one_literal(&before, only, &outcome, options);
+        check_literal_edit(&before, only, &outcome, options);
     }
 }
 
 /// Checks a single literal edit, for which the expected result is simple.
-fn one_literal(
+fn check_literal_edit(
     before: &[u8],
     edit: &Edit,
     outcome: &Result<edit::Applied<'_>, edit::EditError>,

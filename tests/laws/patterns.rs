@@ -101,7 +101,7 @@ pub fn a_pattern_has_one_answer(bytes: &[u8]) {
     if let (Ok(found), Ok(spans)) = (&found, &spans) {
         let ranges = |all: &[Match]| all.iter().map(Match::range).collect::<Vec<_>>();
         assert_eq!(ranges(found), ranges(spans), "`{pattern}` on {text:?}");
-        in_order(&pattern, &text, found);
+        check_matches(&pattern, &text, found);
         let same = Replacement::parse("$&", &compiled).unwrap();
         let (mut out, mut at) = (String::new(), 0);
         for one in found {
@@ -111,11 +111,11 @@ pub fn a_pattern_has_one_answer(bytes: &[u8]) {
         }
         assert_eq!(out + &text[at..], text, "`{pattern}`");
     }
-    bytes_are_searched(&compiled, &mut source, bound);
+    check_byte_search(&compiled, &mut source, bound);
     assert!(begun.elapsed() < MAX_TIME, "`{pattern}` on {text:?}");
 }
 
-fn in_order(pattern: &str, text: &str, found: &[Match]) {
+fn check_matches(pattern: &str, text: &str, found: &[Match]) {
     let mut last = None;
     for one in found {
         let range = one.range();
@@ -130,7 +130,7 @@ fn in_order(pattern: &str, text: &str, found: &[Match]) {
 }
 
 /// Searches a text that need not be UTF-8. Matches never lie outside it.
-fn bytes_are_searched(pattern: &Pattern, source: &mut Source<'_>, bound: Bound<'_>) {
+fn check_byte_search(pattern: &Pattern, source: &mut Source<'_>, bound: Bound<'_>) {
     let budget = Budget::new(bound);
     let text = source.bytes();
     if let Ok(Some(found)) = pattern.text_finder(text, &budget).find_at(text, 0) {

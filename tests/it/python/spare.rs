@@ -126,7 +126,7 @@ fn session_with_other_settings_takes_no_spare() {
 }
 
 /// Starts a server whose `python3` is looked up in this PATH.
-fn on_path(tree: &Tree, path: &str) -> Server {
+fn server_with_path(tree: &Tree, path: &str) -> Server {
     tree.dir("work/below");
     let allow = format!("{}:rw", tree.text("work"));
     let line = [
@@ -156,7 +156,7 @@ fn interpreter_wrapper_is_asked_each_time() {
         "shims/python3",
         "#!/bin/sh\nPATH=/usr/bin:$PATH exec /usr/bin/python3 \"$@\"\n",
     );
-    let mut server = on_path(&tree, &format!("{}:/usr/bin:/bin", tree.text("shims")));
+    let mut server = server_with_path(&tree, &format!("{}:/usr/bin:/bin", tree.text("shims")));
     let first = wait_for_spare(&tree, &[]);
     let below = create_session(
         &mut server,
@@ -227,7 +227,7 @@ fn spare_is_used_for_same_pyenv_version() {
     let tree = Tree::new();
     let path = pyenv(&tree);
     tree.file("work/other/.python-version", "3.2\n");
-    let mut server = on_path(&tree, &path);
+    let mut server = server_with_path(&tree, &path);
     let mut known = take_spare(&mut server, &tree, "below");
     let asked = json!({"session_id": format!("before-{}", known.len() - 2), "code": "import os; os.environ['PYENV_DIR']"});
     let there = reply_data(&server.call("run_python_code", asked))["result"].clone();
@@ -262,7 +262,7 @@ fn spare_is_used_for_same_pyenv_version() {
     );
     let text = PYENV.replace("export ", "export PYENV_HOOK_PATH=$PYENV_ROOT/pyenv.d ");
     program(&tree, "pyenv/libexec/pyenv", &text);
-    let mut server = on_path(&tree, &path);
+    let mut server = server_with_path(&tree, &path);
     let first = wait_for_spare(&tree, &[]);
     assert!(create_session(&mut server, json!({"session_id": "a"})) != first);
     assert_eq!(spares(&tree), Vec::<u64>::new());
@@ -331,7 +331,7 @@ fn outdated_spare_is_ended() {
             tree.text("nearer"),
             tree.text("near")
         );
-        let mut server = on_path(&tree, &path);
+        let mut server = server_with_path(&tree, &path);
         let known = take_spare(&mut server, &tree, ".");
         let second = wait_for_spare(&tree, &known);
         change(&tree);

@@ -52,7 +52,7 @@ fn self_ended_program_leaves_no_process() {
                 (exit, 0),
                 "{how}"
             );
-            assert_eq!(until_length(talk.resident.stdout(), 5), "bye\n");
+            assert_eq!(read_length(talk.resident.stdout(), 5), "bye\n");
             talk.expect_message("bye\n");
         }
     });
@@ -63,7 +63,7 @@ fn closed_channel_does_not_end_program() {
     everywhere(|fixture| {
         let talk = fixture.sh("exec <&-; sleep $1");
         talk.wait_for_processes(1);
-        assert_eq!(until_length(talk.resident.channel(), 1), "");
+        assert_eq!(read_length(talk.resident.channel(), 1), "");
         assert_eq!((talk.resident.ended(), talk.status().processes), (None, 2));
         talk.resident.terminate();
         assert_eq!(talk.wait_exit(), Exit::Signal(15));

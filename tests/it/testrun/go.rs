@@ -215,7 +215,7 @@ fn counted_by_go(tree: &Tree, packages: &[&str]) -> [u64; 3] {
     [of("pass"), of("fail"), of("skip")]
 }
 
-fn named(reply: &Reply, member: &str) -> (String, Value) {
+fn test_names(reply: &Reply, member: &str) -> (String, Value) {
     let report = structured(reply);
     (
         report["status"].as_str().unwrap_or_default().to_owned(),
@@ -327,7 +327,7 @@ fn hanging_go_test_is_named() {
     assert_eq!(counts(&quick), ("passed".to_owned(), [1, 0, 0]));
     let hung = server.call("run_tests", json!({"testFiles": "hangs", "timeout": 10}));
     assert_eq!(
-        named(&hung, "unfinished"),
+        test_names(&hung, "unfinished"),
         (
             "timed_out".to_owned(),
             json!(["example.com/shop/hangs > TestHangs"])
@@ -350,7 +350,7 @@ fn go_files_excluded_by_constraint_are_reported() {
     ]);
     let ran = server.call("run_tests", json!({"testFiles": with_one}));
     assert_eq!(
-        named(&ran, "notRun"),
+        test_names(&ran, "notRun"),
         ("incomplete".to_owned(), left_out.clone())
     );
     let filtered = server.call(
@@ -358,13 +358,13 @@ fn go_files_excluded_by_constraint_are_reported() {
         json!({"testFiles": "price/tagged_test.go", "filter": "TestPrice"}),
     );
     assert_eq!(
-        named(&filtered, "notRun"),
+        test_names(&filtered, "notRun"),
         ("incomplete".to_owned(), json!(["price/tagged_test.go"]))
     );
 
     let checked = server.call("type_check", json!({"files": with_one}));
     assert_eq!(
-        named(&checked, "notChecked"),
+        test_names(&checked, "notChecked"),
         ("incomplete".to_owned(), left_out)
     );
     let clean = server.call(
@@ -372,7 +372,7 @@ fn go_files_excluded_by_constraint_are_reported() {
         json!({"files": ["price/price_test.go", "cart"]}),
     );
     assert_eq!(
-        named(&clean, "notChecked"),
+        test_names(&clean, "notChecked"),
         ("clean".to_owned(), Value::Null)
     );
     let broken = server.call("type_check", json!({}));

@@ -11,7 +11,7 @@ use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
 
 /// Starts a server, and a background command that has changed `g` and runs `line` once `go` exists.
-fn waiting(tree: &Tree, tier: &str, more: &[&str], line: &str) -> Server {
+fn start_waiting(tree: &Tree, tier: &str, more: &[&str], line: &str) -> Server {
     let allowed = format!("{}:rw", tree.text("work"));
     let flags = ["--allow", &allowed, "--sandbox", tier]
         .iter()
@@ -47,7 +47,7 @@ fn undo_of_older_command_restores_work_of_others() {
         let tree = Tree::new();
         tree.file("work/f", "old").file("work/g", "old");
         let line = "rm new mine; echo other >f";
-        let mut server = waiting(&tree, tier, &[], line);
+        let mut server = start_waiting(&tree, tier, &[], line);
         for (path, content) in [("new", "by a call"), ("f", "replaced")] {
             let path = tree.text(&format!("work/{path}"));
             server
@@ -80,7 +80,7 @@ fn later_replaced_autorun_file_is_reported_and_frozen() {
                 .file("work/g", "old");
             let evil = r#"printf '{"name":"b","scripts":{"test":"true","postinstall":"evil"}}' >package.json"#;
             let more: &[&str] = if frozen { &["--freeze-sinks"] } else { &[] };
-            let mut server = waiting(&tree, tier, more, evil);
+            let mut server = start_waiting(&tree, tier, more, evil);
             let edit = json!({"path": tree.text("work/package.json"), "edits": [{"oldText": "\"a\"", "newText": "\"b\""}]});
             server.call("edit_file", edit).texts();
             let told = end(&mut server, &tree).to_string();

@@ -26,7 +26,7 @@ fn rounds() -> usize {
 }
 
 /// Returns ways to outlive the shell. Each leaves processes with `tag` among their arguments.
-fn ways(tag: &str) -> [(&'static str, String); 6] {
+fn escapes(tag: &str) -> [(&'static str, String); 6] {
     [
         (
             "a session that ignores SIGTERM",
@@ -64,7 +64,7 @@ fn e85_processes_end_with_their_call() {
         fs::write(walls.tree.path("work/hydra"), HYDRA).unwrap();
         for _ in 0..rounds() {
             let tag = fresh_tag();
-            for (way, command) in ways(&tag) {
+            for (way, command) in escapes(&tag) {
                 let ran = walls.sh(&command);
                 assert_eq!(
                     processes_with_tag(&tag),
@@ -84,7 +84,7 @@ fn e85_processes_end_with_cancelled_call() {
         let mut walls = Walls::start(setting, &[], &[]);
         fs::write(walls.tree.path("work/hydra"), HYDRA).unwrap();
         let tag = fresh_tag();
-        for (way, command) in ways(&tag) {
+        for (way, command) in escapes(&tag) {
             let _ = fs::remove_file(walls.tree.path("work/up"));
             let command = format!("{command}; echo x > up; trap '' TERM; sleep {tag}; sleep {tag}");
             let arguments = json!({"name": "execute_command", "arguments": {"command": command}});
@@ -180,7 +180,7 @@ fn start_endless_commands(walls: &mut Walls, tag: &str) {
 
 /// Checks that all processes and the private directory are gone after the server ended, and that
 /// the allowed directories are unchanged.
-fn all_gone(walls: &Walls, tag: &str, launcher: u32) {
+fn assert_all_gone(walls: &Walls, tag: &str, launcher: u32) {
     let launcher = Pid::from_raw(launcher.cast_signed()).unwrap();
     assert!(ends_within(launcher, DEADLINE), "the launcher lives on");
     let until = Instant::now() + DEADLINE;
@@ -210,7 +210,7 @@ fn killed_server_leaves_no_processes_or_files() {
             start_endless_commands(&mut walls, &tag);
             kill_process(walls.server.pid(), signal).unwrap();
             walls.server.wait_exit();
-            all_gone(&walls, &tag, launcher);
+            assert_all_gone(&walls, &tag, launcher);
         }
     });
 }
@@ -223,7 +223,7 @@ fn server_without_input_leaves_no_processes_or_files() {
         start_endless_commands(&mut walls, &tag);
         walls.server.close_stdin();
         walls.server.wait_exit();
-        all_gone(&walls, &tag, launcher);
+        assert_all_gone(&walls, &tag, launcher);
     });
 }
 
@@ -305,16 +305,17 @@ fn supervisors(launcher: u32) -> Vec<Pid> {
 }
 
 /// Returns true if one of `sought` descends from this process.
-fn holds(pid: Pid, sought: &[u32]) -> bool {
+fn has_descendant(pid: Pid, sought: &[u32]) -> bool {
     let children = children(pid.as_raw_pid().cast_unsigned());
     children.into_iter().any(|child| {
-        sought.contains(&child) || holds(Pid::from_raw(child.cast_signed()).unwrap(), sought)
+        sought.contains(&child)
+            || has_descendant(Pid::from_raw(child.cast_signed()).unwrap(), sought)
     })
 }
 
 /// Returns the spare supervisor: the only one left after the supervisor of a finished command has
 /// exited.
-fn spare(walls: &mut Walls, launcher: u32) -> Pid {
+fn spare_supervisor(walls: &mut Walls, launcher: u32) -> Pid {
     let tag = fresh_tag();
     let reply = walls.try_run(json!({"command": format!("sleep {tag}"), "background": true}));
     let until = Instant::now() + DEADLINE;
@@ -328,7 +329,7 @@ fn spare(walls: &mut Walls, launcher: u32) -> Pid {
     }
     let busy = supervisors(launcher)
         .into_iter()
-        .find(|pid| holds(*pid, &processes_with_tag(&tag)));
+        .find(|pid| has_descendant(*pid, &processes_with_tag(&tag)));
     let end = json!({"commandId": reply.result()["structuredContent"]["commandId"], "end": true});
     walls.server.call("follow_command", end).result();
     loop {
@@ -352,7 +353,7 @@ fn killed_spare_supervisor_does_not_affect_server() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let launcher = launcher(&walls.server);
-        let spare = spare(&mut walls, launcher);
+        let spare = spare_supervisor(&mut walls, launcher);
         kill_process(spare, Signal::KILL).unwrap();
         assert!(ends_within(spare, DEADLINE));
         walls.end();
@@ -364,7 +365,7 @@ fn spare_supervisor_ends_with_launcher() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let launcher = launcher(&walls.server);
-        let spare = spare(&mut walls, launcher);
+        let spare = spare_supervisor(&mut walls, launcher);
         kill_process(Pid::from_raw(launcher.cast_signed()).unwrap(), Signal::KILL).unwrap();
         assert!(
             ends_within(spare, DEADLINE),

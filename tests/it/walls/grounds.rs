@@ -9,7 +9,7 @@ use crate::harness::Server;
 use crate::schema::NEWEST_HANDSHAKE;
 
 /// Starts a server that can write to the directory above the other server's private directories.
-fn above(walls: &Walls, flags: &[&str]) -> Server {
+fn start_above(walls: &Walls, flags: &[&str]) -> Server {
     let setting = walls.setting;
     let (tmp, allow) = (
         walls.tree.text("tmp"),
@@ -30,7 +30,7 @@ fn above(walls: &Walls, flags: &[&str]) -> Server {
 
 /// Checks that the private files of the other server cannot be found.
 #[track_caller]
-fn finds_nothing(server: &mut Server, walls: &Walls, setting: Setting) {
+fn assert_hidden(server: &mut Server, walls: &Walls, setting: Setting) {
     let tmp = walls.tree.text("tmp");
     let grep = server.call("grep_files", json!({"directory": tmp, "regex": SECRET}));
     assert!(
@@ -97,8 +97,8 @@ fn private_directories_of_other_servers_are_hidden() {
             "TOPxSECRET"
         );
         walls.works(&plant);
-        let mut second = above(&walls, &["--sandbox", setting.tier.as_str()]);
-        finds_nothing(&mut second, &walls, setting);
+        let mut second = start_above(&walls, &["--sandbox", setting.tier.as_str()]);
+        assert_hidden(&mut second, &walls, setting);
         let looked = second.call(
             "execute_command",
             json!({"command": "find . ; echo own > ~/own && cat ~/own"}),
@@ -122,7 +122,7 @@ fn private_directories_of_other_servers_are_hidden() {
         // A later server and its commands do not see the first one either.
         let mut later = Walls::on(walls.tree, setting, &[], &[]);
         later.works(&plant);
-        finds_nothing(&mut second, &later, setting);
+        assert_hidden(&mut second, &later, setting);
         let found = command_result(&second.call(
             "execute_command",
             json!({"command": "find . -name planted"}),

@@ -52,7 +52,7 @@ fn reply_and_later_reads_are_whole_output() {
 }
 
 /// Returns lines that are not folded. Cuts in them mostly split a character.
-fn much() -> String {
+fn long_lines() -> String {
     (0..400_000_u64)
         .map(|i| format!("€{}\n", i * i))
         .collect::<Vec<_>>()
@@ -73,8 +73,8 @@ fn log(server: &mut Server, uri: &serde_json::Value) -> String {
     whole
 }
 
-fn with_much(setting: Setting, flags: &[&str]) -> (Walls, String) {
-    let (walls, much) = (Walls::start(setting, flags, &[]), much());
+fn start_with_long_lines(setting: Setting, flags: &[&str]) -> (Walls, String) {
+    let (walls, much) = (Walls::start(setting, flags, &[]), long_lines());
     walls.tree.file("work/much", &much);
     (walls, much)
 }
@@ -82,7 +82,7 @@ fn with_much(setting: Setting, flags: &[&str]) -> (Walls, String) {
 #[test]
 fn log_has_all_output_beyond_cap() {
     everywhere(|setting| {
-        let (mut walls, much) = with_much(setting, &["--command-timeout-secs", "2"]);
+        let (mut walls, much) = start_with_long_lines(setting, &["--command-timeout-secs", "2"]);
         // 2 MiB at once, the rest after the time limit.
         let line = "head -c 900001 much >&2; head -c 2097152 much; sleep 4; tail -c +2097153 much";
         let handed = walls.try_run(json!({"command": line})).result()["structuredContent"].clone();
@@ -144,7 +144,7 @@ fn log_over_its_limit_keeps_beginning_and_end() {
             "--background-output-bytes",
             "1000000",
         ];
-        let (mut walls, much) = with_much(setting, &flags);
+        let (mut walls, much) = start_with_long_lines(setting, &flags);
         let reply = walls.try_run(json!({"command": "cat much"}));
         let log = log(
             &mut walls.server,

@@ -22,7 +22,7 @@ fn reply_lines(reply: &Reply, begins: &str) -> Vec<String> {
         .collect()
 }
 
-fn shell(command: &str) -> (&'static str, Value) {
+fn shell_call(command: &str) -> (&'static str, Value) {
     ("execute_command", json!({"command": command}))
 }
 
@@ -54,9 +54,9 @@ fn only_autorun_file_changes_are_reported() {
         let mut walls = walls(setting, &[]);
         let edits = |old: &str, new: &str| json!([{"oldText": old, "newText": new}]);
         let steps: Vec<((&str, Value), &[&str])> = vec![
-            (shell("echo a > sub/.envrc"), &["sub/.envrc (direnv)"]),
-            (shell("echo a > sub/.envrc"), &[]),
-            (shell("echo b > sub/.envrc; echo a > sub/.envrc"), &[]),
+            (shell_call("echo a > sub/.envrc"), &["sub/.envrc (direnv)"]),
+            (shell_call("echo a > sub/.envrc"), &[]),
+            (shell_call("echo b > sub/.envrc; echo a > sub/.envrc"), &[]),
             (
                 (
                     "write_file",
@@ -92,7 +92,10 @@ fn only_autorun_file_changes_are_reported() {
                 ),
                 &["sub/.envrc (direnv)"],
             ),
-            (shell("rm sub/.envrc"), &["sub/.envrc (direnv removed)"]),
+            (
+                shell_call("rm sub/.envrc"),
+                &["sub/.envrc (direnv removed)"],
+            ),
             (
                 (
                     "write_file",
@@ -116,55 +119,57 @@ fn only_autorun_file_changes_are_reported() {
                 &["package.json (scripts.postinstall)"],
             ),
             (
-                shell("mkdir -p node_modules/a; cp package.json node_modules/a"),
+                shell_call("mkdir -p node_modules/a; cp package.json node_modules/a"),
                 &[],
             ),
             // A new repository, created as a whole and in parts.
-            (shell("git init -q new"), &[]),
+            (shell_call("git init -q new"), &[]),
             (
-                shell(
+                shell_call(
                     "cd new; git config alias.co checkout; git config core.fsmonitor ./x; git config alias.x '!x'",
                 ),
                 &["new/.git/config (alias.co, alias.x, core.fsmonitor)"],
             ),
-            (shell("cd new; git config user.name a"), &[]),
-            (shell("echo x > new/.git/hooks/pre-commit"), &[]),
+            (shell_call("cd new; git config user.name a"), &[]),
+            (shell_call("echo x > new/.git/hooks/pre-commit"), &[]),
             (
-                shell("chmod +x new/.git/hooks/pre-commit"),
+                shell_call("chmod +x new/.git/hooks/pre-commit"),
                 &["new/.git/hooks/pre-commit (hook)"],
             ),
             (
-                shell("cd new; mkdir tools; cp .git/hooks/pre-commit tools/pre-push"),
+                shell_call("cd new; mkdir tools; cp .git/hooks/pre-commit tools/pre-push"),
                 &[],
             ),
             (
-                shell("cd new; git config core.hooksPath tools"),
+                shell_call("cd new; git config core.hooksPath tools"),
                 &["new/.git/config (core.hooksPath)"],
             ),
             (
-                shell("cd new; echo y >> tools/pre-push"),
+                shell_call("cd new; echo y >> tools/pre-push"),
                 &["new/tools/pre-push (hook)"],
             ),
             // Beside the repository that names it.
             (
-                shell("chmod +x shared/pre-push; mkdir shared/d; cp -p shared/pre-push shared/d"),
+                shell_call(
+                    "chmod +x shared/pre-push; mkdir shared/d; cp -p shared/pre-push shared/d",
+                ),
                 &["shared/d/pre-push (hook), shared/pre-push (hook)"],
             ),
             (
-                shell("cd new; mkdir lib; echo y > lib/x; chmod +x lib/x"),
+                shell_call("cd new; mkdir lib; echo y > lib/x; chmod +x lib/x"),
                 &[],
             ),
             (
-                shell("git init -q --bare bare; git -C bare config diff.x.textconv y"),
+                shell_call("git init -q --bare bare; git -C bare config diff.x.textconv y"),
                 &["bare/config (diff.x.textconv)"],
             ),
             // Through a directory's name, and through a symlink in its place.
-            (shell("mkdir staged; echo {} > staged/tasks.json"), &[]),
+            (shell_call("mkdir staged; echo {} > staged/tasks.json"), &[]),
             (
-                shell("mv staged sub/.vscode"),
+                shell_call("mv staged sub/.vscode"),
                 &["sub/.vscode/tasks.json (VS Code)"],
             ),
-            (shell("mv sub sub2"), &[]),
+            (shell_call("mv sub sub2"), &[]),
             (
                 (
                     "move_file",
@@ -173,46 +178,49 @@ fn only_autorun_file_changes_are_reported() {
                 &["sub2/.vscode/tasks.json (VS Code removed)"],
             ),
             (
-                shell("ln -s ../plain sub2/.vscode"),
+                shell_call("ln -s ../plain sub2/.vscode"),
                 &["sub2/.vscode (VS Code, a link)"],
             ),
             // A hard link would hide a change: of a new file, of an existing one, and from and into
             // a new directory.
             (
-                shell("mkdir h; echo {} > h/package.json; ln h/package.json h/p"),
+                shell_call("mkdir h; echo {} > h/package.json; ln h/package.json h/p"),
                 &["h/package.json (npm, hard-linked)"],
             ),
             (
-                shell("ln h/package.json h/q"),
+                shell_call("ln h/package.json h/q"),
                 &["h/package.json (npm, hard-linked)"],
             ),
             (
-                shell("echo '{\"b\": 1}' > h/q"),
+                shell_call("echo '{\"b\": 1}' > h/q"),
                 &["h/package.json (npm, hard-linked)"],
             ),
             (
-                shell("mkdir i; ln h/package.json i/p"),
+                shell_call("mkdir i; ln h/package.json i/p"),
                 &["h/package.json (npm, hard-linked)"],
             ),
-            (shell("echo '{\"a\": 1}' > h/package.json; rm i/p"), &[]),
             (
-                shell("mkdir j; mv h/q j/package.json"),
+                shell_call("echo '{\"a\": 1}' > h/package.json; rm i/p"),
+                &[],
+            ),
+            (
+                shell_call("mkdir j; mv h/q j/package.json"),
                 &["j/package.json (npm, hard-linked)"],
             ),
             (
-                shell("rm h/package.json h/p; echo > new/x; ln new/x new/y"),
+                shell_call("rm h/package.json h/p; echo > new/x; ln new/x new/y"),
                 &[],
             ),
             (
-                shell("ln new/x new/.git/hooks/x"),
+                shell_call("ln new/x new/.git/hooks/x"),
                 &["new/.git/hooks/x (git, hard-linked)"],
             ),
             (
-                shell("mkdir sub2/hooks; echo > sub2/hooks/x; chmod +x sub2/hooks/x"),
+                shell_call("mkdir sub2/hooks; echo > sub2/hooks/x; chmod +x sub2/hooks/x"),
                 &[],
             ),
             (
-                shell("cd sub2; mkdir objects refs; echo ref: x > HEAD"),
+                shell_call("cd sub2; mkdir objects refs; echo ref: x > HEAD"),
                 &["sub2/hooks/x (hook)"],
             ),
         ];

@@ -122,7 +122,7 @@ fn refuses(walls: &mut Walls, tool: &str, arguments: Value) -> bool {
 
 /// Tries all ways of the file tools to replace or remove a path. Returns those that were not
 /// refused.
-fn by_file_tools(walls: &mut Walls, path: &str, exists: bool) -> Vec<&'static str> {
+fn succeeding_file_tools(walls: &mut Walls, path: &str, exists: bool) -> Vec<&'static str> {
     let at = walls.tree.text(&format!("work/{path}"));
     let evil = walls.tree.text("work/evil");
     std::fs::write(&evil, "evil\n").unwrap();
@@ -171,7 +171,7 @@ fn existing_autorun_files_cannot_be_changed() {
         let mut walls = Walls::on(tree(setting, true), setting, &[], &[]);
         let mut open = Vec::new();
         for path in PROTECTED.iter().chain(&REPOSITORIES) {
-            let left = by_file_tools(&mut walls, path, true);
+            let left = succeeding_file_tools(&mut walls, path, true);
             let top = Path::new(path)
                 .components()
                 .next()
@@ -196,7 +196,7 @@ fn existing_autorun_files_cannot_be_changed() {
         assert_eq!(open, [], "{setting:?}");
         for path in UNPROTECTED {
             assert_eq!(
-                by_file_tools(&mut walls, path, true),
+                succeeding_file_tools(&mut walls, path, true),
                 ["edit", "write", "delete"],
                 "{path}: {setting:?}"
             );
@@ -255,7 +255,7 @@ fn new_autorun_files_do_not_stay() {
         let mut walls = Walls::on(tree(setting, false), setting, &[], &[]);
         let mut open = Vec::new();
         for path in PROTECTED.iter().chain(&missing) {
-            let left = by_file_tools(&mut walls, path, false);
+            let left = succeeding_file_tools(&mut walls, path, false);
             walls.sh(&format!("mkdir -p $(dirname {path}); echo evil > {path}"));
             if !left.is_empty() || walls.tree.has(&format!("work/{path}")) {
                 open.push((*path, left));
@@ -265,7 +265,7 @@ fn new_autorun_files_do_not_stay() {
         for path in UNPROTECTED {
             walls.works(&format!("mkdir -p $(dirname {path}); echo mine > {path}"));
             assert_eq!(
-                by_file_tools(&mut walls, path, false),
+                succeeding_file_tools(&mut walls, path, false),
                 ["write"],
                 "{path}: {setting:?}"
             );
@@ -299,7 +299,7 @@ fn allowed_git_directory_itself_is_protected() {
         ] {
             let at = walls.tree.text(&format!("main/{dir}/{name}"));
             assert_eq!(
-                by_file_tools(&mut walls, &format!("../main/{dir}/{name}"), true),
+                succeeding_file_tools(&mut walls, &format!("../main/{dir}/{name}"), true),
                 [""; 0],
                 "{at}"
             );
@@ -402,7 +402,7 @@ fn unprotect_frees_default_protected_paths() {
             ".git/modules/lib/config",
         ] {
             assert_eq!(
-                by_file_tools(&mut walls, path, true),
+                succeeding_file_tools(&mut walls, path, true),
                 [""; 0],
                 "{path}: {setting:?}"
             );

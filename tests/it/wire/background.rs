@@ -6,7 +6,7 @@ use pretty_assertions::assert_eq;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::opened;
+use super::open_server;
 use crate::harness::{DEADLINE, Reply, Server, ends_within};
 use crate::schema::{NEWEST_HANDSHAKE, REVISIONS, STATELESS};
 use crate::tree::Tree;
@@ -53,7 +53,7 @@ fn structured(reply: &Reply) -> Value {
 #[test]
 fn background_command_works_on_every_revision() {
     for revision in REVISIONS {
-        let (_tree, mut server) = opened(revision);
+        let (_tree, mut server) = open_server(revision);
         let id = start(
             &mut server,
             "echo ready; read x; echo got $x; read y; sleep 600",
@@ -84,7 +84,7 @@ fn background_command_works_on_every_revision() {
 
 #[test]
 fn structured_reply_matches_text() {
-    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+    let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
     let started = server.call(
         "execute_command",
         json!({"command": "echo a; cat; echo no >&2; exit 3", "background": true}),
@@ -107,7 +107,7 @@ fn structured_reply_matches_text() {
 
 #[test]
 fn wait_ends_at_timeout_or_cancellation() {
-    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+    let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
     let id = start(&mut server, "sleep 600");
     let begun = Instant::now();
     let reply = server.call("follow_command", json!({"commandId": id, "waitSecs": 1}));
@@ -126,7 +126,7 @@ fn wait_ends_at_timeout_or_cancellation() {
 
 #[test]
 fn unknown_command_id_lists_existing_ones() {
-    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+    let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
     let message = |reply: Reply| (reply.code(), reply.failure().unwrap().message);
     let unknown = server.call("follow_command", json!({"commandId": "c7"}));
     let expected =
@@ -253,7 +253,7 @@ fn long_output_is_followed_in_parts() {
 
 #[test]
 fn terminal_is_given_to_command() {
-    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+    let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
     let reply = server.call(
         "execute_command",
         json!({"command": "test -t 1 && stty size", "tty": true}),
@@ -277,7 +277,7 @@ fn terminal_is_given_to_command() {
 }
 
 /// Starts a server whose commands move to the background after two seconds.
-fn hasty(tree: &Tree, more: &[&str]) -> Server {
+fn server_with_short_timeout(tree: &Tree, more: &[&str]) -> Server {
     let allow = format!("{}:rw", tree.root().display());
     let args = [
         "--allow",
@@ -293,7 +293,7 @@ fn hasty(tree: &Tree, more: &[&str]) -> Server {
 #[test]
 fn long_command_moves_to_background() {
     let tree = Tree::new();
-    let mut server = hasty(&tree, &[]);
+    let mut server = server_with_short_timeout(&tree, &[]);
     // Half a character is left for the call that reads its other half.
     let line = "echo out; echo err >&2; printf '\\342\\202'; until [ -e go ]; do sleep 0.01; done; printf '\\254\\n'; cat; exit 3";
     let handed = server.call("execute_command", json!({"command": line}));
@@ -327,7 +327,7 @@ fn long_command_moves_to_background() {
 #[test]
 fn terminal_moved_to_background_accepts_input() {
     let tree = Tree::new();
-    let mut server = hasty(&tree, &[]);
+    let mut server = server_with_short_timeout(&tree, &[]);
     let line = "read x || echo nobody; until [ -e go ]; do sleep 0.01; done; read x; echo got $x";
     let handed = structured(&server.call("execute_command", json!({"command": line, "tty": true})));
     assert_eq!(
@@ -345,7 +345,7 @@ fn terminal_moved_to_background_accepts_input() {
 #[test]
 fn requested_timeout_ends_command() {
     let tree = Tree::new();
-    let mut server = hasty(&tree, &["--max-command-timeout-secs", "4"]);
+    let mut server = server_with_short_timeout(&tree, &["--max-command-timeout-secs", "4"]);
     let ended = server.call(
         "execute_command",
         json!({"command": "echo begun; exec sleep 600", "timeout": 2}),
@@ -372,7 +372,7 @@ fn requested_timeout_ends_command() {
 #[test]
 fn long_command_without_background_place_is_ended() {
     let tree = Tree::new();
-    let mut server = hasty(
+    let mut server = server_with_short_timeout(
         &tree,
         &["--max-background-commands", "1", "--max-commands", "1"],
     );
@@ -398,7 +398,7 @@ fn long_command_without_background_place_is_ended() {
 
 #[test]
 fn wait_ends_with_command_or_matching_line() {
-    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+    let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
     let lines = "i=0; while [ $i -lt 60 ]; do i=$((i+1)); echo line $((i*i)); sleep 0.02; done";
     let id = start(&mut server, lines);
     let all = server.call("follow_command", json!({"commandId": id, "waitSecs": 60}));
@@ -441,7 +441,7 @@ fn wait_ends_with_command_or_matching_line() {
 
 #[test]
 fn match_beyond_reply_limit_is_given_by_offset() {
-    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+    let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
     let id = start(
         &mut server,
         "head -c 300000 /dev/zero | tr '\\0' x; echo; echo found it; sleep 600",
@@ -460,7 +460,7 @@ fn match_beyond_reply_limit_is_given_by_offset() {
 
 #[test]
 fn long_wait_reports_progress() {
-    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+    let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
     let id = start(&mut server, "echo four; sleep 600");
     let arguments = json!({"commandId": id, "waitSecs": 60});
     let call =
@@ -479,7 +479,7 @@ fn long_wait_reports_progress() {
 
 #[test]
 fn leftover_processes_are_ended_and_reported() {
-    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+    let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
     let reply = server.call("execute_command", json!({"command": "sleep 600 & echo hi"}));
     assert_eq!(
         reply.text(),
@@ -490,7 +490,7 @@ fn leftover_processes_are_ended_and_reported() {
 #[test]
 fn background_commands_end_with_server() {
     for by_signal in [false, true] {
-        let (_tree, mut server) = opened(STATELESS);
+        let (_tree, mut server) = open_server(STATELESS);
         let id = start(&mut server, "trap '' TERM; echo $$; sleep 600");
         let text = follow_until(&mut server, &id, "\n");
         let pid = Pid::from_raw(text.lines().next().unwrap().parse().unwrap()).unwrap();

@@ -16,7 +16,7 @@ fn lines(count: usize) -> String {
         .concat()
 }
 
-fn opened(tokens: &[&str]) -> (Tree, Server) {
+fn open_server(tokens: &[&str]) -> (Tree, Server) {
     let (tree, allow) = stage();
     let server = Server::open(
         &tree,
@@ -28,7 +28,7 @@ fn opened(tokens: &[&str]) -> (Tree, Server) {
 
 #[test]
 fn file_is_cut_at_line_without_explicit_limit() {
-    let (tree, mut server) = opened(&["--reply-tokens", "100"]);
+    let (tree, mut server) = open_server(&["--reply-tokens", "100"]);
     let all = lines(100);
     tree.file("work/long", &all).file("work/short", lines(30));
     let mut read = |arguments: Value| server.call("read_file", arguments).all_texts();
@@ -90,7 +90,7 @@ fn file_is_cut_at_line_without_explicit_limit() {
 
 #[test]
 fn several_files_share_reply_limit() {
-    let (tree, mut server) = opened(&["--reply-tokens", "100"]);
+    let (tree, mut server) = open_server(&["--reply-tokens", "100"]);
     tree.file("work/a", lines(20))
         .file("work/b", lines(20))
         .file("work/c", lines(1));
@@ -114,7 +114,7 @@ fn several_files_share_reply_limit() {
 
 #[test]
 fn notebook_among_several_files_is_cells() {
-    let (tree, mut server) = opened(&[]);
+    let (tree, mut server) = open_server(&[]);
     let cell = json!({"cell_type": "markdown", "metadata": {}, "source": ["# Title"]});
     let notebook = json!({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell]});
     tree.file("work/book.ipynb", notebook.to_string());
@@ -133,7 +133,7 @@ fn notebook_among_several_files_is_cells() {
 
 #[test]
 fn directory_and_tree_report_omitted_entries() {
-    let (tree, mut server) = opened(&["--reply-tokens", "100"]);
+    let (tree, mut server) = open_server(&["--reply-tokens", "100"]);
     for file in 0..40 {
         tree.file(format!("work/big/file{file:02}"), "");
     }
@@ -174,7 +174,7 @@ fn directory_and_tree_report_omitted_entries() {
 
 #[test]
 fn long_output_is_cut_in_middle() {
-    let (_tree, mut server) = opened(&["--reply-tokens", "100"]);
+    let (_tree, mut server) = open_server(&["--reply-tokens", "100"]);
     let command = "for i in 1 2 3; do for word in a b c d e f g h i j k l m n o p q r s t; do echo $word $i $word; done; done";
     let reply = server.call("execute_command", json!({"command": command}));
     let told = reply.result()["structuredContent"].clone();
@@ -215,7 +215,7 @@ fn long_output_is_cut_in_middle() {
 #[test]
 fn default_reply_limit_is_300_kb() {
     for (tokens, shown) in [(&[][..], 28_181), (&["--reply-tokens", "0"][..], 40_000)] {
-        let (tree, mut server) = opened(tokens);
+        let (tree, mut server) = open_server(tokens);
         tree.file("work/long", lines(40_000));
         assert_eq!(
             server.call("read_file", json!({"path": "long"})).text(),
@@ -226,7 +226,7 @@ fn default_reply_limit_is_300_kb() {
 
 #[test]
 fn cut_list_is_marked_in_structured_reply() {
-    let (tree, mut server) = opened(&["--reply-tokens", "100"]);
+    let (tree, mut server) = open_server(&["--reply-tokens", "100"]);
     for number in 0..60 {
         tree.file(format!("work/many/file{number:02}"), "");
     }
@@ -286,7 +286,7 @@ fn cut_list_is_marked_in_structured_reply() {
 
 #[test]
 fn diff_of_dry_run_is_bounded() {
-    let (tree, mut server) = opened(&["--reply-tokens", "100"]);
+    let (tree, mut server) = open_server(&["--reply-tokens", "100"]);
     tree.file("work/a", lines(1000)).file("work/b", lines(1000));
     let edits = json!([{"oldText": "line", "newText": "LINE", "limit": 0}]);
     let one = server.call(

@@ -3,7 +3,7 @@
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use super::opened;
+use super::open_server;
 use crate::harness::{Reply, Server};
 use crate::schema::NEWEST_HANDSHAKE;
 
@@ -42,7 +42,7 @@ const SHOWN: &str = "at 50%\r\nbegin\ncase 1 of the table is right\n[… 98 line
 
 #[test]
 fn folded_output_is_marked_and_logged_whole() {
-    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+    let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
     let reply = server.call(
         "execute_command",
         json!({"command": format!("{LINES}; printf '\\033[1me\\r\\n' >&2; exit 3")}),
@@ -92,7 +92,7 @@ fn folded_output_is_marked_and_logged_whole() {
 
 #[test]
 fn background_output_is_folded_alike() {
-    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+    let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
     server.call(
         "execute_command",
         json!({"command": LINES, "background": true}),
@@ -110,7 +110,7 @@ fn background_output_is_folded_alike() {
 
 #[test]
 fn reply_uses_its_whole_limit() {
-    let (tree, mut server) = opened(NEWEST_HANDSHAKE);
+    let (tree, mut server) = open_server(NEWEST_HANDSHAKE);
     let text: String = (0..300)
         .map(|i| format!("{} is a square\n", i * i))
         .collect::<Vec<_>>()

@@ -12,7 +12,7 @@ use crate::harness::{DEADLINE, ends_within};
 use crate::tree::Tree;
 
 /// Starts a server with a command that runs for a minute and has begun.
-fn busy(tree: &Tree) -> Child {
+fn start_busy_server(tree: &Tree) -> Child {
     let work = tree.dir("work").path("work");
     let mut child = Command::new(env!("CARGO_BIN_EXE_replay"))
         .args(["--mcp-server", "--sandbox", "off", "--allow"])
@@ -61,7 +61,7 @@ fn busy(tree: &Tree) -> Child {
 #[test]
 fn calls_are_cancelled_when_client_is_gone() {
     let tree = Tree::new();
-    let mut child = busy(&tree);
+    let mut child = start_busy_server(&tree);
     drop((child.stdin.take(), child.stdout.take()));
     let ended = ends_within(Pid::from_child(&child), DEADLINE);
     let _ = child.kill();

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use super::{opened, refused, unopened};
+use super::{error_code, open_server, start_server};
 use crate::harness::stateless_meta;
 use crate::schema::{HANDSHAKE, NEWEST_HANDSHAKE, REVISIONS, STATELESS};
 
@@ -21,7 +21,7 @@ fn keys(value: &Value) -> BTreeSet<&str> {
 #[test]
 fn initialize_agrees_on_every_handshake_revision() {
     for revision in HANDSHAKE {
-        let (_tree, mut server) = unopened();
+        let (_tree, mut server) = start_server();
         let client = json!({"name": "it", "version": "0"});
         let params = json!({"protocolVersion": revision, "capabilities": {}, "clientInfo": client});
         let reply = server.request("initialize", params);
@@ -65,7 +65,7 @@ fn initialize_agrees_on_every_handshake_revision() {
 #[test]
 fn initialize_with_unknown_version_gets_newest_handshake() {
     for asked in ["1999-01-01", "2099-01-01", STATELESS, "", "latest"] {
-        let (_tree, mut server) = unopened();
+        let (_tree, mut server) = start_server();
         let client = json!({"name": "it", "version": "0"});
         let params = json!({"protocolVersion": asked, "capabilities": {}, "clientInfo": client});
         let reply = server.request("initialize", params);
@@ -79,7 +79,7 @@ fn initialize_with_unknown_version_gets_newest_handshake() {
 
 #[test]
 fn discover_returns_required_fields_of_stateless_revision() {
-    let (_tree, mut server) = opened(STATELESS);
+    let (_tree, mut server) = open_server(STATELESS);
     let reply = server.request("server/discover", json!({}));
     let result = reply.result();
     let supported: Vec<&str> = result["supportedVersions"]
@@ -109,7 +109,7 @@ fn discover_returns_required_fields_of_stateless_revision() {
 
 #[test]
 fn stateless_request_of_unknown_version_gets_known_ones() {
-    let (_tree, mut server) = unopened();
+    let (_tree, mut server) = start_server();
     for asked in ["2099-01-01", "", "2025-11"] {
         let mut meta = stateless_meta();
         meta["io.modelcontextprotocol/protocolVersion"] = json!(asked);
@@ -123,7 +123,7 @@ fn stateless_request_of_unknown_version_gets_known_ones() {
 
 #[test]
 fn stateless_request_without_required_fields_is_refused() {
-    let (_tree, mut server) = unopened();
+    let (_tree, mut server) = start_server();
     let mut meta = stateless_meta();
     meta.as_object_mut()
         .unwrap()
@@ -151,7 +151,7 @@ fn stateless_request_without_required_fields_is_refused() {
 
 #[test]
 fn removed_methods_are_unknown_in_stateless_revision() {
-    let (_tree, mut server) = opened(STATELESS);
+    let (_tree, mut server) = open_server(STATELESS);
     let removed = [
         "initialize",
         "ping",
@@ -173,7 +173,7 @@ fn removed_methods_are_unknown_in_stateless_revision() {
 
 #[test]
 fn stateless_requests_share_process_with_session() {
-    let (tree, mut server) = opened("2024-11-05");
+    let (tree, mut server) = open_server("2024-11-05");
     let read = json!({"name": "read_file", "arguments": {"path": tree.text("work/hello.txt")}});
     for _ in 0..2 {
         let old = server.request("tools/call", read.clone());
@@ -202,15 +202,15 @@ fn batch_is_refused_except_on_2025_03_26() {
         .into_iter()
         .filter(|revision| *revision != "2025-03-26")
     {
-        let (_tree, mut server) = opened(revision);
+        let (_tree, mut server) = open_server(revision);
         server.send_raw(line);
-        assert_eq!(refused(&server.recv()), -32600, "{revision}");
+        assert_eq!(error_code(&server.recv()), -32600, "{revision}");
     }
 }
 
 #[test]
 fn batch_is_served_on_2025_03_26() {
-    let (_tree, mut server) = opened("2025-03-26");
+    let (_tree, mut server) = open_server("2025-03-26");
     server.send_raw(
         r#"[{"jsonrpc":"2.0","id":"a","method":"ping"},{"jsonrpc":"2.0","method":"notifications/x"},
             {"jsonrpc":"2.0","id":"b","method":"no/such"},{"jsonrpc":"2.0","id":"c"},7]"#
@@ -235,7 +235,7 @@ fn batch_is_served_on_2025_03_26() {
     assert_eq!(found, expected);
 
     server.send_raw("[]");
-    assert_eq!(refused(&server.recv()), -32600);
+    assert_eq!(error_code(&server.recv()), -32600);
     server.send_raw(r#"[{"jsonrpc":"2.0","method":"notifications/initialized"}]"#);
     assert_eq!(server.settle(), Vec::<Value>::new());
 }
@@ -243,7 +243,7 @@ fn batch_is_served_on_2025_03_26() {
 /// The replies of a batch are held until all are complete, so their total size is limited.
 #[test]
 fn oversized_batch_is_answered_in_part() {
-    let (tree, mut server) = opened("2025-03-26");
+    let (tree, mut server) = open_server("2025-03-26");
     tree.file("work/large", "x".repeat(10 * 1024 * 1024));
     let read = |id: u32| {
         let call = json!({"name": "read_file", "arguments": {"path": tree.text("work/large"), "maxTokens": 4_000_000}});
@@ -262,7 +262,7 @@ fn oversized_batch_is_answered_in_part() {
 
 #[test]
 fn initialize_in_batch_is_refused() {
-    let (_tree, mut server) = opened("2025-03-26");
+    let (_tree, mut server) = open_server("2025-03-26");
     let params = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "i", "version": "0"}});
     server.send_raw(
         &json!([{"jsonrpc": "2.0", "id": 77, "method": "initialize", "params": params}])
@@ -279,7 +279,7 @@ fn initialize_in_batch_is_refused() {
 #[test]
 fn request_ids_are_returned_unchanged() {
     for revision in REVISIONS {
-        let (_tree, mut server) = opened(revision);
+        let (_tree, mut server) = open_server(revision);
         for id in [
             json!(0),
             json!(-1),
@@ -298,11 +298,11 @@ fn request_ids_are_returned_unchanged() {
 #[test]
 fn tool_list_is_stable() {
     for revision in REVISIONS {
-        let (_tree, mut server) = opened(revision);
+        let (_tree, mut server) = open_server(revision);
         let first = server.request("tools/list", json!({}));
         let second = server.request("tools/list", json!({}));
         assert_eq!(first.result(), second.result());
-        let (_tree, mut other) = opened(revision);
+        let (_tree, mut other) = open_server(revision);
         assert_eq!(
             first.result(),
             other.request("tools/list", json!({})).result(),
@@ -341,7 +341,7 @@ fn tool_list_is_stable() {
 #[test]
 fn structured_content_matches_declared_schema() {
     for revision in ["2025-06-18", "2025-11-25", STATELESS] {
-        let (tree, mut server) = opened(revision);
+        let (tree, mut server) = open_server(revision);
         let list = server.request("tools/list", json!({}));
         let calls = [
             (
@@ -389,7 +389,7 @@ fn structured_content_matches_declared_schema() {
 #[test]
 fn ping_returns_empty_object() {
     for revision in HANDSHAKE {
-        let (_tree, mut server) = opened(revision);
+        let (_tree, mut server) = open_server(revision);
         assert_eq!(
             *server.request("ping", json!({})).result(),
             json!({}),
@@ -401,7 +401,7 @@ fn ping_returns_empty_object() {
 #[test]
 fn unknown_cursor_is_refused() {
     for revision in REVISIONS {
-        let (_tree, mut server) = opened(revision);
+        let (_tree, mut server) = open_server(revision);
         assert_eq!(
             server
                 .request("tools/list", json!({"cursor": "no-such-page"}))
@@ -423,7 +423,7 @@ fn methods_of_absent_capabilities_are_unknown() {
         "no/such/method",
     ];
     for revision in REVISIONS {
-        let (_tree, mut server) = opened(revision);
+        let (_tree, mut server) = open_server(revision);
         for method in methods {
             assert_eq!(
                 server.request(method, json!({})).code(),
@@ -437,7 +437,7 @@ fn methods_of_absent_capabilities_are_unknown() {
 #[test]
 fn unknown_tool_is_invalid_parameter() {
     for revision in REVISIONS {
-        let (_tree, mut server) = opened(revision);
+        let (_tree, mut server) = open_server(revision);
         assert_eq!(
             server.call("no_such_tool", json!({})).code(),
             -32602,
@@ -450,7 +450,7 @@ fn unknown_tool_is_invalid_parameter() {
 #[test]
 fn tool_failures_have_form_of_revision() {
     for revision in REVISIONS {
-        let (tree, mut server) = opened(revision);
+        let (tree, mut server) = open_server(revision);
         tree.file("work/bin/x", "x")
             .file("outside/secret", "TOPSECRET");
         let cases = [
@@ -501,7 +501,7 @@ fn tool_failures_have_form_of_revision() {
 #[test]
 fn wrong_argument_is_named() {
     for revision in REVISIONS {
-        let (tree, mut server) = opened(revision);
+        let (tree, mut server) = open_server(revision);
         let path = tree.text("work/hello.txt");
         let edits = json!([{"oldText": "hello", "newText": "x"}, {"oldText": 7, "newText": "x"}]);
         let cases = [
@@ -531,7 +531,7 @@ fn wrong_argument_is_named() {
 
 #[test]
 fn task_request_is_served_as_call() {
-    let (tree, mut server) = opened("2025-11-25");
+    let (tree, mut server) = open_server("2025-11-25");
     let arguments = json!({"path": tree.text("work/hello.txt")});
     let params = json!({"name": "read_file", "arguments": arguments, "task": {"ttl": 1000}});
     assert_eq!(server.request("tools/call", params).text(), "hello\n");

@@ -6,7 +6,7 @@ use pretty_assertions::assert_eq;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::opened;
+use super::open_server;
 use crate::harness::{DEADLINE, Server, ends_within};
 use crate::schema::{NEWEST_HANDSHAKE, REVISIONS};
 use crate::tree::Tree;
@@ -52,7 +52,7 @@ fn start_endless(tree: &Tree, server: &mut Server) -> (Value, Pid) {
 #[test]
 fn cancelled_command_dies_within_100_ms() {
     on_every_revision(|revision| {
-        let (tree, mut server) = opened(revision);
+        let (tree, mut server) = open_server(revision);
         // The best of several attempts: the machine may be busy with other tests.
         let mut best = Duration::MAX;
         for _ in 0..25 {
@@ -76,7 +76,7 @@ fn cancelled_command_dies_within_100_ms() {
 
 #[test]
 fn call_can_be_cancelled_at_any_time() {
-    let (tree, mut server) = opened(NEWEST_HANDSHAKE);
+    let (tree, mut server) = open_server(NEWEST_HANDSHAKE);
     let path = tree.text("work/hello.txt");
     for _ in 0..50 {
         let id = server.send(
@@ -98,7 +98,7 @@ fn call_can_be_cancelled_at_any_time() {
 
 #[test]
 fn cancelled_call_leaves_other_calls_running() {
-    let (tree, mut server) = opened(NEWEST_HANDSHAKE);
+    let (tree, mut server) = open_server(NEWEST_HANDSHAKE);
     let (endless, _) = start_endless(&tree, &mut server);
     let other = server.send("tools/call", command("sleep 0.3; echo other"));
     server.notify("notifications/cancelled", json!({"requestId": endless}));
@@ -108,7 +108,7 @@ fn cancelled_call_leaves_other_calls_running() {
 #[test]
 fn progress_needs_token_and_ends_with_reply() {
     on_every_revision(|revision| {
-        let (_tree, mut server) = opened(revision);
+        let (_tree, mut server) = open_server(revision);
         for token in [json!("p"), json!(7)] {
             let mut params = command("sleep 1.7; echo done");
             params["_meta"] = json!({"progressToken": token});
@@ -143,7 +143,7 @@ fn progress_needs_token_and_ends_with_reply() {
 #[test]
 fn duplicate_id_in_flight_is_refused() {
     on_every_revision(|revision| {
-        let (tree, mut server) = opened(revision);
+        let (tree, mut server) = open_server(revision);
         let (id, _) = start_endless(&tree, &mut server);
         server.send_as(
             &id,
@@ -164,7 +164,7 @@ fn duplicate_id_in_flight_is_refused() {
 
 #[test]
 fn slow_call_delays_no_other_call() {
-    let (tree, mut server) = opened(NEWEST_HANDSHAKE);
+    let (tree, mut server) = open_server(NEWEST_HANDSHAKE);
     for _ in 0..8 {
         start_endless(&tree, &mut server);
     }
@@ -180,7 +180,7 @@ fn slow_call_delays_no_other_call() {
 
 #[test]
 fn end_of_input_waits_for_calls_in_flight() {
-    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+    let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
     let slow = server.send("tools/call", command("sleep 1; echo slow"));
     let quick = server.send("tools/call", command("echo quick"));
     server.close_stdin();
@@ -194,7 +194,7 @@ fn end_of_input_waits_for_calls_in_flight() {
 #[test]
 fn signal_ends_server_and_commands() {
     for signal in [Signal::TERM, Signal::INT] {
-        let (tree, mut server) = opened(NEWEST_HANDSHAKE);
+        let (tree, mut server) = open_server(NEWEST_HANDSHAKE);
         let (_, pid) = start_endless(&tree, &mut server);
         kill_process(server.pid(), signal).unwrap();
         server.wait_exit();

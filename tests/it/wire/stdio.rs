@@ -3,14 +3,14 @@
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use super::{opened, refused, stage, unopened};
+use super::{error_code, open_server, stage, start_server};
 use crate::harness::Server;
 use crate::schema::{NEWEST_HANDSHAKE, REVISIONS};
 
 #[test]
 fn invalid_json_costs_only_its_line() {
     for revision in REVISIONS {
-        let (_tree, mut server) = opened(revision);
+        let (_tree, mut server) = open_server(revision);
         for line in [
             &b"{\"jsonrpc\""[..],
             b"nonsense",
@@ -20,7 +20,7 @@ fn invalid_json_costs_only_its_line() {
         ] {
             server.send_bytes([line, b"\n"].concat());
             assert_eq!(
-                refused(&server.recv()),
+                error_code(&server.recv()),
                 -32700,
                 "{revision}: {}",
                 String::from_utf8_lossy(line)
@@ -32,7 +32,7 @@ fn invalid_json_costs_only_its_line() {
 
 #[test]
 fn deep_nesting_costs_only_its_line() {
-    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+    let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     // Too deep for the harness to parse.
     server.expect_reply(&json!({"id": "deep", "method": "tools/call"}));
@@ -47,17 +47,17 @@ fn deep_nesting_costs_only_its_line() {
 
 #[test]
 fn empty_line_is_no_message() {
-    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+    let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
     server.send_bytes(b"\n\r\n  \n".to_vec());
     // Every reply must be a parse error. The harness checks its schema.
     for message in server.settle() {
-        assert_eq!(refused(&message), -32700);
+        assert_eq!(error_code(&message), -32700);
     }
 }
 
 #[test]
 fn line_ending_in_carriage_return_is_accepted() {
-    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+    let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
     server.send_raw("{\"jsonrpc\":\"2.0\",\"id\":\"crlf\",\"method\":\"ping\"}\r");
     assert_eq!(
         server.recv(),
@@ -76,7 +76,7 @@ fn invalid_request_is_refused_under_its_id() {
         r#"{"jsonrpc":"2.0","id":"x","method":"ping","params":"text"}"#,
     ];
     for revision in REVISIONS {
-        let (_tree, mut server) = opened(revision);
+        let (_tree, mut server) = open_server(revision);
         for line in lines {
             server.send_raw(line);
             let reply = server.recv();
@@ -91,33 +91,33 @@ fn invalid_request_is_refused_under_its_id() {
 
 #[test]
 fn id_neither_string_nor_integer_is_refused() {
-    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+    let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
     for id in ["1.5", "true", "{}", "[1]", "1e400"] {
         server.send_raw(&format!(
             r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list"}}"#
         ));
-        let code = refused(&server.recv());
+        let code = error_code(&server.recv());
         assert!(
             code == -32600 || (code == -32700 && id == "1e400"),
             "{id}: {code}"
         );
     }
     server.send_raw(r#"{"jsonrpc":"2.0","id":null,"method":"tools/list"}"#);
-    assert_eq!(refused(&server.recv()), -32600);
+    assert_eq!(error_code(&server.recv()), -32600);
 }
 
 #[test]
 fn scalar_is_no_request() {
-    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+    let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
     for line in ["7", "null", "\"ping\"", "true", "{}"] {
         server.send_raw(line);
-        assert_eq!(refused(&server.recv()), -32600, "{line}");
+        assert_eq!(error_code(&server.recv()), -32600, "{line}");
     }
 }
 
 #[test]
 fn request_before_initialize_uses_newest_handshake() {
-    let (tree, mut server) = unopened();
+    let (tree, mut server) = start_server();
     assert_eq!(*server.request("ping", json!({})).result(), json!({}));
     assert_eq!(server.request("no/such", json!({})).code(), -32601);
     let list = server.request("tools/list", json!({}));
@@ -127,7 +127,7 @@ fn request_before_initialize_uses_newest_handshake() {
             .text(),
         "hello\n"
     );
-    let (_tree, mut later) = opened(NEWEST_HANDSHAKE);
+    let (_tree, mut later) = open_server(NEWEST_HANDSHAKE);
     assert_eq!(
         list.result(),
         later.request("tools/list", json!({})).result()
@@ -150,18 +150,18 @@ fn initialize_accepts_missing_or_odd_fields() {
         ),
         (whole, "2025-06-18"),
     ] {
-        let (_tree, mut server) = unopened();
+        let (_tree, mut server) = start_server();
         let reply = server.request("initialize", params.clone());
         assert_eq!(reply.result()["protocolVersion"], agreed, "{params}");
     }
-    let (_tree, mut server) = unopened();
+    let (_tree, mut server) = start_server();
     server.send_raw(r#"{"jsonrpc":"2.0","id":1,"method":"initialize"}"#);
     assert_eq!(server.recv()["result"]["protocolVersion"], NEWEST_HANDSHAKE);
 }
 
 #[test]
 fn notifications_get_no_reply() {
-    let (_tree, mut server) = unopened();
+    let (_tree, mut server) = start_server();
     for method in [
         "notifications/initialized",
         "no/such",
@@ -181,7 +181,7 @@ fn notifications_get_no_reply() {
 #[test]
 fn call_with_invalid_name_or_arguments_is_refused() {
     for revision in REVISIONS {
-        let (_tree, mut server) = opened(revision);
+        let (_tree, mut server) = open_server(revision);
         for params in [
             json!({}),
             json!({"arguments": {}}),
@@ -203,7 +203,7 @@ fn call_with_invalid_name_or_arguments_is_refused() {
 
 #[test]
 fn last_line_needs_no_newline() {
-    let (_tree, mut server) = unopened();
+    let (_tree, mut server) = start_server();
     server.send_bytes(br#"{"jsonrpc":"2.0","id":"last","method":"ping"}"#.to_vec());
     server.close_stdin();
     assert_eq!(
@@ -230,7 +230,7 @@ fn line_over_cap_is_refused_and_next_served() {
     for bytes in [100_001, 150_000, 3_000_000] {
         server.send_bytes([vec![b'x'; bytes], b"\n".to_vec()].concat());
         let reply = server.recv();
-        assert_eq!(refused(&reply), -32600);
+        assert_eq!(error_code(&reply), -32600);
         assert!(
             reply["error"]["message"]
                 .as_str()
@@ -256,13 +256,16 @@ fn last_line_over_cap_is_refused() {
     server.send_bytes(vec![b'x'; 5000]);
     server.close_stdin();
     let messages = server.recv_to_end();
-    assert_eq!(messages.iter().map(refused).collect::<Vec<_>>(), [-32600]);
+    assert_eq!(
+        messages.iter().map(error_code).collect::<Vec<_>>(),
+        [-32600]
+    );
     assert_eq!(server.wait_exit().code(), Some(0));
 }
 
 #[test]
 fn megabytes_are_written_and_read() {
-    let (tree, mut server) = opened(NEWEST_HANDSHAKE);
+    let (tree, mut server) = open_server(NEWEST_HANDSHAKE);
     // Escaping more than doubles its size.
     let content = "\"\n\t\\x".repeat(600 * 1024);
     let path = tree.text("work/big.txt");
@@ -285,7 +288,7 @@ fn megabytes_are_written_and_read() {
 #[test]
 fn hundred_thousand_requests_use_bounded_memory() {
     const COUNT: usize = 100_000;
-    let (_tree, mut server) = unopened();
+    let (_tree, mut server) = start_server();
     let mut lines = Vec::new();
     for id in 0..COUNT {
         lines.extend_from_slice(

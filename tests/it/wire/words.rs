@@ -3,7 +3,7 @@
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use super::{opened, stage};
+use super::{open_server, stage};
 use crate::harness::{Failure, Server};
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
@@ -100,7 +100,7 @@ fn hint_names_flag_without_allowed_directory() {
 
 #[test]
 fn unknown_encoding_is_invalid_argument() {
-    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+    let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
     for (tool, arguments) in [
         (
             "read_file",
@@ -124,7 +124,7 @@ fn unknown_encoding_is_invalid_argument() {
 
 #[test]
 fn number_with_zero_fraction_is_integer() {
-    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+    let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
     let whole = server.call(
         "read_file",
         json!({"path": "hello.txt", "offset": 1.0, "limit": 1.0}),
@@ -142,7 +142,7 @@ fn number_with_zero_fraction_is_integer() {
 
 #[test]
 fn parameter_error_names_only_published_parameters() {
-    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+    let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
     let edits = json!([{"oldText": "hello", "replacement": "x"}]);
     assert_eq!(
         server
@@ -157,7 +157,7 @@ fn parameter_error_names_only_published_parameters() {
 
 #[test]
 fn failed_file_of_many_is_named_once() {
-    let (tree, mut server) = opened(NEWEST_HANDSHAKE);
+    let (tree, mut server) = open_server(NEWEST_HANDSHAKE);
     let edits = json!([{"oldText": "absent", "newText": "x"}]);
     let reply = server.call(
         "edit_files",
@@ -178,7 +178,7 @@ fn failed_file_of_many_is_named_once() {
 
 #[test]
 fn loose_match_reports_line_of_result() {
-    let (tree, mut server) = opened(NEWEST_HANDSHAKE);
+    let (tree, mut server) = open_server(NEWEST_HANDSHAKE);
     tree.file("work/deep.txt", "a\n    b\n    c\n");
     let edits = json!([{"oldText": "b\nc", "newText": "b"}]);
     let reply = server.call("edit_file", json!({"path": "deep.txt", "edits": edits}));

@@ -81,7 +81,7 @@ fn inside(more: impl Fn(&Tree) -> Vec<String>, test: impl Fn(&mut Walls)) {
 }
 
 #[track_caller]
-fn tells_nothing(walls: &Walls, what: &str, reply: &str) {
+fn assert_hidden(walls: &Walls, what: &str, reply: &str) {
     let is_told =
         reply.contains("\"prev\"") || reply.contains(r#"\"prev\""#) || reply.contains(KEY);
     assert!(!is_told, "{:?}: {what}: {reply}", walls.setting);
@@ -121,7 +121,7 @@ fn shell_cannot_read_or_move_audit_log() {
             ] {
                 let ran = walls.sh(&attempt);
                 assert_ne!(ran.code, 0, "{:?}: {attempt}: {ran:?}", walls.setting);
-                tells_nothing(walls, &attempt, &ran.text);
+                assert_hidden(walls, &attempt, &ran.text);
             }
             for attempt in [
                 format!("cat {log} logs/deep/key {} /proc/self/cwd/{log}", walls.tree.text(LOG)),
@@ -134,7 +134,7 @@ fn shell_cannot_read_or_move_audit_log() {
                     .to_owned(),
             ] {
                 let ran = walls.sh(&attempt);
-                tells_nothing(walls, &attempt, &ran.text);
+                assert_hidden(walls, &attempt, &ran.text);
             }
             walls.works("cp -r logs other && test ! -s other/deep/audit.jsonl");
             assert!(walls.tree.has("work/logs/deep/key"));
@@ -183,7 +183,7 @@ fn tools_cannot_read_list_or_move_audit_log() {
                 walls.setting,
                 reply.whole()
             );
-            tells_nothing(walls, tool, &reply.whole());
+            assert_hidden(walls, tool, &reply.whole());
         }
         for (tool, arguments) in [
             ("list_directory", json!({"path": deep})),
@@ -202,7 +202,7 @@ fn tools_cannot_read_list_or_move_audit_log() {
                 "{:?}: {tool}: {whole}",
                 walls.setting
             );
-            tells_nothing(walls, tool, &whole);
+            assert_hidden(walls, tool, &whole);
         }
     });
 }
@@ -237,7 +237,7 @@ fn every_command_tool_hides_audit_log() {
         ];
         for (name, tool, arguments) in calls {
             let reply = walls.server.call(tool, arguments);
-            tells_nothing(walls, tool, &reply.whole());
+            assert_hidden(walls, tool, &reply.whole());
             let until = Instant::now() + DEADLINE;
             while !walls.tree.has(&format!("work/{name}")) {
                 assert!(
