@@ -258,7 +258,8 @@ fn recording_holds_placeholder_not_secret() {
     });
 }
 
-/// Writes a database with this password. It uses SCRAM or, for `template1`, a plain-text password.
+/// Creates a `PostgreSQL` database with this password. It uses SCRAM or, for `template1`, a
+/// plain-text password.
 fn lay_out_database(dir: &std::path::Path) {
     let place = dir.join("postgres");
     fs::create_dir(&place).unwrap();
@@ -331,7 +332,7 @@ fn program_logs_in_to_postgresql_by_placeholder() {
     });
 }
 
-/// Writes a `MariaDB` instance with a user that has this password.
+/// Creates a `MariaDB` instance with a user that has this password.
 fn lay_out_mariadb(dir: &std::path::Path) {
     let user = format!(
         "CREATE USER owner@'%' IDENTIFIED VIA mysql_native_password USING PASSWORD('{SECRET}');\nGRANT ALL ON *.* TO owner@'%';\n"

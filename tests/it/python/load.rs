@@ -21,7 +21,7 @@ fn cells() -> usize {
         .max(4)
 }
 
-/// Returns the number of command lines on this machine that contain a text.
+/// Returns the command lines of `sleep` processes on this machine that contain a text.
 fn running(text: &str) -> Vec<String> {
     let line = |process: std::fs::DirEntry| std::fs::read(process.path().join("cmdline")).ok();
     let lines = std::fs::read_dir("/proc")
