@@ -6,4 +6,4 @@
 set -eu
 cd "$(dirname "$0")/.."
 REPLAY_TEST_REQUIRE_SANDBOX=1 REPLAY_TEST_ROUNDS="${1:-200}" cargo test --release --test it \
-    walls::endings::e85_nothing_outlives_its_call -- --nocapture
+    walls::endings::e85_processes_end_with_their_call -- --nocapture

@@ -1,5 +1,5 @@
-//! Rules about the sources that no compiler holds: which layer imports which, how long a file is,
-//! which files are doors, and words that do not belong in finished code.
+//! Rules for the sources: imports between layers, length of files, modules with `unsafe`, and plain
+//! words in comments and names.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
 
-/// The layers from the top; a file imports only from layers below its own, or from its own module.
+/// The layers from the top. A file imports only from layers below its own, or from its own module.
 const LAYERS: [&[&str]; 22] = [
     &["main"],
     &["internals"],
@@ -49,19 +49,19 @@ const LAYERS: [&[&str]; 22] = [
     &["limits"],
 ];
 
-/// The only modules that may hold `unsafe`: `sys.rs` and what lies in `sys/` beside it.
+/// The only modules that may use `unsafe`: `sys.rs` and the files in `sys/`.
 const UNSAFE: [&str; 1] = ["sandbox/sys"];
 
 const MAX_LINES: usize = 1000;
 
 struct Source {
-    /// Below `src`, as `fs/read.rs`.
+    /// Path below `src`, for example `fs/read.rs`.
     name: String,
     text: String,
 }
 
 impl Source {
-    /// The layer's name: a folder, a folder in a folder, or a file that lies in none.
+    /// Returns the layer's name: a folder, a folder in a folder, or a file in neither.
     fn module(&self) -> &str {
         let outer = self.name.find(['/', '.']).unwrap_or(self.name.len());
         let inner = self.name[outer..].get(1..).and_then(|rest| rest.find('/'));
@@ -75,7 +75,7 @@ impl Source {
         self.name.ends_with("tests.rs") || self.name.contains("/tests/")
     }
 
-    /// The file up to its test module, without comments and literals.
+    /// Returns the file up to its test module, without comments and literals.
     fn code(&self) -> String {
         let end = self
             .text
@@ -106,7 +106,7 @@ fn sources() -> Vec<Source> {
     found
 }
 
-/// The code without line comments, block comments, strings and characters.
+/// Returns the code without line comments, block comments, strings and characters.
 fn strip(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut kept = String::with_capacity(text.len());
@@ -143,7 +143,7 @@ fn strip(text: &str) -> String {
     kept
 }
 
-/// The number of `#` of a raw string that begins here.
+/// Returns the number of `#` of a raw string that begins here.
 fn raw_string(rest: &str, before: Option<&u8>) -> Option<usize> {
     if before.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_') {
         return None;
@@ -153,7 +153,7 @@ fn raw_string(rest: &str, before: Option<&u8>) -> Option<usize> {
     after[hashes..].starts_with('"').then_some(hashes)
 }
 
-/// The length of a literal that begins and ends with `quote`.
+/// Returns the length of a literal that begins and ends with `quote`.
 fn quoted(rest: &str, quote: u8) -> usize {
     let mut escaped = false;
     for (index, byte) in rest.bytes().enumerate().skip(1) {
@@ -167,8 +167,8 @@ fn quoted(rest: &str, quote: u8) -> usize {
     rest.len()
 }
 
-/// The paths of a file that begin with `crate`, `self` or `super`, or that a `use` names, each
-/// whole: groups are taken apart.
+/// Returns the paths of a file that begin with `crate`, `self` or `super`, or that a `use` names.
+/// Groups are expanded.
 fn paths(code: &str) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     let is_word = |next: char| next.is_alphanumeric() || next == '_';
@@ -192,7 +192,7 @@ fn paths(code: &str) -> Vec<Vec<String>> {
     found
 }
 
-/// Reads one path, or a group of them, behind `before`; gives what follows.
+/// Reads one path or group after the prefix `before` and returns the rest of the text.
 fn path_tree<'a>(text: &'a str, before: &mut Vec<String>, found: &mut Vec<Vec<String>>) -> &'a str {
     let depth = before.len();
     let mut rest = text.trim_start();
@@ -227,7 +227,7 @@ fn path_tree<'a>(text: &'a str, before: &mut Vec<String>, found: &mut Vec<Vec<St
     })
 }
 
-/// The modules by their paths, with what each file names.
+/// Modules by path, with the paths that each file names.
 struct Modules(HashMap<Vec<String>, Vec<Vec<String>>>);
 
 impl Modules {
@@ -248,8 +248,8 @@ impl Modules {
         )
     }
 
-    /// The module in which what `path` names stands, seen from the file of `from`; through what
-    /// others export again.
+    /// Returns the module that defines the item at `path`, as seen from file `from`. Re-exports are
+    /// followed.
     fn target(&self, from: &[String], path: &[String], hops: usize) -> Option<Vec<String>> {
         let mut at = match path.first()?.as_str() {
             "crate" => Vec::new(),
@@ -291,8 +291,8 @@ impl Modules {
             .or(Some(at))
     }
 
-    /// For each room, which of its parts names which: a part is a file or a folder. What a part
-    /// takes from the room's own file, which stands for all of them, is no arrow.
+    /// Returns the imports between the parts (files or folders) of each room. An import from the
+    /// room's own file does not count.
     fn rooms(&self) -> BTreeMap<String, BTreeMap<String, BTreeSet<String>>> {
         let mut rooms: BTreeMap<String, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
         for (from, paths) in &self.0 {
@@ -311,9 +311,9 @@ impl Modules {
     }
 }
 
-/// What is left of the arrows when parts that lead nowhere are taken away again and again: the
-/// circles, and what leads to them.
-fn circles(mut arrows: BTreeMap<String, BTreeSet<String>>) -> BTreeMap<String, BTreeSet<String>> {
+/// Removes imports to parts without imports, again and again. Returns the rest: cycles, and the
+/// parts that lead to them.
+fn cycles(mut arrows: BTreeMap<String, BTreeSet<String>>) -> BTreeMap<String, BTreeSet<String>> {
     loop {
         let before: usize = arrows.values().map(BTreeSet::len).sum();
         let from: BTreeSet<_> = arrows.keys().cloned().collect();
@@ -329,7 +329,7 @@ fn circles(mut arrows: BTreeMap<String, BTreeSet<String>>) -> BTreeMap<String, B
     }
 }
 
-/// The picture in ARCHITECTURE.md: a row for each layer, with thousands of lines.
+/// Returns the picture in ARCHITECTURE.md: a row for each layer, with thousands of lines.
 fn picture() -> String {
     let mut lines: BTreeMap<String, usize> = BTreeMap::new();
     for source in sources() {
@@ -348,7 +348,7 @@ fn picture() -> String {
 }
 
 #[test]
-fn architecture_shows_the_layers() {
+fn architecture_picture_matches_sources() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("ARCHITECTURE.md");
     let text = fs::read_to_string(&path).unwrap();
     let (before, rest) = text.split_once("```text\n").unwrap();
@@ -366,7 +366,7 @@ fn layer(module: &str) -> Option<usize> {
 }
 
 #[test]
-fn a_file_imports_only_from_the_layers_below() {
+fn file_imports_only_from_layers_below() {
     let mut faults = Vec::new();
     for source in sources() {
         let own = source.module();
@@ -403,11 +403,11 @@ fn a_file_imports_only_from_the_layers_below() {
 }
 
 #[test]
-fn inside_a_room_imports_go_one_way() {
+fn imports_within_layer_have_no_cycle() {
     let rooms = Modules::read(&sources()).rooms();
     let faults: BTreeMap<_, _> = rooms
         .into_iter()
-        .map(|(room, arrows)| (room, circles(arrows)))
+        .map(|(room, arrows)| (room, cycles(arrows)))
         .filter(|(_, left)| !left.is_empty())
         .collect();
     assert!(faults.is_empty(), "{faults:#?}");
@@ -423,18 +423,18 @@ fn file_has_at_most_1000_lines() {
     assert_eq!(long, Vec::<String>::new());
 }
 
-/// Words with which a header or a doc comment would be a riddle: it begins with the noun or the verb.
+/// Words that must not begin a header or a doc comment.
 const OPENERS: [&str; 17] = [
     "What", "Who", "Whom", "Whose", "Whether", "Where", "When", "How", "Why", "That", "Which",
     "As", "Those", "Nothing", "Nobody", "Whoever", "Whatever",
 ];
 
-/// Words of which no test's name tells what they stand for.
+/// Pronouns that must not occur in the name of a test.
 const PRONOUNS: [&str; 10] = [
     "what", "who", "whom", "whose", "where", "which", "nobody", "nothing", "whoever", "whatever",
 ];
 
-/// Participles and pronouns: as the whole name of a type they name nothing.
+/// Participles and pronouns that must not be the whole name of a type.
 const NO_TYPES: [&str; 24] = [
     "Kept", "Held", "Seen", "Asked", "Named", "Found", "Shown", "Told", "Said", "With", "What",
     "Meant", "Given", "Taken", "Made", "Left", "Known", "Gone", "Done", "Settled", "Undone",
@@ -510,7 +510,7 @@ fn comments_tests_and_types_have_plain_words() {
 }
 
 #[test]
-fn unplain_words_are_found() {
+fn word_rules_report_each_fault() {
     let text = "//! What it is.\n/// Returns true.\n/// Whether it is.\n\n/// Whether not.\n\
                 pub struct Kept;\nstruct KeptFile;\n#[test]\nfn who_is_there() {}\nfn what() {}\n";
     let faults = [
@@ -523,7 +523,7 @@ fn unplain_words_are_found() {
 }
 
 #[test]
-fn only_the_doors_to_the_kernel_hold_unsafe() {
+fn unsafe_code_is_only_in_sys() {
     let mut faults = Vec::new();
     for source in sources() {
         let code = strip(&source.text);
@@ -542,7 +542,7 @@ fn only_the_doors_to_the_kernel_hold_unsafe() {
 }
 
 #[test]
-fn a_file_begins_by_saying_what_it_is() {
+fn file_begins_with_header() {
     let silent: Vec<_> = sources()
         .into_iter()
         .filter(|source| !source.is_test() && !source.text.starts_with("//! "))
@@ -552,11 +552,11 @@ fn a_file_begins_by_saying_what_it_is() {
 }
 
 #[test]
-fn nothing_is_left_for_later() {
+fn code_has_no_todo_markers() {
     let mut left = Vec::new();
     for source in sources() {
         for (index, line) in source.text.lines().enumerate() {
-            // In a comment: a description may search for the word.
+            // Only in comments: a tool description may name these words.
             let comment = line.find("//").map_or("", |start| &line[start..]);
             if comment.contains("TODO") || comment.contains("FIXME") {
                 left.push(format!("src/{}:{}", source.name, index + 1));
@@ -567,7 +567,7 @@ fn nothing_is_left_for_later() {
 }
 
 #[test]
-fn the_reader_of_sources_reads_rust() {
+fn source_reader_strips_comments_and_literals() {
     let code = r##"
 use crate::{limits, policy::{self, Checked}, text::lines};
 use crate::fs::read; // crate::server
@@ -605,7 +605,7 @@ let a = "crate::main"; let b = r#"crate::"cli"#; let c = '"'; let d: &'static st
 }
 
 #[test]
-fn the_reader_of_rooms_finds_circles() {
+fn room_reader_finds_import_cycles() {
     let source = |name: &str, text: &str| Source {
         name: name.to_owned(),
         text: text.to_owned(),
@@ -624,7 +624,7 @@ fn the_reader_of_rooms_finds_circles() {
                 .collect::<Vec<_>>(),
         )
         .unwrap();
-        circles(arrows)
+        cycles(arrows)
     };
     assert_eq!(rooms("use super::Own;"), BTreeMap::new());
     let (a, b) = ("a".to_owned(), "b".to_owned());

@@ -1,8 +1,8 @@
-//! The network by rule, through the built program: what commands reach, what they are told, and
-//! what arrives where.
+//! Network rules, tested with the built program: allowed connections, blocked connections, and the
+//! messages about them.
 //!
-//! All servers are on the loopback device of a network of the test's own, and have names there.
-//! Each test runs in both tiers, and where the tests run as root also as a user without rights.
+//! All servers listen on the loopback device of a network namespace of the test and have names
+//! there. Each test runs in both tiers; if the tests run as root, also as an unprivileged user.
 
 mod credentials;
 mod datagrams;
@@ -33,12 +33,12 @@ struct Setting {
     nobody: bool,
 }
 
-/// What came of a command.
+/// Result of a command.
 #[derive(Debug, Default)]
-struct Ran {
+struct CommandResult {
     out: String,
     err: String,
-    /// What reached the servers, in order.
+    /// Requests that reached the servers, in order.
     notes: Vec<String>,
     status: Option<i32>,
 }
@@ -49,7 +49,7 @@ struct World {
     tree: tempfile::TempDir,
 }
 
-/// The options of unshare(1) that make a network and mounts.
+/// Returns the options of unshare(1) that create a network and a mount namespace.
 fn own_network() -> Vec<&'static str> {
     let mut options = vec!["--net", "--mount"];
     if !rustix::process::geteuid().is_root() {
@@ -120,13 +120,13 @@ impl World {
         fs::write(self.tree.path().join("work").join(name), text).unwrap();
     }
 
-    /// Runs a line of shell under these rules.
-    fn run(&self, flags: &[&str], line: &str) -> Ran {
+    /// Runs a shell command under these rules.
+    fn run(&self, flags: &[&str], line: &str) -> CommandResult {
         self.run_with(&["sandbox", "run", "--log-level", "warn"], flags, line)
     }
 
-    /// The same with another subcommand.
-    fn run_with(&self, subcommand: &[&str], flags: &[&str], line: &str) -> Ran {
+    /// Runs a shell command under these rules with another subcommand.
+    fn run_with(&self, subcommand: &[&str], flags: &[&str], line: &str) -> CommandResult {
         for name in ["ready", "ready-too", "alive", "notes"] {
             let _ = fs::remove_file(self.tree.path().join(name));
         }
@@ -158,7 +158,7 @@ impl World {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let notes = fs::read_to_string(self.tree.path().join("notes")).unwrap_or_default();
         let notes = notes.lines().map(str::to_owned).collect();
-        Ran {
+        CommandResult {
             out: text(&ran.stdout),
             err: text(&ran.stderr),
             notes,
@@ -166,8 +166,8 @@ impl World {
         }
     }
 
-    /// A server in a network of its own, which this script in the tree makes; commands are below
-    /// `work` there.
+    /// Starts a server in its own network namespace, which this script in the tree creates.
+    /// Commands run in `work` below that tree.
     fn serve(&self, tree: &Tree, script: &str, flags: &[&str]) -> Server {
         for name in ["servers.py", "world.sh"] {
             fs::copy(self.tree.path().join(name), tree.path(name)).unwrap();
@@ -193,7 +193,7 @@ const RULES: [&str; 6] = [
 ];
 
 #[test]
-fn no_way_around_the_rules_leads_anywhere() {
+fn bypass_attempts_of_network_rules_fail() {
     everywhere(|world| {
         world.file("around.py", include_str!("network/around.py"));
         let ran = world.run(&RULES, "python3 around.py");
@@ -222,8 +222,8 @@ fn no_way_around_the_rules_leads_anywhere() {
     });
 }
 
-/// Says what is no HTTP on connections, and ends before anybody answers.
-const LEAVE: &str = "import os, socket
+/// Sends data that is not HTTP on connections, and exits before any reply.
+const SEND_AND_EXIT: &str = "import os, socket
 for _ in range(20):
     one = socket.create_connection(('api.example.com', 80), 10)
     one.sendall(b'anything\\n')
@@ -232,9 +232,9 @@ os._exit(0)
 ";
 
 #[test]
-fn last_words_of_ended_program_are_judged() {
+fn data_sent_before_exit_is_judged_by_rules() {
     everywhere(|world| {
-        world.file("leave.py", LEAVE);
+        world.file("leave.py", SEND_AND_EXIT);
         let ran = world.run(&RULES, "python3 leave.py");
         let blocked = "replay: blocked: api.example.com:80, neither TLS nor HTTP was spoken, 20 times (python3); no rule is \
                        proposed for that\n";
@@ -247,7 +247,7 @@ fn last_words_of_ended_program_are_judged() {
     });
 }
 
-/// Connects to a host and a port, and prints how that went.
+/// Connects to a host and a port, and prints the result.
 const CONNECT: &str = "import socket, sys
 def connect(host, port):
     try:
@@ -260,7 +260,7 @@ if len(sys.argv) > 1:
 ";
 
 #[test]
-fn every_tool_that_runs_programs_says_what_was_blocked() {
+fn blocked_connection_is_reported_by_every_command_tool() {
     everywhere(|world| {
         if world.setting.nobody {
             return;
@@ -356,7 +356,7 @@ fn every_tool_that_runs_programs_says_what_was_blocked() {
             listed.result()["structuredContent"]["sandbox"]["network"],
             rules.join(", ")
         );
-        tree.file("work/ask.py", ASK);
+        tree.file("work/ask.py", REQUEST_BY_HOST);
         let line =
             "python3 ask.py api.example.com=api.example.com; python3 connect.py example.org 4";
         let said = server.call("keploy_mock_record", json!({"command": line}));
@@ -375,7 +375,7 @@ fn every_tool_that_runs_programs_says_what_was_blocked() {
 }
 
 #[test]
-fn what_is_allowed_behaves_as_without_rules() {
+fn allowed_connections_behave_as_without_rules() {
     everywhere(|world| {
         let other = rcgen::generate_simple_self_signed(["other.example.net".to_owned()]).unwrap();
         world.file("certificate.pem", &other.cert.pem());
@@ -409,8 +409,8 @@ fn what_is_allowed_behaves_as_without_rules() {
     });
 }
 
-/// Goes on as long as an allowed connection can be made, and tries another one, too.
-const KEEP: &str = "import socket
+/// Runs as long as an allowed connection succeeds, and also tries a forbidden one.
+const CONNECT_FOREVER: &str = "import socket
 print('begun', flush=True)
 while True:
     try:
@@ -420,8 +420,9 @@ while True:
     socket.create_connection(('api.example.com', 80), 10).close()
 ";
 
-/// The processes whose command line ends so, with their parents, the nearest first.
-fn with_parents(end: &str) -> Vec<i32> {
+/// Returns the processes whose command line ends with this text, with their ancestors, the nearest
+/// first.
+fn process_ancestry(end: &str) -> Vec<i32> {
     let line = |pid: &str| fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let ends = |pid: &String| {
         line(pid)
@@ -445,16 +446,16 @@ fn with_parents(end: &str) -> Vec<i32> {
 }
 
 #[test]
-fn whoever_is_killed_nothing_opens_and_nothing_hangs() {
+fn killed_supervisor_opens_no_forbidden_connection() {
     everywhere(|world| {
         if world.setting.nobody {
             return;
         }
-        // The program's shell may be the program itself: after them come the supervisor, the
+        // The shell may have replaced itself by the program. Its ancestors are the supervisor, the
         // launcher and the server.
         for steps_from_server in [0, 2] {
             let tree = Tree::new();
-            tree.file("work/keep.py", KEEP);
+            tree.file("work/keep.py", CONNECT_FOREVER);
             let mut server = world.serve(
                 &tree,
                 "world.sh",
@@ -474,7 +475,7 @@ fn whoever_is_killed_nothing_opens_and_nothing_hangs() {
             let notes = || fs::read_to_string(tree.path("notes")).unwrap_or_default();
             let until = Instant::now() + DEADLINE;
             let chain = loop {
-                let chain = with_parents(&mark);
+                let chain = process_ancestry(&mark);
                 if let Some(at) = chain
                     .iter()
                     .position(|pid| *pid == server.pid().as_raw_nonzero().get())
@@ -504,7 +505,7 @@ fn whoever_is_killed_nothing_opens_and_nothing_hangs() {
 }
 
 #[test]
-fn many_connections_and_ends_of_every_kind_pass() {
+fn thousand_connections_and_half_closes_pass() {
     everywhere(|world| {
         world.file("many.py", include_str!("network/many.py"));
         let ran = world.run(
@@ -529,8 +530,8 @@ fn many_connections_and_ends_of_every_kind_pass() {
     });
 }
 
-/// Holds more connections than there may be, then one when all are gone.
-const CROWD: &str = "import errno, socket
+/// Opens more connections than the limit, closes them all, then opens one.
+const MANY_CONNECTIONS: &str = "import errno, socket
 def connect():
     try:
         return socket.create_connection(('api.example.com', 8080))
@@ -544,9 +545,9 @@ while connect() == 'ENOBUFS':
 ";
 
 #[test]
-fn connections_have_a_share_of_the_open_files() {
+fn connections_are_limited_by_open_files() {
     everywhere(|world| {
-        world.file("crowd.py", CROWD);
+        world.file("crowd.py", MANY_CONNECTIONS);
         fs::write(world.tree.path().join("open-files"), "400").unwrap();
         let ran = world.run(&RULES, "python3 crowd.py");
         assert_eq!(
@@ -568,8 +569,8 @@ fn connections_have_a_share_of_the_open_files() {
     });
 }
 
-/// Asks for a path of a host, and says at which host it is.
-const ASK: &str = "import http.client, sys
+/// Requests a path of one host with the `Host` header of another.
+const REQUEST_BY_HOST: &str = "import http.client, sys
 def ask(host, said):
     try:
         one = http.client.HTTPConnection(host, 80, timeout=10)
@@ -582,9 +583,9 @@ for pair in sys.argv[1:]:
 ";
 
 #[test]
-fn a_recorded_program_reaches_what_the_rules_allow() {
+fn recorded_program_is_held_to_network_rules() {
     everywhere(|world| {
-        world.file("ask.py", ASK);
+        world.file("ask.py", REQUEST_BY_HOST);
         let pairs = "api.example.com=api.example.com api.example.com=other.example.net example.org=example.org";
         let line = format!("python3 ask.py {pairs} meta.example.com=meta.example.com");
         let ran = world.run_with(&["calls", "record"], &RULES, &line);

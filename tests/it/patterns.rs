@@ -1,5 +1,5 @@
-//! Names with brackets, braces and backslashes where a path or a glob is taken; globs that match
-//! too little.
+//! File names with brackets, braces and backslashes in path and glob parameters, and globs that
+//! match too little.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::tree::Tree;
 
 const NAMES: [&str; 5] = ["[slug]", "[...all]", "[[...x]]", "{a,b}", "back\\slash"];
 
-/// A directory of each name, with `page.ts` in it, and directories that the names match as
+/// Makes a directory of each name, with `page.ts` in it, and directories that the names match as
 /// patterns.
 fn tree() -> Tree {
     let tree = Tree::new();
@@ -29,8 +29,8 @@ fn server(tree: &Tree, more: &[&str]) -> Server {
     )
 }
 
-/// Paths in the typed reply of a search, below `work`.
-fn found(server: &mut Server, tree: &Tree, tool: &str, arguments: Value) -> Vec<String> {
+/// Returns the paths in the structured reply of a search, relative to `work`.
+fn found_paths(server: &mut Server, tree: &Tree, tool: &str, arguments: Value) -> Vec<String> {
     let reply = server.call(tool, arguments);
     let matches = reply.result()["structuredContent"]["matches"]
         .as_array()
@@ -51,7 +51,7 @@ fn found(server: &mut Server, tree: &Tree, tool: &str, arguments: Value) -> Vec<
 }
 
 #[test]
-fn existing_name_in_globs_is_that_name() {
+fn existing_name_in_globs_is_literal() {
     let tree = tree();
     let mut server = server(&tree, &[]);
     let work = tree.text("work");
@@ -65,20 +65,20 @@ fn existing_name_in_globs_is_that_name() {
         ] {
             let grep = json!({"regex": "needle", "globs": [glob]});
             assert_eq!(
-                found(&mut server, &tree, "grep_files", grep),
+                found_paths(&mut server, &tree, "grep_files", grep),
                 [page.as_str()],
                 "{glob}"
             );
             let search = json!({"directory": work, "globs": [glob]});
             assert_eq!(
-                found(&mut server, &tree, "glob_search", search),
+                found_paths(&mut server, &tree, "glob_search", search),
                 [page.as_str()],
                 "{glob}"
             );
         }
         let below = json!({"directory": work, "globs": [format!("**/{name}/*.ts")]});
         assert!(
-            found(&mut server, &tree, "glob_search", below).contains(&page),
+            found_paths(&mut server, &tree, "glob_search", below).contains(&page),
             "{name}"
         );
     }
@@ -98,7 +98,7 @@ fn existing_name_in_exclude_globs_is_left_out() {
     ] {
         for globs in ["**", "app/**"] {
             let search = json!({"directory": work, "globs": [globs], "excludeGlobs": [exclude]});
-            let left = found(&mut server, &tree, "glob_search", search);
+            let left = found_paths(&mut server, &tree, "glob_search", search);
             let has = |path: &str| left.iter().any(|found| found == path);
             assert_eq!(
                 [has("app/[slug]/page.ts"), has("app/s/page.ts")],
@@ -124,7 +124,7 @@ fn existing_name_in_exclude_globs_is_left_out() {
 }
 
 #[test]
-fn glob_without_match_says_how_brackets_were_read() {
+fn glob_without_match_explains_bracket_meaning() {
     let tree = tree();
     let mut server = server(&tree, &[]);
     let work = tree.text("work");
@@ -169,7 +169,7 @@ fn glob_without_match_says_how_brackets_were_read() {
 }
 
 #[test]
-fn shallow_glob_names_deeper_match() {
+fn shallow_glob_without_match_names_deeper_match() {
     let tree = Tree::new();
     tree.file("work/a.ts", "x\n")
         .file("work/sub/deep/b.ts", "x\n")
@@ -263,7 +263,7 @@ fn exclamation_mark_in_globs_is_refused() {
     for glob in ["!c.ts", "\\!c*"] {
         let search = json!({"directory": work, "globs": [glob]});
         assert_eq!(
-            found(&mut server, &tree, "glob_search", search),
+            found_paths(&mut server, &tree, "glob_search", search),
             ["!c.ts"],
             "{glob}"
         );
@@ -281,7 +281,7 @@ fn exclamation_mark_in_globs_is_refused() {
 }
 
 #[test]
-fn edit_files_reads_brackets_as_names() {
+fn edit_files_takes_bracketed_names_literally() {
     let tree = Tree::new();
     for name in ["i/page.ts", "[k]/page.ts", "k/page.ts", "prod.key", "ab.ts"] {
         tree.file(format!("work/app/{name}"), "old\n");
@@ -330,7 +330,7 @@ fn edit_files_reads_brackets_as_names() {
 }
 
 #[test]
-fn undo_skip_of_existing_name_skips_it() {
+fn undo_skip_of_existing_name_is_literal() {
     let tree = tree();
     let skip = [
         "--undo-skip",
@@ -357,7 +357,7 @@ fn undo_skip_of_existing_name_skips_it() {
 }
 
 #[test]
-fn undo_skip_without_match_ends_the_start() {
+fn undo_skip_without_match_fails_start() {
     let tree = tree();
     let allowed = format!("{}:rw", tree.text("work"));
     let absolute = tree.text("work/app/x");

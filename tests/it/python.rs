@@ -1,5 +1,4 @@
-//! Python sessions through the program: cells, sessions, how they end, and what an agent may do
-//! wrong.
+//! Python sessions through the built program: cells, sessions, their end, and mistakes of agents.
 
 mod cells;
 mod denials;
@@ -17,7 +16,7 @@ use crate::harness::{Reply, Server};
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
 
-/// A server with one allowed directory, `work`, and the set of Python tools.
+/// Starts a server with one allowed directory, `work`, and the Python tools.
 fn open(tree: &Tree, args: &[&str]) -> Server {
     open_as(tree, NEWEST_HANDSHAKE, args)
 }
@@ -32,22 +31,22 @@ fn open_as(tree: &Tree, revision: &str, args: &[&str]) -> Server {
     )
 }
 
-/// What a tool says, which is the same as text and as a structure.
+/// Returns the structured reply, which must equal the text.
 #[track_caller]
-fn said(reply: &Reply) -> Value {
+fn reply_data(reply: &Reply) -> Value {
     let structured = reply.result()["structuredContent"].clone();
     let text: Value = serde_json::from_str(&reply.all_texts()[0]).unwrap();
     assert_eq!(text, structured);
     structured
 }
 
-/// Runs a cell, and gives what came of it.
+/// Runs a cell and returns its structured reply.
 #[track_caller]
 fn run(server: &mut Server, code: &str) -> Value {
-    said(&server.call("run_python_code", json!({"code": code})))
+    reply_data(&server.call("run_python_code", json!({"code": code})))
 }
 
-/// The result of a cell that must work and write nothing.
+/// Returns the result of a cell that must succeed and write no output.
 #[track_caller]
 fn result(server: &mut Server, code: &str) -> String {
     let ran = run(server, code);
@@ -59,11 +58,11 @@ fn result(server: &mut Server, code: &str) -> String {
     ran["result"].as_str().unwrap_or("None").to_owned()
 }
 
-/// Asks until the session is busy: a cell that was sent has begun.
-fn until_busy(server: &mut Server, session: &str) -> Value {
+/// Waits until the session is busy: a cell that was sent has begun.
+fn wait_until_busy(server: &mut Server, session: &str) -> Value {
     let until = std::time::Instant::now() + crate::harness::DEADLINE;
     loop {
-        let health = said(&server.call("get_kernel_health", json!({"session_id": session})));
+        let health = reply_data(&server.call("get_kernel_health", json!({"session_id": session})));
         if health["busy"] == true {
             return health;
         }

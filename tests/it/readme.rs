@@ -1,5 +1,4 @@
-//! What README.md says is done: each of its blocks is run, or taken apart as a client takes it, and
-//! none is left over.
+//! Blocks of README.md: each block is run, or parsed as a client parses it; no block is left out.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -19,8 +18,8 @@ use crate::{http, mock};
 const README: &str = include_str!("../../README.md");
 const REVISION: &str = "2025-11-25";
 
-/// Declares each block of README.md by its language and its beginning, and the function that does
-/// what it says.
+/// Declares each block of README.md by its language and its beginning, and the function that tests
+/// it.
 macro_rules! blocks {
     ($($name:ident: $language:literal $begins:literal,)*) => {
         const BLOCKS: &[(&str, &str)] = &[$(($language, $begins)),*];
@@ -45,7 +44,7 @@ blocks! {
     bench: "sh" "replay bench",
 }
 
-/// The fenced blocks of a text: language and contents.
+/// Returns the fenced blocks of a text: language and contents.
 fn fenced(text: &str) -> Vec<(&str, &str)> {
     let pieces: Vec<&str> = text.split("```").collect();
     pieces
@@ -65,7 +64,7 @@ fn text_of(language: &str, begins: &str) -> String {
 }
 
 #[test]
-fn every_block_is_done() {
+fn every_block_of_readme_works() {
     let found = fenced(README);
     let told: Vec<_> = found
         .iter()
@@ -80,14 +79,14 @@ fn every_block_is_done() {
     }
 }
 
-/// A tree in which `bin/` has this program.
+/// Makes a tree with this program in `bin/`.
 fn stage() -> Tree {
     let tree = Tree::new();
     tree.dir("bin").link(REPLAY, "bin/replay");
     tree
 }
 
-/// Runs shell text in a directory of the tree; its standard error goes where its output goes.
+/// Runs shell text in a directory of the tree, with standard error redirected to standard output.
 fn shell(tree: &Tree, directory: &str, text: &str) -> Ended {
     let root = tree.root().display();
     let script = format!(
@@ -96,7 +95,7 @@ fn shell(tree: &Tree, directory: &str, text: &str) -> Ended {
     run(tree, &["sh", "-c", &script], |_| {})
 }
 
-/// The commands of a block of a console, each with the lines that follow it.
+/// Returns the commands of a console block, each with the output lines that follow it.
 fn commands(block: &str) -> Vec<(&str, Vec<&str>)> {
     let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
     for line in block.lines() {
@@ -138,8 +137,13 @@ fn the_second_command(block: &str) {
     assert_eq!((ended.status, ended.err.as_str()), (0, ""));
 }
 
-/// Starts what a client would start, and asks which directories are allowed.
-fn serves(tree: &Tree, command: &str, arguments: &[String], expected: &Value) -> Server {
+/// Starts the program that a client would start, and asks for the allowed directories.
+fn start_client_server(
+    tree: &Tree,
+    command: &str,
+    arguments: &[String],
+    expected: &Value,
+) -> Server {
     let command = if command == "replay" { REPLAY } else { command };
     let line: Vec<&str> = std::iter::once(command)
         .chain(arguments.iter().map(String::as_str))
@@ -163,7 +167,7 @@ fn clients(block: &str) {
     let entry = serde_json::from_str::<Value>(&tree.read("project/.mcp.json")).unwrap()["mcpServers"]["replay"].clone();
     let arguments: Vec<String> = serde_json::from_value(entry["args"].clone()).unwrap();
     let expected = json!({"path": tree.text("project"), "writable": true});
-    serves(
+    start_client_server(
         &tree,
         entry["command"].as_str().unwrap(),
         &arguments,
@@ -176,7 +180,7 @@ fn clients(block: &str) {
     );
 }
 
-/// `tests/clients/python_client.py` runs it with the SDK.
+/// Runs the block in `tests/clients/python_client.py` with the SDK.
 fn python_sdk(block: &str) {
     let between = |before: &str, after: &str| {
         let (_, rest) = block.split_once(before).unwrap();
@@ -186,7 +190,7 @@ fn python_sdk(block: &str) {
     let tree = Tree::new();
     tree.file("a.txt", "TODO: rest\nTODO: sleep\n");
     let expected = json!({"path": tree.root(), "writable": false});
-    let mut server = serves(
+    let mut server = start_client_server(
         &tree,
         between("command=", ", args").as_str().unwrap(),
         &arguments,
@@ -203,7 +207,7 @@ fn python_sdk(block: &str) {
 }
 
 #[test]
-fn the_examples_of_the_overview_work() {
+fn overview_examples_work() {
     let tree = stage();
     tree.file("project/main.rs", "fn main() {}\n");
     let overview = shell(&tree, "project", "replay").out;
@@ -230,7 +234,7 @@ fn files(block: &str) {
     }
 }
 
-/// The tree is left by the block before. Without walls nothing is kept of commands.
+/// Uses the tree of the previous block. Without a sandbox, changes of commands are not recorded.
 fn undo(block: &str) {
     assert!(
         include_str!("../../docs/undo.md").contains(block),
@@ -416,7 +420,7 @@ fn bench(block: &str) {
 }
 
 #[test]
-fn the_picture_is_what_the_script_draws() {
+fn demo_picture_matches_script() {
     let tree = Tree::new();
     let root = tree.root().to_str().unwrap();
     let walls = run(
@@ -442,8 +446,8 @@ fn the_picture_is_what_the_script_draws() {
         );
         return;
     }
-    // With the environment of this test, since the compiler is found by it. The script has a
-    // deadline of its own.
+    // Keeps the environment of this test, which locates the compiler. The script has its own
+    // deadline.
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/picture.py");
     let drawn = Command::new("python3")
         .arg(script)
@@ -463,7 +467,7 @@ fn the_picture_is_what_the_script_draws() {
 }
 
 #[test]
-fn it_is_short() {
+fn readme_is_short() {
     let words = |text: &str| text.split_ascii_whitespace().count();
     assert!(
         README.lines().count() <= 250,
@@ -484,7 +488,7 @@ fn it_is_short() {
 }
 
 #[test]
-fn it_names_the_tools_and_protected_paths() {
+fn readme_names_tools_and_protected_paths() {
     let (python, others): (Vec<_>, Vec<_>) = TOOLS
         .iter()
         .map(|make| make())
@@ -509,9 +513,9 @@ fn it_names_the_tools_and_protected_paths() {
     }
 }
 
-/// Links between the documents lead somewhere, and where they name a heading, to it.
+/// Links between the documents resolve to a file and, if named, to a heading.
 #[test]
-fn links_lead_somewhere() {
+fn document_links_resolve() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut documents: Vec<PathBuf> = [
         "README.md",
@@ -558,7 +562,7 @@ fn links_lead_somewhere() {
     }
 }
 
-/// The headings of a document, as links name them.
+/// Returns the headings of a document as link anchors.
 fn headings(document: &Path) -> BTreeSet<String> {
     let text = std::fs::read_to_string(document).unwrap();
     let titles = text.lines().filter(|line| line.starts_with('#'));

@@ -1,5 +1,5 @@
-//! Programs that stay, started by the built program as launcher: in every tier and, where the tests
-//! run as root, also as a user without rights.
+//! Resident programs, started by the built program as launcher: in every tier and, if the tests run
+//! as root, also as an unprivileged user.
 
 mod hostile;
 
@@ -24,10 +24,10 @@ use rustix::net::Shutdown;
 use crate::interception::{NOBODY, started_as_nobody};
 use crate::walls::fresh_tag;
 
-const LONG: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// A launcher of one tier.
-struct Cell {
+/// Launcher of one tier.
+struct LauncherFixture {
     launcher: Launcher,
     setting: (Tier, bool),
     work: PathBuf,
@@ -37,8 +37,8 @@ struct Cell {
     _scratch: Scratch,
 }
 
-/// Runs a test in every tier that can be built here, with these limits.
-fn everywhere_within(limits: &Limits, test: impl Fn(&Cell)) {
+/// Runs a test in every available tier, with these limits.
+fn everywhere_within(limits: &Limits, test: impl Fn(&LauncherFixture)) {
     let owners: &[bool] = if rustix::process::geteuid().is_root() {
         &[false, true]
     } else {
@@ -52,8 +52,8 @@ fn everywhere_within(limits: &Limits, test: impl Fn(&Cell)) {
         {
             println!("--- {setting:?}");
         }
-        match Cell::start(setting, limits) {
-            Ok(cell) => test(&cell),
+        match LauncherFixture::start(setting, limits) {
+            Ok(fixture) => test(&fixture),
             Err(reason) => {
                 assert!(
                     std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(),
@@ -68,7 +68,7 @@ fn everywhere_within(limits: &Limits, test: impl Fn(&Cell)) {
     }
 }
 
-fn everywhere(test: impl Fn(&Cell)) {
+fn everywhere(test: impl Fn(&LauncherFixture)) {
     everywhere_within(&Limits::default(), test);
 }
 
@@ -76,7 +76,7 @@ fn place(path: &Path) -> Place {
     place_of(fs::File::open(path).unwrap().as_fd()).unwrap()
 }
 
-impl Cell {
+impl LauncherFixture {
     fn start(setting: (Tier, bool), limits: &Limits) -> Result<Self, String> {
         let tree = tempfile::Builder::new()
             .prefix("replay-it-")
@@ -160,55 +160,55 @@ impl Cell {
         Resident::start(&self.launcher, &program, &self.running, &self.cancel)
     }
 
-    /// A script, with a text that is in nobody else's arguments as `$1`.
-    fn sh(&self, script: &str) -> Talk<'_> {
+    /// Starts a script with a unique text as `$1`.
+    fn sh(&self, script: &str) -> ResidentProgram<'_> {
         let tag = fresh_tag();
         let resident = self
             .try_start(&["/bin/sh", "-c", script, "sh", &tag])
             .unwrap();
-        Talk {
-            cell: self,
+        ResidentProgram {
+            fixture: self,
             resident,
             tag,
         }
     }
 }
 
-/// A program that is spoken with.
-struct Talk<'a> {
-    cell: &'a Cell,
+/// Running program and its channel.
+struct ResidentProgram<'a> {
+    fixture: &'a LauncherFixture,
     resident: Resident,
     tag: String,
 }
 
-impl Talk<'_> {
-    fn say(&self, text: &str) {
+impl ResidentProgram<'_> {
+    fn send_message(&self, text: &str) {
         assert_eq!(
             rustix::io::write(self.resident.channel(), text.as_bytes()),
             Ok(text.len())
         );
     }
 
-    /// What comes next on its channel is this.
+    /// Checks that the channel delivers this text next.
     #[track_caller]
-    fn hears(&self, expected: &str) {
+    fn expect_message(&self, expected: &str) {
         assert_eq!(
-            until_length(self.resident.channel(), expected.len()),
+            read_length(self.resident.channel(), expected.len()),
             expected,
             "{:?}",
-            self.cell.setting
+            self.fixture.setting
         );
     }
 
     #[track_caller]
     fn status(&self) -> ProgramStatus {
-        self.resident.status(LONG).unwrap()
+        self.resident.status(TIMEOUT).unwrap()
     }
 
-    /// Asks until the answer is as wanted.
+    /// Polls the status until the condition holds.
     #[track_caller]
-    fn status_when(&self, wanted: impl Fn(&ProgramStatus) -> bool) -> ProgramStatus {
-        let until = Instant::now() + LONG;
+    fn wait_for_status(&self, wanted: impl Fn(&ProgramStatus) -> bool) -> ProgramStatus {
+        let until = Instant::now() + TIMEOUT;
         loop {
             let status = self.status();
             if wanted(&status) {
@@ -217,48 +217,48 @@ impl Talk<'_> {
             assert!(
                 Instant::now() < until,
                 "{:?}: {status:?}",
-                self.cell.setting
+                self.fixture.setting
             );
         }
     }
 
     #[track_caller]
-    fn ends(&self) -> Exit {
+    fn wait_exit(&self) -> Exit {
         self.resident
-            .await_end(Instant::now() + LONG, &self.cell.cancel)
+            .await_end(Instant::now() + TIMEOUT, &self.fixture.cancel)
             .unwrap()
             .expect("it ends")
     }
 
-    /// Processes with its tag as an argument of its own, the program itself not counted.
-    fn others(&self) -> usize {
+    /// Returns the number of processes with the tag as an argument, other than the program itself.
+    fn other_processes(&self) -> usize {
         count(|arguments| {
             arguments.last() == Some(&self.tag.as_bytes()) && arguments[0] == b"sleep"
         })
     }
 
     #[track_caller]
-    fn others_when(&self, wanted: usize) {
-        let until = Instant::now() + LONG;
-        while self.others() != wanted {
+    fn wait_for_processes(&self, wanted: usize) {
+        let until = Instant::now() + TIMEOUT;
+        while self.other_processes() != wanted {
             assert!(
                 Instant::now() < until,
                 "{:?}: {} instead of {wanted}",
-                self.cell.setting,
-                self.others()
+                self.fixture.setting,
+                self.other_processes()
             );
-            // Gives the processor away for as long as an answer takes.
-            let _ = self.resident.status(LONG);
+            // Yields the processor for the duration of a reply.
+            let _ = self.resident.status(TIMEOUT);
         }
     }
 }
 
-/// Living processes whose arguments are like that.
+/// Returns the number of living processes whose arguments satisfy the condition.
 fn count(like: impl Fn(&[&[u8]]) -> bool) -> usize {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     processes
         .filter(|entry| {
-            // Who has ended has no arguments.
+            // An ended process has no arguments.
             let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
             let arguments: Vec<&[u8]> = line
                 .strip_suffix(b"\0")
@@ -270,10 +270,10 @@ fn count(like: impl Fn(&[&[u8]]) -> bool) -> usize {
         .count()
 }
 
-/// Nobody with this text among the arguments is there any more, at last.
+/// Waits until no process has this text among its arguments.
 #[track_caller]
-fn nobody_is_left(tag: &str) {
-    let until = Instant::now() + LONG;
+fn wait_until_no_process(tag: &str) {
+    let until = Instant::now() + TIMEOUT;
     let left = || count(|arguments| arguments.contains(&tag.as_bytes()));
     while left() > 0 {
         assert!(Instant::now() < until, "{} are left", left());
@@ -281,7 +281,7 @@ fn nobody_is_left(tag: &str) {
     }
 }
 
-/// Whether there is something to read in time.
+/// Returns true if data can be read within the limit.
 fn is_readable(fd: BorrowedFd<'_>, limit: Duration) -> bool {
     poll(
         &mut [PollFd::from_borrowed_fd(fd, PollFlags::IN)],
@@ -291,9 +291,9 @@ fn is_readable(fd: BorrowedFd<'_>, limit: Duration) -> bool {
         == 1
 }
 
-/// So many bytes, or those until the end or the deadline.
-fn until_length(fd: BorrowedFd<'_>, length: usize) -> String {
-    let until = Instant::now() + LONG;
+/// Reads this number of bytes, or fewer at the end of input or the deadline.
+fn read_length(fd: BorrowedFd<'_>, length: usize) -> String {
+    let until = Instant::now() + TIMEOUT;
     let mut text = vec![0; length];
     let mut got = 0;
     while got < length && Instant::now() < until {
@@ -309,54 +309,54 @@ fn until_length(fd: BorrowedFd<'_>, length: usize) -> String {
 }
 
 #[test]
-fn a_program_answers_on_its_channel() {
-    everywhere(|cell| {
+fn program_answers_on_channel() {
+    everywhere(|fixture| {
         let script = "echo out; echo err >&2; echo \"$PLANNED $GIVEN ${PWD##*/}\" >&0
             while read line; do echo \"got $line\" >&0; done; exit 3";
-        let talk = cell.sh(script);
-        talk.hears("p g work\n");
-        assert_eq!(until_length(talk.resident.stdout(), 4), "out\n");
-        assert_eq!(until_length(talk.resident.stderr(), 4), "err\n");
-        talk.say("a\nb\n");
-        talk.hears("got a\ngot b\n");
-        assert_eq!((talk.resident.ended(), cell.running.len()), (None, 1));
+        let talk = fixture.sh(script);
+        talk.expect_message("p g work\n");
+        assert_eq!(read_length(talk.resident.stdout(), 4), "out\n");
+        assert_eq!(read_length(talk.resident.stderr(), 4), "err\n");
+        talk.send_message("a\nb\n");
+        talk.expect_message("got a\ngot b\n");
+        assert_eq!((talk.resident.ended(), fixture.running.len()), (None, 1));
         rustix::net::shutdown(talk.resident.channel(), Shutdown::Write).unwrap();
-        assert!(is_readable(talk.resident.supervisor(), LONG));
+        assert!(is_readable(talk.resident.supervisor(), TIMEOUT));
         assert_eq!(
-            (talk.ends(), talk.resident.ended()),
+            (talk.wait_exit(), talk.resident.ended()),
             (Exit::Code(3), Some(Exit::Code(3)))
         );
         assert!(is_readable(talk.resident.supervisor(), Duration::ZERO));
-        // Nobody holds an end any more.
+        // No process holds an end any more.
         let [stdout, stderr] =
-            [talk.resident.stdout(), talk.resident.stderr()].map(|end| until_length(end, 1));
+            [talk.resident.stdout(), talk.resident.stderr()].map(|end| read_length(end, 1));
         assert_eq!((stdout, stderr), (String::new(), String::new()));
-        let over = talk.resident.status(LONG).unwrap_err().to_string();
+        let over = talk.resident.status(TIMEOUT).unwrap_err().to_string();
         assert_eq!(over, "the program has ended already, with exit code 3");
         drop(talk);
-        assert!(cell.running.is_empty());
+        assert!(fixture.running.is_empty());
     });
 }
 
 #[test]
-fn an_interrupt_reaches_the_whole_tree_and_the_program_lives_on() {
-    everywhere(|cell| {
+fn interrupt_reaches_all_descendants_of_program() {
+    everywhere(|fixture| {
         for (work, others) in [
             ("sleep $1", 1),
             ("while [ -z \"$stop\" ]; do :; done", 0),
             ("sh -c 'sleep $1; echo not interrupted >&0' sh $1", 1),
             ("sh -c 'trap \"\" HUP; sleep $1 & wait' sh $1", 1),
         ] {
-            let talk = cell.sh(&format!(
+            let talk = fixture.sh(&format!(
                 "trap 'echo interrupted >&0; stop=1' INT; echo ready >&0; {work}
                 read line; echo \"$line $stop\" >&0; read line"
             ));
-            talk.hears("ready\n");
-            talk.others_when(others);
+            talk.expect_message("ready\n");
+            talk.wait_for_processes(others);
             talk.resident.interrupt().unwrap();
-            talk.hears("interrupted\n");
-            talk.say("still here\n");
-            talk.hears("still here 1\n");
+            talk.expect_message("interrupted\n");
+            talk.send_message("still here\n");
+            talk.expect_message("still here 1\n");
             assert_eq!(talk.resident.ended(), None);
             let status = talk.status();
             assert_eq!(
@@ -366,16 +366,16 @@ fn an_interrupt_reaches_the_whole_tree_and_the_program_lives_on() {
             );
             let tag = talk.tag.clone();
             drop(talk);
-            nobody_is_left(&tag);
+            wait_until_no_process(&tag);
         }
     });
 }
 
 #[test]
-fn its_state_can_be_asked_whatever_it_does() {
-    everywhere(|cell| {
-        let talk = cell.sh("read line; while :; do :; done");
-        let waiting = talk.status_when(|status| status.state == 'S');
+fn state_of_program_is_always_answered() {
+    everywhere(|fixture| {
+        let talk = fixture.sh("read line; while :; do :; done");
+        let waiting = talk.wait_for_status(|status| status.state == 'S');
         assert_eq!(
             (waiting.threads, waiting.processes, waiting.children_cpu),
             (1, 1, Duration::ZERO)
@@ -384,50 +384,54 @@ fn its_state_can_be_asked_whatever_it_does() {
             waiting.rss_bytes >= 4096 && waiting.rss_bytes < 1 << 30,
             "{waiting:?}"
         );
-        talk.say("go\n");
-        let busy = talk.status_when(|status| status.cpu >= waiting.cpu + Duration::from_millis(50));
+        talk.send_message("go\n");
+        let busy =
+            talk.wait_for_status(|status| status.cpu >= waiting.cpu + Duration::from_millis(50));
         assert!(
             busy.uptime > waiting.uptime && busy.cpu <= busy.uptime + Duration::from_millis(20),
             "{busy:?}"
         );
-        talk.status_when(|status| status.state == 'R');
+        talk.wait_for_status(|status| status.state == 'R');
         let outsider = talk.status();
         assert_eq!((outsider.threads, outsider.processes), (1, 1));
         talk.resident.kill();
-        assert_eq!(talk.ends(), Exit::Signal(9));
+        assert_eq!(talk.wait_exit(), Exit::Signal(9));
 
-        let talk = cell.sh("(while read line && [ $line = on ]; do :; done); echo done >&0; kill -STOP $$; read line");
-        talk.say(&"on\n".repeat(20_000));
-        talk.say("off\n");
-        talk.hears("done\n");
-        let stopped = talk.status_when(|status| status.state == 'T');
+        let talk = fixture.sh("(while read line && [ $line = on ]; do :; done); echo done >&0; kill -STOP $$; read line");
+        talk.send_message(&"on\n".repeat(20_000));
+        talk.send_message("off\n");
+        talk.expect_message("done\n");
+        let stopped = talk.wait_for_status(|status| status.state == 'T');
         assert!(stopped.children_cpu > Duration::ZERO, "{stopped:?}");
     });
 }
 
 #[test]
-fn a_program_that_has_ended_before_its_children_is_a_zombie() {
-    everywhere(|cell| {
-        let talk =
-            cell.sh("trap '' TERM; sleep $1 & sleep $1 & trap - TERM; echo ready >&0; read line");
-        talk.hears("ready\n");
-        talk.others_when(2);
+fn program_ended_before_children_is_zombie() {
+    everywhere(|fixture| {
+        let talk = fixture
+            .sh("trap '' TERM; sleep $1 & sleep $1 & trap - TERM; echo ready >&0; read line");
+        talk.expect_message("ready\n");
+        talk.wait_for_processes(2);
         talk.resident.terminate();
-        let status = talk.status_when(|status| status.state == 'Z' && status.processes == 2);
+        let status = talk.wait_for_status(|status| status.state == 'Z' && status.processes == 2);
         assert_eq!(
             (status.rss_bytes, status.cpu, status.threads),
             (0, Duration::ZERO, 0)
         );
         assert_eq!(talk.resident.ended(), None);
         talk.resident.kill();
-        assert_eq!((talk.ends(), talk.others()), (Exit::Signal(15), 0));
+        assert_eq!(
+            (talk.wait_exit(), talk.other_processes()),
+            (Exit::Signal(15), 0)
+        );
     });
 }
 
 #[test]
-fn a_program_that_cannot_be_executed_is_refused() {
-    everywhere(|cell| {
-        let missing = cell
+fn program_that_cannot_execute_is_refused() {
+    everywhere(|fixture| {
+        let missing = fixture
             .try_start(&["/usr/bin/no-such-program"])
             .unwrap_err()
             .to_string();
@@ -435,41 +439,44 @@ fn a_program_that_cannot_be_executed_is_refused() {
             missing,
             "cannot start the command: execute `/usr/bin/no-such-program`: No such file or directory (os error 2)"
         );
-        fs::write(cell.work.join("text"), "no program").unwrap();
-        let text = cell.work.join("text").to_str().unwrap().to_owned();
-        let refused = cell.try_start(&[&text]).unwrap_err().to_string();
+        fs::write(fixture.work.join("text"), "no program").unwrap();
+        let text = fixture.work.join("text").to_str().unwrap().to_owned();
+        let refused = fixture.try_start(&[&text]).unwrap_err().to_string();
         assert_eq!(
             refused,
             format!("cannot start the command: execute `{text}`: Permission denied (os error 13)")
         );
-        assert!(cell.running.is_empty());
+        assert!(fixture.running.is_empty());
     });
 }
 
 #[test]
-fn there_are_so_many_places_and_all_are_ended_together() {
-    everywhere(|cell| {
+fn program_beyond_limit_is_refused() {
+    everywhere(|fixture| {
         let all: Vec<_> = (0..4)
-            .map(|_| cell.sh("trap '' INT TERM; sleep $1 & read line"))
+            .map(|_| fixture.sh("trap '' INT TERM; sleep $1 & read line"))
             .collect();
-        let full = cell.try_start(&["/bin/sh"]).unwrap_err();
+        let full = fixture.try_start(&["/bin/sh"]).unwrap_err();
         assert_eq!(
             full.to_string(),
             "all 4 places for programs that stay are taken"
         );
-        assert_eq!(cell.running.end_all(), 4);
+        assert_eq!(fixture.running.end_all(), 4);
         for talk in &all {
-            assert_eq!((talk.ends(), talk.others()), (Exit::Signal(9), 0));
+            assert_eq!(
+                (talk.wait_exit(), talk.other_processes()),
+                (Exit::Signal(9), 0)
+            );
         }
         assert!(matches!(
-            cell.try_start(&["/bin/sh"]).unwrap_err(),
+            fixture.try_start(&["/bin/sh"]).unwrap_err(),
             ExecError::ShuttingDown
         ));
     });
 }
 
 #[test]
-fn python_minds_an_interrupt_in_all_that_it_does() {
+fn python_obeys_interrupt_in_every_state() {
     let python = "/usr/bin/python3";
     if !Path::new(python).exists() {
         return;
@@ -485,25 +492,24 @@ for work in (lambda: time.sleep(1000), spin, lambda: subprocess.run(['sleep', sy
         os.write(0, b'interrupted\\n')
 os.read(0, 1)
 ";
-    everywhere(|cell| {
+    everywhere(|fixture| {
         let tag = fresh_tag();
-        let resident = cell.try_start(&[python, "-c", source, &tag]).unwrap();
-        let talk = Talk {
-            cell,
+        let resident = fixture.try_start(&[python, "-c", source, &tag]).unwrap();
+        let talk = ResidentProgram {
+            fixture,
             resident,
             tag,
         };
         for (others, sleeps) in [(0, true), (0, false), (1, true)] {
-            talk.hears("ready\n");
-            talk.others_when(others);
-            // A signal between Python's look for one and the call that waits is only seen after
-            // that call.
-            talk.status_when(|status| !sleeps || status.state == 'S');
+            talk.expect_message("ready\n");
+            talk.wait_for_processes(others);
+            // A signal between Python's check and the blocking call is seen only after that call.
+            talk.wait_for_status(|status| !sleeps || status.state == 'S');
             talk.resident.interrupt().unwrap();
-            talk.hears("interrupted\n");
+            talk.expect_message("interrupted\n");
         }
-        // Python does not wait for a child that it has been interrupted with.
-        talk.others_when(0);
+        // Python does not wait for a child that was interrupted with it.
+        talk.wait_for_processes(0);
         assert_eq!(talk.resident.ended(), None);
     });
 }

@@ -1,4 +1,4 @@
-//! Every line the server writes, checked against the official JSON schema of its revision.
+//! Validation of each line of the server against the official JSON schema of its revision.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex};
@@ -6,13 +6,12 @@ use std::sync::{LazyLock, Mutex};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
-/// The revisions that open with `initialize`, oldest first.
+/// Revisions that open with `initialize`, oldest first.
 pub const HANDSHAKE: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
-/// The newest of them: what a session without `initialize` gets.
+/// Newest handshake revision, the default of a session without `initialize`.
 pub const NEWEST_HANDSHAKE: &str = "2025-11-25";
-/// The revision without a handshake.
+/// Revision without a handshake.
 pub const STATELESS: &str = "2026-07-28";
-/// All five.
 pub const REVISIONS: [&str; 5] = [
     "2024-11-05",
     "2025-03-26",
@@ -29,7 +28,7 @@ const SOURCES: [&str; 5] = [
     include_str!("../../testdata/schemas/2026-07-28/schema.json"),
 ];
 
-/// Compiled checks by (revision, definition); a definition that a revision lacks is `None`.
+/// Compiled validators by (revision, definition). A definition that a revision lacks is `None`.
 type Compiled = HashMap<(String, String), Option<&'static Validator>>;
 static COMPILED: LazyLock<Mutex<Compiled>> = LazyLock::new(Mutex::default);
 
@@ -52,8 +51,7 @@ fn validator(revision: &str, definition: &str) -> Option<&'static Validator> {
             };
             schema[key].get(definition)?;
             schema["$ref"] = json!(format!("#/{key}/{definition}"));
-            // The older drafts ignore whatever stands beside a `$ref`, the definitions that it needs
-            // too.
+            // Older drafts ignore all siblings of a `$ref`, including the required definitions.
             if key == "definitions" {
                 let target = schema.as_object_mut().unwrap().remove("$ref").unwrap();
                 schema["allOf"] = json!([{ "$ref": target }]);
@@ -85,8 +83,8 @@ pub fn check(revision: &str, definition: &str, value: &Value) -> Result<(), Stri
     }
 }
 
-/// Checks a reply to `method` (empty for a request that had none) under the revision of its
-/// request.
+/// Checks a reply to `method` under the revision of its request. `method` is empty for a reply
+/// without a request.
 pub fn check_reply(revision: &str, method: &str, reply: &Value) -> Result<(), String> {
     if reply.get("error").is_some() {
         return check_error(revision, reply);
@@ -120,8 +118,8 @@ pub fn check_reply(revision: &str, method: &str, reply: &Value) -> Result<(), St
     }
 }
 
-/// Checks an error reply; one that answers something unreadable has `id: null`, whatever the
-/// schemas say.
+/// Checks an error reply. The reply to an unreadable request has `id: null`, even if the schema
+/// forbids it.
 pub fn check_error(revision: &str, reply: &Value) -> Result<(), String> {
     let mut reply = reply.clone();
     if reply.get("id") == Some(&Value::Null) {
@@ -147,7 +145,7 @@ pub fn check_error(revision: &str, reply: &Value) -> Result<(), String> {
     }
 }
 
-/// Checks a notification of the server. This server has no others than these.
+/// Checks a notification of the server. The server sends only these.
 pub fn check_notification(revision: &str, message: &Value) -> Result<(), String> {
     check(revision, "ServerNotification", message)?;
     match message["method"].as_str().unwrap_or_default() {
@@ -162,8 +160,8 @@ pub fn check_notification(revision: &str, message: &Value) -> Result<(), String>
             )
         }
         "notifications/message" => check(revision, "LoggingMessageNotification", message),
-        // Only a mock's lists and resources change; the schema of all notifications has looked at
-        // these.
+        // Only the lists and resources of a mock change. The general notification schema has
+        // checked these.
         "notifications/resources/updated"
         | "notifications/tools/list_changed"
         | "notifications/resources/list_changed"
@@ -174,7 +172,8 @@ pub fn check_notification(revision: &str, message: &Value) -> Result<(), String>
     }
 }
 
-/// A client that agreed on an old revision gets none of what came later, legal or not.
+/// Checks that a client of an old revision gets no fields of later ones, even where the schema
+/// allows them.
 fn check_call(revision: &str, result: &Value) -> Result<(), String> {
     absent(
         revision,
@@ -246,7 +245,7 @@ fn absent(
 }
 
 #[test]
-fn the_schemas_tell_good_from_bad() {
+fn schemas_reject_invalid_replies() {
     for revision in REVISIONS {
         let mut call = json!({"jsonrpc": "2.0", "id": 1, "result": {"content": [{"type": "text", "text": "x"}]}});
         if revision == STATELESS {

@@ -1,5 +1,5 @@
-//! What searches of one session leave for the next, and where they leave nothing. That it is true
-//! is tested beside its source.
+//! Search cache: files that a session's searches leave for the next session. The correctness of
+//! results is tested beside the source.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -12,7 +12,7 @@ use crate::harness::Server;
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
 
-/// One session: what a search of the allowed directory says.
+/// Runs one session and returns the reply of a search in the allowed directory.
 fn session(tree: &Tree, allowed: &str, cache: &Path, flags: &[&str]) -> Vec<String> {
     let line = [
         &[
@@ -44,9 +44,8 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn a_session_leaves_a_file_of_its_owners_alone_and_the_next_one_finds_the_same() {
-    // Nothing is remembered of a file that is a minute old, so it has to be one that was there
-    // before.
+fn private_cache_file_is_reused_by_next_session() {
+    // The cache skips files younger than a minute, so this test needs an older file.
     let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/src/fs");
     let allowed = format!("{sources}:ro");
     let tree = Tree::new();
@@ -80,7 +79,7 @@ fn a_session_leaves_a_file_of_its_owners_alone_and_the_next_one_finds_the_same()
 }
 
 #[test]
-fn nothing_is_kept_where_an_agent_could_reach_it_or_nobody_wants_it() {
+fn cache_is_not_written_within_reach_of_agent() {
     let tree = Tree::new();
     tree.file("work/a", "KINDS: [Kind");
     let allowed = format!("{}:rw", tree.text("work"));

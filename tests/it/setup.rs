@@ -1,5 +1,4 @@
-//! `replay setup` and `replay doctor`: what a person does once, on a machine with the files of
-//! clients.
+//! `replay setup` and `replay doctor`, on a machine with the configuration files of clients.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -9,7 +8,7 @@ use crate::calls::{Ended, REPLAY, run};
 use crate::harness::Server;
 use crate::tree::Tree;
 
-/// A home with a project in it.
+/// Makes a home with a project in it.
 fn home() -> Tree {
     let tree = Tree::new();
     tree.dir("project");
@@ -34,14 +33,14 @@ fn replay(tree: &Tree, arguments: &[&str]) -> Ended {
     )
 }
 
-/// Exit status, standard output and standard error, with the tree as `~` and this program as
-/// `REPLAY`.
-fn said(tree: &Tree, arguments: &[&str]) -> (i32, String, String) {
+/// Runs `replay` and returns exit status, standard output and standard error. The tree is replaced
+/// by `~` and this program by `REPLAY`.
+fn replay_output(tree: &Tree, arguments: &[&str]) -> (i32, String, String) {
     let Ended { status, out, err } = replay(tree, arguments);
     let root = tree.root().to_str().unwrap();
     let text = |text: String| {
         let text = text.replace(REPLAY, "REPLAY").replace(root, "~");
-        // Which walls stand is up to the machine.
+        // The available sandbox tiers depend on the machine.
         let lines = text.lines().filter(|line| !line.starts_with("walls: "));
         lines.fold(String::new(), |text, line| text + line + "\n")
     };
@@ -49,7 +48,7 @@ fn said(tree: &Tree, arguments: &[&str]) -> (i32, String, String) {
 }
 
 #[test]
-fn an_entry_is_printed_as_the_client_reads_it() {
+fn setup_prints_entry_in_client_format() {
     let tree = home();
     let entry = json!({"command": "REPLAY", "args": ["--mcp-server", "--allow", "~/project:rw"]});
     for (client, servers, path) in [
@@ -64,7 +63,7 @@ fn an_entry_is_printed_as_the_client_reads_it() {
         ("gemini", "mcpServers", "~/.gemini/settings.json"),
         ("zed", "context_servers", "~/.config/zed/settings.json"),
     ] {
-        let (status, printed, words) = said(&tree, &["setup", client]);
+        let (status, printed, words) = replay_output(&tree, &["setup", client]);
         let mut expected = entry.clone();
         if client == "vscode" {
             expected["type"] = json!("stdio");
@@ -80,7 +79,7 @@ fn an_entry_is_printed_as_the_client_reads_it() {
             format!("this is for {path}; add --write to put it there\n")
         );
     }
-    let (_, printed, _) = said(
+    let (_, printed, _) = replay_output(
         &tree,
         &[
             "setup", "codex", "--allow", ".", "--allow", "/tmp:rw", "--", "--tools", "all",
@@ -96,9 +95,9 @@ fn an_entry_is_printed_as_the_client_reads_it() {
 }
 
 #[test]
-fn what_is_written_starts_a_server() {
+fn written_entry_starts_server() {
     let tree = home();
-    let wrote = said(&tree, &["setup", "claude", "--write"]);
+    let wrote = replay_output(&tree, &["setup", "claude", "--write"]);
     let words = "wrote ~/project/.mcp.json\nnext: start `claude` in this directory, and approve the server\n";
     assert_eq!(wrote, (0, String::new(), words.to_owned()));
     let written: Value = serde_json::from_str(&tree.read("project/.mcp.json")).unwrap();
@@ -120,7 +119,7 @@ fn what_is_written_starts_a_server() {
 }
 
 #[test]
-fn a_file_keeps_what_else_it_holds() {
+fn setup_keeps_other_content_of_file() {
     let tree = home();
     let before = "# mine\nmodel = \"o\"\n\n[mcp_servers.other]\ncommand = \"x\"\n";
     tree.file(".codex/config.toml", before);
@@ -132,7 +131,7 @@ fn a_file_keeps_what_else_it_holds() {
     let write = ["setup", "codex", "--write"];
     let next = "next: start `codex`; `/mcp` lists the server\n";
     assert_eq!(
-        said(&tree, &write),
+        replay_output(&tree, &write),
         (
             0,
             String::new(),
@@ -150,13 +149,13 @@ fn a_file_keeps_what_else_it_holds() {
         0o640
     );
     assert_eq!(
-        said(&tree, &write).2,
+        replay_output(&tree, &write).2,
         format!("~/.codex/config.toml has this entry already\n{next}")
     );
     assert_eq!(tree.read(".codex/config.toml"), written);
 
     let other = ["setup", "codex", "--write", "--allow", "."];
-    let (status, diff, words) = said(&tree, &other);
+    let (status, diff, words) = replay_output(&tree, &other);
     let refusal = "replay: `~/.codex/config.toml` has another entry `replay`; add --force to make this change\n";
     assert_eq!((status, words.as_str()), (2, refusal));
     let changed = "-args = [\"--mcp-server\", \"--allow\", \"~/project:rw\"]\n+args = [\"--mcp-server\", \"--allow\", \"~/project\"]\n";
@@ -165,7 +164,10 @@ fn a_file_keeps_what_else_it_holds() {
         "{diff}"
     );
     assert_eq!(tree.read(".codex/config.toml"), written);
-    assert_eq!(said(&tree, &[&other[..], &["--force"]].concat()).0, 0);
+    assert_eq!(
+        replay_output(&tree, &[&other[..], &["--force"]].concat()).0,
+        0
+    );
     assert_eq!(
         tree.read(".codex/config.toml"),
         written.replace("project:rw", "project")
@@ -173,9 +175,9 @@ fn a_file_keeps_what_else_it_holds() {
 }
 
 #[test]
-fn whoever_lets_agents_change_the_file_is_told() {
+fn setup_warns_when_agents_can_change_file() {
     let tree = home();
-    let (status, _, words) = said(
+    let (status, _, words) = replay_output(
         &tree,
         &["setup", "claude-desktop", "--write", "--allow", "..:rw"],
     );
@@ -188,7 +190,7 @@ fn whoever_lets_agents_change_the_file_is_told() {
 }
 
 #[test]
-fn a_path_with_a_space_is_told_as_the_shell_takes_it() {
+fn path_with_space_is_shell_quoted() {
     let tree = home();
     tree.dir("my files");
     let config = format!("XDG_CONFIG_HOME={}", tree.text("my files"));
@@ -214,7 +216,7 @@ fn a_path_with_a_space_is_told_as_the_shell_takes_it() {
 }
 
 #[test]
-fn codex_is_set_up_where_it_looks() {
+fn codex_entry_is_written_to_its_file() {
     let tree = home();
     tree.dir("codex");
     let home = format!("CODEX_HOME={}", tree.text("codex"));
@@ -237,7 +239,7 @@ fn codex_is_set_up_where_it_looks() {
 }
 
 #[test]
-fn a_file_that_is_kept_from_changes_is_left_alone() {
+fn unwritable_configuration_is_left_unchanged() {
     let tree = home();
     tree.file("project/.mcp.json", "{}");
     std::fs::set_permissions(
@@ -247,18 +249,18 @@ fn a_file_that_is_kept_from_changes_is_left_alone() {
     .unwrap();
     let refusal = "replay: `~/project/.mcp.json` is read-only; if it is yours to change, `chmod u+w` it first\n";
     assert_eq!(
-        said(&tree, &["setup", "claude", "--write"]),
+        replay_output(&tree, &["setup", "claude", "--write"]),
         (2, String::new(), refusal.to_owned())
     );
     assert_eq!(tree.read("project/.mcp.json"), "{}");
 }
 
 #[test]
-fn no_link_is_followed_out_of_the_project() {
+fn setup_follows_no_link_out_of_project() {
     let tree = home();
     tree.file("victim.json", "{}")
         .link(tree.path("victim.json"), "project/.mcp.json");
-    let (status, _, words) = said(&tree, &["setup", "claude", "--write"]);
+    let (status, _, words) = replay_output(&tree, &["setup", "claude", "--write"]);
     assert_eq!(status, 2);
     let refusal = "replay: `~/project/.mcp.json` cannot be changed: a link on the way leads out of `~/project`, and may be an \
                    agent's; put a file in its place\n";
@@ -267,7 +269,7 @@ fn no_link_is_followed_out_of_the_project() {
 }
 
 #[test]
-fn what_no_server_would_take_is_no_entry() {
+fn setup_refuses_invalid_server_flags() {
     let tree = home();
     for (flags, expected) in [
         (
@@ -284,12 +286,12 @@ fn what_no_server_would_take_is_no_entry() {
         ),
     ] {
         let (status, printed, words) =
-            said(&tree, &[&["setup", "claude", "--write"], flags].concat());
+            replay_output(&tree, &[&["setup", "claude", "--write"], flags].concat());
         assert_eq!((status, printed.as_str()), (2, ""), "{words}");
         assert!(words.starts_with(&format!("replay: {expected}")), "{words}");
     }
     tree.file("project/.mcp.json", "{\"mcpServers\": ");
-    let (status, _, words) = said(&tree, &["setup", "claude", "--write"]);
+    let (status, _, words) = replay_output(&tree, &["setup", "claude", "--write"]);
     assert_eq!(status, 2);
     assert!(
         words.starts_with("replay: `~/project/.mcp.json`: it is not JSON: "),
@@ -299,14 +301,14 @@ fn what_no_server_would_take_is_no_entry() {
 }
 
 #[test]
-fn the_doctor_tells_at_a_glance() {
+fn doctor_summarises_state() {
     let tree = home();
     tree.file(
         ".gemini/settings.json",
         r#"{"mcpServers": {"replay": {"command": "/gone/replay"}}}"#,
     );
-    assert_eq!(said(&tree, &["setup", "vscode", "--write"]).0, 0);
-    let (status, text, words) = said(&tree, &["doctor"]);
+    assert_eq!(replay_output(&tree, &["setup", "vscode", "--write"]).0, 0);
+    let (status, text, words) = replay_output(&tree, &["doctor"]);
     assert!(text.lines().count() <= 40, "{text}");
     assert_eq!(words, "");
     let stands = replay(&tree, &["sandbox", "run", "--allow", ".", "--", "true"]).status == 0;
@@ -328,9 +330,9 @@ fn the_doctor_tells_at_a_glance() {
     assert_eq!(report["findings"][0]["about"], "program");
 }
 
-/// Behind walls no others can be built.
+/// Inside a sandbox, no second one can be created.
 #[test]
-fn the_doctor_says_why_commands_are_refused() {
+fn doctor_explains_refused_commands() {
     let tree = home();
     let program = std::path::Path::new(REPLAY)
         .parent()
@@ -344,7 +346,7 @@ fn the_doctor_says_why_commands_are_refused() {
         assert!(std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none());
         return;
     }
-    let (status, text, _) = said(&tree, &[&walls[..], &[REPLAY, "doctor"]].concat());
+    let (status, text, _) = replay_output(&tree, &[&walls[..], &[REPLAY, "doctor"]].concat());
     assert_eq!(status, 1, "{text}");
     assert!(
         text.contains("this program runs inside another replay already"),

@@ -1,5 +1,5 @@
-//! Spans of requests, as a collector gets them: over stdio and over HTTP, from behind the server's
-//! own walls.
+//! Spans of requests as a collector gets them, over stdio and over HTTP, from a server that has
+//! sandboxed itself.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -18,7 +18,7 @@ use crate::tree::Tree;
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT: &str = "00f067aa0ba902b7";
 
-/// Takes all spans, and tells each request: its head and its body.
+/// Collector that accepts all spans and reports each request: its head and its body.
 struct Collector {
     address: SocketAddr,
     told: Receiver<(String, Value)>,
@@ -47,7 +47,7 @@ impl Collector {
         format!("http://{}", self.address)
     }
 
-    /// The next request.
+    /// Returns the next request.
     fn next(&self) -> (String, Value) {
         self.told
             .recv_timeout(DEADLINE)
@@ -79,8 +79,8 @@ fn read(stream: &mut TcpStream) -> (String, Value) {
     }
 }
 
-/// Checks the form of what differs from run to run, and replaces it with a word.
-fn settled(mut body: Value) -> Value {
+/// Checks the form of values that differ from run to run, and replaces them with a word.
+fn normalise(mut body: Value) -> Value {
     let hexadecimal = |value: &mut Value, length: usize| {
         let text = value.as_str().unwrap();
         assert!(
@@ -126,7 +126,7 @@ fn attributes(pairs: &[(&str, &str)]) -> Value {
         .collect()
 }
 
-/// A whole export.
+/// Returns a whole export request.
 fn export(service: &str, spans: &Value) -> Value {
     let version = env!("CARGO_PKG_VERSION");
     json!({"resourceSpans": [{
@@ -141,7 +141,7 @@ fn span(name: &str, pairs: &[(&str, &str)]) -> Value {
         "endTimeUnixNano": "TIME", "attributes": attributes(pairs), "status": {}})
 }
 
-/// The same in the trace of a client's.
+/// Returns a span in the trace of a client.
 fn within(mut span: Value, state: Option<&str>) -> Value {
     span["traceId"] = json!(TRACE);
     span["parentSpanId"] = json!(PARENT);
@@ -164,7 +164,7 @@ fn tree() -> Tree {
 }
 
 #[test]
-fn a_session_over_stdio_is_exported_when_it_ends() {
+fn stdio_session_is_exported_at_its_end() {
     let tree = tree();
     let collector = Collector::start();
     let allow = format!("{}:rw", tree.text("work"));
@@ -187,7 +187,7 @@ fn a_session_over_stdio_is_exported_when_it_ends() {
     let params = json!({"name": "read_file", "arguments": {"path": "hello.txt"}, "_meta": meta});
     assert_eq!(server.request("tools/call", params).text(), "hello\n");
     assert_eq!(server.request("no/such", json!({})).code(), -32601);
-    // A client that does not record its trace is followed.
+    // The trace of a client is continued even if the client does not sample it.
     let meta = json!({"traceparent": format!("00-{TRACE}-{PARENT}-00")});
     server.request("ping", json!({"_meta": meta}));
     server.close_stdin();
@@ -243,11 +243,11 @@ fn a_session_over_stdio_is_exported_when_it_ends() {
         ),
     ]);
     assert!(message.as_str().unwrap().contains("no/such"), "{message}");
-    assert_eq!(settled(body), export("mine", &spans));
+    assert_eq!(normalise(body), export("mine", &spans));
 }
 
 #[test]
-fn requests_over_http_are_exported_with_their_session() {
+fn http_requests_are_exported_with_session() {
     let tree = tree();
     let collector = Collector::start();
     let allow = format!("{}:rw", tree.text("work"));
@@ -346,11 +346,11 @@ fn requests_over_http_are_exported_with_their_session() {
             None
         ),
     ]);
-    assert_eq!(settled(collector.next().1), export("replay", &spans));
+    assert_eq!(normalise(collector.next().1), export("replay", &spans));
 }
 
 #[test]
-fn a_collector_that_hangs_holds_nobody_up() {
+fn hanging_collector_delays_no_call() {
     let tree = tree();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -372,14 +372,14 @@ fn a_collector_that_hangs_holds_nobody_up() {
             "hello\n"
         );
     }
-    // It takes the connection, and says nothing until the server has ended.
+    // The collector accepts the connection, and does not reply until the server has ended.
     let (_held, _) = listener.accept().unwrap();
     server.close_stdin();
     assert!(server.wait_exit().success());
 }
 
-/// A port that refuses connections, since nobody else can have it and nobody listens there.
-fn unheard() -> (OwnedFd, SocketAddr) {
+/// Reserves a port that refuses connections: it is bound, but nothing listens there.
+fn refusing_address() -> (OwnedFd, SocketAddr) {
     let socket = socket_with(
         AddressFamily::INET,
         SocketType::STREAM,
@@ -393,9 +393,9 @@ fn unheard() -> (OwnedFd, SocketAddr) {
 }
 
 #[test]
-fn who_refuses_spans_is_warned_about_once() {
+fn collector_refusing_spans_is_warned_about_once() {
     let tree = tree();
-    let (_held, address) = unheard();
+    let (_held, address) = refusing_address();
     let url = format!("http://{address}");
     let allow = tree.text("work");
     let args = [

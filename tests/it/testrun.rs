@@ -1,7 +1,6 @@
-//! Slots tests and checking types through the built program.
+//! Test runs and type checks through the built program.
 //!
-//! Where a runner would have to come from a registry, a program in its place writes what the real
-//! one writes.
+//! For runners that would have to come from a registry, a stub writes the output of the real one.
 
 mod checks;
 mod go;
@@ -18,7 +17,7 @@ use crate::harness::{Reply, Server};
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
 
-/// A server for `work`, which serves the tools for tests.
+/// Starts a server for `work` with the test tools.
 fn open(tree: &Tree, args: &[&str]) -> Server {
     open_as(tree, NEWEST_HANDSHAKE, args)
 }
@@ -33,12 +32,12 @@ fn open_as(tree: &Tree, revision: &str, args: &[&str]) -> Server {
     )
 }
 
-/// The structured reply.
+/// Returns the structured reply.
 fn structured(reply: &Reply) -> &Value {
     &reply.result()["structuredContent"]
 }
 
-/// Status and counts: passed, failed, skipped.
+/// Returns the status and the counts: passed, failed, skipped.
 fn counts(reply: &Reply) -> (String, [u64; 3]) {
     let report = structured(reply);
     let of = |name: &str| report["summary"][name].as_u64().unwrap_or_default();
@@ -48,12 +47,13 @@ fn counts(reply: &Reply) -> (String, [u64; 3]) {
     )
 }
 
-/// A Vitest that writes these events, runs `more` and exits: the reporter is not asked.
+/// Makes a stub of Vitest that writes these events, runs `more` and exits. It never starts the
+/// reporter.
 fn fake_vitest(tree: &Tree, events: &[Value], more: &str) {
     fake_vitest_in(tree, "work", events, more);
 }
 
-/// The same in another directory.
+/// Makes the stub in another directory.
 pub fn fake_vitest_in(tree: &Tree, project: &str, events: &[Value], more: &str) {
     let lines = events
         .iter()

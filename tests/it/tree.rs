@@ -1,4 +1,4 @@
-//! Directories for the tests, and fingerprints of those that must not change.
+//! Temporary directories for the tests, and fingerprints that detect changes.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode};
 
-/// A directory that is removed with the value. Every helper panics with the path it was about.
+/// Temporary directory, removed on drop. Every helper panics with the path that it was given.
 pub struct Tree {
     dir: tempfile::TempDir,
     state: tempfile::TempDir,
@@ -17,12 +17,12 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// An empty tree.
+    /// Makes an empty tree.
     pub fn new() -> Self {
         Self::below(&std::env::temp_dir())
     }
 
-    /// An empty tree in this directory.
+    /// Makes an empty tree in this directory.
     pub fn below(place: &Path) -> Self {
         let dir = tempfile::Builder::new()
             .prefix("replay-it-")
@@ -36,12 +36,13 @@ impl Tree {
         Self { dir, state, root }
     }
 
-    /// The absolute path of something in the tree, whether it exists or not. Not normalised.
+    /// Returns the absolute path of an entry of the tree, which need not exist. The path is not
+    /// normalised.
     pub fn path(&self, relative: impl AsRef<Path>) -> PathBuf {
         self.root.join(relative)
     }
 
-    /// The same as text, for a parameter.
+    /// Returns the absolute path as text, for a parameter.
     pub fn text(&self, relative: &str) -> String {
         // `join` would drop a trailing slash, which some cases are about.
         format!("{}/{relative}", self.root.display())
@@ -64,7 +65,7 @@ impl Tree {
         self
     }
 
-    /// Makes a symbolic link with this text in it.
+    /// Makes a symbolic link with this target.
     pub fn link(&self, target: impl AsRef<Path>, relative: impl AsRef<Path>) -> &Self {
         let path = self.path(relative);
         std::os::unix::fs::symlink(target, &path)
@@ -72,7 +73,7 @@ impl Tree {
         self
     }
 
-    /// Gives a file of the tree a second name.
+    /// Makes a hard link to a file of the tree.
     pub fn hard_link(&self, existing: &str, relative: &str) -> &Self {
         let path = self.path(relative);
         fs::hard_link(self.path(existing), &path)
@@ -80,7 +81,7 @@ impl Tree {
         self
     }
 
-    /// Makes a FIFO that nobody has open.
+    /// Makes a FIFO, which no process has open.
     pub fn fifo(&self, relative: &str) -> &Self {
         let path = self.path(relative);
         rustix::fs::mkfifoat(CWD, &path, Mode::from_raw_mode(0o644))
@@ -88,13 +89,14 @@ impl Tree {
         self
     }
 
-    /// The contents of a file.
+    /// Returns the contents of a file.
     pub fn read(&self, relative: &str) -> String {
         let path = self.path(relative);
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("read {}: {error}", path.display()))
     }
 
-    /// The private directories of commands below a temporary directory in which nothing else is.
+    /// Returns the private directories of commands below a temporary directory that holds nothing
+    /// else.
     pub fn private_directories(&self, temporary: &str) -> Vec<PathBuf> {
         let depots = fs::read_dir(self.path(temporary)).expect("the temporary directory");
         let depots =
@@ -105,36 +107,36 @@ impl Tree {
             .collect()
     }
 
-    /// Whether there is anything by this name, a dangling link included.
+    /// Returns true if there is an entry with this name, a dangling link included.
     pub fn has(&self, relative: &str) -> bool {
         fs::symlink_metadata(self.path(relative)).is_ok()
     }
 
-    /// Whether this name is a symbolic link.
+    /// Returns true if the entry is a symbolic link.
     pub fn is_link(&self, relative: &str) -> bool {
         fs::symlink_metadata(self.path(relative)).is_ok_and(|metadata| metadata.is_symlink())
     }
 
-    /// What is below a directory of the tree, itself included; see [`Fingerprint`].
+    /// Returns the fingerprint of a directory of the tree, itself included.
     pub fn fingerprint(&self, relative: &str) -> Fingerprint {
         let mut found = BTreeMap::new();
         collect(&self.path(relative), Path::new("."), &mut found);
         Fingerprint(found)
     }
 
-    /// Where programs keep their state, outside of the tree.
+    /// Returns the state directory of programs, which is outside the tree.
     pub fn state(&self) -> &Path {
         self.state.path()
     }
 
-    /// The directory itself.
+    /// Returns the root directory.
     pub fn root(&self) -> &Path {
         debug_assert!(self.dir.path().is_dir());
         &self.root
     }
 }
 
-/// One line per entry below a directory, for the report of a failure.
+/// Returns one line per entry below a directory, for failure reports.
 pub fn listing(root: &Path) -> String {
     let mut found = BTreeMap::new();
     collect(root, Path::new("."), &mut found);
@@ -154,9 +156,8 @@ pub fn listing(root: &Path) -> String {
     text
 }
 
-/// Everything that can be told about a tree without changing it: names, kinds, modes, owners,
-/// sizes, times of change of the contents, link counts, link targets, contents and extended
-/// attributes.
+/// Observable state of a tree: kinds, modes, owners, sizes, modification times, link counts,
+/// contents and extended attributes of all entries.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Fingerprint(BTreeMap<PathBuf, Entry>);
 
@@ -226,7 +227,7 @@ fn attributes(path: &Path) -> BTreeMap<Vec<u8>, Vec<u8>> {
 }
 
 #[test]
-fn a_fingerprint_sees_every_kind_of_change() {
+fn fingerprint_detects_every_change() {
     let tree = Tree::new();
     tree.file("d/f", "one").link("f", "d/l").fifo("d/p");
     let before = tree.fingerprint("d");

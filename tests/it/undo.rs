@@ -1,5 +1,4 @@
-//! Undo of what the file tools change: what comes back, what stands against it, and where it is
-//! kept.
+//! Undo of changes by the file tools: restored state, conflicts, and the store.
 
 mod commands;
 mod conflicts;
@@ -26,7 +25,7 @@ use crate::harness::{Reply, Server};
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
 
-/// A server of files over the directory `work`.
+/// Server with the file tools for the directory `work`.
 struct Stage {
     tree: Tree,
     server: Server,
@@ -41,11 +40,11 @@ impl Stage {
         Self { tree, server }
     }
 
-    fn done(&mut self, tool: &str, arguments: Value) -> String {
+    fn call_text(&mut self, tool: &str, arguments: Value) -> String {
         self.server.call(tool, arguments).text()
     }
 
-    /// Undoes a call, as the call of this number.
+    /// Undoes a call, as call number `own`. Returns the undone calls.
     fn undo(&mut self, call: u64, own: u64) -> Value {
         let reply = self.server.call("undo_changes", json!({"calls": [call]}));
         let output = reply.result()["structuredContent"].clone();
@@ -57,8 +56,8 @@ impl Stage {
         calls(&mut self.server)
     }
 
-    fn picture(&self) -> Picture {
-        picture(&self.tree.path("work"))
+    fn snapshot(&self) -> TreeState {
+        snapshot(&self.tree.path("work"))
     }
 }
 
@@ -71,7 +70,7 @@ fn start(tree: &Tree, more: &[&str]) -> Server {
     )
 }
 
-/// The numbers of all calls, newest first, with what each did.
+/// Returns the numbers of all calls, newest first, with the summary of each.
 fn calls(server: &mut Server) -> Vec<(u64, String)> {
     let reply = server.call("list_changes", json!({}));
     let calls = reply.result()["structuredContent"]["calls"]
@@ -89,15 +88,15 @@ fn calls(server: &mut Server) -> Vec<(u64, String)> {
     calls.iter().map(one).collect()
 }
 
-type Picture = BTreeMap<PathBuf, Seen>;
+type TreeState = BTreeMap<PathBuf, EntryState>;
 
-/// What undo brings back of an entry: mode, owner, time of the last change, links, and content or
+/// State of an entry that undo restores: mode, owner, modification time, link count, and content or
 /// target.
-type Seen = (u32, (u32, u32), (i64, i64), u64, Vec<u8>);
+type EntryState = (u32, (u32, u32), (i64, i64), u64, Vec<u8>);
 
-fn picture(root: &Path) -> Picture {
+fn snapshot(root: &Path) -> TreeState {
     let mut found = BTreeMap::new();
-    // An undo leaves objects of git alone.
+    // Undo does not remove git objects.
     for entry in walkdir::WalkDir::new(root)
         .into_iter()
         .filter_entry(|entry| entry.file_name() != "objects")
@@ -127,8 +126,8 @@ fn picture(root: &Path) -> Picture {
     found
 }
 
-/// Without the links that the store has of files.
-fn unlinked(mut picture: Picture) -> Picture {
+/// Removes the hard links that the store holds.
+fn without_links(mut picture: TreeState) -> TreeState {
     picture
         .values_mut()
         .filter(|seen| seen.0 & 0o170_000 == 0o100_000)
@@ -145,7 +144,7 @@ fn refusal(reply: &Reply) -> String {
 }
 
 #[test]
-fn each_tool_is_undone_and_each_undo_too() {
+fn undo_of_each_tool_and_undo_of_undo() {
     let mut stage = Stage::new(|tree| {
         tree.file("work/a.txt", "one\n")
             .file("work/b.txt", "one\n")
@@ -209,19 +208,18 @@ fn each_tool_is_undone_and_each_undo_too() {
             "create_directory: created p",
         ),
     ];
-    let before = stage.picture();
+    let before = stage.snapshot();
     let mut number = 0;
     for (tool, arguments, told) in steps {
         let words = format!("{tool} {arguments}");
-        // A hard link goes another way than the file that is replaced, and an edit of both names is
-        // one of each.
+        // An edit of `*.txt` lists both names of the hard link.
         let told = if words.contains("*.txt") {
             "edit_files: edited also.txt, edited a.txt, edited b.txt"
         } else {
             told
         };
         stage.server.call(tool, arguments).texts();
-        let changed = stage.picture();
+        let changed = stage.snapshot();
         let calls = stage.calls();
         assert_eq!(calls[0].0, number + 1, "{words}");
         let mut parts: Vec<&str> = told.split_once(": ").unwrap().1.split(", ").collect();
@@ -230,24 +228,24 @@ fn each_tool_is_undone_and_each_undo_too() {
         found.sort_unstable();
         assert_eq!(found, parts, "{words}");
         stage.undo(number + 1, number + 2);
-        assert_eq!(stage.picture(), before, "{words}: undone");
+        assert_eq!(stage.snapshot(), before, "{words}: undone");
         stage.undo(number + 2, number + 3);
-        assert_eq!(stage.picture(), changed, "{words}: the undo is undone");
+        assert_eq!(stage.snapshot(), changed, "{words}: the undo is undone");
         stage.undo(number + 3, number + 4);
-        assert_eq!(stage.picture(), before, "{words}: undone again");
+        assert_eq!(stage.snapshot(), before, "{words}: undone again");
         number += 4;
     }
 }
 
 #[test]
-fn calls_are_listed_by_pages_and_shown_with_what_they_changed() {
+fn changes_are_listed_by_pages() {
     let mut stage = Stage::new(|tree| tree.file("work/a.txt", "one\ntwo\n"));
-    stage.done(
+    stage.call_text(
         "edit_file",
         json!({"path": "a.txt", "edits": [{"oldText": "two", "newText": "three"}]}),
     );
-    stage.done("write_file", json!({"path": "b.bin", "content": "a\u{0}b"}));
-    stage.done(
+    stage.call_text("write_file", json!({"path": "b.bin", "content": "a\u{0}b"}));
+    stage.call_text(
         "move_file",
         json!({"source": "a.txt", "destination": "c.txt"}),
     );
@@ -289,9 +287,9 @@ fn calls_are_listed_by_pages_and_shown_with_what_they_changed() {
 }
 
 #[test]
-fn what_changes_nothing_is_no_entry() {
+fn call_without_change_has_no_entry() {
     let mut stage = Stage::new(|tree| tree.file("work/a.txt", "one\n"));
-    stage.done("create_directory", json!({"path": "."}));
+    stage.call_text("create_directory", json!({"path": "."}));
     refusal(&stage.server.call(
         "edit_file",
         json!({"path": "a.txt", "edits": [{"oldText": "none", "newText": "x"}]}),
@@ -301,15 +299,15 @@ fn what_changes_nothing_is_no_entry() {
         json!({"source": "a.txt", "destination": "a.txt"}),
     ));
     assert_eq!(
-        stage.done("list_changes", json!({})),
+        stage.call_text("list_changes", json!({})),
         "[no call has changed anything]"
     );
-    stage.done("write_file", json!({"path": "a.txt", "content": "two"}));
+    stage.call_text("write_file", json!({"path": "a.txt", "content": "two"}));
     assert_eq!(stage.calls(), [(2, "write_file: edited a.txt".to_owned())]);
 }
 
 #[test]
-fn a_part_is_undone_alone_and_a_dry_run_does_nothing() {
+fn undo_of_some_paths_leaves_the_others() {
     let mut stage = Stage::new(|tree| {
         tree.file("work/a", "1")
             .file("work/d/b", "1")
@@ -323,14 +321,14 @@ fn a_part_is_undone_alone_and_a_dry_run_does_nothing() {
             json!({"paths": ["a", "d/b", "d/c"], "edits": edits}),
         )
         .texts();
-    let changed = stage.picture();
-    let dry = stage.done("undo_changes", json!({"calls": [1], "dryRun": true}));
+    let changed = stage.snapshot();
+    let dry = stage.call_text("undo_changes", json!({"calls": [1], "dryRun": true}));
     assert_eq!(
         dry,
         "would revert a\nwould revert d/b\nwould revert d/c\n[dry run: nothing was undone]"
     );
-    assert_eq!(stage.picture(), changed);
-    let part = stage.done("undo_changes", json!({"calls": [1], "paths": ["d"]}));
+    assert_eq!(stage.snapshot(), changed);
+    let part = stage.call_text("undo_changes", json!({"calls": [1], "paths": ["d"]}));
     assert_eq!(
         part,
         "reverted d/b\nreverted d/c\n[undone; this is call 2, which can be undone too]"
@@ -359,27 +357,27 @@ fn a_part_is_undone_alone_and_a_dry_run_does_nothing() {
 }
 
 #[test]
-fn everything_since_a_call_is_undone_at_once() {
+fn undo_since_reverts_all_later_calls() {
     let mut stage = Stage::new(|tree| tree.file("work/a", "1").file("work/t/x", "1"));
-    stage.done("write_file", json!({"path": "first", "content": "stays"}));
-    let before = stage.picture();
-    stage.done("write_file", json!({"path": "a", "content": "2"}));
-    stage.done("delete_file", json!({"path": "t"}));
+    stage.call_text("write_file", json!({"path": "first", "content": "stays"}));
+    let before = stage.snapshot();
+    stage.call_text("write_file", json!({"path": "a", "content": "2"}));
+    stage.call_text("delete_file", json!({"path": "t"}));
     stage.undo(3, 4);
-    stage.done("write_file", json!({"path": "a", "content": "3"}));
-    stage.done("write_file", json!({"path": "t/new", "content": "n"}));
+    stage.call_text("write_file", json!({"path": "a", "content": "3"}));
+    stage.call_text("write_file", json!({"path": "t/new", "content": "n"}));
     let undone = stage.server.call("undo_changes", json!({"since": 2}));
     assert_eq!(
         undone.result()["structuredContent"],
         json!({"call": 7, "undone": ["reverted a", "removed t/new"]})
     );
-    assert_eq!(stage.picture(), before);
+    assert_eq!(stage.snapshot(), before);
 }
 
 #[test]
-fn what_is_undone_is_marked_until_it_is_redone() {
+fn undone_call_is_marked_until_redone() {
     let mut stage = Stage::new(|tree| tree.file("work/a", "1"));
-    stage.done("write_file", json!({"path": "a", "content": "2"}));
+    stage.call_text("write_file", json!({"path": "a", "content": "2"}));
     let marked = |stage: &mut Stage| {
         let reply = stage.server.call("list_changes", json!({}));
         let calls = reply.result()["structuredContent"]["calls"]
@@ -406,7 +404,7 @@ fn what_is_undone_is_marked_until_it_is_redone() {
     assert_eq!(marked(&mut stage), [false, true]);
     assert!(
         stage
-            .done("list_changes", json!({"call": 1}))
+            .call_text("list_changes", json!({"call": 1}))
             .starts_with("1  ")
     );
     stage.undo(2, 3);
@@ -414,10 +412,10 @@ fn what_is_undone_is_marked_until_it_is_redone() {
 }
 
 #[test]
-fn a_long_list_of_undone_calls_is_cut_short() {
+fn long_list_of_undone_calls_is_shortened() {
     let mut stage = Stage::new(|tree| tree);
     for number in 1..=12 {
-        stage.done(
+        stage.call_text(
             "write_file",
             json!({"path": "a", "content": number.to_string()}),
         );
@@ -436,7 +434,7 @@ fn a_long_list_of_undone_calls_is_cut_short() {
 }
 
 #[test]
-fn a_server_that_only_reads_has_no_undo_and_one_without_says_why() {
+fn read_only_server_has_no_undo_tools() {
     let tree = Tree::new();
     tree.dir("work");
     let mut server = Server::open(
@@ -479,7 +477,7 @@ fn a_server_that_only_reads_has_no_undo_and_one_without_says_why() {
 }
 
 #[test]
-fn what_is_skipped_is_told() {
+fn changes_skipped_by_undo_are_reported() {
     let tree = Tree::new();
     tree.file("work/target/a", "1").file("work/b", "1");
     let allowed = format!("{}:rw", tree.text("work"));

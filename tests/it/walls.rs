@@ -1,9 +1,8 @@
-//! The kernel walls: the attack battery, the attempts of a shell, killing, and everyday work,
-//! through the program as it is started.
+//! The sandbox: attack battery, attempts of a shell, killed processes and everyday work, through
+//! the built program.
 //!
-//! Each test runs in both tiers and, where the tests run as root, also as a user without rights. A
-//! tier that cannot be built here is said and left out, unless `REPLAY_TEST_REQUIRE_SANDBOX` is
-//! set.
+//! Each test runs in both tiers; if the tests run as root, also as an unprivileged user. An
+//! unavailable tier is reported and skipped, unless `REPLAY_TEST_REQUIRE_SANDBOX` is set.
 
 mod apart;
 mod audit;
@@ -43,27 +42,27 @@ use crate::harness::{Reply, Server};
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::{Fingerprint, Tree};
 
-/// What must never come out.
+/// Content that a command must never be able to read.
 const SECRET: &str = "TOPSECRET";
-/// The user without rights: `nobody`.
+/// Unprivileged user: `nobody`.
 const NOBODY: (u32, u32) = (65534, 65534);
 
-/// One of the ways in which every test is run.
+/// Tier and user with which a test runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Setting {
     tier: Tier,
-    /// The user that the server runs as, if not the one of the tests.
+    /// User that the server runs as, if not the user of the tests.
     owner: Option<(u32, u32)>,
 }
 
 impl Setting {
-    /// Whether commands run as root.
+    /// Returns true if commands run as root.
     fn root(self) -> bool {
         self.owner.is_none() && rustix::process::geteuid().is_root()
     }
 }
 
-/// Every setting that can be had here.
+/// Returns all available settings.
 fn settings() -> Vec<Setting> {
     let owners: &[Option<(u32, u32)>] = if rustix::process::geteuid().is_root() {
         &[None, Some(NOBODY)]
@@ -76,11 +75,11 @@ fn settings() -> Vec<Setting> {
             owner: *owner,
         })
     });
-    all.filter(|setting| stands(*setting)).collect()
+    all.filter(|setting| is_available(*setting)).collect()
 }
 
-/// Whether this tier can be built, found out once.
-fn stands(setting: Setting) -> bool {
+/// Returns true if this tier is available. The result is cached.
+fn is_available(setting: Setting) -> bool {
     static KNOWN: Mutex<Vec<(Setting, bool)>> = Mutex::new(Vec::new());
     let mut known = KNOWN.lock().unwrap();
     if let Some((_, stands)) = known.iter().find(|(other, _)| *other == setting) {
@@ -115,7 +114,7 @@ fn everywhere(test: impl Fn(Setting)) {
     }
 }
 
-/// This program at a place that everybody can reach.
+/// Returns a path of this program that every user can reach.
 fn program() -> PathBuf {
     static COPY: OnceLock<tempfile::TempDir> = OnceLock::new();
     let built = Path::new(env!("CARGO_BIN_EXE_replay"));
@@ -141,17 +140,17 @@ fn program() -> PathBuf {
     dir.path().join("replay")
 }
 
-/// What a command came to.
+/// Result of a command.
 #[derive(Clone, Debug)]
-struct Ran {
+struct CommandResult {
     stdout: String,
     stderr: String,
     code: i64,
-    /// The text of the reply, notes included.
+    /// Text of the reply, with notes.
     text: String,
 }
 
-/// A server with a writable directory `work`, a read-only one `docs`, and `outside` beyond them.
+/// Server with a writable directory `work`, a read-only one `docs`, and `outside` beyond them.
 struct Walls {
     tree: Tree,
     server: Server,
@@ -161,12 +160,12 @@ struct Walls {
 }
 
 impl Walls {
-    /// The usual tree and allowed directories, with more flags and variables.
+    /// Starts a server on the usual tree, with more flags and variables.
     fn start(setting: Setting, flags: &[&str], variables: &[(&str, &str)]) -> Self {
-        Self::on(laid_out(setting), setting, flags, variables)
+        Self::on(make_tree(setting), setting, flags, variables)
     }
 
-    /// On a tree that was laid out before.
+    /// Starts a server on a tree that was made before.
     fn on(tree: Tree, setting: Setting, flags: &[&str], variables: &[(&str, &str)]) -> Self {
         let server = serve(&tree, setting, flags, variables);
         let (outside, docs) = (tree.fingerprint("outside"), tree.fingerprint("docs"));
@@ -179,7 +178,7 @@ impl Walls {
         }
     }
 
-    /// Calls `execute_command`, whatever comes of it.
+    /// Calls `execute_command`, which may fail.
     fn try_run(&mut self, arguments: Value) -> Reply {
         let reply = self.server.call("execute_command", arguments);
         assert!(
@@ -192,11 +191,11 @@ impl Walls {
 
     /// Runs a command to its end.
     #[track_caller]
-    fn sh(&mut self, command: &str) -> Ran {
-        ran(&self.try_run(json!({"command": command})))
+    fn sh(&mut self, command: &str) -> CommandResult {
+        command_result(&self.try_run(json!({"command": command})))
     }
 
-    /// A command that must exit with 0; its standard output.
+    /// Runs a command that must exit with 0, and returns its standard output.
     #[track_caller]
     fn works(&mut self, command: &str) -> String {
         let ran = self.sh(command);
@@ -204,19 +203,19 @@ impl Walls {
         ran.stdout
     }
 
-    /// A command that must not exit with 0, in words that do not matter.
+    /// Runs a command that must not exit with 0, whatever its message.
     #[track_caller]
     fn fails(&mut self, command: &str) {
         let ran = self.sh(command);
         assert_ne!(ran.code, 0, "{:?}: {command}: {ran:?}", self.setting);
     }
 
-    /// The path of something outside.
+    /// Returns the path of an entry outside.
     fn beyond(&self, name: &str) -> String {
         self.tree.text(&format!("outside/{name}"))
     }
 
-    /// Nothing happened outside, and the server still answers.
+    /// Checks that the outside is unchanged and that the server still answers.
     #[track_caller]
     fn end(&mut self) {
         assert_eq!(self.works("echo still here"), "still here\n");
@@ -235,8 +234,8 @@ impl Walls {
     }
 }
 
-/// The usual tree, of whoever the server runs as.
-fn laid_out(setting: Setting) -> Tree {
+/// Makes the usual tree, owned by the user of the server.
+fn make_tree(setting: Setting) -> Tree {
     let tree = Tree::new();
     tree.file("work/ok.txt", "fine\n")
         .file("docs/read.txt", "readme\n")
@@ -250,15 +249,20 @@ fn laid_out(setting: Setting) -> Tree {
 
 /// Starts a server on the usual directories of a tree.
 fn serve(tree: &Tree, setting: Setting, flags: &[&str], variables: &[(&str, &str)]) -> Server {
-    let mut server = started(tree, setting, flags, variables).opened(NEWEST_HANDSHAKE);
-    // What is no question of a start waits for the walls.
+    let mut server = start_server(tree, setting, flags, variables).opened(NEWEST_HANDSHAKE);
+    // An unknown method is answered only after the sandbox is ready.
     let id = server.send("walls", json!({}));
     server.reply_to(&id);
     server
 }
 
-/// The same, before anything is said.
-fn started(tree: &Tree, setting: Setting, flags: &[&str], variables: &[(&str, &str)]) -> Server {
+/// Starts a server on the usual directories of a tree, before any message.
+fn start_server(
+    tree: &Tree,
+    setting: Setting,
+    flags: &[&str],
+    variables: &[(&str, &str)],
+) -> Server {
     let (work, docs, tmp) = (
         format!("{}:rw", tree.text("work")),
         tree.text("docs"),
@@ -289,9 +293,9 @@ fn started(tree: &Tree, setting: Setting, flags: &[&str], variables: &[(&str, &s
     Server::start_program(tree, &line, &variables)
 }
 
-/// What a reply says of a command that ran.
+/// Returns the command result in a reply.
 #[track_caller]
-fn ran(reply: &Reply) -> Ran {
+fn command_result(reply: &Reply) -> CommandResult {
     let structured = &reply.result()["structuredContent"];
     let text = |name: &str| {
         structured[name]
@@ -302,7 +306,7 @@ fn ran(reply: &Reply) -> Ran {
     let code = structured["exitCode"]
         .as_i64()
         .unwrap_or_else(|| panic!("no exit code: {}", reply.0));
-    Ran {
+    CommandResult {
         stdout: text("stdout"),
         stderr: text("stderr"),
         code,
@@ -310,15 +314,15 @@ fn ran(reply: &Reply) -> Ran {
     }
 }
 
-/// Gives everything below a directory to another user, itself included.
+/// Changes the owner of a directory and of everything below it.
 fn give(dir: &Path, owner: (u32, u32)) {
     for entry in WalkDir::new(dir) {
         std::os::unix::fs::lchown(entry.unwrap().path(), Some(owner.0), Some(owner.1)).unwrap();
     }
 }
 
-/// Processes with this text among their arguments, that are not this one and not yet dead.
-fn tagged(tag: &str) -> Vec<u32> {
+/// Returns the processes with this text among their arguments, except this one and zombies.
+fn processes_with_tag(tag: &str) -> Vec<u32> {
     let own = std::process::id();
     let numbers = fs::read_dir("/proc").unwrap().flatten();
     let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -342,7 +346,7 @@ fn is_alive(pid: u32) -> bool {
         .is_some_and(|state| !matches!(state, 'Z' | 'X'))
 }
 
-/// The launcher of a server.
+/// Returns the launcher of a server.
 fn launcher(server: &Server) -> u32 {
     let is_launcher = |pid: &u32| {
         let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
@@ -356,7 +360,7 @@ fn launcher(server: &Server) -> u32 {
         .expect("a launcher")
 }
 
-/// The children of a process, those of each thread oldest first.
+/// Returns the children of a process, those of each thread oldest first.
 fn children(pid: u32) -> Vec<u32> {
     let threads = fs::read_dir(format!("/proc/{pid}/task"))
         .into_iter()
@@ -373,7 +377,7 @@ fn children(pid: u32) -> Vec<u32> {
         .collect()
 }
 
-/// A text that is in no other test's arguments.
+/// Returns a text that is in no other test's arguments.
 pub fn fresh_tag() -> String {
     use std::sync::atomic::{AtomicU32, Ordering};
     static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -384,7 +388,7 @@ pub fn fresh_tag() -> String {
     )
 }
 
-/// Whether a program is installed.
+/// Returns true if a program is installed.
 fn installed(program: &str) -> bool {
     Command::new("sh")
         .args(["-c", &format!("command -v {program}")])

@@ -1,4 +1,4 @@
-//! `replay why`: which rule decides, and which flag would allow it.
+//! `replay why`: the rule that decides about an access, and the flag that would allow it.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
@@ -24,7 +24,7 @@ fn tree() -> Tree {
     tree
 }
 
-/// What is said to `replay why`, with the exit status. `{}` stands for the tree.
+/// Runs `replay why` and returns the exit status and the output. `{}` stands for the tree.
 fn why(tree: &Tree, asked: &[&str], flags: &[&str]) -> (i32, String) {
     let (work, docs) = (format!("{}:rw", tree.text("work")), tree.text("docs"));
     let output = Command::new(env!("CARGO_BIN_EXE_replay"))
@@ -50,7 +50,7 @@ fn why(tree: &Tree, asked: &[&str], flags: &[&str]) -> (i32, String) {
 }
 
 #[test]
-fn no_flag_is_named_for_what_lies_in_the_cache() {
+fn path_in_cache_names_no_flag() {
     let tree = tree();
     tree.file("cache/pip/x", "x");
     let cache = tree.text("cache");
@@ -65,7 +65,7 @@ fn no_flag_is_named_for_what_lies_in_the_cache() {
 }
 
 #[test]
-fn a_path_is_judged_by_the_policy() {
+fn path_is_judged_by_policy() {
     let tree = tree();
     let cases: [(&[&str], &[&str], i32, &str); 10] = [
         (
@@ -149,7 +149,7 @@ fn a_path_is_judged_by_the_policy() {
 }
 
 #[test]
-fn a_connection_is_judged_by_the_rules() {
+fn connection_is_judged_by_network_rules() {
     let tree = tree();
     let by_rule = [
         "--allow-net",
@@ -226,7 +226,7 @@ fn a_connection_is_judged_by_the_rules() {
 }
 
 #[test]
-fn a_program_is_looked_for_where_commands_look() {
+fn program_is_searched_on_path_of_commands() {
     let tree = tree();
     let (status, text) = why(&tree, &["run", "sh"], &[]);
     assert!(
@@ -255,7 +255,7 @@ fn a_program_is_looked_for_where_commands_look() {
 }
 
 #[test]
-fn unix_socket_is_opened_by_its_own_flag() {
+fn unix_socket_names_its_own_flag() {
     let tree = tree();
     let _listeners = ["outside/s", "docs/s"]
         .map(|at| std::os::unix::net::UnixListener::bind(tree.path(at)).unwrap());

@@ -1,8 +1,8 @@
-//! The protocol as a client sees it. Each test says what is required; the schemas are held by the
-//! harness on every line anyway, and with them that an old revision gets nothing that came later.
+//! The protocol as a client sees it. The harness checks each line against the schema, so old
+//! revisions get no later fields.
 //!
-//! A panic inside a tool cannot be caused from outside: the server's own tests hold that it costs
-//! one request.
+//! A panic inside a tool cannot be provoked from outside. The server's unit tests check that it
+//! costs only one request.
 
 mod background;
 mod bounded;
@@ -18,7 +18,8 @@ use serde_json::Value;
 use crate::harness::Server;
 use crate::tree::Tree;
 
-/// A tree with one file in a writable directory, and the flag that allows it.
+/// Makes a tree with one file in a writable directory. Returns it with the flag that allows the
+/// directory.
 fn stage() -> (Tree, String) {
     let tree = Tree::new();
     tree.file("work/hello.txt", "hello\n").dir("outside");
@@ -26,23 +27,23 @@ fn stage() -> (Tree, String) {
     (tree, allow)
 }
 
-/// A server on such a tree, opened as this revision does; commands run without a wall.
-fn opened(revision: &str) -> (Tree, Server) {
+/// Starts a server on such a tree and opens it with this revision. Commands run without a sandbox.
+fn open_server(revision: &str) -> (Tree, Server) {
     let (tree, allow) = stage();
     let server = Server::open(&tree, revision, &["--allow", &allow, "--sandbox", "off"]);
     (tree, server)
 }
 
-/// A server on such a tree to which nothing was said yet.
-fn unopened() -> (Tree, Server) {
+/// Starts a server on such a tree, without any message.
+fn start_server() -> (Tree, Server) {
     let (tree, allow) = stage();
     let server = Server::start(&tree, &["--allow", &allow, "--sandbox", "off"]);
     (tree, server)
 }
 
-/// The code of an error that answers no request in particular.
+/// Returns the code of an error without a request id.
 #[track_caller]
-fn refused(message: &Value) -> i64 {
+fn error_code(message: &Value) -> i64 {
     assert!(
         message["id"].is_null(),
         "an id where null is due: {message}"

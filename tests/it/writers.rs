@@ -1,5 +1,5 @@
-//! Several servers and other programs that change the same files: what was answered is so, and
-//! nothing is lost.
+//! Concurrent writers: several servers and other programs change the same files. No change is lost,
+//! and replies are true.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -14,9 +14,9 @@ use sha2::{Digest as _, Sha256};
 use crate::harness::Server;
 use crate::tree::Tree;
 
-/// The files that all servers change.
+/// Files that all servers change.
 const FILES: [&str; 3] = ["f", "g", "h"];
-/// Changes that each server makes.
+/// Number of changes by each server.
 const CHANGES: usize = 150;
 
 fn open(tree: &Tree) -> Server {
@@ -28,7 +28,7 @@ fn open(tree: &Tree) -> Server {
     )
 }
 
-/// The number on the line of a server.
+/// Returns the number on the line of a server.
 fn number(text: &str, server: usize) -> usize {
     let lead = format!("s{server}=");
     let line = text
@@ -38,8 +38,8 @@ fn number(text: &str, server: usize) -> usize {
     line.trim_end_matches(';').parse().unwrap()
 }
 
-/// Makes one change with one of the tools. For each file that was to be changed: whether the answer
-/// says that it was.
+/// Makes one change with one of the tools. Returns for each requested file whether the reply
+/// reports a change.
 fn change(
     server: &mut Server,
     tree: &Tree,
@@ -48,7 +48,7 @@ fn change(
     have: [usize; 3],
 ) -> Vec<(usize, bool)> {
     let new = format!("s{own}={round};");
-    // One file for all that change only one: waiting for the disk brings the servers into step.
+    // One file for all that change only one: waiting for the disk synchronises the servers.
     let one = 0;
     let path = tree.text(FILES[one]);
     match round % 4 {
@@ -96,8 +96,8 @@ fn change(
     }
 }
 
-/// Has so many servers change lines of their own in the same files, and compares each answer with
-/// what is there.
+/// Lets this number of servers change their own lines in the same files, and compares each reply
+/// with the files.
 fn compete(servers: usize) {
     let tree = Tree::new();
     let lines: Vec<String> = (0..servers)
@@ -142,17 +142,17 @@ fn compete(servers: usize) {
 }
 
 #[test]
-fn two_servers_lose_nothing_of_each_other_and_say_nothing_false() {
+fn two_servers_lose_no_changes() {
     compete(2);
 }
 
 #[test]
-fn four_servers_lose_nothing_of_each_other_and_say_nothing_false() {
+fn four_servers_lose_no_changes() {
     compete(4);
 }
 
 #[test]
-fn a_server_that_is_killed_leaves_whole_files_and_no_lock() {
+fn killed_server_leaves_whole_files_unlocked() {
     let tree = Tree::new();
     let texts = ["a".repeat(5000), "b".repeat(5000)];
     let path = tree.file("f", &texts[0]).text("f");
@@ -166,7 +166,7 @@ fn a_server_that_is_killed_leaves_whole_files_and_no_lock() {
                 json!({"name": "edit_file", "arguments": arguments}),
             );
         }
-        // In the middle of them, wherever that is.
+        // At an arbitrary moment during the changes.
         for _ in 0..round * 5 {
             server.recv();
         }
@@ -185,7 +185,7 @@ fn a_server_that_is_killed_leaves_whole_files_and_no_lock() {
 }
 
 #[test]
-fn a_lock_of_another_program_on_the_directory_is_told() {
+fn directory_lock_of_other_program_is_reported() {
     let tree = Tree::new();
     let path = tree.file("sub/f", "one\n").text("sub/f");
     let locked: OwnedFd = fs::File::open(tree.path("sub")).unwrap().into();
@@ -205,19 +205,19 @@ fn a_lock_of_another_program_on_the_directory_is_told() {
         message
     );
     assert_eq!(
-        (tree.read("sub/f"), left(&tree.path("sub"))),
+        (tree.read("sub/f"), entry_count(&tree.path("sub"))),
         ("one\n".to_owned(), 1)
     );
     drop(locked);
     assert_eq!(server.call("edit_file", edit).failure(), None);
     assert_eq!(
-        (tree.read("sub/f"), left(&tree.path("sub"))),
+        (tree.read("sub/f"), entry_count(&tree.path("sub"))),
         ("two\n".to_owned(), 1)
     );
 }
 
 #[test]
-fn a_file_that_another_program_has_open_for_writing_is_left_to_it() {
+fn file_open_for_writing_elsewhere_is_not_changed() {
     let tree = Tree::new();
     let path = tree.file("f", "one\n").text("f");
     let writing = fs::File::options()
@@ -244,14 +244,14 @@ fn a_file_that_another_program_has_open_for_writing_is_left_to_it() {
 }
 
 #[test]
-fn a_change_is_later_than_what_a_program_wrote_just_before_it() {
+fn edit_time_is_later_than_preceding_write() {
     let tree = Tree::new();
     tree.file("in", "0;").file("out", "");
     let mut server = open(&tree);
     let modified = |name: &str| fs::metadata(tree.path(name)).unwrap().modified().unwrap();
     let ways = 3;
-    // More often than a tick of the kernel's clock, by which files are stamped, can end between the
-    // two each time.
+    // More rounds than clock ticks of the kernel, which stamp files, can end between the two
+    // writes.
     for round in 0..40 * ways {
         fs::write(tree.path("out"), format!("{round}")).unwrap();
         let (path, new) = (tree.text("in"), format!("{};", round + 1));
@@ -273,6 +273,6 @@ fn a_change_is_later_than_what_a_program_wrote_just_before_it() {
     }
 }
 
-fn left(dir: &Path) -> usize {
+fn entry_count(dir: &Path) -> usize {
     fs::read_dir(dir).unwrap().count()
 }

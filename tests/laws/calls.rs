@@ -1,5 +1,5 @@
-//! A file of recorded calls is read or refused; what was read is written and read again as the
-//! same.
+//! Properties of files of recorded calls: each is read or refused, and writing preserves what was
+//! read.
 
 use std::time::{Duration, SystemTime};
 
@@ -12,11 +12,11 @@ use replay::internals::record::{
 
 use super::Source;
 
-/// Any bytes as a file: read, or refused with a line. What was read comes back when it is written;
-/// what stands for a call is one that a book can hold and finds again, without secrets as well.
+/// Reads any bytes as a file of recorded calls. If the file is accepted, writing it preserves the
+/// calls, and each request finds its own recording.
 ///
 /// # Panics
-/// When that does not hold.
+/// If the property is violated.
 pub fn a_file_of_calls_is_read_or_refused(bytes: &[u8]) {
     let nowhere = |_: &BodyRef| Err(String::new());
     let Ok(calls) = store::read("f", bytes, &nowhere) else {
@@ -43,11 +43,11 @@ pub fn a_file_of_calls_is_read_or_refused(bytes: &[u8]) {
     }
 }
 
-/// Any call, made of bytes: it comes back from a file exactly, wherever the file ends no other one
-/// does, and a secret in it does not decide whether it is found.
+/// Writes any calls and reads them back unchanged. A truncated file yields the first calls. Each
+/// request finds its recording, although secrets in the recordings are redacted.
 ///
 /// # Panics
-/// When that does not hold.
+/// If the property is violated.
 pub fn a_call_comes_back(bytes: &[u8]) {
     let mut source = Source(bytes);
     let exchanges: Vec<Exchange> = (0..=source.byte() % 3)
@@ -88,11 +88,11 @@ pub fn a_call_comes_back(bytes: &[u8]) {
     }
 }
 
-/// Any calls, made of bytes: their secrets are replaced once, in as many messages as there were,
-/// and what looks like one and was left can be listed.
+/// Replaces the secrets of any calls. A second pass changes nothing, and the number of messages
+/// stays the same. The list of suspicious remains is bounded.
 ///
 /// # Panics
-/// When that does not hold.
+/// If the property is violated.
 pub fn secrets_are_replaced_once(bytes: &[u8]) {
     let mut source = Source(bytes);
     let variable = (

@@ -1,19 +1,19 @@
-//! Pictures and documents are read whatever they are: an agent, or whoever sent it a file, has made
-//! them.
+//! Properties of pictures and documents: any bytes are read or refused, since an agent or a
+//! stranger may have made the file.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use replay::internals::documents::{Answer, Kind, Part, Question, answer, kind, read_answer};
 
-/// As much as the samples need, and what is made of them must stay within.
+/// Memory limit for reading a document, large enough for the samples.
 const MEMORY_BYTES: u64 = 64 * 1024 * 1024;
 
-/// The bytes are a file, which is what it holds; a notebook if it could be one.
+/// Reads any bytes as a file of the detected kind, or as a notebook.
 pub fn a_document_has_an_answer(bytes: &[u8]) {
     let Some(kind) = kind(b"a.ipynb", bytes, bytes) else {
         return;
     };
-    // A region has it decoded, however small it is.
+    // Asking for a region forces decoding, however small the picture is.
     let part = Part {
         region: Some([0, 0, u32::MAX, u32::MAX]),
         pages: None,
@@ -25,7 +25,7 @@ pub fn a_document_has_an_answer(bytes: &[u8]) {
     })
     .unwrap();
     let said = catch_unwind(AssertUnwindSafe(|| answer(&question, bytes)));
-    // Of what reads these the process that it runs in may end (`exec::read_apart`).
+    // Readers of these kinds may end their process (`exec::read_apart`).
     if said.is_err() && matches!(kind, Kind::Pdf | Kind::Picture) {
         return;
     }

@@ -1,4 +1,4 @@
-//! An edit changes the bytes it was asked to change and no others.
+//! Properties of edits: an edit changes exactly the requested bytes.
 
 use std::time::{Duration, Instant};
 
@@ -8,15 +8,15 @@ use replay::internals::edit::{self, Edit, EditErrorKind, MatchKind, Options, Rul
 
 use super::Source;
 
-/// Small texts made of pieces that meet, overlap and end lines in every way.
+/// Pieces of small texts that touch, overlap and end lines in every way.
 const PIECES: [&str; 14] = [
     "a", "b", "A", "ab", "\n", "\r\n", "\r", "\t", "  ", "fn x() {", "}", "\u{e9}", "$1", "\\0",
 ];
 
-/// The longest that one edit of a small text may take, with room for a slow machine.
-const BOUND: Duration = Duration::from_secs(10);
+/// Maximum time for one edit of a small text on a slow machine.
+const MAX_TIME: Duration = Duration::from_secs(10);
 
-/// A few of the pieces, so that texts made of them are alike in places.
+/// Subset of the pieces, so that texts made of them have similar parts.
 struct Palette(Vec<&'static str>);
 
 impl Palette {
@@ -33,7 +33,7 @@ impl Palette {
         (0..pieces).map(|_| source.choice(&self.0)).collect()
     }
 
-    /// A part of `within`, or any other text.
+    /// Returns a part of `within`, or any other text.
     fn old_text(&self, source: &mut Source<'_>, within: &[u8]) -> String {
         let part = std::str::from_utf8(within)
             .ok()
@@ -46,12 +46,12 @@ impl Palette {
     }
 }
 
-/// One or two edits of a text. Whatever comes of them: a literal that occurs once is replaced and
-/// nothing else; one that occurs more often is refused with the right count; the reverse edit gives
-/// the original; the diff leads from one text to the other; and it ends in time.
+/// Makes one or two edits of a text in bounded time. A literal that occurs once is replaced, and no
+/// other bytes change. A literal that occurs more often is refused with the right count. The
+/// reverse edit restores the original, and the diff leads from one text to the other.
 ///
 /// # Panics
-/// When that does not hold.
+/// If the property is violated.
 pub fn an_edit_changes_what_it_says(bytes: &[u8]) {
     let mut source = Source(bytes);
     let palette = Palette::new(&mut source);
@@ -85,7 +85,7 @@ pub fn an_edit_changes_what_it_says(bytes: &[u8]) {
     };
     let outcome = edit::apply(&before, &edits, options);
     assert!(
-        begin.elapsed() < BOUND,
+        begin.elapsed() < MAX_TIME,
         "{edits:?} took {:?}",
         begin.elapsed()
     );
@@ -101,16 +101,20 @@ pub fn an_edit_changes_what_it_says(bytes: &[u8]) {
             && std::str::from_utf8(&before).is_ok()
             && !before.starts_with(b"\xef\xbb\xbf")
         {
-            assert_eq!(patched(&before, &diff), applied.content.to_vec(), "{diff}");
+            assert_eq!(
+                apply_diff(&before, &diff),
+                applied.content.to_vec(),
+                "{diff}"
+            );
         }
     }
     if let [only] = edits.as_slice() {
-        one_literal(&before, only, &outcome, options);
+        check_literal_edit(&before, only, &outcome, options);
     }
 }
 
-/// The law for a plain literal edit, where what should happen can be said in a few lines.
-fn one_literal(
+/// Checks a single literal edit, for which the expected result is simple.
+fn check_literal_edit(
     before: &[u8],
     edit: &Edit,
     outcome: &Result<edit::Applied<'_>, edit::EditError>,
@@ -118,7 +122,7 @@ fn one_literal(
 ) {
     let plain =
         !edit.is_regex && !edit.case_insensitive && edit.limit == 1 && !edit.old_text.is_empty();
-    // Line endings have rules of their own: a newline in the edit stands for either.
+    // Line endings have their own rules: a newline in the edit matches either kind.
     let ends_lines = |bytes: &[u8]| bytes.contains(&b'\r');
     let has_endings = ends_lines(before)
         || ends_lines(edit.old_text.as_bytes())
@@ -148,7 +152,7 @@ fn one_literal(
                     &[Edit::new(&edit.new_text, &edit.old_text)],
                     options,
                 );
-                // Overlapping places of the new text are two places.
+                // Overlapping occurrences of the new text count as two.
                 if let Ok(back) = back {
                     assert_eq!(back.content.to_vec(), before, "the reverse edit");
                 }
@@ -170,8 +174,8 @@ fn one_literal(
     }
 }
 
-/// What `patch` makes of a unified diff: hunks by their line numbers, context compared.
-fn patched(before: &[u8], diff: &str) -> Vec<u8> {
+/// Applies a unified diff like `patch`: hunks by their line numbers, with the context compared.
+fn apply_diff(before: &[u8], diff: &str) -> Vec<u8> {
     let lines: Vec<&[u8]> = before.split_inclusive(|&byte| byte == b'\n').collect();
     let (mut out, mut next) = (Vec::new(), 0);
     let mut rows = diff.split_inclusive('\n').skip(2).peekable();

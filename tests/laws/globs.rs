@@ -1,4 +1,4 @@
-//! What must hold between globs, whatever each of them means.
+//! Properties of globs that hold whatever each glob means.
 
 use replay::internals::text::glob::{GlobMatcher, Reading, is_glob};
 
@@ -9,16 +9,17 @@ const GLOB_PIECES: [&str; 13] = [
 ];
 const PATH_PIECES: [&str; 6] = ["a", "b", "/", "ab", "*", "\u{e9}"];
 
-/// Two globs and a path: any text is compiled or refused; a set matches what its members match; a
-/// match lies below the fixed part of its glob; text without special characters matches itself
-/// alone; and so does any text once escaped.
+/// Compiles two globs and matches a path.
+///
+/// Any text is compiled or refused. A set matches if a member matches. A match lies below the fixed
+/// part of its glob. Text without special characters, and any escaped text, matches only itself.
 ///
 /// # Panics
-/// When that does not hold.
+/// If the property is violated.
 pub fn globs_agree_with_each_other(bytes: &[u8]) {
     let mut source = Source(bytes);
     let case_insensitive = source.flag();
-    // Either anything, or short texts that have a chance to match each other.
+    // Either any bytes, or short texts that may match each other.
     let any_bytes = source.flag();
     let mut text = |pieces: &[&'static str]| {
         if any_bytes {

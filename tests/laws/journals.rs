@@ -1,4 +1,4 @@
-//! What must hold of every log of the journal, whoever wrote it.
+//! Properties of every log in an undo journal, including forged ones.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -12,11 +12,11 @@ use replay::internals::journal::{At, Bounds, Id, Options, Recorder, Root, Store}
 
 use super::Source;
 
-/// A log is read or refused, and whatever it says, nothing outside the roots changes: not when it
-/// is looked at, undone, mended, removed.
+/// Reads or refuses a log. Listing, undoing, repairing and removing it change nothing outside the
+/// roots.
 ///
 /// # Panics
-/// When that does not hold.
+/// If the property is violated.
 pub fn a_log_is_read_or_refused(bytes: &[u8]) {
     let dir = tempfile::tempdir().unwrap();
     let [root, outside] = ["root", "outside"].map(|name| dir.path().join(name));
@@ -38,7 +38,7 @@ pub fn a_log_is_read_or_refused(bytes: &[u8]) {
         roots,
     )
     .unwrap();
-    // An honest entry, of which something is kept.
+    // A genuine entry with saved content.
     let mut recorder: Recorder = store.begin("honest").unwrap();
     recorder
         .loses(At {
@@ -60,7 +60,7 @@ pub fn a_log_is_read_or_refused(bytes: &[u8]) {
     ]
     .map(|path| Id::of(File::open(path).unwrap()).unwrap())
     .to_vec();
-    fs::write(dir.path().join("store/log/2"), forged(bytes, &ids)).unwrap();
+    fs::write(dir.path().join("store/log/2"), forged_log(bytes, &ids)).unwrap();
     let seen = || {
         let all = [outside.clone(), outside.join("f")].map(|path| {
             let stat = fs::symlink_metadata(path).unwrap();
@@ -112,8 +112,8 @@ pub fn a_log_is_read_or_refused(bytes: &[u8]) {
     assert_eq!(seen(), before);
 }
 
-/// Any bytes, or lines that look like ours.
-fn forged(bytes: &[u8], ids: &[Id]) -> Vec<u8> {
+/// Returns any bytes, or lines that look like those of a real log.
+fn forged_log(bytes: &[u8], ids: &[Id]) -> Vec<u8> {
     let mut source = Source(bytes);
     if source.flag() {
         return source.0.to_vec();

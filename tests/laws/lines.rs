@@ -1,4 +1,4 @@
-//! A whole session over a stream of bytes.
+//! Properties of a whole session over a stream of bytes.
 
 use std::io::{Cursor, Write};
 use std::path::PathBuf;
@@ -16,16 +16,16 @@ use replay::internals::transport::{Door, End, Limits, Writer};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// No session over a small stream takes longer, on a slow machine either.
-const BOUND: Duration = Duration::from_secs(30);
+/// Maximum time of a session over a small stream on a slow machine.
+const MAX_TIME: Duration = Duration::from_secs(30);
 
 const LIMITS: Limits = Limits {
     max_line_bytes: 64 * 1024,
-    stall_timeout: BOUND,
+    stall_timeout: MAX_TIME,
 };
 
-/// A server with one small directory, writable: what an agent does in there harms nobody. Commands
-/// are refused.
+/// Makes a server with one small writable directory, in which calls can do no harm. Commands are
+/// refused.
 fn server(dir: &TempDir) -> Arc<Server> {
     std::fs::write(dir.path().join("a.txt"), "one\ntwo\n").unwrap();
     let words = [
@@ -38,7 +38,7 @@ fn server(dir: &TempDir) -> Arc<Server> {
     alone(&config).unwrap()
 }
 
-/// What the session wrote.
+/// Output of the session.
 #[derive(Clone, Default)]
 struct Sink(Arc<Mutex<Vec<u8>>>);
 
@@ -53,12 +53,13 @@ impl Write for Sink {
     }
 }
 
-/// Any bytes on stdin: each line that is written is one JSON-RPC message, there are never more
-/// answers than lines, each request that stands on a line of its own has exactly one, and the
-/// session ends when the stream does.
+/// Feeds any bytes to stdin.
+///
+/// Each written line is one JSON-RPC message. There are at most as many replies as lines. Each
+/// request on a line of its own gets exactly one reply. The session ends with the stream.
 ///
 /// # Panics
-/// When that does not hold.
+/// If the property is violated.
 pub fn a_line_has_at_most_one_answer(bytes: &[u8]) {
     let lines: Vec<&[u8]> = bytes.split(|&byte| byte == b'\n').collect();
     let sink = Sink::default();
@@ -73,7 +74,7 @@ pub fn a_line_has_at_most_one_answer(bytes: &[u8]) {
     let (done, end) = std::sync::mpsc::channel();
     thread::spawn(move || done.send(door.unwrap().run(None).unwrap()));
     assert_eq!(
-        end.recv_timeout(BOUND),
+        end.recv_timeout(MAX_TIME),
         Ok(End::Served),
         "the session does not end"
     );

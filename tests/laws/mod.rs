@@ -1,7 +1,8 @@
-//! Laws over arbitrary input: bodies that property tests (`tests/it/laws.rs`) and fuzz targets
-//! (`fuzz/`) share.
+//! Properties that hold for arbitrary input, shared by property tests (`tests/it/laws.rs`) and fuzz
+//! targets (`fuzz/`).
 //!
-//! Each takes bytes and panics when its law is broken; [`Source`] turns bytes into choices.
+//! Each function takes bytes and panics if the property is violated. [`Source`] turns bytes into
+//! choices.
 #![expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -38,7 +39,7 @@ pub use walls::{
 };
 pub use wires::a_call_to_a_database_is_taken_apart;
 
-/// Choices read from bytes; when they are used up, every choice is the first.
+/// Choices read from bytes. After the last byte, every choice is the first option.
 struct Source<'a>(&'a [u8]);
 
 impl<'a> Source<'a> {
@@ -62,7 +63,7 @@ impl<'a> Source<'a> {
         self.byte() % 2 == 1
     }
 
-    /// Up to 255 bytes.
+    /// Reads up to 255 bytes.
     fn bytes(&mut self) -> &'a [u8] {
         let length = usize::from(self.byte()).min(self.0.len());
         let (bytes, rest) = self.0.split_at(length);

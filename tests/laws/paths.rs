@@ -1,5 +1,5 @@
-//! A plan of calls and of tricks with links, played in a small tree: nothing outside is ever read
-//! or changed.
+//! Properties of path handling: calls, mixed with symlink attacks in a small tree, never read or
+//! change the outside.
 
 use std::ffi::OsString;
 use std::fs;
@@ -16,15 +16,16 @@ use tempfile::TempDir;
 
 use super::Source;
 
-/// What stands in every file outside; never in one inside.
+/// Content of every file outside, and of no file inside.
 const SECRET: &[u8] = b"the secret of the outside";
-/// A name that stands in every directory outside, and that no call can bring about inside.
-const MARK: &str = "private";
-/// What the calls write.
-const OURS: &[u8] = b"written by a call";
-const MOST_STEPS: usize = 40;
+/// Name that exists in every directory outside and that no call can create inside.
+const OUTSIDE_NAME: &str = "private";
+/// Content that the calls write.
+const WRITTEN: &[u8] = b"written by a call";
+const MAX_STEPS: usize = 40;
 
-/// `base/in` may be written, `base/in/kept` and `base/ro` only be read, `base/out` is outside.
+/// Test tree: `base/in` is writable, `base/in/kept` and `base/ro` are read-only, `base/out` is
+/// outside.
 struct Stage {
     base: TempDir,
     policy: Policy,
@@ -72,8 +73,8 @@ impl Stage {
         stage
     }
 
-    /// Everything that no plan may change, with its content: all but what is below `in` and not
-    /// below `in/kept`.
+    /// Returns the files that no plan may change, with their content: all except those below `in`
+    /// but not below `in/kept`.
     fn unchangeable(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let mut found = Vec::new();
         let mut waiting = vec![self.base.path().to_path_buf()];
@@ -98,12 +99,12 @@ impl Stage {
                 }
             }
         }
-        // `in/kept` is not reached above once a plan has moved it, which the comparison then shows.
+        // A plan may have moved `in/kept` away, which the comparison then shows.
         found.sort();
         found
     }
 
-    /// A path as an agent may spell it.
+    /// Returns a path as an agent may spell it.
     fn path(&self, source: &mut Source<'_>) -> PathBuf {
         const PARTS: [&[u8]; 14] = [
             b"a", b"b", b"c", b"..", b".", b"", b"in", b"out", b"ro", b"kept", b"link", b"\xff",
@@ -132,7 +133,10 @@ impl Stage {
             2 | 3 => {
                 if let Ok(target) = self.policy.write(self.path(source)) {
                     let _lock = self.writer.lock(&target);
-                    let _ = self.writer.telling(&changes).replace(&target, [OURS], None);
+                    let _ = self
+                        .writer
+                        .telling(&changes)
+                        .replace(&target, [WRITTEN], None);
                 }
             }
             4 => {
@@ -163,8 +167,8 @@ impl Stage {
                 }
             }
             8 | 9 => {
-                // What an agent's shell may do below `in`: link any name to any place. The parent
-                // is no link itself.
+                // An agent's shell can link any name below `in` to any path. The parent is not a
+                // link.
                 let name = source.choice(&["a", "b", "c", "link"]);
                 let parent = self.base.path().join(source.choice(&["in", "in/a"]));
                 if fs::symlink_metadata(&parent).is_ok_and(|it| it.is_dir()) {
@@ -188,8 +192,7 @@ impl Stage {
         }
     }
 
-    /// Reads a file, lists a directory and the tree below it: nothing of the outside may come to
-    /// light.
+    /// Reads a file, and lists a directory and its tree. No content from outside may appear.
     fn read(&self, path: &Path) {
         let Ok(opened) = self.policy.read(path) else {
             return;
@@ -197,14 +200,14 @@ impl Stage {
         if opened.kind() == Kind::Directory {
             let entries = disk::entries(&opened).unwrap();
             assert!(
-                entries.iter().all(|entry| entry.name != MARK),
+                entries.iter().all(|entry| entry.name != OUTSIDE_NAME),
                 "{} lists the outside",
                 path.display()
             );
             let cancel = CancelToken::new();
             let keep = |rel: &[u8], _| {
                 assert!(
-                    !rel.ends_with(MARK.as_bytes()),
+                    !rel.ends_with(OUTSIDE_NAME.as_bytes()),
                     "the tree of {} holds the outside",
                     path.display()
                 );
@@ -232,14 +235,14 @@ impl Stage {
     }
 }
 
-/// Plays the plan that the bytes stand for.
+/// Runs the plan that the bytes encode.
 ///
 /// # Panics
 /// When something outside was read or changed.
 pub fn a_plan_stays_inside(bytes: &[u8]) {
     let stage = Stage::new();
     let mut source = Source(bytes);
-    for _ in 0..MOST_STEPS {
+    for _ in 0..MAX_STEPS {
         if source.is_empty() {
             break;
         }

@@ -1,4 +1,5 @@
-//! Any pattern on any text: an answer or an error, soon, and the same one whoever is asked.
+//! Properties of patterns: any pattern on any text gives the same result or error in every mode, in
+//! bounded time.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +10,7 @@ use grep_matcher::Matcher as _;
 
 use super::Source;
 
-/// What patterns are made of, and some that is not what it looks like.
+/// Pieces of patterns, some of them misleading.
 const PIECES: [&str; 40] = [
     "a",
     "b",
@@ -64,18 +65,18 @@ const TEXTS: [&str; 10] = [
     "\u{2028}",
     "ab",
 ];
-/// More matches than a text of the size has.
-const MOST: usize = 2000;
-/// The longest that one pattern may take: its budget of steps, on a slow machine.
-const BOUND: Duration = Duration::from_mins(1);
+/// Limit of matches, larger than a text of this size can have.
+const MAX_MATCHES: usize = 2000;
+/// Maximum time of one pattern: its step budget on a slow machine.
+const MAX_TIME: Duration = Duration::from_mins(1);
 
 fn text_of(source: &mut Source<'_>, pieces: &[&'static str], most: u8) -> String {
     let count = source.byte() % most;
     (0..count).map(|_| source.choice(pieces)).collect()
 }
 
-/// Matches come in order, with and without groups alike; a match is found on its line; replacing by
-/// `$&` changes nothing.
+/// Checks that matches are ordered and equal with and without groups, that each is on its line, and
+/// that replacing by `$&` changes nothing.
 pub fn a_pattern_has_one_answer(bytes: &[u8]) {
     let mut source = Source(bytes);
     let options = Options {
@@ -87,17 +88,20 @@ pub fn a_pattern_has_one_answer(bytes: &[u8]) {
     let Ok(compiled) = Pattern::new(&pattern, options) else {
         return;
     };
-    // So little time that a costly pattern does not hold up the others.
+    // A small budget, so that a costly pattern does not delay the others.
     let bound = Bound {
         deadline: Some(begun + Duration::from_secs(1)),
         cancel: None,
     };
-    let found: Result<Vec<Match>, _> = compiled.find_iter(&text, bound).take(MOST).collect();
-    let spans: Result<Vec<Match>, _> = compiled.spans_iter(&text, bound).take(MOST).collect();
+    let found: Result<Vec<Match>, _> = compiled.find_iter(&text, bound).take(MAX_MATCHES).collect();
+    let spans: Result<Vec<Match>, _> = compiled
+        .spans_iter(&text, bound)
+        .take(MAX_MATCHES)
+        .collect();
     if let (Ok(found), Ok(spans)) = (&found, &spans) {
         let ranges = |all: &[Match]| all.iter().map(Match::range).collect::<Vec<_>>();
         assert_eq!(ranges(found), ranges(spans), "`{pattern}` on {text:?}");
-        in_order(&pattern, &text, found);
+        check_matches(&pattern, &text, found);
         let same = Replacement::parse("$&", &compiled).unwrap();
         let (mut out, mut at) = (String::new(), 0);
         for one in found {
@@ -107,11 +111,11 @@ pub fn a_pattern_has_one_answer(bytes: &[u8]) {
         }
         assert_eq!(out + &text[at..], text, "`{pattern}`");
     }
-    bytes_are_searched(&compiled, &mut source, bound);
-    assert!(begun.elapsed() < BOUND, "`{pattern}` on {text:?}");
+    check_byte_search(&compiled, &mut source, bound);
+    assert!(begun.elapsed() < MAX_TIME, "`{pattern}` on {text:?}");
 }
 
-fn in_order(pattern: &str, text: &str, found: &[Match]) {
+fn check_matches(pattern: &str, text: &str, found: &[Match]) {
     let mut last = None;
     for one in found {
         let range = one.range();
@@ -120,13 +124,13 @@ fn in_order(pattern: &str, text: &str, found: &[Match]) {
             "`{pattern}` on {text:?}"
         );
         assert!(text.get(range.clone()).is_some(), "`{pattern}` on {text:?}");
-        // An empty match moves on by a character.
+        // An empty match advances by a character.
         last = Some(range.end + usize::from(range.is_empty()));
     }
 }
 
-/// A text that need not be UTF-8 is searched, too, and never outside itself.
-fn bytes_are_searched(pattern: &Pattern, source: &mut Source<'_>, bound: Bound<'_>) {
+/// Searches a text that need not be UTF-8. Matches never lie outside it.
+fn check_byte_search(pattern: &Pattern, source: &mut Source<'_>, bound: Bound<'_>) {
     let budget = Budget::new(bound);
     let text = source.bytes();
     if let Ok(Some(found)) = pattern.text_finder(text, &budget).find_at(text, 0) {

@@ -1,4 +1,5 @@
-//! What test runners and type checkers leave is read whatever it is: a test can write to all of it.
+//! Properties of reports of test runners and type checkers: any bytes are read, since a test can
+//! write to them.
 
 use replay::internals::cancel::Bound;
 use replay::internals::testrun::model::{Scope, TestReport, TestStatus, ToolInfo};
@@ -9,11 +10,11 @@ use replay::internals::testrun::{
 
 use super::Source;
 
-/// Most bytes of a report as JSON and as text.
+/// Maximum bytes of a report as JSON and as text.
 const MAX_REPLY_BYTES: usize = 4 * 1024 * 1024;
 
-/// The first byte chooses who wrote it, the second how it ended, the rest is what was written, to
-/// any stream.
+/// Reads a report. The first byte chooses the program and the second its end; the rest is written
+/// to any stream.
 pub fn a_report_is_read(bytes: &[u8]) {
     let mut source = Source(bytes);
     let which = usize::from(source.byte()) % (RUNNERS.len() + CHECKERS.len());
@@ -83,7 +84,7 @@ fn run(runner: &'static dyn Runner, sources: Sources<'_>, ending: ProcessEnding)
         "{told:?}"
     );
 
-    // However it arrives, as much is counted.
+    // The count does not depend on how the text is split.
     let mut whole = RunProgress::new(runner);
     whole.feed(sources.report);
     let mut parts = RunProgress::new(runner);

@@ -1,10 +1,10 @@
-//! What programs outside run is found in whatever an agent writes.
+//! Properties of autorun files: programs that they start are found whatever an agent writes.
 
 use replay::internals::sinks::{Content, HOOK, SINKS, differences, hooks_path, named};
 
 use super::Source;
 
-/// Pieces of which configurations, and documents, are made.
+/// Pieces of configurations and documents.
 const PIECES: [&str; 24] = [
     "[core]",
     "[core \"",
@@ -32,11 +32,11 @@ const PIECES: [&str; 24] = [
     "\0",
 ];
 
-/// Any bytes as any of these files: nothing panics, a file is the same as itself, and only a whole
-/// comparison sees a change in a comment.
+/// Parses any bytes as each autorun file. No input panics, and a file does not differ from itself.
+/// A `core.hooksPath` at the end is found after any text.
 ///
 /// # Panics
-/// When that does not hold.
+/// If the property is violated.
 pub fn what_runs_outside_is_found(bytes: &[u8]) {
     let mut source = Source(bytes);
     let mut text = Vec::new();
@@ -57,7 +57,7 @@ pub fn what_runs_outside_is_found(bytes: &[u8]) {
         assert!(facets.len() <= text.len() + 1);
     }
     let _ = named(&text);
-    // A line at the end counts, whatever stands before it, unless that is a value that goes on.
+    // The last line counts after any text, except inside a continued value.
     text.extend_from_slice(b"\n\n\"\n[core]\nhooksPath = evil\n");
     assert_eq!(
         hooks_path(&text).as_deref(),

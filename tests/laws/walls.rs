@@ -1,5 +1,5 @@
-//! What must hold of everything that the processes of the walls hear from each other, and of what a
-//! command asks of its supervisor.
+//! Properties of the messages between the sandbox processes and of the calls that a command asks
+//! its supervisor for.
 
 use std::os::fd::OwnedFd;
 
@@ -20,21 +20,21 @@ use serde::de::DeserializeOwned;
 
 use super::Source;
 
-/// More than one frame, and less than a socket holds.
+/// Size limit of the input: more than one frame, and less than a socket buffer.
 const MAX_BYTES: usize = 32 * 1024;
 
-/// Bytes on the stream between server and launcher are frames or an error: reading them ends, and
-/// what was read is the same again after it was sent.
+/// Reads bytes on the stream between server and launcher as frames or an error. Reading ends, and
+/// frames are unchanged when sent again.
 ///
 /// # Panics
-/// When that does not hold.
+/// If the property is violated.
 pub fn a_frame_is_read_or_refused(bytes: &[u8]) {
     let mut source = Source(bytes);
     let (which, framed) = (source.byte(), source.flag());
     let rest = &source.0[..source.0.len().min(MAX_BYTES)];
     let mut stream = Vec::new();
     if framed {
-        // Else nearly every length is too long.
+        // Otherwise nearly every length is too long.
         stream.extend((rest.len() as u32).to_le_bytes());
     }
     stream.extend(rest);
@@ -50,7 +50,7 @@ fn read_frames<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(st
     let (here, there) = pair(SocketType::STREAM);
     send_bytes(&there, stream, SendFlags::empty()).unwrap();
     shutdown(&there, Shutdown::Write).unwrap();
-    // A frame has four bytes at least.
+    // A frame has at least four bytes.
     for _ in 0..=stream.len() / 4 {
         match receive::<T>(&here) {
             Err(_) | Ok(None) => return,
@@ -65,11 +65,11 @@ fn read_frames<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(st
     panic!("{} bytes were more frames than they can be", stream.len());
 }
 
-/// A packet from a supervisor is an event or an error, and the event is the same again after it was
-/// sent.
+/// Reads a packet from a supervisor as an event or an error. The event is unchanged when sent
+/// again.
 ///
 /// # Panics
-/// When that does not hold.
+/// If the property is violated.
 pub fn a_packet_is_read_or_refused(bytes: &[u8]) {
     let packet = &bytes[..bytes.len().min(MAX_BYTES)];
     a_word_is_read_or_refused::<Told>(packet);
@@ -98,15 +98,14 @@ fn a_word_is_read_or_refused<T: Serialize + DeserializeOwned + PartialEq + std::
     }
 }
 
-/// Any call with any arguments is read without a fault, the upper halves of numbers that are `int`
-/// to the kernel make no difference, and an answer goes where the caller said, and has room for as
-/// much.
+/// Decodes any system call with any arguments. The upper half of a descriptor argument is ignored.
+/// Address and size of a result are adjacent arguments of the call.
 ///
 /// # Panics
-/// When that does not hold.
+/// If the property is violated.
 pub fn a_call_is_read(bytes: &[u8]) {
     let mut source = Source(bytes);
-    // Mostly the numbers that there are.
+    // Mostly numbers of existing calls.
     let number = if source.flag() {
         i32::from(source.byte()) + i32::from(source.byte())
     } else {
@@ -114,7 +113,7 @@ pub fn a_call_is_read(bytes: &[u8]) {
     };
     let args: [u64; 6] = std::array::from_fn(|_| word(&mut source));
     let call = decode(number, &args);
-    // Calls that begin with a descriptor make no difference between these two; addresses differ.
+    // Calls whose first argument is a descriptor ignore its upper half; addresses do not.
     let takes_a_descriptor =
         decode(number, &[1 << 32, 1, 0, 0, 0, 0]) == decode(number, &[0, 1, 0, 0, 0, 0]);
     let mut wide = args;
@@ -137,11 +136,10 @@ pub fn a_call_is_read(bytes: &[u8]) {
     }
 }
 
-/// Any call with any arguments is read without a fault, and numbers that are `int` to the kernel
-/// lose their upper halves.
+/// Decodes any network call with any arguments. The upper halves of `int` arguments are ignored.
 ///
 /// # Panics
-/// When that does not hold.
+/// If the property is violated.
 pub fn a_network_call_is_read(bytes: &[u8]) {
     let mut source = Source(bytes);
     let number = if source.flag() {
@@ -162,10 +160,10 @@ pub fn a_network_call_is_read(bytes: &[u8]) {
     }
 }
 
-/// Any bytes are an address or an error, and the address is the same again after it was written.
+/// Reads any bytes as an address or an error. The address is unchanged when written again.
 ///
 /// # Panics
-/// When that does not hold.
+/// If the property is violated.
 pub fn an_address_is_read_or_refused(bytes: &[u8]) {
     let read_again = |bytes: &[u8]| match read_address(bytes) {
         Ok(Given::Address(address)) => {
@@ -178,7 +176,7 @@ pub fn an_address_is_read_or_refused(bytes: &[u8]) {
         Err(errno) => assert!([Errno::INVAL, Errno::AFNOSUPPORT].contains(&errno)),
     };
     read_again(bytes);
-    // Mostly the families that there are.
+    // Mostly existing address families.
     for family in [2_u16, 10] {
         read_again(&[&family.to_ne_bytes()[..], bytes].concat());
     }

@@ -1,4 +1,4 @@
-//! Any bytes on a recorded or a played connection to a database.
+//! Properties of recorded and replayed database connections with any bytes.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -17,7 +17,7 @@ const PROTOCOLS: [Protocol; 4] = [
     Protocol::Mongo,
 ];
 
-/// What came of a recorded connection.
+/// Result of a recorded connection.
 #[derive(Debug, Default, PartialEq)]
 struct Outcome {
     to_client: Vec<u8>,
@@ -27,7 +27,7 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// Adds steps; whether encryption begins.
+    /// Adds steps. Returns true if encryption begins.
     fn add(&mut self, steps: Vec<RecordStep>) -> bool {
         for step in steps {
             match step {
@@ -53,7 +53,7 @@ fn link() -> Link {
     }
 }
 
-/// Records what was said, cut into pieces of `size`; ends where encryption begins.
+/// Records the messages, cut into pieces of `size`. Stops where encryption begins.
 fn record(protocol: Protocol, relay_tls: bool, said: &[(Side, &[u8])], size: usize) -> Outcome {
     let at = SystemTime::UNIX_EPOCH;
     let mut recorder =
@@ -70,7 +70,7 @@ fn record(protocol: Protocol, relay_tls: bool, said: &[(Side, &[u8])], size: usi
     outcome
 }
 
-/// Plays what a client said, cut into pieces of `size`.
+/// Replays a client's messages, cut into pieces of `size`.
 fn play(protocol: Protocol, calls: &[Exchange], said: &[(Side, &[u8])], size: usize) -> Vec<u8> {
     let book = Arc::new(Book::new(calls.to_vec(), Noise::default()));
     let mut player =
@@ -102,8 +102,8 @@ fn play(protocol: Protocol, calls: &[Exchange], said: &[(Side, &[u8])], size: us
     sent
 }
 
-/// Whatever is said to a database and by it: recording neither fails nor depends on how it is cut,
-/// nor does playing, and what is not encrypted reaches the other side.
+/// Records and replays any messages to and from a database. Neither fails nor depends on how the
+/// bytes are cut. Unencrypted bytes reach the other side.
 pub fn a_call_to_a_database_is_taken_apart(bytes: &[u8]) {
     let mut source = Source(bytes);
     let protocol = source.choice(&PROTOCOLS);

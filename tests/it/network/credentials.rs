@@ -1,5 +1,4 @@
-//! Credentials: commands use them, and the secret is found nowhere that a command or anybody else
-//! may look.
+//! Credentials: commands use them through placeholders and never see the secret.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -8,7 +7,7 @@ use std::process::{Command, Stdio};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
-use super::{Ran, World, everywhere, own_network};
+use super::{CommandResult, World, everywhere, own_network};
 use crate::tree::Tree;
 
 const SECRET: &str = "ghp_0123456789abcdefghijABCDEFGHIJ0123";
@@ -22,11 +21,12 @@ const FLAGS: [&str; 8] = [
     "--for",
     "https://api.example.com/**",
 ];
-/// What every check begins with: `get` shows what came, with the stand-in by a name.
+/// Shell function `get`, the prefix of every check: prints the response, with the placeholder
+/// replaced by a name.
 const SHELL: &str =
     "get() { curl -A curl -sS -m 20 \"$@\" | sed \"s/$GH_TOKEN/STAND-IN/g\"; echo; }\n";
 
-/// Lays out what the servers need.
+/// Writes the files that the servers need.
 fn lay_out(dir: &std::path::Path) {
     let names = ["api.example.com", "db.example.com"].map(str::to_owned);
     let key = rcgen::KeyPair::generate().unwrap();
@@ -45,8 +45,8 @@ fn lay_out(dir: &std::path::Path) {
     }
 }
 
-/// Runs `replay` with these words before the line of shell.
-fn run_as(world: &World, words: &[&str], flags: &[&str], line: &str) -> Ran {
+/// Runs `replay` with these arguments before the shell command.
+fn run_as(world: &World, words: &[&str], flags: &[&str], line: &str) -> CommandResult {
     let tree = world.tree.path();
     for name in ["ready", "alive", "notes"] {
         let _ = fs::remove_file(tree.join(name));
@@ -77,7 +77,7 @@ fn run_as(world: &World, words: &[&str], flags: &[&str], line: &str) -> Ran {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let notes = fs::read_to_string(tree.join("notes")).unwrap_or_default();
     let notes = notes.lines().map(str::to_owned).collect();
-    let ran = Ran {
+    let ran = CommandResult {
         out: text(&ran.stdout),
         err: text(&ran.stderr),
         notes,
@@ -90,12 +90,12 @@ fn run_as(world: &World, words: &[&str], flags: &[&str], line: &str) -> Ran {
     ran
 }
 
-fn run(world: &World, flags: &[&str], line: &str) -> Ran {
+fn run(world: &World, flags: &[&str], line: &str) -> CommandResult {
     run_as(world, &["sandbox", "run"], flags, line)
 }
 
 #[test]
-fn a_secret_arrives_where_it_is_meant_for_and_never_comes_back() {
+fn secret_reaches_its_host_and_never_returns() {
     everywhere(|world| {
         lay_out(world.tree.path());
         let line = include_str!("credentials.txt");
@@ -124,7 +124,7 @@ fn a_secret_arrives_where_it_is_meant_for_and_never_comes_back() {
 }
 
 #[test]
-fn nobody_else_holds_a_secret_while_a_command_uses_it() {
+fn used_secret_is_in_no_other_process() {
     everywhere(|world| {
         lay_out(world.tree.path());
         world.file("look.py", include_str!("look.py"));
@@ -155,7 +155,7 @@ fn nobody_else_holds_a_secret_while_a_command_uses_it() {
 }
 
 #[test]
-fn git_logs_in_with_a_password_that_it_does_not_have() {
+fn git_logs_in_by_placeholder_password() {
     everywhere(|world| {
         lay_out(world.tree.path());
         let git = |line: &str| {
@@ -193,7 +193,7 @@ fn git_logs_in_with_a_password_that_it_does_not_have() {
 }
 
 #[test]
-fn logs_of_a_server_hold_no_secret() {
+fn server_logs_hold_no_secret() {
     everywhere(|world| {
         if world.setting.nobody {
             return;
@@ -228,7 +228,7 @@ fn logs_of_a_server_hold_no_secret() {
 }
 
 #[test]
-fn a_recording_has_what_the_program_had() {
+fn recording_holds_placeholder_not_secret() {
     everywhere(|world| {
         if world.setting.nobody || world.setting.tier == "landlock" {
             return;
@@ -258,7 +258,8 @@ fn a_recording_has_what_the_program_had() {
     });
 }
 
-/// A database of this secret, which asks for it by SCRAM or, for `template1`, in plain text.
+/// Creates a `PostgreSQL` database with this password. It uses SCRAM or, for `template1`, a
+/// plain-text password.
 fn lay_out_database(dir: &std::path::Path) {
     let place = dir.join("postgres");
     fs::create_dir(&place).unwrap();
@@ -277,7 +278,7 @@ fn lay_out_database(dir: &std::path::Path) {
 }
 
 #[test]
-fn a_program_is_logged_in_to_postgresql() {
+fn program_logs_in_to_postgresql_by_placeholder() {
     let is_there = |name: &str| {
         Command::new(name)
             .arg("--version")
@@ -331,7 +332,7 @@ fn a_program_is_logged_in_to_postgresql() {
     });
 }
 
-/// `MariaDB` with a user of this secret.
+/// Creates a `MariaDB` instance with a user that has this password.
 fn lay_out_mariadb(dir: &std::path::Path) {
     let user = format!(
         "CREATE USER owner@'%' IDENTIFIED VIA mysql_native_password USING PASSWORD('{SECRET}');\nGRANT ALL ON *.* TO owner@'%';\n"
@@ -351,7 +352,7 @@ fn lay_out_mariadb(dir: &std::path::Path) {
 }
 
 #[test]
-fn a_program_is_logged_in_to_mysql_and_mariadb() {
+fn program_logs_in_to_mysql_by_placeholder() {
     let is_there = |name: &str| {
         Command::new(name)
             .arg("--version")

@@ -1,4 +1,5 @@
-//! Datagrams by rule: where they arrive, from where answers come, and what is told of the others.
+//! Network rules for datagrams: their destinations, the source of replies, and messages about
+//! blocked ones.
 
 use std::fs;
 
@@ -31,7 +32,7 @@ fn program(world: &World) {
 }
 
 #[test]
-fn datagrams_go_where_a_rule_says_and_answers_come_from_there() {
+fn datagrams_reach_allowed_host_and_get_answers() {
     everywhere(|world| {
         program(world);
         let ran = world.run_with(&["sandbox", "run"], &RULES, "python3 datagrams.py");
@@ -62,7 +63,7 @@ fn datagrams_go_where_a_rule_says_and_answers_come_from_there() {
 }
 
 #[test]
-fn a_log_and_what_is_learned_know_of_datagrams() {
+fn datagrams_are_logged_and_learned() {
     everywhere(|world| {
         program(world);
         let line = "python3 datagrams.py messages private metadata";

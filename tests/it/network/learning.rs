@@ -1,5 +1,5 @@
-//! `replay net learn`: a program reaches everything, and runs the same under the rules that this
-//! prints.
+//! `replay net learn`: a program reaches everything, and behaves the same under the rules that the
+//! command prints.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -22,7 +22,7 @@ const LEARNED: &str = "--allow-net api.example.com
 ";
 
 #[test]
-fn rules_that_were_learned_are_those_that_the_program_needs() {
+fn learned_rules_suffice_for_program() {
     everywhere(|world| {
         world.file("connect.py", CONNECT);
         let learned = world.run_with(&["net", "learn", "--log-level", "warn"], &[], PLACES);
@@ -59,7 +59,7 @@ replay: blocked: meta.example.com:80, it leads to 169.254.169.254, which {danger
 }
 
 #[test]
-fn learning_obeys_what_is_denied_and_can_write_to_a_file() {
+fn learning_obeys_denials_and_writes_file() {
     everywhere(|world| {
         world.file("connect.py", CONNECT);
         let line = "python3 connect.py api.example.com 80; python3 connect.py evil.example.com 80";
@@ -96,7 +96,7 @@ fn learning_obeys_what_is_denied_and_can_write_to_a_file() {
 }
 
 #[test]
-fn learning_behind_proxy_names_it() {
+fn learning_behind_proxy_names_proxy() {
     let tree = Tree::new();
     tree.dir("work");
     let ran = Command::new(env!("CARGO_BIN_EXE_replay"))

@@ -1,4 +1,4 @@
-//! `--net-log`: a line for each decision, and whose call it was.
+//! `--net-log`: a line for each decision, with the call that caused it.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -11,7 +11,7 @@ use super::{CONNECT, RULES, World, everywhere};
 use crate::interception::NOBODY;
 use crate::tree::Tree;
 
-/// A directory for logs, of whoever runs the server.
+/// Makes a directory for logs, owned by the user of the server.
 fn place(world: &World) -> PathBuf {
     let place = world.tree.path().join("logs");
     fs::create_dir(&place).unwrap();
@@ -39,7 +39,7 @@ fn lines(path: &Path) -> Vec<Value> {
 }
 
 #[test]
-fn each_decision_is_a_line() {
+fn network_log_has_line_per_decision() {
     everywhere(|world| {
         world.file("connect.py", CONNECT);
         let log = place(world).join("net.log");
@@ -78,7 +78,7 @@ fn each_decision_is_a_line() {
             fs::metadata(&log).unwrap().permissions().mode() & 0o7777,
             0o600
         );
-        // It goes on where it was.
+        // A new server appends to the log.
         world.run(&flags, "python3 connect.py api.example.com 80");
         assert_eq!(lines(&log).len(), 5);
         let within = world.run(&[&RULES[..], &["--net-log", "net.log"]].concat(), "true");
@@ -93,7 +93,7 @@ fn each_decision_is_a_line() {
 }
 
 #[test]
-fn a_line_says_whose_call_it_was_where_calls_are_numbered() {
+fn network_log_line_names_call_number() {
     everywhere(|world| {
         if world.setting.nobody {
             return;

@@ -1,11 +1,12 @@
-//! `--network replay:SET`: what was recorded once answers commands, and nothing leaves.
+//! `--network replay:SET`: recorded responses are returned to commands, and no connection leaves
+//! the machine.
 
 use pretty_assertions::assert_eq;
 
 use super::{ASK, RULES, everywhere};
 
 #[test]
-fn a_recording_answers_each_command_from_its_beginning() {
+fn recording_answers_each_command_from_start() {
     everywhere(|world| {
         world.file("ask.py", ASK);
         let line = "python3 ask.py api.example.com=api.example.com";

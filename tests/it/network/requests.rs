@@ -1,12 +1,12 @@
-//! Rules with a method or a path: what requests reach the real server, and what programs are told
-//! of the others.
+//! Rules with a method or a path: requests that reach the real server, and messages about the
+//! others.
 
 use std::fs;
 
 use pretty_assertions::assert_eq;
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose};
 
-use super::{Ran, World, everywhere};
+use super::{CommandResult, World, everywhere};
 
 const RULES: [&str; 20] = [
     "--allow-net",
@@ -31,7 +31,7 @@ const RULES: [&str; 20] = [
     "closed.example.com",
 ];
 
-/// An authority that this machine trusts, and servers with a certificate of it.
+/// Starts servers with a certificate of an authority that this machine trusts.
 fn servers(world: &World) {
     let mut params = CertificateParams::default();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -68,11 +68,11 @@ fn servers(world: &World) {
 }
 
 #[test]
-fn requests_of_a_rule_and_no_others_reach_the_real_server() {
+fn only_requests_of_rule_reach_server() {
     everywhere(|world| {
         servers(world);
         world.file("requests.py", include_str!("requests.py"));
-        let mut all = Ran::default();
+        let mut all = CommandResult::default();
         for group in ["requests", "programs", "silent"] {
             let ran = world.run(&RULES, &format!("python3 requests.py {group}"));
             all.out += &ran.out;

@@ -1,15 +1,15 @@
-//! What a cell gives back.
+//! Results of cells: output, values, pictures, files and errors.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use super::{open, open_as, result, run, said};
+use super::{open, open_as, reply_data, result, run};
 use crate::tree::Tree;
 
 #[test]
-fn a_cell_has_output_result_and_files_and_state_stays() {
+fn cell_returns_output_and_keeps_state() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file("work/old.txt", "1");
@@ -37,7 +37,7 @@ fn a_cell_has_output_result_and_files_and_state_stays() {
 }
 
 #[test]
-fn code_that_raises_is_a_result_that_says_where() {
+fn exception_in_cell_names_line() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let reply = server.call(
@@ -45,7 +45,7 @@ fn code_that_raises_is_a_result_that_says_where() {
         json!({"code": "print('before')\ndef f():\n    1 / 0\nf()"}),
     );
     assert_eq!(reply.result()["isError"], true);
-    let ran = said(&reply);
+    let ran = reply_data(&reply);
     assert_eq!(ran["stdout"], "before\n");
     let traceback = "Traceback (most recent call last):\n  File \"<cell 1>\", line 4, in <module>\n    f()\n  File \"<cell \
                      1>\", line 3, in f\n    1 / 0\n";
@@ -97,14 +97,14 @@ fn code_that_raises_is_a_result_that_says_where() {
 }
 
 #[test]
-fn pictures_are_content_and_files_and_html_is_text() {
+fn displayed_pictures_become_content_and_files() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     run(&mut server, &png());
     let code = "class Both:\n  def _repr_png_(self): return PNG\n  def _repr_html_(self): return '<b>1</b>'\n  \
                 def __repr__(self): return 'both'\ndisplay('shown', 2)\nBoth()";
     let reply = server.call("run_python_code", json!({"code": code}));
-    let ran = said(&reply);
+    let ran = reply_data(&reply);
     assert_eq!(ran["result"], "both");
     assert_eq!(ran.get("result_data"), None);
     assert_eq!(
@@ -115,26 +115,28 @@ fn pictures_are_content_and_files_and_html_is_text() {
     assert_eq!(ran["new_files"], json!(["outputs/cell2-1.png"]));
     assert_eq!(
         std::fs::read(tree.path("work/outputs/cell2-1.png")).unwrap(),
-        STANDARD.decode(DOT).unwrap()
+        STANDARD.decode(PIXEL).unwrap()
     );
     assert_eq!(
         reply.result()["content"][1],
-        json!({"type": "image", "data": DOT, "mimeType": "image/png"})
+        json!({"type": "image", "data": PIXEL, "mimeType": "image/png"})
     );
     let bare = run(
         &mut server,
         "class Bare:\n  def _repr_html_(self): return '<b>1</b>'\nBare()",
     );
     assert_eq!(bare["result_data"], json!({"text/html": "<b>1</b>"}));
-    // What is no picture is no content, whatever the session says, and what is too large for
-    // clients is none either.
+    // Invalid picture data, and pictures too large for clients, are not returned as content.
     let reply = server.call(
         "run_python_code",
         json!({"code": "class No:\n  def _repr_mimebundle_(self): return {'image/png': 'x'}\n__import__('os').chdir('/tmp')\nNo()"}),
     );
-    assert_eq!(said(&reply)["outputs"], json!(["outputs/cell4-1.png"]));
     assert_eq!(
-        (reply.all_texts().len(), &said(&reply)["notes"][0]),
+        reply_data(&reply)["outputs"],
+        json!(["outputs/cell4-1.png"])
+    );
+    assert_eq!(
+        (reply.all_texts().len(), &reply_data(&reply)["notes"][0]),
         (1, &json!("what was shown as image/png is none"))
     );
     let ran = run(
@@ -143,41 +145,42 @@ fn pictures_are_content_and_files_and_html_is_text() {
     );
     let note = "outputs/cell5-1.png has 4096 x 1 pixels: read_file shows it scaled, and with `region` a part of it";
     assert_eq!(ran["notes"][0], note);
-    // As Jupyter's bundles have it.
+    // In the form of Jupyter's MIME bundles.
     let code = format!(
-        "class Base64:\n  def _repr_png_(self): return '{DOT}'\n[display(Base64()) for _ in range(25)]\nNone"
+        "class Base64:\n  def _repr_png_(self): return '{PIXEL}'\n[display(Base64()) for _ in range(25)]\nNone"
     );
     let reply = server.call("run_python_code", json!({"code": code}));
     let pictures = reply.result()["content"]
         .as_array()
         .unwrap()
         .iter()
-        .filter(|content| content["data"] == DOT)
+        .filter(|content| content["data"] == PIXEL)
         .count();
     assert_eq!(
-        (pictures, &said(&reply)["notes"][0]),
+        (pictures, &reply_data(&reply)["notes"][0]),
         (20, &json!("5 more pictures are in their files alone"))
     );
 }
 
-/// A picture of one pixel.
-const DOT: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
+/// PNG of one pixel.
+const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
 
 fn png() -> String {
-    format!("import base64\nPNG = base64.b64decode('{DOT}')")
+    format!("import base64\nPNG = base64.b64decode('{PIXEL}')")
 }
 
-/// What of matplotlib a session touches. `subplots` does what the first figure of a backend does.
+/// Stub of the parts of matplotlib that a session uses. `subplots` has the effects of a backend's
+/// first figure.
 const FIGURE: &str =
     "class Figure:\n  stale = True\n  def savefig(self, file, **_): file.write(PNG)\n";
 const PYPLOT: &str = "import inspect\nfrom .figure import Figure\nopened = {}\ndef show(): pass\ndef get_fignums(): return list(opened)\n\
     def figure(number): return opened[number]\ndef close(figure):\n  for number in [n for n, f in opened.items() if f is figure]: del opened[number]\n\
     def subplots():\n  show.__signature__ = inspect.signature(close)\n  opened[len(opened) + 1] = figure = Figure()\n  return figure, None\n";
-/// What of `IPython`.
+/// Stub of the part of `IPython` that a session uses.
 const IPYTHON: &str = "def display(*_): print('not here')\n";
 
 #[test]
-fn figures_are_shown_once_however_they_are_shown() {
+fn matplotlib_figure_is_shown_once() {
     let tree = Tree::new();
     tree.file("work/matplotlib/__init__.py", "")
         .file("work/matplotlib/figure.py", format!("{}\n{FIGURE}", png()));
@@ -192,8 +195,8 @@ fn figures_are_shown_once_however_they_are_shown() {
     let mut server = open(&tree, &[]);
     let mut shown = |code: &str| {
         let reply = server.call("run_python_code", json!({"code": code}));
-        assert_eq!(said(&reply).get("error"), None, "{code}");
-        assert_eq!(said(&reply)["stdout"], "", "{code}");
+        assert_eq!(reply_data(&reply).get("error"), None, "{code}");
+        assert_eq!(reply_data(&reply)["stdout"], "", "{code}");
         reply.result()["content"]
             .as_array()
             .unwrap()
@@ -222,22 +225,22 @@ fn figures_are_shown_once_however_they_are_shown() {
 }
 
 #[test]
-fn tasks_go_on_between_cells() {
+fn asyncio_tasks_run_between_cells() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.fifo("work/gate");
     let begin = "import asyncio, os\nasync def work():\n  for _ in range(3): await asyncio.sleep(0)\n  open('gate', 'w').close()\n\
                  task = asyncio.create_task(work())\nawait asyncio.sleep(0)";
     assert_eq!(run(&mut server, begin).get("error"), None);
-    // Opens when the task has come there.
+    // Opens when the task has reached this point.
     assert_eq!(std::fs::read(tree.path("work/gate")).unwrap(), b"");
     assert_eq!(result(&mut server, "await task\ntask.done()"), "True");
     assert_eq!(
         result(&mut server, "asyncio.run(asyncio.sleep(0, 'own loop'))"),
         "'own loop'"
     );
-    // What ends the loop is no end of the cell that awaits, and what is left of a cell runs in no
-    // other one.
+    // An ended event loop does not end the awaiting cell. Leftover tasks of a cell run in no other
+    // cell.
     for ends in [
         "async def ends(): raise SystemExit(3)\nlater = ends",
         "async def ends(): loop.stop()\nlater = ends",
@@ -262,7 +265,7 @@ fn tasks_go_on_between_cells() {
 }
 
 #[test]
-fn long_output_has_beginning_and_end_and_is_kept_whole() {
+fn long_cell_output_is_cut_and_logged_whole() {
     let tree = Tree::new();
     let mut server = open(&tree, &["--output-cap-bytes", "1024"]);
     let ran = run(&mut server, "for i in range(10000): print(i)");
@@ -301,10 +304,10 @@ fn long_output_has_beginning_and_end_and_is_kept_whole() {
 }
 
 #[test]
-fn what_comes_late_belongs_to_no_later_cell() {
+fn late_output_belongs_to_no_later_cell() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
-    // The thread waits for the next cell to begin, and that for the thread.
+    // The thread waits until the next cell begins, and that cell waits for the thread.
     let first = "import threading\nbegun, done = threading.Event(), threading.Event()\ndef late():\n  begun.wait(20)\n  \
                  print('from the thread')\n  done.set()\nthreading.Thread(target=late).start()";
     assert_eq!(run(&mut server, first)["stdout"], "");
@@ -316,8 +319,7 @@ fn what_comes_late_belongs_to_no_later_cell() {
         (&ran["stdout"], &ran["late_output"]),
         (&json!("own\nown too\n"), &json!("from the thread\n"))
     );
-    // A program that is left behind writes to the pipe itself, and ends before the next cell
-    // begins.
+    // A leftover program writes to the pipe itself, and ends before the next cell begins.
     tree.fifo("work/gate");
     let second = "import subprocess\np = subprocess.Popen('read line < gate; echo from the program', shell=True)";
     run(&mut server, second);
@@ -335,7 +337,7 @@ fn what_comes_late_belongs_to_no_later_cell() {
 }
 
 #[test]
-fn what_a_cell_takes_away_the_next_one_has_again() {
+fn broken_streams_are_restored_for_next_cell() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     run(&mut server, "import sys; sys.stdout = None");
@@ -357,7 +359,7 @@ fn what_a_cell_takes_away_the_next_one_has_again() {
         &mut server,
         "import signal; signal.signal(signal.SIGINT, signal.SIG_DFL)",
     );
-    let ran = said(&server.call(
+    let ran = reply_data(&server.call(
         "run_python_code",
         json!({"code": "while True: pass", "timeout": 1}),
     ));
@@ -373,7 +375,7 @@ fn what_a_cell_takes_away_the_next_one_has_again() {
 }
 
 #[test]
-fn output_is_told_while_the_code_runs() {
+fn cell_output_is_reported_while_running() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.fifo("work/gate");
@@ -386,11 +388,11 @@ fn output_is_told_while_the_code_runs() {
         (&json!("notifications/progress"), &json!("early\n"))
     );
     std::fs::write(tree.path("work/gate"), "go").unwrap();
-    assert_eq!(said(&server.reply_to(&id))["stdout"], "early\nlate\n");
+    assert_eq!(reply_data(&server.reply_to(&id))["stdout"], "early\nlate\n");
 }
 
 #[test]
-fn every_revision_has_cells() {
+fn cells_run_on_every_revision() {
     for revision in crate::schema::REVISIONS {
         let tree = Tree::new();
         let mut server = open_as(&tree, revision, &[]);

@@ -1,4 +1,4 @@
-//! What a tool of the Python set is denied counts as a denial, whatever its number on the wire.
+//! A denied path in a Python tool is logged as a denial, whatever the error code in the reply.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::schema::{NEWEST_HANDSHAKE, STATELESS};
 use crate::tree::Tree;
 
 #[test]
-fn what_is_outside_is_denied_and_not_failed() {
+fn python_path_outside_is_logged_as_denied() {
     for revision in [NEWEST_HANDSHAKE, STATELESS] {
         let tree = Tree::new();
         tree.dir("logs");
@@ -24,7 +24,7 @@ fn what_is_outside_is_denied_and_not_failed() {
         );
         server.call("run_script", json!({"path": "/etc/passwd"}));
         server.call("list_files", json!({"path": "/etc"}));
-        // Not there, and no denial.
+        // A missing file is not a denial.
         server.call("run_script", json!({"path": "none.py"}));
         let told =
             |line: &Value| json!([line["tool"], line["outcome"], line["code"], line["paths"]]);
@@ -46,7 +46,7 @@ fn what_is_outside_is_denied_and_not_failed() {
 }
 
 #[test]
-fn the_log_names_the_files_that_a_cell_made() {
+fn audit_log_names_files_of_cell() {
     let tree = Tree::new();
     tree.dir("logs");
     tree.file("work/old.txt", "one");
@@ -76,7 +76,7 @@ fn the_log_names_the_files_that_a_cell_made() {
 }
 
 #[test]
-fn a_session_takes_an_environment_by_its_directory() {
+fn session_accepts_environment_by_directory() {
     let tree = Tree::new();
     let mut server = open_as(&tree, STATELESS, &[]);
     let made = server.call(

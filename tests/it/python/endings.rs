@@ -1,18 +1,17 @@
-//! How cells and sessions end that do not end by themselves: nothing is run twice, and nothing is
-//! left.
+//! Forced ends of cells and sessions: no code runs twice, and no process is left.
 
 use pretty_assertions::assert_eq;
 use rustix::process::Pid;
 use serde_json::{Value, json};
 
-use super::{open, result, run, said, until_busy};
+use super::{open, reply_data, result, run, wait_until_busy};
 use crate::harness::{DEADLINE, Server, ends_within};
 use crate::tree::Tree;
 
 pub(super) const TIERS: [&str; 3] = ["namespaces", "landlock", "off"];
 
-/// Whether commands run in this tier here.
-pub(super) fn stands(server: &mut Server) -> bool {
+/// Returns true if commands run in this tier here.
+pub(super) fn tier_is_available(server: &mut Server) -> bool {
     server
         .call("run_python_code", json!({"code": "1"}))
         .failure()
@@ -20,18 +19,18 @@ pub(super) fn stands(server: &mut Server) -> bool {
 }
 
 #[test]
-fn a_timeout_interrupts_and_keeps_the_state_in_every_tier() {
+fn cell_timeout_keeps_session_state() {
     for tier in TIERS {
         let tree = Tree::new();
         let mut server = open(&tree, &["--sandbox", tier]);
-        if !stands(&mut server) {
+        if !tier_is_available(&mut server) {
             continue;
         }
-        // The file would have two lines if the code were run again.
+        // A second run of the code would add a line to the file.
         let code = "x = 1\nopen('runs', 'a').write('ran\\n')\nprint('before', flush=True)\nimport time\ntime.sleep(100)";
         let reply = server.call("run_python_code", json!({"code": code, "timeout": 1}));
         assert_eq!(reply.result()["isError"], true);
-        let ran = said(&reply);
+        let ran = reply_data(&reply);
         assert_eq!(
             (
                 &ran["stdout"],
@@ -51,12 +50,13 @@ fn a_timeout_interrupts_and_keeps_the_state_in_every_tier() {
             ),
             "{tier}"
         );
-        // Whatever it is that the code waits for.
+        // The code is either busy or waits for a child.
         for code in [
             "while True: pass",
             "import subprocess; subprocess.run(['sleep', '100'])",
         ] {
-            let ran = said(&server.call("run_python_code", json!({"code": code, "timeout": 1})));
+            let ran =
+                reply_data(&server.call("run_python_code", json!({"code": code, "timeout": 1})));
             assert_eq!(
                 (&ran["timed_out"], &ran["state_lost"]),
                 (&json!(true), &json!(false)),
@@ -69,14 +69,14 @@ fn a_timeout_interrupts_and_keeps_the_state_in_every_tier() {
 }
 
 #[test]
-fn a_call_into_c_that_ends_some_seconds_after_its_timeout_keeps_the_state() {
+fn c_call_ending_soon_after_timeout_keeps_state() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     run(&mut server, "x = 1");
-    // As long as it takes, nobody looks for interrupts.
+    // During this call, the interpreter does not check for interrupts.
     let code = "import signal, time\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])\ntime.sleep(8)\n\
                 signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])\nx = 2";
-    let ran = said(&server.call("run_python_code", json!({"code": code, "timeout": 5})));
+    let ran = reply_data(&server.call("run_python_code", json!({"code": code, "timeout": 5})));
     assert_eq!(
         (&ran["timed_out"], &ran["state_lost"]),
         (&json!(true), &json!(false)),
@@ -86,7 +86,7 @@ fn a_call_into_c_that_ends_some_seconds_after_its_timeout_keeps_the_state() {
 }
 
 #[test]
-fn the_longest_time_limit_is_the_operators() {
+fn operator_caps_cell_timeout() {
     for (flags, most) in [
         (&[][..], 300),
         (&["--max-cell-secs", "20"], 20),
@@ -120,12 +120,12 @@ fn the_longest_time_limit_is_the_operators() {
 }
 
 #[test]
-fn code_that_does_not_heed_an_interrupt_ends_with_its_session() {
+fn code_ignoring_interrupt_ends_session() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     run(&mut server, "x = 1");
     let code = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('before', flush=True)\nwhile True: pass";
-    let ran = said(&server.call("run_python_code", json!({"code": code, "timeout": 1})));
+    let ran = reply_data(&server.call("run_python_code", json!({"code": code, "timeout": 1})));
     assert_eq!(
         (&ran["stdout"], &ran["timed_out"], &ran["state_lost"]),
         (&json!("before\n"), &json!(true), &json!(true))
@@ -146,27 +146,27 @@ fn code_that_does_not_heed_an_interrupt_ends_with_its_session() {
 }
 
 #[test]
-fn an_interrupt_that_is_not_heeded_is_repeated_once() {
+fn ignored_interrupt_is_repeated_once() {
     for tier in TIERS {
         let tree = Tree::new();
         let mut server = open(&tree, &["--sandbox", tier]);
-        if !stands(&mut server) {
+        if !tier_is_available(&mut server) {
             continue;
         }
-        // A loop of its own: the interpreter looks for interrupts before it enters `try`.
+        // An inner loop: the interpreter checks for interrupts before it enters `try`.
         let code = "came = 0\ndef spin():\n    while True: pass\nwhile came < 2:\n    try:\n        spin()\n    \
                     except KeyboardInterrupt:\n        came += 1";
-        let ran = said(&server.call("run_python_code", json!({"code": code, "timeout": 1})));
+        let ran = reply_data(&server.call("run_python_code", json!({"code": code, "timeout": 1})));
         assert_eq!(
             (&ran["timed_out"], &ran["state_lost"]),
             (&json!(true), &json!(false)),
             "{tier}: {ran}"
         );
         assert_eq!(result(&mut server, "came"), "2", "{tier}");
-        // One that heeds the first gets no second, and nor does the cell after it.
+        // Code that obeys the first interrupt gets no second one, nor does the next cell.
         let code = "import signal\ncame = 0\ndef count(*_):\n    global came\n    came += 1\n    raise KeyboardInterrupt\n\
                     signal.signal(signal.SIGINT, count)\nwhile True: pass";
-        let ran = said(&server.call("run_python_code", json!({"code": code, "timeout": 1})));
+        let ran = reply_data(&server.call("run_python_code", json!({"code": code, "timeout": 1})));
         assert_eq!(
             (&ran["timed_out"], &ran["state_lost"]),
             (&json!(true), &json!(false)),
@@ -177,11 +177,11 @@ fn an_interrupt_that_is_not_heeded_is_repeated_once() {
 }
 
 #[test]
-fn a_session_whose_process_dies_says_so_and_starts_anew() {
+fn dead_session_is_reported_and_restarts() {
     for tier in TIERS {
         let tree = Tree::new();
         let mut server = open(&tree, &["--sandbox", tier]);
-        if !stands(&mut server) {
+        if !tier_is_available(&mut server) {
             continue;
         }
         for (code, how) in [
@@ -196,7 +196,7 @@ fn a_session_whose_process_dies_says_so_and_starts_anew() {
         ] {
             let reply = server.call("run_python_code", json!({"code": code}));
             assert_eq!(reply.result()["isError"], true);
-            let ran = said(&reply);
+            let ran = reply_data(&reply);
             assert_eq!(
                 (
                     &ran["error"]["name"],
@@ -212,13 +212,13 @@ fn a_session_whose_process_dies_says_so_and_starts_anew() {
                 ),
                 "{tier}"
             );
-            let health = said(&server.call("get_kernel_health", json!({})));
+            let health = reply_data(&server.call("get_kernel_health", json!({})));
             assert_eq!(
                 health,
                 json!({"session_id": "default", "status": "dead", "busy": false, "exit_status": how}),
                 "{tier}"
             );
-            let check = said(&server.call("check_kernel_responsiveness", json!({})));
+            let check = reply_data(&server.call("check_kernel_responsiveness", json!({})));
             assert_eq!(check["responsive"], false);
             assert_eq!(
                 check["test_result"],
@@ -232,7 +232,7 @@ fn a_session_whose_process_dies_says_so_and_starts_anew() {
             "import os, threading\nx = 1\nthreading.Timer(0.01, lambda: os._exit(4)).start()",
         );
         let until = std::time::Instant::now() + DEADLINE;
-        while said(&server.call("get_kernel_health", json!({})))["status"] != "dead" {
+        while reply_data(&server.call("get_kernel_health", json!({})))["status"] != "dead" {
             assert!(std::time::Instant::now() < until, "{tier}");
         }
         let ran = run(&mut server, "'x' in globals()");
@@ -251,38 +251,38 @@ fn a_session_whose_process_dies_says_so_and_starts_anew() {
 }
 
 #[test]
-fn interrupting_restarting_and_cancelling_end_a_cell() {
+fn interrupt_restart_and_cancel_end_cell() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let spin = json!({"name": "run_python_code", "arguments": {"code": "while True: pass", "timeout": 300}});
     run(&mut server, "x = 1");
-    let nothing = said(&server.call("interrupt_session", json!({})));
+    let nothing = reply_data(&server.call("interrupt_session", json!({})));
     assert_eq!(nothing["interrupted"], false);
 
     let id = server.send("tools/call", spin.clone());
-    until_busy(&mut server, "default");
+    wait_until_busy(&mut server, "default");
     assert_eq!(
-        said(&server.call("interrupt_session", json!({})))["interrupted"],
+        reply_data(&server.call("interrupt_session", json!({})))["interrupted"],
         true
     );
     assert_eq!(
-        said(&server.reply_to(&id))["error"]["name"],
+        reply_data(&server.reply_to(&id))["error"]["name"],
         "KeyboardInterrupt"
     );
 
     let id = server.send("tools/call", spin.clone());
-    until_busy(&mut server, "default");
+    wait_until_busy(&mut server, "default");
     server.notify("notifications/cancelled", json!({"requestId": id}));
-    // The next one has its turn when the cancelled one is over.
+    // The next cell runs after the cancelled one has ended.
     assert_eq!(result(&mut server, "x"), "1");
 
     let id = server.send("tools/call", spin);
-    until_busy(&mut server, "default");
+    wait_until_busy(&mut server, "default");
     assert_eq!(
-        said(&server.call("restart_session", json!({})))["status"],
+        reply_data(&server.call("restart_session", json!({})))["status"],
         "restarted"
     );
-    let ran = said(&server.reply_to(&id));
+    let ran = reply_data(&server.reply_to(&id));
     assert_eq!(
         (&ran["error"]["name"], &ran["state_lost"]),
         (&json!("SessionEnded"), &json!(true))
@@ -295,43 +295,42 @@ fn interrupting_restarting_and_cancelling_end_a_cell() {
 }
 
 #[test]
-fn an_interrupt_is_for_the_code_that_ran_when_it_was_asked_for() {
+fn interrupt_hits_only_cell_running_then() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     result(&mut server, "import time");
     let cell = |code: &str| json!({"name": "run_python_code", "arguments": {"code": code, "timeout": 300}});
     for round in 0..300 {
-        // It ends by itself at about the moment at which it is interrupted.
+        // The cell ends by itself at about the time of the interrupt.
         let first = format!("for i in range({}): pass", round % 30 * 200);
         let first = server.send("tools/call", cell(&first));
-        // All of them were read before the next cell was, and only the first of them can have
-        // something to do.
+        // All interrupts were read before the next cell, and only the first can have an effect.
         let interrupt = json!({"name": "interrupt_session", "arguments": {}});
         let interrupts: Vec<_> = (0..12)
             .map(|_| server.send("tools/call", interrupt.clone()))
             .collect();
-        let ended = said(&server.reply_to(&first));
+        let ended = reply_data(&server.reply_to(&first));
         assert!(
             ended["error"].is_null() || ended["error"]["name"] == "KeyboardInterrupt",
             "{round}: {ended}"
         );
-        // Which was not there when the interrupt was asked for.
+        // This cell did not exist when the interrupt was requested.
         let next = server.send("tools/call", cell("for i in range(20000): pass"));
-        let ran = said(&server.reply_to(&next));
+        let ran = reply_data(&server.reply_to(&next));
         assert_eq!(ran["error"], Value::Null, "{round}");
         for interrupt in &interrupts {
-            said(&server.reply_to(interrupt));
+            reply_data(&server.reply_to(interrupt));
         }
     }
 }
 
 #[test]
-fn health_and_questions_are_answered_while_code_holds_the_interpreter() {
+fn busy_session_answers_health_and_inspection() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let until = std::time::Instant::now() + DEADLINE;
     loop {
-        let health = said(&server.call("get_kernel_health", json!({})));
+        let health = reply_data(&server.call("get_kernel_health", json!({})));
         assert_eq!(
             (&health["status"], &health["busy"]),
             (&json!("healthy"), &json!(false))
@@ -342,8 +341,8 @@ fn health_and_questions_are_answered_while_code_holds_the_interpreter() {
             "{health}"
         );
         assert!(health["uptime"].as_f64().unwrap() > 0.0, "{health}");
-        // It says that it is there before it reads its driver, which starts one that listens and
-        // one that answers.
+        // The process reports its start before it reads its driver, which starts a listener thread
+        // and an answering thread.
         if health["num_threads"] == 3 {
             break;
         }
@@ -358,7 +357,7 @@ fn health_and_questions_are_answered_while_code_holds_the_interpreter() {
         "tools/call",
         json!({"name": "run_python_code", "arguments": spin}),
     );
-    let busy = until_busy(&mut server, "default");
+    let busy = wait_until_busy(&mut server, "default");
     assert!(
         busy["current_cell_seconds"].as_f64().unwrap() >= 0.0,
         "{busy}"
@@ -366,7 +365,7 @@ fn health_and_questions_are_answered_while_code_holds_the_interpreter() {
     let until = std::time::Instant::now() + DEADLINE;
     let completed = loop {
         let completed =
-            said(&server.call("code_completion", json!({"code": "wor", "cursor_pos": 3})));
+            reply_data(&server.call("code_completion", json!({"code": "wor", "cursor_pos": 3})));
         if completed["matches"] != json!([]) {
             break completed;
         }
@@ -378,8 +377,8 @@ fn health_and_questions_are_answered_while_code_holds_the_interpreter() {
     );
     let until = std::time::Instant::now() + DEADLINE;
     loop {
-        // Who gets a turn beside code that spins may get it late on a busy machine.
-        let check = said(&server.call("check_kernel_responsiveness", json!({})));
+        // On a busy machine, a thread beside spinning code may be scheduled late.
+        let check = reply_data(&server.call("check_kernel_responsiveness", json!({})));
         assert_eq!(check["busy"], true);
         if check["responsive"] == true {
             break;
@@ -394,11 +393,11 @@ fn health_and_questions_are_answered_while_code_holds_the_interpreter() {
         "tools/call",
         json!({"name": "run_python_code", "arguments": hold}),
     );
-    until_busy(&mut server, "default");
+    wait_until_busy(&mut server, "default");
     let until = std::time::Instant::now() + DEADLINE;
     loop {
-        // It may not have begun yet.
-        let check = said(&server.call("check_kernel_responsiveness", json!({})));
+        // The cell may not have begun yet.
+        let check = reply_data(&server.call("check_kernel_responsiveness", json!({})));
         if check["responsive"] == false {
             assert!(
                 check["test_result"]
@@ -412,17 +411,17 @@ fn health_and_questions_are_answered_while_code_holds_the_interpreter() {
         assert!(std::time::Instant::now() < until, "{check}");
     }
     assert_eq!(
-        said(&server.call("get_kernel_health", json!({})))["status"],
+        reply_data(&server.call("get_kernel_health", json!({})))["status"],
         "healthy"
     );
     server
         .call("delete_session", json!({"session_id": "default"}))
         .result();
-    assert_eq!(said(&server.reply_to(&id))["state_lost"], true);
+    assert_eq!(reply_data(&server.reply_to(&id))["state_lost"], true);
 }
 
 #[test]
-fn sessions_end_with_the_server_however_it_ends() {
+fn sessions_end_with_server() {
     for kill in [false, true] {
         let tree = Tree::new();
         let mut server = open(&tree, &["--sandbox", "off"]);
@@ -447,25 +446,25 @@ fn sessions_end_with_the_server_however_it_ends() {
 }
 
 #[test]
-fn a_flood_of_processes_hurts_its_session_only() {
+fn fork_bomb_ends_only_its_session() {
     let tree = Tree::new();
     let mut server = open(
         &tree,
         &["--sandbox", "namespaces", "--limit-processes", "64"],
     );
-    if !stands(&mut server) {
+    if !tier_is_available(&mut server) {
         return;
     }
-    said(&server.call("create_session", json!({"session_id": "other"})));
-    said(&server.call(
+    reply_data(&server.call("create_session", json!({"session_id": "other"})));
+    reply_data(&server.call(
         "run_python_code",
         json!({"code": "x = 7", "session_id": "other"}),
     ));
     let bomb = "import os\nwhile True:\n  try: os.fork()\n  except BaseException: pass";
-    let ran = said(&server.call("run_python_code", json!({"code": bomb, "timeout": 2})));
+    let ran = reply_data(&server.call("run_python_code", json!({"code": bomb, "timeout": 2})));
     assert_eq!(ran["timed_out"], true);
     assert_eq!(
-        said(&server.call(
+        reply_data(&server.call(
             "run_python_code",
             json!({"code": "x", "session_id": "other"})
         ))["result"],
@@ -474,7 +473,7 @@ fn a_flood_of_processes_hurts_its_session_only() {
 }
 
 #[test]
-fn a_session_that_speaks_nonsense_hurts_itself_only() {
+fn malformed_session_messages_end_only_that_session() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let find = "import os, stat\ndef is_socket(fd):\n  try: return stat.S_ISSOCK(os.fstat(fd).st_mode)\n  \
@@ -494,7 +493,7 @@ fn a_session_that_speaks_nonsense_hurts_itself_only() {
         (&ran["error"]["name"], &ran["state_lost"]),
         (&json!("SessionEnded"), &json!(true))
     );
-    // Nobody can be told of the end of this cell any more.
+    // The end of this cell can no longer be reported.
     let ran = run(&mut server, "import os; os.closerange(3, 1000)");
     assert_eq!(
         (&ran["error"]["name"], &ran["state_lost"]),

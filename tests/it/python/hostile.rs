@@ -1,21 +1,21 @@
-//! Cells that break what the session itself stands on: they fail or succeed as they would in a
-//! script, and the session goes on.
+//! Cells that break parts of the session itself. They fail or succeed as in a script, and the
+//! session survives.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use super::{open, result, run, said};
+use super::{open, reply_data, result, run};
 use crate::tree::Tree;
 
-/// Runs each of these in a session of its own, and each time another cell after it: the name of the
-/// error, or nothing.
+/// Runs each of these in its own session, followed by another cell. Returns the name of the error,
+/// or an empty text.
 fn outcomes<'a>(codes: &[&'a str]) -> Vec<(&'a str, Value, Value)> {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let outcome = |code: &&'a str| {
         result(&mut server, "kept = 41");
         let ran = run(&mut server, code);
-        let after = said(&server.call(
+        let after = reply_data(&server.call(
             "run_python_code",
             json!({"code": "kept + 1", "timeout": 40}),
         ));
@@ -33,7 +33,7 @@ fn all<'a>(codes: &[&'a str], name: &Value) -> Vec<(&'a str, Value, Value)> {
 }
 
 #[test]
-fn exceptions_that_cannot_be_shown_are_told_all_the_same() {
+fn exception_with_failing_repr_is_reported() {
     let codes = [
         "class E(Exception):\n    def __str__(self): raise KeyboardInterrupt\nraise E()",
         "class E(Exception):\n    def __str__(self): raise SystemExit(3)\n    __repr__ = __str__\nraise E()",
@@ -50,13 +50,13 @@ fn exceptions_that_cannot_be_shown_are_told_all_the_same() {
         "class R:\n    def __repr__(self): raise SystemExit('from repr')\nR()",
     ];
     assert_eq!(outcomes(&codes), all(&codes, &json!("SystemExit")));
-    // No text on the wire can hold half a character.
+    // JSON text cannot hold half a surrogate pair.
     let codes = ["raise ValueError('\\ud800')"];
     assert_eq!(outcomes(&codes), all(&codes, &json!("ValueError")));
 }
 
 #[test]
-fn what_cells_put_in_the_place_of_python_ends_no_session() {
+fn replaced_python_internals_end_no_session() {
     let codes = [
         "import builtins\nbuiltins.len = builtins.isinstance = builtins.type = builtins.str = builtins.set = None",
         "import json\njson.dumps = json.loads = json.JSONEncoder = json.encoder.JSONEncoder = None",
@@ -72,7 +72,7 @@ fn what_cells_put_in_the_place_of_python_ends_no_session() {
         "globals()[5] = 6",
     ];
     assert_eq!(outcomes(&codes), all(&codes, &Value::Null));
-    // The cell's own traceback is then made without what is broken.
+    // The traceback of the cell is then made without the broken part.
     let code = "import builtins, traceback\ntraceback.TracebackException = builtins.len = None\ndef f():\n    1 / 0\nf()";
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
@@ -85,7 +85,7 @@ fn what_cells_put_in_the_place_of_python_ends_no_session() {
 }
 
 #[test]
-fn a_signal_handler_of_a_cell_that_raises_between_cells_ends_no_session() {
+fn raising_signal_handler_ends_no_session() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let code = "import os, signal, threading\nkept = 41\ncame = []\ndef handler(*_):\n    came.append(1)\n    raise TimeoutError\n\
@@ -93,7 +93,7 @@ fn a_signal_handler_of_a_cell_that_raises_between_cells_ends_no_session() {
     result(&mut server, code);
     let until = std::time::Instant::now() + crate::harness::DEADLINE;
     loop {
-        let variables = said(&server.call("list_variables", json!({})));
+        let variables = reply_data(&server.call("list_variables", json!({})));
         let came = variables["variables"]
             .as_array()
             .unwrap()
@@ -110,7 +110,7 @@ fn a_signal_handler_of_a_cell_that_raises_between_cells_ends_no_session() {
 }
 
 #[test]
-fn a_thread_that_lets_nothing_else_run_is_told_from_code_that_does() {
+fn thread_holding_gil_differs_from_busy_code() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.fifo("work/gate");
@@ -120,7 +120,7 @@ fn a_thread_that_lets_nothing_else_run_is_told_from_code_that_does() {
     std::fs::write(tree.path("work/gate"), "go").unwrap();
     let until = std::time::Instant::now() + crate::harness::DEADLINE;
     let check = loop {
-        let check = said(&server.call("check_kernel_responsiveness", json!({})));
+        let check = reply_data(&server.call("check_kernel_responsiveness", json!({})));
         if check["responsive"] == false {
             break check;
         }
@@ -137,13 +137,13 @@ fn a_thread_that_lets_nothing_else_run_is_told_from_code_that_does() {
 }
 
 #[test]
-fn questions_about_objects_that_raise_are_answered() {
+fn inspection_of_raising_objects_is_answered() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let code = "class A:\n    def __repr__(self): raise SystemExit\n    def __len__(self): raise KeyboardInterrupt\n\
                 class B:\n    @property\n    def __class__(self): raise OSError('none')\na, b, c = A(), B(), 3\nNone";
     result(&mut server, code);
-    let variables = said(&server.call("list_variables", json!({})));
+    let variables = reply_data(&server.call("list_variables", json!({})));
     let told: Vec<(&Value, &Value)> = variables["variables"]
         .as_array()
         .unwrap()
@@ -163,16 +163,16 @@ fn questions_about_objects_that_raise_are_answered() {
     assert!(
         inspected.failure().is_some() || inspected.result()["structuredContent"]["found"] == true
     );
-    let ran = said(&server.call("check_kernel_responsiveness", json!({})));
+    let ran = reply_data(&server.call("check_kernel_responsiveness", json!({})));
     assert_eq!(
         (&ran["responsive"], result(&mut server, "c").as_str()),
         (&json!(true), "3")
     );
 }
 
-/// Has a cell say lines to the server in the driver's place, with the number that the server knows
-/// the cell by.
-const SPEAK: &str = r#"
+/// Lets a cell send lines to the server in place of the driver, with the cell number that the
+/// server uses.
+const SEND_EVENTS: &str = r#"
 import json, os, stat, sys
 def say(**line):
     frame = sys._getframe()
@@ -188,14 +188,14 @@ def say(**line):
 "#;
 
 #[test]
-fn what_the_server_vouches_for_no_cell_can_say() {
+fn cell_cannot_forge_server_fields() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file("secret.txt", "outside\n")
         .file("work/inside.txt", "inside\n")
         .file("work/outputs/real.png", "old\n");
     let outside = tree.text("secret.txt");
-    run(&mut server, SPEAK);
+    run(&mut server, SEND_EVENTS);
     let code = format!(
         "say(event='display', data={{}}, files=['outputs/none.png', '../secret.txt', 'outputs/../inside.txt', \
          '{outside}', 'inside.txt', 'outputs', 'outputs/real.png'])\n\
@@ -213,7 +213,7 @@ fn what_the_server_vouches_for_no_cell_can_say() {
 }
 
 #[test]
-fn values_beyond_what_is_kept_are_counted_by_the_server() {
+fn dropped_values_are_counted_by_server() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let ran = run(&mut server, "for number in range(105): display(number)");

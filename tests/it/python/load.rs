@@ -5,13 +5,13 @@ use std::time::{Instant, SystemTime};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
-use super::{open, said};
+use super::{open, reply_data};
 use crate::harness::DEADLINE;
 use crate::tree::Tree;
 
 const SESSIONS: usize = 8;
 
-/// Cells of each session: in all tiers together some hundreds, and a thousand in each with
+/// Number of cells of each session: hundreds over all tiers, and a thousand in each with
 /// `REPLAY_TEST_CELLS=125`.
 fn cells() -> usize {
     std::env::var("REPLAY_TEST_CELLS")
@@ -21,7 +21,7 @@ fn cells() -> usize {
         .max(4)
 }
 
-/// Command lines on this machine that hold a text.
+/// Returns the command lines of `sleep` processes on this machine that contain a text.
 fn running(text: &str) -> Vec<String> {
     let line = |process: std::fs::DirEntry| std::fs::read(process.path().join("cmdline")).ok();
     let lines = std::fs::read_dir("/proc")
@@ -34,7 +34,7 @@ fn running(text: &str) -> Vec<String> {
         .collect()
 }
 
-fn until_running(text: &str, count: usize, what: &str) {
+fn wait_for_running(text: &str, count: usize, what: &str) {
     let until = Instant::now() + DEADLINE;
     while running(text).len() != count {
         assert!(Instant::now() < until, "{what}: {:?}", running(text));
@@ -43,7 +43,7 @@ fn until_running(text: &str, count: usize, what: &str) {
 }
 
 #[test]
-fn cells_over_eight_sessions_with_one_killed_among_them_in_every_tier() {
+fn eight_sessions_survive_one_killed() {
     let seed = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
         .unwrap()
@@ -51,25 +51,24 @@ fn cells_over_eight_sessions_with_one_killed_among_them_in_every_tier() {
     for tier in super::endings::TIERS {
         let tree = Tree::new();
         let mut server = open(&tree, &["--sandbox", tier]);
-        if !super::endings::stands(&mut server) {
+        if !super::endings::tier_is_available(&mut server) {
             continue;
         }
-        // Which one dies, and when; its next cell finds a new interpreter.
+        // Session and time of the kill. Its next cell gets a new interpreter.
         let (victim, last) = (seed % SESSIONS, 1 + seed / SESSIONS % (cells() - 2));
         let what = format!("{tier}: session {victim} dies in cell {last}");
-        // What each session leaves running has a name that nothing else has.
+        // The process that each session leaves running has a unique name.
         let name = format!("100000.{seed}{}", std::process::id());
         let first =
             format!("import subprocess\ncount = 0\nleft = subprocess.Popen(['sleep', '{name}'])");
         for session in 0..SESSIONS {
-            said(&server.call(
+            reply_data(&server.call(
                 "create_session",
                 json!({"session_id": format!("s{session}")}),
             ));
         }
         for cell in 0..cells() {
-            // Of one session only one at a time: what waits has no order among the threads of a
-            // pool.
+            // One request per session at a time: waiting threads of a pool have no order.
             let send = |session: usize| {
                 let code = match (session == victim, cell) {
                     (true, cell) if cell == last => "import os; os.kill(os.getpid(), 9)",
@@ -86,7 +85,7 @@ fn cells_over_eight_sessions_with_one_killed_among_them_in_every_tier() {
             };
             let sent: Vec<_> = (0..SESSIONS).map(send).collect();
             for (session, id) in sent.iter().enumerate() {
-                let ran = said(&server.reply_to(id));
+                let ran = reply_data(&server.reply_to(id));
                 let is_new = session == victim && cell > last;
                 let expected = if is_new { cell - last - 1 } else { cell };
                 if session == victim && cell == last {
@@ -107,10 +106,10 @@ fn cells_over_eight_sessions_with_one_killed_among_them_in_every_tier() {
                 );
             }
         }
-        // What the dead one had started ended with it, and nothing of the others did.
-        until_running(&name, SESSIONS - 1, &what);
+        // Only the child of the killed session ended with it.
+        wait_for_running(&name, SESSIONS - 1, &what);
         server.close_stdin();
         assert!(server.wait_exit().success(), "{what}");
-        until_running(&name, 0, &what);
+        wait_for_running(&name, 0, &what);
     }
 }

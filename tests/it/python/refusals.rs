@@ -1,13 +1,13 @@
-//! Notes of what the walls refused to a cell, or ended with a script.
+//! Notes of accesses that the sandbox refused to a cell, and of processes that ended with a script.
 
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
-use super::{open, run, said};
+use super::{open, reply_data, run};
 use crate::tree::Tree;
 
 #[test]
-fn autorun_file_of_cell_is_told_with_that_cell() {
+fn autorun_file_is_reported_with_its_cell() {
     let tree = Tree::new();
     let mut server = open(&tree, &["--sandbox", "namespaces"]);
     let code = "import os\nos.makedirs('.vscode')\n_ = open('.vscode/tasks.json', 'w').write('{}')";
@@ -25,7 +25,7 @@ fn autorun_file_of_cell_is_told_with_that_cell() {
 }
 
 #[test]
-fn missing_network_of_cell_is_told_once() {
+fn missing_network_of_cell_is_reported_once() {
     let tree = Tree::new();
     let mut server = open(&tree, &["--sandbox", "namespaces", "--network", "none"]);
     let quiet = "import socket\ntry:\n    socket.create_connection(('10.1.2.3', 80))\nexcept OSError:\n    pass";
@@ -38,7 +38,7 @@ fn missing_network_of_cell_is_told_once() {
 }
 
 #[test]
-fn script_tells_ended_processes_and_signal() {
+fn script_reports_ended_processes_and_signal() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file(
@@ -46,7 +46,7 @@ fn script_tells_ended_processes_and_signal() {
         "import subprocess\nsubprocess.Popen(['sleep', '600'])\n",
     );
     tree.file("work/dies.py", "import os\nos.kill(os.getpid(), 9)\n");
-    let ran = said(&server.call("run_script", json!({"path": "leaves.py"})));
+    let ran = reply_data(&server.call("run_script", json!({"path": "leaves.py"})));
     let note = "1 process that it left running was ended with it; run a server in the foreground of a background command, without \
                 `&` or a daemon option";
     assert_eq!(
@@ -54,7 +54,7 @@ fn script_tells_ended_processes_and_signal() {
         (&json!(0), &json!([note])),
         "{ran}"
     );
-    let ran = said(&server.call("run_script", json!({"path": "dies.py"})));
+    let ran = reply_data(&server.call("run_script", json!({"path": "dies.py"})));
     assert_eq!(
         (&ran["exit_code"], &ran["signal"]),
         (&json!(137), &json!(9)),

@@ -1,20 +1,20 @@
-//! Sessions by name: each has its own state, and one is meant when none is named.
+//! Named sessions: each has its own state. Calls without a name use the default session.
 
 use std::os::unix::fs::PermissionsExt;
 
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
-use super::{open, result, run, said, until_busy};
+use super::{open, reply_data, result, run, wait_until_busy};
 use crate::harness::ends_within;
 use crate::tree::Tree;
 
 #[test]
-fn sessions_are_apart_and_switching_sets_the_default() {
+fn switching_session_changes_default() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.dir("work/sub");
-    let created = said(&server.call(
+    let created = reply_data(&server.call(
         "create_session",
         json!({"session_id": "b", "description": "second", "working_directory": "sub", "environment": ["MINE=1=2"]}),
     ));
@@ -28,7 +28,7 @@ fn sessions_are_apart_and_switching_sets_the_default() {
     );
     assert_eq!(created["working_directory"], tree.text("work/sub"));
     let code = "import os; x = 'b'; open('f', 'w').close(); os.environ['MINE'], os.getcwd()";
-    let ran = said(&server.call("run_python_code", json!({"code": code, "session_id": "b"})));
+    let ran = reply_data(&server.call("run_python_code", json!({"code": code, "session_id": "b"})));
     assert_eq!(
         ran["result"],
         format!("('1=2', '{}')", tree.text("work/sub"))
@@ -36,11 +36,11 @@ fn sessions_are_apart_and_switching_sets_the_default() {
     assert_eq!(ran["new_files"], json!([tree.text("work/sub/f")]));
     assert_eq!(run(&mut server, "x")["error"]["name"], "NameError");
     assert_eq!(
-        said(&server.call("switch_session", json!({"session_id": "b"}))),
+        reply_data(&server.call("switch_session", json!({"session_id": "b"}))),
         json!({"previous_session": "default", "current_session": "b"})
     );
     assert_eq!(result(&mut server, "x"), "'b'");
-    let listed = said(&server.call("list_sessions", json!({})));
+    let listed = reply_data(&server.call("list_sessions", json!({})));
     assert_eq!(
         (&listed["active_session"], &listed["total_sessions"]),
         (&json!("b"), &json!(2))
@@ -54,11 +54,11 @@ fn sessions_are_apart_and_switching_sets_the_default() {
     );
     assert_eq!(listed["sessions"]["default"]["status"], "idle");
     assert_eq!(
-        said(&server.call("list_variables", json!({})))["variables"],
+        reply_data(&server.call("list_variables", json!({})))["variables"],
         json!([{"name": "x", "type": "str", "value": "'b'", "size": "1"}])
     );
     assert_eq!(
-        said(&server.call("delete_session", json!({"session_id": "b"}))),
+        reply_data(&server.call("delete_session", json!({"session_id": "b"}))),
         json!({"session_id": "b", "status": "deleted", "active_session": "default"})
     );
     assert_eq!(
@@ -76,7 +76,7 @@ fn sessions_are_apart_and_switching_sets_the_default() {
 }
 
 #[test]
-fn what_cannot_be_a_session_says_why() {
+fn invalid_session_parameters_are_explained() {
     let tree = Tree::new();
     let mut server = open(&tree, &["--max-python-sessions", "1"]);
     let failed = |server: &mut crate::harness::Server, arguments| {
@@ -96,7 +96,7 @@ fn what_cannot_be_a_session_says_why() {
         "{none:?}"
     );
     assert_eq!(none.0, -32000);
-    // A manager of versions that has none of this name says more than that.
+    // A version manager without this version prints a longer message.
     tree.file(
         "work/shim",
         "#!/bin/sh\nprintf '\npyenv: python3.8: command not found\n\nNote: see help\n      for tips\n' >&2; exit 127\n",
@@ -112,7 +112,7 @@ fn what_cannot_be_a_session_says_why() {
         "no Python interpreter: `{shim}` cannot be run: pyenv: python3.8: command not found"
     );
     assert_eq!(missing, (-32000, expected));
-    // What an interpreter of another version does with what it is given.
+    // Simulates an interpreter of another version.
     tree.file(
         "work/old",
         "#!/bin/sh\nexec python3 -c \"import sys; sys.version_info = (2, 7, 18); sys.version = '2.7.18 (x)'; $3\" \"$4\"\n",
@@ -160,9 +160,9 @@ fn what_cannot_be_a_session_says_why() {
         failed(&mut server, json!({"session_id": "default"})).1,
         "session `default` exists already"
     );
-    // Nothing of those that failed is left.
+    // Failed sessions leave no trace.
     assert_eq!(
-        said(&server.call("list_sessions", json!({})))["total_sessions"],
+        reply_data(&server.call("list_sessions", json!({})))["total_sessions"],
         1
     );
     assert_eq!(result(&mut server, "1"), "1");
@@ -174,7 +174,7 @@ fn what_cannot_be_a_session_says_why() {
     server
         .call("delete_session", json!({"session_id": "default"}))
         .result();
-    said(&server.call("create_session", json!({"session_id": "a"})));
+    reply_data(&server.call("create_session", json!({"session_id": "a"})));
     assert_eq!(
         server.call("run_python_code", json!({"code": "1"})).code(),
         -32000
@@ -182,7 +182,7 @@ fn what_cannot_be_a_session_says_why() {
 }
 
 #[test]
-fn cells_of_a_session_wait_for_each_other_and_those_of_others_do_not() {
+fn cells_queue_only_within_their_session() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.fifo("work/gate");
@@ -191,7 +191,7 @@ fn cells_of_a_session_wait_for_each_other_and_those_of_others_do_not() {
         "tools/call",
         call("open('gate').read()\norder = ['first']", 60),
     );
-    until_busy(&mut server, "default");
+    wait_until_busy(&mut server, "default");
     let second = server.send("tools/call", call("order + ['second']", 60));
     let refused = server
         .call("run_python_code", json!({"code": "1", "timeout": 1}))
@@ -204,9 +204,9 @@ fn cells_of_a_session_wait_for_each_other_and_those_of_others_do_not() {
         "{refused:?}"
     );
     assert_eq!(refused.code, Some(-32000));
-    said(&server.call("create_session", json!({"session_id": "other"})));
+    reply_data(&server.call("create_session", json!({"session_id": "other"})));
     assert_eq!(
-        said(&server.call(
+        reply_data(&server.call(
             "run_python_code",
             json!({"code": "2", "session_id": "other"})
         ))["result"],
@@ -214,14 +214,14 @@ fn cells_of_a_session_wait_for_each_other_and_those_of_others_do_not() {
     );
     std::fs::write(tree.path("work/gate"), "go").unwrap();
     assert_eq!(
-        said(&server.reply_to(&second))["result"],
+        reply_data(&server.reply_to(&second))["result"],
         "['first', 'second']"
     );
     server.reply_to(&first).result();
 }
 
 #[test]
-fn a_session_that_nobody_uses_ends_and_says_so() {
+fn idle_session_ends_with_notice() {
     let tree = Tree::new();
     let mut server = open(
         &tree,

@@ -1,4 +1,4 @@
-//! The interpreter that waits for the next session: who gets it, and who does not.
+//! The spare interpreter, started in advance for the next session: which sessions take it.
 
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use super::{open, result, said};
+use super::{open, reply_data, result};
 use crate::harness::{DEADLINE, Server};
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
 
-/// Interpreters that wait in this tree's directory, by their process numbers.
-fn waiting(tree: &Tree) -> Vec<u64> {
+/// Returns the process ids of the spare interpreters in this tree's directory.
+fn spares(tree: &Tree) -> Vec<u64> {
     let of = |process: std::fs::DirEntry| {
         let number = process.file_name().to_str()?.parse().ok()?;
         let words = std::fs::read(process.path().join("cmdline")).ok()?;
@@ -26,11 +26,11 @@ fn waiting(tree: &Tree) -> Vec<u64> {
         .collect()
 }
 
-/// Waits until one waits that is not among these.
-fn until_waiting(tree: &Tree, known: &[u64]) -> u64 {
+/// Waits until there is a spare interpreter that is not among these.
+fn wait_for_spare(tree: &Tree, known: &[u64]) -> u64 {
     let until = Instant::now() + DEADLINE;
     loop {
-        if let Some(new) = waiting(tree)
+        if let Some(new) = spares(tree)
             .into_iter()
             .find(|number| !known.contains(number))
         {
@@ -41,7 +41,7 @@ fn until_waiting(tree: &Tree, known: &[u64]) -> u64 {
     }
 }
 
-fn until_gone(number: u64) {
+fn wait_until_gone(number: u64) {
     let until = Instant::now() + DEADLINE;
     while std::path::Path::new(&format!("/proc/{number}")).exists() {
         assert!(Instant::now() < until, "process {number} is still there");
@@ -49,69 +49,72 @@ fn until_gone(number: u64) {
     }
 }
 
-/// Makes a session and says which process it has, as the system sees it: without walls, so that
-/// this is what cells see.
-fn made(server: &mut Server, arguments: Value) -> u64 {
+/// Creates a session and returns its process id in the host's namespace. Without a sandbox, cells
+/// see the same id.
+fn create_session(server: &mut Server, arguments: Value) -> u64 {
     let name = arguments["session_id"].clone();
     assert_eq!(
-        said(&server.call("create_session", arguments))["status"],
+        reply_data(&server.call("create_session", arguments))["status"],
         "created"
     );
-    let health = said(&server.call("get_kernel_health", json!({"session_id": name})));
+    let health = reply_data(&server.call("get_kernel_health", json!({"session_id": name})));
     health["pid"].as_u64().unwrap()
 }
 
 #[test]
-fn a_session_gets_the_one_that_waits_and_another_one_waits_for_the_next() {
+fn session_takes_spare_and_new_spare_starts() {
     let tree = Tree::new();
     let mut server = open(&tree, &["--sandbox", "off"]);
-    let first = until_waiting(&tree, &[]);
+    let first = wait_for_spare(&tree, &[]);
     let asked = Instant::now();
-    assert_eq!(made(&mut server, json!({"session_id": "a"})), first);
-    let health = said(&server.call("get_kernel_health", json!({"session_id": "a"})));
+    assert_eq!(
+        create_session(&mut server, json!({"session_id": "a"})),
+        first
+    );
+    let health = reply_data(&server.call("get_kernel_health", json!({"session_id": "a"})));
     let uptime = Duration::from_secs_f64(health["uptime"].as_f64().unwrap());
     assert!(
         uptime <= asked.elapsed(),
         "it counts from when it became the session's: {health}"
     );
-    let second = until_waiting(&tree, &[first]);
+    let second = wait_for_spare(&tree, &[first]);
     assert_eq!(
         result(&mut server, "import os; os.getpid()"),
         second.to_string(),
         "the session that is always there"
     );
-    // One that was killed is not handed out.
-    let third = until_waiting(&tree, &[first, second]);
+    // A killed spare is not handed out.
+    let third = wait_for_spare(&tree, &[first, second]);
     rustix::process::kill_process(
         rustix::process::Pid::from_raw(third as i32).unwrap(),
         rustix::process::Signal::KILL,
     )
     .unwrap();
-    until_gone(third);
-    let fresh = made(&mut server, json!({"session_id": "b"}));
+    wait_until_gone(third);
+    let fresh = create_session(&mut server, json!({"session_id": "b"}));
     assert!(![first, second, third].contains(&fresh));
-    let fourth = until_waiting(&tree, &[first, second, third, fresh]);
+    let fourth = wait_for_spare(&tree, &[first, second, third, fresh]);
     server.close_stdin();
     assert!(server.wait_exit().success());
-    until_gone(fourth);
+    wait_until_gone(fourth);
 }
 
 #[test]
-fn one_with_other_settings_starts_an_interpreter_of_its_own() {
+fn session_with_other_settings_takes_no_spare() {
     let tree = Tree::new();
     tree.dir("work/below");
     let mut server = open(&tree, &["--sandbox", "off"]);
-    let first = until_waiting(&tree, &[]);
+    let first = wait_for_spare(&tree, &[]);
     let own = json!({"session_id": "env", "environment": ["A=1"]});
     assert!(
-        made(&mut server, own) != first,
+        create_session(&mut server, own) != first,
         "its environment is read when an interpreter starts"
     );
     let where_it_is = "import os, sys; os.getcwd(), os.environ.get('PWD'), sys.path[0]";
     let below = json!({"session_id": "below", "working_directory": "below"});
-    let (expected, number) = (tree.text("work/below"), made(&mut server, below));
+    let (expected, number) = (tree.text("work/below"), create_session(&mut server, below));
     let cell = json!({"session_id": "below", "code": where_it_is});
-    let there = said(&server.call("run_python_code", cell))["result"]
+    let there = reply_data(&server.call("run_python_code", cell))["result"]
         .as_str()
         .unwrap()
         .replace('\'', "");
@@ -122,8 +125,8 @@ fn one_with_other_settings_starts_an_interpreter_of_its_own() {
     );
 }
 
-/// A server whose `python3` is looked up in this PATH.
-fn on_path(tree: &Tree, path: &str) -> Server {
+/// Starts a server whose `python3` is looked up in this PATH.
+fn server_with_path(tree: &Tree, path: &str) -> Server {
     tree.dir("work/below");
     let allow = format!("{}:rw", tree.text("work"));
     let line = [
@@ -145,30 +148,29 @@ fn program(tree: &Tree, path: &str, text: &str) {
 }
 
 #[test]
-fn a_program_that_stands_in_for_the_interpreter_is_asked_each_time() {
+fn interpreter_wrapper_is_asked_each_time() {
     let tree = Tree::new();
-    // As managers of versions do: which one is meant is theirs to say, and what it starts finds
-    // itself first in PATH.
+    // Like a version manager: it chooses the version, and puts its own directory first in PATH.
     program(
         &tree,
         "shims/python3",
         "#!/bin/sh\nPATH=/usr/bin:$PATH exec /usr/bin/python3 \"$@\"\n",
     );
-    let mut server = on_path(&tree, &format!("{}:/usr/bin:/bin", tree.text("shims")));
-    let first = until_waiting(&tree, &[]);
-    let below = made(
+    let mut server = server_with_path(&tree, &format!("{}:/usr/bin:/bin", tree.text("shims")));
+    let first = wait_for_spare(&tree, &[]);
+    let below = create_session(
         &mut server,
         json!({"session_id": "below", "working_directory": "below"}),
     );
     assert!(below != first);
-    until_gone(first);
-    // None waits that nobody could take.
-    let here = made(&mut server, json!({"session_id": "here"}));
+    wait_until_gone(first);
+    // There is no spare when no session could take it.
+    let here = create_session(&mut server, json!({"session_id": "here"}));
     assert!(here != first);
-    assert_eq!(waiting(&tree), Vec::<u64>::new());
+    assert_eq!(spares(&tree), Vec::<u64>::new());
 }
 
-/// What pyenv does to find the interpreter of a version (`pyenv help version-file`).
+/// Stub of pyenv: finds the interpreter of a version (`pyenv help version-file`).
 const PYENV: &str = r#"#!/bin/sh
 shift 2
 file=$PYENV_ROOT/version place=$PWD
@@ -180,7 +182,7 @@ export PYENV_DIR="$PWD" PYENV_VERSION="${PYENV_VERSION:-$(cat "$file")}"
 PATH=$PYENV_ROOT/versions/$PYENV_VERSION/bin:$PATH exec "$PYENV_ROOT/versions/$PYENV_VERSION/bin/python3" "$@"
 "#;
 
-/// A pyenv with two versions, of which it starts the first. Returns the PATH that its shims are in.
+/// Makes a pyenv with two versions, of which it starts the first. Returns a PATH with its shims.
 fn pyenv(tree: &Tree) -> String {
     let root = tree.text("pyenv");
     let shim = format!(
@@ -199,15 +201,15 @@ fn pyenv(tree: &Tree) -> String {
     format!("{root}/shims:/usr/bin:/bin")
 }
 
-/// Makes sessions in a directory until one gets the interpreter that waits, and returns all that
-/// are known then.
-fn until_taken(server: &mut Server, tree: &Tree, directory: &str) -> Vec<u64> {
+/// Creates sessions in a directory until one takes the spare interpreter. Returns all process ids
+/// known by then.
+fn take_spare(server: &mut Server, tree: &Tree, directory: &str) -> Vec<u64> {
     let mut known = Vec::new();
     let until = Instant::now() + DEADLINE;
     loop {
-        let first = until_waiting(tree, &known);
+        let first = wait_for_spare(tree, &known);
         let name = format!("before-{}", known.len());
-        let own = made(
+        let own = create_session(
             server,
             json!({"session_id": name, "working_directory": directory}),
         );
@@ -215,43 +217,43 @@ fn until_taken(server: &mut Server, tree: &Tree, directory: &str) -> Vec<u64> {
         if own == first {
             return known;
         }
-        // What is as young as the interpreter itself might be none of what it stands on.
+        // A file as new as the interpreter cannot be shown to be unchanged since its start.
         assert!(Instant::now() < until, "none is taken");
     }
 }
 
 #[test]
-fn where_pyenv_starts_the_same_version_the_one_that_waits_is_the_same() {
+fn spare_is_used_for_same_pyenv_version() {
     let tree = Tree::new();
     let path = pyenv(&tree);
     tree.file("work/other/.python-version", "3.2\n");
-    let mut server = on_path(&tree, &path);
-    let mut known = until_taken(&mut server, &tree, "below");
+    let mut server = server_with_path(&tree, &path);
+    let mut known = take_spare(&mut server, &tree, "below");
     let asked = json!({"session_id": format!("before-{}", known.len() - 2), "code": "import os; os.environ['PYENV_DIR']"});
-    let there = said(&server.call("run_python_code", asked))["result"].clone();
+    let there = reply_data(&server.call("run_python_code", asked))["result"].clone();
     assert_eq!(there, json!(format!("'{}'", tree.text("work/below"))));
-    // Another version is meant there, and later everywhere.
-    known.push(until_waiting(&tree, &known));
-    let other = made(
+    // That directory selects another version, and later every directory does.
+    known.push(wait_for_spare(&tree, &known));
+    let other = create_session(
         &mut server,
         json!({"session_id": "other", "working_directory": "other"}),
     );
     assert!(!known.contains(&other));
     let asked = json!({"session_id": "other", "code": "import sys; sys.executable"});
-    let there = said(&server.call("run_python_code", asked))["result"].clone();
+    let there = reply_data(&server.call("run_python_code", asked))["result"].clone();
     assert_eq!(
         there,
         json!(format!("'{}'", tree.text("pyenv/versions/3.2/bin/python3")))
     );
     known.push(other);
-    known.push(until_waiting(&tree, &known));
+    known.push(wait_for_spare(&tree, &known));
     std::fs::write(tree.path("pyenv/version"), "3.2\n").unwrap();
-    let later = made(
+    let later = create_session(
         &mut server,
         json!({"session_id": "later", "working_directory": "below"}),
     );
     assert!(!known.contains(&later));
-    // What is hooked into it may do anything.
+    // Hooks of pyenv can do anything.
     let tree = Tree::new();
     let path = pyenv(&tree);
     tree.file(
@@ -260,32 +262,32 @@ fn where_pyenv_starts_the_same_version_the_one_that_waits_is_the_same() {
     );
     let text = PYENV.replace("export ", "export PYENV_HOOK_PATH=$PYENV_ROOT/pyenv.d ");
     program(&tree, "pyenv/libexec/pyenv", &text);
-    let mut server = on_path(&tree, &path);
-    let first = until_waiting(&tree, &[]);
-    assert!(made(&mut server, json!({"session_id": "a"})) != first);
-    assert_eq!(waiting(&tree), Vec::<u64>::new());
+    let mut server = server_with_path(&tree, &path);
+    let first = wait_for_spare(&tree, &[]);
+    assert!(create_session(&mut server, json!({"session_id": "a"})) != first);
+    assert_eq!(spares(&tree), Vec::<u64>::new());
 }
 
-/// Writes a module of the environment that a tree is, whichever version its interpreter has.
+/// Writes a module into the tree, a virtual environment, for every version of the interpreter.
 fn add_module(tree: &Tree, name: &str, text: &str) {
     for minor in 8..20 {
-        // In place, if it is there already.
+        // Writes an existing file in place.
         tree.file(format!("lib/python3.{minor}/site-packages/{name}"), text);
     }
 }
 
-/// What is done to a tree.
-type Step<'a> = &'a dyn Fn(&Tree);
+/// Change to a tree.
+type TreeChange<'a> = &'a dyn Fn(&Tree);
 
 #[test]
-fn one_that_a_start_now_would_not_make_is_ended() {
+fn outdated_spare_is_ended() {
     let settings = "home = /usr/bin\n";
     let link = |tree: &Tree, name: &str| {
         tree.dir(name);
         std::os::unix::fs::symlink("/usr/bin/python3", tree.path(name).join("python3")).unwrap();
     };
-    let nothing: Step<'_> = &|_| ();
-    let cases: [(&str, Step<'_>, Step<'_>); 6] = [
+    let nothing: TreeChange<'_> = &|_| ();
+    let cases: [(&str, TreeChange<'_>, TreeChange<'_>); 6] = [
         ("a nearer one", nothing, &|tree| {
             program(
                 tree,
@@ -329,56 +331,57 @@ fn one_that_a_start_now_would_not_make_is_ended() {
             tree.text("nearer"),
             tree.text("near")
         );
-        let mut server = on_path(&tree, &path);
-        let known = until_taken(&mut server, &tree, ".");
-        let second = until_waiting(&tree, &known);
+        let mut server = server_with_path(&tree, &path);
+        let known = take_spare(&mut server, &tree, ".");
+        let second = wait_for_spare(&tree, &known);
         change(&tree);
         assert!(
-            made(&mut server, json!({"session_id": "changed"})) != second,
+            create_session(&mut server, json!({"session_id": "changed"})) != second,
             "{what}"
         );
-        until_gone(second);
+        wait_until_gone(second);
     }
 }
 
 #[test]
-fn none_waits_where_none_may() {
+fn spare_is_absent_when_not_allowed() {
     let tree = Tree::new();
     let mut server = open(&tree, &["--sandbox", "off", "--no-python-spare"]);
     assert_eq!(result(&mut server, "1 + 1"), "2");
-    assert_eq!(waiting(&tree), Vec::<u64>::new());
-    // Nor where no other session could have it.
+    assert_eq!(spares(&tree), Vec::<u64>::new());
+    // Nor if the session limit allows no other session.
     let tree = Tree::new();
     let mut server = open(&tree, &["--sandbox", "off", "--max-python-sessions", "1"]);
-    let first = until_waiting(&tree, &[]);
+    let first = wait_for_spare(&tree, &[]);
     assert_eq!(
         result(&mut server, "import os; os.getpid()"),
         first.to_string()
     );
-    assert_eq!(waiting(&tree), [first]);
+    assert_eq!(spares(&tree), [first]);
     let tree = Tree::new();
     drop(open(&tree, &["--tools", "files"]));
-    assert_eq!(waiting(&tree), Vec::<u64>::new());
+    assert_eq!(spares(&tree), Vec::<u64>::new());
 }
 
 #[test]
-fn it_is_held_as_every_session_is() {
+fn spare_session_is_sandboxed() {
     for tier in super::endings::TIERS {
         let tree = Tree::new();
         tree.file("secret", "outside");
         let mut server = open(&tree, &["--sandbox", tier]);
-        if !super::endings::stands(&mut server) {
+        if !super::endings::tier_is_available(&mut server) {
             continue;
         }
-        // The first one took the one that waited since the beginning; so does this one, or it
-        // starts its own.
+        // The first session took the spare from the start. This one takes the next spare or starts
+        // its own interpreter.
         assert_eq!(
-            said(&server.call("create_session", json!({"session_id": "a"})))["status"],
+            reply_data(&server.call("create_session", json!({"session_id": "a"})))["status"],
             "created",
             "{tier}"
         );
         let code = format!("open({:?}).read()", tree.text("secret"));
-        let ran = said(&server.call("run_python_code", json!({"session_id": "a", "code": code})));
+        let ran =
+            reply_data(&server.call("run_python_code", json!({"session_id": "a", "code": code})));
         let expected = if tier == "off" {
             Value::Null
         } else {

@@ -1,20 +1,20 @@
-//! The tools beside cells.
+//! Python tools other than running cells.
 
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
-use super::{open, result, said};
+use super::{open, reply_data, result};
 use crate::tree::Tree;
 
 #[test]
-fn completion_and_inspection_count_characters() {
+fn completion_offsets_count_characters() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     result(
         &mut server,
         "import os\ndef größe(a, b=2):\n    'Says how large.'\n    return a",
     );
-    let completed = said(&server.call(
+    let completed = reply_data(&server.call(
         "code_completion",
         json!({"code": "ä = grö", "cursor_pos": 7}),
     ));
@@ -22,7 +22,7 @@ fn completion_and_inspection_count_characters() {
         completed,
         json!({"matches": ["größe"], "cursor_start": 4, "cursor_end": 7})
     );
-    let completed = said(&server.call(
+    let completed = reply_data(&server.call(
         "code_completion",
         json!({"code": "os.path.joi + 1", "cursor_pos": 11}),
     ));
@@ -41,7 +41,7 @@ fn completion_and_inspection_count_characters() {
         ("from nobody_has_this import pa", json!([])),
     ];
     for (code, matches) in members {
-        let completed = said(&server.call(
+        let completed = reply_data(&server.call(
             "code_completion",
             json!({"code": code, "cursor_pos": code.len()}),
         ));
@@ -55,12 +55,12 @@ fn completion_and_inspection_count_characters() {
         let cursor = (code.len() + asked.len()) as u64;
         let whole = json!({"code": format!("{code}{asked}"), "cursor_pos": cursor});
         assert_eq!(
-            said(&server.call("code_completion", whole))["matches"],
+            reply_data(&server.call("code_completion", whole))["matches"],
             matches,
             "nothing of it has run"
         );
     }
-    let found = said(&server.call(
+    let found = reply_data(&server.call(
         "inspect_object",
         json!({"code": "größe(1)", "cursor_pos": 3}),
     ));
@@ -71,7 +71,7 @@ fn completion_and_inspection_count_characters() {
         "{text}"
     );
     assert!(!text.contains("return a"), "{text}");
-    let found = said(&server.call(
+    let found = reply_data(&server.call(
         "inspect_object",
         json!({"code": "größe(", "cursor_pos": 6, "detail_level": 1}),
     ));
@@ -82,7 +82,7 @@ fn completion_and_inspection_count_characters() {
             .contains("    return a"),
         "{found}"
     );
-    let none = said(&server.call(
+    let none = reply_data(&server.call(
         "inspect_object",
         json!({"code": "nothing", "cursor_pos": 99}),
     ));
@@ -96,7 +96,7 @@ fn completion_and_inspection_count_characters() {
 }
 
 #[test]
-fn files_are_listed_as_the_other_tools_take_them() {
+fn listed_files_are_accepted_by_other_tools() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file("work/a.py", "")
@@ -105,7 +105,7 @@ fn files_are_listed_as_the_other_tools_take_them() {
     tree.file("work/node_modules/x/y.js", "")
         .file("work/sub/.git/HEAD", "");
     assert_eq!(
-        said(&server.call("list_files", json!({}))),
+        reply_data(&server.call("list_files", json!({}))),
         json!({"files": ["a.py", "node_modules/", "sub/"]})
     );
     let all = json!([
@@ -116,17 +116,18 @@ fn files_are_listed_as_the_other_tools_take_them() {
         "sub/deep/c.py"
     ]);
     assert_eq!(
-        said(&server.call("list_files", json!({"recursive": true}))),
+        reply_data(&server.call("list_files", json!({"recursive": true}))),
         json!({"files": all})
     );
     assert_eq!(
-        said(&server.call(
+        reply_data(&server.call(
             "list_files",
             json!({"path": "sub", "tree": true, "max_depth": 1})
         )),
         json!({"files": ["sub/.git/", "sub/b.py", "sub/deep/"], "tree": ".git/\nb.py\ndeep/\n"})
     );
-    let named = said(&server.call("list_files", json!({"path": "node_modules", "tree": true})));
+    let named =
+        reply_data(&server.call("list_files", json!({"path": "node_modules", "tree": true})));
     assert_eq!(
         named,
         json!({"files": ["node_modules/x/"], "tree": "x/\n  y.js\n"})
@@ -134,7 +135,7 @@ fn files_are_listed_as_the_other_tools_take_them() {
     for number in 0..1003 {
         tree.file(format!("work/many/{number:04}"), "");
     }
-    let many = said(&server.call("list_files", json!({"path": "many"})));
+    let many = reply_data(&server.call("list_files", json!({"path": "many"})));
     assert_eq!(
         (many["files"].as_array().unwrap().len(), &many["files"][999]),
         (1000, &json!("many/0999"))
@@ -160,14 +161,14 @@ fn files_are_listed_as_the_other_tools_take_them() {
 }
 
 #[test]
-fn a_script_runs_by_itself_with_the_sessions_interpreter() {
+fn script_runs_with_interpreter_of_session() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file(
         "work/it's.py",
         "import sys\nprint(sys.argv[1:])\nopen('made', 'w').close()\nsys.exit(int(sys.argv[1]))\n",
     );
-    let ran = said(&server.call(
+    let ran = reply_data(&server.call(
         "run_script",
         json!({"path": "it's.py", "args": ["0", "$(touch no)'\n\""]}),
     ));
@@ -187,14 +188,14 @@ fn a_script_runs_by_itself_with_the_sessions_interpreter() {
     );
     let reply = server.call("run_script", json!({"path": "it's.py", "args": ["2"]}));
     assert_eq!(
-        (&reply.result()["isError"], &said(&reply)["exit_code"]),
+        (&reply.result()["isError"], &reply_data(&reply)["exit_code"]),
         (&json!(true), &json!(2))
     );
     tree.file(
         "work/long.py",
         "print('before', flush=True)\nwhile True: pass\n",
     );
-    let ran = said(&server.call("run_script", json!({"path": "long.py", "timeout": 4})));
+    let ran = reply_data(&server.call("run_script", json!({"path": "long.py", "timeout": 4})));
     assert_eq!(
         (&ran["stdout"], &ran["timed_out"]),
         (&json!("before\n"), &json!(true))
@@ -212,7 +213,7 @@ fn a_script_runs_by_itself_with_the_sessions_interpreter() {
 }
 
 #[test]
-fn packages_go_into_an_environment_of_the_session() {
+fn packages_are_installed_into_session_environment() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let named = server
@@ -223,7 +224,7 @@ fn packages_go_into_an_environment_of_the_session() {
         named.message.contains("programs have no network"),
         "{named:?}"
     );
-    // A directory of that name is not what pip takes it for.
+    // pip must not take the name for this directory.
     tree.file("work/tiny-1.0/pyproject.toml", "");
     let near = server
         .call("install_packages", json!({"packages": ["tiny-1.0"]}))
@@ -234,10 +235,10 @@ fn packages_go_into_an_environment_of_the_session() {
             .ends_with("if the directory or file of that name is meant, write `./tiny-1.0`"),
         "{near:?}"
     );
-    // What somebody has installed for all is there without a network.
-    let pip = said(&server.call("run_python_code", json!({"code": "import pip"})));
+    // Packages installed for all users are found without a network.
+    let pip = reply_data(&server.call("run_python_code", json!({"code": "import pip"})));
     if pip["error"].is_null() {
-        let there = said(&server.call("install_packages", json!({"packages": ["pip>=1"]})));
+        let there = reply_data(&server.call("install_packages", json!({"packages": ["pip>=1"]})));
         assert_eq!(
             (&there["success"], &there["message"]),
             (
@@ -270,7 +271,7 @@ fn packages_go_into_an_environment_of_the_session() {
             .code(),
         -32000
     );
-    // A wheel by hand: an archive with a module and what describes it (PEP 427).
+    // A handmade wheel: an archive with a module and its metadata (PEP 427).
     let make = "import zipfile\nwith zipfile.ZipFile('tiny-1.0-py3-none-any.whl', 'w') as wheel:\n  \
                 wheel.writestr('tiny.py', 'value = 42\\n')\n  info = 'tiny-1.0.dist-info/'\n  \
                 wheel.writestr(info + 'METADATA', 'Metadata-Version: 2.1\\nName: tiny\\nVersion: 1.0\\n')\n  \
@@ -281,7 +282,7 @@ fn packages_go_into_an_environment_of_the_session() {
         "install_packages",
         json!({"packages": ["./tiny-1.0-py3-none-any.whl"]}),
     );
-    let installed = said(&reply);
+    let installed = reply_data(&reply);
     if installed["success"] != true {
         let message = installed["message"].as_str().unwrap();
         let is_missing =
@@ -294,11 +295,11 @@ fn packages_go_into_an_environment_of_the_session() {
     assert_eq!(result(&mut server, "import tiny; tiny.value"), "42");
     tree.file("work/s.py", "import tiny; print(tiny.value)");
     assert_eq!(
-        said(&server.call("run_script", json!({"path": "s.py"})))["stdout"],
+        reply_data(&server.call("run_script", json!({"path": "s.py"})))["stdout"],
         "42\n"
     );
-    said(&server.call("create_session", json!({"session_id": "other"})));
-    let ran = said(&server.call(
+    reply_data(&server.call("create_session", json!({"session_id": "other"})));
+    let ran = reply_data(&server.call(
         "run_python_code",
         json!({"code": "import tiny", "session_id": "other"}),
     ));
@@ -308,7 +309,7 @@ fn packages_go_into_an_environment_of_the_session() {
 }
 
 #[test]
-fn without_walls_there_is_no_python_and_the_files_live_on() {
+fn python_without_sandbox_is_refused_but_files_work() {
     let tree = Tree::new();
     let mut server = open(
         &tree,
@@ -322,13 +323,13 @@ fn without_walls_there_is_no_python_and_the_files_live_on() {
         ],
     );
     tree.file("work/a", "x");
-    // Whether or not these walls can be had, the file tools work.
+    // The file tools work even if this sandbox is not available.
     let _ = server.call("run_python_code", json!({"code": "1"}));
     assert_eq!(server.call("read_file", json!({"path": "a"})).text(), "x");
 }
 
 #[test]
-fn no_error_repeats_a_long_parameter() {
+fn errors_do_not_repeat_long_parameters() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let long = "x".repeat(100_000);
@@ -375,7 +376,7 @@ fn no_error_repeats_a_long_parameter() {
         let failure = reply
             .failure()
             .unwrap_or_else(|| panic!("{tool} has not failed"));
-        // What a cell has raised is its output, which has a cap of its own.
+        // The exception of a cell is part of its output, which has its own limit.
         let most = if tool == "run_python_code" {
             30_000
         } else {

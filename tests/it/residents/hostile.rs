@@ -1,4 +1,4 @@
-//! Programs that stay and do what they can against being interrupted, asked and ended.
+//! Resident programs that resist being interrupted, queried and ended.
 
 use pretty_assertions::assert_eq;
 use replay::internals::exec::News;
@@ -7,110 +7,117 @@ use rustix::net::{SendFlags, send};
 
 use super::*;
 
-/// Starts itself again in a session of its own and ends, for ever.
+/// Restarts itself in a new session and exits, forever.
 const HYDRA: &str = "#!/bin/sh\nsetsid sh \"$0\" \"$1\" &\n";
 
 #[test]
-fn what_ignores_signals_is_killed() {
-    everywhere(|cell| {
-        let talk = cell.sh("trap '' INT TERM HUP QUIT; setsid sleep $1 & nohup sleep $1 & echo ready >&0; sleep $1");
-        talk.hears("ready\n");
-        talk.others_when(3);
+fn program_ignoring_signals_is_killed() {
+    everywhere(|fixture| {
+        let talk = fixture.sh("trap '' INT TERM HUP QUIT; setsid sleep $1 & nohup sleep $1 & echo ready >&0; sleep $1");
+        talk.expect_message("ready\n");
+        talk.wait_for_processes(3);
         talk.resident.interrupt().unwrap();
         talk.resident.terminate();
-        // Both were sent before this was answered.
+        // Both were sent before this status was answered.
         assert_eq!(
             (
                 talk.status().processes,
-                talk.others(),
+                talk.other_processes(),
                 talk.resident.ended()
             ),
             (4, 3, None)
         );
         talk.resident.kill();
-        assert_eq!((talk.ends(), talk.others()), (Exit::Signal(9), 0));
+        assert_eq!(
+            (talk.wait_exit(), talk.other_processes()),
+            (Exit::Signal(9), 0)
+        );
     });
 }
 
 #[test]
-fn what_ends_from_inside_leaves_nobody() {
-    everywhere(|cell| {
+fn self_ended_program_leaves_no_process() {
+    everywhere(|fixture| {
         for (how, exit) in [
             ("kill -9 $$", Exit::Signal(9)),
             ("kill -SEGV $$", Exit::Signal(11)),
             ("exit 5", Exit::Code(5)),
         ] {
-            // Its pipes and its channel are held open by others.
-            let talk = cell.sh(&format!(
+            // Other processes hold its pipes and its channel open.
+            let talk = fixture.sh(&format!(
                 "trap '' TERM INT; setsid sleep $1 & sleep $1 & echo bye; echo bye >&0; {how}"
             ));
-            assert_eq!((talk.ends(), talk.others()), (exit, 0), "{how}");
-            assert_eq!(until_length(talk.resident.stdout(), 5), "bye\n");
-            talk.hears("bye\n");
+            assert_eq!(
+                (talk.wait_exit(), talk.other_processes()),
+                (exit, 0),
+                "{how}"
+            );
+            assert_eq!(read_length(talk.resident.stdout(), 5), "bye\n");
+            talk.expect_message("bye\n");
         }
     });
 }
 
 #[test]
-fn a_closed_channel_is_no_end() {
-    everywhere(|cell| {
-        let talk = cell.sh("exec <&-; sleep $1");
-        talk.others_when(1);
-        assert_eq!(until_length(talk.resident.channel(), 1), "");
+fn closed_channel_does_not_end_program() {
+    everywhere(|fixture| {
+        let talk = fixture.sh("exec <&-; sleep $1");
+        talk.wait_for_processes(1);
+        assert_eq!(read_length(talk.resident.channel(), 1), "");
         assert_eq!((talk.resident.ended(), talk.status().processes), (None, 2));
         talk.resident.terminate();
-        assert_eq!(talk.ends(), Exit::Signal(15));
+        assert_eq!(talk.wait_exit(), Exit::Signal(15));
     });
 }
 
 #[test]
-fn dropping_it_ends_all_of_it() {
-    everywhere(|cell| {
+fn dropped_handle_ends_whole_program() {
+    everywhere(|fixture| {
         let talk =
-            cell.sh("trap '' TERM INT; setsid sleep $1 & sleep $1 & echo ready >&0; read line");
-        talk.hears("ready\n");
-        talk.others_when(2);
+            fixture.sh("trap '' TERM INT; setsid sleep $1 & sleep $1 & echo ready >&0; read line");
+        talk.expect_message("ready\n");
+        talk.wait_for_processes(2);
         let tag = talk.tag.clone();
         drop(talk);
-        assert!(cell.running.is_empty());
-        nobody_is_left(&tag);
+        assert!(fixture.running.is_empty());
+        wait_until_no_process(&tag);
     });
 }
 
 #[test]
-fn a_flood_of_processes_is_counted_interrupted_and_ended() {
+fn fork_bomb_is_counted_and_ended() {
     let limits = Limits {
         processes: Some(200),
         ..Limits::default()
     };
-    everywhere_within(&limits, |cell| {
-        fs::write(cell.work.join("hydra"), HYDRA).unwrap();
-        let talk = cell.sh(
+    everywhere_within(&limits, |fixture| {
+        fs::write(fixture.work.join("hydra"), HYDRA).unwrap();
+        let talk = fixture.sh(
             "trap '' INT; for i in 0 1 2 3 4 5 6 7 8 9; do sh hydra $1 & done
             i=0; while [ $i -lt 50 ]; do sleep $1 & i=$((i+1)); done; echo ready >&0; read line; echo $line >&0; read line",
         );
-        talk.hears("ready\n");
-        talk.others_when(50);
-        let status = talk.status_when(|status| status.processes > 51);
+        talk.expect_message("ready\n");
+        talk.wait_for_processes(50);
+        let status = talk.wait_for_status(|status| status.processes > 51);
         assert!(status.processes < 1000, "{status:?}");
         talk.resident.interrupt().unwrap();
-        talk.say("still here\n");
-        talk.hears("still here\n");
+        talk.send_message("still here\n");
+        talk.expect_message("still here\n");
         let tag = talk.tag.clone();
         drop(talk);
-        nobody_is_left(&tag);
+        wait_until_no_process(&tag);
     });
 }
 
 #[test]
-fn a_flood_of_questions_keeps_nobody_from_ending_it() {
-    everywhere(|cell| {
+fn program_can_be_ended_during_status_flood() {
+    everywhere(|fixture| {
         let request = Request {
             title: String::new(),
             call: None,
             is_dry_run: false,
             run: Run::Script("while :; do sleep 0; done".into()),
-            dir: place(&cell.work),
+            dir: place(&fixture.work),
             environment: vec![],
             stdin: false,
             terminal: None,
@@ -120,12 +127,12 @@ fn a_flood_of_questions_keeps_nobody_from_ending_it() {
             guard: Guard::default(),
         };
         let null = fs::File::options().write(true).open("/dev/null").unwrap();
-        let job = cell
+        let job = fixture
             .launcher
             .spawn(&request, &[null.as_fd(), null.as_fd()])
             .unwrap();
-        // Nothing of the answers is read meanwhile.
-        let until = Instant::now() + LONG;
+        // The replies are not read meanwhile.
+        let until = Instant::now() + TIMEOUT;
         let mut asked = 0_u64;
         while asked < 20_000 {
             let words = [[b'S'].as_slice(), &asked.to_le_bytes()].concat();
@@ -135,7 +142,7 @@ fn a_flood_of_questions_keeps_nobody_from_ending_it() {
                     assert!(
                         Instant::now() < until,
                         "{:?}: the supervisor stands still at {asked}",
-                        cell.setting
+                        fixture.setting
                     );
                     std::thread::yield_now();
                 }
@@ -143,12 +150,16 @@ fn a_flood_of_questions_keeps_nobody_from_ending_it() {
             }
         }
         while send(&job, b"K", SendFlags::DONTWAIT | SendFlags::NOSIGNAL) == Err(Errno::AGAIN) {
-            assert!(Instant::now() < until, "{:?}", cell.setting);
+            assert!(Instant::now() < until, "{:?}", fixture.setting);
             std::thread::yield_now();
         }
         let mut answers = 0;
         loop {
-            assert!(is_readable(job.as_fd(), LONG), "{:?}: no end", cell.setting);
+            assert!(
+                is_readable(job.as_fd(), TIMEOUT),
+                "{:?}: no end",
+                fixture.setting
+            );
             match job.next_event().unwrap() {
                 News::Said(Event::Status { number, vitals }, _) => {
                     assert!(number < asked && vitals.is_some(), "{number} {vitals:?}");
@@ -158,14 +169,14 @@ fn a_flood_of_questions_keeps_nobody_from_ending_it() {
                     assert_eq!((exit, answers > 0), (Exit::Signal(9), true));
                     break;
                 }
-                other => panic!("{:?}: {other:?}", cell.setting),
+                other => panic!("{:?}: {other:?}", fixture.setting),
             }
         }
     });
 }
 
 #[test]
-fn descriptors_that_it_sends_along_stay_outside() {
+fn descriptors_sent_by_program_are_dropped() {
     let python = "/usr/bin/python3";
     if !Path::new(python).exists() {
         return;
@@ -181,13 +192,13 @@ os.read(ends[0], 1)
 channel.sendall(b'closed')
 os.read(0, 1)
 ";
-    everywhere(|cell| {
-        let talk = Talk {
-            cell,
-            resident: cell.try_start(&[python, "-c", source]).unwrap(),
+    everywhere(|fixture| {
+        let talk = ResidentProgram {
+            fixture,
+            resident: fixture.try_start(&[python, "-c", source]).unwrap(),
             tag: fresh_tag(),
         };
-        // The pipe is at its end when nobody holds its other side, in no queue and in no table.
-        talk.hears(&format!("{}!closed", "x".repeat(100)));
+        // The pipe reaches its end when no queue and no descriptor table holds the other side.
+        talk.expect_message(&format!("{}!closed", "x".repeat(100)));
     });
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{open, structured};
 use crate::tree::Tree;
 
-/// A tsc that writes its arguments down and says this.
+/// Makes a stub of tsc that records its arguments and prints this text.
 fn fake_tsc(tree: &Tree, said: &str, code: i32) {
     tree.file(
         "work/node_modules/typescript/package.json",
@@ -23,7 +23,7 @@ fn fake_tsc(tree: &Tree, said: &str, code: i32) {
 }
 
 #[test]
-fn tsc_checks_the_whole_project_and_what_was_asked_for_is_shown() {
+fn tsc_checks_project_and_shows_requested_files() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let root = tree.text("work");
@@ -83,7 +83,7 @@ fn tsc_checks_the_whole_project_and_what_was_asked_for_is_shown() {
     );
     let clean = server.call("type_check", json!({"files": ["src/c.ts"]}));
     assert_eq!(structured(&clean)["status"], "incomplete");
-    // What says that nothing of it is told has not been found to be fine.
+    // A file that suppresses all its errors has not been found to be clean.
     tree.file("work/src/b.ts", "// @ts-nocheck\n")
         .file("work/src/a.ts", "");
     fake_tsc(&tree, &format!("{root}/src/a.ts\n{root}/src/b.ts\n"), 0);
@@ -101,7 +101,7 @@ fn tsc_checks_the_whole_project_and_what_was_asked_for_is_shown() {
         quiet.text()
     );
 
-    // Without -b a project of references is never looked at, and there is no error.
+    // Without -b, tsc does not check a project with references and reports no error.
     tree.file(
         "work/tsconfig.json",
         "{\"files\": [], \"references\": [{\"path\": \"./src\"}]}",
@@ -112,7 +112,7 @@ fn tsc_checks_the_whole_project_and_what_was_asked_for_is_shown() {
 }
 
 #[test]
-fn mypy_has_a_cache_for_each_project() {
+fn mypy_cache_is_per_project() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let mut cache = |project: &str| {
@@ -144,7 +144,7 @@ fn mypy_has_a_cache_for_each_project() {
 }
 
 #[test]
-fn the_only_checker_that_is_installed_is_taken() {
+fn only_installed_checker_is_chosen() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file("work/a.py", "x = 1\n")
@@ -171,7 +171,8 @@ fn the_only_checker_that_is_installed_is_taken() {
     assert_eq!(report["tool"]["cwd"], tree.text("work/plain"));
     let told = "[mypy: nothing says how types are checked, and it is the only checker that is installed here]";
     assert!(reply.text().contains(told), "{}", reply.text());
-    // What only suggests a checker gives way to one that is there; of two none is the only one.
+    // A suggested checker gives way to an installed one. Of two suggested ones, none is the only
+    // one.
     tree.file("work/pyproject.toml", "")
         .file("work/.venv/bin/pyright", "");
     let both = server.call("type_check", json!({}));
@@ -194,7 +195,7 @@ fn the_only_checker_that_is_installed_is_taken() {
 }
 
 #[test]
-fn a_module_that_nothing_declares_is_not_checked() {
+fn undeclared_rust_module_is_reported_unchecked() {
     let tree = Tree::new();
     let Some(mut server) = super::runners::cargo_server(&tree) else {
         return;
@@ -217,7 +218,7 @@ fn a_module_that_nothing_declares_is_not_checked() {
 }
 
 #[test]
-fn a_checker_that_is_missing_is_said_with_how_to_get_it() {
+fn missing_checker_has_install_hint() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     assert_eq!(server.call("type_check", json!({})).code(), -32002);

@@ -1,5 +1,5 @@
-//! `run_tests` and `type_check` of a Go module, by the Go of the machine if there is one; nothing
-//! is fetched.
+//! `run_tests` and `type_check` of a Go module, with the installed Go if there is one. The tests
+//! download no modules.
 
 use std::process::Command;
 
@@ -10,12 +10,12 @@ use super::{counts, structured};
 use crate::harness::{Reply, Server};
 use crate::tree::Tree;
 
-/// A server whose commands have Go; `None` on a machine without.
+/// Starts a server whose commands have Go. Returns `None` on a machine without Go.
 fn go_server(tree: &Tree) -> Option<Server> {
     go_server_with(tree, "-mod=mod")
 }
 
-/// The same with these flags for every command of Go.
+/// Starts the server with these flags for every `go` command.
 fn go_server_with(tree: &Tree, flags: &str) -> Option<Server> {
     Command::new("go")
         .arg("version")
@@ -54,7 +54,7 @@ fn go_server_with(tree: &Tree, flags: &str) -> Option<Server> {
 }
 
 #[test]
-fn a_module_that_nobody_has_downloaded_has_a_next_step() {
+fn missing_go_module_has_download_hint() {
     let tree = Tree::new();
     if Command::new("go").arg("version").output().is_err() {
         return;
@@ -92,7 +92,7 @@ fn a_module_that_nobody_has_downloaded_has_a_next_step() {
         Server::start_program(&tree, &line, &variables).opened(crate::schema::NEWEST_HANDSHAKE);
     let reply = server.call("run_tests", json!({}));
     if reply.result()["structuredContent"].is_null() {
-        // This tier cannot be built here.
+        // This sandbox tier is not available here.
         return;
     }
     assert_eq!(
@@ -110,7 +110,7 @@ fn a_module_that_nobody_has_downloaded_has_a_next_step() {
     );
 }
 
-/// A module in which everything happens that can happen to a test.
+/// Writes a module with tests of every outcome.
 fn module(tree: &Tree) {
     let test = |package: &str, file: &str, head: &str, body: &str| {
         tree.file(
@@ -174,7 +174,8 @@ fn module(tree: &Tree) {
     );
 }
 
-/// Passed, failed and skipped tests by Go's own events; a test with parts is its parts.
+/// Counts passed, failed and skipped tests by Go's own events. A test with subtests counts as its
+/// subtests.
 fn counted_by_go(tree: &Tree, packages: &[&str]) -> [u64; 3] {
     let mut go = Command::new("go");
     go.args(["test", "-json"])
@@ -214,7 +215,7 @@ fn counted_by_go(tree: &Tree, packages: &[&str]) -> [u64; 3] {
     [of("pass"), of("fail"), of("skip")]
 }
 
-fn named(reply: &Reply, member: &str) -> (String, Value) {
+fn test_names(reply: &Reply, member: &str) -> (String, Value) {
     let report = structured(reply);
     (
         report["status"].as_str().unwrap_or_default().to_owned(),
@@ -223,7 +224,7 @@ fn named(reply: &Reply, member: &str) -> (String, Value) {
 }
 
 #[test]
-fn go_tests_are_counted_as_go_counts_them() {
+fn go_test_counts_match_go_events() {
     let tree = Tree::new();
     let Some(mut server) = go_server(&tree) else {
         return;
@@ -270,7 +271,7 @@ fn go_tests_are_counted_as_go_counts_them() {
     );
     assert_eq!(counts(&part), ("passed".to_owned(), [1, 0, 0]));
     let again = server.call("run_tests", json!({"rerunFailed": true}));
-    // A part is run with the whole of its test.
+    // A subtest is rerun with its whole test.
     assert_eq!(counts(&again), ("failed".to_owned(), [1, 3, 0]));
     let nothing = server.call(
         "run_tests",
@@ -286,9 +287,9 @@ fn go_tests_are_counted_as_go_counts_them() {
 }
 
 #[test]
-fn all_modules_of_a_workspace_are_tested() {
+fn go_workspace_tests_all_modules() {
     let tree = Tree::new();
-    // What a workspace takes.
+    // A flag that a workspace accepts.
     let Some(mut server) = go_server_with(&tree, "-mod=readonly") else {
         return;
     };
@@ -312,13 +313,13 @@ fn all_modules_of_a_workspace_are_tested() {
 }
 
 #[test]
-fn a_go_test_that_hangs_is_named() {
+fn hanging_go_test_is_named() {
     let tree = Tree::new();
     let Some(mut server) = go_server(&tree) else {
         return;
     };
     module(&tree);
-    // Built once, so that the time is the test's.
+    // Built in advance, so that the time limit applies only to the test.
     let quick = server.call(
         "run_tests",
         json!({"testFiles": "hangs", "filter": "TestQuick"}),
@@ -326,7 +327,7 @@ fn a_go_test_that_hangs_is_named() {
     assert_eq!(counts(&quick), ("passed".to_owned(), [1, 0, 0]));
     let hung = server.call("run_tests", json!({"testFiles": "hangs", "timeout": 10}));
     assert_eq!(
-        named(&hung, "unfinished"),
+        test_names(&hung, "unfinished"),
         (
             "timed_out".to_owned(),
             json!(["example.com/shop/hangs > TestHangs"])
@@ -335,7 +336,7 @@ fn a_go_test_that_hangs_is_named() {
 }
 
 #[test]
-fn go_files_that_a_constraint_leaves_out_are_neither_run_nor_checked() {
+fn go_files_excluded_by_constraint_are_reported() {
     let tree = Tree::new();
     let Some(mut server) = go_server(&tree) else {
         return;
@@ -349,7 +350,7 @@ fn go_files_that_a_constraint_leaves_out_are_neither_run_nor_checked() {
     ]);
     let ran = server.call("run_tests", json!({"testFiles": with_one}));
     assert_eq!(
-        named(&ran, "notRun"),
+        test_names(&ran, "notRun"),
         ("incomplete".to_owned(), left_out.clone())
     );
     let filtered = server.call(
@@ -357,13 +358,13 @@ fn go_files_that_a_constraint_leaves_out_are_neither_run_nor_checked() {
         json!({"testFiles": "price/tagged_test.go", "filter": "TestPrice"}),
     );
     assert_eq!(
-        named(&filtered, "notRun"),
+        test_names(&filtered, "notRun"),
         ("incomplete".to_owned(), json!(["price/tagged_test.go"]))
     );
 
     let checked = server.call("type_check", json!({"files": with_one}));
     assert_eq!(
-        named(&checked, "notChecked"),
+        test_names(&checked, "notChecked"),
         ("incomplete".to_owned(), left_out)
     );
     let clean = server.call(
@@ -371,7 +372,7 @@ fn go_files_that_a_constraint_leaves_out_are_neither_run_nor_checked() {
         json!({"files": ["price/price_test.go", "cart"]}),
     );
     assert_eq!(
-        named(&clean, "notChecked"),
+        test_names(&clean, "notChecked"),
         ("clean".to_owned(), Value::Null)
     );
     let broken = server.call("type_check", json!({}));

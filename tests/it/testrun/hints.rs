@@ -1,4 +1,4 @@
-//! What a reply says to do next where a run or a check did not come to anything.
+//! Hints for the next step in replies of failed runs and checks.
 
 use pretty_assertions::assert_eq;
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{fake_vitest_in, open, structured};
 use crate::tree::Tree;
 
-/// A Python of a virtual environment in `project` that does this.
+/// Makes a stub of Python in a virtual environment of `project` that runs this script.
 fn fake_python(tree: &Tree, project: &str, does: &str) {
     let python = format!("{project}/.venv/bin/python");
     tree.file(&python, format!("#!/bin/sh\n{does}\n"));
@@ -18,7 +18,7 @@ fn fake_python(tree: &Tree, project: &str, does: &str) {
 }
 
 #[test]
-fn projects_below_that_have_what_was_named_come_first() {
+fn hint_lists_projects_with_named_file_first() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     for number in 1..=9 {
@@ -49,7 +49,7 @@ fn projects_below_that_have_what_was_named_come_first() {
             rest.join(", ")
         )
     );
-    // A tool that the directory itself lacks.
+    // A tool that is missing in the directory itself.
     let lacks = server.call("run_tests", json!({"runner": "vitest"}));
     assert_eq!(
         structured(&lacks)["hint"],
@@ -63,7 +63,7 @@ fn projects_below_that_have_what_was_named_come_first() {
 }
 
 #[test]
-fn directories_of_tests_are_no_projects() {
+fn test_directory_is_not_a_project() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file("work/app/tests/test_a.py", "")
@@ -82,7 +82,7 @@ fn directories_of_tests_are_no_projects() {
         let lacks = server.call("run_tests", json!({"cwd": cwd}));
         assert_eq!(structured(&lacks)["hint"], install, "{cwd}");
     }
-    // A part that is a project of its own.
+    // A subdirectory with its own project.
     tree.file("work/app/plugin/setup.py", "")
         .file("work/app/plugin/test_c.py", "");
     let lacks = server.call("run_tests", json!({"cwd": "app"}));
@@ -93,7 +93,7 @@ fn directories_of_tests_are_no_projects() {
 }
 
 #[test]
-fn a_file_without_its_ending_is_guessed() {
+fn file_without_extension_is_guessed() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file("work/pytest.ini", "[pytest]\n")
@@ -120,7 +120,7 @@ fn a_file_without_its_ending_is_guessed() {
 }
 
 #[test]
-fn what_pytest_lacks_is_told() {
+fn missing_pytest_plugin_is_reported() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file("work/pytest.ini", "[pytest]\naddopts = --cov=x\n")
@@ -176,7 +176,7 @@ fn what_pytest_lacks_is_told() {
         structured(&reply)["hint"],
         format!("{hint}{}", install("-e ."))
     );
-    // One message for all.
+    // All have the same message.
     let (_, text) = reply
         .text()
         .split_once('\n')
@@ -204,7 +204,7 @@ fn what_pytest_lacks_is_told() {
 }
 
 #[test]
-fn why_mypy_failed_is_told() {
+fn mypy_failure_reason_is_reported() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file("work/mypy.ini", "[mypy]\n")

@@ -1,4 +1,4 @@
-//! Logs as resources.
+//! Logs of test runs, served as resources.
 
 use pretty_assertions::assert_eq;
 use serde_json::json;
@@ -9,7 +9,7 @@ use crate::schema::{REVISIONS, STATELESS};
 use crate::tree::Tree;
 
 #[test]
-fn the_whole_output_is_linked_and_read() {
+fn test_log_is_linked_and_readable() {
     for revision in REVISIONS {
         let tree = Tree::new();
         let mut server = open_as(&tree, revision, &[]);
@@ -61,7 +61,7 @@ fn the_whole_output_is_linked_and_read() {
 }
 
 #[test]
-fn a_server_without_the_tools_has_no_resources() {
+fn server_without_test_tools_has_no_resources() {
     let tree = Tree::new();
     let allow = format!("{}:rw", tree.root().display());
     let mut server = Server::open(

@@ -1,5 +1,5 @@
-//! pytest, by a Python in the project's virtual environment that writes what the bundled plugin
-//! would.
+//! pytest, with a stub of Python in the project's virtual environment that writes the events of the
+//! bundled plugin.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{counts, open, structured};
 use crate::tree::Tree;
 
-/// A Python of a virtual environment in `work` that does this.
+/// Makes a stub of Python in a virtual environment of `work` that runs this script.
 fn fake_python(tree: &Tree, does: &str) {
     tree.file(
         "work/.venv/bin/python",
@@ -17,7 +17,7 @@ fn fake_python(tree: &Tree, does: &str) {
     std::fs::set_permissions(tree.path("work/.venv/bin/python"), mode).unwrap();
 }
 
-/// A pytest in which these tests end so: node id, file that declares it, outcome.
+/// Makes a stub of pytest with these tests: node id, declaring file, outcome.
 fn fake_pytest(tree: &Tree, tests: &[(&str, &str, &str)], broken: &[&str]) {
     let mut events = vec![json!({"ev": "init", "version": "9.0.1"})];
     events.extend(
@@ -53,8 +53,8 @@ fn fake_pytest(tree: &Tree, tests: &[(&str, &str, &str)], broken: &[&str]) {
     );
 }
 
-/// What pytest was told to run.
-fn asked(tree: &Tree) -> Vec<String> {
+/// Returns the tests that pytest was asked to run.
+fn requested_tests(tree: &Tree) -> Vec<String> {
     let text = tree.read("work/arguments");
     let given: Vec<String> = text.lines().map(str::to_owned).collect();
     let cache = given
@@ -66,7 +66,7 @@ fn asked(tree: &Tree) -> Vec<String> {
 }
 
 #[test]
-fn an_inherited_test_is_run_again_by_the_id_that_was_reported() {
+fn inherited_test_is_rerun_by_reported_id() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file("work/pytest.ini", "[pytest]\n")
@@ -82,11 +82,11 @@ fn an_inherited_test_is_run_again_by_the_id_that_was_reported() {
         ("failed".to_owned(), [0, 1, 0])
     );
     server.call("run_tests", json!({"rerunFailed": true}));
-    assert_eq!(asked(&tree), ["test_a.py::TestA::test_same"]);
+    assert_eq!(requested_tests(&tree), ["test_a.py::TestA::test_same"]);
 }
 
 #[test]
-fn what_a_run_did_not_come_to_is_not_forgotten() {
+fn tests_not_reached_are_remembered() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file("work/pytest.ini", "[pytest]\naddopts = -x\n");
@@ -144,7 +144,7 @@ fn what_a_run_did_not_come_to_is_not_forgotten() {
 }
 
 #[test]
-fn a_test_is_remembered_until_it_passes() {
+fn failed_test_is_remembered_until_it_passes() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file("work/pytest.ini", "[pytest]\n");
@@ -158,7 +158,7 @@ fn a_test_is_remembered_until_it_passes() {
         &["test_c.py"],
     );
     server.call("run_tests", json!({}));
-    // A run of something else, and one in which it is only left out, say nothing about it.
+    // A run of other tests, or one that leaves the test out, does not change its state.
     fake_pytest(&tree, &[("test_b.py::test_b", "test_b.py", "passed")], &[]);
     server.call("run_tests", json!({"testFiles": "test_b.py"}));
     fake_pytest(
@@ -168,13 +168,13 @@ fn a_test_is_remembered_until_it_passes() {
     );
     server.call("run_tests", json!({"testFiles": "test_a.py"}));
     server.call("run_tests", json!({"rerunFailed": true}));
-    assert_eq!(asked(&tree), [one, "test_c.py"]);
+    assert_eq!(requested_tests(&tree), [one, "test_c.py"]);
     // A file that could be loaded is no longer on the list.
     fake_pytest(&tree, &[("test_c.py::test_c", "test_c.py", "passed")], &[]);
     server.call("run_tests", json!({"testFiles": "test_c.py"}));
     fake_pytest(&tree, &[(one, "test_a.py", "passed")], &[]);
     server.call("run_tests", json!({"rerunFailed": true}));
-    assert_eq!(asked(&tree), [one]);
+    assert_eq!(requested_tests(&tree), [one]);
     let none = server.call("run_tests", json!({"rerunFailed": true}));
     assert_eq!(counts(&none), ("no_tests".to_owned(), [0, 0, 0]));
     assert!(
@@ -182,7 +182,7 @@ fn a_test_is_remembered_until_it_passes() {
         "{}",
         none.text()
     );
-    // What a run of everything does not know any more is gone.
+    // A failed test that a full run no longer contains is forgotten.
     fake_pytest(&tree, &[(one, "test_a.py", "failed")], &[]);
     server.call("run_tests", json!({}));
     fake_pytest(&tree, &[(two, "test_a.py", "passed")], &[]);
@@ -194,7 +194,7 @@ fn a_test_is_remembered_until_it_passes() {
 }
 
 #[test]
-fn tests_inside_the_package_are_found() {
+fn tests_inside_package_are_found() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file("work/pyproject.toml", "[project]\nname = 'toolz'\n")
@@ -215,17 +215,17 @@ fn tests_inside_the_package_are_found() {
 }
 
 #[test]
-fn the_project_of_a_named_file_is_looked_for_from_the_file() {
+fn project_is_searched_from_named_file() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let tests = [("deep/er/test_x.py::test_x", "deep/er/test_x.py", "passed")];
     fake_pytest(&tree, &tests, &[]);
-    // Nothing but its name says that it is a test.
+    // Only its name marks it as a test.
     tree.file("work/deep/er/test_x.py", "");
     let alone = server.call("run_tests", json!({"testFiles": "deep/er/test_x.py"}));
     assert_eq!(counts(&alone), ("passed".to_owned(), [1, 0, 0]));
-    assert_eq!(asked(&tree), ["deep/er/test_x.py"]);
-    // A project below is that of its files.
+    assert_eq!(requested_tests(&tree), ["deep/er/test_x.py"]);
+    // Files of a project below belong to that project.
     tree.file("work/tools/pytest.ini", "[pytest]\n")
         .file("work/tools/t/test_y.py", "")
         .file("work/tools/events", tree.read("work/events"));
@@ -238,7 +238,7 @@ fn the_project_of_a_named_file_is_looked_for_from_the_file() {
 }
 
 #[test]
-fn what_failed_is_run_again_where_it_failed() {
+fn failed_tests_are_rerun_in_their_project() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let id = "t/test_y.py::test_y";
@@ -258,7 +258,7 @@ fn what_failed_is_run_again_where_it_failed() {
         tree.text("work/tools")
     );
     assert!(again.text().contains(&told), "{}", again.text());
-    // One that is told is the one.
+    // An explicit project is used.
     let here = server
         .call(
             "run_tests",
@@ -274,7 +274,7 @@ fn what_failed_is_run_again_where_it_failed() {
 }
 
 #[test]
-fn what_the_project_leaves_out_is_told() {
+fn files_excluded_by_project_are_reported() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file("work/pytest.ini", "[pytest]\naddopts = -m fast\n")
@@ -283,7 +283,7 @@ fn what_the_project_leaves_out_is_told() {
     let options = json!({"ev": "options", "asked": false, "options": ["-m fast"]});
     let deselected = json!({"ev": "deselected", "tests": 3, "files": ["test_a.py", "test_c.py"]});
     let left_out = json!({"ev": "left_out", "dropped": 2, "ignored": ["test_b.py"], "count": 4});
-    // The end is the last of them.
+    // The end is the last event.
     let events = tree.read("work/events");
     tree.file(
         "work/events",
@@ -305,7 +305,7 @@ fn what_the_project_leaves_out_is_told() {
         "{}",
         reply.text()
     );
-    // A file that is named, and of which the project leaves out all.
+    // A named file whose tests are all excluded by the project.
     tree.file("work/test_c.py", "");
     let named = server.call(
         "run_tests",
@@ -313,7 +313,7 @@ fn what_the_project_leaves_out_is_told() {
     );
     assert_eq!(counts(&named), ("incomplete".to_owned(), [1, 0, 0]));
     assert_eq!(structured(&named)["notRun"], json!(["test_c.py"]));
-    // Who asks for a filter knows.
+    // Tests excluded by a requested filter are not reported.
     tree.file(
         "work/events",
         format!(
@@ -329,7 +329,7 @@ fn what_the_project_leaves_out_is_told() {
 }
 
 #[test]
-fn a_named_file_whose_errors_are_suppressed_is_not_clean() {
+fn file_with_suppressed_errors_is_not_clean() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file(
@@ -362,7 +362,7 @@ fn a_named_file_whose_errors_are_suppressed_is_not_clean() {
         text.contains("[`quiet.py` is not checked: `ignore_errors` of its section `quiet`"),
         "{text}"
     );
-    // What a glob matched is only told.
+    // A file matched by a glob is only reported and does not change the status.
     let (status, not_checked, text) = check(json!("*.py"));
     assert_eq!((status, not_checked), (json!("clean"), Value::Null));
     assert!(text.contains("[`own.py` is not checked: "), "{text}");
@@ -375,7 +375,7 @@ fn a_named_file_whose_errors_are_suppressed_is_not_clean() {
 }
 
 #[test]
-fn files_of_two_runners_are_two_calls() {
+fn files_of_two_runners_are_refused() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     super::fake_vitest(&tree, &[], "exit 0");
@@ -399,7 +399,7 @@ fn files_of_two_runners_are_two_calls() {
 }
 
 #[test]
-fn a_checker_that_python_does_not_have_is_missing() {
+fn checker_absent_from_python_is_missing() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file("work/a.py", "");
@@ -413,8 +413,7 @@ fn a_checker_that_python_does_not_have_is_missing() {
             .message
             .contains("pip install pyright")
     );
-    // Where the interpreter is known, it is the one to install for; and commands of tests have no
-    // network.
+    // If the interpreter is known, the hint installs into it. Commands of tests have no network.
     fake_python(&tree, "echo \"$0: No module named mypy\" >&2\nexit 1");
     let reply = server.call("type_check", json!({"checker": "mypy"}));
     let venv = tree.text("work/.venv");
@@ -428,7 +427,7 @@ fn a_checker_that_python_does_not_have_is_missing() {
 }
 
 #[test]
-fn identical_failures_are_told_once_and_what_passed_is_not() {
+fn identical_failures_are_reported_once() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file("work/pytest.ini", "[pytest]\n");

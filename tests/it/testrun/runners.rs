@@ -1,4 +1,4 @@
-//! `run_tests`.
+//! `run_tests` with each runner.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ fn events(tests: &[(&str, &str)], reason: &str) -> Vec<Value> {
 
 fn arguments(tree: &Tree) -> Vec<String> {
     let text = tree.read("work/node_modules/arguments");
-    // The reporter lies in a place of its own for each run.
+    // The reporter is in a new directory for each run.
     text.lines()
         .filter(|word| !word.starts_with("--reporter="))
         .map(str::to_owned)
@@ -50,7 +50,7 @@ fn with_vitest(more: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn vitest_is_found_run_and_read() {
+fn vitest_is_found_and_run() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     fake_vitest(
@@ -88,7 +88,7 @@ fn vitest_is_found_run_and_read() {
         reply.result().get("isError").is_none(),
         "failing tests are no error of the call"
     );
-    // Globs are expanded here, since Vitest takes them for parts of paths.
+    // The server expands globs, since Vitest takes them for parts of paths.
     assert_eq!(
         arguments(&tree),
         with_vitest(&["src/a.test.ts", "src/b.test.ts"])
@@ -122,7 +122,7 @@ fn vitest_is_found_run_and_read() {
 }
 
 #[test]
-fn vitest_is_found_by_tests_that_import_it() {
+fn vitest_is_detected_by_imports_of_tests() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     fake_vitest(&tree, &events(&[("adds", "passed")], "passed"), "exit 0");
@@ -137,13 +137,13 @@ fn vitest_is_found_by_tests_that_import_it() {
         "{}",
         reply.text()
     );
-    // Others use it for other things.
+    // Other projects use it for other purposes.
     tree.file("work/src/sum/a.test.ts", "import test from 'node:test'\n");
     assert_eq!(server.call("run_tests", json!({})).code(), -32002);
 }
 
 #[test]
-fn a_verdict_takes_all_that_is_known() {
+fn verdict_combines_events_and_exit_status() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let mut verdict = |events: &[Value], more: &str| {
@@ -170,7 +170,7 @@ fn a_verdict_takes_all_that_is_known() {
 }
 
 #[test]
-fn what_hangs_is_ended_and_named_and_what_was_done_is_kept() {
+fn hanging_test_is_ended_and_named() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let mut hung = events(&[("adds", "passed")], "passed");
@@ -190,7 +190,7 @@ fn what_hangs_is_ended_and_named_and_what_was_done_is_kept() {
 }
 
 #[test]
-fn a_cancelled_run_ends_and_tells_how_far_it_was() {
+fn cancelled_run_frees_its_place() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     fake_vitest(
@@ -210,13 +210,13 @@ fn a_cancelled_run_ends_and_tells_how_far_it_was() {
         }
     }
     server.notify("notifications/cancelled", json!({"requestId": id}));
-    // It holds no place any more: another run is served.
+    // The cancelled run frees its place: another run is served.
     fake_vitest(&tree, &events(&[("adds", "passed")], "passed"), "exit 0");
     assert_eq!(counts(&server.call("run_tests", json!({}))).0, "passed");
 }
 
 #[test]
-fn a_runner_that_is_missing_is_said_with_how_to_get_it() {
+fn missing_runner_has_install_hint() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file(
@@ -231,7 +231,7 @@ fn a_runner_that_is_missing_is_said_with_how_to_get_it() {
         failed.contains("hint: install it with `pnpm install`"),
         "{failed}"
     );
-    // What is outside is not used, whatever there is.
+    // Runners outside the allowed directories are not used.
     tree.file("node_modules/vitest/package.json", r#"{"bin": "x.js"}"#)
         .file("node_modules/vitest/x.js", "");
     assert_eq!(
@@ -241,7 +241,7 @@ fn a_runner_that_is_missing_is_said_with_how_to_get_it() {
 }
 
 #[test]
-fn the_choice_of_a_runner_is_told() {
+fn chosen_runner_is_reported() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let none = server.call("run_tests", json!({}));
@@ -265,7 +265,7 @@ fn the_choice_of_a_runner_is_told() {
 }
 
 #[test]
-fn mistakes_are_told() {
+fn wrong_parameters_of_run_tests_are_explained() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     fake_vitest(&tree, &events(&[("adds", "passed")], "passed"), "exit 0");
@@ -313,7 +313,7 @@ pub const CARGO: &str =
 const LIBRARY: &str = "#[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() {}\n    #[test]\n    fn fails() {\n        \
     assert_eq!(1 + 1, 3);\n    }\n    #[test]\n    #[ignore]\n    fn slow() {}\n}\n";
 
-/// Long: what a compiler takes on a machine with much else to do.
+/// Starts a server with a timeout long enough for a compiler on a busy machine.
 pub fn cargo_server(tree: &Tree) -> Option<Server> {
     let home = std::env::var("HOME").ok()?;
     let cargo = std::path::Path::new(env!("CARGO"));
@@ -340,7 +340,7 @@ pub fn cargo_server(tree: &Tree) -> Option<Server> {
 }
 
 #[test]
-fn cargo_tests_are_run_and_rerun() {
+fn failed_cargo_tests_are_rerun() {
     let tree = Tree::new();
     let Some(mut server) = cargo_server(&tree) else {
         return;
@@ -362,7 +362,7 @@ fn cargo_tests_are_run_and_rerun() {
         json!({"runner": "cargo", "testFiles": "tests/it.rs"}),
     );
     assert_eq!(counts(&file), ("passed".to_owned(), [1, 0, 0]));
-    // A harness of its own tells of no tests; a program that leaves early tells of none either.
+    // A custom harness reports no tests, nor does a program that exits early.
     let own = format!("{CARGO}[[test]]\nname = \"own\"\nharness = false\n");
     tree.file("work/Cargo.toml", own)
         .file("work/tests/own.rs", "fn main() {}\n");
@@ -385,7 +385,7 @@ fn cargo_tests_are_run_and_rerun() {
 }
 
 #[test]
-fn what_a_manifest_switches_off_is_told() {
+fn targets_disabled_by_manifest_are_reported() {
     let tree = Tree::new();
     let Some(mut server) = cargo_server(&tree) else {
         return;
@@ -421,11 +421,11 @@ fn what_a_manifest_switches_off_is_told() {
 }
 
 #[test]
-fn nextest_without_the_crates_of_other_platforms_has_a_next_step() {
+fn nextest_without_platform_crates_has_hint() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file("work/Cargo.toml", "[package]\nname = \"a\"\n");
-    // Programs of the project come first.
+    // Programs of the project take precedence.
     let cargo = "work/node_modules/.bin/cargo";
     tree.file(
         cargo,
@@ -449,7 +449,7 @@ fn nextest_without_the_crates_of_other_platforms_has_a_next_step() {
 }
 
 #[test]
-fn nextest_says_what_it_does_not_run() {
+fn nextest_reports_tests_not_run() {
     let tree = Tree::new();
     let Some(mut server) = cargo_server(&tree) else {
         return;
@@ -489,7 +489,7 @@ fn nextest_says_what_it_does_not_run() {
 }
 
 #[test]
-fn any_command_that_writes_junit_is_a_runner() {
+fn command_writing_junit_is_a_runner() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let xml = "<testsuites><testsuite name=\"s\"><testcase name=\"a\" classname=\"c\" time=\"0.1\"/>\
@@ -499,13 +499,13 @@ fn any_command_that_writes_junit_is_a_runner() {
         |command: &str| json!({"runner": "junit", "command": command, "report": "out/report.xml"});
     let reply = server.call("run_tests", arguments(&command));
     assert_eq!(counts(&reply), ("failed".to_owned(), [1, 1, 0]));
-    // The report of the run before says nothing about this one.
+    // The report of the previous run is not used for this one.
     let stale = server.call("run_tests", arguments("true"));
     assert_eq!(structured(&stale)["status"], "config_error");
 }
 
 #[test]
-fn pytest_of_the_machine_is_run_if_there_is_one() {
+fn installed_pytest_is_run() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file("work/pytest.ini", "[pytest]\n");

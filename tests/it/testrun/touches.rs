@@ -1,5 +1,4 @@
-//! What a run is told to have touched: what the agent asked for, and no refusals of what nobody
-//! asked for.
+//! Audit log of test runs: paths that the agent requested, without refusals of internal lookups.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -9,7 +8,7 @@ use crate::audit::lines;
 use crate::tree::Tree;
 
 #[test]
-fn looking_for_a_project_is_denied_nothing() {
+fn project_search_logs_no_denials() {
     let tree = Tree::new();
     tree.dir("logs");
     let mut server = open(&tree, &["--audit", &tree.text("logs/audit.jsonl")]);
@@ -25,7 +24,7 @@ fn looking_for_a_project_is_denied_nothing() {
         .file("work/empty/x.py", "");
     let named = server.call("run_tests", json!({"testFiles": "deep/a.test.ts"}));
     assert_eq!(counts(&named).0, "passed");
-    // There is neither a project nor a checker up to the allowed directory.
+    // No project or checker exists up to the allowed directory.
     server.call("run_tests", json!({"cwd": "empty", "runner": "jest"}));
     server.call("type_check", json!({"files": "empty/x.py"}));
     server.call("run_tests", json!({"testFiles": "/etc/passwd"}));

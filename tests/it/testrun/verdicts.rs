@@ -1,4 +1,4 @@
-//! What did not run is never told as passed.
+//! Verdicts of test runs: tests that did not run are never reported as passed.
 
 use pretty_assertions::assert_eq;
 use serde_json::json;
@@ -21,13 +21,13 @@ fn not_run(reply: &Reply) -> (String, Vec<String>) {
 }
 
 #[test]
-fn a_file_that_the_runner_leaves_out_is_told() {
+fn file_ignored_by_runner_is_reported() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let file = tree.text("work/src/a.test.ts");
     let events = [
         json!({"ev": "init", "version": "5.1.1"}),
-        // Vitest has a root of its own, from which paths are told.
+        // Vitest has its own root, to which reported paths are relative.
         json!({"ev": "collected", "file": "a.test.ts", "path": file, "tests": 1}),
         json!({"ev": "test", "file": "a.test.ts", "name": "adds", "state": "passed", "mode": "run"}),
         json!({"ev": "file_end", "file": "a.test.ts", "path": file, "errors": []}),
@@ -63,7 +63,7 @@ fn a_file_that_the_runner_leaves_out_is_told() {
         of(json!(["src/a.test.ts", "src/helper.ts"])),
         incomplete(&["src/helper.ts"])
     );
-    // What a glob matches need not be a test.
+    // A file matched by a glob need not be a test.
     assert_eq!(of(json!("src/*.ts")), incomplete(&["src/b.test.ts"]));
     assert_eq!(of(json!(["src", "e2e"])), incomplete(&["e2e"]));
     let told = server.call(
@@ -83,7 +83,7 @@ fn a_file_that_the_runner_leaves_out_is_told() {
     assert!(told.result().get("isError").is_none());
 }
 
-/// What a run says it left out.
+/// Returns the paths that a run reports as left out.
 fn left_out(reply: &Reply) -> Vec<String> {
     let told = structured(reply)["leftOut"]
         .as_array()
@@ -95,7 +95,7 @@ fn left_out(reply: &Reply) -> Vec<String> {
 }
 
 #[test]
-fn files_that_the_configuration_takes_for_no_tests_are_told_with_what_it_takes() {
+fn files_unmatched_by_configuration_are_reported() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let events = [
@@ -113,7 +113,7 @@ fn files_that_the_configuration_takes_for_no_tests_are_told_with_what_it_takes()
         (structured(&reply)["status"].clone(), left_out(&reply))
     };
     assert_eq!(of(json!({})), (json!("passed"), vec![]));
-    // Copies, what git ignores and what is somebody else's are no tests of the project.
+    // Copies, git-ignored files and dependencies are not tests of the project.
     for name in [
         "src/b.spec.ts",
         "e2e/c.test.ts",
@@ -147,7 +147,7 @@ fn files_that_the_configuration_takes_for_no_tests_are_told_with_what_it_takes()
 }
 
 #[test]
-fn the_test_script_says_how_tests_are_run() {
+fn test_script_options_are_passed_to_runner() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let events = [
@@ -199,7 +199,7 @@ fn the_test_script_says_how_tests_are_run() {
 }
 
 #[test]
-fn a_runner_that_ends_well_before_any_test_has_crashed() {
+fn runner_exiting_before_tests_has_crashed() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     fake_vitest(&tree, &[], "exit 0");
@@ -215,7 +215,7 @@ fn a_runner_that_ends_well_before_any_test_has_crashed() {
 }
 
 #[test]
-fn a_report_that_is_no_report_is_a_result() {
+fn unreadable_report_is_a_result() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let mut run = |command: &str| {
@@ -252,10 +252,10 @@ fn a_report_that_is_no_report_is_a_result() {
         said.starts_with("the suite `s` counts 2 tests that ran and 1 failures"),
         "{said}"
     );
-    // Where it may not be read, nothing is run.
+    // If the configuration cannot be read, no test runs.
     let outside = json!({"runner": "junit", "command": "touch ran", "report": "/etc/r.xml"});
     assert_eq!(server.call("run_tests", outside).code(), -32001);
-    // Nothing would heed a filter.
+    // A filter would be ignored.
     let filtered =
         json!({"runner": "junit", "command": "touch ran", "report": "r.xml", "filter": "a"});
     assert_eq!(server.call("run_tests", filtered).code(), -32602);
@@ -263,7 +263,7 @@ fn a_report_that_is_no_report_is_a_result() {
 }
 
 #[test]
-fn a_filter_is_no_option_of_a_test_program() {
+fn filter_starting_with_dash_is_refused() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file("work/Cargo.toml", "[package]\nname = \"x\"\n")

@@ -1,5 +1,5 @@
-//! Undo of what commands change, in both tiers: they run on the tree itself, and their supervisor
-//! notes what they are about to do.
+//! Undo of changes by commands, in both tiers. Commands run on the tree itself; their supervisor
+//! records each change before it happens.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -29,21 +29,21 @@ pub(super) fn start(tree: &Tree, tier: &str) -> Server {
     )
 }
 
-/// Runs a command, and says what its reply tells of changes.
+/// Runs a command and returns the changes in its reply.
 pub(super) fn run(server: &mut Server, line: &str) -> Option<Value> {
     let reply = server.call("execute_command", json!({"command": line}));
     reply.result()["structuredContent"].get("changed").cloned()
 }
 
-/// Mode, owner, time of the last change of what is no directory, content or target, the other names
-/// of the same inode.
-pub(super) type Seen = (u32, (u32, u32), Option<(i64, i64)>, Vec<u8>, Vec<PathBuf>);
+/// State of an entry that undo restores: mode, owner, modification time (except of directories),
+/// content or target, and the other names of the inode.
+pub(super) type EntryState = (u32, (u32, u32), Option<(i64, i64)>, Vec<u8>, Vec<PathBuf>);
 
-pub(super) fn picture(root: &Path) -> BTreeMap<PathBuf, Seen> {
+pub(super) fn snapshot(root: &Path) -> BTreeMap<PathBuf, EntryState> {
     let mut names: BTreeMap<u64, Vec<PathBuf>> = BTreeMap::new();
     let mut found = BTreeMap::new();
     let entries = walkdir::WalkDir::new(root).sort_by_file_name().into_iter();
-    // An undo leaves objects of git alone.
+    // Undo does not remove git objects.
     for entry in entries.filter_entry(|entry| entry.file_name() != "objects") {
         let path = entry.unwrap().into_path();
         let metadata = fs::symlink_metadata(&path).unwrap();
@@ -88,7 +88,7 @@ pub(super) fn picture(root: &Path) -> BTreeMap<PathBuf, Seen> {
     found.into_iter().map(with_names).collect()
 }
 
-fn laid_out() -> Tree {
+fn make_tree() -> Tree {
     let tree = Tree::new();
     for file in ["a", "b", "c", "d/e", "d/f", "d/g/h", "y/z"] {
         tree.file(
@@ -101,11 +101,11 @@ fn laid_out() -> Tree {
 }
 
 #[test]
-fn the_reply_says_what_was_changed_and_by_which_call_it_is_undone() {
+fn reply_lists_changes_and_undo_call() {
     for tier in TIERS {
-        let tree = laid_out();
+        let tree = make_tree();
         let mut server = start(&tree, tier);
-        let before = picture(&tree.path("work"));
+        let before = snapshot(&tree.path("work"));
         let mut told = |line: &str| {
             let reply = server.call("execute_command", json!({"command": line}));
             reply.result()["content"][0]["text"]
@@ -131,7 +131,7 @@ fn the_reply_says_what_was_changed_and_by_which_call_it_is_undone() {
         let changed = run(&mut server, "rm -r d").unwrap();
         assert_eq!(changed, json!({"call": 3, "deleted": 3}), "{tier}");
         server.call("undo_changes", json!({"since": 1})).texts();
-        assert_eq!(picture(&tree.path("work")), before, "{tier}");
+        assert_eq!(snapshot(&tree.path("work")), before, "{tier}");
         assert_eq!(
             calls(&mut server)[3].1,
             "execute_command: echo more >>b; rm c; mkdir new; touch new/file: edited b, deleted c, created new",
@@ -141,12 +141,12 @@ fn the_reply_says_what_was_changed_and_by_which_call_it_is_undone() {
 }
 
 #[test]
-fn a_file_whose_directory_was_moved_or_made_anew_is_not_told_as_emptied() {
+fn file_in_recreated_directory_is_not_reported_emptied() {
     for (line, told) in [
         ("rm -r d; mkdir d; echo anew >d/e", "edited d/e"),
         ("mv y n; echo more >>n/z", "edited n/z"),
     ] {
-        let tree = laid_out();
+        let tree = make_tree();
         let mut server = start(&tree, TIERS[0]);
         run(&mut server, line).unwrap();
         let text = server.call("list_changes", json!({"call": 1})).text();
@@ -160,11 +160,11 @@ fn a_file_whose_directory_was_moved_or_made_anew_is_not_told_as_emptied() {
 }
 
 #[test]
-fn what_a_directory_that_was_made_anew_holds_is_told_by_name() {
+fn files_of_recreated_directory_are_listed() {
     for tier in TIERS {
-        let tree = laid_out();
+        let tree = make_tree();
         let mut server = start(&tree, tier);
-        let before = picture(&tree.path("work"));
+        let before = snapshot(&tree.path("work"));
         let mut told = |line: &str| {
             let reply = server.call("execute_command", json!({"command": line}));
             let text = reply.result()["content"][0]["text"]
@@ -174,7 +174,7 @@ fn what_a_directory_that_was_made_anew_holds_is_told_by_name() {
             let call = reply.result()["structuredContent"]["changed"]["call"].clone();
             let undone = server.call("undo_changes", json!({"calls": [call]})).text();
             assert_eq!(
-                picture(&tree.path("work")),
+                snapshot(&tree.path("work")),
                 before,
                 "{tier}: {line}: {undone}"
             );
@@ -217,7 +217,7 @@ fn what_a_directory_that_was_made_anew_holds_is_told_by_name() {
             .call("undo_changes", json!({"calls": [call], "paths": ["d/new"]}))
             .texts();
         assert_eq!(
-            picture(&tree.path("work")),
+            snapshot(&tree.path("work")),
             before,
             "{tier}: it comes back whole"
         );
@@ -225,11 +225,11 @@ fn what_a_directory_that_was_made_anew_holds_is_told_by_name() {
 }
 
 #[test]
-fn cells_and_background_commands_have_entries_of_their_own() {
+fn cells_and_background_commands_have_own_entries() {
     for tier in TIERS {
-        let tree = laid_out();
+        let tree = make_tree();
         let mut server = start(&tree, tier);
-        let before = picture(&tree.path("work"));
+        let before = snapshot(&tree.path("work"));
         for (code, told) in [
             (
                 "open('a', 'a').write('more')",
@@ -271,14 +271,14 @@ fn cells_and_background_commands_have_entries_of_their_own() {
         server
             .call("undo_changes", json!({"calls": [1, 2, 3]}))
             .texts();
-        assert_eq!(picture(&tree.path("work")), before, "{tier}");
+        assert_eq!(snapshot(&tree.path("work")), before, "{tier}");
     }
 }
 
 #[test]
-fn a_command_that_goes_on_in_the_background_tells_all_its_changes_at_its_end() {
+fn background_command_reports_all_changes_at_end() {
     for tier in TIERS {
-        let tree = laid_out();
+        let tree = make_tree();
         let allowed = format!("{}:rw", tree.text("work"));
         let flags = [
             "--allow",
@@ -289,7 +289,7 @@ fn a_command_that_goes_on_in_the_background_tells_all_its_changes_at_its_end() {
             "1",
         ];
         let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &flags);
-        let before = picture(&tree.path("work"));
+        let before = snapshot(&tree.path("work"));
         let line = "rm b; until [ -e go ]; do sleep 0.01; done; rm c";
         let handed = server
             .call("execute_command", json!({"command": line}))
@@ -312,13 +312,13 @@ fn a_command_that_goes_on_in_the_background_tells_all_its_changes_at_its_end() {
         server
             .call("undo_changes", json!({"calls": [1, 2]}))
             .texts();
-        assert_eq!(picture(&tree.path("work")), before, "{tier}");
+        assert_eq!(snapshot(&tree.path("work")), before, "{tier}");
     }
 }
 
 #[test]
-fn a_test_run_says_what_its_commands_changed() {
-    let tree = laid_out();
+fn test_run_reports_changes_of_its_commands() {
+    let tree = make_tree();
     let allowed = format!("{}:rw", tree.text("work"));
     let tools = "files,command,tests";
     let mut server = Server::open(
@@ -326,7 +326,7 @@ fn a_test_run_says_what_its_commands_changed() {
         NEWEST_HANDSHAKE,
         &["--allow", &allowed, "--tools", tools],
     );
-    let before = picture(&tree.path("work"));
+    let before = snapshot(&tree.path("work"));
     let report = r#"<testsuite><testcase name="adds"/></testsuite>"#;
     let command = format!("rm b; echo '{report}' >report.xml");
     let reply = server.call(
@@ -341,12 +341,12 @@ fn a_test_run_says_what_its_commands_changed() {
     let changed = &reply.result()["structuredContent"]["changed"];
     assert_eq!(changed, &json!({"call": 1, "created": 1, "deleted": 1}));
     server.call("undo_changes", json!({"calls": [1]})).texts();
-    assert_eq!(picture(&tree.path("work")), before);
+    assert_eq!(snapshot(&tree.path("work")), before);
 }
 
 #[test]
-fn without_the_tool_the_operator_can_undo() {
-    let tree = laid_out();
+fn operator_can_undo_without_undo_tool() {
+    let tree = make_tree();
     let allowed = format!("{}:rw", tree.text("work"));
     let mut server = Server::open(
         &tree,
@@ -362,7 +362,7 @@ fn without_the_tool_the_operator_can_undo() {
     );
 }
 
-/// One that does not know what it is asked for at first, and is asked again.
+/// Stub of mypy that rejects its first arguments, so that it is called again.
 const FAKE_MYPY: &str = r#"#!/bin/sh
 case "$*" in
 *--output=json*)
@@ -374,9 +374,9 @@ esac
 "#;
 
 #[test]
-fn a_call_of_several_commands_is_one_entry() {
+fn call_with_several_commands_is_one_entry() {
     for tier in TIERS {
-        let tree = laid_out();
+        let tree = make_tree();
         let python = "work/.venv/bin/python";
         tree.file("work/mypy.ini", "[mypy]\n")
             .file("work/m.py", "")
@@ -392,7 +392,7 @@ fn a_call_of_several_commands_is_one_entry() {
             tier,
         ];
         let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &more);
-        let before = picture(&tree.path("work"));
+        let before = snapshot(&tree.path("work"));
         let reply = server.call("type_check", json!({"checker": "mypy"}));
         let text = reply.text();
         assert_eq!(text.matches("undo with call").count(), 1, "{tier}: {text}");
@@ -411,13 +411,13 @@ fn a_call_of_several_commands_is_one_entry() {
             "{tier}"
         );
         server.call("undo_changes", json!({"calls": [1]})).texts();
-        assert_eq!(picture(&tree.path("work")), before, "{tier}");
+        assert_eq!(snapshot(&tree.path("work")), before, "{tier}");
     }
 }
 
 const COMMIT: &str = "git add -A . && git -c user.name=a -c user.email=b commit -qm x";
 
-/// Numbers that only look random.
+/// Pseudorandom number generator.
 struct Dice(u64);
 
 impl Dice {
@@ -436,7 +436,7 @@ impl Dice {
         NAMES[self.throw(NAMES.len())]
     }
 
-    /// Something that a shell can do; it may fail.
+    /// Returns a random shell operation, which may fail.
     fn operation(&mut self) -> String {
         const PYTHON: &str = "import os, mmap, socket, ctypes; c = ctypes.CDLL(None)";
         let (one, other, number) = (self.name(), self.name(), self.throw(90) + 10);
@@ -476,7 +476,7 @@ impl Dice {
             27 => python(format!("socket.socket(socket.AF_UNIX).bind('{one}')")),
             28 => python(format!("os.setxattr('{one}', 'user.k', b'{number}')")),
             29 => python(format!("os.removexattr('{one}', 'user.k')")),
-            // As package managers do it.
+            // As package managers do.
             31 => format!(
                 "mkdir -p node_modules/.new node_modules/.bin; echo {number} >node_modules/.new/main.js; ln -sf ../p/main.js node_modules/.bin/p\n\
                  mv node_modules/p node_modules/.old; mv node_modules/.new node_modules/p; rm -rf node_modules/.old\n\
@@ -503,10 +503,9 @@ impl Dice {
     }
 }
 
-/// As many rounds for each tier as `REPLAY_TEST_UNDO_ROUNDS` says, from the seed
-/// `REPLAY_TEST_UNDO_SEED` on.
+/// Runs `REPLAY_TEST_UNDO_ROUNDS` rounds in each tier, from the seed `REPLAY_TEST_UNDO_SEED` on.
 #[test]
-fn whatever_a_program_does_comes_back() {
+fn random_operations_are_undone() {
     let number = |name: &str, usual| {
         std::env::var(name)
             .ok()
@@ -518,7 +517,7 @@ fn whatever_a_program_does_comes_back() {
         number("REPLAY_TEST_UNDO_SEED", 1),
     );
     for tier in TIERS {
-        let tree = laid_out();
+        let tree = make_tree();
         let root = tree.path("work");
         let mut server = start(&tree, tier);
         run(
@@ -527,7 +526,7 @@ fn whatever_a_program_does_comes_back() {
         );
         let mut dice = Dice(seed);
         for round in 0..rounds {
-            let before = picture(&root);
+            let before = snapshot(&root);
             let programs: Vec<String> = (0..=dice.throw(2)).map(|_| dice.program()).collect();
             let told =
                 |step: &str| format!("{tier}, seed {seed}, round {round}, {step}: {programs:#?}");
@@ -538,7 +537,7 @@ fn whatever_a_program_does_comes_back() {
                     calls.extend(changed["call"].as_u64());
                 }
             }
-            let after = picture(&root);
+            let after = snapshot(&root);
             if calls.is_empty() {
                 assert_eq!(after, before, "{}", told("nothing changed"));
                 continue;
@@ -551,10 +550,11 @@ fn whatever_a_program_does_comes_back() {
                 )
             };
             match dice.throw(4) {
-                // A person comes between: the undo is refused, or it leaves what the person wrote.
+                // A person changes files in between: the undo is refused, or it keeps their
+                // changes.
                 0 => {
                     let theirs = format!("a person's, in round {round}");
-                    // Not to a FIFO, where nobody reads.
+                    // Not to a FIFO without a reader.
                     let mut how = fs::OpenOptions::new();
                     how.write(true)
                         .create(true)
@@ -566,9 +566,9 @@ fn whatever_a_program_does_comes_back() {
                     if written.is_err() {
                         continue;
                     }
-                    let edited = picture(&root);
+                    let edited = snapshot(&root);
                     let undone = undo(json!({"calls": calls}));
-                    let now = picture(&root);
+                    let now = snapshot(&root);
                     assert!(
                         now.values().any(|seen| seen.3 == theirs.as_bytes()),
                         "{}",
@@ -579,12 +579,12 @@ fn whatever_a_program_does_comes_back() {
                     }
                     continue;
                 }
-                // First a part, which may be all.
+                // Undoes a part first, which may be everything.
                 1 => {
                     let part = undo(json!({"calls": calls, "paths": [dice.name()]}));
                     let rest = undo(json!({"calls": calls}));
                     assert_eq!(
-                        picture(&root),
+                        snapshot(&root),
                         before,
                         "{}: {part:?}, {rest:?}",
                         told("undone in two parts")
@@ -594,25 +594,25 @@ fn whatever_a_program_does_comes_back() {
                 _ => {}
             }
             let mut own = undo(json!({"calls": calls}));
-            assert_eq!(picture(&root), before, "{}: {own:?}", told("undone"));
+            assert_eq!(snapshot(&root), before, "{}: {own:?}", told("undone"));
             for (step, wanted) in [("the undo undone", &after), ("undone again", &before)] {
                 let Ok(Some(call)) = own else { break };
                 own = undo(json!({"calls": [call]}));
-                assert_eq!(&picture(&root), wanted, "{}: {own:?}", told(step));
+                assert_eq!(&snapshot(&root), wanted, "{}: {own:?}", told(step));
             }
         }
     }
 }
 
 #[test]
-fn what_a_killed_command_has_changed_comes_back() {
+fn changes_of_killed_command_are_undone() {
     for tier in TIERS {
         let tree = Tree::new();
         for file in 0..3000 {
             tree.file(format!("work/t/d{}/{file}", file % 10), file.to_string());
         }
         let root = tree.path("work");
-        let before = picture(&root);
+        let before = snapshot(&root);
         let mut server = start(&tree, tier);
         server.send(
             "tools/call",
@@ -624,7 +624,7 @@ fn what_a_killed_command_has_changed_comes_back() {
         }
         kill_process(server.pid(), Signal::KILL).unwrap();
         server.wait_exit();
-        // Its supervisor ends the command and then the entry.
+        // The supervisor ends the command, then the entry.
         let mut server = start(&tree, tier);
         let told = loop {
             match calls(&mut server).pop() {
@@ -637,13 +637,13 @@ fn what_a_killed_command_has_changed_comes_back() {
             "{tier}: {told}"
         );
         server.call("undo_changes", json!({"calls": [1]})).texts();
-        assert_eq!(picture(&root), before, "{tier}");
+        assert_eq!(snapshot(&root), before, "{tier}");
     }
 }
 
 #[test]
-fn commands_without_walls_are_not_kept_and_the_server_says_so() {
-    let tree = laid_out();
+fn unsandboxed_commands_are_not_undoable() {
+    let tree = make_tree();
     let mut server = start(&tree, "off");
     assert_eq!(run(&mut server, "echo x >a"), None);
     assert_eq!(

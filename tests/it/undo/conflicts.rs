@@ -1,4 +1,4 @@
-//! What stands against an undo: nobody else's work is touched.
+//! Conflicts of undo: the work of others is never touched.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{Stage, refusal};
 
 #[test]
-fn what_a_person_has_changed_since_stays() {
+fn undo_keeps_later_change_of_person() {
     let mut stage = Stage::new(|tree| {
         tree.file("work/a", "1")
             .file("work/b", "1")
@@ -19,9 +19,9 @@ fn what_a_person_has_changed_since_stays() {
         .server
         .call("edit_files", json!({"paths": ["a", "b"], "edits": edits}))
         .texts();
-    stage.done("delete_file", json!({"path": "c"}));
+    stage.call_text("delete_file", json!({"path": "c"}));
     stage.tree.file("work/a", "theirs").file("work/c", "theirs");
-    let before = stage.picture();
+    let before = stage.snapshot();
     let hint = "hint: leave these out (`paths`: [\"!PATH\"]), or undo the later calls, too (`since`); what a person changed stays";
     let refused = |what: &str| {
         format!("nothing was undone, since not all is as the calls left it:\n{what}\n{hint}")
@@ -35,11 +35,11 @@ fn what_a_person_has_changed_since_stays() {
         refused("c: something has its name again")
     );
     assert_eq!(
-        stage.done("undo_changes", json!({"calls": [1], "dryRun": true})),
+        stage.call_text("undo_changes", json!({"calls": [1], "dryRun": true})),
         "[nothing would be undone, since not all is as the calls left it]\na: it was changed since"
     );
-    assert_eq!(stage.picture(), before);
-    stage.done("undo_changes", json!({"calls": [1], "paths": ["!a"]}));
+    assert_eq!(stage.snapshot(), before);
+    stage.call_text("undo_changes", json!({"calls": [1], "paths": ["!a"]}));
     assert_eq!(
         ["a", "b", "c"].map(|file| stage.tree.read(&format!("work/{file}"))),
         ["theirs", "1", "theirs"]
@@ -47,11 +47,11 @@ fn what_a_person_has_changed_since_stays() {
 }
 
 #[test]
-fn a_later_call_stands_against_an_earlier_one_until_it_is_undone() {
+fn undo_is_refused_until_later_call_is_undone() {
     let mut stage = Stage::new(|tree| tree.file("work/a", "1"));
-    let before = stage.picture();
-    stage.done("write_file", json!({"path": "a", "content": "2"}));
-    stage.done("write_file", json!({"path": "a", "content": "3"}));
+    let before = stage.snapshot();
+    stage.call_text("write_file", json!({"path": "a", "content": "2"}));
+    stage.call_text("write_file", json!({"path": "a", "content": "3"}));
     let refused = refusal(&stage.server.call("undo_changes", json!({"calls": [1]})));
     assert!(
         refused.contains("a: write_file (call 2) changed it later"),
@@ -59,14 +59,14 @@ fn a_later_call_stands_against_an_earlier_one_until_it_is_undone() {
     );
     stage.undo(2, 3);
     stage.undo(1, 4);
-    assert_eq!(stage.picture(), before);
+    assert_eq!(stage.snapshot(), before);
 }
 
 #[test]
-fn an_undo_brings_about_nothing_that_is_protected() {
+fn undo_creates_no_protected_path() {
     let mut stage = Stage::new(|tree| tree.file("work/.git/HEAD", "ref: refs/heads/main"));
-    stage.done("move_file", json!({"source": ".git", "destination": "x"}));
-    stage.done(
+    stage.call_text("move_file", json!({"source": ".git", "destination": "x"}));
+    stage.call_text(
         "write_file",
         json!({"path": "x/hooks/pre-commit", "content": "evil"}),
     );
@@ -79,14 +79,14 @@ fn an_undo_brings_about_nothing_that_is_protected() {
 }
 
 #[test]
-fn a_later_call_does_not_stand_against_one_that_came_after_it() {
+fn undone_call_does_not_block_later_undo() {
     let mut stage = Stage::new(|tree| tree.file("work/a", "1").file("work/b", "1"));
-    stage.done("write_file", json!({"path": "a", "content": "2"}));
-    stage.done("write_file", json!({"path": "b", "content": "2"}));
+    stage.call_text("write_file", json!({"path": "a", "content": "2"}));
+    stage.call_text("write_file", json!({"path": "b", "content": "2"}));
     stage.undo(1, 3);
-    stage.done("write_file", json!({"path": "a", "content": "3"}));
-    stage.done("undo_changes", json!({"since": 2, "paths": ["b"]}));
-    stage.done("undo_changes", json!({"since": 1, "paths": ["a"]}));
+    stage.call_text("write_file", json!({"path": "a", "content": "3"}));
+    stage.call_text("undo_changes", json!({"since": 2, "paths": ["b"]}));
+    stage.call_text("undo_changes", json!({"since": 1, "paths": ["a"]}));
     assert_eq!(
         ["a", "b"].map(|file| stage.tree.read(&format!("work/{file}"))),
         ["1", "1"]

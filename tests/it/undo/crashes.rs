@@ -1,4 +1,4 @@
-//! Servers that are killed, and servers that share a tree.
+//! Undo after the server was killed, and with two servers on one tree.
 
 use std::fs;
 use std::time::Instant;
@@ -8,22 +8,22 @@ use rustix::process::{Signal, kill_process};
 use serde_json::json;
 
 use super::people::{changes, say, stores};
-use super::{Stage, calls, picture, refusal, start, unlinked};
+use super::{Stage, calls, refusal, snapshot, start, without_links};
 use crate::harness::DEADLINE;
 use crate::tree::Tree;
 
-/// Enough that a kill comes before the end.
+/// Number of files, large enough that the kill comes before the end.
 const FILES: usize = 4000;
 
 #[test]
-fn what_a_killed_server_has_deleted_comes_back() {
+fn deletion_by_killed_server_is_undone() {
     let mut stage = Stage::new(|tree| {
         for file in 0..FILES {
             tree.file(format!("work/t/d{}/{file}", file % 10), file.to_string());
         }
         tree
     });
-    let before = stage.picture();
+    let before = stage.snapshot();
     stage.server.send(
         "tools/call",
         json!({"name": "delete_file", "arguments": {"path": "t"}}),
@@ -42,12 +42,12 @@ fn what_a_killed_server_has_deleted_comes_back() {
         "{told:?}"
     );
     server.call("undo_changes", json!({"calls": [1]})).texts();
-    // A link that was kept when the kill came, and not noted, goes with the entry.
-    assert_eq!(unlinked(stage.picture()), unlinked(before));
+    // A saved link that was not recorded when the kill came is removed with the entry.
+    assert_eq!(without_links(stage.snapshot()), without_links(before));
 }
 
 #[test]
-fn an_atomic_edit_that_a_kill_interrupts_is_taken_back() {
+fn killed_atomic_edit_is_rolled_back() {
     const EDITED: usize = 300;
     let mut stage = Stage::new(|tree| {
         for file in 0..EDITED {
@@ -87,10 +87,10 @@ fn an_atomic_edit_that_a_kill_interrupts_is_taken_back() {
 }
 
 #[test]
-fn an_entry_outlives_its_server() {
+fn entry_outlives_its_server() {
     let mut stage = Stage::new(|tree| tree.file("work/a", "1"));
-    let before = stage.picture();
-    stage.done("write_file", json!({"path": "a", "content": "2"}));
+    let before = stage.snapshot();
+    stage.call_text("write_file", json!({"path": "a", "content": "2"}));
     kill_process(stage.server.pid(), Signal::KILL).unwrap();
     stage.server.wait_exit();
     let mut server = start(&stage.tree, &[]);
@@ -105,14 +105,14 @@ fn an_entry_outlives_its_server() {
         ]
     );
     server.call("undo_changes", json!({"since": 1})).texts();
-    assert_eq!(stage.picture(), before);
+    assert_eq!(stage.snapshot(), before);
 }
 
 #[test]
-fn two_servers_on_one_tree_share_what_is_kept() {
+fn two_servers_on_one_tree_share_store() {
     let tree = Tree::new();
     tree.file("work/a", "1");
-    let before = picture(&tree.path("work"));
+    let before = snapshot(&tree.path("work"));
     let (mut one, mut other) = (start(&tree, &[]), start(&tree, &[]));
     one.call("write_file", json!({"path": "a", "content": "2"}))
         .texts();
@@ -129,14 +129,14 @@ fn two_servers_on_one_tree_share_what_is_kept() {
     assert_eq!(calls(&mut one), told);
     assert_eq!(calls(&mut other), told);
     other.call("undo_changes", json!({"since": 1})).texts();
-    assert_eq!(picture(&tree.path("work")), before);
+    assert_eq!(snapshot(&tree.path("work")), before);
 }
 
 #[test]
-fn a_damaged_store_is_set_aside_and_the_next_start_begins_anew() {
+fn damaged_store_is_set_aside_at_start() {
     let mut stage = Stage::new(|tree| tree.file("work/a", "1"));
-    stage.done("write_file", json!({"path": "a", "content": "2"}));
-    stage.done("write_file", json!({"path": "b", "content": "2"}));
+    stage.call_text("write_file", json!({"path": "a", "content": "2"}));
+    stage.call_text("write_file", json!({"path": "b", "content": "2"}));
     let [store] = &stores(&stage.tree)[..] else {
         panic!("no store")
     };
@@ -164,7 +164,7 @@ fn a_damaged_store_is_set_aside_and_the_next_start_begins_anew() {
     drop(server);
     let mut server = start(&stage.tree, &[]);
     assert_eq!(calls(&mut server), []);
-    // Numbers go on.
+    // Call numbers continue.
     server
         .call("write_file", json!({"path": "c", "content": "3"}))
         .texts();
@@ -185,9 +185,9 @@ fn a_damaged_store_is_set_aside_and_the_next_start_begins_anew() {
 }
 
 #[test]
-fn a_store_of_a_later_version_is_left_as_it_is() {
+fn store_of_later_version_is_left_unchanged() {
     let mut stage = Stage::new(|tree| tree.file("work/a", "1"));
-    stage.done("write_file", json!({"path": "a", "content": "2"}));
+    stage.call_text("write_file", json!({"path": "a", "content": "2"}));
     let [store] = &stores(&stage.tree)[..] else {
         panic!("no store")
     };

@@ -1,4 +1,4 @@
-//! Dry runs of commands: what they say, and that nothing of them reaches the tree.
+//! Dry runs of commands: their reports, and that the tree stays unchanged.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -27,10 +27,10 @@ fn tree() -> Tree {
     tree
 }
 
-/// A user, and a group, that nobody is and to whom what the kernel cannot tell does not belong.
+/// User and group id without a name, which is not the kernel's overflow id.
 const USER: u32 = 4242;
 
-/// As this user, or as another one, to whom all of the tree belongs then.
+/// Starts a server as this user, or as another one, who then owns the whole tree.
 fn start(tree: &Tree, as_other: bool, more: &[&str]) -> Server {
     let allowed = format!("{}:rw", tree.text("work"));
     let copy = tree.text("replay");
@@ -58,7 +58,7 @@ fn start(tree: &Tree, as_other: bool, more: &[&str]) -> Server {
     Server::start_program(tree, &line, &[("TMPDIR", &tmp)]).opened(NEWEST_HANDSHAKE)
 }
 
-/// Does it as this user and, if that is root, as another one.
+/// Runs the test as this user and, if that is root, as another one too.
 fn as_each_user(test: impl Fn(bool)) {
     test(false);
     if rustix::process::geteuid().is_root() {
@@ -71,7 +71,7 @@ fn dry(server: &mut Server, line: &str) -> Reply {
 }
 
 #[track_caller]
-fn told(reply: &Reply, texts: &[&str], would_change: &Value) {
+fn assert_reply(reply: &Reply, texts: &[&str], would_change: &Value) {
     assert_eq!(reply.all_texts(), texts);
     let output = &reply.result()["structuredContent"];
     assert_eq!(
@@ -81,7 +81,7 @@ fn told(reply: &Reply, texts: &[&str], would_change: &Value) {
 }
 
 #[test]
-fn says_what_would_be_changed_and_changes_nothing() {
+fn dry_run_lists_changes_without_making_them() {
     as_each_user(|as_other| {
         let tree = tree();
         for file in [
@@ -105,10 +105,11 @@ fn says_what_would_be_changed_and_changes_nothing() {
         let mut server = start(&tree, as_other, &[]);
         let before = tree.fingerprint("work");
         let mut run = |line: &str, texts: &[&str], would_change: &Value| {
-            told(&dry(&mut server, line), texts, would_change);
+            assert_reply(&dry(&mut server, line), texts, would_change);
             assert!(before == tree.fingerprint("work"), "{line}");
         };
-        // What is only read, or written as it was, is not told, whatever the overlay holds of it.
+        // Files that are only read, or rewritten unchanged, are not reported, even if the overlay
+        // has copies.
         run(
             "cat a >/dev/null; chmod 600 b; chmod 644 b; touch x; rm x; mkdir y; rmdir y; cp -p same t; cat t >same; touch -r t \
              same; rm t; pwd | sed 's|.*/||'",
@@ -141,7 +142,7 @@ fn says_what_would_be_changed_and_changes_nothing() {
             ],
             &json!({"edited": 1, "created": 1, "deleted": 5, "touched": 1, "diff": diff}),
         );
-        // A hard link is taken apart, other than for real.
+        // The overlay separates hard links, unlike a real run.
         let diff = "edited also\n--- also\n+++ also\n@@ -1 +1,2 @@\n a\n+x\ndeleted $'n\\377'\n--- $'n\\377'\n+++ $'n\\377'\n\
                     @@ -1 +0,0 @@\n-n\n\\ No newline at end of file";
         run(
@@ -175,7 +176,7 @@ fn says_what_would_be_changed_and_changes_nothing() {
 }
 
 #[test]
-fn what_a_command_leaves_is_neither_followed_nor_waited_for() {
+fn dry_run_neither_follows_links_nor_waits() {
     as_each_user(|as_other| {
         let tree = tree();
         tree.file("work/a", "a")
@@ -193,7 +194,7 @@ fn what_a_command_leaves_is_neither_followed_nor_waited_for() {
         let diff = diff
             .replace("WORK", &tree.text("work"))
             .replace("OUTSIDE", &outside);
-        told(
+        assert_reply(
             &dry(&mut server, &line),
             &[
                 "(no output)\n[dry run: would be 2 edited, 1 created, 3 touched; nothing was changed]\n[exit code: 0]",
@@ -203,7 +204,7 @@ fn what_a_command_leaves_is_neither_followed_nor_waited_for() {
             &json!({"edited": 2, "created": 1, "touched": 3, "diff": diff}),
         );
         assert!(before == tree.fingerprint("work"));
-        // Deeper than it is looked at, and more than is named.
+        // Deeper than the scan, and more than the reply lists.
         let line = "for i in $(seq 150); do echo >f$i; done; i=0; while [ $i -lt 300 ]; do mkdir d$i; cd d$i; i=$((i+1)); done";
         let reply = dry(&mut server, line);
         let text = reply.text();
@@ -219,7 +220,7 @@ fn what_a_command_leaves_is_neither_followed_nor_waited_for() {
 }
 
 #[test]
-fn what_is_protected_hidden_or_read_only_stays_so() {
+fn dry_run_respects_protected_and_hidden_paths() {
     as_each_user(|as_other| {
         let tree = tree();
         tree.file("work/.git/config", "[core]\n")
@@ -245,7 +246,7 @@ fn what_is_protected_hidden_or_read_only_stays_so() {
         let diff = "deleted logs/x\n--- logs/x\n+++ logs/x\n@@ -1 +0,0 @@\n-x\n\\ No newline at end of file\nedited nested/n\n--- nested/n\n\
                     +++ nested/n\n@@ -1 +1 @@\n-n\n\\ No newline at end of file\n+nx\nedited ro/rw/w\n--- ro/rw/w\n+++ ro/rw/w\n@@ -1 +1 \
                     @@\n-w\n\\ No newline at end of file\n+wx";
-        told(
+        assert_reply(
             &dry(&mut server, line),
             &[
                 "ro/rw/w\nnested/n\n.:\n.git\nlogs\nnested\nro\n\n.git:\nconfig\nhooks\n\nlogs:\naudit.jsonl\n[dry run: would be deleted \
@@ -264,7 +265,7 @@ fn what_is_protected_hidden_or_read_only_stays_so() {
 }
 
 #[test]
-fn one_that_cannot_be_had_is_refused_and_not_run() {
+fn unsupported_dry_run_is_refused() {
     let tree = tree();
     tree.file("work/a", "a").dir("work/m");
     let allowed = format!("{}:rw", tree.text("work"));
@@ -335,7 +336,7 @@ fn one_that_cannot_be_had_is_refused_and_not_run() {
         );
     }
     if rustix::process::geteuid().is_root() {
-        // Of whom it is cannot be said where that is somebody else.
+        // A server that is not root cannot set a group that is not its own.
         let mut server = start(&tree, true, &[]);
         std::os::unix::fs::chown(tree.path("work"), None, Some(0)).unwrap();
         let reply = dry(&mut server, "rm a");
@@ -354,7 +355,7 @@ fn one_that_cannot_be_had_is_refused_and_not_run() {
 }
 
 #[test]
-fn one_that_writes_too_much_is_told() {
+fn dry_run_exceeding_space_is_reported() {
     let tree = tree();
     let mut server = start(&tree, false, &[]);
     let reply = dry(&mut server, "head -c 600M /dev/zero >big");
@@ -373,7 +374,7 @@ fn one_that_writes_too_much_is_told() {
 }
 
 #[test]
-fn other_commands_cannot_lead_it_past_the_overlays() {
+fn other_commands_cannot_bypass_dry_run_overlays() {
     as_each_user(|as_other| {
         let tree = tree();
         tree.file("work/a", "a");
@@ -414,7 +415,7 @@ fn other_commands_cannot_lead_it_past_the_overlays() {
 }
 
 #[test]
-fn attributes_of_overlays_below_it_are_neither_obeyed_nor_told() {
+fn existing_overlay_attributes_are_ignored() {
     as_each_user(|as_other| {
         let tree = tree();
         tree.file("work/d/e", "e").file("work/a", "a");
@@ -428,7 +429,7 @@ fn attributes_of_overlays_below_it_are_neither_obeyed_nor_told() {
             )
             .texts();
         let diff = "edited a\n--- a\n+++ a\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+ax\ncreated d/new";
-        told(
+        assert_reply(
             &dry(&mut server, "ls . d; mkdir d/new; echo x >>a"),
             &[
                 ".:\na\nd\n\nd:\ne\n[dry run: would be edited a, created d/new; nothing was changed]\n[exit code: 0]",
@@ -440,7 +441,7 @@ fn attributes_of_overlays_below_it_are_neither_obeyed_nor_told() {
 }
 
 #[test]
-fn what_is_large_keeps_nothing_else_from_being_told() {
+fn large_files_do_not_hide_other_changes() {
     let tree = tree();
     tree.file("work/a", "a")
         .file("work/many/first", "")
@@ -449,7 +450,7 @@ fn what_is_large_keeps_nothing_else_from_being_told() {
         .unwrap()
         .set_len(1 << 40)
         .unwrap();
-    // Names of files are quicker made than files, and ext4 lets one have 65,000.
+    // Hard links are created faster than files, and ext4 allows 65,000 per file.
     for number in 0..70_000 {
         let file = if number % 2 == 0 { "first" } else { "second" };
         fs::hard_link(
@@ -462,7 +463,7 @@ fn what_is_large_keeps_nothing_else_from_being_told() {
     let mut server = start(&tree, false, &[]);
     let diff = "deleted many/4242\ntouched sparse\ndeleted z";
     tree.file("work/z", "");
-    told(
+    assert_reply(
         &dry(&mut server, "rm many/4242 z; touch sparse"),
         &[
             "(no output)\n[dry run: would be deleted many/4242, touched sparse, deleted z; nothing was changed]\n[exit code: 0]",
@@ -470,7 +471,7 @@ fn what_is_large_keeps_nothing_else_from_being_told() {
         ],
         &json!({"deleted": 2, "touched": 1, "diff": diff}),
     );
-    told(
+    assert_reply(
         &dry(&mut server, "find d -name f -delete"),
         &[
             "(no output)\n[dry run: no change was seen; nothing was changed; there is more than can be looked at]\n[exit code: 0]",
@@ -479,7 +480,7 @@ fn what_is_large_keeps_nothing_else_from_being_told() {
     );
 }
 
-/// Whether a process runs with this argument.
+/// Returns true if a process runs with this argument.
 fn runs(argument: &str) -> bool {
     let lines = fs::read_dir("/proc")
         .unwrap()
@@ -499,7 +500,7 @@ fn wait_until(what: &str, is_so: impl Fn() -> bool) {
 }
 
 #[test]
-fn nothing_is_left_of_one_whose_server_is_killed() {
+fn dry_run_of_killed_server_leaves_no_trace() {
     as_each_user(|as_other| {
         let tree = tree();
         tree.file("work/a", "a");

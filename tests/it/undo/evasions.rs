@@ -1,4 +1,5 @@
-//! What programs do that is hard to follow: it is kept all the same, or it is refused.
+//! Changes that are hard to record, such as writes through open descriptors: each is recorded or
+//! refused.
 
 use std::fs;
 use std::path::Path;
@@ -7,13 +8,13 @@ use std::process::Command;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use super::commands::{TIERS, picture, run, start};
+use super::commands::{TIERS, run, snapshot, start};
 use super::refusal;
 use crate::harness::Server;
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
 
-/// What a cell changed.
+/// Runs a cell and returns the notes about its changes.
 fn cell(server: &mut Server, code: &str) -> Value {
     let reply = server.call("run_python_code", json!({"code": code}));
     let told = &reply.result()["structuredContent"];
@@ -28,7 +29,7 @@ fn undo(server: &mut Server, call: u64) {
 }
 
 #[test]
-fn what_a_session_holds_open_is_kept_for_each_cell() {
+fn open_descriptor_is_tracked_for_each_cell() {
     for tier in TIERS {
         let tree = Tree::new();
         tree.file("work/a", "before").file("work/log", "one\n");
@@ -44,20 +45,20 @@ fn what_a_session_holds_open_is_kept_for_each_cell() {
             ("_ = log.write('two'); log.flush()", "log"),
             ("_ = db.execute('delete from t'); db.commit()", "q.db"),
         ] {
-            let before = picture(&root);
+            let before = snapshot(&root);
             let told = cell(&mut server, code);
             let told = told[0].as_str().unwrap();
             let (what, call) = told.split_once(": undo with call ").unwrap();
             assert_eq!(what, format!("changed: edited {file}"), "{tier}: {code}");
             undo(&mut server, call.parse().unwrap());
-            assert_eq!(picture(&root), before, "{tier}: {code}");
+            assert_eq!(snapshot(&root), before, "{tier}: {code}");
         }
         assert_eq!(cell(&mut server, "1 + 1"), Value::Null, "{tier}");
     }
 }
 
 #[test]
-fn mapping_without_descriptor_is_kept_for_each_cell() {
+fn mapping_without_descriptor_is_tracked_for_each_cell() {
     for tier in TIERS {
         let tree = Tree::new();
         tree.file("work/a", "before");
@@ -85,14 +86,14 @@ fn mapping_without_descriptor_is_kept_for_each_cell() {
 }
 
 #[test]
-fn nothing_leaves_what_is_kept_by_another_name() {
+fn links_to_outside_cannot_evade_undo() {
     for tier in TIERS {
         let tree = Tree::new();
         tree.file("work/a", "a")
             .file("work/b", "b")
             .file("work/d/c", "c");
         let root = tree.path("work");
-        let before = picture(&root);
+        let before = snapshot(&root);
         let mut server = start(&tree, tier);
         for (line, changed) in [
             (
@@ -120,19 +121,19 @@ fn nothing_leaves_what_is_kept_by_another_name() {
             if let Some(call) = changed["call"].as_u64() {
                 undo(&mut server, call);
             }
-            assert_eq!(picture(&root), before, "{tier}: {line}");
+            assert_eq!(snapshot(&root), before, "{tier}: {line}");
         }
     }
 }
 
 #[test]
-fn a_place_that_cannot_be_found_is_not_changed() {
+fn write_to_unresolvable_path_is_refused() {
     for tier in TIERS {
         let tree = Tree::new();
         tree.file("work/a", "a");
-        let before = picture(&tree.path("work"));
+        let before = snapshot(&tree.path("work"));
         let mut server = start(&tree, tier);
-        // By links that procfs makes up.
+        // Through magic links of procfs.
         assert_eq!(
             run(
                 &mut server,
@@ -141,8 +142,8 @@ fn a_place_that_cannot_be_found_is_not_changed() {
             None,
             "{tier}"
         );
-        assert_eq!(picture(&tree.path("work")), before, "{tier}");
-        // By more than a path holds.
+        assert_eq!(snapshot(&tree.path("work")), before, "{tier}");
+        // Through a path longer than PATH_MAX.
         let code = "import os\nfor _ in range(30): os.mkdir('n' * 200); os.chdir('n' * 200)";
         let reply = server.call(
             "execute_command",
@@ -161,7 +162,7 @@ fn a_place_that_cannot_be_found_is_not_changed() {
 }
 
 #[test]
-fn a_sparse_file_of_a_tebibyte_is_kept_and_compared_by_what_is_in_it() {
+fn sparse_tebibyte_file_is_saved_by_its_data() {
     let tree = Tree::new();
     tree.file("work/large", "begin");
     let large = fs::File::options()
@@ -189,11 +190,11 @@ fn a_sparse_file_of_a_tebibyte_is_kept_and_compared_by_what_is_in_it() {
     );
 }
 
-/// As deep as a path can be.
+/// Maximum depth of a path.
 const LEVELS: usize = 1000;
 
 #[test]
-fn what_is_too_deep_costs_only_its_own_call() {
+fn tree_of_maximum_depth_blocks_only_its_undo() {
     let tree = Tree::new();
     tree.file("work/a", "a");
     let mut deep = tree.path("work/e");
@@ -215,7 +216,7 @@ fn what_is_too_deep_costs_only_its_own_call() {
         .call("undo_changes", json!({"calls": [1], "paths": ["a"]}))
         .texts();
     assert_eq!(tree.read("work/a"), "a");
-    // What it made goes, however deep it is, from the store as well.
+    // Directories that the command made are removed at any depth, from the store as well.
     let code = format!("import os\nfor _ in range({LEVELS}): os.mkdir('d'); os.chdir('d')");
     let mut changed = run(&mut server, &format!("python3 -c \"{code}\"")).unwrap();
     let outside = changed.as_object_mut().unwrap().remove("outside").unwrap();
@@ -229,12 +230,12 @@ fn what_is_too_deep_costs_only_its_own_call() {
 }
 
 #[test]
-fn few_descriptors_are_enough() {
+fn undo_works_with_128_descriptors() {
     let tree = Tree::new();
     for file in 0..300 {
         tree.file(format!("work/t/{file}/x"), file.to_string());
     }
-    let before = picture(&tree.path("work"));
+    let before = snapshot(&tree.path("work"));
     let allowed = format!("{}:rw", tree.text("work"));
     let server = env!("CARGO_BIN_EXE_replay");
     let script = "ulimit -n 128; exec \"$@\"";
@@ -256,10 +257,10 @@ fn few_descriptors_are_enough() {
         Some(json!({"call": 1, "deleted": 601}))
     );
     undo(&mut server, 1);
-    assert_eq!(picture(&tree.path("work")), before);
+    assert_eq!(snapshot(&tree.path("work")), before);
 }
 
-/// Whether this user can mount in a namespace.
+/// Returns true if this user can mount in a namespace.
 fn can_mount() -> bool {
     let probe = Command::new("unshare")
         .args(["-m", "mount", "-t", "tmpfs", "none", "/mnt"])
@@ -291,7 +292,7 @@ fn with_mounts(tree: &Tree, mounts: &str, more: &[&str]) -> Server {
 }
 
 #[test]
-fn a_full_disk_refuses_a_change_or_tells_what_is_not_kept() {
+fn full_disk_refuses_change_or_reports_gap() {
     if !can_mount() {
         return;
     }
@@ -330,7 +331,7 @@ fn a_full_disk_refuses_a_change_or_tells_what_is_not_kept() {
 }
 
 #[test]
-fn moves_and_undo_go_across_filesystems_and_mounts() {
+fn undo_crosses_filesystems_and_mounts() {
     if !can_mount() {
         return;
     }

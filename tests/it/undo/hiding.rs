@@ -1,4 +1,4 @@
-//! Where it is kept: out of the sight of the tools, and readable by its owner alone.
+//! Location of the undo store: hidden from the tools, and readable only by its owner.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -12,9 +12,9 @@ use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
 
 #[test]
-fn a_store_says_whose_it_is_and_is_its_owners_alone() {
+fn store_is_private_and_names_its_tree() {
     let mut stage = Stage::new(|tree| tree);
-    stage.done("write_file", json!({"path": "a", "content": "1"}));
+    stage.call_text("write_file", json!({"path": "a", "content": "1"}));
     let stores = stage.tree.state().join("replay/undo");
     let stores: Vec<_> = fs::read_dir(stores)
         .unwrap()
@@ -36,7 +36,7 @@ fn a_store_says_whose_it_is_and_is_its_owners_alone() {
 }
 
 #[test]
-fn a_store_in_an_allowed_directory_is_out_of_reach_of_the_tools() {
+fn store_in_allowed_directory_is_hidden_from_tools() {
     let tree = Tree::new();
     tree.file("work/a", "needle 1");
     let allowed = format!("{}:rw", tree.text("work"));

@@ -1,4 +1,5 @@
-//! What undo of others has destroyed, forgotten or touched.
+//! Known failures of undo in other programs, none of which may occur here: deleted commits, changes
+//! outside the directory, incomplete restores.
 
 use std::fs;
 use std::path::Path;
@@ -10,12 +11,12 @@ use rustix::process::{Signal, kill_process};
 use serde_json::json;
 
 use super::commands::{TIERS, run, start};
-use super::{calls, picture, refusal, unlinked};
+use super::{calls, refusal, snapshot, without_links};
 use crate::harness::{DEADLINE, Server};
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
 
-/// What git says, as a person asks it.
+/// Runs git as a person would, and returns its output.
 pub(super) fn git(dir: &Path, line: &str) -> String {
     let mut git = Command::new("git");
     git.args(["-c", "user.name=a", "-c", "user.email=a", "-C"])
@@ -41,37 +42,37 @@ pub(super) fn repository(tree: &Tree, dir: &str) {
 }
 
 #[test]
-fn work_that_was_committed_since_is_not_deleted() {
+fn undo_keeps_work_committed_since() {
     let tree = Tree::new();
     tree.file("work/code", "one\n");
     repository(&tree, "work");
     let root = tree.path("work");
     let mut server = start(&tree, TIERS[0]);
     run(&mut server, "echo two >>code; echo new >new").unwrap();
-    // A person commits it, and goes on.
+    // A person commits the work, and continues.
     tree.file("work/code", "one\ntwo\nmine\n");
     git(&root, "add .");
     git(&root, "commit -q -m second");
-    let before = unlinked(picture(&root));
+    let before = without_links(snapshot(&root));
     refusal(&server.call("undo_changes", json!({"calls": [1]})));
-    assert_eq!(unlinked(picture(&root)), before);
-    // What an agent committed goes only as long as nobody has built on it.
+    assert_eq!(without_links(snapshot(&root)), before);
+    // Undo removes a commit of the agent only until someone else builds on it.
     run(
         &mut server,
         "echo three >>code; git -c user.name=b -c user.email=b commit -qam third",
     )
     .unwrap();
     server.call("undo_changes", json!({"calls": [2]})).texts();
-    assert_eq!(unlinked(picture(&root)), before);
+    assert_eq!(without_links(snapshot(&root)), before);
     let call = run(
         &mut server,
         "echo four >>code; git -c user.name=b -c user.email=b commit -qam fourth",
     )
     .unwrap();
     git(&root, "commit -q --allow-empty -m mine");
-    let after = unlinked(picture(&root));
+    let after = without_links(snapshot(&root));
     refusal(&server.call("undo_changes", json!({"calls": [call["call"]]})));
-    assert_eq!(unlinked(picture(&root)), after);
+    assert_eq!(without_links(snapshot(&root)), after);
     assert_eq!(
         git(&root, "log --format=%s"),
         "mine\nfourth\nsecond\nfirst\n"
@@ -80,45 +81,48 @@ fn work_that_was_committed_since_is_not_deleted() {
 }
 
 #[test]
-fn a_start_in_a_part_of_a_repository_leaves_the_rest_alone() {
+fn undo_in_subdirectory_leaves_rest_of_repository() {
     let tree = Tree::new();
     tree.file("repo/README", "r")
         .file("repo/part/a", "a")
         .file("repo/.gitignore", "*.env\n")
         .file("repo/part/k.env", "KEY=1");
     repository(&tree, "repo");
-    let before = picture(&tree.path("repo"));
+    let before = snapshot(&tree.path("repo"));
     let allowed = format!("{}:rw", tree.text("repo/part"));
     let mut server = Server::open(
         &tree,
         NEWEST_HANDSHAKE,
         &["--allow", &allowed, "--tools", "files,command"],
     );
-    // What git ignores is kept like all else.
+    // Files that git ignores are restored like all others.
     assert_eq!(
         run(&mut server, "echo x >>a; rm k.env; mkdir b").unwrap()["call"],
         1
     );
     server.call("undo_changes", json!({"calls": [1]})).texts();
-    assert_eq!(unlinked(picture(&tree.path("repo"))), unlinked(before));
+    assert_eq!(
+        without_links(snapshot(&tree.path("repo"))),
+        without_links(before)
+    );
     assert_eq!(git(&tree.path("repo"), "status --porcelain"), "");
 }
 
 #[test]
-fn an_undo_that_is_killed_is_taken_back_and_ten_thousand_files_come_back() {
+fn killed_undo_of_10000_files_is_rolled_back() {
     const FILES: usize = 10_000;
     let tree = Tree::new();
     tree.file("work/stays/a", "a");
     for file in 0..FILES {
         tree.file(format!("work/t/{}/{file}", file % 50), file.to_string());
     }
-    let before = picture(&tree.path("work"));
+    let before = snapshot(&tree.path("work"));
     let mut server = start(&tree, TIERS[0]);
     assert_eq!(
         run(&mut server, "rm -r t").unwrap(),
         json!({"call": 1, "deleted": FILES + 51})
     );
-    let deleted = picture(&tree.path("work"));
+    let deleted = snapshot(&tree.path("work"));
     server.send(
         "tools/call",
         json!({"name": "undo_changes", "arguments": {"calls": [1]}}),
@@ -129,7 +133,7 @@ fn an_undo_that_is_killed_is_taken_back_and_ten_thousand_files_come_back() {
     }
     kill_process(server.pid(), Signal::KILL).unwrap();
     server.wait_exit();
-    let was_whole = unlinked(picture(&tree.path("work"))) == unlinked(before.clone());
+    let was_whole = without_links(snapshot(&tree.path("work"))) == without_links(before.clone());
     let mut server = start(&tree, TIERS[0]);
     let told: Vec<u64> = calls(&mut server)
         .into_iter()
@@ -137,18 +141,21 @@ fn an_undo_that_is_killed_is_taken_back_and_ten_thousand_files_come_back() {
         .collect();
     if !was_whole {
         assert_eq!(
-            unlinked(picture(&tree.path("work"))),
-            unlinked(deleted),
+            without_links(snapshot(&tree.path("work"))),
+            without_links(deleted),
             "{told:?}"
         );
         server.call("undo_changes", json!({"calls": [1]})).texts();
     }
-    // All that was never touched has the times that it had, and all else has them again.
-    assert_eq!(unlinked(picture(&tree.path("work"))), unlinked(before));
+    // Untouched files keep their times, and all others have them restored.
+    assert_eq!(
+        without_links(snapshot(&tree.path("work"))),
+        without_links(before)
+    );
 }
 
 #[test]
-fn a_database_comes_back_while_it_is_open() {
+fn open_database_is_undone() {
     let tree = Tree::new();
     tree.dir("work");
     let mut server = start(&tree, TIERS[0]);

@@ -1,4 +1,4 @@
-//! Work of others that a running command destroys: it is kept, told, and comes back.
+//! Work of others that a running command destroys: it is saved, reported and restored.
 
 use std::fs;
 
@@ -10,9 +10,8 @@ use crate::harness::Server;
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
 
-/// A server, and a background command that has changed `g` and goes on with `line` once `go` is
-/// there.
-fn waiting(tree: &Tree, tier: &str, more: &[&str], line: &str) -> Server {
+/// Starts a server, and a background command that has changed `g` and runs `line` once `go` exists.
+fn start_waiting(tree: &Tree, tier: &str, more: &[&str], line: &str) -> Server {
     let allowed = format!("{}:rw", tree.text("work"));
     let flags = ["--allow", &allowed, "--sandbox", tier]
         .iter()
@@ -35,7 +34,7 @@ fn waiting(tree: &Tree, tier: &str, more: &[&str], line: &str) -> Server {
     server
 }
 
-/// Lets the command go on, and returns what its end says.
+/// Lets the command continue, and returns the text of its end.
 fn end(server: &mut Server, tree: &Tree) -> Value {
     tree.file("work/go", "");
     let reply = server.call("follow_command", json!({"commandId": "c1", "waitSecs": 60}));
@@ -43,12 +42,12 @@ fn end(server: &mut Server, tree: &Tree) -> Value {
 }
 
 #[test]
-fn work_of_others_comes_back_from_older_command() {
+fn undo_of_older_command_restores_work_of_others() {
     for tier in TIERS {
         let tree = Tree::new();
         tree.file("work/f", "old").file("work/g", "old");
         let line = "rm new mine; echo other >f";
-        let mut server = waiting(&tree, tier, &[], line);
+        let mut server = start_waiting(&tree, tier, &[], line);
         for (path, content) in [("new", "by a call"), ("f", "replaced")] {
             let path = tree.text(&format!("work/{path}"));
             server
@@ -72,7 +71,7 @@ fn work_of_others_comes_back_from_older_command() {
 }
 
 #[test]
-fn autorun_file_replaced_since_is_told_and_frozen() {
+fn later_replaced_autorun_file_is_reported_and_frozen() {
     const PACKAGE: &str = "{\"name\":\"a\",\"scripts\":{\"test\":\"true\"}}";
     for tier in TIERS {
         for frozen in [false, true] {
@@ -81,7 +80,7 @@ fn autorun_file_replaced_since_is_told_and_frozen() {
                 .file("work/g", "old");
             let evil = r#"printf '{"name":"b","scripts":{"test":"true","postinstall":"evil"}}' >package.json"#;
             let more: &[&str] = if frozen { &["--freeze-sinks"] } else { &[] };
-            let mut server = waiting(&tree, tier, more, evil);
+            let mut server = start_waiting(&tree, tier, more, evil);
             let edit = json!({"path": tree.text("work/package.json"), "edits": [{"oldText": "\"a\"", "newText": "\"b\""}]});
             server.call("edit_file", edit).texts();
             let told = end(&mut server, &tree).to_string();

@@ -1,4 +1,4 @@
-//! `replay changes`: what people see of what calls changed, and undo.
+//! `replay changes`: list and undo changes of calls as the operator.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,10 +7,10 @@ use std::process::{Command, Output};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use super::{Stage, start, unlinked};
+use super::{Stage, start, without_links};
 use crate::tree::Tree;
 
-/// The exit status, and what was printed; times as AT.
+/// Runs `replay changes` and returns the exit status and the output, with times replaced by AT.
 pub(super) fn changes(tree: &Tree, dir: &str, args: &[&str]) -> (i32, String) {
     let mut program = Command::new(env!("CARGO_BIN_EXE_replay"));
     program
@@ -41,7 +41,7 @@ pub(super) fn changes(tree: &Tree, dir: &str, args: &[&str]) -> (i32, String) {
     (status.code().unwrap(), told.collect::<Vec<_>>().join("\n"))
 }
 
-fn done(tree: &Tree, args: &[&str]) -> String {
+fn changes_output(tree: &Tree, args: &[&str]) -> String {
     let (status, text) = changes(tree, "work", args);
     assert_eq!(status, 0, "{text}");
     text
@@ -57,20 +57,23 @@ pub(super) fn say(store: &Path, roots: &Value) {
 }
 
 #[test]
-fn calls_of_a_running_server_are_listed_shown_and_undone() {
+fn operator_undoes_calls_of_running_server() {
     let mut stage = Stage::new(|tree| tree.file("work/a.txt", "one\ntwo\n").file("work/d/b", "1"));
-    assert_eq!(done(&stage.tree, &[]), "no call has changed anything");
-    let before = stage.picture();
-    stage.done(
+    assert_eq!(
+        changes_output(&stage.tree, &[]),
+        "no call has changed anything"
+    );
+    let before = stage.snapshot();
+    stage.call_text(
         "edit_file",
         json!({"path": "a.txt", "edits": [{"oldText": "two", "newText": "three"}]}),
     );
-    stage.done("move_file", json!({"source": "d/b", "destination": "d/c"}));
-    stage.done("write_file", json!({"path": "d/new", "content": "n\n"}));
+    stage.call_text("move_file", json!({"source": "d/b", "destination": "d/c"}));
+    stage.call_text("write_file", json!({"path": "d/new", "content": "n\n"}));
     let tree = &stage.tree;
     let listed = "3  AT  write_file: created d/new\n2  AT  move_file: moved d/b to d/c\n1  AT  edit_file: edited a.txt";
-    assert_eq!(done(tree, &[]), listed);
-    assert_eq!(done(tree, &["list"]), listed);
+    assert_eq!(changes_output(tree, &[]), listed);
+    assert_eq!(changes_output(tree, &["list"]), listed);
     let [store] = &stores(tree)[..] else {
         panic!("no store")
     };
@@ -86,8 +89,8 @@ fn calls_of_a_running_server_are_listed_shown_and_undone() {
         "{last:?}"
     );
     let newest = "3  AT  write_file: created d/new\n[2 older: replay changes list --last 3]";
-    assert_eq!(done(tree, &["list", "--last", "1"]), newest);
-    // Names begin at the directory that is asked about.
+    assert_eq!(changes_output(tree, &["list", "--last", "1"]), newest);
+    // Paths are relative to the requested directory.
     let (_, text) = changes(tree, "work/d", &["show", "2"]);
     assert_eq!(text, "2  AT  move_file: moved b to c\nmoved b to c");
     let (_, text) = changes(tree, "", &["diff", "1", "--dir", "work/d"]);
@@ -97,29 +100,29 @@ fn calls_of_a_running_server_are_listed_shown_and_undone() {
         format!("edited {path}\n--- {path}\n+++ {path}\n@@ -1,2 +1,2 @@\n one\n-two\n+three")
     );
     assert_eq!(
-        done(tree, &["diff", "3"]),
+        changes_output(tree, &["diff", "3"]),
         "created d/new\n--- d/new\n+++ d/new\n@@ -0,0 +1 @@\n+n"
     );
     assert_eq!(
-        done(tree, &["undo", "1", "--dry-run"]),
+        changes_output(tree, &["undo", "1", "--dry-run"]),
         "would revert a.txt\n[dry run: nothing was undone]"
     );
     assert_eq!(
-        done(tree, &["undo", "1", "3", "--path", "a.txt"]),
+        changes_output(tree, &["undo", "1", "3", "--path", "a.txt"]),
         "reverted a.txt\n[undone; `replay changes undo 4` takes that back]"
     );
     assert_eq!(tree.read("work/d/new"), "n\n");
     assert_eq!(
-        done(tree, &["undo", "4"]),
+        changes_output(tree, &["undo", "4"]),
         "reverted a.txt\n[undone; `replay changes undo 5` takes that back]"
     );
     assert_eq!(
-        done(tree, &["undo", "--since", "1"]),
+        changes_output(tree, &["undo", "--since", "1"]),
         "reverted a.txt\nmoved d/c back to d/b\nremoved d/new\n[undone; `replay changes undo 6` takes that back]"
     );
-    assert_eq!(unlinked(stage.picture()), unlinked(before));
-    // The server hears of it, and goes on.
-    stage.done("write_file", json!({"path": "a.txt", "content": "4"}));
+    assert_eq!(without_links(stage.snapshot()), without_links(before));
+    // The server notices the undo and continues.
+    stage.call_text("write_file", json!({"path": "a.txt", "content": "4"}));
     let calls = stage.calls();
     let undone =
         "replay changes undo: undid 3, 2, 1: edited a.txt, moved d/c to d/b, deleted d/new";
@@ -133,7 +136,7 @@ fn calls_of_a_running_server_are_listed_shown_and_undone() {
 }
 
 #[test]
-fn what_was_changed_since_stays_unless_a_person_forces_it() {
+fn operator_undo_keeps_later_changes_unless_forced() {
     let mut stage = Stage::new(|tree| tree.file("work/a", "1").file("work/b", "1"));
     let edits = json!([{"oldText": "1", "newText": "2"}]);
     stage
@@ -157,14 +160,14 @@ fn what_was_changed_since_stays_unless_a_person_forces_it() {
         ["mine", "2"]
     );
     assert_eq!(
-        done(tree, &["undo", "1", "--force"]),
+        changes_output(tree, &["undo", "1", "--force"]),
         "reverted a\nreverted b\n[forced: a: it was changed since]\n[undone; `replay changes undo 2` takes that back]"
     );
     assert_eq!(
         ["a", "b"].map(|file| tree.read(&format!("work/{file}"))),
         ["1", "1"]
     );
-    done(tree, &["undo", "2"]);
+    changes_output(tree, &["undo", "2"]);
     assert_eq!(
         ["a", "b"].map(|file| tree.read(&format!("work/{file}"))),
         ["mine", "2"]
@@ -194,10 +197,10 @@ fn what_was_changed_since_stays_unless_a_person_forces_it() {
 }
 
 #[test]
-fn what_an_agent_called_does_nothing_to_a_terminal() {
+fn control_characters_in_titles_are_escaped() {
     let mut stage = Stage::new(|tree| tree.file("work/a", "1"));
-    stage.done("write_file", json!({"path": "a", "content": "2"}));
-    stage.done("write_file", json!({"path": "a", "content": "3"}));
+    stage.call_text("write_file", json!({"path": "a", "content": "2"}));
+    stage.call_text("write_file", json!({"path": "a", "content": "3"}));
     let [store] = &stores(&stage.tree)[..] else {
         panic!("no store")
     };
@@ -209,7 +212,7 @@ fn what_an_agent_called_does_nothing_to_a_terminal() {
     );
     assert_ne!(forged, text);
     fs::write(log, forged).unwrap();
-    let first = done(&stage.tree, &["list", "--last", "1"]);
+    let first = changes_output(&stage.tree, &["list", "--last", "1"]);
     assert!(
         first.starts_with("2  AT  $'execute_command: \\033[31m': edited a\n"),
         "{first}"
@@ -220,7 +223,7 @@ fn what_an_agent_called_does_nothing_to_a_terminal() {
 }
 
 #[test]
-fn of_several_stores_a_person_chooses_one() {
+fn operator_chooses_between_several_stores() {
     let tree = Tree::new();
     tree.dir("work/d");
     let allowed = format!("{}:rw", tree.text("work/d"));
@@ -239,7 +242,7 @@ fn of_several_stores_a_person_chooses_one() {
     server
         .call("write_file", json!({"path": "a", "content": "1"}))
         .texts();
-    assert_eq!(done(&tree, &[]), "1  AT  write_file: created a");
+    assert_eq!(changes_output(&tree, &[]), "1  AT  write_file: created a");
     let (status, text) = changes(&tree, "work/d", &[]);
     let mut lines: Vec<String> = stores(&tree)
         .iter()
@@ -276,9 +279,9 @@ fn of_several_stores_a_person_chooses_one() {
 }
 
 #[test]
-fn where_nothing_is_kept_or_it_cannot_be_read_the_reason_is_said() {
+fn absent_or_unreadable_store_is_explained() {
     let mut stage = Stage::new(|tree| tree.dir("elsewhere"));
-    stage.done("write_file", json!({"path": "a", "content": "1"}));
+    stage.call_text("write_file", json!({"path": "a", "content": "1"}));
     let tree = &stage.tree;
     let none = |dir: &str| {
         format!(

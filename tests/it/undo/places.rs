@@ -1,4 +1,4 @@
-//! Undo and writes into directories that were moved.
+//! Undo and writes in directories that were moved.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use super::{Stage, refusal, start};
 use crate::harness::Server;
 use crate::tree::Tree;
 
-/// Makes and deletes a file below `d`.
+/// Makes and deletes a file in `d`.
 fn made_and_deleted(server: &mut Server, file: &str) {
     server
         .call(
@@ -36,10 +36,10 @@ fn undo_by_paths_spares_protected_paths() {
         let mut stage = Stage::new(|tree| tree);
         made_and_deleted(&mut stage.server, file);
         if let Some((above, _)) = file.split_once('/') {
-            stage.done("delete_file", json!({"path": format!("d/{above}")}));
+            stage.call_text("delete_file", json!({"path": format!("d/{above}")}));
         }
-        stage.done("move_file", json!({"source": "d", "destination": dir}));
-        let before = stage.picture();
+        stage.call_text("move_file", json!({"source": "d", "destination": dir}));
+        let before = stage.snapshot();
         let all: Vec<Value> = stage
             .calls()
             .iter()
@@ -51,7 +51,7 @@ fn undo_by_paths_spares_protected_paths() {
                 "undo_changes",
                 json!({"calls": calls, "paths": [format!("d/{file}")]}),
             );
-            assert_eq!(stage.picture(), before, "{dir}/{file}");
+            assert_eq!(stage.snapshot(), before, "{dir}/{file}");
         }
     }
 }
@@ -60,7 +60,7 @@ fn undo_by_paths_spares_protected_paths() {
 fn undo_by_paths_names_protected_path() {
     let mut stage = Stage::new(|tree| tree);
     made_and_deleted(&mut stage.server, "settings.json");
-    stage.done(
+    stage.call_text(
         "move_file",
         json!({"source": "d", "destination": ".claude"}),
     );
@@ -105,7 +105,7 @@ fn undo_after_command_move_spares_protected_paths() {
     }
 }
 
-/// The command ends while the file is written.
+/// The command ends during the write.
 #[test]
 fn large_write_into_moved_directory_is_refused() {
     let content = " ".repeat(6 << 20);

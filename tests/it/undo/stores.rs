@@ -1,4 +1,4 @@
-//! Stores of undo that an agent could have made.
+//! Undo stores that an agent could have forged.
 
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt as _, symlink};
@@ -19,8 +19,8 @@ fn beside() -> String {
     format!(".replay-undo-{}", geteuid().as_raw())
 }
 
-/// Copies a store, as an agent could make one.
-fn forged(from: &Path, to: &Path) {
+/// Copies a store, as an agent could forge one.
+fn forge_store(from: &Path, to: &Path) {
     for entry in walkdir::WalkDir::new(from) {
         let entry = entry.unwrap();
         let to = to.join(entry.path().strip_prefix(from).unwrap());
@@ -37,7 +37,7 @@ fn forged(from: &Path, to: &Path) {
 }
 
 /// Returns the store of a server that has written a file in `work`.
-fn used(tree: &Tree) -> PathBuf {
+fn used_store(tree: &Tree) -> PathBuf {
     tree.dir("work");
     start(tree, &[])
         .call("write_file", json!({"path": "a", "content": "1"}))
@@ -49,9 +49,9 @@ fn used(tree: &Tree) -> PathBuf {
 #[test]
 fn store_without_note_needs_explicit_path() {
     let tree = Tree::new();
-    let store = used(&tree);
+    let store = used_store(&tree);
     let copy = tree.path(beside()).join("0123456789abcdef");
-    forged(&store, &copy);
+    forge_store(&store, &copy);
     fs::remove_dir_all(&store).unwrap();
     let (status, text) = changes(&tree, "work", &[]);
     let why =
@@ -70,7 +70,7 @@ fn store_without_note_needs_explicit_path() {
 #[test]
 fn store_roots_with_links_are_refused() {
     let tree = Tree::new();
-    let store = used(&tree);
+    let store = used_store(&tree);
     tree.dir("outside");
     symlink(tree.path("outside"), tree.path("work/link")).unwrap();
     let path = store.to_str().unwrap();
@@ -98,10 +98,10 @@ fn store_roots_with_links_are_refused() {
 }
 
 #[test]
-fn looking_at_a_store_leaves_it_unchanged() {
+fn listing_leaves_store_unchanged() {
     let tree = Tree::new();
-    let store = used(&tree);
-    // As a crash leaves an undo.
+    let store = used_store(&tree);
+    // As left by a crash during an undo.
     let log = fs::read_to_string(store.join("log/1")).unwrap();
     let begin = log
         .lines()
@@ -122,7 +122,7 @@ fn looking_at_a_store_leaves_it_unchanged() {
 }
 
 #[test]
-fn state_directory_is_hidden_without_undo() {
+fn state_directory_is_hidden_even_without_undo() {
     let tree = Tree::new();
     tree.dir("work/home");
     let allowed = format!("{}:rw", tree.text("work"));
@@ -156,7 +156,7 @@ fn state_directory_is_hidden_without_undo() {
 }
 
 #[test]
-fn default_state_directory_is_made_and_hidden() {
+fn default_state_directory_is_created_and_hidden() {
     let tree = Tree::new();
     tree.dir("work/home");
     let allowed = format!("{}:rw", tree.text("work"));
@@ -193,7 +193,7 @@ fn default_state_directory_is_made_and_hidden() {
 }
 
 #[test]
-fn start_fails_if_agent_could_make_stores() {
+fn start_fails_if_agent_could_create_stores() {
     let tree = Tree::new();
     tree.file("work/file/.local", "").dir("link");
     symlink("../work/later", tree.path("link/.local")).unwrap();
@@ -230,7 +230,7 @@ fn start_fails_if_agent_could_make_stores() {
     }
 }
 
-/// On another filesystem than the state directory, so that the store lies beside the tree.
+/// Uses another filesystem than the state directory, so that the store lies beside the tree.
 #[test]
 fn store_of_earlier_agent_is_not_adopted() {
     let shm = Path::new("/dev/shm");
@@ -255,7 +255,7 @@ fn store_of_earlier_agent_is_not_adopted() {
         changes(&tree, "work", &[]),
         (0, "1  AT  write_file: created a".to_owned())
     );
-    // The same server finds it again.
+    // A server with the same directories finds the store again.
     start(&tree, &[])
         .call("write_file", json!({"path": "b", "content": "1"}))
         .texts();
@@ -263,10 +263,10 @@ fn store_of_earlier_agent_is_not_adopted() {
         (note().1, changes(&tree, "work", &[]).1.lines().count()),
         (store.clone(), 2)
     );
-    // Another directory under its name.
+    // Another directory with the same name.
     let aside = store.with_extension("aside");
     fs::rename(&store, &aside).unwrap();
-    forged(&aside, &store);
+    forge_store(&aside, &store);
     let (status, text) = changes(&tree, "work", &[]);
     assert!(
         status == 2 && text.contains("is not the store that a server made there"),

@@ -1,5 +1,5 @@
-//! Units of files that only fit together: git repositories, `SQLite` databases and directories of
-//! databases.
+//! Groups of files that must stay consistent: git repositories, `SQLite` databases and database
+//! directories.
 
 use std::fs;
 use std::path::Path;
@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 
 use super::commands::{TIERS, run, start};
 use super::known_failures::{git, repository};
-use super::{Stage, picture, refusal, unlinked};
+use super::{Stage, refusal, snapshot, without_links};
 use crate::harness::Server;
 use crate::tree::Tree;
 
 const AGENT: &str = "git -c user.name=b -c user.email=b";
-/// Makes a branch with a commit, and goes back.
+/// Shell commands that make a branch with a commit, and switch back.
 const BRANCH: &str = "git checkout -q -b feat; echo n >n; git add n; \
                       git -c user.name=b -c user.email=b commit -qm n; git checkout -q -";
 
@@ -23,16 +23,16 @@ fn undo(server: &mut Server, options: Value) -> String {
     server.call("undo_changes", options).text()
 }
 
-/// Undoes in vain, and finds all as it was.
+/// Checks that an undo is refused and changes no file.
 #[track_caller]
-fn refused(tree: &Tree, server: &mut Server, options: Value) -> String {
-    let before = unlinked(picture(&tree.path("work")));
+fn assert_undo_refused(tree: &Tree, server: &mut Server, options: Value) -> String {
+    let before = without_links(snapshot(&tree.path("work")));
     let why = refusal(&server.call("undo_changes", options));
-    assert_eq!(unlinked(picture(&tree.path("work"))), before);
+    assert_eq!(without_links(snapshot(&tree.path("work"))), before);
     why
 }
 
-fn laid_out() -> Tree {
+fn make_tree() -> Tree {
     let tree = Tree::new();
     tree.file("work/code", "one\n");
     repository(&tree, "work");
@@ -40,14 +40,14 @@ fn laid_out() -> Tree {
 }
 
 #[test]
-fn undo_of_branch_is_refused_when_person_branched_it() {
+fn undo_of_branch_is_refused_after_person_branched() {
     for tier in TIERS {
-        let tree = laid_out();
+        let tree = make_tree();
         let root = tree.path("work");
         let mut server = start(&tree, tier);
         run(&mut server, BRANCH).unwrap();
         git(&root, "branch keep feat");
-        let why = refused(&tree, &mut server, json!({"calls": [1]}));
+        let why = assert_undo_refused(&tree, &mut server, json!({"calls": [1]}));
         assert!(
             why.contains(".git: this git repository is undone as a whole or not at all: "),
             "{why}"
@@ -57,13 +57,14 @@ fn undo_of_branch_is_refused_when_person_branched_it() {
             "{why}"
         );
         for part in ["!.git/index", "!.git/refs/heads/feat"] {
-            let why = refused(&tree, &mut server, json!({"calls": [1], "paths": [part]}));
+            let why =
+                assert_undo_refused(&tree, &mut server, json!({"calls": [1], "paths": [part]}));
             assert!(
                 why.contains(&format!("{} is left out", part.rsplit('/').next().unwrap())),
                 "{why}"
             );
         }
-        refused(
+        assert_undo_refused(
             &tree,
             &mut server,
             json!({"calls": [1], "paths": [".git/refs/heads/feat"]}),
@@ -74,12 +75,12 @@ fn undo_of_branch_is_refused_when_person_branched_it() {
 }
 
 #[test]
-fn undo_of_branch_is_refused_when_later_call_tagged_it() {
-    let tree = laid_out();
+fn undo_of_branch_is_refused_after_later_tag() {
+    let tree = make_tree();
     let mut server = start(&tree, TIERS[0]);
     run(&mut server, BRANCH).unwrap();
     run(&mut server, "git tag v1 feat").unwrap();
-    let why = refused(&tree, &mut server, json!({"calls": [1]}));
+    let why = assert_undo_refused(&tree, &mut server, json!({"calls": [1]}));
     assert!(why.contains("(call 2) changed refs/tags/v1 later"), "{why}");
     undo(&mut server, json!({"calls": [2, 1]}));
     assert_eq!(
@@ -89,20 +90,20 @@ fn undo_of_branch_is_refused_when_later_call_tagged_it() {
 }
 
 #[test]
-fn undo_of_branch_is_refused_when_worktree_outside_merged_it() {
-    let tree = laid_out();
+fn undo_of_branch_is_refused_after_outside_merge() {
+    let tree = make_tree();
     let root = tree.path("work");
     git(&root, "worktree add -q -b other ../other");
     let mut server = start(&tree, TIERS[0]);
     run(&mut server, BRANCH).unwrap();
     git(&tree.path("other"), "merge -q --ff-only feat");
-    refused(&tree, &mut server, json!({"calls": [1]}));
+    assert_undo_refused(&tree, &mut server, json!({"calls": [1]}));
     git(&tree.path("other"), "fsck --strict");
 }
 
 #[test]
 fn objects_stay_when_repository_is_left_out() {
-    let tree = laid_out();
+    let tree = make_tree();
     let root = tree.path("work");
     let mut server = start(&tree, TIERS[0]);
     run(&mut server, "echo n >n; git add n").unwrap();
@@ -113,7 +114,7 @@ fn objects_stay_when_repository_is_left_out() {
     )
     .unwrap();
     git(&root, "commit -q --allow-empty -m again");
-    refused(&tree, &mut server, json!({"since": 1}));
+    assert_undo_refused(&tree, &mut server, json!({"since": 1}));
     let told = undo(&mut server, json!({"since": 1, "paths": ["!.git"]}));
     assert!(
         told.contains("removed n") && told.contains("reverted code"),
@@ -130,7 +131,7 @@ fn objects_stay_when_repository_is_left_out() {
 
 #[test]
 fn undo_and_redo_of_commit_leave_its_objects() {
-    let tree = laid_out();
+    let tree = make_tree();
     let root = tree.path("work");
     let mut server = start(&tree, TIERS[0]);
     run(&mut server, BRANCH).unwrap();
@@ -162,7 +163,7 @@ fn undo_and_redo_of_commit_leave_its_objects() {
 
 #[test]
 fn undo_of_gc_restores_deleted_objects() {
-    let tree = laid_out();
+    let tree = make_tree();
     let root = tree.path("work");
     let dead = git(&root, "commit-tree -m dead HEAD^{tree}");
     let mut server = start(&tree, TIERS[0]);
@@ -200,7 +201,7 @@ fn repositories_are_recognised_by_content() {
         );
         let call = run(&mut server, &line).unwrap()["call"].clone();
         git(&root.join(dir), "branch keep feat");
-        let why = refused(&tree, &mut server, json!({"calls": [call]}));
+        let why = assert_undo_refused(&tree, &mut server, json!({"calls": [call]}));
         assert!(
             why.contains(&format!(
                 "{unit}: this git repository is undone as a whole or not at all"
@@ -211,7 +212,7 @@ fn repositories_are_recognised_by_content() {
     }
 }
 
-/// Runs statements in a database; the connection is not closed, as when the program is killed.
+/// Runs statements in a database. The connection is not closed, as if the program was killed.
 fn sqlite(dir: &Path, statements: &str) {
     let program = format!(
         "import sqlite3, os; db = sqlite3.connect('a.db'); db.executescript('''{statements}'''); db.commit(); os._exit(0)"
@@ -252,17 +253,17 @@ fn sqlite_database_and_its_logs_are_undone_together() {
     let index = "import sqlite3; db = sqlite3.connect('a.db'); db.execute('create index i on t (a)'); db.close()";
     run(&mut server, &format!("python3 -c \"{index}\"")).unwrap();
     sqlite(&root, INSERTS);
-    let why = refused(&tree, &mut server, json!({"calls": [1]}));
+    let why = assert_undo_refused(&tree, &mut server, json!({"calls": [1]}));
     assert!(
         why.contains("a.db: this SQLite database is undone as a whole or not at all: "),
         "{why}"
     );
-    refused(&tree, &mut server, json!({"calls": [1], "paths": ["a.db"]}));
+    assert_undo_refused(&tree, &mut server, json!({"calls": [1], "paths": ["a.db"]}));
     assert_eq!(rows(&root), "ok 500\n");
 }
 
 #[test]
-fn new_sqlite_database_stays_when_its_log_has_later_rows() {
+fn new_sqlite_database_with_later_rows_stays() {
     let tree = Tree::new();
     tree.dir("work");
     let root = tree.path("work");
@@ -271,8 +272,8 @@ fn new_sqlite_database_stays_when_its_log_has_later_rows() {
                 db.executescript('pragma journal_mode = wal; create table t (a)'); db.close()";
     run(&mut server, &format!("python3 -c \"{made}\"; echo n >n")).unwrap();
     sqlite(&root, INSERTS);
-    refused(&tree, &mut server, json!({"calls": [1]}));
-    let why = refused(
+    assert_undo_refused(&tree, &mut server, json!({"calls": [1]}));
+    let why = assert_undo_refused(
         &tree,
         &mut server,
         json!({"calls": [1], "paths": ["!a.db-wal"]}),
@@ -291,7 +292,7 @@ fn new_sqlite_database_stays_when_its_log_has_later_rows() {
 }
 
 #[test]
-fn database_directories_are_undone_whole_or_not_at_all() {
+fn database_directories_are_undone_atomically() {
     for (dir, marks) in [
         ("pg", &["PG_VERSION"][..]),
         ("level", &["CURRENT", "MANIFEST-000001"]),
@@ -306,17 +307,17 @@ fn database_directories_are_undone_whole_or_not_at_all() {
             stage.tree.file(format!("work/{dir}/{mark}"), "1");
         }
         let change = json!({"path": format!("{dir}/base/1"), "content": "2"});
-        stage.done("write_file", change.clone());
+        stage.call_text("write_file", change.clone());
         stage.undo(1, 2);
         stage.undo(2, 3);
         stage.undo(3, 4);
-        stage.done("write_file", change);
-        stage.done(
+        stage.call_text("write_file", change);
+        stage.call_text(
             "write_file",
             json!({"path": format!("{dir}/base/2"), "content": "2"}),
         );
         let part = json!({"since": 5, "paths": [format!("!{dir}/base/2")]});
-        let why = refused(&stage.tree, &mut stage.server, part);
+        let why = assert_undo_refused(&stage.tree, &mut stage.server, part);
         assert!(
             why.contains(&format!(
                 "{dir}: this database is undone as a whole or not at all: 2 is left out"
@@ -324,7 +325,7 @@ fn database_directories_are_undone_whole_or_not_at_all() {
             "{why}"
         );
         stage.tree.file(format!("work/{dir}/log"), "theirs");
-        let why = refused(&stage.tree, &mut stage.server, json!({"since": 5}));
+        let why = assert_undo_refused(&stage.tree, &mut stage.server, json!({"since": 5}));
         assert!(
             why.contains("log was changed by somebody else since"),
             "{why}"
@@ -333,13 +334,13 @@ fn database_directories_are_undone_whole_or_not_at_all() {
 }
 
 #[test]
-fn undo_tells_changes_of_others_beside_it() {
+fn undo_reports_changes_of_others() {
     let mut stage = Stage::new(|tree| {
         tree.file("work/d/a", "1")
             .file("work/d/b", "1")
             .file("work/d/old", "1")
     });
-    stage.done("write_file", json!({"path": "d/a", "content": "2"}));
+    stage.call_text("write_file", json!({"path": "d/a", "content": "2"}));
     stage
         .tree
         .file("work/d/b", "theirs")

@@ -1,5 +1,5 @@
-//! What the commands of one server do not share, what root's commands do not read, and which limit
-//! ended a command.
+//! Isolation between commands of one server, files that root's commands cannot read, and notes
+//! about exceeded limits.
 
 use std::fs;
 use std::io::{BufRead as _, Read as _};
@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::{Walls, children, everywhere, installed, launcher, program};
 
-/// Fills segments of System V memory that nobody has attached.
+/// Fills System V shared memory segments without attaching them.
 const UNATTACHED: &str = "import ctypes, time\n\
     c = ctypes.CDLL(None)\n\
     c.shmat.restype = ctypes.c_void_p\n\
@@ -24,7 +24,7 @@ const UNATTACHED: &str = "import ctypes, time\n\
     time.sleep(60)\n";
 
 #[test]
-fn system_v_objects_and_terminals_are_each_command_s_own() {
+fn system_v_objects_and_terminals_are_per_command() {
     everywhere(|setting| {
         if setting.tier != Tier::Namespaces || !installed("ipcmk") {
             return;
@@ -32,7 +32,7 @@ fn system_v_objects_and_terminals_are_each_command_s_own() {
         let mut walls = Walls::start(setting, &[], &[]);
         let makes = "ipcmk -M 4096; ipcmk -Q; ipcmk -S 1";
         let counts = "cat /proc/sysvipc/shm /proc/sysvipc/msg /proc/sysvipc/sem | wc -l";
-        // A head and an object each.
+        // One header line and one object per table.
         assert!(
             walls
                 .works(&format!("{makes}; {counts}"))
@@ -66,7 +66,7 @@ fn system_v_objects_and_terminals_are_each_command_s_own() {
 }
 
 #[test]
-fn system_v_memory_that_nobody_has_attached_counts() {
+fn unattached_system_v_memory_counts() {
     everywhere(|setting| {
         if setting.tier != Tier::Namespaces || !installed("python3") {
             return;
@@ -83,7 +83,7 @@ fn system_v_memory_that_nobody_has_attached_counts() {
 }
 
 #[test]
-fn who_is_ended_by_a_limit_is_told_which() {
+fn exceeded_limit_is_named() {
     everywhere(|setting| {
         let mut walls = Walls::start(
             setting,
@@ -118,7 +118,7 @@ fn who_is_ended_by_a_limit_is_told_which() {
 }
 
 #[test]
-fn who_finds_no_room_for_a_process_is_told() {
+fn process_limit_is_reported_when_fork_fails() {
     everywhere(|setting| {
         let release = rustix::system::uname()
             .release()
@@ -134,7 +134,7 @@ fn who_finds_no_room_for_a_process_is_told() {
         let mut walls = Walls::start(setting, &["--limit-processes", "1000"], &[]);
         let note = "[commands had as many processes as they may, so no more could be started; only the operator can raise that \
                     (--limit-processes)]";
-        // A bash that cannot fork tries again for 15 s, other shells give up.
+        // bash retries a failed fork for 15 s, other shells give up.
         let text = walls
             .sh("sh -c 'for i in $(seq 1100); do sleep 100 & done'")
             .text;
@@ -147,12 +147,12 @@ fn who_finds_no_room_for_a_process_is_told() {
     });
 }
 
-/// A control group (cgroups(7)) with this much memory, in which the kernel ends processes as it
-/// does on a full machine.
+/// Control group (cgroups(7)) with this much memory, in which the OOM killer acts as on a full
+/// machine.
 struct Container(PathBuf);
 
 impl Container {
-    /// `None` where this user may make none.
+    /// Creates the control group. Returns `None` if this user cannot.
     fn of(bytes: u64) -> Option<Self> {
         let own = fs::read_to_string("/proc/self/cgroup").ok()?;
         own.lines().find_map(|line| {
@@ -182,7 +182,7 @@ impl Drop for Container {
 }
 
 #[test]
-fn who_is_ended_because_the_machine_has_no_memory_left_is_told() {
+fn oom_killed_command_is_reported() {
     let Some(container) = Container::of(100_000_000) else {
         return;
     };
@@ -190,11 +190,11 @@ fn who_is_ended_because_the_machine_has_no_memory_left_is_told() {
         let mut walls = Walls::start(setting, &[], &[]);
         let launcher = launcher(&walls.server);
         container.take(launcher);
-        // Who waits for the next command is there already.
+        // The spare supervisor for the next command exists already.
         for pid in children(launcher) {
             container.take(pid);
         }
-        // It keeps a line until its end.
+        // `tail` buffers a line until its end.
         let text = walls.sh("head -c 400000000 /dev/zero | tail").text;
         let note = "[the kernel ended a process for want of memory: the machine, or the container around the server, has no \
                     more; use less at once]";
@@ -203,8 +203,8 @@ fn who_is_ended_because_the_machine_has_no_memory_left_is_told() {
     });
 }
 
-/// What `inside` prints in namespaces, after `before` was done to mounts that nobody else has;
-/// `None` where it cannot be tried.
+/// Runs `before` in a private mount namespace, then `inside` in the sandbox. Returns its output, or
+/// `None` if this user cannot.
 #[track_caller]
 fn after(before: &str, inside: &str) -> Option<String> {
     if !rustix::process::geteuid().is_root() {
@@ -236,9 +236,9 @@ fn after(before: &str, inside: &str) -> Option<String> {
     Some(out.into_owned())
 }
 
-/// Where the kernel cannot do it for the file system of /opt, the gap is said.
+/// If the kernel cannot restrict the filesystem of /opt, the gap is reported.
 #[test]
-fn root_reads_of_the_system_what_everybody_may() {
+fn root_reads_only_world_readable_system_files() {
     let before = "mount -t tmpfs none /opt && umask 077 && echo TOPSECRET > /opt/secret && mkdir /opt/private && \
                   echo TOPSECRET > /opt/private/secret && echo public > /opt/public && chmod 644 /opt/public && chmod 755 /opt";
     let inside =
@@ -249,9 +249,9 @@ fn root_reads_of_the_system_what_everybody_may() {
     );
 }
 
-/// A file that its group may read is not everybody's.
+/// A file that only its group can read is not world-readable.
 #[test]
-fn root_reads_of_etc_what_everybody_may_and_changes_nothing() {
+fn root_reads_only_world_readable_etc_files() {
     let before = "e=$(mktemp -d) && cp /etc/passwd /etc/group $e && umask 027 && echo TOPSECRET > $e/secret && \
                   mkdir $e/private && echo TOPSECRET > $e/private/secret && chmod 644 $e/private/secret && echo public > $e/public && \
                   chmod 644 $e/public $e/passwd $e/group && chmod 755 $e && mount --bind $e /etc";
@@ -264,10 +264,10 @@ fn root_reads_of_etc_what_everybody_may_and_changes_nothing() {
     );
 }
 
-/// A mask below /proc, as containers have them, keeps every user namespace from a /proc of its own:
-/// what shows only when a command is started.
+/// A mount that masks part of /proc, as in containers, prevents a new /proc in user namespaces.
+/// This shows only when a command is started.
 #[test]
-fn one_command_that_the_first_tier_refused_runs_once_in_the_other() {
+fn sandbox_run_falls_back_to_second_tier_once() {
     if !rustix::process::geteuid().is_root() {
         return;
     }
@@ -299,7 +299,7 @@ fn one_command_that_the_first_tier_refused_runs_once_in_the_other() {
 }
 
 #[test]
-fn signals_for_one_command_are_passed_on_and_its_changes_have_its_name() {
+fn sandbox_run_forwards_signals() {
     let (dir, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let run = |arguments: &[&str]| {
         let mut command = std::process::Command::new(program());
@@ -341,7 +341,7 @@ fn signals_for_one_command_are_passed_on_and_its_changes_have_its_name() {
 }
 
 #[test]
-fn one_command_is_the_first_of_its_name_on_the_path_also_without_a_first_line() {
+fn sandbox_run_takes_first_program_on_path() {
     let dir = tempfile::tempdir().unwrap();
     for (place, text) in [("a", "echo first\n"), ("b", "#!/bin/sh\necho second\n")] {
         let tool = dir.path().join(place).join("tool");

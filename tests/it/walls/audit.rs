@@ -1,15 +1,15 @@
-//! The audit log beyond the reach of the agent: every tool and the shell try, in every tier.
+//! The audit log is out of the agent's reach: every tool and the shell try, in every tier.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use super::{Setting, Walls, everywhere, give, started};
+use super::{Setting, Walls, everywhere, give, start_server};
 use crate::audit;
 use crate::tree::Tree;
 
 mod inside;
 
-/// A server that keeps a log and a key for it beside the allowed directories.
+/// Starts a server with a log and a key beside the allowed directories.
 fn start(setting: Setting) -> Walls {
     let tree = Tree::new();
     tree.file("work/ok.txt", "fine\n")
@@ -31,7 +31,7 @@ fn start(setting: Setting) -> Walls {
 }
 
 #[test]
-fn a_shell_reaches_neither_the_log_nor_its_key() {
+fn shell_reaches_neither_audit_log_nor_key() {
     everywhere(|setting| {
         let mut walls = start(setting);
         let at = |path: &str| walls.tree.text(path);
@@ -84,7 +84,7 @@ fn a_shell_reaches_neither_the_log_nor_its_key() {
 }
 
 #[test]
-fn no_file_tool_reaches_the_log() {
+fn file_tools_cannot_reach_audit_log() {
     everywhere(|setting| {
         let mut walls = start(setting);
         let at = |path: &str| walls.tree.text(path);

@@ -1,4 +1,4 @@
-//! The attack battery through a real server: what gets through is compared as a whole list.
+//! The attack battery through a real server. The successful attacks are compared as a whole list.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -10,16 +10,16 @@ use replay::internals::sandbox::attack::{
 use replay::internals::sandbox::{Network, RawString, Tier};
 use serde_json::json;
 
-use super::{Setting, everywhere, launcher, program, ran};
+use super::{Setting, command_result, everywhere, launcher, program};
 use crate::harness::Server;
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
 
-/// Known to get through: a lock needs no right to write.
+/// Attacks known to succeed in every tier: a lock needs no write access.
 const EVERYWHERE: &[&str] = &["lock of a read-only file"];
 
-/// Known to get through without namespaces, and nothing else is: a mount namespace of its own is
-/// what would hide them.
+/// Attacks known to succeed without namespaces. Only a separate mount namespace could hide these
+/// targets.
 const LANDLOCK: &[&str] = &[
     "stat outside",
     "access outside",
@@ -34,8 +34,8 @@ const LANDLOCK: &[&str] = &[
     "list System V objects",
 ];
 
-/// What is expected to get through.
-fn expected(setting: Setting) -> Vec<&'static str> {
+/// Returns the attacks that are expected to succeed.
+fn expected_attacks(setting: Setting) -> Vec<&'static str> {
     match setting.tier {
         Tier::Landlock if setting.root() => {
             [EVERYWHERE, LANDLOCK, &["memory of the machine"]].concat()
@@ -46,7 +46,7 @@ fn expected(setting: Setting) -> Vec<&'static str> {
     }
 }
 
-/// The battery inside the walls of a server.
+/// Runs the battery in the sandbox of a server.
 fn run(setting: Setting, network: Network) -> Report {
     let tree = Tree::new();
     let inner = tree.path("base/ro/replay");
@@ -74,8 +74,8 @@ fn run(setting: Setting, network: Network) -> Report {
                 .iter()
                 .map(|part| quote(part.0.to_str().unwrap()))
                 .collect();
-            // The battery is the program itself, so that the process above it is the supervisor.
-            // Without walls that would be ended, and with it what was found.
+            // The battery runs as the program itself, so that its parent is the supervisor. Without
+            // a sandbox, an attack would end the parent and lose the results.
             let command = match setting.tier {
                 Tier::Off => format!("({}; true); true", quoted.join(" ")),
                 Tier::Namespaces | Tier::Landlock => format!("exec {}", quoted.join(" ")),
@@ -84,7 +84,7 @@ fn run(setting: Setting, network: Network) -> Report {
                 "execute_command",
                 json!({"command": command, "timeout": 60}),
             );
-            let ran = ran(&reply);
+            let ran = command_result(&reply);
             assert!(!ran.stderr.contains("replay:"), "{}", ran.stderr);
             Ok(ran.stdout.into_bytes())
         },
@@ -109,7 +109,7 @@ fn start(tree: &Tree, setting: Setting, network: Network) -> Server {
         "--sandbox",
         setting.tier.as_str(),
     ]);
-    // Without namespaces it cannot be asked for.
+    // Without namespaces this cannot be requested.
     if network != Network::Loopback {
         line.extend(["--network", network.as_str()]);
     }
@@ -132,7 +132,7 @@ fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// The names of the controls that are known not to work.
+/// Returns the names of the controls that are known not to work.
 fn known_broken(tier: Tier) -> Vec<&'static str> {
     let known = CONTROLS
         .iter()
@@ -141,7 +141,7 @@ fn known_broken(tier: Tier) -> Vec<&'static str> {
 }
 
 #[test]
-fn what_gets_through_is_what_is_promised() {
+fn only_promised_attacks_succeed() {
     everywhere(|setting| {
         let promise = Promise {
             tier: setting.tier,
@@ -151,7 +151,11 @@ fn what_gets_through_is_what_is_promised() {
         };
         let report = run(setting, promise.network);
         let text = report.text(promise);
-        assert_eq!(report.through(), expected(setting), "{setting:?}\n{text}");
+        assert_eq!(
+            report.through(),
+            expected_attacks(setting),
+            "{setting:?}\n{text}"
+        );
         assert_eq!(report.damage, Vec::<String>::new(), "{setting:?}\n{text}");
         assert_eq!(report.broke_at, None, "{setting:?}\n{text}");
         assert_eq!(
@@ -171,12 +175,12 @@ fn what_gets_through_is_what_is_promised() {
 }
 
 #[test]
-fn without_a_network_and_with_the_system_s() {
+fn attacks_succeed_only_as_network_permits() {
     everywhere(|setting| {
         let none = run(setting, Network::None);
         assert_eq!(
             (none.through(), none.damage.clone()),
-            (expected(setting), Vec::new()),
+            (expected_attacks(setting), Vec::new()),
             "{setting:?}"
         );
         assert_ne!(
@@ -196,7 +200,7 @@ fn without_a_network_and_with_the_system_s() {
             "{setting:?}\n{}",
             host.text(promise)
         );
-        // That attempts reach what they aim at is shown by those that may.
+        // The permitted attempts show that the attacks reach their targets.
         assert_eq!(
             host.attempts.get("TCP"),
             Some(&Outcome::Through("connected".to_owned())),
@@ -205,9 +209,9 @@ fn without_a_network_and_with_the_system_s() {
     });
 }
 
-/// The control of the battery: without walls, attempts get through and their effects are noticed.
+/// Control of the battery: without a sandbox, attacks succeed and their effects are noticed.
 #[test]
-fn without_walls_the_battery_gets_through() {
+fn attacks_succeed_without_sandbox() {
     let owner = rustix::process::geteuid()
         .is_root()
         .then_some(super::NOBODY);
@@ -266,7 +270,7 @@ fn without_walls_the_battery_gets_through() {
 }
 
 #[test]
-fn a_stage_that_cannot_be_read_is_said() {
+fn unreadable_attack_stage_is_reported() {
     let output = std::process::Command::new(program())
         .args([ATTACK_ARGUMENT, "{"])
         .output()
@@ -278,9 +282,9 @@ fn a_stage_that_cannot_be_read_is_said() {
     );
 }
 
-/// `replay sandbox probe`, as a person calls it.
+/// `replay sandbox probe`, as the operator calls it.
 #[test]
-fn the_probe_on_the_command_line() {
+fn sandbox_probe_command_reports_results() {
     let probe = |flags: &[&str]| {
         let mut command = std::process::Command::new(program());
         let output = command

@@ -1,4 +1,4 @@
-//! Caches of package managers that outlive the server (`--cache`).
+//! Package manager caches that outlive the server (`--cache`).
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -8,33 +8,33 @@ use pretty_assertions::assert_eq;
 use rustix::process::Pid;
 use serde_json::json;
 
-use super::{Setting, Walls, everywhere, give, installed, laid_out, launcher, started};
+use super::{Setting, Walls, everywhere, give, installed, launcher, make_tree, start_server};
 use crate::harness::{DEADLINE, ends_within};
 use crate::tree::Tree;
 
-/// Puts something where package managers have their caches.
+/// Writes files into the caches of package managers.
 const FILL: &str = "for dir in ~/.cache/pip $XDG_CACHE_HOME/go-build ~/.npm/_cacache ~/.cargo/registry/index ~/go/pkg/mod \
                     ~/.local/share/pnpm/store/v10; do mkdir -p $dir && echo kept > $dir/file || exit 1; done; \
                     echo kept > ~/.cargo/.package-cache; echo own > ~/own";
 const LOOK: &str = "cat ~/.cache/pip/file ~/.cache/go-build/file ~/.npm/_cacache/file ~/.cargo/registry/index/file \
                     ~/go/pkg/mod/file ~/.local/share/pnpm/store/v10/file ~/.cargo/.package-cache; cat ~/own 2>/dev/null; true";
 
-/// A server with more flags and the usual cache.
+/// Starts a server with the usual cache and more flags.
 fn with_cache(tree: Tree, setting: Setting, flags: &[&str]) -> Walls {
     let cache = tree.text("cache");
     Walls::on(tree, setting, &[&["--cache", &cache], flags].concat(), &[])
 }
 
-/// Ends a server, and waits for its launcher, which looks after the cache.
-fn ended(walls: Walls) -> Tree {
+/// Ends a server, and waits for its launcher, which maintains the cache.
+fn end_server(walls: Walls) -> Tree {
     let launcher = Pid::from_raw(launcher(&walls.server).cast_signed()).unwrap();
     drop(walls.server);
     assert!(ends_within(launcher, DEADLINE), "the launcher did not end");
     walls.tree
 }
 
-/// What of the caches has content.
-fn filled(tree: &Tree) -> Vec<String> {
+/// Returns the names of the caches that are not empty.
+fn nonempty_caches(tree: &Tree) -> Vec<String> {
     let is_filled = |path: &Path| !path.is_dir() || fs::read_dir(path).unwrap().next().is_some();
     let entries = fs::read_dir(tree.path("cache/caches"))
         .unwrap()
@@ -47,7 +47,7 @@ fn filled(tree: &Tree) -> Vec<String> {
     names
 }
 
-/// A command that fills a cache and says when it was used last.
+/// Returns a command that fills a cache and sets its time of last use.
 fn fill(name: &str, used: &str) -> String {
     format!(
         "mkdir {name} && head -c 700000 /dev/urandom > {name}/file && touch -d {used} {name}/file {name}"
@@ -55,11 +55,11 @@ fn fill(name: &str, used: &str) -> String {
 }
 
 #[test]
-fn the_next_server_finds_what_one_left() {
+fn cache_is_kept_for_next_server() {
     everywhere(|setting| {
-        let mut walls = with_cache(laid_out(setting), setting, &[]);
+        let mut walls = with_cache(make_tree(setting), setting, &[]);
         walls.works(FILL);
-        let mut next = with_cache(ended(walls), setting, &["--tools", "all"]);
+        let mut next = with_cache(end_server(walls), setting, &["--tools", "all"]);
         assert_eq!(next.works(LOOK), "kept\n".repeat(7), "{setting:?}");
         let file = next.tree.text("cache/caches/pip/file");
         let read = next.server.call("read_file", json!({"path": file}));
@@ -68,7 +68,7 @@ fn the_next_server_finds_what_one_left() {
             Some(-32001),
             "{setting:?}: {read:?}"
         );
-        // Whose it is, and what says so, no command reaches.
+        // Commands cannot reach the cache directory itself, nor its marker.
         next.fails(&format!("cat {}", next.tree.text("cache/CACHEDIR.TAG")));
         next.fails(&format!(
             "echo x > {}",
@@ -94,7 +94,7 @@ fn the_next_server_finds_what_one_left() {
             .call("follow_command", json!({"commandId": id, "waitSecs": 10}));
         next.end();
         assert_eq!(
-            ended(next).read("cache/caches/pip/file"),
+            end_server(next).read("cache/caches/pip/file"),
             "later\n",
             "{setting:?}"
         );
@@ -102,10 +102,10 @@ fn the_next_server_finds_what_one_left() {
 }
 
 #[test]
-fn what_was_not_used_for_longest_goes_first_and_only_while_nobody_uses_it() {
+fn least_recently_used_cache_is_evicted_when_idle() {
     everywhere(|setting| {
         let small = ["--cache-mib", "1"];
-        let mut walls = with_cache(laid_out(setting), setting, &[]);
+        let mut walls = with_cache(make_tree(setting), setting, &[]);
         for (name, used) in [
             ("~/.cache/middle", "@2000000"),
             ("~/.npm/old", "@1000000"),
@@ -115,8 +115,8 @@ fn what_was_not_used_for_longest_goes_first_and_only_while_nobody_uses_it() {
         }
         walls.works("touch -d @1000000 ~/.npm/.");
         let (cache, tree) = (walls.tree.text("cache"), walls.tree);
-        // Another one that uses it at the same time deletes nothing.
-        let beside = started(
+        // A second server that uses the cache at the same time deletes nothing.
+        let beside = start_server(
             &tree,
             setting,
             &["--cache", &cache, "--cache-mib", "1"],
@@ -126,18 +126,26 @@ fn what_was_not_used_for_longest_goes_first_and_only_while_nobody_uses_it() {
         let of_beside = Pid::from_raw(launcher(&beside).cast_signed()).unwrap();
         drop(beside);
         assert!(ends_within(of_beside, DEADLINE), "the launcher did not end");
-        assert_eq!(filled(&tree), [".npm", "middle", "new"], "{setting:?}");
+        assert_eq!(
+            nonempty_caches(&tree),
+            [".npm", "middle", "new"],
+            "{setting:?}"
+        );
         let of_first = Pid::from_raw(launcher(&walls.server).cast_signed()).unwrap();
         drop(walls.server);
         assert!(ends_within(of_first, DEADLINE), "the launcher did not end");
-        assert_eq!(filled(&tree), [".npm", "middle", "new"], "{setting:?}");
+        assert_eq!(
+            nonempty_caches(&tree),
+            [".npm", "middle", "new"],
+            "{setting:?}"
+        );
         // At the start.
         let mut walls = with_cache(tree, setting, &small);
-        assert_eq!(filled(&walls.tree), ["new"], "{setting:?}");
+        assert_eq!(nonempty_caches(&walls.tree), ["new"], "{setting:?}");
         walls.works(&fill("~/.cache/newest", "@4000000"));
         // At the end.
-        let tree = ended(walls);
-        assert_eq!(filled(&tree), ["newest"], "{setting:?}");
+        let tree = end_server(walls);
+        assert_eq!(nonempty_caches(&tree), ["newest"], "{setting:?}");
         assert!(
             !fs::read_dir(tree.path("cache/gone")).is_ok_and(|mut left| left.next().is_some()),
             "{setting:?}"
@@ -146,9 +154,9 @@ fn what_was_not_used_for_longest_goes_first_and_only_while_nobody_uses_it() {
 }
 
 #[test]
-fn no_link_in_it_is_followed() {
+fn links_in_cache_are_not_followed() {
     everywhere(|setting| {
-        let mut walls = with_cache(laid_out(setting), setting, &[]);
+        let mut walls = with_cache(make_tree(setting), setting, &[]);
         let outside = walls.tree.text("outside");
         let plant = format!(
             "{} && ln -s {outside} ~/.cache/old/link && touch -h -d @1000000 ~/.cache/old/link ~/.cache/old && ln -s {outside} ~/.cache/link && \
@@ -157,9 +165,9 @@ fn no_link_in_it_is_followed() {
         );
         walls.works(&plant);
         walls.works(&fill("~/.cache/new", "@2000000"));
-        // What a command leaves behind keeps no server from its start.
+        // Entries that a command left without permissions do not prevent the next start.
         walls.works("chmod 0 ~/.cache/");
-        let mut next = with_cache(ended(walls), setting, &["--cache-mib", "1"]);
+        let mut next = with_cache(end_server(walls), setting, &["--cache-mib", "1"]);
         next.works("echo kept > ~/.npm/file");
         next.end();
         assert_eq!(
@@ -172,9 +180,9 @@ fn no_link_in_it_is_followed() {
 }
 
 #[test]
-fn a_directory_that_is_no_place_for_it_is_refused() {
+fn unsuitable_cache_directory_is_refused() {
     everywhere(|setting| {
-        let tree = laid_out(setting);
+        let tree = make_tree(setting);
         tree.file("full/file", "of somebody")
             .dir("open")
             .link(tree.path("tmp"), "link");
@@ -217,7 +225,7 @@ fn a_directory_that_is_no_place_for_it_is_refused() {
             ),
         ];
         for (dir, reason) in cases {
-            let mut server = started(&tree, setting, &["--cache", &dir], &[]);
+            let mut server = start_server(&tree, setting, &["--cache", &dir], &[]);
             assert_eq!(server.wait_exit().code(), Some(2), "{setting:?}: {dir}");
             assert!(
                 server.stderr().trim_end().ends_with(&reason),

@@ -1,20 +1,19 @@
-//! What cargo and Go of the operator have downloaded, and the programs that a project has for
-//! itself.
+//! Downloads of the operator's cargo and Go, and programs installed in a project.
 
 use std::os::unix::fs::PermissionsExt as _;
 
 use pretty_assertions::assert_eq;
 use replay::internals::sandbox::Tier;
 
-use super::{SECRET, Setting, Walls, everywhere, give, laid_out};
+use super::{SECRET, Setting, Walls, everywhere, give, make_tree};
 use crate::tree::Tree;
 
 const CRATES: &str = "index.crates.io-1949cf8c6b5b557f";
 
-/// A server whose operator has a home with toolchains, outside, which flags name as `{home}`; what
-/// changes there fails the test.
+/// Starts a server whose operator has a home with toolchains outside. Flags name it as `{home}`. A
+/// change there fails the test.
 fn with_home(setting: Setting, flags: &[&str]) -> Walls {
-    let tree = laid_out(setting);
+    let tree = make_tree(setting);
     let cargo = "outside/home/.cargo";
     tree.file(format!("{cargo}/bin/cargo"), "#!/bin/sh\n")
         .file(format!("{cargo}/credentials.toml"), SECRET);
@@ -42,7 +41,7 @@ fn with_home(setting: Setting, flags: &[&str]) -> Walls {
 }
 
 #[test]
-fn what_cargo_and_go_have_downloaded_is_there_read_only_and_nothing_beside_it() {
+fn downloads_of_cargo_and_go_are_read_only() {
     everywhere(|setting| {
         let mut walls = with_home(setting, &[]);
         let home = walls.beyond("home");
@@ -72,9 +71,9 @@ fn what_cargo_and_go_have_downloaded_is_there_read_only_and_nothing_beside_it() 
 }
 
 #[test]
-fn a_place_that_an_agent_can_lead_elsewhere_is_not_shown() {
+fn downloads_through_agent_writable_link_are_hidden() {
     everywhere(|setting| {
-        let tree = laid_out(setting);
+        let tree = make_tree(setting);
         tree.file("outside/kept/x", SECRET)
             .dir("outside/home")
             .dir("work/pkg");
@@ -99,7 +98,7 @@ fn a_place_that_an_agent_can_lead_elsewhere_is_not_shown() {
 }
 
 #[test]
-fn cargo_has_its_directory_where_it_is_outside_and_writes_to_the_private_home() {
+fn cargo_home_keeps_path_and_writes_are_private() {
     for flags in [&[][..], &["--network", "host"], &["--no-toolchain-caches"]] {
         everywhere(|setting| {
             let mut walls = with_home(setting, flags);
@@ -132,7 +131,7 @@ fn cargo_has_its_directory_where_it_is_outside_and_writes_to_the_private_home() 
 }
 
 #[test]
-fn cargo_has_no_such_directory_where_the_operator_says_otherwise() {
+fn operator_flags_override_cargo_home() {
     let said = [
         (["--env", "CARGO_HOME=/tmp/c"], "/tmp/c"),
         (["--system", "{home}/.cargo"], "none"),
@@ -149,7 +148,7 @@ fn cargo_has_no_such_directory_where_the_operator_says_otherwise() {
 }
 
 #[test]
-fn a_command_finds_the_programs_of_the_project_that_it_starts_in() {
+fn project_programs_are_on_path() {
     everywhere(|setting| {
         let mut walls = Walls::on(
             of_projects(setting),
@@ -171,7 +170,7 @@ fn a_command_finds_the_programs_of_the_project_that_it_starts_in() {
         );
         let mut start = |dir: &str| {
             let arguments = serde_json::json!({"command": "echo $PATH; tool", "workingDirectory": format!("{work}/{dir}")});
-            super::ran(&walls.try_run(arguments)).stdout
+            super::command_result(&walls.try_run(arguments)).stdout
         };
         assert_eq!(
             start("web/src"),
@@ -182,9 +181,9 @@ fn a_command_finds_the_programs_of_the_project_that_it_starts_in() {
     });
 }
 
-/// A project of Node in one of Python.
+/// Makes a Node project inside a Python project.
 fn of_projects(setting: Setting) -> Tree {
-    let tree = laid_out(setting);
+    let tree = make_tree(setting);
     tree.dir("work/web/src")
         .dir("work/lib")
         .file("work/.venv/bin/python", "");

@@ -1,5 +1,5 @@
-//! Nothing outlives its call, its server, or a signal; and nothing that a command does ends anybody
-//! else.
+//! Ends of calls, servers and processes: no process outlives its call or its server, and no command
+//! ends other processes.
 
 use std::fs;
 use std::time::Instant;
@@ -8,13 +8,16 @@ use pretty_assertions::assert_eq;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use super::{Walls, children, everywhere, fresh_tag, launcher, program, ran, tagged};
+use super::{
+    Walls, children, command_result, everywhere, fresh_tag, launcher, processes_with_tag, program,
+};
 use crate::harness::{DEADLINE, ends_within};
 
-/// Starts itself again in a session of its own and ends, for ever.
+/// Restarts itself in a new session and exits, forever.
 const HYDRA: &str = "#!/bin/sh\nsetsid sh \"$0\" \"$1\" &\n";
 
-/// How often each way to stay alive is tried in each setting. `benches/survivors.sh` asks for more.
+/// Returns the number of rounds for each escape in each setting. `benches/survivors.sh` sets a
+/// higher one.
 fn rounds() -> usize {
     std::env::var("REPLAY_TEST_ROUNDS")
         .ok()
@@ -22,8 +25,8 @@ fn rounds() -> usize {
         .unwrap_or(5)
 }
 
-/// Ways to stay alive when the shell ends; each leaves processes with `tag` among their arguments.
-fn ways(tag: &str) -> [(&'static str, String); 6] {
+/// Returns ways to outlive the shell. Each leaves processes with `tag` among their arguments.
+fn escapes(tag: &str) -> [(&'static str, String); 6] {
     [
         (
             "a session that ignores SIGTERM",
@@ -55,15 +58,19 @@ fn ways(tag: &str) -> [(&'static str, String); 6] {
 }
 
 #[test]
-fn e85_nothing_outlives_its_call() {
+fn e85_processes_end_with_their_call() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         fs::write(walls.tree.path("work/hydra"), HYDRA).unwrap();
         for _ in 0..rounds() {
             let tag = fresh_tag();
-            for (way, command) in ways(&tag) {
+            for (way, command) in escapes(&tag) {
                 let ran = walls.sh(&command);
-                assert_eq!(tagged(&tag), Vec::<u32>::new(), "{setting:?}: {way}");
+                assert_eq!(
+                    processes_with_tag(&tag),
+                    Vec::<u32>::new(),
+                    "{setting:?}: {way}"
+                );
                 assert_eq!(ran.code, 0, "{setting:?}: {way}: {ran:?}");
             }
         }
@@ -72,12 +79,12 @@ fn e85_nothing_outlives_its_call() {
 }
 
 #[test]
-fn e85_nothing_outlives_a_cancelled_call() {
+fn e85_processes_end_with_cancelled_call() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         fs::write(walls.tree.path("work/hydra"), HYDRA).unwrap();
         let tag = fresh_tag();
-        for (way, command) in ways(&tag) {
+        for (way, command) in escapes(&tag) {
             let _ = fs::remove_file(walls.tree.path("work/up"));
             let command = format!("{command}; echo x > up; trap '' TERM; sleep {tag}; sleep {tag}");
             let arguments = json!({"name": "execute_command", "arguments": {"command": command}});
@@ -93,13 +100,12 @@ fn e85_nothing_outlives_a_cancelled_call() {
             walls
                 .server
                 .notify("notifications/cancelled", json!({"requestId": id}));
-            // A cancelled call is not answered; what shows that it is over is that its processes
-            // are.
-            while !tagged(&tag).is_empty() {
+            // A cancelled call gets no reply. Its end shows by the end of its processes.
+            while !processes_with_tag(&tag).is_empty() {
                 assert!(
                     Instant::now() < until,
                     "{setting:?}: {way}: {:?} live",
-                    tagged(&tag)
+                    processes_with_tag(&tag)
                 );
                 walls.server.settle();
             }
@@ -109,7 +115,7 @@ fn e85_nothing_outlives_a_cancelled_call() {
 }
 
 #[test]
-fn e86_a_held_pipe_holds_no_reply() {
+fn e86_held_pipe_does_not_delay_reply() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let ran = walls.sh("sleep 600 & echo hi");
@@ -130,20 +136,22 @@ fn e86_a_held_pipe_holds_no_reply() {
 }
 
 #[test]
-fn e87_who_ignores_sigterm_is_killed() {
+fn e87_process_ignoring_sigterm_is_killed() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let tag = fresh_tag();
         let command = format!("trap '' TERM; echo begun; sleep {tag}; sleep {tag}");
         let reply = walls.try_run(json!({"command": command, "timeout": 1}));
-        let ran = ran(&reply);
+        let ran = command_result(&reply);
         assert_eq!((ran.stdout.as_str(), ran.code), ("begun\n", 137), "{ran:?}");
         assert_eq!(reply.result()["structuredContent"]["timedOut"], true);
-        assert_eq!(tagged(&tag), Vec::<u32>::new());
+        assert_eq!(processes_with_tag(&tag), Vec::<u32>::new());
         let reply =
             walls.try_run(json!({"command": "trap 'echo last words; exit 7' TERM; sleep 99 & wait", "timeout": 3}));
         assert!(
-            super::ran(&reply).stdout.ends_with("last words\n"),
+            super::command_result(&reply)
+                .stdout
+                .ends_with("last words\n"),
             "{}",
             reply.0
         );
@@ -151,8 +159,8 @@ fn e87_who_ignores_sigterm_is_killed() {
     });
 }
 
-/// Starts things that would stay: a background command, and a call that is not over.
-fn occupied(walls: &mut Walls, tag: &str) {
+/// Starts a background command and a call that does not end.
+fn start_endless_commands(walls: &mut Walls, tag: &str) {
     fs::write(walls.tree.path("work/hydra"), HYDRA).unwrap();
     let command = format!("trap '' TERM; sh hydra {tag} & setsid sleep {tag} & sleep {tag}");
     walls
@@ -164,25 +172,25 @@ fn occupied(walls: &mut Walls, tag: &str) {
         json!({"name": "execute_command", "arguments": {"command": command}}),
     );
     let until = Instant::now() + DEADLINE;
-    while !walls.tree.has("work/up") || tagged(tag).len() < 3 {
+    while !walls.tree.has("work/up") || processes_with_tag(tag).len() < 3 {
         assert!(Instant::now() < until, "the commands never ran");
         walls.server.settle();
     }
 }
 
-/// What was there when the server ended is gone, and so is the private directory; the allowed ones
-/// are not touched.
-fn all_gone(walls: &Walls, tag: &str, launcher: u32) {
+/// Checks that all processes and the private directory are gone after the server ended, and that
+/// the allowed directories are unchanged.
+fn assert_all_gone(walls: &Walls, tag: &str, launcher: u32) {
     let launcher = Pid::from_raw(launcher.cast_signed()).unwrap();
     assert!(ends_within(launcher, DEADLINE), "the launcher lives on");
     let until = Instant::now() + DEADLINE;
-    for pid in tagged(tag) {
+    for pid in processes_with_tag(tag) {
         assert!(ends_within(
             Pid::from_raw(pid.cast_signed()).unwrap(),
             until.saturating_duration_since(Instant::now())
         ));
     }
-    assert_eq!(tagged(tag), Vec::<u32>::new());
+    assert_eq!(processes_with_tag(tag), Vec::<u32>::new());
     let left = walls.tree.private_directories("tmp");
     assert_eq!(
         left,
@@ -194,38 +202,38 @@ fn all_gone(walls: &Walls, tag: &str, launcher: u32) {
 }
 
 #[test]
-fn a_server_that_is_killed_leaves_nothing() {
+fn killed_server_leaves_no_processes_or_files() {
     everywhere(|setting| {
         for signal in [Signal::KILL, Signal::TERM] {
             let mut walls = Walls::start(setting, &[], &[]);
             let (tag, launcher) = (fresh_tag(), launcher(&walls.server));
-            occupied(&mut walls, &tag);
+            start_endless_commands(&mut walls, &tag);
             kill_process(walls.server.pid(), signal).unwrap();
             walls.server.wait_exit();
-            all_gone(&walls, &tag, launcher);
+            assert_all_gone(&walls, &tag, launcher);
         }
     });
 }
 
 #[test]
-fn a_server_without_input_leaves_nothing() {
+fn server_without_input_leaves_no_processes_or_files() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &["--command-timeout-secs", "2"], &[]);
         let (tag, launcher) = (fresh_tag(), launcher(&walls.server));
-        occupied(&mut walls, &tag);
+        start_endless_commands(&mut walls, &tag);
         walls.server.close_stdin();
         walls.server.wait_exit();
-        all_gone(&walls, &tag, launcher);
+        assert_all_gone(&walls, &tag, launcher);
     });
 }
 
-/// Nothing inside can do that; the system might, when it is out of memory.
+/// Commands cannot kill the launcher, but the kernel's OOM killer can.
 #[test]
-fn a_launcher_that_is_killed_leaves_its_commands_to_the_server() {
+fn server_ends_commands_of_killed_launcher() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let (tag, launcher) = (fresh_tag(), launcher(&walls.server));
-        occupied(&mut walls, &tag);
+        start_endless_commands(&mut walls, &tag);
         let launcher = Pid::from_raw(launcher.cast_signed()).unwrap();
         kill_process(launcher, Signal::KILL).unwrap();
         assert!(ends_within(launcher, DEADLINE));
@@ -246,19 +254,19 @@ fn a_launcher_that_is_killed_leaves_its_commands_to_the_server() {
         kill_process(walls.server.pid(), Signal::KILL).unwrap();
         walls.server.wait_exit();
         let until = Instant::now() + DEADLINE;
-        for pid in tagged(&tag) {
+        for pid in processes_with_tag(&tag) {
             let left = until.saturating_duration_since(Instant::now());
             assert!(
                 ends_within(Pid::from_raw(pid.cast_signed()).unwrap(), left),
                 "{setting:?}: {pid} lives on"
             );
         }
-        assert_eq!(tagged(&tag), Vec::<u32>::new(), "{setting:?}");
+        assert_eq!(processes_with_tag(&tag), Vec::<u32>::new(), "{setting:?}");
     });
 }
 
 #[test]
-fn a_command_does_not_outlive_its_supervisor() {
+fn command_ends_with_its_supervisor() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let tag = fresh_tag();
@@ -268,7 +276,7 @@ fn a_command_does_not_outlive_its_supervisor() {
             .try_run(json!({"command": command, "background": true}))
             .result();
         let until = Instant::now() + DEADLINE;
-        while !walls.tree.has("work/up") || tagged(&tag).len() < 2 {
+        while !walls.tree.has("work/up") || processes_with_tag(&tag).len() < 2 {
             assert!(
                 Instant::now() < until,
                 "{setting:?}: the command never came so far"
@@ -276,11 +284,11 @@ fn a_command_does_not_outlive_its_supervisor() {
             walls.server.settle();
         }
         kill_process(supervisors(launcher(&walls.server))[0], Signal::KILL).unwrap();
-        while !tagged(&tag).is_empty() {
+        while !processes_with_tag(&tag).is_empty() {
             assert!(
                 Instant::now() < until,
                 "{setting:?}: {:?} live",
-                tagged(&tag)
+                processes_with_tag(&tag)
             );
             walls.server.settle();
         }
@@ -288,7 +296,7 @@ fn a_command_does_not_outlive_its_supervisor() {
     });
 }
 
-/// The children of a launcher, oldest first.
+/// Returns the children of a launcher, oldest first.
 fn supervisors(launcher: u32) -> Vec<Pid> {
     children(launcher)
         .into_iter()
@@ -296,21 +304,22 @@ fn supervisors(launcher: u32) -> Vec<Pid> {
         .collect()
 }
 
-/// Whether one of `sought` descends from this process.
-fn holds(pid: Pid, sought: &[u32]) -> bool {
+/// Returns true if one of `sought` descends from this process.
+fn has_descendant(pid: Pid, sought: &[u32]) -> bool {
     let children = children(pid.as_raw_pid().cast_unsigned());
     children.into_iter().any(|child| {
-        sought.contains(&child) || holds(Pid::from_raw(child.cast_signed()).unwrap(), sought)
+        sought.contains(&child)
+            || has_descendant(Pid::from_raw(child.cast_signed()).unwrap(), sought)
     })
 }
 
-/// The supervisor of the next command: the only one that is left when the one whose command ran has
-/// ended.
-fn spare(walls: &mut Walls, launcher: u32) -> Pid {
+/// Returns the spare supervisor: the only one left after the supervisor of a finished command has
+/// exited.
+fn spare_supervisor(walls: &mut Walls, launcher: u32) -> Pid {
     let tag = fresh_tag();
     let reply = walls.try_run(json!({"command": format!("sleep {tag}"), "background": true}));
     let until = Instant::now() + DEADLINE;
-    while tagged(&tag).is_empty() {
+    while processes_with_tag(&tag).is_empty() {
         assert!(
             Instant::now() < until,
             "{:?}: the command never ran",
@@ -320,7 +329,7 @@ fn spare(walls: &mut Walls, launcher: u32) -> Pid {
     }
     let busy = supervisors(launcher)
         .into_iter()
-        .find(|pid| holds(*pid, &tagged(&tag)));
+        .find(|pid| has_descendant(*pid, &processes_with_tag(&tag)));
     let end = json!({"commandId": reply.result()["structuredContent"]["commandId"], "end": true});
     walls.server.call("follow_command", end).result();
     loop {
@@ -340,11 +349,11 @@ fn spare(walls: &mut Walls, launcher: u32) -> Pid {
 }
 
 #[test]
-fn a_supervisor_that_waits_for_a_command_is_missed_by_nobody() {
+fn killed_spare_supervisor_does_not_affect_server() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let launcher = launcher(&walls.server);
-        let spare = spare(&mut walls, launcher);
+        let spare = spare_supervisor(&mut walls, launcher);
         kill_process(spare, Signal::KILL).unwrap();
         assert!(ends_within(spare, DEADLINE));
         walls.end();
@@ -352,11 +361,11 @@ fn a_supervisor_that_waits_for_a_command_is_missed_by_nobody() {
 }
 
 #[test]
-fn a_supervisor_that_waits_for_a_command_ends_with_its_launcher() {
+fn spare_supervisor_ends_with_launcher() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let launcher = launcher(&walls.server);
-        let spare = spare(&mut walls, launcher);
+        let spare = spare_supervisor(&mut walls, launcher);
         kill_process(Pid::from_raw(launcher.cast_signed()).unwrap(), Signal::KILL).unwrap();
         assert!(
             ends_within(spare, DEADLINE),
@@ -366,7 +375,7 @@ fn a_supervisor_that_waits_for_a_command_ends_with_its_launcher() {
 }
 
 #[test]
-fn a_server_whose_client_reads_nothing_hears_signals_before_its_walls_stand() {
+fn blocked_server_obeys_signals_before_sandbox_start() {
     let dir = tempfile::tempdir().unwrap();
     let mut command = std::process::Command::new(program());
     command
@@ -386,7 +395,7 @@ fn a_server_whose_client_reads_nothing_hears_signals_before_its_walls_stand() {
         .map(|message| message.to_string() + "\n")
         .collect::<String>();
     std::io::Write::write_all(child.stdin.as_mut().unwrap(), asked.as_bytes()).unwrap();
-    // What it has said by now is more than a pipe holds.
+    // The server has written more than a pipe holds.
     let stdout = child.stdout.as_ref().unwrap();
     let until = Instant::now() + DEADLINE;
     while rustix::io::ioctl_fionread(stdout).unwrap() < 60_000 {

@@ -1,4 +1,4 @@
-//! Everyday work inside the walls: `tests/everyday.sh`, compared with what is known to fail.
+//! Everyday work inside the sandbox: `tests/everyday.sh`, compared with the list of known failures.
 
 use pretty_assertions::assert_eq;
 use replay::internals::sandbox::Tier;
@@ -6,8 +6,8 @@ use serde_json::json;
 
 use super::{Walls, everywhere};
 
-/// What needs sockets, terminals or a /tmp of its own, or touches a process by its number, which
-/// only namespaces give.
+/// Work that fails without namespaces: it needs sockets, terminals or a private /tmp, or signals a
+/// process by id.
 const LANDLOCK: [&str; 7] = [
     "localhost server",
     "python manager",
@@ -19,9 +19,9 @@ const LANDLOCK: [&str; 7] = [
 ];
 
 #[test]
-fn everyday_work() {
+fn everyday_work_fails_only_as_listed() {
     everywhere(|setting| {
-        // The toolchains of who runs the tests lie below a home that others may not enter.
+        // The toolchains of the test user lie below a home that other users cannot enter.
         let own = ["PATH", "HOME"].map(|name| (name, std::env::var(name).unwrap_or_default()));
         let own: Vec<(&str, &str)> = own
             .iter()
@@ -71,7 +71,7 @@ fn everyday_work() {
 }
 
 #[test]
-fn a_text_means_the_same_to_the_shell_in_every_tier() {
+fn shell_text_has_same_meaning_in_every_tier() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let long = format!(": {}; echo long", "x".repeat(100_000));
@@ -116,7 +116,7 @@ fn a_text_means_the_same_to_the_shell_in_every_tier() {
                 ran.stderr
             );
         }
-        // The number of a line is that in the text.
+        // Line numbers are those of the text.
         let ran = walls.sh("true\ntrue\nno_such_program");
         assert!(
             ran.code == 127 && ran.stderr.contains("3: ") && ran.stderr.contains("no_such_program"),

@@ -1,17 +1,17 @@
-//! Floods: processes, output, files, memory. Meanwhile other calls are answered, and the server
-//! stays small.
+//! Floods of processes, output, files and memory. Meanwhile other calls are answered, and the
+//! server's memory stays bounded.
 
 use std::fs;
 
 use serde_json::json;
 
-use super::{Setting, Walls, everywhere, fresh_tag, installed, tagged};
+use super::{Setting, Walls, everywhere, fresh_tag, installed, processes_with_tag};
 
-/// Most that the server may hold while a command floods, in bytes.
-const BOUND: u64 = 300 * 1024 * 1024;
+/// Maximum memory of the server while a command floods, in bytes.
+const MAX_SERVER_MEMORY: u64 = 300 * 1024 * 1024;
 
-/// Nobody takes up what it sends: that counts for the user, whoever has sent it, as long as the
-/// sockets live.
+/// Queues descriptors in sockets that no process reads. The kernel counts them for the user while
+/// the sockets exist.
 const QUEUE: &str = "import array, resource, socket, sys, time\n\
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]\n\
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))\n\
@@ -27,7 +27,7 @@ const QUEUE: &str = "import array, resource, socket, sys, time\n\
     except OSError as error: print(error.errno, sent > 0, flush=True)\n\
     time.sleep(600)\n";
 
-/// Memory that a process holds, in bytes.
+/// Returns the resident memory of a process, in bytes.
 fn resident(pid: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status
@@ -37,7 +37,7 @@ fn resident(pid: u32) -> u64 {
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
 }
 
-/// Runs a command with a time limit and asks other things until it is answered.
+/// Runs a command with a timeout and makes other calls until it is answered.
 fn flood(walls: &mut Walls, command: &str, seconds: u64) -> crate::harness::Reply {
     let path = walls.tree.text("work/ok.txt");
     let arguments = json!({"command": command, "timeout": seconds});
@@ -52,7 +52,7 @@ fn flood(walls: &mut Walls, command: &str, seconds: u64) -> crate::harness::Repl
     let reply = walls.server.reply_to(&id);
     let held = resident(walls.server.pid().as_raw_nonzero().get().cast_unsigned());
     assert!(
-        held < BOUND,
+        held < MAX_SERVER_MEMORY,
         "{:?}: the server holds {held} bytes",
         walls.setting
     );
@@ -60,10 +60,10 @@ fn flood(walls: &mut Walls, command: &str, seconds: u64) -> crate::harness::Repl
 }
 
 #[test]
-fn e88_a_fork_bomb() {
+fn e88_fork_bomb_is_contained() {
     everywhere(|setting: Setting| {
-        // Without namespaces the limit would count everything of the user, so it is the command's
-        // own here, and root's processes are not counted at all.
+        // Without namespaces the limit would count all processes of the user. The command sets its
+        // own limit here, and root is not counted at all.
         let limit = match setting.tier {
             replay::internals::sandbox::Tier::Namespaces => "",
             _ if setting.root() => return,
@@ -82,15 +82,15 @@ fn e88_a_fork_bomb() {
         )
         .unwrap();
         flood(&mut walls, &format!("{limit}sh bomb {tag} 2>/dev/null"), 1);
-        assert_eq!(tagged(&tag), Vec::<u32>::new(), "{setting:?}");
+        assert_eq!(processes_with_tag(&tag), Vec::<u32>::new(), "{setting:?}");
         walls.end();
     });
 }
 
 #[test]
-fn e88_more_processes_than_allowed() {
+fn e88_process_limit_is_enforced() {
     everywhere(|setting: Setting| {
-        // The kernel holds root to no `RLIMIT_NPROC`; what bounds root is there since Linux 6.14.
+        // The kernel does not apply `RLIMIT_NPROC` to root. The limit for root needs Linux 6.14.
         let release = rustix::system::uname()
             .release()
             .to_string_lossy()
@@ -103,7 +103,7 @@ fn e88_more_processes_than_allowed() {
             return;
         }
         let mut walls = Walls::start(setting, &["--limit-processes", "1000"], &[]);
-        // A bash that cannot fork tries again for 15 s, other shells give up.
+        // bash retries a failed fork for 15 s, other shells give up.
         walls.works("sh -c 'for i in $(seq 900); do sleep 100 & done'");
         walls.fails("sh -c 'for i in $(seq 1100); do sleep 100 & done'");
         walls.end();
@@ -111,21 +111,21 @@ fn e88_more_processes_than_allowed() {
 }
 
 #[test]
-fn e88_output_without_end() {
+fn e88_endless_output_is_contained() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &["--output-cap-bytes", "2000"], &[]);
         let reply = flood(&mut walls, "cat /dev/zero | tr '\\0' x", 2);
         let stdout = reply.result()["structuredContent"]["stdout"]
             .as_str()
             .unwrap();
-        // The beginning and the end, and between them how much is left out.
+        // The beginning and the end, and the size of the gap.
         let shown = stdout.matches('x').count();
         assert_eq!(
             (shown, stdout.ends_with(&"x".repeat(1000))),
             (2000, true),
             "{setting:?}"
         );
-        // To its end, if that comes in time.
+        // Waits for the end, up to the deadline.
         let reply = flood(
             &mut walls,
             "head -c 300M /dev/zero | tr '\\0' x; echo over >&2",
@@ -141,7 +141,7 @@ fn e88_output_without_end() {
 }
 
 #[test]
-fn e88_files_without_end() {
+fn e88_endless_files_are_contained() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &["--limit-file-bytes", "1000000"], &[]);
         walls.works("mkdir many");
@@ -164,7 +164,7 @@ fn e88_files_without_end() {
 }
 
 #[test]
-fn e88_descriptors_on_their_way() {
+fn e88_queued_descriptors_are_contained() {
     everywhere(|setting| {
         if !installed("python3") {
             return;
@@ -188,10 +188,10 @@ fn e88_descriptors_on_their_way() {
 }
 
 #[test]
-fn e88_memory_without_end() {
+fn e88_endless_memory_is_contained() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &["--limit-memory-bytes", "200000000"], &[]);
-        // A line without an end is held whole.
+        // An endless line is buffered whole.
         let reply = flood(&mut walls, "tail -n 1 /dev/zero", 20);
         let text = reply.all_texts().join("\n");
         assert!(
@@ -213,7 +213,7 @@ fn e88_memory_without_end() {
 }
 
 #[test]
-fn e88_shared_memory_without_end() {
+fn e88_endless_shared_memory_is_contained() {
     everywhere(|setting| {
         if !installed("python3") {
             return;
@@ -232,7 +232,7 @@ fn e88_shared_memory_without_end() {
                 "{setting:?}: {script}: {text}"
             );
         }
-        // What processes share counts once.
+        // Shared memory counts once.
         let share = "import mmap, os, time\nm = mmap.mmap(-1, 10**8)\nfor i in range(0, 10**8, 4096): m[i] = 1\n\
                      for i in range(4):\n    if os.fork() == 0: m[0:10**8:4096]; time.sleep(1); os._exit(0)\n\
                      for i in range(4): os.wait()\nprint('fine')";

@@ -1,4 +1,4 @@
-//! Git directories: no symlink appears below one, and a directory above one is like any other.
+//! Git directories: commands can create no symlink in one. Directories above one are unrestricted.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use walkdir::WalkDir;
 
 use super::{Setting, Tree, Walls, everywhere, give, installed};
 
-/// A repository as `git init` makes it, as far as it is looked at.
+/// Makes the parts of a repository that the server looks at.
 fn repository(tree: &Tree, at: &str) {
     tree.file(format!("{at}/HEAD"), "ref: refs/heads/main\n")
         .file(format!("{at}/config"), "[core]\n\tbare = false\n")
@@ -19,8 +19,8 @@ fn repository(tree: &Tree, at: &str) {
         .dir(format!("{at}/logs/refs"));
 }
 
-/// `work` is a repository, in which lie a bare one, a nested one, and a directory with an empty
-/// file called `.git`.
+/// Makes `work` a repository with a bare one, a nested one, and a directory with an empty file
+/// called `.git`.
 fn with_repositories(flags: &[&str], test: impl Fn(&mut Walls)) {
     everywhere(|setting: Setting| {
         let tree = Tree::new();
@@ -41,7 +41,7 @@ fn with_repositories(flags: &[&str], test: impl Fn(&mut Walls)) {
     });
 }
 
-/// The symlinks below a directory.
+/// Returns the symlinks below a directory.
 fn links(walls: &Walls, dir: &str) -> Vec<String> {
     let entries = WalkDir::new(walls.tree.path(dir))
         .into_iter()
@@ -88,7 +88,7 @@ fn refuses_links(walls: &mut Walls) {
         let told = ran
             .text
             .contains("commands cannot make or move a symlink to `");
-        // A link of procfs that leads elsewhere in the supervisor is refused before.
+        // A magic link of procfs that resolves differently in the supervisor is refused earlier.
         assert!(
             told || attempt.contains("/proc/self"),
             "{:?}: {attempt}: {ran:?}",
@@ -107,7 +107,7 @@ fn refuses_links(walls: &mut Walls) {
             walls.setting
         );
     }
-    // It is told of a command that worked, too, and elsewhere links are as ever.
+    // The note appears after success too, and links elsewhere are unrestricted.
     let ran = walls
         .sh("ln -s /x .git/x; ln -s link one && ln -P one two && mv two three && readlink three");
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "link\n"), "{ran:?}");
@@ -149,7 +149,7 @@ fn symlink_of_operator_below_git_directory_stays() {
 }
 
 #[test]
-fn git_init_learns_that_symlinks_work() {
+fn git_init_detects_symlink_support() {
     if !installed("git") {
         return;
     }
@@ -163,7 +163,7 @@ fn git_init_learns_that_symlinks_work() {
 }
 
 #[test]
-fn move_file_brings_no_symlink_into_git_directory() {
+fn symlink_moved_into_git_directory_is_refused() {
     with_repositories(&[], |walls| {
         walls.works("ln -s /etc/passwd link && mkdir dir && ln -s /etc/passwd dir/COMMIT_EDITMSG && mkdir new");
         for (from, to) in [
@@ -202,7 +202,7 @@ fn rename_and_link_into_directory_above_repository_work() {
 }
 
 #[test]
-fn directory_above_repository_moves_as_a_whole_or_not() {
+fn directory_above_repository_moves_whole_or_fails() {
     with_repositories(&[], |walls| {
         for (from, to) in [
             ("packages", "pk"),
@@ -233,7 +233,7 @@ fn directory_above_repository_moves_as_a_whole_or_not() {
 }
 
 #[test]
-fn removed_tree_takes_its_repository_along() {
+fn repository_is_removed_with_its_tree() {
     for flags in [&[][..], &["--undo", "off"]] {
         with_repositories(flags, |walls| {
             walls.works("rm -rf packages && ! test -e packages");
@@ -243,7 +243,7 @@ fn removed_tree_takes_its_repository_along() {
             if walls.setting.tier == Tier::Landlock {
                 return;
             }
-            // What is made there later is no operator's.
+            // Entries created there later do not belong to the operator.
             let ran = walls
                 .sh("mkdir -p packages/lib/.git/hooks; echo evil > packages/lib/.git/config; true");
             assert!(
@@ -260,9 +260,9 @@ fn removed_tree_takes_its_repository_along() {
     }
 }
 
-/// A file there would give the person's repository the hooks of another one.
+/// A `.git` file there would give the person's repository the hooks of another one.
 #[test]
-fn git_file_in_place_of_removed_repository_is_set_aside() {
+fn git_file_replacing_repository_is_set_aside() {
     with_repositories(&[], |walls| {
         if walls.setting.tier == Tier::Landlock {
             return;

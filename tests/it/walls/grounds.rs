@@ -1,15 +1,15 @@
-//! The private HOME and /tmp of other servers, where a server is allowed the directory above them.
+//! Private HOME and /tmp of other servers, below a directory that a server is allowed to use.
 
 use pretty_assertions::assert_eq;
 use replay::internals::sandbox::Tier;
 use serde_json::json;
 
-use super::{SECRET, Setting, Walls, everywhere, program, ran};
+use super::{SECRET, Setting, Walls, command_result, everywhere, program};
 use crate::harness::Server;
 use crate::schema::NEWEST_HANDSHAKE;
 
-/// A server that may write where the private directories of the other one are.
-fn above(walls: &Walls, flags: &[&str]) -> Server {
+/// Starts a server that can write to the directory above the other server's private directories.
+fn start_above(walls: &Walls, flags: &[&str]) -> Server {
     let setting = walls.setting;
     let (tmp, allow) = (
         walls.tree.text("tmp"),
@@ -28,9 +28,9 @@ fn above(walls: &Walls, flags: &[&str]) -> Server {
     Server::start_program(&walls.tree, &line, &[("TMPDIR", &tmp)]).opened(NEWEST_HANDSHAKE)
 }
 
-/// Nothing of the other server is to be found.
+/// Checks that the private files of the other server cannot be found.
 #[track_caller]
-fn finds_nothing(server: &mut Server, walls: &Walls, setting: Setting) {
+fn assert_hidden(server: &mut Server, walls: &Walls, setting: Setting) {
     let tmp = walls.tree.text("tmp");
     let grep = server.call("grep_files", json!({"directory": tmp, "regex": SECRET}));
     assert!(
@@ -73,7 +73,7 @@ fn finds_nothing(server: &mut Server, walls: &Walls, setting: Setting) {
     }
 }
 
-/// Where the private directory of the first server is.
+/// Returns the private directory of the first server.
 fn scratch_of(walls: &Walls) -> String {
     let mut entries = walkdir::WalkDir::new(walls.tree.path("tmp"))
         .into_iter()
@@ -89,7 +89,7 @@ fn scratch_of(walls: &Walls) -> String {
 }
 
 #[test]
-fn are_hidden_whichever_server_is_started_first() {
+fn private_directories_of_other_servers_are_hidden() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let plant = format!(
@@ -97,14 +97,14 @@ fn are_hidden_whichever_server_is_started_first() {
             "TOPxSECRET"
         );
         walls.works(&plant);
-        let mut second = above(&walls, &["--sandbox", setting.tier.as_str()]);
-        finds_nothing(&mut second, &walls, setting);
+        let mut second = start_above(&walls, &["--sandbox", setting.tier.as_str()]);
+        assert_hidden(&mut second, &walls, setting);
         let looked = second.call(
             "execute_command",
             json!({"command": "find . ; echo own > ~/own && cat ~/own"}),
         );
         if setting.tier == Tier::Landlock {
-            // It could only add rights.
+            // Landlock could only add rights.
             let failure = looked.failure().unwrap();
             assert!(
                 failure
@@ -114,22 +114,22 @@ fn are_hidden_whichever_server_is_started_first() {
             );
             return;
         }
-        let looked = ran(&looked);
+        let looked = command_result(&looked);
         assert!(
             !looked.stdout.contains("planted") && looked.stdout.ends_with("own\n"),
             "{setting:?}: {looked:?}"
         );
-        // One that comes later, and its commands see nothing of that one either.
+        // A later server and its commands do not see the first one either.
         let mut later = Walls::on(walls.tree, setting, &[], &[]);
         later.works(&plant);
-        finds_nothing(&mut second, &later, setting);
-        let found = ran(&second.call(
+        assert_hidden(&mut second, &later, setting);
+        let found = command_result(&second.call(
             "execute_command",
             json!({"command": "find . -name planted"}),
         ));
         assert_eq!(found.stdout, "", "{setting:?}");
         for attempt in ["rm -r replay-*", "mv replay-* x", "rmdir replay-*"] {
-            let ran = ran(&second.call("execute_command", json!({"command": attempt})));
+            let ran = command_result(&second.call("execute_command", json!({"command": attempt})));
             assert_ne!(ran.code, 0, "{setting:?}: {attempt}: {ran:?}");
         }
         assert_eq!(later.works("cat ~/planted | wc -c"), "10\n", "{setting:?}");

@@ -1,18 +1,17 @@
-//! Not a byte of a command's output is lost, doubled or out of its order when the command goes on
-//! in the background.
+//! Output of commands that move to the background: no byte is lost, duplicated or reordered.
 
 use serde_json::json;
 
 use super::{Setting, Walls, everywhere};
 use crate::harness::Server;
 
-/// Two writers at once for more than two seconds, each with letters of its own, and lines that do
-/// not count evenly, so that all are shown; one cuts a character in every write.
+/// Two concurrent writers that run for over two seconds, each with its own letters. The line
+/// lengths vary, so output is not folded. One writer splits a character in every write.
 const WRITES: &str = "i=0; while [ $i -lt 250 ]; do i=$((i+1)); echo o€$((i*i)); sleep 0.01; done & \
     i=0; while [ $i -lt 250 ]; do i=$((i+1)); printf 'e\\342\\202' >&2; sleep 0.01; printf '\\243' >&2; done; wait";
 
 #[test]
-fn the_reply_and_what_is_read_later_are_the_whole_output() {
+fn reply_and_later_reads_are_whole_output() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &["--command-timeout-secs", "2"], &[]);
         let reply = walls.try_run(json!({"command": WRITES}));
@@ -52,15 +51,15 @@ fn the_reply_and_what_is_read_later_are_the_whole_output() {
     });
 }
 
-/// Lines that are all shown, and of which a cut mostly falls into a character.
-fn much() -> String {
+/// Returns lines that are not folded. Cuts in them mostly split a character.
+fn long_lines() -> String {
     (0..400_000_u64)
         .map(|i| format!("€{}\n", i * i))
         .collect::<Vec<_>>()
         .concat()
 }
 
-/// All bytes of a log, part by part.
+/// Returns all bytes of a log, read in parts.
 fn log(server: &mut Server, uri: &serde_json::Value) -> String {
     let (mut whole, mut next) = (String::new(), Some(uri.clone()));
     while let Some(uri) = next {
@@ -74,16 +73,16 @@ fn log(server: &mut Server, uri: &serde_json::Value) -> String {
     whole
 }
 
-fn with_much(setting: Setting, flags: &[&str]) -> (Walls, String) {
-    let (walls, much) = (Walls::start(setting, flags, &[]), much());
+fn start_with_long_lines(setting: Setting, flags: &[&str]) -> (Walls, String) {
+    let (walls, much) = (Walls::start(setting, flags, &[]), long_lines());
     walls.tree.file("work/much", &much);
     (walls, much)
 }
 
 #[test]
-fn of_output_beyond_its_cap_the_log_has_the_whole() {
+fn log_has_all_output_beyond_cap() {
     everywhere(|setting| {
-        let (mut walls, much) = with_much(setting, &["--command-timeout-secs", "2"]);
+        let (mut walls, much) = start_with_long_lines(setting, &["--command-timeout-secs", "2"]);
         // 2 MiB at once, the rest after the time limit.
         let line = "head -c 900001 much >&2; head -c 2097152 much; sleep 4; tail -c +2097153 much";
         let handed = walls.try_run(json!({"command": line})).result()["structuredContent"].clone();
@@ -137,7 +136,7 @@ fn of_output_beyond_its_cap_the_log_has_the_whole() {
 }
 
 #[test]
-fn of_more_than_a_log_holds_it_has_beginning_and_end() {
+fn log_over_its_limit_keeps_beginning_and_end() {
     everywhere(|setting| {
         let flags = [
             "--output-cap-bytes",
@@ -145,7 +144,7 @@ fn of_more_than_a_log_holds_it_has_beginning_and_end() {
             "--background-output-bytes",
             "1000000",
         ];
-        let (mut walls, much) = with_much(setting, &flags);
+        let (mut walls, much) = start_with_long_lines(setting, &flags);
         let reply = walls.try_run(json!({"command": "cat much"}));
         let log = log(
             &mut walls.server,

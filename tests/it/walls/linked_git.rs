@@ -1,4 +1,4 @@
-//! Git in allowed directories that are linked worktrees or submodules of repositories outside.
+//! Git in allowed directories that are linked worktrees, or submodules, of repositories outside.
 
 use std::time::Instant;
 
@@ -7,19 +7,19 @@ use pretty_assertions::assert_eq;
 use super::*;
 use crate::harness::DEADLINE;
 
-/// `work` is a worktree of `far/main`, beside `far/other`; `far/bare.git/inner` is one of the bare
-/// repository that it lies in, and `far/super/sub` a submodule.
+/// Shell script: `work` becomes a worktree of `far/main`, beside `far/other`. `far/bare.git/inner`
+/// is a worktree of the bare repository around it, and `far/super/sub` a submodule.
 const LAY_OUT: &str = "set -e; git init -q -b main docs/up; git -C docs/up commit -q --allow-empty -m up; mkdir far; cd far; git init -q -b main main; cd main; echo 1 > f; git add f; git commit -qm 1; \
     git -c protocol.file.allow=always submodule --quiet add ../../docs/up lib; git commit -qm lib; git worktree add -q -b linked ../../work; git worktree add -q -b beside ../other; echo staged > s; git add s; \
     touch -d '3 days ago' .git/worktrees/work/gitdir; mkdir -p .git/hooks; echo exit > .git/hooks/pre-commit.sample; cd ..; \
     git clone -q --bare main bare.git; git -C bare.git worktree add -q inner; git init -q -b main super; cd super; \
     git -c protocol.file.allow=always submodule --quiet add ../main sub; git commit -qm sub; mkdir -p .git/modules/sub/hooks";
 
-fn laid_out(setting: Setting) -> Tree {
-    laid_out_below(setting, "/var/tmp")
+fn make_tree(setting: Setting) -> Tree {
+    make_tree_below(setting, "/var/tmp")
 }
 
-fn laid_out_below(setting: Setting, place: &str) -> Tree {
+fn make_tree_below(setting: Setting, place: &str) -> Tree {
     let tree = Tree::below(Path::new(place));
     tree.file("docs/read.txt", "readme\n")
         .dir("tmp")
@@ -31,7 +31,7 @@ fn laid_out_below(setting: Setting, place: &str) -> Tree {
     tree
 }
 
-/// A line of a shell outside the walls.
+/// Runs a shell command outside the sandbox.
 fn git(tree: &Tree, line: &str) -> String {
     let identity = ["AUTHOR", "COMMITTER"].map(|who| {
         [
@@ -61,11 +61,12 @@ fn is_held(setting: Setting) -> bool {
 const FLAGS: [&str; 2] = ["--git-identity", "a <a@b>"];
 
 fn on(setting: Setting, more: &[&str]) -> Walls {
-    Walls::on(laid_out(setting), setting, &[&FLAGS, more].concat(), &[])
+    Walls::on(make_tree(setting), setting, &[&FLAGS, more].concat(), &[])
 }
 
-/// What the server has told the operator when it has told all, of which the walls are the last.
-fn said(walls: &mut Walls) -> String {
+/// Returns the standard error of the server after its last start-up line, which is about the
+/// sandbox.
+fn startup_messages(walls: &mut Walls) -> String {
     let until = Instant::now() + DEADLINE;
     while !walls.server.stderr().contains("walls around commands: ") {
         assert!(Instant::now() < until, "{}", walls.server.stderr());
@@ -75,11 +76,11 @@ fn said(walls: &mut Walls) -> String {
 }
 
 #[test]
-fn git_works_in_a_linked_worktree() {
+fn git_works_in_linked_worktree() {
     everywhere(|setting| {
         let mut walls = on(setting, &[]);
         let (tree, main) = (walls.tree.text("work"), walls.tree.text("far/main"));
-        let (main_git, said) = (format!("{main}/.git"), said(&mut walls));
+        let (main_git, said) = (format!("{main}/.git"), startup_messages(&mut walls));
         if !is_held(setting) {
             let words = format!(
                 "git does not work in `{tree}`: of `{main_git}` only a part may be written"
@@ -133,7 +134,7 @@ fn git_works_in_a_linked_worktree() {
         ] {
             walls.works(work);
         }
-        // As git refuses outside.
+        // git refuses it outside too.
         walls.fails("git switch main");
         let tip = walls.works("git rev-parse HEAD");
         let outside = "cd far/main && git rev-parse linked && git fsck --no-dangling && git diff --cached --name-only";
@@ -147,7 +148,7 @@ fn git_works_in_a_linked_worktree() {
 }
 
 #[test]
-fn what_is_not_of_the_worktree_is_read_only() {
+fn git_files_of_other_worktrees_are_read_only() {
     everywhere(|setting| {
         let mut walls = on(setting, &[]);
         let parts = [
@@ -197,7 +198,7 @@ fn what_is_not_of_the_worktree_is_read_only() {
         ] {
             walls.fails(&format!("cd '{git}' && {attempt}"));
         }
-        // What is not there yet: the kernel cannot refuse a name, so it is moved aside.
+        // The kernel cannot deny the creation of one name, so a new file is moved aside.
         for name in [
             "commondir",
             "config.worktree",
@@ -233,13 +234,13 @@ fn what_is_not_of_the_worktree_is_read_only() {
     });
 }
 
-/// There the rules for a /tmp of their own give commands everything.
+/// Below /tmp, the rules for a private /tmp give commands full access.
 #[test]
-fn a_worktree_below_tmp_is_refused_its_repository() {
+fn worktree_below_tmp_has_no_repository() {
     everywhere(|setting| {
-        let mut walls = Walls::on(laid_out_below(setting, "/tmp"), setting, &[], &[]);
+        let mut walls = Walls::on(make_tree_below(setting, "/tmp"), setting, &[], &[]);
         let git = walls.tree.text("far/main/.git");
-        let said = said(&mut walls);
+        let said = startup_messages(&mut walls);
         let why = if is_held(setting) {
             "cannot be held below /tmp and /dev/shm"
         } else {
@@ -256,10 +257,10 @@ fn a_worktree_below_tmp_is_refused_its_repository() {
 }
 
 #[test]
-fn the_operator_can_keep_all_of_it_from_commands() {
+fn operator_can_disable_linked_repositories() {
     everywhere(|setting| {
         let mut walls = on(setting, &["--git", "none"]);
-        let said = said(&mut walls);
+        let said = startup_messages(&mut walls);
         assert!(!said.contains("far/main"), "{said}");
         walls.fails("git status");
         walls.fails(&format!("ls '{}'", walls.tree.text("far/main/.git")));
@@ -268,9 +269,9 @@ fn the_operator_can_keep_all_of_it_from_commands() {
 }
 
 #[test]
-fn git_works_in_a_submodule_and_in_a_worktree_inside_a_bare_repository() {
+fn git_works_in_submodule_and_bare_worktree() {
     everywhere(|setting| {
-        let tree = laid_out(setting);
+        let tree = make_tree(setting);
         let (sub, inner) = (tree.text("far/super/sub"), tree.text("far/bare.git/inner"));
         let allowed = [format!("{sub}:rw"), format!("{inner}:rw")];
         let mut walls = Walls::on(
@@ -307,9 +308,9 @@ fn git_works_in_a_submodule_and_in_a_worktree_inside_a_bare_repository() {
 }
 
 #[test]
-fn a_worktree_that_may_only_be_read_changes_nothing() {
+fn read_only_worktree_cannot_change_repository() {
     everywhere(|setting| {
-        let tree = laid_out(setting);
+        let tree = make_tree(setting);
         let inner = tree.text("far/bare.git/inner");
         let before = tree.fingerprint("far/bare.git");
         let mut walls = Walls::on(tree, setting, &["--allow", &inner], &[]);
@@ -326,13 +327,13 @@ fn a_worktree_that_may_only_be_read_changes_nothing() {
 }
 
 #[test]
-fn a_forged_pointer_is_said_and_gives_nothing() {
+fn forged_git_pointer_is_reported_and_ignored() {
     everywhere(|setting| {
-        let tree = laid_out(setting);
+        let tree = make_tree(setting);
         let own = tree.text("far/main/.git/worktrees/other");
         fs::write(tree.path("work/.git"), format!("gitdir: {own}\n")).unwrap();
         let mut walls = Walls::on(tree, setting, &[], &[]);
-        let said = said(&mut walls);
+        let said = startup_messages(&mut walls);
         let words = format!(
             "`{}` is not followed, since `{own}` is of another work tree",
             walls.tree.text("work/.git")

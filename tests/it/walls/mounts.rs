@@ -1,23 +1,22 @@
-//! Filesystems of the kernel that are mounted below an allowed directory, as they are while an
-//! image is built.
+//! Kernel filesystems mounted below an allowed directory, as during an image build.
 
 use pretty_assertions::assert_eq;
 use replay::internals::sandbox::Tier;
 use serde_json::{Value, json};
 
-use super::{Ran, SECRET, Setting, ran};
+use super::{CommandResult, SECRET, Setting, command_result};
 use crate::harness::{Reply, Server};
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
 
-/// A server in a mount namespace of its own, in which an image is being built below `work`.
+/// Server in its own mount namespace, with an image being built below `work`.
 struct Image {
     tree: Tree,
     server: Server,
 }
 
 impl Image {
-    /// `None`, which is said, where no private mounts are permitted.
+    /// Starts the server. Returns `None`, with a message, if private mounts are not permitted.
     fn start(tier: Tier, flags: &[&str]) -> Option<Self> {
         let permitted = std::process::Command::new("unshare")
             .args(["-m", "mount", "-t", "tmpfs", "none", "/mnt"])
@@ -59,7 +58,7 @@ impl Image {
             &work,
         ];
         let line = [&line[..], &["--sandbox", tier.as_str()], flags].concat();
-        // What the server must not tell about itself.
+        // Environment of the server, which must not leak.
         let variables = [("TMPDIR", tmp.as_str()), ("OF_THE_SERVER", SECRET)];
         let server = Server::start_program(&tree, &line, &variables).opened(NEWEST_HANDSHAKE);
         Some(Self { tree, server })
@@ -80,12 +79,12 @@ impl Image {
     }
 
     #[track_caller]
-    fn sh(&mut self, command: &str) -> Ran {
-        ran(&self.call("execute_command", json!({"command": command})))
+    fn sh(&mut self, command: &str) -> CommandResult {
+        command_result(&self.call("execute_command", json!({"command": command})))
     }
 }
 
-/// Mounts something in the namespace of a server that runs.
+/// Mounts a filesystem in the namespace of a running server.
 #[track_caller]
 fn mount_later(image: &Image, arguments: &[&str]) {
     let inside = format!(
@@ -101,7 +100,7 @@ fn mount_later(image: &Image, arguments: &[&str]) {
 }
 
 #[test]
-fn file_tools_serve_none_of_them() {
+fn file_tools_refuse_kernel_filesystems() {
     let Some(mut image) = Image::start(Tier::Off, &["--tools", "files"]) else {
         return;
     };
@@ -125,7 +124,7 @@ fn file_tools_serve_none_of_them() {
             "sys",
         ] {
             let path = image.at(&format!("{name}/{below}"));
-            // A magic link is a link like any other: it leads out.
+            // A magic link is treated like any symlink: it leads outside.
             if !below.contains("/root/") {
                 refused(image.call("get_file_info", json!({"path": path})), &path);
             }
@@ -178,8 +177,7 @@ fn file_tools_serve_none_of_them() {
         );
         refused(image.call("create_directory", json!({"path": new})), &new);
     }
-    // What goes through a tree goes past them, and finds what lies beside them on a filesystem that
-    // stores files.
+    // A recursive search skips these mounts and finds the files beside them on other filesystems.
     let work = image.at("");
     let found = image
         .call(
@@ -219,7 +217,7 @@ fn file_tools_serve_none_of_them() {
             json!({"path": image.at("rootfs/tmp/new"), "content": "x"}),
         )
         .text();
-    // A tree is not removed into one of them.
+    // Removing a tree does not descend into such a mount.
     for below in ["rootfs/dev", "rootfs"] {
         let reply = image.call(
             "delete_file",
@@ -232,8 +230,8 @@ fn file_tools_serve_none_of_them() {
 }
 
 #[test]
-fn commands_find_empty_directories_there() {
-    if !super::stands(Setting {
+fn commands_see_empty_kernel_filesystems() {
+    if !super::is_available(Setting {
         tier: Tier::Namespaces,
         owner: None,
     }) {
@@ -265,8 +263,8 @@ fn commands_find_empty_directories_there() {
 }
 
 #[test]
-fn where_nothing_can_be_covered_no_command_runs() {
-    if !super::stands(Setting {
+fn command_is_refused_without_means_to_cover_mounts() {
+    if !super::is_available(Setting {
         tier: Tier::Landlock,
         owner: None,
     }) {

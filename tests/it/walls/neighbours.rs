@@ -1,15 +1,14 @@
-//! What one command is told when another runs beside it, and what is refused where there is nothing
-//! to keep them apart.
+//! Notes for commands that run beside others, and flags that are refused without namespaces.
 
 use replay::internals::sandbox::Tier;
 use serde_json::{Value, json};
 
 use super::{Walls, everywhere, fresh_tag, installed};
 
-const TOLD: &str = "a network was looked for";
+const NETWORK_NOTE: &str = "a network was looked for";
 
 #[test]
-fn nobody_is_told_of_a_network_that_another_looked_for() {
+fn network_note_is_not_given_to_other_commands() {
     if !installed("bash") {
         return;
     }
@@ -17,14 +16,17 @@ fn nobody_is_told_of_a_network_that_another_looked_for() {
         let mut walls = Walls::start(setting, &[], &[]);
         let look = "exec 3<>/dev/udp/192.0.2.1/9";
         let looking = format!("bash -c '{look}' || exit 1");
-        assert!(walls.sh(&looking).text.contains(TOLD), "{setting:?}");
+        assert!(
+            walls.sh(&looking).text.contains(NETWORK_NOTE),
+            "{setting:?}"
+        );
         let reply = walls.try_run(json!({"command": "cat", "background": true}));
         let id = reply.result()["structuredContent"]["commandId"].clone();
-        // Without namespaces each command's refusals are its own.
+        // Without namespaces, refusals are recorded per command.
         let by_itself = setting.tier == Tier::Landlock;
         let ran = walls.sh(&looking);
         assert_eq!(
-            (ran.code, ran.text.contains(TOLD)),
+            (ran.code, ran.text.contains(NETWORK_NOTE)),
             (1, by_itself),
             "{setting:?}: {}",
             ran.text
@@ -43,15 +45,21 @@ fn nobody_is_told_of_a_network_that_another_looked_for() {
             false,
             "{setting:?}"
         );
-        assert!(walls.sh(&looking).text.contains(TOLD), "{setting:?}");
-        // One that has looked for nothing is not told either.
-        assert!(!walls.sh("exit 1").text.contains(TOLD), "{setting:?}");
+        assert!(
+            walls.sh(&looking).text.contains(NETWORK_NOTE),
+            "{setting:?}"
+        );
+        // A command without a network access gets no note either.
+        assert!(
+            !walls.sh("exit 1").text.contains(NETWORK_NOTE),
+            "{setting:?}"
+        );
         walls.end();
     });
 }
 
 #[test]
-fn a_python_session_that_only_waits_takes_no_hint_away() {
+fn idle_python_session_keeps_network_note() {
     if !installed("bash") || !installed("python3") {
         return;
     }
@@ -60,8 +68,8 @@ fn a_python_session_that_only_waits_takes_no_hint_away() {
         let mut python = |code: &str| walls.server.call("run_python_code", json!({"code": code}));
         assert_eq!(python("x = 1").failure(), None, "{setting:?}");
         let looking = "bash -c 'exec 3<>/dev/udp/192.0.2.1/9' || exit 1";
-        assert!(walls.sh(looking).text.contains(TOLD), "{setting:?}");
-        // While a cell runs, which may look for one itself, it is not known who did.
+        assert!(walls.sh(looking).text.contains(NETWORK_NOTE), "{setting:?}");
+        // While a cell runs, the access may have come from the cell.
         let by_itself = setting.tier == Tier::Landlock;
         let code = "import os\nos.mkfifo('go') if not os.path.exists('go') else None\nopen('begun', 'w').close()\nopen('go').read()";
         let id = walls.server.send(
@@ -71,20 +79,20 @@ fn a_python_session_that_only_waits_takes_no_hint_away() {
         walls.sh("until [ -e begun ]; do :; done");
         let ran = walls.sh(looking);
         assert_eq!(
-            (ran.code, ran.text.contains(TOLD)),
+            (ran.code, ran.text.contains(NETWORK_NOTE)),
             (1, by_itself),
             "{setting:?}: {}",
             ran.text
         );
         walls.sh("echo > go");
         assert_eq!(walls.server.reply_to(&id).failure(), None, "{setting:?}");
-        assert!(walls.sh(looking).text.contains(TOLD), "{setting:?}");
+        assert!(walls.sh(looking).text.contains(NETWORK_NOTE), "{setting:?}");
         walls.end();
     });
 }
 
 #[test]
-fn what_only_namespaces_can_give_is_refused_without_them() {
+fn flags_needing_namespaces_are_refused_without_them() {
     everywhere(|setting| {
         for (flag, value) in [("--network", "loopback"), ("--limit-processes", "1000")] {
             let mut walls = Walls::start(setting, &[flag, value], &[]);
@@ -101,7 +109,7 @@ fn what_only_namespaces_can_give_is_refused_without_them() {
 }
 
 #[test]
-fn no_server_shows_another_the_text_of_its_commands() {
+fn command_text_is_hidden_from_other_servers() {
     everywhere(|setting| {
         let (mut one, mut other) = (
             Walls::start(setting, &[], &[]),
@@ -111,7 +119,7 @@ fn no_server_shows_another_the_text_of_its_commands() {
         let reply =
             one.try_run(json!({"command": format!(": {tag}; sleep 1000; :"), "background": true}));
         let id = reply.result()["structuredContent"]["commandId"].clone();
-        // A pattern that is not found in its own text.
+        // A pattern that does not match its own text.
         let (first, rest) = tag.split_at(1);
         let look =
             format!("cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ | grep -ac '[{first}]{rest}'");

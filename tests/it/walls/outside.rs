@@ -1,5 +1,5 @@
-//! What programs outside the walls run: told when a call changes it, and kept as it is with
-//! --freeze-sinks.
+//! Autorun files, which programs outside the sandbox execute: changes are reported, and with
+//! --freeze-sinks reverted.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -8,12 +8,13 @@ use super::{Setting, Tree, Walls, everywhere, give};
 use crate::harness::Reply;
 
 const TOOLS: [&str; 2] = ["--tools", "files,command,python"];
-const TOLD: &str = "[this changed what runs outside the walls: ";
-const PUT_BACK: &str = "[put back, since it changed what runs outside the walls (--freeze-sinks): ";
+const CHANGE_NOTE: &str = "[this changed what runs outside the walls: ";
+const REVERT_NOTE: &str =
+    "[put back, since it changed what runs outside the walls (--freeze-sinks): ";
 
-/// What a reply tells in such a line, if it has one.
+/// Returns the contents of the lines in a reply with this beginning.
 #[track_caller]
-fn told(reply: &Reply, begins: &str) -> Vec<String> {
+fn reply_lines(reply: &Reply, begins: &str) -> Vec<String> {
     let texts = reply.all_texts();
     let lines = texts.iter().flat_map(|text| text.lines());
     lines
@@ -21,7 +22,7 @@ fn told(reply: &Reply, begins: &str) -> Vec<String> {
         .collect()
 }
 
-fn shell(command: &str) -> (&'static str, Value) {
+fn shell_call(command: &str) -> (&'static str, Value) {
     ("execute_command", json!({"command": command}))
 }
 
@@ -48,14 +49,14 @@ fn walls(setting: Setting, flags: &[&str]) -> Walls {
 }
 
 #[test]
-fn a_change_of_what_runs_outside_is_told_and_nothing_else_is() {
+fn only_autorun_file_changes_are_reported() {
     everywhere(|setting: Setting| {
         let mut walls = walls(setting, &[]);
         let edits = |old: &str, new: &str| json!([{"oldText": old, "newText": new}]);
         let steps: Vec<((&str, Value), &[&str])> = vec![
-            (shell("echo a > sub/.envrc"), &["sub/.envrc (direnv)"]),
-            (shell("echo a > sub/.envrc"), &[]),
-            (shell("echo b > sub/.envrc; echo a > sub/.envrc"), &[]),
+            (shell_call("echo a > sub/.envrc"), &["sub/.envrc (direnv)"]),
+            (shell_call("echo a > sub/.envrc"), &[]),
+            (shell_call("echo b > sub/.envrc; echo a > sub/.envrc"), &[]),
             (
                 (
                     "write_file",
@@ -91,7 +92,10 @@ fn a_change_of_what_runs_outside_is_told_and_nothing_else_is() {
                 ),
                 &["sub/.envrc (direnv)"],
             ),
-            (shell("rm sub/.envrc"), &["sub/.envrc (direnv removed)"]),
+            (
+                shell_call("rm sub/.envrc"),
+                &["sub/.envrc (direnv removed)"],
+            ),
             (
                 (
                     "write_file",
@@ -99,7 +103,7 @@ fn a_change_of_what_runs_outside_is_told_and_nothing_else_is() {
                 ),
                 &[],
             ),
-            // Of a package only what runs on install.
+            // Only the install scripts of a package count.
             (
                 (
                     "edit_file",
@@ -115,55 +119,57 @@ fn a_change_of_what_runs_outside_is_told_and_nothing_else_is() {
                 &["package.json (scripts.postinstall)"],
             ),
             (
-                shell("mkdir -p node_modules/a; cp package.json node_modules/a"),
+                shell_call("mkdir -p node_modules/a; cp package.json node_modules/a"),
                 &[],
             ),
-            // A repository that is new, whole and in parts.
-            (shell("git init -q new"), &[]),
+            // A new repository, created as a whole and in parts.
+            (shell_call("git init -q new"), &[]),
             (
-                shell(
+                shell_call(
                     "cd new; git config alias.co checkout; git config core.fsmonitor ./x; git config alias.x '!x'",
                 ),
                 &["new/.git/config (alias.co, alias.x, core.fsmonitor)"],
             ),
-            (shell("cd new; git config user.name a"), &[]),
-            (shell("echo x > new/.git/hooks/pre-commit"), &[]),
+            (shell_call("cd new; git config user.name a"), &[]),
+            (shell_call("echo x > new/.git/hooks/pre-commit"), &[]),
             (
-                shell("chmod +x new/.git/hooks/pre-commit"),
+                shell_call("chmod +x new/.git/hooks/pre-commit"),
                 &["new/.git/hooks/pre-commit (hook)"],
             ),
             (
-                shell("cd new; mkdir tools; cp .git/hooks/pre-commit tools/pre-push"),
+                shell_call("cd new; mkdir tools; cp .git/hooks/pre-commit tools/pre-push"),
                 &[],
             ),
             (
-                shell("cd new; git config core.hooksPath tools"),
+                shell_call("cd new; git config core.hooksPath tools"),
                 &["new/.git/config (core.hooksPath)"],
             ),
             (
-                shell("cd new; echo y >> tools/pre-push"),
+                shell_call("cd new; echo y >> tools/pre-push"),
                 &["new/tools/pre-push (hook)"],
             ),
             // Beside the repository that names it.
             (
-                shell("chmod +x shared/pre-push; mkdir shared/d; cp -p shared/pre-push shared/d"),
+                shell_call(
+                    "chmod +x shared/pre-push; mkdir shared/d; cp -p shared/pre-push shared/d",
+                ),
                 &["shared/d/pre-push (hook), shared/pre-push (hook)"],
             ),
             (
-                shell("cd new; mkdir lib; echo y > lib/x; chmod +x lib/x"),
+                shell_call("cd new; mkdir lib; echo y > lib/x; chmod +x lib/x"),
                 &[],
             ),
             (
-                shell("git init -q --bare bare; git -C bare config diff.x.textconv y"),
+                shell_call("git init -q --bare bare; git -C bare config diff.x.textconv y"),
                 &["bare/config (diff.x.textconv)"],
             ),
-            // By the name of a directory, and by a link in its place.
-            (shell("mkdir staged; echo {} > staged/tasks.json"), &[]),
+            // Through a directory's name, and through a symlink in its place.
+            (shell_call("mkdir staged; echo {} > staged/tasks.json"), &[]),
             (
-                shell("mv staged sub/.vscode"),
+                shell_call("mv staged sub/.vscode"),
                 &["sub/.vscode/tasks.json (VS Code)"],
             ),
-            (shell("mv sub sub2"), &[]),
+            (shell_call("mv sub sub2"), &[]),
             (
                 (
                     "move_file",
@@ -172,53 +178,56 @@ fn a_change_of_what_runs_outside_is_told_and_nothing_else_is() {
                 &["sub2/.vscode/tasks.json (VS Code removed)"],
             ),
             (
-                shell("ln -s ../plain sub2/.vscode"),
+                shell_call("ln -s ../plain sub2/.vscode"),
                 &["sub2/.vscode (VS Code, a link)"],
             ),
-            // Another name, by which a change would be no change of it: of what is new, of what was
-            // there, from and into a new directory.
+            // A hard link would hide a change: of a new file, of an existing one, and from and into
+            // a new directory.
             (
-                shell("mkdir h; echo {} > h/package.json; ln h/package.json h/p"),
+                shell_call("mkdir h; echo {} > h/package.json; ln h/package.json h/p"),
                 &["h/package.json (npm, hard-linked)"],
             ),
             (
-                shell("ln h/package.json h/q"),
+                shell_call("ln h/package.json h/q"),
                 &["h/package.json (npm, hard-linked)"],
             ),
             (
-                shell("echo '{\"b\": 1}' > h/q"),
+                shell_call("echo '{\"b\": 1}' > h/q"),
                 &["h/package.json (npm, hard-linked)"],
             ),
             (
-                shell("mkdir i; ln h/package.json i/p"),
+                shell_call("mkdir i; ln h/package.json i/p"),
                 &["h/package.json (npm, hard-linked)"],
             ),
-            (shell("echo '{\"a\": 1}' > h/package.json; rm i/p"), &[]),
             (
-                shell("mkdir j; mv h/q j/package.json"),
+                shell_call("echo '{\"a\": 1}' > h/package.json; rm i/p"),
+                &[],
+            ),
+            (
+                shell_call("mkdir j; mv h/q j/package.json"),
                 &["j/package.json (npm, hard-linked)"],
             ),
             (
-                shell("rm h/package.json h/p; echo > new/x; ln new/x new/y"),
+                shell_call("rm h/package.json h/p; echo > new/x; ln new/x new/y"),
                 &[],
             ),
             (
-                shell("ln new/x new/.git/hooks/x"),
+                shell_call("ln new/x new/.git/hooks/x"),
                 &["new/.git/hooks/x (git, hard-linked)"],
             ),
             (
-                shell("mkdir sub2/hooks; echo > sub2/hooks/x; chmod +x sub2/hooks/x"),
+                shell_call("mkdir sub2/hooks; echo > sub2/hooks/x; chmod +x sub2/hooks/x"),
                 &[],
             ),
             (
-                shell("cd sub2; mkdir objects refs; echo ref: x > HEAD"),
+                shell_call("cd sub2; mkdir objects refs; echo ref: x > HEAD"),
                 &["sub2/hooks/x (hook)"],
             ),
         ];
         for ((tool, arguments), expected) in steps {
             let reply = walls.server.call(tool, arguments.clone());
             assert_eq!(
-                told(&reply, TOLD),
+                reply_lines(&reply, CHANGE_NOTE),
                 expected,
                 "{setting:?}: {tool} {arguments}: {}",
                 reply.whole()
@@ -229,7 +238,7 @@ fn a_change_of_what_runs_outside_is_told_and_nothing_else_is() {
 }
 
 #[test]
-fn a_change_in_the_background_is_told_at_its_end_and_an_undo_is_told_too() {
+fn background_change_is_reported_at_end() {
     everywhere(|setting: Setting| {
         let logs = tempfile::tempdir().unwrap();
         let log = logs.path().join("audit.jsonl");
@@ -247,7 +256,11 @@ fn a_change_in_the_background_is_told_at_its_end_and_an_undo_is_told_too() {
                 break reply;
             }
         };
-        assert_eq!(told(&reply, TOLD), ["n/.envrc (direnv)"], "{setting:?}");
+        assert_eq!(
+            reply_lines(&reply, CHANGE_NOTE),
+            ["n/.envrc (direnv)"],
+            "{setting:?}"
+        );
         let changed = &reply.result()["structuredContent"]["changed"];
         let path = &walls.tree.text("work/n/.envrc");
         assert_eq!(
@@ -261,7 +274,7 @@ fn a_change_in_the_background_is_told_at_its_end_and_an_undo_is_told_too() {
         let own = again.result()["structuredContent"]["call"].clone();
         let back = walls.server.call("undo_changes", json!({"calls": [own]}));
         assert_eq!(
-            told(&back, TOLD),
+            reply_lines(&back, CHANGE_NOTE),
             ["n/.envrc (direnv)"],
             "{setting:?}: {}",
             back.whole()
@@ -275,7 +288,7 @@ fn a_change_in_the_background_is_told_at_its_end_and_an_undo_is_told_too() {
             .map(|line| json!([line["event"], line["tool"], line["outside"]]))
             .collect();
         logged.sort_by_key(|line| line[0] != "background");
-        // An undo that takes a directory away as a whole tells nothing of what was in it.
+        // An undo that removes a whole directory does not report the files in it.
         let changed = json!({"changed": [{"path": path, "what": ["direnv"]}]});
         let expected = [
             json!(["background", null, changed]),
@@ -288,7 +301,7 @@ fn a_change_in_the_background_is_told_at_its_end_and_an_undo_is_told_too() {
 }
 
 #[test]
-fn what_is_frozen_stays_as_it_is() {
+fn frozen_autorun_files_stay_unchanged() {
     everywhere(|setting: Setting| {
         let mut walls = walls(setting, &["--freeze-sinks"]);
         let edits = json!([{"oldText": "old", "newText": "evil"}]);
@@ -390,13 +403,13 @@ fn what_is_frozen_stays_as_it_is() {
                 .server
                 .call("execute_command", json!({"command": command}));
             assert_eq!(
-                told(&reply, PUT_BACK),
+                reply_lines(&reply, REVERT_NOTE),
                 expected,
                 "{setting:?}: {command}: {}",
                 reply.whole()
             );
             assert_eq!(
-                told(&reply, TOLD),
+                reply_lines(&reply, CHANGE_NOTE),
                 [""; 0],
                 "{setting:?}: {command}: {}",
                 reply.whole()
@@ -410,7 +423,7 @@ fn what_is_frozen_stays_as_it_is() {
             "{\"scripts\": {\"test\": \"y\"}}",
             "{setting:?}"
         );
-        // What was there cannot be written to, or is put back.
+        // Existing files cannot be written to, or are restored.
         walls.sh("cd old; echo evil > .envrc; rm -f .husky/pre-commit; echo evil > p; mv -f p package.json; rm -f p");
         assert_eq!(walls.tree.read("work/old/.envrc"), "old\n", "{setting:?}");
         assert_eq!(
@@ -423,7 +436,7 @@ fn what_is_frozen_stays_as_it_is() {
             "old\n",
             "{setting:?}"
         );
-        // An undo brings nothing back, either.
+        // An undo does not restore the change either.
         let made = walls.server.call(
             "execute_command",
             json!({"command": "mkdir m; echo a > m/.envrc"}),
@@ -435,7 +448,7 @@ fn what_is_frozen_stays_as_it_is() {
             .server
             .call("undo_changes", json!({"calls": [call + 1]}));
         assert_eq!(
-            told(&again, PUT_BACK),
+            reply_lines(&again, REVERT_NOTE),
             ["m/.envrc (direnv)"],
             "{setting:?}: {}",
             again.whole()
@@ -446,7 +459,7 @@ fn what_is_frozen_stays_as_it_is() {
 }
 
 #[test]
-fn what_is_frozen_in_the_background_is_put_back_before_anybody_asks() {
+fn background_change_of_frozen_file_is_reverted() {
     everywhere(|setting: Setting| {
         let mut walls = walls(setting, &["--freeze-sinks"]);
         let arguments = json!({"command": "echo a > sub/.envrc; echo > done", "background": true});
@@ -460,7 +473,7 @@ fn what_is_frozen_in_the_background_is_put_back_before_anybody_asks() {
             .server
             .call("follow_command", json!({"commandId": id}));
         assert_eq!(
-            told(&reply, PUT_BACK),
+            reply_lines(&reply, REVERT_NOTE),
             ["sub/.envrc (direnv)"],
             "{setting:?}: {}",
             reply.whole()

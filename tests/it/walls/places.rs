@@ -1,4 +1,4 @@
-//! Allowed directories in places that the view has a use for itself.
+//! Allowed directories at paths that the sandbox's mounts also use.
 
 use std::process::Command;
 
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{Setting, Walls, everywhere, installed, program};
 
-/// Runs a shell in the first of some allowed directories; its standard output.
+/// Runs a shell in the first of the allowed directories and returns its standard output.
 #[track_caller]
 fn run(setting: Setting, allow: &str, command: &str) -> String {
     let mut line = vec![];
@@ -40,7 +40,7 @@ fn run(setting: Setting, allow: &str, command: &str) -> String {
 }
 
 #[test]
-fn a_directory_in_shared_memory_is_the_systems() {
+fn allowed_directory_in_dev_shm_is_real() {
     everywhere(|setting| {
         let Ok(dir) = tempfile::tempdir_in("/dev/shm") else {
             return;
@@ -56,7 +56,7 @@ fn a_directory_in_shared_memory_is_the_systems() {
 }
 
 #[test]
-fn a_directory_in_the_other_temporary_one_is_the_systems() {
+fn allowed_directory_in_var_tmp_is_real() {
     everywhere(|setting| {
         let Ok(dir) = tempfile::tempdir_in("/var/tmp") else {
             return;
@@ -71,9 +71,9 @@ fn a_directory_in_the_other_temporary_one_is_the_systems() {
     });
 }
 
-/// In a mount namespace of the test's own, where other directories lie at these places.
+/// Runs in a mount namespace of the test, with other directories at these paths.
 #[test]
-fn nothing_is_written_into_an_allowed_directory_to_build_the_view() {
+fn view_setup_writes_no_allowed_directory() {
     if !rustix::process::geteuid().is_root() {
         return;
     }
@@ -115,7 +115,7 @@ fn nothing_is_written_into_an_allowed_directory_to_build_the_view() {
 }
 
 #[test]
-fn who_asks_the_system_for_the_home_is_told_the_private_one() {
+fn system_home_lookup_gives_private_home() {
     everywhere(|setting| {
         if setting.tier != Tier::Namespaces {
             return;
@@ -152,12 +152,12 @@ fn who_asks_the_system_for_the_home_is_told_the_private_one() {
     });
 }
 
-/// A link of the system's that the allowed directory is reached by is no link of an agent's: it
-/// lies beside the directory.
+/// A system link on the path of an allowed directory is trusted: it lies beside the directory, out
+/// of the agent's reach.
 #[test]
-fn a_directory_that_was_given_through_a_link_has_both_names() {
+fn directory_allowed_through_link_has_both_names() {
     everywhere(|setting| {
-        // Below /tmp, which commands have one of their own of, and elsewhere.
+        // Below /tmp, which is private for commands, and elsewhere.
         for place in ["/tmp", "/var/tmp"] {
             let Ok(dir) = tempfile::tempdir_in(place) else {
                 return;
@@ -192,7 +192,7 @@ fn a_directory_that_was_given_through_a_link_has_both_names() {
 }
 
 #[test]
-fn a_directory_that_went_away_is_said() {
+fn removed_allowed_directory_is_reported() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let work = walls.tree.text("work");

@@ -1,5 +1,4 @@
-//! Paths given with `--protect`, against commands that work together, and against the end of the
-//! server.
+//! Protected paths (`--protect`), against cooperating commands and a killed server.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -13,17 +12,17 @@ use serde_json::{Value, json};
 use super::{Setting, Tree, Walls, everywhere, give, installed, launcher};
 use crate::harness::{DEADLINE, ends_within};
 
-const GOOD: &str = "good\n";
+const CONTENT: &str = "good\n";
 
-/// With `work/a/keys` protected, which is there, and `work/new`, which is not. Only namespaces hold
-/// commands to it.
+/// Runs a test with two protected paths: `work/a/keys`, which exists, and `work/new`, which does
+/// not. Only namespaces enforce this.
 fn with_keys(test: impl Fn(&mut Walls)) {
     everywhere(|setting: Setting| {
         if setting.tier != Tier::Namespaces {
             return;
         }
         let tree = Tree::new();
-        tree.file("work/a/keys", GOOD)
+        tree.file("work/a/keys", CONTENT)
             .file("docs/read.txt", "readme\n")
             .dir("tmp")
             .file("outside/secret", "x");
@@ -35,20 +34,20 @@ fn with_keys(test: impl Fn(&mut Walls)) {
         test(&mut walls);
         assert_eq!(
             fs::read_to_string(walls.tree.path("work/a/keys")).unwrap(),
-            GOOD,
+            CONTENT,
             "{setting:?}"
         );
         assert!(!walls.tree.has("work/new"), "{setting:?}");
     });
 }
 
-/// Starts a command in the background; its number.
+/// Starts a background command and returns its id.
 fn start(walls: &mut Walls, command: &str) -> Value {
     let reply = walls.try_run(json!({"command": command, "background": true}));
     reply.result()["structuredContent"]["commandId"].clone()
 }
 
-/// Waits until a command in the background has ended; what is said of it.
+/// Waits until a background command has ended, and returns the reply.
 fn await_end(walls: &mut Walls, id: &Value) -> String {
     let until = Instant::now() + DEADLINE;
     loop {
@@ -62,8 +61,8 @@ fn await_end(walls: &mut Walls, id: &Value) -> String {
     }
 }
 
-/// With the tree that `lay` makes in `work`, and the paths that are protected by default. Only
-/// namespaces hold commands to it.
+/// Runs a test with the tree that `lay` makes in `work` and the default protected paths. Only
+/// namespaces enforce this.
 fn with_tree(lay: impl Fn(&Tree), test: impl Fn(&mut Walls)) {
     everywhere(|setting: Setting| {
         if setting.tier != Tier::Namespaces {
@@ -84,7 +83,7 @@ fn with_tree(lay: impl Fn(&Tree), test: impl Fn(&mut Walls)) {
     });
 }
 
-/// Waits until a command has made this.
+/// Waits until a command has created this file.
 fn await_file(walls: &mut Walls, name: &str) {
     let until = Instant::now() + DEADLINE;
     while !walls.tree.has(name) {
@@ -93,7 +92,7 @@ fn await_file(walls: &mut Walls, name: &str) {
     }
 }
 
-/// Waits until this has been set aside.
+/// Waits until this file has been set aside.
 fn await_none(walls: &mut Walls, name: &str) {
     let until = Instant::now() + DEADLINE;
     while walls.tree.has(name) {
@@ -103,9 +102,10 @@ fn await_none(walls: &mut Walls, name: &str) {
 }
 
 #[test]
-fn refused_change_of_protected_path_is_told() {
+fn refused_change_of_protected_path_is_reported() {
     with_keys(|walls| {
-        // Who sees it is who keeps what can be undone, and another user has no place for that here.
+        // Refused changes are seen only by a supervisor that records undo, which another user
+        // cannot do here.
         if !walls.setting.root() {
             return;
         }
@@ -156,22 +156,22 @@ fn refused_change_of_protected_path_is_told() {
 }
 
 #[test]
-fn a_directory_above_cannot_be_moved_and_the_path_with_it() {
+fn parent_of_protected_path_cannot_be_moved() {
     with_keys(|walls| {
         walls.fails("mv a b");
         walls.fails("mkdir b && mv -T b a");
         walls.sh("mv a b; ln -s b a; rm -rf a/keys b/keys; echo evil > a/keys");
         walls.sh("echo evil > b/keys; mv b a; rm -rf a");
-        // What is beside it is as writable as before, also across the directory's border.
+        // Entries beside it stay writable, also with moves across the directory's border.
         walls.works("echo x > a/x && mv a/x x && mv x a/y && rm a/y");
         walls.end();
     });
 }
 
 #[test]
-fn nothing_is_passed_from_one_command_to_another() {
+fn file_at_protected_path_cannot_pass_between_commands() {
     with_keys(|walls| {
-        // Hidden while the first ends, back before the second does.
+        // Renamed while the first command ends, restored before the second ends.
         start(
             walls,
             "echo evil > new; : > made; until [ -e go ]; do sleep 0.01; done; mv new hidden; : > gone",
@@ -179,7 +179,7 @@ fn nothing_is_passed_from_one_command_to_another() {
         await_file(walls, "work/made");
         walls.sh(": > go; until [ -e gone ]; do sleep 0.01; done; mv hidden new");
         await_none(walls, "work/new");
-        // The same file by another name.
+        // Through a hard link.
         walls.sh("rm -f go gone made");
         start(
             walls,
@@ -193,7 +193,7 @@ fn nothing_is_passed_from_one_command_to_another() {
 }
 
 #[test]
-fn what_was_put_there_is_set_aside_whatever_stands_in_the_way() {
+fn new_protected_file_is_set_aside_despite_obstacles() {
     with_keys(|walls| {
         walls.sh("echo evil > new; echo x > new.set-aside; for i in $(seq 1 1001); do : > new.set-aside-$i; done");
         await_none(walls, "work/new");
@@ -205,15 +205,15 @@ fn what_was_put_there_is_set_aside_whatever_stands_in_the_way() {
 }
 
 #[test]
-fn a_protected_path_that_is_a_link_stays_and_so_does_what_it_leads_to() {
+fn protected_link_and_its_target_stay() {
     let lay = |tree: &Tree| {
-        tree.file("work/githooks/pre-commit", GOOD)
+        tree.file("work/githooks/pre-commit", CONTENT)
             .link("../githooks", "work/.git/hooks");
-        tree.file("work/shared/x.json", GOOD)
+        tree.file("work/shared/x.json", CONTENT)
             .link("shared/x.json", "work/.mcp.json");
     };
     with_tree(lay, |walls| {
-        // ext4 gives the number of what was removed to what is made next.
+        // ext4 reuses the inode number of a removed file for the next one.
         walls.sh("rm .git/hooks; mkdir .git/hooks; echo evil > .git/hooks/pre-commit");
         walls.sh("rm .mcp.json; echo evil > .mcp.json");
         walls.sh("ln -sfn ../evil .git/hooks; mv .mcp.json x; mkdir evil; cp .git/hooks/* evil");
@@ -226,14 +226,14 @@ fn a_protected_path_that_is_a_link_stays_and_so_does_what_it_leads_to() {
         );
         let read = ["work/.git/hooks/pre-commit", "work/.mcp.json"]
             .map(|path| fs::read_to_string(walls.tree.path(path)));
-        assert_eq!(read.map(Result::unwrap), [GOOD; 2]);
+        assert_eq!(read.map(Result::unwrap), [CONTENT; 2]);
     });
 }
 
 #[test]
-fn where_a_link_leads_that_came_after_the_start_is_protected_from_the_next_command_on() {
+fn later_link_target_is_protected_for_next_command() {
     with_tree(
-        |tree: &Tree| _ = tree.file("work/later/pre-commit", GOOD),
+        |tree: &Tree| _ = tree.file("work/later/pre-commit", CONTENT),
         |walls| {
             walls.works("true");
             walls
@@ -243,7 +243,7 @@ fn where_a_link_leads_that_came_after_the_start_is_protected_from_the_next_comma
             walls.fails("echo evil > later/pre-commit");
             walls.fails("rm -rf later");
             walls.fails("ln -sfn ../evil .git/hooks");
-            // Nothing is there yet: what a command makes there is moved, not the link.
+            // The target does not exist yet: the file created there is moved, not the link.
             let said = walls.sh("echo evil > made.json").text;
             assert!(
                 said.contains(
@@ -260,18 +260,18 @@ fn where_a_link_leads_that_came_after_the_start_is_protected_from_the_next_comma
             );
             assert_eq!(
                 fs::read_to_string(walls.tree.path("work/.git/hooks/pre-commit")).unwrap(),
-                GOOD
+                CONTENT
             );
         },
     );
 }
 
 #[test]
-fn no_link_on_the_way_leads_a_protected_path_to_where_the_file_tools_write() {
+fn link_in_protected_path_cannot_be_redirected() {
     with_tree(
         |tree: &Tree| {
             _ = tree
-                .file("work/mine/settings.json", GOOD)
+                .file("work/mine/settings.json", CONTENT)
                 .link("mine", "work/.claude")
         },
         |walls| {
@@ -290,20 +290,20 @@ fn no_link_on_the_way_leads_a_protected_path_to_where_the_file_tools_write() {
                     .result();
                 assert!(!walls.tree.has(&format!("work/{link}/{name}")), "{link}");
             }
-            // One that was there at the start stays as it is.
+            // A link that existed at the start stays unchanged.
             walls.fails("rm .claude || ln -sfn .vscode.evil .claude || mv .claude away");
             assert_eq!(
                 fs::read_to_string(walls.tree.path("work/.claude/settings.json")).unwrap(),
-                GOOD
+                CONTENT
             );
         },
     );
 }
 
 #[test]
-fn a_file_that_was_given_the_number_of_the_one_before_is_another_one() {
+fn reused_inode_number_is_another_file() {
     with_tree(
-        |tree: &Tree| _ = tree.file("work/.mcp.json", GOOD),
+        |tree: &Tree| _ = tree.file("work/.mcp.json", CONTENT),
         |walls| {
             let number = fs::metadata(walls.tree.path("work/.mcp.json"))
                 .unwrap()
@@ -325,9 +325,9 @@ fn a_file_that_was_given_the_number_of_the_one_before_is_another_one() {
 }
 
 #[test]
-fn what_a_command_has_put_there_goes_while_another_runs_that_began_later() {
+fn protected_file_is_set_aside_during_later_command() {
     with_keys(|walls| {
-        // By another name of the file.
+        // Through a hard link.
         let planted = "echo evil > hidden; ln hidden new; : > made; until [ -e begun ]; do sleep 0.01; done; rm -f new; : > gone";
         start(walls, planted);
         await_file(walls, "work/made");
@@ -345,8 +345,8 @@ fn what_a_command_has_put_there_goes_while_another_runs_that_began_later() {
     });
 }
 
-/// Makes the directory of hooks, which git makes too, and hands it to who asks.
-const GIVES: &str = "import os, socket, time
+/// Creates the hooks directory, which git creates too, and passes its descriptor to a client.
+const SEND_DESCRIPTOR: &str = "import os, socket, time
 os.mkdir('.git/hooks')
 door = socket.socket(socket.AF_UNIX)
 door.bind('door')
@@ -357,7 +357,7 @@ socket.send_fds(asks, [b'x'], [os.open('.git/hooks', os.O_RDONLY)])
 while not os.path.exists('stop'):
     time.sleep(0.01)
 ";
-const TAKES: &str = "import os, socket, time
+const RECEIVE_DESCRIPTOR: &str = "import os, socket, time
 asks = socket.socket(socket.AF_UNIX)
 asks.connect('door')
 _, [hooks], _, _ = socket.recv_fds(asks, 1, 1)
@@ -368,14 +368,14 @@ while not os.path.exists('stop'):
 ";
 
 #[test]
-fn a_descriptor_that_one_command_hands_to_another_makes_no_hook() {
+fn passed_directory_descriptor_creates_no_hook() {
     if !installed("python3") {
         return;
     }
     let lay = |tree: &Tree| {
         _ = tree
-            .file("work/gives.py", GIVES)
-            .file("work/takes.py", TAKES)
+            .file("work/gives.py", SEND_DESCRIPTOR)
+            .file("work/takes.py", RECEIVE_DESCRIPTOR)
     };
     with_tree(lay, |walls| {
         let gives = start(walls, "python3 gives.py");
@@ -397,7 +397,7 @@ fn a_descriptor_that_one_command_hands_to_another_makes_no_hook() {
 }
 
 #[test]
-fn every_command_that_runs_is_told_of_what_one_of_them_puts_there() {
+fn file_set_aside_is_reported_to_all_commands() {
     with_keys(|walls| {
         let id = start(walls, ": > begun; until [ -e stop ]; do sleep 0.01; done");
         await_file(walls, "work/begun");
@@ -412,7 +412,7 @@ fn every_command_that_runs_is_told_of_what_one_of_them_puts_there() {
 }
 
 #[test]
-fn who_puts_it_there_again_and_again_is_ended() {
+fn repeated_writer_of_protected_path_is_ended() {
     with_keys(|walls| {
         let ran =
             walls.try_run(json!({"command": "for i in $(seq 1000); do echo evil > new; rm -f new; sleep 0.01; done"}));
@@ -424,7 +424,7 @@ fn who_puts_it_there_again_and_again_is_ended() {
 }
 
 #[test]
-fn it_is_set_aside_when_the_server_is_killed() {
+fn protected_file_is_set_aside_after_server_kill() {
     with_keys(|walls| {
         let launcher = Pid::from_raw(launcher(&walls.server).cast_signed()).unwrap();
         start(walls, "echo evil > new; : > made; exec sleep 1000");
@@ -438,13 +438,13 @@ fn it_is_set_aside_when_the_server_is_killed() {
 }
 
 #[test]
-fn what_lies_above_a_read_only_directory_stays_in_its_place() {
+fn parents_of_read_only_directory_cannot_be_moved() {
     everywhere(|setting: Setting| {
         if setting.tier != Tier::Namespaces {
             return;
         }
         let tree = Tree::new();
-        tree.file("work/a/b/vendor/file", GOOD)
+        tree.file("work/a/b/vendor/file", CONTENT)
             .dir("work/a/b/vendor/own")
             .file("docs/read.txt", "readme\n")
             .dir("tmp")
@@ -466,7 +466,7 @@ fn what_lies_above_a_read_only_directory_stays_in_its_place() {
         walls.end();
         assert_eq!(
             fs::read_to_string(walls.tree.path("work/a/b/vendor/file")).unwrap(),
-            GOOD,
+            CONTENT,
             "{setting:?}"
         );
     });

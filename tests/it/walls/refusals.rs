@@ -1,4 +1,5 @@
-//! Notes of what the walls refused or ended: at every exit status, in text and in data.
+//! Notes of accesses that the sandbox refused and processes that it ended, at every exit status, in
+//! text and in data.
 
 use pretty_assertions::assert_eq;
 use replay::internals::sandbox::Tier;
@@ -6,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::{Setting, Walls, everywhere};
 
-/// Texts and data of a command that has run.
-fn told(walls: &mut Walls, arguments: Value) -> (String, Value) {
+/// Runs a command and returns its texts and its structured reply.
+fn run_command(walls: &mut Walls, arguments: Value) -> (String, Value) {
     let reply = walls.try_run(arguments);
     (
         reply.all_texts().join("\n"),
@@ -15,9 +16,9 @@ fn told(walls: &mut Walls, arguments: Value) -> (String, Value) {
     )
 }
 
-/// The same of one in the background, followed to its end.
-fn followed(walls: &mut Walls, command: &str) -> (String, Value) {
-    let (_, started) = told(walls, json!({"command": command, "background": true}));
+/// Runs a background command to its end and returns its texts and its structured reply.
+fn run_in_background(walls: &mut Walls, command: &str) -> (String, Value) {
+    let (_, started) = run_command(walls, json!({"command": command, "background": true}));
     let arguments = json!({"commandId": started["commandId"], "waitSecs": 60});
     let reply = walls.server.call("follow_command", arguments);
     (
@@ -27,7 +28,7 @@ fn followed(walls: &mut Walls, command: &str) -> (String, Value) {
 }
 
 #[test]
-fn refused_change_is_told_when_command_succeeds() {
+fn refused_change_is_reported_when_command_succeeds() {
     everywhere(|setting: Setting| {
         if setting.tier != Tier::Namespaces {
             return;
@@ -37,7 +38,7 @@ fn refused_change_is_told_when_command_succeeds() {
             "git init -q . && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x",
         );
         walls.works("true");
-        let (text, data) = followed(
+        let (text, data) = run_in_background(
             &mut walls,
             "mkdir -p .vscode; echo {} >.vscode/tasks.json; exit 0",
         );
@@ -48,12 +49,13 @@ fn refused_change_is_told_when_command_succeeds() {
             "{text}"
         );
         assert_eq!(data["notes"].as_array().map(Vec::len), Some(1), "{data}");
-        // Who sees it is who keeps what can be undone, and another user has no place for that here.
+        // Refused changes are seen only by a supervisor that records undo, which another user
+        // cannot do here.
         if !setting.root() {
             return;
         }
         let line = "git config user.name a; echo x >.git/hooks/pre-commit; true";
-        let (text, data) = told(&mut walls, json!({"command": line}));
+        let (text, data) = run_command(&mut walls, json!({"command": line}));
         let notes = data["notes"]
             .as_array()
             .unwrap_or_else(|| panic!("no notes: {text}"))
@@ -77,11 +79,11 @@ fn refused_change_is_told_when_command_succeeds() {
 }
 
 #[test]
-fn missing_network_is_told_when_command_succeeds() {
+fn missing_network_is_reported_when_command_succeeds() {
     everywhere(|setting: Setting| {
         let mut walls = Walls::start(setting, &["--network", "none"], &[]);
         let line = "python3 -c 'import socket; socket.create_connection((\"10.1.2.3\", 80))' 2>/dev/null; true";
-        let (text, data) = told(&mut walls, json!({"command": line}));
+        let (text, data) = run_command(&mut walls, json!({"command": line}));
         assert!(
             text.contains("[a network was looked for, and commands have none;"),
             "{setting:?}: {text}"
@@ -94,7 +96,7 @@ fn missing_network_is_told_when_command_succeeds() {
             (json!(0), Some(1)),
             "{data}"
         );
-        let (text, data) = told(&mut walls, json!({"command": "true"}));
+        let (text, data) = run_command(&mut walls, json!({"command": "true"}));
         assert_eq!(
             (text.as_str(), &data["notes"]),
             ("(no output)\n[exit code: 0]", &Value::Null)
@@ -104,16 +106,16 @@ fn missing_network_is_told_when_command_succeeds() {
 }
 
 #[test]
-fn ended_daemon_of_background_command_is_told() {
+fn ended_daemon_of_background_command_is_reported() {
     everywhere(|setting: Setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let note = "1 process that it left running was ended with it; run a server in the foreground of a background command, \
                     without `&` or a daemon option";
-        let (text, data) = followed(&mut walls, "(sleep 600 >/dev/null 2>&1 &); echo a");
+        let (text, data) = run_in_background(&mut walls, "(sleep 600 >/dev/null 2>&1 &); echo a");
         assert_eq!(text, format!("a\n[{note}]\n[exit code: 0]"), "{setting:?}");
         assert_eq!(data["notes"], json!([note]), "{setting:?}");
-        // Who asks for the end knows it.
-        let (_, started) = told(
+        // A requested end is not reported.
+        let (_, started) = run_command(
             &mut walls,
             json!({"command": "sleep 600 & sleep 600", "background": true}),
         );
@@ -125,11 +127,11 @@ fn ended_daemon_of_background_command_is_told() {
 }
 
 #[test]
-fn ended_process_of_terminal_is_told() {
+fn ended_process_of_terminal_is_reported() {
     everywhere(|setting: Setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let note = "1 background process was ended with the shell; to keep one running use background: true";
-        let (text, data) = told(
+        let (text, data) = run_command(
             &mut walls,
             json!({"command": "(sleep 600 &); echo a", "tty": true}),
         );
@@ -140,7 +142,7 @@ fn ended_process_of_terminal_is_told() {
 }
 
 #[test]
-fn recording_tells_ended_processes() {
+fn recording_reports_ended_processes() {
     everywhere(|setting: Setting| {
         let mut walls = Walls::start(setting, &["--tools", "files,command,calls"], &[]);
         let command = "sleep 600 >/dev/null 2>&1 & true";
@@ -163,17 +165,17 @@ fn recording_tells_ended_processes() {
 }
 
 #[test]
-fn signal_stands_beside_exit_code() {
+fn signal_is_reported_beside_exit_code() {
     everywhere(|setting: Setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         for (line, signal) in [("kill -9 $$", json!(9)), ("exit 137", Value::Null)] {
-            let (_, data) = told(&mut walls, json!({"command": line}));
+            let (_, data) = run_command(&mut walls, json!({"command": line}));
             assert_eq!(
                 (&data["exitCode"], &data["signal"]),
                 (&json!(137), &signal),
                 "{setting:?} {line}"
             );
-            let (_, data) = followed(&mut walls, line);
+            let (_, data) = run_in_background(&mut walls, line);
             assert_eq!(
                 (&data["exitCode"], &data["signal"]),
                 (&json!(137), &signal),
@@ -191,7 +193,7 @@ fn output_shown_never_exceeds_output_written() {
         owner: None,
     };
     let mut walls = Walls::start(setting, &[], &[]);
-    let (text, _) = told(
+    let (text, _) = run_command(
         &mut walls,
         json!({"command": "printf 123456789 >&2", "maxTokens": 1}),
     );

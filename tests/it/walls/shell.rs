@@ -1,5 +1,5 @@
-//! Section 6 of the escape catalogue: what an agent would type, by its number. What needs calls
-//! that no shell makes is in the battery.
+//! Section 6 of the escape catalogue: escapes that an agent could type in a shell, by number.
+//! Escapes that need other system calls are in the battery.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,10 +9,12 @@ use pretty_assertions::assert_eq;
 use replay::internals::sandbox::Tier;
 use serde_json::json;
 
-use super::{SECRET, Walls, everywhere, fresh_tag, installed, launcher, ran, tagged};
+use super::{
+    SECRET, Walls, command_result, everywhere, fresh_tag, installed, launcher, processes_with_tag,
+};
 
 #[test]
-fn git_waits_for_no_editor() {
+fn git_does_not_wait_for_editor() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         walls.works("git init -q project");
@@ -28,7 +30,7 @@ fn git_waits_for_no_editor() {
 }
 
 #[test]
-fn e79_reading_outside() {
+fn e79_reading_outside_is_denied() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let secret = walls.beyond("secret");
@@ -59,7 +61,7 @@ fn e79_reading_outside() {
 }
 
 #[test]
-fn e80_writing_outside() {
+fn e80_writing_outside_is_denied() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let new = walls.beyond("new");
@@ -90,8 +92,8 @@ fn e80_writing_outside() {
             walls.fails(&command);
         }
         if installed("git") {
-            // In a private /tmp the directories above it can be made; what counts is that nothing
-            // comes out.
+            // In a private /tmp, the parent directories can be created. The test checks only that
+            // no file appears outside.
             walls.sh(&format!("git init -q r && git clone -q r '{new}'"));
         }
         walls.end();
@@ -115,14 +117,14 @@ fn e80_temporary_directories_are_private() {
                 path.display()
             );
         }
-        // They live as long as the server.
+        // The private directories exist as long as the server.
         walls.works(&format!("cat \"$TMPDIR/{name}\" \"$HOME/{name}\""));
         walls.end();
     });
 }
 
 #[test]
-fn e81_the_working_directory() {
+fn e81_working_directory_outside_is_refused() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let outside = walls.beyond("");
@@ -147,13 +149,13 @@ fn e81_the_working_directory() {
         }
         let reply =
             walls.try_run(json!({"command": "pwd", "workingDirectory": format!("{work}/sub")}));
-        assert_eq!(ran(&reply).stdout, format!("{work}/sub\n"));
+        assert_eq!(command_result(&reply).stdout, format!("{work}/sub\n"));
         walls.end();
     });
 }
 
 #[test]
-fn e81_the_working_directory_is_swapped() {
+fn e81_swapped_working_directory_stays_inside() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let (dir, link) = (
@@ -172,8 +174,7 @@ fn e81_the_working_directory_is_swapped() {
                 }
             });
             for _ in 0..40 {
-                // The secret is looked for in every reply; what the call comes to depends on the
-                // moment.
+                // Every reply is searched for the secret. The result of the call depends on timing.
                 walls.try_run(
                     json!({"command": "cat secret; echo x > made", "workingDirectory": dir}),
                 );
@@ -185,7 +186,7 @@ fn e81_the_working_directory_is_swapped() {
 }
 
 #[test]
-fn e82_e84_the_server_and_its_launcher() {
+fn e82_e84_server_and_launcher_are_out_of_reach() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[("REPLAY_IT_MARK", SECRET)]);
         let server = walls.server.pid();
@@ -207,8 +208,7 @@ fn e82_e84_the_server_and_its_launcher() {
                     "echo '{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{}}}}' > /proc/{pid}/fd/1"
                 ),
             ] {
-                // The supervisor and number 1 have the same root as the command, where there are
-                // namespaces.
+                // With namespaces, the supervisor and process 1 have the same root as the command.
                 if command.starts_with("ls /proc/$PPID/root")
                     || command.starts_with("ls /proc/1/root")
                 {
@@ -223,7 +223,7 @@ fn e82_e84_the_server_and_its_launcher() {
             }
         }
         for signal in ["9", "TERM", "STOP", "HUP"] {
-            // Number 1 of a pid namespace takes no signal from inside, which is no error.
+            // Process 1 of a PID namespace ignores signals from inside, without an error.
             walls.sh(&format!("kill -{signal} $PPID"));
         }
         if !setting.root() {
@@ -240,7 +240,7 @@ fn e82_e84_the_server_and_its_launcher() {
 }
 
 #[test]
-fn e83_inherited_descriptors() {
+fn e83_commands_inherit_no_descriptors() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         assert_eq!(
@@ -248,7 +248,7 @@ fn e83_inherited_descriptors() {
             "0\n1\n2\n"
         );
         assert_eq!(walls.works("readlink /proc/self/fd/0; cat"), "/dev/null\n");
-        // A shell's own descriptor for its script is above 9; none of these is open.
+        // A shell's descriptor for its script is above 9. No other one is open.
         for fd in 3..10 {
             walls.fails(&format!("cat <&{fd}"));
             walls.fails(&format!("echo x >&{fd}"));
@@ -258,7 +258,7 @@ fn e83_inherited_descriptors() {
 }
 
 #[test]
-fn e90_the_environment_is_scrubbed() {
+fn e90_environment_is_scrubbed() {
     everywhere(|setting| {
         let hidden = [
             "SSH_AUTH_SOCK",
@@ -304,7 +304,7 @@ fn e90_the_environment_is_scrubbed() {
 }
 
 #[test]
-fn e91_no_more_rights() {
+fn e91_commands_gain_no_privileges() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let status = walls.works("cat /proc/self/status");
@@ -351,7 +351,7 @@ fn e91_no_more_rights() {
 }
 
 #[test]
-fn e92_namespaces_and_mounts() {
+fn e92_namespaces_and_mounts_are_denied() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         walls.works("mkdir -p m");
@@ -375,7 +375,7 @@ fn e92_namespaces_and_mounts() {
 }
 
 #[test]
-fn e94_no_network() {
+fn e94_network_is_denied() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -404,9 +404,9 @@ fn e94_no_network() {
     });
 }
 
-/// What programs outside the walls would run or obey.
+/// Files that programs outside the sandbox would run or obey.
 #[test]
-fn e95_planting_what_others_run() {
+fn e95_planting_autorun_files_is_denied() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let plant = "mkdir -p .git/hooks; echo evil > .git/hooks/pre-commit; echo evil > .mcp.json; mkdir .claude; \
@@ -422,7 +422,7 @@ fn e95_planting_what_others_run() {
             .into_iter()
             .filter(|name| walls.tree.has(&format!("work/{name}")))
             .collect();
-        // Landlock can only grant; this is a gap that the server names at its start.
+        // Landlock can only grant rights. The server names this gap at its start.
         let known = if setting.tier == Tier::Landlock {
             planted.to_vec()
         } else {
@@ -433,9 +433,9 @@ fn e95_planting_what_others_run() {
     });
 }
 
-/// The same where there is a repository already, by way of other names.
+/// Planting in an existing repository, by renames and links.
 #[test]
-fn e95_planting_by_detours() {
+fn e95_planting_by_indirect_names_is_denied() {
     if !installed("git") {
         return;
     }
@@ -475,7 +475,7 @@ fn e95_planting_by_detours() {
 }
 
 #[test]
-fn e83_descriptors_in_the_background_and_in_a_terminal() {
+fn e83_background_and_terminal_inherit_no_descriptors() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let list =
@@ -505,12 +505,12 @@ fn e83_descriptors_in_the_background_and_in_a_terminal() {
             let more: Vec<&str> = listed
                 .lines()
                 .filter(|line| !["0 ", "1 ", "2 "].iter().any(|n| line.starts_with(n)))
-                // The shell's own: the list itself, the script's redirection, the pipe of a
+                // Descriptors of the shell: the listing, the script's redirection, the pipe of a
                 // substitution.
                 .filter(|line| {
                     !line.contains(" /proc/") && !line.contains("pipe:") && !line.ends_with("/list")
                 })
-                // Shells keep a copy of what they redirect, above 9.
+                // Shells keep copies of redirected descriptors, above 9.
                 .filter(|line| !line.starts_with('1') || line.len() < 3)
                 .collect();
             assert_eq!(
@@ -524,7 +524,7 @@ fn e83_descriptors_in_the_background_and_in_a_terminal() {
 }
 
 #[test]
-fn e95_work_with_git_goes_on() {
+fn e95_git_works_with_protected_paths() {
     if !installed("git") {
         return;
     }
@@ -553,7 +553,7 @@ fn e95_work_with_git_goes_on() {
 }
 
 #[test]
-fn e96_what_the_operator_protects() {
+fn e96_operator_files_are_protected() {
     everywhere(|setting| {
         let tree = crate::tree::Tree::new();
         tree.file("work/ok.txt", "fine\n")
@@ -603,9 +603,9 @@ fn e96_what_the_operator_protects() {
     });
 }
 
-/// Inside the walls no namespaces can be made, so a second `replay` meets a system without them.
+/// Inside the sandbox no namespaces can be created, so a second `replay` finds none.
 #[test]
-fn e97_walls_that_cannot_be_built() {
+fn e97_commands_are_refused_without_sandbox() {
     everywhere(|setting| {
         let program = super::program();
         let binary = program.parent().unwrap().to_str().unwrap().to_owned();
@@ -630,7 +630,7 @@ fn e97_walls_that_cannot_be_built() {
 }
 
 #[test]
-fn a_server_in_the_background_of_one_call_is_reached_from_the_next() {
+fn background_server_is_reached_from_next_call() {
     if !installed("python3") {
         return;
     }
@@ -639,7 +639,7 @@ fn a_server_in_the_background_of_one_call_is_reached_from_the_next() {
             return;
         }
         let mut walls = Walls::start(setting, &[], &[]);
-        // Outside, this test has the same port, and is not reached either.
+        // Outside, this test listens on the same port, and is not reached either.
         let outside = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         outside.set_nonblocking(true).unwrap();
         let port = outside.local_addr().unwrap().port();
@@ -672,7 +672,7 @@ fn a_server_in_the_background_of_one_call_is_reached_from_the_next() {
 }
 
 #[test]
-fn two_servers_do_not_meet() {
+fn commands_of_two_servers_are_separate() {
     everywhere(|setting| {
         let (mut one, mut two) = (
             Walls::start(setting, &[], &[]),
@@ -684,7 +684,7 @@ fn two_servers_do_not_meet() {
         let id = reply.result()["structuredContent"]["commandId"].clone();
         two.server
             .call("follow_command", json!({"commandId": id, "until": "up"}));
-        let theirs = tagged(&tag);
+        let theirs = processes_with_tag(&tag);
         assert_eq!(theirs.len(), 1, "{setting:?}");
         one.fails(&format!("kill -9 {}", theirs[0]));
         one.works("echo x > \"$TMPDIR/mine\"; echo x > \"$HOME/mine\"");
@@ -693,15 +693,19 @@ fn two_servers_do_not_meet() {
         two.fails(&format!("cat '{work}'"));
         one.end();
         drop(one);
-        assert_eq!(tagged(&tag), theirs, "the other server's command was ended");
+        assert_eq!(
+            processes_with_tag(&tag),
+            theirs,
+            "the other server's command was ended"
+        );
         two.end();
     });
 }
 
-/// Where an allowed directory lies below /tmp, the directories above it are only in the view of
-/// commands, and none of them may be moved away under the commands that come later.
+/// The parents of an allowed directory below /tmp exist only in the view of commands. A command
+/// must not move them away under later commands.
 #[test]
-fn the_way_to_an_allowed_directory_can_be_broken_by_nobody() {
+fn path_to_allowed_directory_cannot_be_broken() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         for spoil in [
@@ -721,7 +725,7 @@ fn the_way_to_an_allowed_directory_can_be_broken_by_nobody() {
 }
 
 #[test]
-fn devices_and_proc_stay_as_they_are() {
+fn devices_and_proc_cannot_be_changed() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let full = || {

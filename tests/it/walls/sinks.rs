@@ -1,5 +1,5 @@
-//! Ways to leave something in a project that a program outside the walls obeys or runs later: each
-//! by the file tools and by a command, where something is there and where nothing is.
+//! Autorun files in a project: attempts to change or create them, by the file tools and by
+//! commands.
 
 use std::path::Path;
 
@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 
 use super::{Setting, Tree, Walls, everywhere, give};
 
-/// What is there before the server starts.
-const GOOD: &str = "good\n";
+/// Content of files that exist before the server starts.
+const CONTENT: &str = "good\n";
 
-/// Directly in the read-write directory: held whether it is there or not.
-const HELD: [&str; 29] = [
+/// Paths directly in the read-write directory, protected even if they do not exist.
+const PROTECTED: [&str; 29] = [
     ".git/hooks/pre-commit",
     ".git/config.worktree",
     ".git/commondir",
@@ -45,7 +45,7 @@ const HELD: [&str; 29] = [
     ".zshrc",
 ];
 
-/// Of repositories that are there before the server starts.
+/// Paths in repositories that exist before the server starts.
 const REPOSITORIES: [&str; 11] = [
     ".git/config",
     ".git/modules/lib/config",
@@ -60,9 +60,9 @@ const REPOSITORIES: [&str; 11] = [
     "bare/commondir",
 ];
 
-/// Not held: the project's own programs and instructions, which are what an agent is there to
+/// Unprotected paths: the project's own programs and instructions, which an agent is meant to
 /// change.
-const OPEN: [&str; 8] = [
+const UNPROTECTED: [&str; 8] = [
     "Makefile",
     "package.json",
     "build.rs",
@@ -73,17 +73,16 @@ const OPEN: [&str; 8] = [
     ".pre-commit-config.yaml",
 ];
 
-/// Directories with repositories in them.
-const REMOVED: [&str; 4] = [".git", "deep", "w", "bare"];
+const REPOSITORY_PARENTS: [&str; 4] = [".git", "deep", "w", "bare"];
 
-/// Git directories, as git knows one.
+/// Git directories.
 const GIT_DIRECTORIES: [&str; 4] = [".git", ".git/modules/lib", "deep/er/sub/.git", "bare"];
 
 fn namespaces(setting: Setting) -> bool {
     setting.tier == Tier::Namespaces
 }
 
-/// `work` with a repository, and with all of these in it if `full`.
+/// Makes `work` with a repository, and with all of these files if `full`.
 fn tree(setting: Setting, full: bool) -> Tree {
     let tree = Tree::new();
     tree.file("docs/read.txt", "readme\n")
@@ -98,9 +97,9 @@ fn tree(setting: Setting, full: bool) -> Tree {
     }
     tree.file("work/.git/worktrees/w/HEAD", "ref: refs/heads/w\n");
     if full {
-        for path in HELD.iter().chain(&REPOSITORIES).chain(&OPEN) {
-            // With one, the directory is one of another repository.
-            tree.file(format!("work/{path}"), GOOD);
+        for path in PROTECTED.iter().chain(&REPOSITORIES).chain(&UNPROTECTED) {
+            // With `commondir`, the directory belongs to another repository.
+            tree.file(format!("work/{path}"), CONTENT);
         }
     } else {
         tree.file("work/.git/worktrees/w/commondir", "../..\n");
@@ -113,17 +112,17 @@ fn tree(setting: Setting, full: bool) -> Tree {
 
 fn is_good(walls: &Walls, path: &str) -> bool {
     let path = walls.tree.path(format!("work/{path}"));
-    std::fs::read_to_string(path).is_ok_and(|text| text == GOOD)
+    std::fs::read_to_string(path).is_ok_and(|text| text == CONTENT)
 }
 
-/// Whether a call of a file tool was refused.
+/// Returns true if a call of a file tool was refused.
 fn refuses(walls: &mut Walls, tool: &str, arguments: Value) -> bool {
     walls.server.call(tool, arguments).failure().is_some()
 }
 
-/// Every way of the file tools to put something else at a path, or to take it away; those that were
-/// not refused.
-fn by_file_tools(walls: &mut Walls, path: &str, exists: bool) -> Vec<&'static str> {
+/// Tries all ways of the file tools to replace or remove a path. Returns those that were not
+/// refused.
+fn succeeding_file_tools(walls: &mut Walls, path: &str, exists: bool) -> Vec<&'static str> {
     let at = walls.tree.text(&format!("work/{path}"));
     let evil = walls.tree.text("work/evil");
     std::fs::write(&evil, "evil\n").unwrap();
@@ -164,15 +163,15 @@ fn by_file_tools(walls: &mut Walls, path: &str, exists: bool) -> Vec<&'static st
 }
 
 #[test]
-fn nothing_that_is_there_is_changed() {
+fn existing_autorun_files_cannot_be_changed() {
     everywhere(|setting: Setting| {
         if !namespaces(setting) {
             return;
         }
         let mut walls = Walls::on(tree(setting, true), setting, &[], &[]);
         let mut open = Vec::new();
-        for path in HELD.iter().chain(&REPOSITORIES) {
-            let left = by_file_tools(&mut walls, path, true);
+        for path in PROTECTED.iter().chain(&REPOSITORIES) {
+            let left = succeeding_file_tools(&mut walls, path, true);
             let top = Path::new(path)
                 .components()
                 .next()
@@ -180,8 +179,8 @@ fn nothing_that_is_there_is_changed() {
                 .as_os_str()
                 .to_str()
                 .unwrap();
-            // A repository goes as a whole.
-            let removes = if REMOVED.contains(&top) {
+            // A repository can be removed as a whole.
+            let removes = if REPOSITORY_PARENTS.contains(&top) {
                 "true"
             } else {
                 "rm -rf"
@@ -195,9 +194,9 @@ fn nothing_that_is_there_is_changed() {
             }
         }
         assert_eq!(open, [], "{setting:?}");
-        for path in OPEN {
+        for path in UNPROTECTED {
             assert_eq!(
-                by_file_tools(&mut walls, path, true),
+                succeeding_file_tools(&mut walls, path, true),
                 ["edit", "write", "delete"],
                 "{path}: {setting:?}"
             );
@@ -207,24 +206,28 @@ fn nothing_that_is_there_is_changed() {
 }
 
 #[test]
-fn removed_repository_leaves_place_protected() {
+fn removed_repository_leaves_its_path_protected() {
     everywhere(|setting: Setting| {
         if !namespaces(setting) {
             return;
         }
         let mut walls = Walls::on(tree(setting, true), setting, &[], &[]);
-        for top in REMOVED {
+        for top in REPOSITORY_PARENTS {
             walls.works(&format!("rm -rf {top} && ! test -e {top}"));
         }
-        let is_removed = |path: &&&str| REMOVED.iter().any(|top| Path::new(path).starts_with(top));
-        for path in HELD.iter().chain(&REPOSITORIES).filter(is_removed) {
-            // It may be ended, since so much appears at protected paths.
+        let is_removed = |path: &&&str| {
+            REPOSITORY_PARENTS
+                .iter()
+                .any(|top| Path::new(path).starts_with(top))
+        };
+        for path in PROTECTED.iter().chain(&REPOSITORIES).filter(is_removed) {
+            // The command may be ended, since so many files appear at protected paths.
             walls.try_run(
                 json!({"command": format!("mkdir -p $(dirname {path}); echo evil > {path}")}),
             );
         }
         walls.works("true");
-        let there: Vec<&&str> = HELD
+        let there: Vec<&&str> = PROTECTED
             .iter()
             .chain(&REPOSITORIES)
             .filter(|path| walls.tree.has(&format!("work/{path}")))
@@ -239,7 +242,7 @@ fn removed_repository_leaves_place_protected() {
 }
 
 #[test]
-fn nothing_that_was_not_there_stays() {
+fn new_autorun_files_do_not_stay() {
     everywhere(|setting: Setting| {
         if !namespaces(setting) {
             return;
@@ -251,18 +254,18 @@ fn nothing_that_was_not_there_stays() {
         ];
         let mut walls = Walls::on(tree(setting, false), setting, &[], &[]);
         let mut open = Vec::new();
-        for path in HELD.iter().chain(&missing) {
-            let left = by_file_tools(&mut walls, path, false);
+        for path in PROTECTED.iter().chain(&missing) {
+            let left = succeeding_file_tools(&mut walls, path, false);
             walls.sh(&format!("mkdir -p $(dirname {path}); echo evil > {path}"));
             if !left.is_empty() || walls.tree.has(&format!("work/{path}")) {
                 open.push((*path, left));
             }
         }
         assert_eq!(open, [], "{setting:?}");
-        for path in OPEN {
+        for path in UNPROTECTED {
             walls.works(&format!("mkdir -p $(dirname {path}); echo mine > {path}"));
             assert_eq!(
-                by_file_tools(&mut walls, path, false),
+                succeeding_file_tools(&mut walls, path, false),
                 ["write"],
                 "{path}: {setting:?}"
             );
@@ -272,7 +275,7 @@ fn nothing_that_was_not_there_stays() {
 }
 
 #[test]
-fn a_repository_is_held_where_its_own_directory_is_what_is_allowed() {
+fn allowed_git_directory_itself_is_protected() {
     everywhere(|setting: Setting| {
         if !namespaces(setting) {
             return;
@@ -296,7 +299,7 @@ fn a_repository_is_held_where_its_own_directory_is_what_is_allowed() {
         ] {
             let at = walls.tree.text(&format!("main/{dir}/{name}"));
             assert_eq!(
-                by_file_tools(&mut walls, &format!("../main/{dir}/{name}"), true),
+                succeeding_file_tools(&mut walls, &format!("../main/{dir}/{name}"), true),
                 [""; 0],
                 "{at}"
             );
@@ -305,7 +308,7 @@ fn a_repository_is_held_where_its_own_directory_is_what_is_allowed() {
             ));
             assert_eq!(
                 std::fs::read_to_string(&at).unwrap(),
-                GOOD,
+                CONTENT,
                 "{at}: {setting:?}"
             );
         }
@@ -316,7 +319,7 @@ fn a_repository_is_held_where_its_own_directory_is_what_is_allowed() {
 }
 
 #[test]
-fn a_repository_that_could_not_be_read_at_the_start_is_held() {
+fn repository_unreadable_at_start_is_protected() {
     everywhere(|setting: Setting| {
         if !namespaces(setting) {
             return;
@@ -358,7 +361,7 @@ fn a_repository_that_could_not_be_read_at_the_start_is_held() {
 }
 
 #[test]
-fn the_operator_frees_what_is_protected_by_default() {
+fn unprotect_frees_default_protected_paths() {
     everywhere(|setting: Setting| {
         if !namespaces(setting) {
             return;
@@ -399,7 +402,7 @@ fn the_operator_frees_what_is_protected_by_default() {
             ".git/modules/lib/config",
         ] {
             assert_eq!(
-                by_file_tools(&mut walls, path, true),
+                succeeding_file_tools(&mut walls, path, true),
                 [""; 0],
                 "{path}: {setting:?}"
             );
@@ -422,7 +425,7 @@ fn the_operator_frees_what_is_protected_by_default() {
 }
 
 #[test]
-fn a_file_that_configures_this_server_is_read_only() {
+fn server_configuration_file_is_read_only() {
     everywhere(|setting: Setting| {
         let tree = Tree::new();
         let profile = r#"{"limits": {"max_commands": 8}}"#;
@@ -434,7 +437,7 @@ fn a_file_that_configures_this_server_is_read_only() {
             give(tree.root(), owner);
         }
         let at = tree.text("work/conf/profile.json");
-        // By the name of a link that lies where no agent comes.
+        // Named through a link that an agent cannot reach.
         tree.link(&at, "outside/profile.json");
         let link = tree.text("outside/profile.json");
         let mut walls = Walls::on(tree, setting, &["--sandbox-profile", &link], &[]);
@@ -472,9 +475,9 @@ fn a_file_that_configures_this_server_is_read_only() {
     });
 }
 
-/// What git says goes on: only what is to be written into its configuration fails.
+/// Only git commands that write the configuration fail.
 #[test]
-fn git_goes_on_with_a_configuration_that_is_read_only() {
+fn git_works_with_read_only_configuration() {
     everywhere(|setting: Setting| {
         if !namespaces(setting) {
             return;
@@ -507,7 +510,7 @@ fn git_goes_on_with_a_configuration_that_is_read_only() {
         let before = walls.tree.read("work/w/.git/config");
         for work in [
             "git status && git switch -q main && git fetch -q && git pull -q && git log --oneline",
-            // Without a branch that it follows.
+            // Without an upstream branch.
             "git checkout feature && test $(cat f) = 2 && test $(git branch --show-current) = feature",
             "git checkout -qb mine && echo 3 > f && git commit -qam 3 && git push -q origin mine && git push -u origin mine",
             "git checkout -q main && git merge -q mine && git stash list && git tag v1 && git branch -d mine && git gc -q",

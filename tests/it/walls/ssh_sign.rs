@@ -1,4 +1,4 @@
-//! `--ssh-sign`: the ssh-agent of the operator signs what git signs, and nothing else.
+//! `--ssh-sign`: the operator's ssh-agent signs for git, and grants no other use of its keys.
 
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Stdio};
@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::*;
 use crate::harness::DEADLINE;
 
-/// An ssh-agent outside, of the user that the server runs as.
+/// Agent outside the sandbox, run by the user of the server.
 struct Agent(Child, String);
 
 impl Drop for Agent {
@@ -17,7 +17,7 @@ impl Drop for Agent {
     }
 }
 
-/// With one key, whose private part is nowhere else.
+/// Starts an agent with one key, whose private part is stored nowhere else.
 fn agent(tree: &Tree, setting: Setting) -> Agent {
     let socket = tree.text("agent/socket");
     let as_owner = |program: &str| {
@@ -63,7 +63,7 @@ fn agent(tree: &Tree, setting: Setting) -> Agent {
     agent
 }
 
-fn laid_out(setting: Setting) -> Tree {
+fn make_tree(setting: Setting) -> Tree {
     let tree = Tree::new();
     tree.file("work/ok.txt", "fine\n")
         .file("docs/read.txt", "readme\n")
@@ -79,24 +79,24 @@ fn laid_out(setting: Setting) -> Tree {
 const FLAGS: [&str; 3] = ["--ssh-sign", "--git-identity", "a <a@b>"];
 
 #[test]
-fn the_ssh_agent_signs_commits_and_nothing_else() {
+fn ssh_agent_signs_only_commits() {
     for setting in settings()
         .into_iter()
         .filter(|setting| setting.tier == Tier::Namespaces)
     {
-        let tree = laid_out(setting);
+        let tree = make_tree(setting);
         let agent = agent(&tree, setting);
         let mut walls = Walls::on(tree, setting, &FLAGS, &[("SSH_AUTH_SOCK", &agent.1)]);
         walls.works("git init -q && git commit -qS --allow-empty -m signed");
         walls.works("ssh-add -L > key.pub && (printf 'a@b '; cat key.pub) > allowed");
         walls.works("git -c gpg.ssh.allowedSignersFile=allowed verify-commit HEAD");
-        // Another namespace, what a login signs, and what changes the agent.
+        // Another signature namespace, login signatures, and requests that change the agent.
         walls.fails("echo text | ssh-keygen -Y sign -f key.pub -n file");
         walls.fails("ssh-add -T key.pub");
         walls.fails("ssh-keygen -q -t ed25519 -N '' -f own && ssh-add own");
         walls.fails("ssh-add -D");
         walls.works("test $(ssh-add -L | wc -l) = 1");
-        // What says nothing, or much, costs others nothing.
+        // Silent or flooding connections do not affect others.
         let flood = "import os, socket\nmany = [socket.socket(socket.AF_UNIX) for _ in range(40)]\n\
                      [one.connect(os.environ['SSH_AUTH_SOCK']) for one in many]\n\
                      many[0].sendall(b'\\xff' * 4)\nassert many[0].recv(9) == b''\n";
@@ -107,12 +107,13 @@ fn the_ssh_agent_signs_commits_and_nothing_else() {
 }
 
 #[test]
-fn without_an_agent_or_unix_sockets_it_is_refused_with_words() {
+fn ssh_sign_without_agent_is_refused() {
     for setting in settings() {
-        let tree = laid_out(setting);
+        let tree = make_tree(setting);
         let dead = tree.text("agent/socket");
         let refused = |variables: &[(&str, &str)]| {
-            let mut server = started(&tree, setting, &FLAGS, variables).opened(NEWEST_HANDSHAKE);
+            let mut server =
+                start_server(&tree, setting, &FLAGS, variables).opened(NEWEST_HANDSHAKE);
             server
                 .call("execute_command", json!({"command": "true"}))
                 .whole()

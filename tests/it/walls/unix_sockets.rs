@@ -1,5 +1,4 @@
-//! Connections of commands to unix sockets: of commands of the same server, and of programs
-//! outside.
+//! Connections of commands to unix sockets of other commands and of programs outside.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -13,7 +12,7 @@ use serde_json::json;
 use super::{Setting, Walls, everywhere, installed};
 
 const DEADLINE: Duration = Duration::from_secs(20);
-/// Connects to the socket that it is given, and prints the error, or what it reads there.
+/// Connects to the given socket, and prints the error or the received text.
 const CLIENT: &str = "import socket, sys
 s = socket.socket(socket.AF_UNIX)
 try:
@@ -22,7 +21,7 @@ try:
 except OSError as error:
     print(error.errno)
 ";
-/// Answers at the socket that it is given, with the name by which it knows it.
+/// Listens at the given socket, and answers with its name.
 const SERVER: &str = "import socket, sys
 s = socket.socket(socket.AF_UNIX)
 s.bind(sys.argv[1])
@@ -42,7 +41,7 @@ fn namespaces(test: impl Fn(Setting)) {
     });
 }
 
-/// A listener of this test, which everybody may connect to.
+/// Opens a listener of this test that every user can connect to.
 fn outsider(walls: &Walls, at: &str) -> UnixListener {
     let listener = UnixListener::bind(walls.tree.path(at)).unwrap();
     fs::set_permissions(walls.tree.path(at), fs::Permissions::from_mode(0o777)).unwrap();
@@ -50,7 +49,7 @@ fn outsider(walls: &Walls, at: &str) -> UnixListener {
     listener
 }
 
-/// A server with both programs.
+/// Starts a server with both programs.
 fn start(setting: Setting, flags: &[&str]) -> Walls {
     let walls = Walls::start(setting, flags, &[]);
     walls
@@ -60,11 +59,11 @@ fn start(setting: Setting, flags: &[&str]) -> Walls {
     walls
 }
 
-fn connect(walls: &mut Walls, path: &str) -> super::Ran {
+fn connect(walls: &mut Walls, path: &str) -> super::CommandResult {
     walls.sh(&format!("python3 client.py {path}"))
 }
 
-/// Starts a command in the background and waits until it is ready.
+/// Starts a background command and waits until it is ready.
 fn serve(walls: &mut Walls, path: &str) {
     let reply =
         walls.try_run(json!({"command": format!("python3 server.py {path}"), "background": true}));
@@ -85,7 +84,7 @@ fn serve(walls: &mut Walls, path: &str) {
 }
 
 #[test]
-fn connect_to_socket_of_outsider_is_refused_and_told() {
+fn connect_to_outside_socket_is_refused_and_reported() {
     namespaces(|setting| {
         for flags in [
             &[][..],
@@ -148,7 +147,7 @@ fn connect_reaches_sockets_of_other_commands() {
 }
 
 #[test]
-fn allowed_socket_is_connected_to() {
+fn allowed_socket_accepts_connection() {
     namespaces(|setting| {
         let tree = crate::tree::Tree::new();
         tree.dir("beyond");
@@ -168,7 +167,7 @@ fn allowed_socket_is_connected_to() {
 }
 
 #[test]
-fn socket_for_datagrams_is_refused() {
+fn datagram_socket_is_refused() {
     namespaces(|setting| {
         let mut walls = start(setting, &[]);
         for call in [
@@ -181,7 +180,7 @@ fn socket_for_datagrams_is_refused() {
     });
 }
 
-/// The agent lets nobody look at it (`PR_SET_DUMPABLE`).
+/// The agent cannot be traced (`PR_SET_DUMPABLE`).
 #[test]
 fn ssh_agent_of_command_serves_command() {
     if !installed("ssh-agent") {

@@ -1,4 +1,4 @@
-//! Commands in the background: started, followed, answered and ended through the protocol.
+//! Background commands: started, followed, fed with input and ended through the protocol.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use pretty_assertions::assert_eq;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::opened;
+use super::open_server;
 use crate::harness::{DEADLINE, Reply, Server, ends_within};
 use crate::schema::{NEWEST_HANDSHAKE, REVISIONS, STATELESS};
 use crate::tree::Tree;
@@ -27,7 +27,7 @@ fn start(server: &mut Server, line: &str) -> String {
     id
 }
 
-/// Follows until the text has this in it; everything that was read on the way.
+/// Follows a command until the text contains this, and returns all text read by then.
 fn follow_until(server: &mut Server, id: &str, wanted: &str) -> String {
     let mut all = String::new();
     for _ in 0..20 {
@@ -51,9 +51,9 @@ fn structured(reply: &Reply) -> Value {
 }
 
 #[test]
-fn a_command_is_followed_answered_and_ended_on_every_revision() {
+fn background_command_works_on_every_revision() {
     for revision in REVISIONS {
-        let (_tree, mut server) = opened(revision);
+        let (_tree, mut server) = open_server(revision);
         let id = start(
             &mut server,
             "echo ready; read x; echo got $x; read y; sleep 600",
@@ -83,8 +83,8 @@ fn a_command_is_followed_answered_and_ended_on_every_revision() {
 }
 
 #[test]
-fn programs_are_told_what_people_read() {
-    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+fn structured_reply_matches_text() {
+    let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
     let started = server.call(
         "execute_command",
         json!({"command": "echo a; cat; echo no >&2; exit 3", "background": true}),
@@ -106,8 +106,8 @@ fn programs_are_told_what_people_read() {
 }
 
 #[test]
-fn waiting_ends_with_the_time_and_with_cancelling() {
-    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+fn wait_ends_at_timeout_or_cancellation() {
+    let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
     let id = start(&mut server, "sleep 600");
     let begun = Instant::now();
     let reply = server.call("follow_command", json!({"commandId": id, "waitSecs": 1}));
@@ -125,8 +125,8 @@ fn waiting_ends_with_the_time_and_with_cancelling() {
 }
 
 #[test]
-fn mistakes_are_answered_with_what_there_is() {
-    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+fn unknown_command_id_lists_existing_ones() {
+    let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
     let message = |reply: Reply| (reply.code(), reply.failure().unwrap().message);
     let unknown = server.call("follow_command", json!({"commandId": "c7"}));
     let expected =
@@ -160,7 +160,7 @@ fn mistakes_are_answered_with_what_there_is() {
 }
 
 #[test]
-fn no_more_run_than_the_operator_allows() {
+fn background_commands_are_limited_by_operator() {
     let tree = Tree::new();
     let allow = format!("{}:rw", tree.root().display());
     let args = [
@@ -189,14 +189,14 @@ fn no_more_run_than_the_operator_allows() {
 }
 
 #[test]
-fn more_commands_than_may_run_wait_and_say_so() {
+fn commands_above_limit_wait_with_notice() {
     let tree = Tree::new();
     let allow = format!("{}:rw", tree.root().display());
     let args = ["--allow", &allow, "--sandbox", "off", "--max-commands", "1"];
     let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &args);
     let call = |line: &str, token: &str| json!({"name": "execute_command", "arguments": {"command": line}, "_meta": {"progressToken": token}});
     let first = server.send("tools/call", call("sleep 600", "first"));
-    // The first has the place once it reports.
+    // The first command has its place once it reports.
     while server.recv()["params"]["progressToken"] != "first" {}
     let second = server.send("tools/call", call("echo second", "second"));
     loop {
@@ -214,7 +214,7 @@ fn more_commands_than_may_run_wait_and_say_so() {
 }
 
 #[test]
-fn more_output_than_a_reply_takes_comes_in_parts() {
+fn long_output_is_followed_in_parts() {
     let tree = Tree::new();
     let allow = format!("{}:rw", tree.root().display());
     let args = [
@@ -227,7 +227,7 @@ fn more_output_than_a_reply_takes_comes_in_parts() {
     ];
     let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &args);
     let id = start(&mut server, "head -c 300000 /dev/zero | tr '\\0' x");
-    // The end first, so that what is kept is known.
+    // Waits for the end first, so that the stored output is final.
     while structured(&server.call("follow_command", json!({"commandId": id, "cursor": 0})))["running"]
         == true
     {}
@@ -252,8 +252,8 @@ fn more_output_than_a_reply_takes_comes_in_parts() {
 }
 
 #[test]
-fn a_terminal_is_what_the_command_gets() {
-    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+fn terminal_is_given_to_command() {
+    let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
     let reply = server.call(
         "execute_command",
         json!({"command": "test -t 1 && stty size", "tty": true}),
@@ -276,8 +276,8 @@ fn a_terminal_is_what_the_command_gets() {
     assert_eq!(structured(&all)["output"], "24 120\r\nit\r\ngot it\r\n");
 }
 
-/// A server whose commands go on in the background after two seconds.
-fn hasty(tree: &Tree, more: &[&str]) -> Server {
+/// Starts a server whose commands move to the background after two seconds.
+fn server_with_short_timeout(tree: &Tree, more: &[&str]) -> Server {
     let allow = format!("{}:rw", tree.root().display());
     let args = [
         "--allow",
@@ -291,10 +291,10 @@ fn hasty(tree: &Tree, more: &[&str]) -> Server {
 }
 
 #[test]
-fn a_command_that_takes_long_goes_on_in_the_background() {
+fn long_command_moves_to_background() {
     let tree = Tree::new();
-    let mut server = hasty(&tree, &[]);
-    // Half a character is for the call that reads the other half.
+    let mut server = server_with_short_timeout(&tree, &[]);
+    // Half a character is left for the call that reads its other half.
     let line = "echo out; echo err >&2; printf '\\342\\202'; until [ -e go ]; do sleep 0.01; done; printf '\\254\\n'; cat; exit 3";
     let handed = server.call("execute_command", json!({"command": line}));
     let told = "out\n[still running after 2 s, and goes on in the background as commandId \"c1\", without stdin; \
@@ -325,9 +325,9 @@ fn a_command_that_takes_long_goes_on_in_the_background() {
 }
 
 #[test]
-fn a_terminal_goes_on_with_it_and_can_then_be_typed_on() {
+fn terminal_moved_to_background_accepts_input() {
     let tree = Tree::new();
-    let mut server = hasty(&tree, &[]);
+    let mut server = server_with_short_timeout(&tree, &[]);
     let line = "read x || echo nobody; until [ -e go ]; do sleep 0.01; done; read x; echo got $x";
     let handed = structured(&server.call("execute_command", json!({"command": line, "tty": true})));
     assert_eq!(
@@ -343,9 +343,9 @@ fn a_terminal_goes_on_with_it_and_can_then_be_typed_on() {
 }
 
 #[test]
-fn a_timeout_that_was_asked_for_ends_the_command() {
+fn requested_timeout_ends_command() {
     let tree = Tree::new();
-    let mut server = hasty(&tree, &["--max-command-timeout-secs", "4"]);
+    let mut server = server_with_short_timeout(&tree, &["--max-command-timeout-secs", "4"]);
     let ended = server.call(
         "execute_command",
         json!({"command": "echo begun; exec sleep 600", "timeout": 2}),
@@ -370,9 +370,9 @@ fn a_timeout_that_was_asked_for_ends_the_command() {
 }
 
 #[test]
-fn without_a_place_in_the_background_it_is_ended() {
+fn long_command_without_background_place_is_ended() {
     let tree = Tree::new();
-    let mut server = hasty(
+    let mut server = server_with_short_timeout(
         &tree,
         &["--max-background-commands", "1", "--max-commands", "1"],
     );
@@ -387,7 +387,7 @@ fn without_a_place_in_the_background_it_is_ended() {
     server.call("follow_command", json!({"commandId": id, "end": true}));
     let handed = server.call("execute_command", json!({"command": "exec sleep 600"}));
     assert_eq!(structured(&handed)["commandId"], "c2");
-    // Its place among those that are waited for is free.
+    // Its place in the queue is free.
     assert_eq!(
         server
             .call("execute_command", json!({"command": "echo next"}))
@@ -397,8 +397,8 @@ fn without_a_place_in_the_background_it_is_ended() {
 }
 
 #[test]
-fn a_wait_ends_with_the_command_or_with_a_line_that_matches() {
-    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+fn wait_ends_with_command_or_matching_line() {
+    let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
     let lines = "i=0; while [ $i -lt 60 ]; do i=$((i+1)); echo line $((i*i)); sleep 0.02; done";
     let id = start(&mut server, lines);
     let all = server.call("follow_command", json!({"commandId": id, "waitSecs": 60}));
@@ -440,8 +440,8 @@ fn a_wait_ends_with_the_command_or_with_a_line_that_matches() {
 }
 
 #[test]
-fn a_match_beyond_what_a_reply_takes_is_told_by_its_place() {
-    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+fn match_beyond_reply_limit_is_given_by_offset() {
+    let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
     let id = start(
         &mut server,
         "head -c 300000 /dev/zero | tr '\\0' x; echo; echo found it; sleep 600",
@@ -459,8 +459,8 @@ fn a_match_beyond_what_a_reply_takes_is_told_by_its_place() {
 }
 
 #[test]
-fn a_long_wait_says_how_far_the_command_is() {
-    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+fn long_wait_reports_progress() {
+    let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
     let id = start(&mut server, "echo four; sleep 600");
     let arguments = json!({"commandId": id, "waitSecs": 60});
     let call =
@@ -478,8 +478,8 @@ fn a_long_wait_says_how_far_the_command_is() {
 }
 
 #[test]
-fn what_is_left_behind_is_ended_and_told() {
-    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+fn leftover_processes_are_ended_and_reported() {
+    let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
     let reply = server.call("execute_command", json!({"command": "sleep 600 & echo hi"}));
     assert_eq!(
         reply.text(),
@@ -488,9 +488,9 @@ fn what_is_left_behind_is_ended_and_told() {
 }
 
 #[test]
-fn they_end_with_the_server_after_the_last_answer() {
+fn background_commands_end_with_server() {
     for by_signal in [false, true] {
-        let (_tree, mut server) = opened(STATELESS);
+        let (_tree, mut server) = open_server(STATELESS);
         let id = start(&mut server, "trap '' TERM; echo $$; sleep 600");
         let text = follow_until(&mut server, &id, "\n");
         let pid = Pid::from_raw(text.lines().next().unwrap().parse().unwrap()).unwrap();

@@ -1,5 +1,4 @@
-//! Replies of calls that do not say how much they want: as long as the operator says, and where the
-//! rest is.
+//! Default limit of replies to calls without an explicit limit, and hints about the rest.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -9,7 +8,7 @@ use crate::harness::Server;
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
 
-/// A reply of 100 tokens has 300 bytes: 30 of these lines.
+/// Returns numbered lines. A reply of 100 tokens has 300 bytes: 30 of these lines.
 fn lines(count: usize) -> String {
     (1..=count)
         .map(|line| format!("line {line:04}\n"))
@@ -17,7 +16,7 @@ fn lines(count: usize) -> String {
         .concat()
 }
 
-fn opened(tokens: &[&str]) -> (Tree, Server) {
+fn open_server(tokens: &[&str]) -> (Tree, Server) {
     let (tree, allow) = stage();
     let server = Server::open(
         &tree,
@@ -28,8 +27,8 @@ fn opened(tokens: &[&str]) -> (Tree, Server) {
 }
 
 #[test]
-fn a_file_is_cut_at_a_line_unless_the_call_says_how_much_it_wants() {
-    let (tree, mut server) = opened(&["--reply-tokens", "100"]);
+fn file_is_cut_at_line_without_explicit_limit() {
+    let (tree, mut server) = open_server(&["--reply-tokens", "100"]);
     let all = lines(100);
     tree.file("work/long", &all).file("work/short", lines(30));
     let mut read = |arguments: Value| server.call("read_file", arguments).all_texts();
@@ -64,7 +63,7 @@ fn a_file_is_cut_at_a_line_unless_the_call_says_how_much_it_wants() {
             "[line 1: bytes 1-300 of 1000; column 301 reads on, maxTokens shows more]".to_owned()
         ]
     );
-    // A character of two bytes does not come in halves.
+    // A character of two bytes is not split.
     tree.file("work/two", format!("a\n{}\nb\n", "é".repeat(350)));
     let of_two = |column| json!({"path": "two", "offset": 2, "column": column, "maxTokens": 100});
     let place = "[lines 2-2 of 3; next offset 3]".to_owned();
@@ -90,8 +89,8 @@ fn a_file_is_cut_at_a_line_unless_the_call_says_how_much_it_wants() {
 }
 
 #[test]
-fn several_files_share_one_reply() {
-    let (tree, mut server) = opened(&["--reply-tokens", "100"]);
+fn several_files_share_reply_limit() {
+    let (tree, mut server) = open_server(&["--reply-tokens", "100"]);
     tree.file("work/a", lines(20))
         .file("work/b", lines(20))
         .file("work/c", lines(1));
@@ -114,8 +113,8 @@ fn several_files_share_one_reply() {
 }
 
 #[test]
-fn notebooks_are_cells_among_several_files_too() {
-    let (tree, mut server) = opened(&[]);
+fn notebook_among_several_files_is_cells() {
+    let (tree, mut server) = open_server(&[]);
     let cell = json!({"cell_type": "markdown", "metadata": {}, "source": ["# Title"]});
     let notebook = json!({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell]});
     tree.file("work/book.ipynb", notebook.to_string());
@@ -133,8 +132,8 @@ fn notebooks_are_cells_among_several_files_too() {
 }
 
 #[test]
-fn a_directory_and_a_tree_say_what_is_left_out() {
-    let (tree, mut server) = opened(&["--reply-tokens", "100"]);
+fn directory_and_tree_report_omitted_entries() {
+    let (tree, mut server) = open_server(&["--reply-tokens", "100"]);
     for file in 0..40 {
         tree.file(format!("work/big/file{file:02}"), "");
     }
@@ -174,8 +173,8 @@ fn a_directory_and_a_tree_say_what_is_left_out() {
 }
 
 #[test]
-fn output_is_cut_in_the_middle_and_a_log_is_read_in_parts() {
-    let (_tree, mut server) = opened(&["--reply-tokens", "100"]);
+fn long_output_is_cut_in_middle() {
+    let (_tree, mut server) = open_server(&["--reply-tokens", "100"]);
     let command = "for i in 1 2 3; do for word in a b c d e f g h i j k l m n o p q r s t; do echo $word $i $word; done; done";
     let reply = server.call("execute_command", json!({"command": command}));
     let told = reply.result()["structuredContent"].clone();
@@ -214,9 +213,9 @@ fn output_is_cut_in_the_middle_and_a_log_is_read_in_parts() {
 }
 
 #[test]
-fn the_usual_length_is_300_kb_and_0_is_any() {
+fn default_reply_limit_is_300_kb() {
     for (tokens, shown) in [(&[][..], 28_181), (&["--reply-tokens", "0"][..], 40_000)] {
-        let (tree, mut server) = opened(tokens);
+        let (tree, mut server) = open_server(tokens);
         tree.file("work/long", lines(40_000));
         assert_eq!(
             server.call("read_file", json!({"path": "long"})).text(),
@@ -226,8 +225,8 @@ fn the_usual_length_is_300_kb_and_0_is_any() {
 }
 
 #[test]
-fn cut_list_says_so_in_data() {
-    let (tree, mut server) = opened(&["--reply-tokens", "100"]);
+fn cut_list_is_marked_in_structured_reply() {
+    let (tree, mut server) = open_server(&["--reply-tokens", "100"]);
     for number in 0..60 {
         tree.file(format!("work/many/file{number:02}"), "");
     }
@@ -287,7 +286,7 @@ fn cut_list_says_so_in_data() {
 
 #[test]
 fn diff_of_dry_run_is_bounded() {
-    let (tree, mut server) = opened(&["--reply-tokens", "100"]);
+    let (tree, mut server) = open_server(&["--reply-tokens", "100"]);
     tree.file("work/a", lines(1000)).file("work/b", lines(1000));
     let edits = json!([{"oldText": "line", "newText": "LINE", "limit": 0}]);
     let one = server.call(

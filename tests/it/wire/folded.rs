@@ -1,9 +1,9 @@
-//! Output that is folded, where the whole is, and replies of a bounded length.
+//! Folded output, logs with the whole output, and replies of limited length.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use super::opened;
+use super::open_server;
 use crate::harness::{Reply, Server};
 use crate::schema::NEWEST_HANDSHAKE;
 
@@ -14,7 +14,7 @@ fn structured(reply: &Reply) -> Value {
     reply.result()["structuredContent"].clone()
 }
 
-/// The bytes of a log, from the resource and from `read_file`, which are the same.
+/// Returns the bytes of a log. The resource and `read_file` must agree.
 fn log(server: &mut Server, uri: &Value) -> String {
     let read = server.request("resources/read", json!({"uri": uri}));
     let text = read.result()["contents"][0]["text"]
@@ -41,8 +41,8 @@ const SHOWN: &str = "at 50%\r\nbegin\ncase 1 of the table is right\n[… 98 line
     case 100 of the table is right\nend\n";
 
 #[test]
-fn what_is_folded_is_marked_and_the_whole_is_kept() {
-    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+fn folded_output_is_marked_and_logged_whole() {
+    let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
     let reply = server.call(
         "execute_command",
         json!({"command": format!("{LINES}; printf '\\033[1me\\r\\n' >&2; exit 3")}),
@@ -91,8 +91,8 @@ fn what_is_folded_is_marked_and_the_whole_is_kept() {
 }
 
 #[test]
-fn the_background_is_folded_alike() {
-    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+fn background_output_is_folded_alike() {
+    let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
     server.call(
         "execute_command",
         json!({"command": LINES, "background": true}),
@@ -109,8 +109,8 @@ fn the_background_is_folded_alike() {
 }
 
 #[test]
-fn a_reply_is_as_long_as_it_may_be() {
-    let (tree, mut server) = opened(NEWEST_HANDSHAKE);
+fn reply_uses_its_whole_limit() {
+    let (tree, mut server) = open_server(NEWEST_HANDSHAKE);
     let text: String = (0..300)
         .map(|i| format!("{} is a square\n", i * i))
         .collect::<Vec<_>>()

@@ -1,4 +1,4 @@
-//! A client that is gone altogether: nobody waits for what still runs.
+//! A client that has closed both ends: its running calls are cancelled.
 
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
@@ -11,8 +11,8 @@ use serde_json::json;
 use crate::harness::{DEADLINE, ends_within};
 use crate::tree::Tree;
 
-/// A server that runs a command for a minute, which has begun.
-fn busy(tree: &Tree) -> Child {
+/// Starts a server with a command that runs for a minute and has begun.
+fn start_busy_server(tree: &Tree) -> Child {
     let work = tree.dir("work").path("work");
     let mut child = Command::new(env!("CARGO_BIN_EXE_replay"))
         .args(["--mcp-server", "--sandbox", "off", "--allow"])
@@ -59,9 +59,9 @@ fn busy(tree: &Tree) -> Child {
 }
 
 #[test]
-fn what_runs_is_cancelled_when_nobody_can_read_its_answer() {
+fn calls_are_cancelled_when_client_is_gone() {
     let tree = Tree::new();
-    let mut child = busy(&tree);
+    let mut child = start_busy_server(&tree);
     drop((child.stdin.take(), child.stdout.take()));
     let ended = ends_within(Pid::from_child(&child), DEADLINE);
     let _ = child.kill();

@@ -1,11 +1,11 @@
-//! What differs from revision to revision.
+//! Differences between the revisions of the protocol.
 
 use std::collections::BTreeSet;
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use super::{opened, refused, unopened};
+use super::{error_code, open_server, start_server};
 use crate::harness::stateless_meta;
 use crate::schema::{HANDSHAKE, NEWEST_HANDSHAKE, REVISIONS, STATELESS};
 
@@ -21,7 +21,7 @@ fn keys(value: &Value) -> BTreeSet<&str> {
 #[test]
 fn initialize_agrees_on_every_handshake_revision() {
     for revision in HANDSHAKE {
-        let (_tree, mut server) = unopened();
+        let (_tree, mut server) = start_server();
         let client = json!({"name": "it", "version": "0"});
         let params = json!({"protocolVersion": revision, "capabilities": {}, "clientInfo": client});
         let reply = server.request("initialize", params);
@@ -34,7 +34,7 @@ fn initialize_agrees_on_every_handshake_revision() {
                 && offered.is_subset(&BTreeSet::from(["logging", "resources", "tools"])),
             "{offered:?}"
         );
-        // What is offered is served, and what is not is unknown.
+        // Offered capabilities are served, others are unknown methods.
         let level = server.request("logging/setLevel", json!({"level": "error"}));
         assert_eq!(
             level.failure().map(|failure| failure.code),
@@ -63,9 +63,9 @@ fn initialize_agrees_on_every_handshake_revision() {
 }
 
 #[test]
-fn initialize_answers_an_unknown_version_with_the_newest_handshake_revision() {
+fn initialize_with_unknown_version_gets_newest_handshake() {
     for asked in ["1999-01-01", "2099-01-01", STATELESS, "", "latest"] {
-        let (_tree, mut server) = unopened();
+        let (_tree, mut server) = start_server();
         let client = json!({"name": "it", "version": "0"});
         let params = json!({"protocolVersion": asked, "capabilities": {}, "clientInfo": client});
         let reply = server.request("initialize", params);
@@ -78,8 +78,8 @@ fn initialize_answers_an_unknown_version_with_the_newest_handshake_revision() {
 }
 
 #[test]
-fn discover_tells_what_the_stateless_revision_needs() {
-    let (_tree, mut server) = opened(STATELESS);
+fn discover_returns_required_fields_of_stateless_revision() {
+    let (_tree, mut server) = open_server(STATELESS);
     let reply = server.request("server/discover", json!({}));
     let result = reply.result();
     let supported: Vec<&str> = result["supportedVersions"]
@@ -108,8 +108,8 @@ fn discover_tells_what_the_stateless_revision_needs() {
 }
 
 #[test]
-fn a_stateless_request_of_an_unknown_version_is_told_the_known_ones() {
-    let (_tree, mut server) = unopened();
+fn stateless_request_of_unknown_version_gets_known_ones() {
+    let (_tree, mut server) = start_server();
     for asked in ["2099-01-01", "", "2025-11"] {
         let mut meta = stateless_meta();
         meta["io.modelcontextprotocol/protocolVersion"] = json!(asked);
@@ -122,8 +122,8 @@ fn a_stateless_request_of_an_unknown_version_is_told_the_known_ones() {
 }
 
 #[test]
-fn a_stateless_request_needs_its_required_fields() {
-    let (_tree, mut server) = unopened();
+fn stateless_request_without_required_fields_is_refused() {
+    let (_tree, mut server) = start_server();
     let mut meta = stateless_meta();
     meta.as_object_mut()
         .unwrap()
@@ -139,7 +139,7 @@ fn a_stateless_request_needs_its_required_fields() {
             .code(),
         -32602
     );
-    // The client's name is wanted, and no server may insist on it.
+    // The client's name is recommended, and no server may require it.
     let mut meta = stateless_meta();
     meta.as_object_mut()
         .unwrap()
@@ -150,8 +150,8 @@ fn a_stateless_request_needs_its_required_fields() {
 }
 
 #[test]
-fn what_the_stateless_revision_removed_is_unknown_there() {
-    let (_tree, mut server) = opened(STATELESS);
+fn removed_methods_are_unknown_in_stateless_revision() {
+    let (_tree, mut server) = open_server(STATELESS);
     let removed = [
         "initialize",
         "ping",
@@ -172,8 +172,8 @@ fn what_the_stateless_revision_removed_is_unknown_there() {
 }
 
 #[test]
-fn stateless_requests_and_a_session_share_one_process() {
-    let (tree, mut server) = opened("2024-11-05");
+fn stateless_requests_share_process_with_session() {
+    let (tree, mut server) = open_server("2024-11-05");
     let read = json!({"name": "read_file", "arguments": {"path": tree.text("work/hello.txt")}});
     for _ in 0..2 {
         let old = server.request("tools/call", read.clone());
@@ -196,21 +196,21 @@ fn stateless_requests_and_a_session_share_one_process() {
 }
 
 #[test]
-fn a_batch_belongs_to_one_revision_alone() {
+fn batch_is_refused_except_on_2025_03_26() {
     let line = r#"[{"jsonrpc":"2.0","id":"a","method":"ping"},{"jsonrpc":"2.0","id":"b","method":"no/such"}]"#;
     for revision in REVISIONS
         .into_iter()
         .filter(|revision| *revision != "2025-03-26")
     {
-        let (_tree, mut server) = opened(revision);
+        let (_tree, mut server) = open_server(revision);
         server.send_raw(line);
-        assert_eq!(refused(&server.recv()), -32600, "{revision}");
+        assert_eq!(error_code(&server.recv()), -32600, "{revision}");
     }
 }
 
 #[test]
-fn a_batch_is_served_in_a_session_of_2025_03_26() {
-    let (_tree, mut server) = opened("2025-03-26");
+fn batch_is_served_on_2025_03_26() {
+    let (_tree, mut server) = open_server("2025-03-26");
     server.send_raw(
         r#"[{"jsonrpc":"2.0","id":"a","method":"ping"},{"jsonrpc":"2.0","method":"notifications/x"},
             {"jsonrpc":"2.0","id":"b","method":"no/such"},{"jsonrpc":"2.0","id":"c"},7]"#
@@ -235,15 +235,15 @@ fn a_batch_is_served_in_a_session_of_2025_03_26() {
     assert_eq!(found, expected);
 
     server.send_raw("[]");
-    assert_eq!(refused(&server.recv()), -32600);
+    assert_eq!(error_code(&server.recv()), -32600);
     server.send_raw(r#"[{"jsonrpc":"2.0","method":"notifications/initialized"}]"#);
     assert_eq!(server.settle(), Vec::<Value>::new());
 }
 
-/// The replies are held until all are there, so what they may come to is bounded.
+/// The replies of a batch are held until all are complete, so their total size is limited.
 #[test]
-fn a_batch_that_asks_for_too_much_is_answered_in_part() {
-    let (tree, mut server) = opened("2025-03-26");
+fn oversized_batch_is_answered_in_part() {
+    let (tree, mut server) = open_server("2025-03-26");
     tree.file("work/large", "x".repeat(10 * 1024 * 1024));
     let read = |id: u32| {
         let call = json!({"name": "read_file", "arguments": {"path": tree.text("work/large"), "maxTokens": 4_000_000}});
@@ -261,8 +261,8 @@ fn a_batch_that_asks_for_too_much_is_answered_in_part() {
 }
 
 #[test]
-fn an_initialize_in_a_batch_is_refused() {
-    let (_tree, mut server) = opened("2025-03-26");
+fn initialize_in_batch_is_refused() {
+    let (_tree, mut server) = open_server("2025-03-26");
     let params = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "i", "version": "0"}});
     server.send_raw(
         &json!([{"jsonrpc": "2.0", "id": 77, "method": "initialize", "params": params}])
@@ -277,9 +277,9 @@ fn an_initialize_in_a_batch_is_refused() {
 }
 
 #[test]
-fn ids_come_back_as_they_were() {
+fn request_ids_are_returned_unchanged() {
     for revision in REVISIONS {
-        let (_tree, mut server) = opened(revision);
+        let (_tree, mut server) = open_server(revision);
         for id in [
             json!(0),
             json!(-1),
@@ -296,13 +296,13 @@ fn ids_come_back_as_they_were() {
 }
 
 #[test]
-fn the_list_of_tools_is_the_same_every_time() {
+fn tool_list_is_stable() {
     for revision in REVISIONS {
-        let (_tree, mut server) = opened(revision);
+        let (_tree, mut server) = open_server(revision);
         let first = server.request("tools/list", json!({}));
         let second = server.request("tools/list", json!({}));
         assert_eq!(first.result(), second.result());
-        let (_tree, mut other) = opened(revision);
+        let (_tree, mut other) = open_server(revision);
         assert_eq!(
             first.result(),
             other.request("tools/list", json!({})).result(),
@@ -339,9 +339,9 @@ fn the_list_of_tools_is_the_same_every_time() {
 }
 
 #[test]
-fn structured_content_fits_the_declared_schema() {
+fn structured_content_matches_declared_schema() {
     for revision in ["2025-06-18", "2025-11-25", STATELESS] {
-        let (tree, mut server) = opened(revision);
+        let (tree, mut server) = open_server(revision);
         let list = server.request("tools/list", json!({}));
         let calls = [
             (
@@ -387,9 +387,9 @@ fn structured_content_fits_the_declared_schema() {
 }
 
 #[test]
-fn ping_is_answered_with_an_empty_object() {
+fn ping_returns_empty_object() {
     for revision in HANDSHAKE {
-        let (_tree, mut server) = opened(revision);
+        let (_tree, mut server) = open_server(revision);
         assert_eq!(
             *server.request("ping", json!({})).result(),
             json!({}),
@@ -399,9 +399,9 @@ fn ping_is_answered_with_an_empty_object() {
 }
 
 #[test]
-fn a_cursor_that_nobody_gave_is_refused() {
+fn unknown_cursor_is_refused() {
     for revision in REVISIONS {
-        let (_tree, mut server) = opened(revision);
+        let (_tree, mut server) = open_server(revision);
         assert_eq!(
             server
                 .request("tools/list", json!({"cursor": "no-such-page"}))
@@ -413,7 +413,7 @@ fn a_cursor_that_nobody_gave_is_refused() {
 }
 
 #[test]
-fn methods_of_capabilities_that_are_not_offered_are_unknown() {
+fn methods_of_absent_capabilities_are_unknown() {
     let methods = [
         "resources/templates/list",
         "prompts/list",
@@ -423,7 +423,7 @@ fn methods_of_capabilities_that_are_not_offered_are_unknown() {
         "no/such/method",
     ];
     for revision in REVISIONS {
-        let (_tree, mut server) = opened(revision);
+        let (_tree, mut server) = open_server(revision);
         for method in methods {
             assert_eq!(
                 server.request(method, json!({})).code(),
@@ -435,9 +435,9 @@ fn methods_of_capabilities_that_are_not_offered_are_unknown() {
 }
 
 #[test]
-fn an_unknown_tool_is_a_bad_parameter_everywhere() {
+fn unknown_tool_is_invalid_parameter() {
     for revision in REVISIONS {
-        let (_tree, mut server) = opened(revision);
+        let (_tree, mut server) = open_server(revision);
         assert_eq!(
             server.call("no_such_tool", json!({})).code(),
             -32602,
@@ -446,12 +446,11 @@ fn an_unknown_tool_is_a_bad_parameter_everywhere() {
     }
 }
 
-/// Failures of tools: a code on the handshake revisions, a result that says so on the stateless
-/// one.
+/// Tool failures: an error code on handshake revisions, an error result on the stateless one.
 #[test]
-fn failures_of_tools_come_in_the_form_of_the_revision() {
+fn tool_failures_have_form_of_revision() {
     for revision in REVISIONS {
-        let (tree, mut server) = opened(revision);
+        let (tree, mut server) = open_server(revision);
         tree.file("work/bin/x", "x")
             .file("outside/secret", "TOPSECRET");
         let cases = [
@@ -500,9 +499,9 @@ fn failures_of_tools_come_in_the_form_of_the_revision() {
 }
 
 #[test]
-fn a_wrong_argument_is_named() {
+fn wrong_argument_is_named() {
     for revision in REVISIONS {
-        let (tree, mut server) = opened(revision);
+        let (tree, mut server) = open_server(revision);
         let path = tree.text("work/hello.txt");
         let edits = json!([{"oldText": "hello", "newText": "x"}, {"oldText": 7, "newText": "x"}]);
         let cases = [
@@ -531,15 +530,15 @@ fn a_wrong_argument_is_named() {
 }
 
 #[test]
-fn a_task_that_was_never_offered_is_served_as_a_call() {
-    let (tree, mut server) = opened("2025-11-25");
+fn task_request_is_served_as_call() {
+    let (tree, mut server) = open_server("2025-11-25");
     let arguments = json!({"path": tree.text("work/hello.txt")});
     let params = json!({"name": "read_file", "arguments": arguments, "task": {"ttl": 1000}});
     assert_eq!(server.request("tools/call", params).text(), "hello\n");
 }
 
 #[test]
-fn failures_become_results_on_every_revision_when_asked_to() {
+fn tool_failures_become_results_by_flag() {
     for revision in REVISIONS {
         let (tree, allow) = super::stage();
         let args = ["--allow", allow.as_str(), "--errors", "results"];

@@ -1,5 +1,4 @@
-//! Calls that take their time: progress, cancellation, ids in flight, the end of the input,
-//! signals.
+//! Long calls: progress, cancellation, ids in flight, end of input, signals.
 
 use std::time::{Duration, Instant};
 
@@ -7,20 +6,20 @@ use pretty_assertions::assert_eq;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::opened;
+use super::open_server;
 use crate::harness::{DEADLINE, Server, ends_within};
 use crate::schema::{NEWEST_HANDSHAKE, REVISIONS};
 use crate::tree::Tree;
 
-/// Well below the time limit of a command that holds others up, and far above what an answer at
-/// once takes on a busy machine.
+/// Limit for an immediate answer: well below the duration of a blocking command, and far above the
+/// usual latency on a busy machine.
 const AT_ONCE: Duration = Duration::from_secs(40);
 
 fn command(line: &str) -> Value {
     json!({"name": "execute_command", "arguments": {"command": line, "timeout": 60}})
 }
 
-/// Runs a test of every revision, all at once: most of their time is spent waiting.
+/// Runs a test on every revision, concurrently, since each mostly waits.
 fn on_every_revision(test: impl Fn(&str) + Sync) {
     std::thread::scope(|scope| {
         for revision in REVISIONS {
@@ -30,8 +29,8 @@ fn on_every_revision(test: impl Fn(&str) + Sync) {
     });
 }
 
-/// Starts a command that never ends, and gives the id of the call and the number of its last
-/// process once it runs.
+/// Starts a command that never ends. Returns the id of the call and the id of its last process once
+/// it runs.
 fn start_endless(tree: &Tree, server: &mut Server) -> (Value, Pid) {
     let running = std::fs::read_dir(tree.path("work")).unwrap().count();
     let name = format!("pid-{running}");
@@ -40,7 +39,7 @@ fn start_endless(tree: &Tree, server: &mut Server) -> (Value, Pid) {
     params["arguments"]["workingDirectory"] = json!(tree.text("work"));
     params["_meta"] = json!({"progressToken": name});
     let id = server.send("tools/call", params);
-    // With one of the reports the number is there.
+    // One of the reports contains the number.
     loop {
         while server.recv()["params"]["progressToken"] != *name {}
         let note = std::fs::read_to_string(tree.path(format!("work/{name}"))).unwrap_or_default();
@@ -51,10 +50,10 @@ fn start_endless(tree: &Tree, server: &mut Server) -> (Value, Pid) {
 }
 
 #[test]
-fn a_cancelled_command_dies_within_100_ms_and_is_not_answered() {
+fn cancelled_command_dies_within_100_ms() {
     on_every_revision(|revision| {
-        let (tree, mut server) = opened(revision);
-        // The best of some: the machine may be busy with other tests.
+        let (tree, mut server) = open_server(revision);
+        // The best of several attempts: the machine may be busy with other tests.
         let mut best = Duration::MAX;
         for _ in 0..25 {
             let (id, pid) = start_endless(&tree, &mut server);
@@ -76,8 +75,8 @@ fn a_cancelled_command_dies_within_100_ms_and_is_not_answered() {
 }
 
 #[test]
-fn a_call_may_be_cancelled_at_any_time() {
-    let (tree, mut server) = opened(NEWEST_HANDSHAKE);
+fn call_can_be_cancelled_at_any_time() {
+    let (tree, mut server) = open_server(NEWEST_HANDSHAKE);
     let path = tree.text("work/hello.txt");
     for _ in 0..50 {
         let id = server.send(
@@ -98,8 +97,8 @@ fn a_call_may_be_cancelled_at_any_time() {
 }
 
 #[test]
-fn cancelling_one_call_leaves_the_others() {
-    let (tree, mut server) = opened(NEWEST_HANDSHAKE);
+fn cancelled_call_leaves_other_calls_running() {
+    let (tree, mut server) = open_server(NEWEST_HANDSHAKE);
     let (endless, _) = start_endless(&tree, &mut server);
     let other = server.send("tools/call", command("sleep 0.3; echo other"));
     server.notify("notifications/cancelled", json!({"requestId": endless}));
@@ -107,9 +106,9 @@ fn cancelling_one_call_leaves_the_others() {
 }
 
 #[test]
-fn progress_is_reported_with_a_token_and_ends_with_the_reply() {
+fn progress_needs_token_and_ends_with_reply() {
     on_every_revision(|revision| {
-        let (_tree, mut server) = opened(revision);
+        let (_tree, mut server) = open_server(revision);
         for token in [json!("p"), json!(7)] {
             let mut params = command("sleep 1.7; echo done");
             params["_meta"] = json!({"progressToken": token});
@@ -142,9 +141,9 @@ fn progress_is_reported_with_a_token_and_ends_with_the_reply() {
 }
 
 #[test]
-fn an_id_in_flight_is_not_given_twice() {
+fn duplicate_id_in_flight_is_refused() {
     on_every_revision(|revision| {
-        let (tree, mut server) = opened(revision);
+        let (tree, mut server) = open_server(revision);
         let (id, _) = start_endless(&tree, &mut server);
         server.send_as(
             &id,
@@ -153,10 +152,10 @@ fn an_id_in_flight_is_not_given_twice() {
         );
         let refusal = server.reply_to(&id);
         assert_eq!(refusal.code(), -32600, "{revision}");
-        // The first goes on under its id.
+        // The first call continues under its id.
         server.notify("notifications/cancelled", json!({"requestId": id}));
         server.settle();
-        // Text and number are two ids.
+        // A string and a number are different ids.
         let (one, _) = start_endless(&tree, &mut server);
         server.send_as(&json!(one.to_string()), "tools/list", json!({}));
         server.reply_to(&json!(one.to_string())).result();
@@ -164,8 +163,8 @@ fn an_id_in_flight_is_not_given_twice() {
 }
 
 #[test]
-fn a_slow_call_holds_up_nobody() {
-    let (tree, mut server) = opened(NEWEST_HANDSHAKE);
+fn slow_call_delays_no_other_call() {
+    let (tree, mut server) = open_server(NEWEST_HANDSHAKE);
     for _ in 0..8 {
         start_endless(&tree, &mut server);
     }
@@ -180,8 +179,8 @@ fn a_slow_call_holds_up_nobody() {
 }
 
 #[test]
-fn the_end_of_the_input_waits_for_calls_in_flight() {
-    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+fn end_of_input_waits_for_calls_in_flight() {
+    let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
     let slow = server.send("tools/call", command("sleep 1; echo slow"));
     let quick = server.send("tools/call", command("echo quick"));
     server.close_stdin();
@@ -193,9 +192,9 @@ fn the_end_of_the_input_waits_for_calls_in_flight() {
 }
 
 #[test]
-fn a_signal_ends_the_server_and_its_commands() {
+fn signal_ends_server_and_commands() {
     for signal in [Signal::TERM, Signal::INT] {
-        let (tree, mut server) = opened(NEWEST_HANDSHAKE);
+        let (tree, mut server) = open_server(NEWEST_HANDSHAKE);
         let (_, pid) = start_endless(&tree, &mut server);
         kill_process(server.pid(), signal).unwrap();
         server.wait_exit();

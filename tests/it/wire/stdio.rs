@@ -1,16 +1,16 @@
-//! Lines that are wrong, early, late, long or many.
+//! Lines on stdin that are invalid, early, late, long or many.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use super::{opened, refused, stage, unopened};
+use super::{error_code, open_server, stage, start_server};
 use crate::harness::Server;
 use crate::schema::{NEWEST_HANDSHAKE, REVISIONS};
 
 #[test]
-fn a_line_that_is_no_json_costs_that_line_only() {
+fn invalid_json_costs_only_its_line() {
     for revision in REVISIONS {
-        let (_tree, mut server) = opened(revision);
+        let (_tree, mut server) = open_server(revision);
         for line in [
             &b"{\"jsonrpc\""[..],
             b"nonsense",
@@ -20,7 +20,7 @@ fn a_line_that_is_no_json_costs_that_line_only() {
         ] {
             server.send_bytes([line, b"\n"].concat());
             assert_eq!(
-                refused(&server.recv()),
+                error_code(&server.recv()),
                 -32700,
                 "{revision}: {}",
                 String::from_utf8_lossy(line)
@@ -31,10 +31,10 @@ fn a_line_that_is_no_json_costs_that_line_only() {
 }
 
 #[test]
-fn deep_nesting_costs_that_line_only() {
-    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+fn deep_nesting_costs_only_its_line() {
+    let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-    // Too deep for the harness to see what it asks.
+    // Too deep for the harness to parse.
     server.expect_reply(&json!({"id": "deep", "method": "tools/call"}));
     let call = r#"{"jsonrpc":"2.0","id":"deep","method":"tools/call","params":{"name":"read_file","arguments":{"path":"#;
     server.send_raw(&format!("{call}{deep}}}}}}}"));
@@ -46,18 +46,18 @@ fn deep_nesting_costs_that_line_only() {
 }
 
 #[test]
-fn an_empty_line_is_no_message() {
-    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+fn empty_line_is_no_message() {
+    let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
     server.send_bytes(b"\n\r\n  \n".to_vec());
-    // Whatever is answered must be a parse error; the schema check of the harness holds its form.
+    // Every reply must be a parse error. The harness checks its schema.
     for message in server.settle() {
-        assert_eq!(refused(&message), -32700);
+        assert_eq!(error_code(&message), -32700);
     }
 }
 
 #[test]
-fn a_line_may_end_in_carriage_return() {
-    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+fn line_ending_in_carriage_return_is_accepted() {
+    let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
     server.send_raw("{\"jsonrpc\":\"2.0\",\"id\":\"crlf\",\"method\":\"ping\"}\r");
     assert_eq!(
         server.recv(),
@@ -66,7 +66,7 @@ fn a_line_may_end_in_carriage_return() {
 }
 
 #[test]
-fn a_wrong_envelope_is_refused_under_its_id() {
+fn invalid_request_is_refused_under_its_id() {
     let lines = [
         r#"{"jsonrpc":"2.0","id":"x"}"#,
         r#"{"id":"x","method":"ping"}"#,
@@ -76,7 +76,7 @@ fn a_wrong_envelope_is_refused_under_its_id() {
         r#"{"jsonrpc":"2.0","id":"x","method":"ping","params":"text"}"#,
     ];
     for revision in REVISIONS {
-        let (_tree, mut server) = opened(revision);
+        let (_tree, mut server) = open_server(revision);
         for line in lines {
             server.send_raw(line);
             let reply = server.recv();
@@ -90,34 +90,34 @@ fn a_wrong_envelope_is_refused_under_its_id() {
 }
 
 #[test]
-fn an_id_that_is_neither_text_nor_integer_is_refused() {
-    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+fn id_neither_string_nor_integer_is_refused() {
+    let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
     for id in ["1.5", "true", "{}", "[1]", "1e400"] {
         server.send_raw(&format!(
             r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list"}}"#
         ));
-        let code = refused(&server.recv());
+        let code = error_code(&server.recv());
         assert!(
             code == -32600 || (code == -32700 && id == "1e400"),
             "{id}: {code}"
         );
     }
     server.send_raw(r#"{"jsonrpc":"2.0","id":null,"method":"tools/list"}"#);
-    assert_eq!(refused(&server.recv()), -32600);
+    assert_eq!(error_code(&server.recv()), -32600);
 }
 
 #[test]
-fn a_scalar_is_no_request() {
-    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+fn scalar_is_no_request() {
+    let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
     for line in ["7", "null", "\"ping\"", "true", "{}"] {
         server.send_raw(line);
-        assert_eq!(refused(&server.recv()), -32600, "{line}");
+        assert_eq!(error_code(&server.recv()), -32600, "{line}");
     }
 }
 
 #[test]
-fn requests_before_initialize_are_served_under_the_newest_handshake_revision() {
-    let (tree, mut server) = unopened();
+fn request_before_initialize_uses_newest_handshake() {
+    let (tree, mut server) = start_server();
     assert_eq!(*server.request("ping", json!({})).result(), json!({}));
     assert_eq!(server.request("no/such", json!({})).code(), -32601);
     let list = server.request("tools/list", json!({}));
@@ -127,7 +127,7 @@ fn requests_before_initialize_are_served_under_the_newest_handshake_revision() {
             .text(),
         "hello\n"
     );
-    let (_tree, mut later) = opened(NEWEST_HANDSHAKE);
+    let (_tree, mut later) = open_server(NEWEST_HANDSHAKE);
     assert_eq!(
         list.result(),
         later.request("tools/list", json!({})).result()
@@ -136,7 +136,7 @@ fn requests_before_initialize_are_served_under_the_newest_handshake_revision() {
 }
 
 #[test]
-fn initialize_may_be_sloppy() {
+fn initialize_accepts_missing_or_odd_fields() {
     let whole = json!({"protocolVersion": "2025-06-18", "capabilities": {}});
     for (params, agreed) in [
         (json!({}), NEWEST_HANDSHAKE),
@@ -150,18 +150,18 @@ fn initialize_may_be_sloppy() {
         ),
         (whole, "2025-06-18"),
     ] {
-        let (_tree, mut server) = unopened();
+        let (_tree, mut server) = start_server();
         let reply = server.request("initialize", params.clone());
         assert_eq!(reply.result()["protocolVersion"], agreed, "{params}");
     }
-    let (_tree, mut server) = unopened();
+    let (_tree, mut server) = start_server();
     server.send_raw(r#"{"jsonrpc":"2.0","id":1,"method":"initialize"}"#);
     assert_eq!(server.recv()["result"]["protocolVersion"], NEWEST_HANDSHAKE);
 }
 
 #[test]
-fn notifications_are_never_answered() {
-    let (_tree, mut server) = unopened();
+fn notifications_get_no_reply() {
+    let (_tree, mut server) = start_server();
     for method in [
         "notifications/initialized",
         "no/such",
@@ -179,9 +179,9 @@ fn notifications_are_never_answered() {
 }
 
 #[test]
-fn a_call_without_a_name_or_with_odd_arguments_is_refused() {
+fn call_with_invalid_name_or_arguments_is_refused() {
     for revision in REVISIONS {
-        let (_tree, mut server) = opened(revision);
+        let (_tree, mut server) = open_server(revision);
         for params in [
             json!({}),
             json!({"arguments": {}}),
@@ -195,15 +195,15 @@ fn a_call_without_a_name_or_with_odd_arguments_is_refused() {
                 "{revision}: {params}"
             );
         }
-        // Left out is the same as empty.
+        // A missing field is the same as an empty one.
         let reply = server.request("tools/call", json!({"name": "list_allowed_directories"}));
         assert_eq!(reply.failure(), None, "{revision}");
     }
 }
 
 #[test]
-fn the_last_line_needs_no_newline() {
-    let (_tree, mut server) = unopened();
+fn last_line_needs_no_newline() {
+    let (_tree, mut server) = start_server();
     server.send_bytes(br#"{"jsonrpc":"2.0","id":"last","method":"ping"}"#.to_vec());
     server.close_stdin();
     assert_eq!(
@@ -214,7 +214,7 @@ fn the_last_line_needs_no_newline() {
 }
 
 #[test]
-fn an_input_that_is_empty_ends_the_server_in_peace() {
+fn empty_input_ends_server_cleanly() {
     let (tree, allow) = stage();
     let mut server = Server::start(&tree, &["--allow", &allow, "--log-level", "warn"]);
     server.close_stdin();
@@ -224,13 +224,13 @@ fn an_input_that_is_empty_ends_the_server_in_peace() {
 }
 
 #[test]
-fn a_line_over_the_cap_is_refused_and_the_next_is_served() {
+fn line_over_cap_is_refused_and_next_served() {
     let (tree, allow) = stage();
     let mut server = Server::start(&tree, &["--allow", &allow, "--max-line-bytes", "100000"]);
     for bytes in [100_001, 150_000, 3_000_000] {
         server.send_bytes([vec![b'x'; bytes], b"\n".to_vec()].concat());
         let reply = server.recv();
-        assert_eq!(refused(&reply), -32600);
+        assert_eq!(error_code(&reply), -32600);
         assert!(
             reply["error"]["message"]
                 .as_str()
@@ -250,20 +250,23 @@ fn a_line_over_the_cap_is_refused_and_the_next_is_served() {
 }
 
 #[test]
-fn a_line_over_the_cap_is_refused_at_the_end_of_the_input_too() {
+fn last_line_over_cap_is_refused() {
     let (tree, allow) = stage();
     let mut server = Server::start(&tree, &["--allow", &allow, "--max-line-bytes", "1000"]);
     server.send_bytes(vec![b'x'; 5000]);
     server.close_stdin();
     let messages = server.recv_to_end();
-    assert_eq!(messages.iter().map(refused).collect::<Vec<_>>(), [-32600]);
+    assert_eq!(
+        messages.iter().map(error_code).collect::<Vec<_>>(),
+        [-32600]
+    );
     assert_eq!(server.wait_exit().code(), Some(0));
 }
 
 #[test]
-fn megabytes_are_written_and_read_back() {
-    let (tree, mut server) = opened(NEWEST_HANDSHAKE);
-    // Escapes to more than twice its size.
+fn megabytes_are_written_and_read() {
+    let (tree, mut server) = open_server(NEWEST_HANDSHAKE);
+    // Escaping more than doubles its size.
     let content = "\"\n\t\\x".repeat(600 * 1024);
     let path = tree.text("work/big.txt");
     server
@@ -283,9 +286,9 @@ fn megabytes_are_written_and_read_back() {
 }
 
 #[test]
-fn a_hundred_thousand_requests_in_one_go_are_all_answered_in_bounded_memory() {
+fn hundred_thousand_requests_use_bounded_memory() {
     const COUNT: usize = 100_000;
-    let (_tree, mut server) = unopened();
+    let (_tree, mut server) = start_server();
     let mut lines = Vec::new();
     for id in 0..COUNT {
         lines.extend_from_slice(
@@ -309,7 +312,7 @@ fn a_hundred_thousand_requests_in_one_go_are_all_answered_in_bounded_memory() {
 }
 
 #[test]
-fn standard_error_has_the_start_up_lines_and_nothing_more_unless_asked() {
+fn stderr_has_only_start_up_lines_by_default() {
     let (tree, allow) = stage();
     let mut server = Server::open(
         &tree,
@@ -334,7 +337,7 @@ fn standard_error_has_the_start_up_lines_and_nothing_more_unless_asked() {
     server.wait_exit();
     let stderr = server.stderr();
     let root = tree.text("work");
-    // Behind the time.
+    // After the timestamp.
     let said: Vec<&str> = stderr
         .lines()
         .filter_map(|line| line.split_once("  INFO "))

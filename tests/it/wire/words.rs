@@ -1,9 +1,9 @@
-//! The words that an agent acts on: instructions, hints and complaints.
+//! Texts for the agent: instructions, hints and error messages.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use super::{opened, stage};
+use super::{open_server, stage};
 use crate::harness::{Failure, Server};
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
@@ -16,7 +16,7 @@ fn refusal(message: &str) -> Failure {
 }
 
 #[test]
-fn instructions_name_only_tools_that_are_served() {
+fn instructions_name_only_served_tools() {
     let (tree, allow) = stage();
     let read_only = tree.text("work");
     for (flags, edits, commands) in [
@@ -52,7 +52,7 @@ fn instructions_name_only_tools_that_are_served() {
 }
 
 #[test]
-fn a_shell_is_for_tests_only_where_no_tool_runs_them() {
+fn shell_is_proposed_for_tests_without_test_tools() {
     let (tree, allow) = stage();
     for (tools, what) in [
         ("files,command", "builds and tests"),
@@ -81,7 +81,7 @@ fn a_shell_is_for_tests_only_where_no_tool_runs_them() {
 }
 
 #[test]
-fn without_an_allowed_directory_the_hint_names_the_flag() {
+fn hint_names_flag_without_allowed_directory() {
     let (tree, _) = stage();
     let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &[]);
     for path in ["hello.txt", "/etc/passwd"] {
@@ -99,8 +99,8 @@ fn without_an_allowed_directory_the_hint_names_the_flag() {
 }
 
 #[test]
-fn an_unknown_encoding_is_a_wrong_argument() {
-    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+fn unknown_encoding_is_invalid_argument() {
+    let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
     for (tool, arguments) in [
         (
             "read_file",
@@ -123,8 +123,8 @@ fn an_unknown_encoding_is_a_wrong_argument() {
 }
 
 #[test]
-fn a_number_written_with_a_point_is_an_integer() {
-    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+fn number_with_zero_fraction_is_integer() {
+    let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
     let whole = server.call(
         "read_file",
         json!({"path": "hello.txt", "offset": 1.0, "limit": 1.0}),
@@ -141,8 +141,8 @@ fn a_number_written_with_a_point_is_an_integer() {
 }
 
 #[test]
-fn a_complaint_about_a_parameter_names_published_ones_only() {
-    let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
+fn parameter_error_names_only_published_parameters() {
+    let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
     let edits = json!([{"oldText": "hello", "replacement": "x"}]);
     assert_eq!(
         server
@@ -156,8 +156,8 @@ fn a_complaint_about_a_parameter_names_published_ones_only() {
 }
 
 #[test]
-fn a_failed_file_of_many_is_named_once() {
-    let (tree, mut server) = opened(NEWEST_HANDSHAKE);
+fn failed_file_of_many_is_named_once() {
+    let (tree, mut server) = open_server(NEWEST_HANDSHAKE);
     let edits = json!([{"oldText": "absent", "newText": "x"}]);
     let reply = server.call(
         "edit_files",
@@ -177,8 +177,8 @@ fn a_failed_file_of_many_is_named_once() {
 }
 
 #[test]
-fn a_loose_match_says_where_the_result_is() {
-    let (tree, mut server) = opened(NEWEST_HANDSHAKE);
+fn loose_match_reports_line_of_result() {
+    let (tree, mut server) = open_server(NEWEST_HANDSHAKE);
     tree.file("work/deep.txt", "a\n    b\n    c\n");
     let edits = json!([{"oldText": "b\nc", "newText": "b"}]);
     let reply = server.call("edit_file", json!({"path": "deep.txt", "edits": edits}));
@@ -193,7 +193,7 @@ fn a_loose_match_says_where_the_result_is() {
 }
 
 #[test]
-fn a_long_listing_names_the_directory_that_most_of_it_comes_from() {
+fn long_listing_names_largest_directory() {
     let tree = Tree::new();
     for number in 0..300 {
         tree.file(
@@ -244,7 +244,7 @@ fn a_long_listing_names_the_directory_that_most_of_it_comes_from() {
         said("directory_tree", json!({"path": work, "depth": 2})),
         [""; 0]
     );
-    // A search says it only of a reply that was cut.
+    // A search reports this only if the reply was cut.
     for number in 0..300 {
         tree.file(
             format!("work/web/node_modules/m{number}/{}.ts", "x".repeat(60)),
@@ -296,7 +296,7 @@ fn a_long_listing_names_the_directory_that_most_of_it_comes_from() {
 }
 
 #[test]
-fn a_search_that_found_nothing_says_what_it_left_out() {
+fn empty_search_reports_excluded_files() {
     let tree = Tree::new();
     tree.file("work/.gitignore", "*.log\nout/\n")
         .file("work/a.log", "needle\n")
@@ -382,7 +382,7 @@ fn a_search_that_found_nothing_says_what_it_left_out() {
         ),
         (texts(&[none]), Value::Null)
     );
-    // Named, it is searched.
+    // A named file is searched.
     for named in [
         json!({"regex": "needle", "globs": ["bin"]}),
         json!({"regex": "needle", "directory": tree.text("work/bin")}),
@@ -420,7 +420,7 @@ fn a_search_that_found_nothing_says_what_it_left_out() {
 }
 
 #[test]
-fn name_that_only_looks_the_same_is_proposed() {
+fn lookalike_file_name_is_proposed() {
     let (tree, allow) = stage();
     let mut server = Server::open(
         &tree,
@@ -481,7 +481,7 @@ fn name_that_only_looks_the_same_is_proposed() {
 }
 
 #[test]
-fn text_that_grep_cannot_match_is_told() {
+fn grep_reports_file_not_searched() {
     let (tree, allow) = stage();
     let mut server = Server::open(
         &tree,

@@ -1,4 +1,5 @@
-//! The log below an allowed directory: hidden from every tool and program, or no server.
+//! The audit log below an allowed directory: hidden from every tool and program, or the server does
+//! not start.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -9,13 +10,13 @@ use replay::internals::sandbox::Tier;
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::{Setting, Tree, Walls, audit, everywhere, give, started};
+use super::{Setting, Tree, Walls, audit, everywhere, give, start_server};
 use crate::harness::DEADLINE;
 
 const KEY: &str = "0123456789abcdef0123456789abcdef";
 const LOG: &str = "work/logs/deep/audit.jsonl";
 
-/// A tree with the key below the writable directory, for this setting.
+/// Makes a tree with the key below the writable directory, for this setting.
 fn tree(setting: Setting) -> Tree {
     let tree = Tree::new();
     tree.file("work/ok.txt", "fine\n")
@@ -48,7 +49,7 @@ fn flags<'a>(tree: &Tree, more: &[&'a str]) -> Vec<std::borrow::Cow<'a, str>> {
         .collect()
 }
 
-/// A server with its log inside, in each setting with namespaces.
+/// Runs a test with a server whose log is inside, in each setting with namespaces.
 fn inside(more: impl Fn(&Tree) -> Vec<String>, test: impl Fn(&mut Walls)) {
     everywhere(|setting| {
         if setting.tier != Tier::Namespaces {
@@ -80,15 +81,15 @@ fn inside(more: impl Fn(&Tree) -> Vec<String>, test: impl Fn(&mut Walls)) {
 }
 
 #[track_caller]
-fn tells_nothing(walls: &Walls, what: &str, reply: &str) {
+fn assert_hidden(walls: &Walls, what: &str, reply: &str) {
     let is_told =
         reply.contains("\"prev\"") || reply.contains(r#"\"prev\""#) || reply.contains(KEY);
     assert!(!is_told, "{:?}: {what}: {reply}", walls.setting);
 }
 
 #[test]
-fn a_shell_finds_nothing_to_read_or_to_move() {
-    // A second allowed directory below the first, named by a link, makes no difference.
+fn shell_cannot_read_or_move_audit_log() {
+    // A second allowed directory below the first, named by a link, changes nothing.
     for nested in [false, true] {
         let more = |tree: &Tree| {
             let alias = ["--allow".to_owned(), format!("{}:rw", tree.text("alias"))];
@@ -120,7 +121,7 @@ fn a_shell_finds_nothing_to_read_or_to_move() {
             ] {
                 let ran = walls.sh(&attempt);
                 assert_ne!(ran.code, 0, "{:?}: {attempt}: {ran:?}", walls.setting);
-                tells_nothing(walls, &attempt, &ran.text);
+                assert_hidden(walls, &attempt, &ran.text);
             }
             for attempt in [
                 format!("cat {log} logs/deep/key {} /proc/self/cwd/{log}", walls.tree.text(LOG)),
@@ -133,7 +134,7 @@ fn a_shell_finds_nothing_to_read_or_to_move() {
                     .to_owned(),
             ] {
                 let ran = walls.sh(&attempt);
-                tells_nothing(walls, &attempt, &ran.text);
+                assert_hidden(walls, &attempt, &ran.text);
             }
             walls.works("cp -r logs other && test ! -s other/deep/audit.jsonl");
             assert!(walls.tree.has("work/logs/deep/key"));
@@ -143,7 +144,7 @@ fn a_shell_finds_nothing_to_read_or_to_move() {
 }
 
 #[test]
-fn no_tool_reads_lists_or_moves_it() {
+fn tools_cannot_read_list_or_move_audit_log() {
     let all = |_: &Tree| vec!["--tools".to_owned(), "all".to_owned()];
     inside(all, |walls| {
         let at = |path: &str| walls.tree.text(path);
@@ -182,7 +183,7 @@ fn no_tool_reads_lists_or_moves_it() {
                 walls.setting,
                 reply.whole()
             );
-            tells_nothing(walls, tool, &reply.whole());
+            assert_hidden(walls, tool, &reply.whole());
         }
         for (tool, arguments) in [
             ("list_directory", json!({"path": deep})),
@@ -201,13 +202,13 @@ fn no_tool_reads_lists_or_moves_it() {
                 "{:?}: {tool}: {whole}",
                 walls.setting
             );
-            tells_nothing(walls, tool, &whole);
+            assert_hidden(walls, tool, &whole);
         }
     });
 }
 
 #[test]
-fn programs_of_every_kind_are_behind_the_same_walls() {
+fn every_command_tool_hides_audit_log() {
     let all = |_: &Tree| vec!["--tools".to_owned(), "all".to_owned()];
     inside(all, |walls| {
         let (log, work) = (walls.tree.text(LOG), walls.tree.text("work"));
@@ -236,7 +237,7 @@ fn programs_of_every_kind_are_behind_the_same_walls() {
         ];
         for (name, tool, arguments) in calls {
             let reply = walls.server.call(tool, arguments);
-            tells_nothing(walls, tool, &reply.whole());
+            assert_hidden(walls, tool, &reply.whole());
             let until = Instant::now() + DEADLINE;
             while !walls.tree.has(&format!("work/{name}")) {
                 assert!(
@@ -252,7 +253,7 @@ fn programs_of_every_kind_are_behind_the_same_walls() {
 }
 
 #[test]
-fn directories_above_that_are_pushed_about_stay_where_they_are() {
+fn parents_of_audit_log_cannot_be_moved() {
     inside(
         |_| Vec::new(),
         |walls| {
@@ -273,7 +274,7 @@ fn directories_above_that_are_pushed_about_stay_where_they_are() {
 }
 
 #[test]
-fn where_it_cannot_be_hidden_there_is_no_server() {
+fn server_refuses_audit_log_it_cannot_hide() {
     everywhere(|setting| {
         if setting.tier != Tier::Landlock {
             return;
@@ -287,7 +288,7 @@ fn where_it_cannot_be_hidden_there_is_no_server() {
         };
         let start = |more: &[&'static str]| {
             let all = all(more);
-            started(
+            start_server(
                 &tree,
                 setting,
                 &all.iter().map(String::as_str).collect::<Vec<_>>(),
@@ -313,7 +314,7 @@ fn where_it_cannot_be_hidden_there_is_no_server() {
 }
 
 #[test]
-fn a_call_whose_server_is_killed_is_told() {
+fn call_of_killed_server_is_logged() {
     everywhere(|setting| {
         let tree = super::Tree::new();
         tree.file("work/ok.txt", "fine\n")
