@@ -190,9 +190,17 @@ impl Walk {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return None,
             Err(errno) => {
                 let owner = statat(above, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| stat.st_uid);
-                if errno != Errno::ACCESS || name == "." {
-                    self.is_partial = true;
-                } else if owner == Ok(geteuid().as_raw()) {
+                self.is_partial |= errno != Errno::ACCESS || name == ".";
+                if name == "." {
+                    // The repository of the root itself is protected nevertheless.
+                    let dir = openat(above, ".", OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+                    let below = vec![OsString::from(DOT_GIT)];
+                    return Some(Level {
+                        dir: dir.ok()?,
+                        below,
+                    });
+                }
+                if errno != Errno::ACCESS || owner == Ok(geteuid().as_raw()) {
                     self.files.push(place.to_owned());
                 }
                 return None;
@@ -203,7 +211,10 @@ impl Walk {
         let (mut head, mut common, mut config) = (false, false, false);
         let objects = place.file_name().is_some_and(|name| name == "objects");
         for entry in entries {
-            let Ok(entry) = entry else { break };
+            let Ok(entry) = entry else {
+                self.is_partial = true;
+                break;
+            };
             let name = OsStr::from_bytes(entry.file_name().to_bytes());
             let is_dir = match entry.file_type() {
                 FileType::Directory => true,

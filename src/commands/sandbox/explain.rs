@@ -27,7 +27,7 @@ pub fn explain(options: &Options) -> Result<String> {
     )?;
     let protected: Vec<&Path> = policy.protected_by_operator().collect();
     let kernel = kernel();
-    let asked = config.sandbox.asked(&protected);
+    let asked = config.sandbox.explicit_requests(&protected);
     let protected = protected_paths(policy);
     let why = Why {
         kernel: &kernel,
