@@ -45,6 +45,10 @@ fn declared<P: JsonSchema>() -> Value {
 /// nullable unions.
 fn simplify(schema: &mut Schema) {
     transform::transform_subschemas(&mut simplify, schema);
+    // Lines of a doc comment are one text.
+    if let Some(Value::String(text)) = schema.get_mut("description") {
+        *text = text.replace('\n', " ");
+    }
     schema.remove("title");
     schema.remove("format");
     if schema.get("default").is_some_and(Value::is_null) {

@@ -3,12 +3,12 @@
 
 use pretty_assertions::assert_eq;
 
-use super::{ASK, RULES, everywhere};
+use super::{REQUEST_BY_HOST, RULES, everywhere};
 
 #[test]
 fn recording_answers_each_command_from_start() {
     everywhere(|world| {
-        world.file("ask.py", ASK);
+        world.file("ask.py", REQUEST_BY_HOST);
         let line = "python3 ask.py api.example.com=api.example.com";
         let recorded = world.run_with(&["calls", "record"], &RULES, line);
         assert_eq!(
