@@ -107,7 +107,9 @@ pub mod sandbox {
         pub use crate::sandbox::broker::{Call, Read, decode};
     }
     pub mod intercept {
-        pub use crate::sandbox::intercept::{Given, Told, Wanted, read_address, write_address};
+        pub use crate::sandbox::intercept::{
+            AddressArgument, SupervisorMessage, SupervisorRequest, read_address, write_address,
+        };
         pub mod call {
             pub use crate::sandbox::intercept::call::{Network, decode};
         }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::exec::{Background, Blocked, State};
-use crate::journal::Settled;
+use crate::journal::AutorunChanges;
 use crate::limits::{MAX_AUDIT_PATH_BYTES, MAX_AUDIT_REASON_BYTES, MAX_KEPT_NAME_BYTES};
 use crate::policy::TouchedPath;
 use crate::protocol::{Body, Content, Outcome, outside};
@@ -90,7 +90,7 @@ pub struct BackgroundEnd<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     blocked_more: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    outside: Option<Settled>,
+    outside: Option<AutorunChanges>,
 }
 
 impl<'a> BackgroundEnd<'a> {

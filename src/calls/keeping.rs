@@ -19,7 +19,7 @@ use crate::record::{Content, DeclaredNoise, Exchange, Noise, Recording};
 
 /// A mock set written to disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct WrittenSet {
     /// Path of its file, with the directory as the caller spelt it.
     pub path: PathBuf,
     pub name: String,
@@ -57,7 +57,7 @@ pub fn keep(
     (head, earlier): (Head, Vec<Recording>),
     mut exchanges: Vec<Exchange>,
     secrets: Option<&Secrets>,
-) -> Result<(Kept, Vec<Exchange>), Box<NotKept>> {
+) -> Result<(WrittenSet, Vec<Exchange>), Box<NotKept>> {
     let altered = secrets
         .map(|secrets| secrets.calls(&mut exchanges))
         .unwrap_or_default();
@@ -153,7 +153,7 @@ pub fn keep(
     let elsewhere =
         reason.map(|reason| format!("the set could not be written to `{directory}`: {reason}"));
     Ok((
-        Kept {
+        WrittenSet {
             path,
             name,
             left_out: before - exchanges.len(),

@@ -18,8 +18,8 @@ use super::process::{
 use crate::budget::Room;
 use crate::calls::sets::Set;
 use crate::calls::{
-    CallsError, Isolation, Kept, Loaded, NotKept, Play, Ran, add_noise, declared, keep, left, load,
-    page, sets, table,
+    CallsError, Isolation, Loaded, NotKept, Play, Ran, WrittenSet, add_noise, declared, keep, left,
+    load, page, sets, table,
 };
 use crate::cancel::CancelToken;
 use crate::cli::{CallsAction, CallsRun, OnMissArg, Options};
@@ -37,7 +37,7 @@ use crate::text::count::counted;
 use crate::text::reasons::reasons;
 use crate::tools::Services;
 use crate::tools::recorded_calls::{
-    Wanted, did_not_run, folder, left_out, notes, run_command, secrets, some_of, unreached,
+    CommandRequest, did_not_run, folder, left_out, notes, run_command, secrets, some_of, unreached,
 };
 
 /// Resources of this process that a run uses.
@@ -524,7 +524,7 @@ fn rescue(
     path: &str,
     count: usize,
     lost: NotKept,
-) -> Result<(Kept, Vec<Exchange>)> {
+) -> Result<(WrittenSet, Vec<Exchange>)> {
     let failed = anyhow::Error::new(lost.reason).context(format!(
         "{} could not be kept in {path}",
         counted(count as u64, "recorded call", "recorded calls")
@@ -608,7 +608,7 @@ fn run_here(
     ];
     let timeout_secs = Some(run.timeout_secs);
     let line = with_exec(&run.program, line);
-    let wanted = Wanted {
+    let wanted = CommandRequest {
         changes: &Changes::new(None, "calls"),
         line: &line,
         timeout_secs,

@@ -24,7 +24,7 @@ use crate::python::Sessions;
 use crate::sandbox::{Network, Tier, WallStatus};
 use crate::search::memory::Memory;
 use crate::secrets;
-use crate::server::{Coming, Front, Server, instructions};
+use crate::server::{Front, Server, StartingService, instructions};
 use crate::testrun::History;
 use crate::tools::{Calls, Commands, Registry, Services};
 
@@ -57,7 +57,7 @@ pub fn server_beside(config: &Config, account: Account, pins: &mut Pins) -> Resu
 }
 
 /// Called on the only thread, before the process has a Landlock domain. Must not touch files.
-type Greet<'a> = &'a mut dyn FnMut(&Arc<Coming>, BorrowedFd<'_>);
+type Greet<'a> = &'a mut dyn FnMut(&Arc<StartingService>, BorrowedFd<'_>);
 
 fn server(
     config: &Config,
@@ -83,7 +83,7 @@ fn server(
     let words = instructions(&policy, &registry, (&held, are_refused));
     let front = Front::new(registry, words);
     let commands = if runs_commands {
-        let coming = Coming::new(Arc::clone(&front), account.clone());
+        let coming = StartingService::new(Arc::clone(&front), account.clone());
         launcher::start(
             config,
             &policy,

@@ -14,7 +14,7 @@ use crate::cli::{CredentialArgs, Home, LinkedGit, NetworkArg, Options, Sandbox};
 use crate::limits;
 use crate::network::rules::{Credentials, Rules};
 use crate::policy::Grant;
-use crate::sandbox::explain::Asked;
+use crate::sandbox::explain::ExplicitRequests;
 use crate::sandbox::toolchains::{self, CARGO_HOME, SYSTEM, Surroundings, Toolchains};
 use crate::sandbox::{EnvRules, Limits, Network, Visible, environment, is_below_link};
 use crate::secrets::is_led_by_agents;
@@ -285,8 +285,8 @@ impl SandboxConfig {
     }
 
     /// Explicit requests of the operator, including these protected paths.
-    pub fn explicit_requests<'a>(&self, protected: &'a [&'a Path]) -> Asked<'a> {
-        Asked {
+    pub fn explicit_requests<'a>(&self, protected: &'a [&'a Path]) -> ExplicitRequests<'a> {
+        ExplicitRequests {
             protected,
             loopback: self.loopback_asked,
             processes: self.processes_asked,

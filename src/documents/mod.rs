@@ -16,7 +16,7 @@ use crate::limits::{MAX_FAULT_BYTES, MAX_PICTURE_BYTES, MAX_PICTURE_SIDE};
 pub use fault::Fault;
 pub use kind::{Kind, Size, claimed, kind, picture_size};
 pub use parts::Pages;
-pub use picture::{Region, Shown};
+pub use picture::{ConvertedPicture, Region};
 
 /// Selected part of a file; the default selects everything.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
@@ -40,7 +40,7 @@ pub struct Question {
 #[derive(Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub enum Answer {
     /// A converted picture.
-    Picture(Shown),
+    Picture(ConvertedPicture),
     /// The picture is small enough as it is.
     AsItIs,
     /// Text of a document.

@@ -24,7 +24,7 @@ pub type Region = [u32; 4];
 
 /// A picture converted from another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-pub struct Shown {
+pub struct ConvertedPicture {
     pub form: Form,
     pub size: Size,
     /// Region of the original that it shows.
@@ -124,7 +124,7 @@ pub fn shown(
         if encoded.len() <= MAX_PICTURE_BYTES {
             let is_animated = is_animated(bytes, format);
             return Ok((
-                Answer::Picture(Shown {
+                Answer::Picture(ConvertedPicture {
                     form,
                     size,
                     region,

@@ -135,7 +135,7 @@ fn dishonest_answer_is_rejected() {
         width: 20,
         height: 10,
     };
-    let shown = Shown {
+    let shown = ConvertedPicture {
         form: Form::Png,
         size,
         region: [0, 0, 20, 10],
@@ -153,14 +153,14 @@ fn dishonest_answer_is_rejected() {
     };
     let lies = [
         said(
-            &Answer::Picture(Shown {
+            &Answer::Picture(ConvertedPicture {
                 form: Form::Jpeg,
                 ..shown
             }),
             PNG,
         ),
         said(
-            &Answer::Picture(Shown {
+            &Answer::Picture(ConvertedPicture {
                 size: wide,
                 ..shown
             }),

@@ -14,7 +14,7 @@ use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType, shutdown, so
 
 use super::ExecError;
 use crate::limits::{MAX_DATAGRAM_PLACES, MAX_INTERCEPTED_SOCKETS, SUPERVISOR_TAKES_MS};
-use crate::sandbox::intercept::{Told, Wanted};
+use crate::sandbox::intercept::{SupervisorMessage, SupervisorRequest};
 use crate::sandbox::wire::{receive_packet, send_packet};
 
 pub use crate::sandbox::intercept::{Counts, Datagrams, Flow, Mark};
@@ -130,7 +130,7 @@ impl Listening {
             Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Ok(None),
             Err(error) => return Err(ExecError::Follow(error)),
         };
-        let Told::Ready { version_6 } = told else {
+        let SupervisorMessage::Ready { version_6 } = told else {
             return Err(ExecError::out_of_turn());
         };
         let mut sockets = sockets.into_iter();
@@ -225,7 +225,7 @@ impl Interception {
     /// Allows or blocks datagrams to the destination of this token.
     pub fn decide_datagrams(&self, token: u64, may_send: bool) -> io::Result<()> {
         self.shared
-            .send(&Wanted::DecideDatagrams { token, may_send })
+            .send(&SupervisorRequest::DecideDatagrams { token, may_send })
     }
 
     /// Allows the connection with this mark, or fails it with this errno. No effect if the
@@ -235,7 +235,7 @@ impl Interception {
         if errno.is_some() {
             self.shared.lock().flows.remove(&mark);
         }
-        self.shared.send(&Wanted::Decide { mark, errno })
+        self.shared.send(&SupervisorRequest::Decide { mark, errno })
     }
 
     /// Dials a TCP connection from the command's network. `done` receives it, possibly still in
@@ -254,7 +254,7 @@ impl Interception {
         let sent = if is_over {
             Err(io::ErrorKind::NotConnected.into())
         } else {
-            self.shared.send(&Wanted::Dial { token, to })
+            self.shared.send(&SupervisorRequest::Dial { token, to })
         };
         if let Err(error) = sent {
             // Unless it was notified of the end meanwhile.
@@ -298,7 +298,7 @@ impl Drop for Interception {
 
 impl Shared {
     /// Sends a message; waits for buffer space if there is none.
-    fn send(&self, wanted: &Wanted) -> io::Result<()> {
+    fn send(&self, wanted: &SupervisorRequest) -> io::Result<()> {
         loop {
             match send_packet(&self.channel, wanted, &[]) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
@@ -335,7 +335,7 @@ impl Shared {
             match self.on_datagrams.get() {
                 Some(on_datagrams) => on_datagrams(told),
                 // Without a callback there is no route.
-                None => drop(self.send(&Wanted::DecideDatagrams {
+                None => drop(self.send(&SupervisorRequest::DecideDatagrams {
                     token: told.token,
                     may_send: false,
                 })),
@@ -360,7 +360,7 @@ impl Shared {
     /// Processes all pending messages.
     fn hear(&self, heard: &mut InterceptionState) {
         while !heard.is_over {
-            match receive_packet::<Told>(&self.channel) {
+            match receive_packet::<SupervisorMessage>(&self.channel) {
                 Ok(Some((told, sockets))) => heard.apply(&told, sockets),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Ok(None) | Err(_) => heard.end(),
@@ -378,10 +378,10 @@ impl InterceptionState {
             .extend(waiting.map(|done| (done, Err(io::ErrorKind::NotConnected.into()))));
     }
 
-    fn apply(&mut self, told: &Told, mut sockets: Vec<OwnedFd>) {
+    fn apply(&mut self, told: &SupervisorMessage, mut sockets: Vec<OwnedFd>) {
         match *told {
-            Told::Ready { .. } => {}
-            Told::Flow(flow) => {
+            SupervisorMessage::Ready { .. } => {}
+            SupervisorMessage::Flow(flow) => {
                 if self.flows.insert(flow.mark, flow).is_none() {
                     self.order.push_back(flow.mark);
                 }
@@ -395,7 +395,7 @@ impl InterceptionState {
                     self.flows.remove(&first);
                 }
             }
-            Told::Dialed { token, errno } => {
+            SupervisorMessage::Dialed { token, errno } => {
                 let dialed = match (errno, sockets.pop()) {
                     (None, Some(socket)) => Ok(socket),
                     (Some(errno), _) => Err(io::Error::from_raw_os_error(errno)),
@@ -405,7 +405,7 @@ impl InterceptionState {
                     self.untold.push((done, dialed));
                 }
             }
-            Told::GivenUp { mark } => {
+            SupervisorMessage::GivenUp { mark } => {
                 self.flows.remove(&mark);
                 let count = self.unasked.len();
                 self.unasked.retain(|(flow, _)| flow.mark != mark);
@@ -413,13 +413,13 @@ impl InterceptionState {
                     self.given_up.push(mark);
                 }
             }
-            Told::Arrived => {
+            SupervisorMessage::Arrived => {
                 self.arrived.extend(sockets.pop());
                 if self.arrived.len() > MAX_INTERCEPTED_SOCKETS {
                     self.arrived.clear();
                 }
             }
-            Told::Datagrams { token, to, by } => {
+            SupervisorMessage::Datagrams { token, to, by } => {
                 self.datagrams.extend(sockets.pop().map(|socket| Datagrams {
                     token,
                     to,
@@ -430,7 +430,7 @@ impl InterceptionState {
                     self.datagrams.clear();
                 }
             }
-            Told::Counts(counts) => self.counts = counts,
+            SupervisorMessage::Counts(counts) => self.counts = counts,
         }
     }
 }

@@ -27,7 +27,7 @@ use super::poll::readable;
 use super::{ExecError, Job};
 use crate::journal::Journal;
 use crate::limits::{LAUNCHER_END_MS, LAUNCHER_REMOVAL_MS, LAUNCHER_START_MS};
-use crate::policy::{Found, Repositories};
+use crate::policy::{Repositories, RepositoryPaths};
 use crate::sandbox::landlock::public_entries;
 use crate::sandbox::wire::{receive, send};
 use crate::sandbox::{
@@ -392,7 +392,7 @@ impl Launcher {
     }
 }
 
-fn guard(found: &Found) -> Guard {
+fn guard(found: &RepositoryPaths) -> Guard {
     let raw = |paths: &[PathBuf]| paths.iter().map(Into::into).collect();
     Guard {
         protected: raw(&found.protected),

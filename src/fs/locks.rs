@@ -23,13 +23,13 @@ use super::dir::LIST;
 use super::error::FsError;
 
 /// A directory entry that can be locked.
-pub trait Named {
+pub trait Lockable {
     /// Returns the open directory and the name in it.
     #[doc(hidden)]
     fn named(&self) -> (&OwnedFd, &OsStr);
 }
 
-impl Named for Checked<Write> {
+impl Lockable for Checked<Write> {
     fn named(&self) -> (&OwnedFd, &OsStr) {
         // While a parent is missing, its name stands for everything below it.
         (
@@ -41,7 +41,7 @@ impl Named for Checked<Write> {
     }
 }
 
-impl Named for Checked<Entry> {
+impl Lockable for Checked<Entry> {
     fn named(&self) -> (&OwnedFd, &OsStr) {
         (self.dir(), self.name())
     }
@@ -71,12 +71,12 @@ impl Default for Locks {
 impl Locks {
     /// Waits for the lock on `target`. A holder of a lock must not request another one: see
     /// [`Locks::lock_all`].
-    pub fn lock(&self, target: &dyn Named) -> PathLock<'_> {
+    pub fn lock(&self, target: &dyn Lockable) -> PathLock<'_> {
         self.lock_all(&[target])
     }
 
     /// Locks several targets, in an order that cannot deadlock.
-    pub fn lock_all(&self, targets: &[&dyn Named]) -> PathLock<'_> {
+    pub fn lock_all(&self, targets: &[&dyn Lockable]) -> PathLock<'_> {
         let mut stripes: Vec<usize> = targets.iter().map(|target| self.stripe(*target)).collect();
         stripes.sort_unstable();
         stripes.dedup();
@@ -88,7 +88,7 @@ impl Locks {
         PathLock(stripes.into_iter().map(lock).collect())
     }
 
-    fn stripe(&self, target: &dyn Named) -> usize {
+    fn stripe(&self, target: &dyn Lockable) -> usize {
         let (dir, name) = target.named();
         // By inode, because one directory has many spellings.
         let dir = fstat(dir)

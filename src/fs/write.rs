@@ -12,7 +12,7 @@ use super::attributes;
 use super::commit::{MtimePolicy, Prepared, commit_all};
 use super::dirs::make_below;
 use super::error::FsError;
-use super::locks::{DirLocks, Locks, Named, PathLock};
+use super::locks::{DirLocks, Lockable, Locks, PathLock};
 use super::original::{Stamp, open_original};
 use super::sweep::Sweeper;
 use super::temp::{Privacy, Temp};
@@ -47,12 +47,12 @@ impl Writer {
     }
 
     /// Waits for the lock on `target`; hold it from reading to writing.
-    pub fn lock(&self, target: &dyn Named) -> PathLock<'_> {
+    pub fn lock(&self, target: &dyn Lockable) -> PathLock<'_> {
         self.locks.lock(target)
     }
 
     /// Locks several targets. Never while holding another lock.
-    pub fn lock_all(&self, targets: &[&dyn Named]) -> PathLock<'_> {
+    pub fn lock_all(&self, targets: &[&dyn Lockable]) -> PathLock<'_> {
         self.locks.lock_all(targets)
     }
 

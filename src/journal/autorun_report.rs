@@ -7,7 +7,7 @@ use super::autorun_change::Outside;
 /// Sinks that an entry changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Settled {
+pub struct AutorunChanges {
     /// Changes that are still in effect.
     #[serde(rename = "changed", skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<Outside>,
@@ -18,7 +18,7 @@ pub struct Settled {
     pub failed: Option<String>,
 }
 
-impl Settled {
+impl AutorunChanges {
     pub(super) const fn none() -> Self {
         Self {
             outside: Vec::new(),

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::autorun::SinkChanges;
 use super::autorun_change::Outside;
-use super::autorun_report::Settled;
+use super::autorun_report::AutorunChanges;
 use super::bounds::Bounds;
 use super::entry::{Change, Entry, Place};
 use super::error::JournalError;
@@ -182,26 +182,26 @@ impl Journal {
 
 impl Journal {
     /// Finds the sinks that an ended entry changed, and restores them if they are frozen.
-    pub fn settle(&self, number: u64, changes: &[(Place, Change)]) -> Settled {
+    pub fn settle(&self, number: u64, changes: &[(Place, Change)]) -> AutorunChanges {
         let settled = self.settle_changes(number, changes);
         self.store.note_settled();
         settled
     }
 
-    fn settle_changes(&self, number: u64, changes: &[(Place, Change)]) -> Settled {
+    fn settle_changes(&self, number: u64, changes: &[(Place, Change)]) -> AutorunChanges {
         let SinkChanges { all, by } = match self.store.outside(number, changes) {
             Ok(found) => found,
             Err(error) => {
-                return Settled {
+                return AutorunChanges {
                     failed: Some(error.to_string()),
-                    ..Settled::none()
+                    ..AutorunChanges::none()
                 };
             }
         };
         if all.is_empty() || !self.freezes() {
-            return Settled {
+            return AutorunChanges {
                 outside: all,
-                ..Settled::none()
+                ..AutorunChanges::none()
             };
         }
         let paths: Vec<Place> = by.into_iter().collect();
@@ -216,9 +216,9 @@ impl Journal {
         let failed = match undone {
             Ok(undone) => match undone.conflicts.first() {
                 None => {
-                    return Settled {
+                    return AutorunChanges {
                         put_back: all,
-                        ..Settled::none()
+                        ..AutorunChanges::none()
                     };
                 }
                 Some(conflict) => format!(
@@ -229,21 +229,21 @@ impl Journal {
             },
             Err(error) => error.to_string(),
         };
-        Settled {
+        AutorunChanges {
             outside: all,
             failed: Some(failed),
-            ..Settled::none()
+            ..AutorunChanges::none()
         }
     }
 
     /// Does the same for an entry that is only known by its number.
-    pub fn settle_entry(&self, number: u64) -> Settled {
+    pub fn settle_entry(&self, number: u64) -> AutorunChanges {
         match self.store.ended_entry(number) {
-            Ok(None) => Settled::none(),
+            Ok(None) => AutorunChanges::none(),
             Ok(Some(ended)) => self.settle(number, &self.store.changes(&ended.entry)),
-            Err(error) => Settled {
+            Err(error) => AutorunChanges {
                 failed: Some(error.to_string()),
-                ..Settled::none()
+                ..AutorunChanges::none()
             },
         }
     }
@@ -303,7 +303,7 @@ pub struct ByCommands {
     pub number: Option<u64>,
     /// Reason why a change could not be recorded.
     pub fault: Option<String>,
-    pub settled: Settled,
+    pub settled: AutorunChanges,
 }
 
 /// Result of a call's changes.
@@ -314,7 +314,7 @@ pub struct Ended {
     pub changes: Vec<(Place, Change)>,
     /// Contents that cannot be restored, and the reason.
     pub lost: Option<String>,
-    pub settled: Settled,
+    pub settled: AutorunChanges,
 }
 
 impl<'a> Changes<'a> {
@@ -330,7 +330,7 @@ impl<'a> Changes<'a> {
                 by_commands: ByCommands {
                     number: None,
                     fault: None,
-                    settled: Settled::none(),
+                    settled: AutorunChanges::none(),
                 },
                 elsewhere: None,
             }),
@@ -488,7 +488,7 @@ impl<'a> Changes<'a> {
     }
 
     /// Takes the entry back from a command; `None` if no change remains.
-    pub fn come_back(&self, number: Option<u64>, fault: Option<String>, settled: Settled) {
+    pub fn come_back(&self, number: Option<u64>, fault: Option<String>, settled: AutorunChanges) {
         let mut noted = self.state();
         let before = std::mem::take(&mut noted.by_commands);
         let is_same = before.number == number;

@@ -52,7 +52,7 @@ mod units;
 mod versions;
 
 pub use autorun_change::Outside;
-pub use autorun_report::Settled;
+pub use autorun_report::AutorunChanges;
 pub use bounds::Bounds;
 pub use bytes::Bytes;
 pub use call::{ByCommands, Changes, Ended, Journal};

@@ -49,7 +49,7 @@ pub use handle::{Checked, Entry, Look, NewDir, Read, Write};
 pub use kind::Kind;
 pub use linked_git::{GitDirectory, LinkedRepository};
 pub(crate) use place::Misplaced;
-pub use repositories::{Found, Repositories};
+pub use repositories::{Repositories, RepositoryPaths};
 pub use root::Root;
 pub use rules::{Cause, Hidden};
 pub(crate) use rules::{Id, Rules};

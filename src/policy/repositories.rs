@@ -28,7 +28,7 @@ use crate::limits::{
 
 /// Protected parts of the repositories that existed when the server started.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct RepositoryPaths {
     /// Hooks, and what says where a repository's directory is. They need not exist.
     pub protected: Vec<PathBuf>,
     /// Configuration that is there. Programs outside replace it by a rename, so another file in its
@@ -43,7 +43,7 @@ pub struct Found {
     pub is_partial: bool,
 }
 
-impl Found {
+impl RepositoryPaths {
     /// All that is protected.
     pub fn all(&self) -> impl Iterator<Item = &Path> {
         self.protected
@@ -59,7 +59,7 @@ pub struct Repositories {
     roots: Vec<(PathBuf, Arc<OwnedFd>)>,
     unprotected: Vec<PathBuf>,
     freezes_sinks: bool,
-    found: OnceLock<Found>,
+    found: OnceLock<RepositoryPaths>,
 }
 
 impl Repositories {
@@ -84,7 +84,7 @@ impl Repositories {
 
     /// Returns the repositories. The first caller walks the directories; the others wait for the
     /// result, at most [`MAX_REPOSITORY_WALK_MS`].
-    pub fn found(&self) -> &Found {
+    pub fn found(&self) -> &RepositoryPaths {
         self.found.get_or_init(|| {
             let mut walk = Walk {
                 directories: Vec::new(),
@@ -260,10 +260,10 @@ impl Walk {
         Some(Level { dir, below })
     }
 
-    fn found(self, unprotected: &[PathBuf]) -> Found {
-        let mut found = Found {
+    fn found(self, unprotected: &[PathBuf]) -> RepositoryPaths {
+        let mut found = RepositoryPaths {
             is_partial: self.is_partial,
-            ..Found::default()
+            ..RepositoryPaths::default()
         };
         let is_kept = |path: &PathBuf| !unprotected.iter().any(|free| path.starts_with(free));
         found

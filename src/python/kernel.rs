@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::error::PythonError;
 use super::output::Captured;
-use super::protocol::{Completion, Inspection, Raised, Ready, Shown, Variable};
+use super::protocol::{Completion, DisplayedValue, Inspection, Raised, Ready, Variable};
 use crate::cancel::CancelToken;
 use crate::exec::{Exit, ProgramStatus};
 use crate::sandbox::{Changed, Denied};
@@ -37,7 +37,7 @@ pub struct Cell {
     pub stdout: Captured,
     pub stderr: Captured,
     /// Displayed values, in order; the result is last.
-    pub shown: Vec<Shown>,
+    pub shown: Vec<DisplayedValue>,
     /// Number of displayed values beyond the limit.
     pub unshown: u64,
     pub error: Option<Raised>,

@@ -27,7 +27,7 @@ pub use health::Health;
 pub use host::Host;
 pub use kernel::{Bounds, News, Question};
 pub use output::beginning_and_end;
-pub use protocol::{Raised, Shown, Variable};
+pub use protocol::{DisplayedValue, Raised, Variable};
 pub use session::{Ran, Session, Settings, shown_path};
 pub use sessions::Sessions;
 pub use snapshot::Changes;

@@ -72,7 +72,7 @@ pub struct Raised {
 
 /// A value that a cell displayed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Shown {
+pub struct DisplayedValue {
     /// `true` if this is the value of the cell's last expression.
     pub is_result: bool,
     /// Representations by media type; pictures are base64.
@@ -133,9 +133,9 @@ pub(super) enum Event {
         id: u64,
     },
     /// The cell displays a value.
-    Shown {
+    DisplayedValue {
         id: u64,
-        shown: Shown,
+        shown: DisplayedValue,
     },
     /// A thread of an earlier cell writes.
     Late {
@@ -181,9 +181,9 @@ impl Event {
             }),
             (kind @ ("display" | "result"), Some(id)) => {
                 let DisplayMessage { data, files } = serde_json::from_slice(line).ok()?;
-                Some(Self::Shown {
+                Some(Self::DisplayedValue {
                     id,
-                    shown: Shown {
+                    shown: DisplayedValue {
                         is_result: kind == "result",
                         data,
                         files,
@@ -287,14 +287,14 @@ mod tests {
         );
         let shown = br#"{"event": "result", "id": 3, "data": {"text/plain": "1"}, "files": ["outputs/a.png"]}"#;
         let data = BTreeMap::from([("text/plain".to_owned(), "1".to_owned())]);
-        let expected = Shown {
+        let expected = DisplayedValue {
             is_result: true,
             data,
             files: vec!["outputs/a.png".into()],
         };
         assert_eq!(
             Event::read(shown),
-            Some(Event::Shown {
+            Some(Event::DisplayedValue {
                 id: 3,
                 shown: expected
             })

@@ -12,7 +12,7 @@ use rustix::io::{Errno, ioctl_fionread, read};
 use rustix::net::{SendFlags, send};
 
 use super::output::{Capture, LateOutput};
-use super::protocol::{CellEnd, Event, LineSplitter, Ready, Shown};
+use super::protocol::{CellEnd, DisplayedValue, Event, LineSplitter, Ready};
 use crate::exec::{Bell, ExecError, Exit, Resident};
 use crate::limits::{
     MAX_PYTHON_SHOWN, MAX_PYTHON_SHOWN_BYTES, PIPE_READ_BYTES, PYTHON_HANG_UP_MS, PYTHON_PING_MS,
@@ -70,7 +70,7 @@ pub(super) struct RunningCell {
     /// A call waits for the beginning of the cell.
     pub(super) wants_begin: bool,
     pub(super) streams: [Capture; 2],
-    pub(super) shown: Vec<Shown>,
+    pub(super) shown: Vec<DisplayedValue>,
     shown_bytes: usize,
     pub(super) unshown: u64,
     pub(super) done: Option<CellEnd>,
@@ -102,7 +102,7 @@ impl RunningCell {
         self.recent.drain(..over);
     }
 
-    fn show(&mut self, shown: Shown) {
+    fn show(&mut self, shown: DisplayedValue) {
         let bytes: usize = shown
             .data
             .values()
@@ -488,7 +488,7 @@ impl Connection {
                     return;
                 }
             }
-            Event::Shown { id, shown } => {
+            Event::DisplayedValue { id, shown } => {
                 if let Some(cell) = shared.cell_of(id) {
                     cell.show(shown);
                 }

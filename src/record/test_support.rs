@@ -9,13 +9,13 @@ use crate::record::protocol::registry::{player, recorder};
 use crate::record::protocol::wire::{PlayStep, RecordStep, WirePlayer};
 
 /// Sender and bytes of one message in a conversation.
-pub(super) type Said = (Side, Vec<u8>);
+pub(super) type ScriptedMessage = (Side, Vec<u8>);
 
-pub(super) fn client(bytes: impl AsRef<[u8]>) -> Said {
+pub(super) fn client(bytes: impl AsRef<[u8]>) -> ScriptedMessage {
     (Side::Client, bytes.as_ref().to_vec())
 }
 
-pub(super) fn server(bytes: impl AsRef<[u8]>) -> Said {
+pub(super) fn server(bytes: impl AsRef<[u8]>) -> ScriptedMessage {
     (Side::Server, bytes.as_ref().to_vec())
 }
 
@@ -87,7 +87,7 @@ impl Outcome {
 pub(super) fn record_in(
     protocol: Protocol,
     relay_tls: bool,
-    conversation: &[Said],
+    conversation: &[ScriptedMessage],
     pieces: usize,
 ) -> Outcome {
     record_chunked(protocol, relay_tls, conversation, pieces, Side::Server)
@@ -96,7 +96,7 @@ pub(super) fn record_in(
 fn record_chunked(
     protocol: Protocol,
     relay_tls: bool,
-    conversation: &[Said],
+    conversation: &[ScriptedMessage],
     pieces: usize,
     by: Side,
 ) -> Outcome {
@@ -113,12 +113,16 @@ fn record_chunked(
 
 /// Records a conversation whole, in chunks and cut at each byte, and asserts equal outcomes. The
 /// server closes the connection at the end.
-pub(super) fn record(protocol: Protocol, conversation: &[Said]) -> Outcome {
+pub(super) fn record(protocol: Protocol, conversation: &[ScriptedMessage]) -> Outcome {
     record_left(protocol, conversation, Side::Server)
 }
 
 /// Does the same as [`record`], but the side `by` closes the connection.
-pub(super) fn record_left(protocol: Protocol, conversation: &[Said], by: Side) -> Outcome {
+pub(super) fn record_left(
+    protocol: Protocol,
+    conversation: &[ScriptedMessage],
+    by: Side,
+) -> Outcome {
     let whole = record_chunked(protocol, false, conversation, usize::MAX, by);
     for pieces in [1, 2, 3, 7] {
         assert_eq!(
@@ -221,7 +225,7 @@ pub(super) fn book(calls: &[Exchange]) -> Arc<Book> {
 
 /// Replays the client's side of a conversation, whole and in chunks, and asserts that the server's
 /// output is unchanged.
-pub(super) fn replays(protocol: Protocol, conversation: &[Said], outcome: &Outcome) {
+pub(super) fn replays(protocol: Protocol, conversation: &[ScriptedMessage], outcome: &Outcome) {
     for pieces in [usize::MAX, 1, 5] {
         let book = book(&outcome.calls);
         let mut played = Played::new(protocol, &book);

@@ -12,7 +12,7 @@ use nix::unistd::Pid;
 
 use super::cgroup::{Bounds, Group, Groups};
 use super::dry_run::DryRun;
-use super::explain::Asked;
+use super::explain::ExplicitRequests;
 use super::fault::{Fault, Step};
 use super::intercept::{self as interception, DatagramNetwork, Interceptor, ProxySocket};
 use super::journaling::{Journal, SkipsOf};
@@ -205,7 +205,9 @@ impl Confinement {
                 )
             }
             Tier::Landlock => {
-                if let Some(open) = super::explain::unenforceable(&plan, Asked::default()).first() {
+                if let Some(open) =
+                    super::explain::unenforceable(&plan, ExplicitRequests::default()).first()
+                {
                     return Err(Fault::because("Landlock", &open.describe()));
                 }
                 let mut look = kernel_filesystems::MountCheck::new(&plan)?;

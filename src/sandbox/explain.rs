@@ -16,7 +16,7 @@ use crate::limits::{COMMAND_OPEN_FILES, MEMORY_WATCH_MS};
 /// Explicit requests of the operator. If a tier cannot enforce one of them, commands are refused.
 /// Unenforceable defaults are only gaps, which [`gaps`] lists.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Asked<'a> {
+pub struct ExplicitRequests<'a> {
     /// Paths given with `--protect`, and files that other flags name.
     pub protected: &'a [&'a Path],
     pub loopback: bool,
@@ -97,7 +97,7 @@ impl Unenforceable {
 
 /// Returns the explicit requests that the plan's tier cannot enforce; commands must then be
 /// refused.
-pub fn unenforceable(plan: &Plan, asked: Asked<'_>) -> Vec<Unenforceable> {
+pub fn unenforceable(plan: &Plan, asked: ExplicitRequests<'_>) -> Vec<Unenforceable> {
     if plan.tier != Tier::Landlock {
         return Vec::new();
     }
@@ -136,7 +136,7 @@ pub fn unenforceable(plan: &Plan, asked: Asked<'_>) -> Vec<Unenforceable> {
 
 /// Returns the reason why commands are refused in the plan's tier, and the remedy. `None` if the
 /// tier enforces all explicit requests.
-pub fn refusal(plan: &Plan, asked: Asked<'_>) -> Option<String> {
+pub fn refusal(plan: &Plan, asked: ExplicitRequests<'_>) -> Option<String> {
     let open = unenforceable(plan, asked);
     // Landlock rules are additive: paths below a read-write directory are read-write.
     let about_paths =
@@ -191,7 +191,7 @@ const SEEN_OUTSIDE: [&str; 4] = [
 
 /// Lists the gaps of a tier for this plan, one line each. The launcher adds the gaps of this
 /// system. A cgroup can limit more than memory.
-pub fn gaps(plan: &Plan, asked: Asked<'_>, memory: Option<&MemoryHold>) -> Vec<String> {
+pub fn gaps(plan: &Plan, asked: ExplicitRequests<'_>, memory: Option<&MemoryHold>) -> Vec<String> {
     let mut gaps: Vec<String> = unenforceable(plan, asked)
         .iter()
         .map(Unenforceable::describe)
@@ -232,7 +232,7 @@ pub struct Why<'a> {
     /// Read-only paths in read-write directories.
     pub protected: &'a [Protected],
     /// Settings that differ from the default.
-    pub asked: Asked<'a>,
+    pub asked: ExplicitRequests<'a>,
 }
 
 /// A path that is read-only in a read-write directory.

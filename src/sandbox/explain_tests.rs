@@ -60,12 +60,12 @@ fn plan(tier: Tier) -> Plan {
     }
 }
 
-fn asked() -> Asked<'static> {
+fn asked() -> ExplicitRequests<'static> {
     static PROTECTED: std::sync::OnceLock<[&Path; 2]> = std::sync::OnceLock::new();
     let protected = PROTECTED.get_or_init(|| ["/src/keys", "/ro/keys"].map(Path::new));
-    Asked {
+    ExplicitRequests {
         protected,
-        ..Asked::default()
+        ..ExplicitRequests::default()
     }
 }
 
@@ -90,7 +90,7 @@ fn landlock_cannot_enforce_nested_or_hidden_paths() {
         path: "/src/replay-0".into(),
     };
     assert_eq!(
-        unenforceable(&plan, Asked::default()),
+        unenforceable(&plan, ExplicitRequests::default()),
         [nested.clone(), hidden.clone()]
     );
     assert_eq!(
@@ -106,7 +106,7 @@ fn landlock_cannot_enforce_nested_or_hidden_paths() {
                 tier: Tier::Namespaces,
                 ..plan
             },
-            Asked::default()
+            ExplicitRequests::default()
         ),
         []
     );
@@ -159,16 +159,16 @@ fn explicit_unenforceable_request_is_refused() {
         ..plan(Tier::Landlock)
     };
     let count = |asked| gaps(&plan, asked, None).len();
-    let all = count(Asked::default());
-    let loopback = Asked {
+    let all = count(ExplicitRequests::default());
+    let loopback = ExplicitRequests {
         loopback: true,
-        ..Asked::default()
+        ..ExplicitRequests::default()
     };
-    let processes = Asked {
+    let processes = ExplicitRequests {
         processes: true,
-        ..Asked::default()
+        ..ExplicitRequests::default()
     };
-    assert_eq!(refusal(&plan, Asked::default()), None);
+    assert_eq!(refusal(&plan, ExplicitRequests::default()), None);
     let reason = "without namespaces there is no loopback of their own (--network loopback); leave it out, or run where user \
                   namespaces work";
     assert_eq!(refusal(&plan, loopback).as_deref(), Some(reason));
@@ -203,7 +203,7 @@ fn gaps_name_every_known_attack() {
         ("list System V objects", "System V"),
     ];
     assert_eq!(words.map(|(attempt, _)| attempt), LANDLOCK_GAPS);
-    let named = gaps(&plan(Tier::Landlock), Asked::default(), None).join("\n");
+    let named = gaps(&plan(Tier::Landlock), ExplicitRequests::default(), None).join("\n");
     for (attempt, word) in words {
         assert!(named.contains(word), "{attempt}: {named}");
     }

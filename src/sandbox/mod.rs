@@ -64,7 +64,7 @@ pub mod wire;
 pub use cache::Cache;
 pub use common_git::cannot_hold;
 pub use denied::{Blocked, Denied};
-pub use dry_run::{Content, DryRunReport, Told};
+pub use dry_run::{Content, DryRunReport, ReportedChange};
 pub use environment::EnvRules;
 pub use launcher::run as run_launcher;
 pub use plan::{

@@ -26,7 +26,7 @@ use super::fault::Fault;
 use super::plan::Place;
 use super::raw_string::RawString;
 use super::sys::seccomp::send_marked;
-use crate::journal::Settled;
+use crate::journal::AutorunChanges;
 use crate::limits::{MAX_FRAME_BYTES, MAX_ORDER_BYTES, MAX_PACKET_BYTES, MAX_SHORT_PACKET_BYTES};
 
 /// Server to supervisor: sends a terminating signal to all processes of the command. One byte
@@ -263,7 +263,7 @@ pub struct Changed {
     pub fault: Option<String>,
     /// Changed files that programs outside run. The server fills this in.
     #[serde(skip)]
-    pub settled: Settled,
+    pub settled: AutorunChanges,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

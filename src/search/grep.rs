@@ -31,7 +31,7 @@ pub enum Mode {
 
 /// Limits and options of a content search.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted {
+pub struct GrepOptions {
     pub mode: Mode,
     /// Lines around each match; for [`Mode::Lines`].
     pub context: usize,
@@ -76,7 +76,7 @@ pub fn grep(
     call: Call<'_>,
     scope: Scope,
     pattern: &Pattern,
-    wanted: Wanted,
+    wanted: GrepOptions,
 ) -> Result<Hits, SearchError> {
     let budget = Budget::new(Bound {
         deadline: None,
@@ -142,7 +142,7 @@ pub fn grep_one(
     call: Call<'_>,
     file: &Checked<Read>,
     pattern: &Pattern,
-    wanted: Wanted,
+    wanted: GrepOptions,
 ) -> Result<Hits, SearchError> {
     let budget = Budget::new(Bound {
         deadline: None,
@@ -174,7 +174,7 @@ pub fn grep_one(
 }
 
 /// Returns the remembered results for the pattern and its line mode.
-fn recall(memory: &Memory, pattern: &Pattern, wanted: Wanted) -> Option<Recall> {
+fn recall(memory: &Memory, pattern: &Pattern, wanted: GrepOptions) -> Option<Recall> {
     let key = format!(
         "{}{}",
         if wanted.multiline { "multiline/" } else { "" },
@@ -185,7 +185,7 @@ fn recall(memory: &Memory, pattern: &Pattern, wanted: Wanted) -> Option<Recall> 
     })
 }
 
-fn how_of(wanted: Wanted) -> SearchOptions {
+fn how_of(wanted: GrepOptions) -> SearchOptions {
     let (count_only, multiline) = (wanted.mode != Mode::Lines, wanted.multiline);
     SearchOptions {
         context: wanted.context,
@@ -196,7 +196,7 @@ fn how_of(wanted: Wanted) -> SearchOptions {
 }
 
 /// Returns the limits for one more file after these results.
-fn limits_of(wanted: Wanted, units: u64, bytes: usize) -> Limits {
+fn limits_of(wanted: GrepOptions, units: u64, bytes: usize) -> Limits {
     match wanted.mode {
         Mode::Lines => Limits {
             most: wanted.most.saturating_sub(units),
@@ -289,7 +289,7 @@ struct Search<'a> {
     start: &'a Start,
     pattern: &'a Pattern,
     budget: &'a Budget<'a>,
-    wanted: Wanted,
+    wanted: GrepOptions,
     how: SearchOptions,
     settled: &'a ResultCounters,
     seen: &'a AtomicU64,
@@ -416,7 +416,7 @@ pub(super) fn is_gone(error: &std::io::Error) -> bool {
 
 /// Results as they come, in order.
 struct Gathered<'a> {
-    wanted: Wanted,
+    wanted: GrepOptions,
     room: Room<'a>,
     /// Share of the memory budget that the results take.
     share: Share,
@@ -432,7 +432,7 @@ struct Gathered<'a> {
 }
 
 impl<'a> Gathered<'a> {
-    fn new(wanted: Wanted, room: Room<'a>) -> Self {
+    fn new(wanted: GrepOptions, room: Room<'a>) -> Self {
         Self {
             wanted,
             room,

@@ -18,10 +18,10 @@ mod used_glob;
 mod window;
 
 pub use error::SearchError;
-pub use grep::{FileHits, Hits, Mode, Wanted, grep, grep_one};
+pub use grep::{FileHits, GrepOptions, Hits, Mode, grep, grep_one};
 pub use left_out::LeftOut;
 pub use names::{First, Paths, first, names};
-pub use scope::{Asked, Exclude, Scope, with_slash};
+pub use scope::{Exclude, Scope, SearchRequest, with_slash};
 pub use used_glob::UsedGlob;
 
 use crate::budget::{Account, Room};

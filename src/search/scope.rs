@@ -18,7 +18,7 @@ use crate::text::glob::{GlobError, GlobMatcher, Reading, escape, few_enough};
 
 /// Search request of an agent.
 #[derive(Debug, Default)]
-pub struct Asked<'a> {
+pub struct SearchRequest<'a> {
     /// Base of relative globs, and the directory to search if there are no globs. Defaults to the
     /// project directory for relative globs.
     pub directory: Option<Checked<Read>>,
@@ -68,7 +68,7 @@ pub struct Start {
 impl Scope {
     /// Compiles the globs and opens the directories where they begin. A missing directory matches
     /// no entry.
-    pub fn new(policy: &Policy, mut asked: Asked<'_>) -> Result<Self, SearchError> {
+    pub fn new(policy: &Policy, mut asked: SearchRequest<'_>) -> Result<Self, SearchError> {
         let base = match &asked.directory {
             Some(dir) => dir.shown().to_owned(),
             None => policy.absolute(".").unwrap_or_default(),
@@ -220,7 +220,7 @@ fn way(base: &Path, start: &Path) -> Vec<u8> {
 }
 
 /// Reads the globs: where they begin, and what is a name in them.
-fn read(policy: &Policy, asked: &Asked<'_>) -> Result<Vec<Arc<UsedGlob>>, SearchError> {
+fn read(policy: &Policy, asked: &SearchRequest<'_>) -> Result<Vec<Arc<UsedGlob>>, SearchError> {
     let globs = asked.globs.unwrap_or_default();
     few_enough(globs).map_err(|source| SearchError::Globs {
         parameter: "globs",
@@ -256,7 +256,7 @@ fn check_cancelled(room: Option<Room<'_>>) -> Result<(), SearchError> {
 fn starts(
     policy: &Policy,
     globs: &[Arc<UsedGlob>],
-    asked: &mut Asked<'_>,
+    asked: &mut SearchRequest<'_>,
     exclude: &Exclude,
 ) -> Result<Vec<Start>, SearchError> {
     let (base, room) = (&mut asked.directory, asked.room);

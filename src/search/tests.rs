@@ -8,7 +8,7 @@ use crate::policy::Kind;
 use crate::policy::tests::Tree;
 use pretty_assertions::assert_eq;
 
-const LINES: Wanted = Wanted {
+const LINES: GrepOptions = GrepOptions {
     mode: Mode::Lines,
     context: 0,
     multiline: false,
@@ -30,16 +30,16 @@ fn strings(words: &[&str]) -> Vec<String> {
 fn found(
     tree: &Tree,
     pattern: &str,
-    wanted: Wanted,
+    wanted: GrepOptions,
     globs: &[&str],
     types: &[&str],
 ) -> (Vec<String>, Hits) {
     let globs = strings(globs);
-    let asked = Asked {
+    let asked = SearchRequest {
         directory: Some(tree.policy.read(tree.at("A/sub")).unwrap()),
         globs: (!globs.is_empty()).then_some(&globs[..]),
         types: &strings(types),
-        ..Asked::default()
+        ..SearchRequest::default()
     };
     let scope = Scope::new(&tree.policy, asked).unwrap();
     let call = Call {
@@ -84,7 +84,7 @@ fn files_come_in_path_order_up_to_limit() {
     let (files, hits) = found(&tree, "hit", LINES, &[], &[]);
     assert_eq!((files, hits.more), (strings(&all), false));
     for most in 1..=10 {
-        let (files, hits) = found(&tree, "hit", Wanted { most, ..LINES }, &[], &[]);
+        let (files, hits) = found(&tree, "hit", GrepOptions { most, ..LINES }, &[], &[]);
         let mut expected = strings(&all[..(most as usize).div_ceil(2)]);
         if most % 2 == 1
             && let Some(last) = expected.last_mut()
@@ -103,7 +103,7 @@ fn omitted_match_has_no_context() {
         found(
             &tree,
             "hit",
-            Wanted {
+            GrepOptions {
                 most,
                 context: 1,
                 ..LINES
@@ -138,7 +138,13 @@ fn parallel_search_equals_single_threaded() {
     }
     let (files, hits) = found(&tree, "hit", LINES, &["w/**"], &[]);
     assert_eq!((files, hits.searched), (expected.clone(), 800));
-    let (files, hits) = found(&tree, "hit", Wanted { most: 7, ..LINES }, &["w/**"], &[]);
+    let (files, hits) = found(
+        &tree,
+        "hit",
+        GrepOptions { most: 7, ..LINES },
+        &["w/**"],
+        &[],
+    );
     assert_eq!((files, hits.more), (expected[..7].to_vec(), true));
 }
 
@@ -164,7 +170,7 @@ fn overlapping_globs_find_file_once() {
     let (files, hits) = found(
         &tree,
         "hit",
-        Wanted { most: 3, ..LINES },
+        GrepOptions { most: 3, ..LINES },
         &["**/*.c", "w/ln/*"],
         &[],
     );
@@ -181,7 +187,7 @@ fn files_and_count_modes_omit_lines() {
         let (_, hits) = found(
             &tree,
             "hit",
-            Wanted {
+            GrepOptions {
                 mode,
                 most,
                 bytes: 0,
@@ -229,7 +235,13 @@ fn results_beyond_size_limit_are_counted() {
     for name in ["a", "b", "c"] {
         file(&tree, &format!("A/sub/{name}.t"), &"hit\n".repeat(10));
     }
-    let (_, hits) = found(&tree, "hit", Wanted { bytes: 50, ..LINES }, &["*.t"], &[]);
+    let (_, hits) = found(
+        &tree,
+        "hit",
+        GrepOptions { bytes: 50, ..LINES },
+        &["*.t"],
+        &[],
+    );
     let kept: usize = hits.files.iter().map(|file| file.hits.len()).sum();
     let counted: Vec<u64> = hits.files.iter().map(|file| file.matches).collect();
     assert_eq!(counted, [10, 10, 10]);
@@ -239,9 +251,9 @@ fn results_beyond_size_limit_are_counted() {
 #[test]
 fn cancelled_search_reports_cancellation() {
     let tree = Tree::new();
-    let asked = Asked {
+    let asked = SearchRequest {
         directory: Some(tree.policy.read(tree.at("A")).unwrap()),
-        ..Asked::default()
+        ..SearchRequest::default()
     };
     let scope = Scope::new(&tree.policy, asked).unwrap();
     let cancel = CancelToken::new();
@@ -271,10 +283,10 @@ fn names_are_in_order_and_counted_beyond_cap() {
         file(&tree, &format!("A/sub/w/{name}"), "");
     }
     let globs = strings(&["w/**/*.c", "**/*.h"]);
-    let asked = Asked {
+    let asked = SearchRequest {
         directory: Some(tree.policy.read(tree.at("A/sub")).unwrap()),
         globs: Some(&globs),
-        ..Asked::default()
+        ..SearchRequest::default()
     };
     let scope = Scope::new(&tree.policy, asked).unwrap();
     let call = Call {

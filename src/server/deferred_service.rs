@@ -158,13 +158,13 @@ pub(super) fn log_outcome(exchange: &AdmittedRequest<'_>, outcome: &Outcome) {
 
 /// A service that is still starting. Until then its front answers what it can, and other requests
 /// are refused.
-pub struct Coming {
+pub struct StartingService {
     front: Arc<Front>,
     account: Account,
     service: OnceLock<Arc<dyn Service>>,
 }
 
-impl Coming {
+impl StartingService {
     /// Creates a service whose requests and replies are charged to this account.
     pub fn new(front: Arc<Front>, account: Account) -> Arc<Self> {
         Arc::new(Self {
@@ -180,7 +180,7 @@ impl Coming {
     }
 }
 
-impl Service for Coming {
+impl Service for StartingService {
     fn inner(&self) -> Option<&dyn Service> {
         self.service.get().map(AsRef::as_ref)
     }

@@ -21,7 +21,7 @@ mod status;
 mod tests;
 mod tool_server;
 
-pub use deferred_service::{Coming, Front};
+pub use deferred_service::{Front, StartingService};
 pub use instructions::instructions;
 pub use ledger::{Begun, Ending, Entry, Ledger, Observer, size};
 pub use level::Level;

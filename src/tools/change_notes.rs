@@ -14,7 +14,8 @@ use super::{Context, Services};
 use crate::budget::Exhausted;
 use crate::error::Error;
 use crate::journal::{
-    ByCommands, Change, Conflict, Ended, Entry, Journal, Outcome, Outside, Place, Settled, Store,
+    AutorunChanges, ByCommands, Change, Conflict, Ended, Entry, Journal, Outcome, Outside, Place,
+    Store,
 };
 use crate::policy::Root;
 use crate::sandbox::Changed;
@@ -140,12 +141,12 @@ pub struct ChangesMade {
     /// Changed parts that programs outside run. Not in the schema, which each client pays for.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
-    outside: Option<Open<Settled>>,
+    outside: Option<Open<AutorunChanges>>,
 }
 
 impl ChangesMade {
     /// Changes to files that programs outside the sandbox run.
-    pub fn into_outside(self) -> Option<Settled> {
+    pub fn into_outside(self) -> Option<AutorunChanges> {
         self.outside.map(|Open(settled)| settled)
     }
 }
@@ -238,8 +239,8 @@ pub fn describe_changes(
 }
 
 /// Notes on changes to files that programs outside the sandbox run, one line each.
-pub fn outside_lines(services: &Services, settled: &Settled) -> Vec<String> {
-    let Settled {
+pub fn outside_lines(services: &Services, settled: &AutorunChanges) -> Vec<String> {
+    let AutorunChanges {
         outside,
         put_back,
         failed,

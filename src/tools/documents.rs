@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::{Context, Reply};
 use crate::budget::Purpose;
 use crate::documents::{
-    Answer, Kind, Part, Question, Shown, Size, claimed, kind, picture_size, read_answer,
+    Answer, ConvertedPicture, Kind, Part, Question, Size, claimed, kind, picture_size, read_answer,
 };
 use crate::error::Error;
 use crate::exec::{ReaderError, ReaderLimits, read_apart};
@@ -165,8 +165,8 @@ fn memory(context: &Context<'_>, wanted: usize) -> usize {
         .min(most)
 }
 
-fn picture_reply(file: &Checked<Read>, shown: Shown, picture: &[u8]) -> Reply<()> {
-    let Shown {
+fn picture_reply(file: &Checked<Read>, shown: ConvertedPicture, picture: &[u8]) -> Reply<()> {
+    let ConvertedPicture {
         form,
         size,
         region,

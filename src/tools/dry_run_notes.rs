@@ -8,7 +8,7 @@ use super::change_notes::{Counts, NAMED, name, verb};
 use crate::error::Error;
 use crate::journal::Change;
 use crate::policy::Root;
-use crate::sandbox::{Content, DryRunReport, Network, Told};
+use crate::sandbox::{Content, DryRunReport, Network, ReportedChange};
 
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct WouldChange {
@@ -33,7 +33,7 @@ pub fn would_change(
     }
     let all: usize = report.counts.iter().map(|(_, count)| count).sum();
     let below = context.services.policy.project().map(Root::path);
-    let words = |told: &Told| {
+    let words = |told: &ReportedChange| {
         format!(
             "{} {}",
             verb(&told.change),
@@ -62,7 +62,7 @@ pub fn would_change(
         note.push_str("; ");
         note.push_str(gap);
     }
-    let one = |told: &Told| {
+    let one = |told: &ReportedChange| {
         if context.cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }

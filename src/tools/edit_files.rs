@@ -399,7 +399,8 @@ impl Batch<'_> {
             .iter()
             .map(|(path, _)| policy.write(path))
             .collect::<Result<_, _>>()?;
-        let names: Vec<&dyn fs::locks::Named> = targets.iter().map(|target| target as _).collect();
+        let names: Vec<&dyn fs::locks::Lockable> =
+            targets.iter().map(|target| target as _).collect();
         let _locked = writer.lock_all(&names);
         let pairs: Vec<_> = targets.iter().zip(&items).collect();
         let prepared: Vec<Prepared<'_>> = parallel::map_writing(&pairs, |(target, (_, file))| {

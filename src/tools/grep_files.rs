@@ -19,7 +19,7 @@ use crate::limits::{
 use crate::pattern::{Options, Pattern, slip};
 use crate::policy::Kind;
 use crate::protocol::Content;
-use crate::search::{FileHits, Mode, Wanted, grep, grep_one};
+use crate::search::{FileHits, GrepOptions, Mode, grep, grep_one};
 use crate::text::escape::show_path;
 
 pub struct GrepFiles;
@@ -100,7 +100,7 @@ impl Tool for GrepFiles {
                 case_insensitive: params.case_insensitive.unwrap_or_default(),
             },
         )?;
-        let wanted = Wanted {
+        let wanted = GrepOptions {
             mode: match params.output_mode {
                 OutputMode::Content => Mode::Lines,
                 OutputMode::Files => Mode::Files,

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::not_searched::NotSearched;
 use super::reply_size::Bulk;
-use crate::search::{FileHits, Hits, Mode, Wanted};
+use crate::search::{FileHits, GrepOptions, Hits, Mode};
 use crate::text::escape::show_path;
 
 /// Every line shown, typed.
@@ -57,7 +57,7 @@ pub struct Counted {
 }
 
 /// Builds the reply as data and as text.
-pub fn assemble(hits: &Hits, wanted: Wanted) -> (Output, String) {
+pub fn assemble(hits: &Hits, wanted: GrepOptions) -> (Output, String) {
     let mut reply = Reply {
         wanted,
         text: String::new(),
@@ -95,7 +95,7 @@ pub fn bulk_note(hits: &Hits, output: &Output, root: &[u8], bytes: usize) -> Opt
 }
 
 struct Reply {
-    wanted: Wanted,
+    wanted: GrepOptions,
     text: String,
     left_out: LeftOut,
     output: Output,

@@ -5,10 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use super::command_notes::exit_code;
 use super::recorded_calls::{
-    Wanted, did_not_run, failure_output, folder, left_out, notes, run_command, secrets, unreached,
+    CommandRequest, did_not_run, failure_output, folder, left_out, notes, run_command, secrets,
+    unreached,
 };
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
-use crate::calls::{Isolation, Kept, Play, Ran, declared, keep, sets};
+use crate::calls::{Isolation, Play, Ran, WrittenSet, declared, keep, sets};
 use crate::error::Error;
 use crate::limits::MAX_CALLS_TIMEOUT_SECS;
 use crate::record::Exchange;
@@ -105,7 +106,7 @@ impl Tool for KeployMockRecord {
 }
 
 /// The stored set with its calls and the run, or the reason why nothing was run.
-type RecordingResult = Result<(Kept, Vec<Exchange>, Ran), String>;
+type RecordingResult = Result<(WrittenSet, Vec<Exchange>, Ran), String>;
 
 fn record(
     context: &Context<'_>,
@@ -121,7 +122,7 @@ fn record(
     sets::prepare(&services.policy, context.writer(), path)?;
     let declared = declared(&services.policy, path, command)?;
     let rules = secrets(services, &declared)?;
-    let wanted = Wanted {
+    let wanted = CommandRequest {
         changes: context.changes,
         line: command,
         timeout_secs: timeout,
@@ -179,7 +180,7 @@ fn record(
 fn build_output(
     context: &Context<'_>,
     configuration: Configuration,
-    kept: &Kept,
+    kept: &WrittenSet,
     exchanges: &[Exchange],
     ran: &Ran,
 ) -> Output {

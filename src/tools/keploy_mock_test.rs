@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::command_notes::exit_code;
 use super::recorded_calls::{
-    Wanted, failure_output, no_sets_message, notes, run_command, secrets, some_of,
+    CommandRequest, failure_output, no_sets_message, notes, run_command, secrets, some_of,
 };
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::calls::{Isolation, Play, Ran, load, sets};
@@ -189,7 +189,7 @@ fn replay(
             OnMiss::Fail
         },
     };
-    let wanted = Wanted {
+    let wanted = CommandRequest {
         changes: context.changes,
         line: &params.command,
         timeout_secs: params.timeout,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::command_notes::{denied_lines, exit_code};
 use super::services::Services;
-use crate::calls::{CallsError, Isolation, Kept, Play, Ran, Reach, Run, RunHost, run};
+use crate::calls::{CallsError, Isolation, Play, Ran, Reach, Run, RunHost, WrittenSet, run};
 use crate::cancel::CancelToken;
 use crate::exec::{self, Denied, Launcher, Stage, place_of};
 use crate::journal::Changes;
@@ -21,7 +21,7 @@ use crate::text::count::counted;
 
 /// A command to run in the first writable directory.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
+pub struct CommandRequest<'a> {
     /// Journal of the call's changes.
     pub changes: &'a Changes<'a>,
     /// Shell command line.
@@ -37,7 +37,7 @@ pub struct Wanted<'a> {
 /// Runs the command. `on_progress` gets the elapsed time and the timeout.
 pub fn run_command(
     services: &Services,
-    wanted: &Wanted<'_>,
+    wanted: &CommandRequest<'_>,
     play: Play,
     cancel: &CancelToken,
     on_progress: &mut dyn FnMut(Duration, Duration, Stage),
@@ -176,7 +176,7 @@ pub(super) fn failure_output(ran: &Ran) -> Option<String> {
 }
 
 /// Notes on a set that was stored elsewhere, or that lacks or changes recorded calls.
-pub fn left_out(kept: &Kept) -> Vec<String> {
+pub fn left_out(kept: &WrittenSet) -> Vec<String> {
     let count = counted(
         kept.left_out as u64,
         "call, the largest one, is",

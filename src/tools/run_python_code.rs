@@ -18,14 +18,14 @@ use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::documents::{Size, picture_size};
 use crate::error::Error;
 use crate::exec::{Blocked, Denied};
-use crate::journal::Settled;
+use crate::journal::AutorunChanges;
 use crate::limits::{
     CELL_GRACE_MS, MAX_CELL_PICTURES, MAX_PICTURE_BYTES, MAX_PICTURE_SIDE, PYTHON_OUTPUT_CAP_BYTES,
     PYTHON_RESULT_CAP_BYTES,
 };
 use crate::policy::{Touch, note};
 use crate::protocol::Content;
-use crate::python::{Bounds, News, Ran, Session, Shown, beginning_and_end, named};
+use crate::python::{Bounds, DisplayedValue, News, Ran, Session, beginning_and_end, named};
 use crate::text::count::counted;
 
 pub struct RunPythonCode;
@@ -79,7 +79,7 @@ pub struct Output {
     blocked_more: Option<u64>,
     /// Changes to files that programs outside the sandbox run.
     #[serde(skip_serializing_if = "Option::is_none")]
-    outside: Option<Settled>,
+    outside: Option<AutorunChanges>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
 }
@@ -340,7 +340,7 @@ fn owner(context: &Context<'_>, session: &Session, module: &str) -> Option<Strin
 }
 
 /// Returns the pictures of a cell, up to the limit of a reply.
-fn images(shown: &mut [Shown], notes: &mut Vec<String>) -> Vec<Content> {
+fn images(shown: &mut [DisplayedValue], notes: &mut Vec<String>) -> Vec<Content> {
     let mut images: Vec<Content> = shown
         .iter_mut()
         .flat_map(|shown| pictures(shown, notes))
@@ -358,7 +358,7 @@ fn images(shown: &mut [Shown], notes: &mut Vec<String>) -> Vec<Content> {
 
 /// Takes the pictures out of a displayed value. A session may mislabel data as a picture, and a
 /// large picture may break a client's conversation.
-fn pictures(shown: &mut Shown, notes: &mut Vec<String>) -> Vec<Content> {
+fn pictures(shown: &mut DisplayedValue, notes: &mut Vec<String>) -> Vec<Content> {
     let mut found = Vec::new();
     for mime in ["image/png", "image/jpeg"] {
         let Some(data) = shown.data.remove(mime) else {

@@ -11,7 +11,7 @@ use super::python::{Open, file_tool_paths, host, note_written, seconds, time_lim
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::exec::{self, Blocked, Captured, Denied, ExecError, place_of};
-use crate::journal::Settled;
+use crate::journal::AutorunChanges;
 use crate::policy::Kind;
 use crate::python::packages::quoted;
 use crate::python::{PythonError, Session};
@@ -51,7 +51,7 @@ pub struct Output {
     blocked: Vec<Blocked>,
     /// Changes to files that programs outside the sandbox run.
     #[serde(skip_serializing_if = "Option::is_none")]
-    outside: Option<Settled>,
+    outside: Option<AutorunChanges>,
     #[serde(flatten)]
     remarks: Remarks,
 }

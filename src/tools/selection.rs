@@ -4,7 +4,7 @@ use super::Context;
 use super::list_directory::open_directory;
 use crate::error::Error;
 use crate::policy::{Checked, Read};
-use crate::search::{Asked, Call, Scope};
+use crate::search::{Call, Scope, SearchRequest};
 use crate::text::escape::show;
 
 /// Search arguments of an agent.
@@ -39,7 +39,7 @@ pub fn scope(context: &Context<'_>, selection: Selection<'_>) -> Result<Scope, E
         (None, None) => Some(open_directory(policy, ".")?),
         (directory, _) => directory,
     };
-    let asked = Asked {
+    let asked = SearchRequest {
         directory,
         globs: selection.globs,
         exclude: selection.exclude,

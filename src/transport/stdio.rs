@@ -484,7 +484,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     use super::*;
-    use crate::server::{AdmittedRequest, Coming, Front, Service};
+    use crate::server::{AdmittedRequest, Front, Service, StartingService};
     use crate::tools::{Registry, Toolset};
 
     /// A service that answers with the method of the request.
@@ -533,14 +533,14 @@ mod tests {
             Registry::declared(&[Toolset::Files], false, false),
             String::new(),
         );
-        let coming = Coming::new(front, Account::default());
+        let coming = StartingService::new(front, Account::default());
         let limits = Limits {
             max_line_bytes: 1000,
             stall_timeout: Duration::from_mins(1),
         };
         let kept = SharedBuffer::default();
         let (session, writer) = (
-            Session::new(Arc::<Coming>::clone(&coming)),
+            Session::new(Arc::<StartingService>::clone(&coming)),
             Writer::new(kept.clone()),
         );
         let door = Door::new(session, source.try_clone().unwrap(), writer, limits).unwrap();
@@ -573,7 +573,7 @@ mod tests {
             Registry::declared(&[Toolset::Files], false, false),
             String::new(),
         );
-        let session = Session::new(Coming::new(front, Account::default()));
+        let session = Session::new(StartingService::new(front, Account::default()));
         let line =
             br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file"}}"#;
         let Incoming::Request(request) = parse(line) else {

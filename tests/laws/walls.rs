@@ -5,7 +5,9 @@ use std::os::fd::OwnedFd;
 
 use replay::internals::sandbox::broker::{Call, Read, decode};
 use replay::internals::sandbox::intercept::call::{Network, decode as network};
-use replay::internals::sandbox::intercept::{Given, Told, Wanted, read_address, write_address};
+use replay::internals::sandbox::intercept::{
+    AddressArgument, SupervisorMessage, SupervisorRequest, read_address, write_address,
+};
 use replay::internals::sandbox::wire::{
     receive, receive_event, receive_packet, send, send_event, send_packet,
 };
@@ -72,8 +74,8 @@ fn read_frames<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(st
 /// If the property is violated.
 pub fn a_packet_is_read_or_refused(bytes: &[u8]) {
     let packet = &bytes[..bytes.len().min(MAX_BYTES)];
-    a_word_is_read_or_refused::<Told>(packet);
-    a_word_is_read_or_refused::<Wanted>(packet);
+    a_word_is_read_or_refused::<SupervisorMessage>(packet);
+    a_word_is_read_or_refused::<SupervisorRequest>(packet);
     let (here, there) = pair(SocketType::SEQPACKET);
     send_bytes(&there, packet, SendFlags::empty()).unwrap();
     match receive_event(&here) {
@@ -166,13 +168,13 @@ pub fn a_network_call_is_read(bytes: &[u8]) {
 /// If the property is violated.
 pub fn an_address_is_read_or_refused(bytes: &[u8]) {
     let read_again = |bytes: &[u8]| match read_address(bytes) {
-        Ok(Given::Address(address)) => {
+        Ok(AddressArgument::Address(address)) => {
             assert_eq!(
                 read_address(&write_address(address)),
-                Ok(Given::Address(address))
+                Ok(AddressArgument::Address(address))
             );
         }
-        Ok(Given::Nobody) => assert!(bytes.starts_with(&[0, 0])),
+        Ok(AddressArgument::Nobody) => assert!(bytes.starts_with(&[0, 0])),
         Err(errno) => assert!([Errno::INVAL, Errno::AFNOSUPPORT].contains(&errno)),
     };
     read_again(bytes);

@@ -376,8 +376,8 @@ fn lock_all_never_deadlocks() {
             let (writer, targets) = (&writer, &targets);
             scope.spawn(move || {
                 for round in 0..200 {
-                    let mut all: Vec<&dyn locks::Named> =
-                        targets.iter().map(|t| t as &dyn locks::Named).collect();
+                    let mut all: Vec<&dyn locks::Lockable> =
+                        targets.iter().map(|t| t as &dyn locks::Lockable).collect();
                     all.rotate_left((thread * 7 + round) % 40);
                     let _lock = writer.lock_all(&all[..10]);
                 }

@@ -17,7 +17,7 @@ use crate::network::rules::{
     canonical, danger,
 };
 use crate::record::Target;
-use crate::record::proxy::{Door, Inspector, Known, Misfit, Refusal, StandIn};
+use crate::record::proxy::{Door, Inspector, Misfit, PasswordSubstitution, Refusal, StandIn};
 
 /// Cheap to clone; all clones are the same.
 #[derive(Clone, Debug)]
@@ -304,7 +304,7 @@ impl Door for RuledDoor {
         let to = destination(Transport::Tcp, target)?;
         let known = |scheme| {
             let meant = self.credentials.for_login(scheme, &to).into_iter();
-            let known = |it: &Credential| Known {
+            let known = |it: &Credential| PasswordSubstitution {
                 stand_in: it.stand_in.clone().into_bytes(),
                 secret: it.secret.bytes().to_vec(),
             };

@@ -10,5 +10,5 @@ pub use exchange::{
     Side, Target, Wire,
 };
 pub use link::Link;
-pub use outline::{Outline, Said};
+pub use outline::{FirstMessages, Outline};
 pub use refusal::Refusal;

@@ -11,7 +11,7 @@ use crate::record::call::{
 
 /// First messages that programs sent to one target; the boundaries of messages are known only from
 /// these.
-pub type Said = Arc<BTreeSet<Arc<[u8]>>>;
+pub type FirstMessages = Arc<BTreeSet<Arc<[u8]>>>;
 
 /// Properties of all targets and names in a recording. Built before the recordings go into a book.
 #[derive(Clone, Debug, Default)]
@@ -25,7 +25,7 @@ pub struct Outline {
 struct TargetOutline {
     http2: bool,
     protocols: HashSet<Protocol>,
-    first_messages: Said,
+    first_messages: FirstMessages,
     refused: HashMap<u64, Refusal>,
     /// `true` if a connection had no traffic. `closes_after` is the delay until the server closed
     /// the first of these.
@@ -87,7 +87,7 @@ impl Outline {
     }
 
     /// Returns the first messages that programs sent to a target in an unknown protocol.
-    pub fn first_messages(&self, target: &Target) -> Said {
+    pub fn first_messages(&self, target: &Target) -> FirstMessages {
         self.targets
             .get(target)
             .map(|seen| Arc::clone(&seen.first_messages))

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::limits::{MAX_RECORDED_BODY_BYTES, MAX_SHOWN_CALL_BYTES};
-use crate::record::call::{Content, Link, Message, Protocol, Said, Side, Wire};
+use crate::record::call::{Content, FirstMessages, Link, Message, Protocol, Side, Wire};
 use crate::record::http::websocket::Unmask;
 use crate::record::protocol::responder::{Prompter, messages_from};
 use crate::record::protocol::script::Script;
@@ -140,7 +140,7 @@ enum InputState {
 /// Plays a server: answers bytes that equal a recorded message.
 pub struct GenericPlayer {
     prompter: Prompter,
-    said: Said,
+    said: FirstMessages,
     unmask: Option<Unmask>,
     pending: Vec<u8>,
     /// A longer recorded message that begins with the pending bytes, and the length compared so
@@ -152,7 +152,7 @@ pub struct GenericPlayer {
 }
 
 impl GenericPlayer {
-    pub fn new(link: Link, script: Box<dyn Script>, said: Said, websocket: bool) -> Self {
+    pub fn new(link: Link, script: Box<dyn Script>, said: FirstMessages, websocket: bool) -> Self {
         Self {
             prompter: Prompter::new(link, Protocol::Generic, script),
             said,

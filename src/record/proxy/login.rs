@@ -18,7 +18,7 @@ use super::tap::Tap;
 use super::tls;
 use super::tls::WITHOUT_TLS;
 use crate::limits::DATABASE_LOGIN_MS;
-use crate::record::protocol::mysql::login::Known;
+use crate::record::protocol::mysql::login::PasswordSubstitution;
 use crate::record::protocol::postgres::{Beginning, Login, SSL_REQUEST, beginning, failure, next};
 
 /// Function from a program's password to the real one.
@@ -27,7 +27,7 @@ pub type RealPassword = dyn Fn(&[u8]) -> Vec<u8> + Send + Sync;
 /// Method of inserting the real password in a login.
 pub enum StandIn {
     Postgres(Box<RealPassword>),
-    MySql(Vec<Known>),
+    MySql(Vec<PasswordSubstitution>),
 }
 
 /// ALPN name of the protocol.

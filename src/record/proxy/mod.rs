@@ -56,7 +56,7 @@ use self::judging::VerdictGuard;
 pub use self::login::StandIn;
 pub use self::outcome::{Counts, Note, Recorded};
 use self::session::Hub;
-pub use crate::record::protocol::mysql::login::Known;
+pub use crate::record::protocol::mysql::login::PasswordSubstitution;
 
 use self::stream::Stream;
 use crate::budget::{Account, Share};

@@ -8,8 +8,8 @@ use super::context::Context;
 use super::stream::Stream;
 use super::tls::{self, WITHOUT_TLS};
 use crate::record::protocol::mysql::login::{
-    ENOUGH, Greeting, Hello, Known, Next, asks_for_tls, behind, failure, is_refusal, next, payload,
-    server_said,
+    ENOUGH, Greeting, Hello, Next, PasswordSubstitution, asks_for_tls, behind, failure, is_refusal,
+    next, payload, server_said,
 };
 
 /// Both sides after a login; `None` if it failed or was not requested.
@@ -17,7 +17,7 @@ pub type LoginStreams = Option<(Stream, Stream)>;
 
 pub async fn log_in(
     context: &Context,
-    known: &[Known],
+    known: &[PasswordSubstitution],
     mut client: Stream,
     mut server: Stream,
 ) -> io::Result<LoginStreams> {
@@ -36,7 +36,7 @@ pub async fn log_in(
     }
     let hello = Hello::read(&asked).map_err(io::Error::other)?;
     let mut waits = hello.waits();
-    let Known { secret, .. } = match hello.secret(&greeting, known) {
+    let PasswordSubstitution { secret, .. } = match hello.secret(&greeting, known) {
         Ok(known) => known,
         Err(question) => {
             waits = false;

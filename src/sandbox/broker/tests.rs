@@ -113,7 +113,7 @@ impl Tree {
 }
 
 /// What a call can be given about one file; the numbers are addresses in it.
-pub(super) struct Given {
+pub(super) struct CallArguments {
     pub(super) path: CString,
     pub(super) dir: File,
     pub(super) name: CString,
@@ -126,7 +126,7 @@ pub(super) struct Given {
     structure: [u64; 2],
 }
 
-impl Given {
+impl CallArguments {
     pub(super) fn new(path: &Path) -> Self {
         let text = |path: &Path| CString::new(path.as_os_str().as_bytes()).unwrap();
         Self {
@@ -145,7 +145,7 @@ impl Given {
 
 const RED: &[u8; 3] = b"red";
 
-type Case = (&'static str, c_long, fn(&Given) -> [usize; 6]);
+type Case = (&'static str, c_long, fn(&CallArguments) -> [usize; 6]);
 
 pub(super) const AT_CWD: usize = libc::AT_FDCWD as usize;
 pub(super) const NO_FOLLOW: usize = libc::AT_SYMLINK_NOFOLLOW as usize;
@@ -162,15 +162,15 @@ pub(super) fn fd(file: &File) -> usize {
     file.as_raw_fd() as usize
 }
 
-fn path(given: &Given) -> usize {
+fn path(given: &CallArguments) -> usize {
     given.path.as_ptr() as usize
 }
 
-fn name(given: &Given) -> usize {
+fn name(given: &CallArguments) -> usize {
     given.name.as_ptr() as usize
 }
 
-fn attribute(given: &Given) -> usize {
+fn attribute(given: &CallArguments) -> usize {
     given.attribute.as_ptr() as usize
 }
 
@@ -404,7 +404,7 @@ fn brokered_calls_match_kernel_only_inside() {
         tree.at("in/kept/f"),
         tree.at("out/f"),
     ]
-    .map(|path| Given::new(&path));
+    .map(|path| CallArguments::new(&path));
     let before = [state(&tree.at("in/kept/f")), state(&tree.at("out/f"))];
     let mut done = 0;
     for (what, number, args) in CASES {
@@ -436,7 +436,7 @@ fn brokered_calls_match_kernel_only_inside() {
 fn wrong_calls_get_the_errors_of_the_kernel() {
     let tree = Tree::new();
     symlink("loop", tree.at("in/loop")).unwrap();
-    let given = Given::new(&tree.at("in/f"));
+    let given = CallArguments::new(&tree.at("in/f"));
     let here = |path: &str| CString::new(tree.at(path).as_os_str().as_bytes()).unwrap();
     let (missing, through, round) = (here("in/missing"), here("in/f/g"), here("in/loop"));
     let long = CString::new("x".repeat(5000)).unwrap();
@@ -842,7 +842,7 @@ fn places_are_compared_by_components() {
 #[test]
 fn ways_out_through_others_are_refused() {
     let tree = Tree::new();
-    let given = Given::new(&tree.at("in/f"));
+    let given = CallArguments::new(&tree.at("in/f"));
     let dir = File::open(tree.at("in")).unwrap();
     let set = |name: &std::ffi::CStr| {
         [
@@ -877,7 +877,7 @@ fn ways_out_through_others_are_refused() {
 fn without_times_it_is_now() {
     let tree = Tree::new();
     same(&tree, ["in/f", "in/f", "in/f", "in/f"]);
-    let given = Given::new(&tree.at("in/f"));
+    let given = CallArguments::new(&tree.at("in/f"));
     let before = state(&tree.at("in/f"));
     let now_and_omit = [0, libc::UTIME_NOW, 0, libc::UTIME_OMIT];
     let times = |address: usize| {

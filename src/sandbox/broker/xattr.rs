@@ -19,12 +19,12 @@ use crate::limits::{MAX_XATTR_LIST_BYTES, MAX_XATTR_VALUE_BYTES};
 use crate::sandbox::sys::seccomp::{Notification, still_valid};
 
 /// What is asked for.
-enum Wanted {
+enum AttributeRequest {
     Value(CString),
     Names,
 }
 
-impl Wanted {
+impl AttributeRequest {
     /// Bytes.
     fn most(&self) -> usize {
         match self {
@@ -36,7 +36,7 @@ impl Wanted {
 
 /// What is told of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum AttributeAnswer {
     /// The kernel's answer.
     All,
     /// No attributes.
@@ -67,10 +67,10 @@ impl Broker {
             ),
             &wanted,
         ) {
-            (Told::All, _) => {}
-            (Told::Nothing, Wanted::Value(_)) => return Err(Errno::NODATA),
-            (Told::Nothing, Wanted::Names) => return Ok(0),
-            (Told::Refused, _) => return Err(Errno::ACCESS),
+            (AttributeAnswer::All, _) => {}
+            (AttributeAnswer::Nothing, AttributeRequest::Value(_)) => return Err(Errno::NODATA),
+            (AttributeAnswer::Nothing, AttributeRequest::Names) => return Ok(0),
+            (AttributeAnswer::Refused, _) => return Err(Errno::ACCESS),
         }
         // Without room only the length is asked for; more room than anything can need is as good as
         // what is needed at most.
@@ -81,10 +81,10 @@ impl Broker {
                 .min(wanted.most())
         ];
         let length = match (&wanted, size) {
-            (Wanted::Value(name), 0) => getxattr_query(link, name)?,
-            (Wanted::Value(name), _) => getxattr(link, name, &mut bytes)?,
-            (Wanted::Names, 0) => listxattr_query(link)?,
-            (Wanted::Names, _) => listxattr(link, &mut bytes)?,
+            (AttributeRequest::Value(name), 0) => getxattr_query(link, name)?,
+            (AttributeRequest::Value(name), _) => getxattr(link, name, &mut bytes)?,
+            (AttributeRequest::Names, 0) => listxattr_query(link)?,
+            (AttributeRequest::Names, _) => listxattr(link, &mut bytes)?,
         };
         bytes.truncate(length);
         // Everything above was read by the number of a thread. Only if the caller still waits, it
@@ -100,25 +100,38 @@ impl Broker {
     ///
     /// Of the directories above those that it may read it is told that they have none: `ls -la`
     /// looks for them on `..`, and would complain of it in every allowed directory.
-    pub(super) fn may_read(&self, place: &[u8], without_names: bool, kind: FileType) -> Told {
+    pub(super) fn may_read(
+        &self,
+        place: &[u8],
+        without_names: bool,
+        kind: FileType,
+    ) -> AttributeAnswer {
         if holds(place, without_names, kind, |place| {
             self.readable.iter().any(|root| place.starts_with(root))
         }) {
-            return Told::All;
+            return AttributeAnswer::All;
         }
         let place = Path::new(OsStr::from_bytes(place));
         let above = kind == FileType::Directory
             && place.is_absolute()
             && self.readable.iter().any(|root| root.starts_with(place));
-        if above { Told::Nothing } else { Told::Refused }
+        if above {
+            AttributeAnswer::Nothing
+        } else {
+            AttributeAnswer::Refused
+        }
     }
 }
 
 /// Reads what the arguments point to: what is wanted, where it goes, and how many bytes have room
 /// there.
-fn prepare(caller: &Caller, read: Read) -> Result<(Wanted, u64, u64), Errno> {
+fn prepare(caller: &Caller, read: Read) -> Result<(AttributeRequest, u64, u64), Errno> {
     Ok(match read {
-        Read::Value { name, value, size } => (Wanted::Value(read_name(caller, name)?), value, size),
+        Read::Value { name, value, size } => (
+            AttributeRequest::Value(read_name(caller, name)?),
+            value,
+            size,
+        ),
         Read::ValueAt {
             name,
             structure,
@@ -128,9 +141,13 @@ fn prepare(caller: &Caller, read: Read) -> Result<(Wanted, u64, u64), Errno> {
             if flags != 0 {
                 return Err(Errno::INVAL);
             }
-            (Wanted::Value(read_name(caller, name)?), value, size)
+            (
+                AttributeRequest::Value(read_name(caller, name)?),
+                value,
+                size,
+            )
         }
-        Read::Names { list, size } => (Wanted::Names, list, size),
+        Read::Names { list, size } => (AttributeRequest::Names, list, size),
     })
 }
 

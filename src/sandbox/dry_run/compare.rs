@@ -25,7 +25,7 @@ use rustix::io::{Errno, pread};
 
 use super::attributes::attributes;
 use super::overlay::Overlay;
-use super::report::{Content, DryRunReport, Told};
+use super::report::{Content, DryRunReport, ReportedChange};
 use crate::journal::Change;
 use crate::limits::{
     DRY_RUN_LOOK_MS, DRY_RUN_READ_BYTES, MAX_DRY_RUN_CONTENT_BYTES, MAX_DRY_RUN_LEVELS,
@@ -37,7 +37,7 @@ use crate::limits::{
 const HIDES_LOWER: &str = "user.overlay.opaque";
 
 /// Something found in a directory.
-struct Found {
+struct FoundEntry {
     fd: OwnedFd,
     stat: Stat,
     /// In an overlay: what the command left, and nobody needs any more. Else it is what the user
@@ -45,7 +45,7 @@ struct Found {
     is_left: bool,
 }
 
-impl Found {
+impl FoundEntry {
     fn in_dir(dir: &OwnedFd, name: &OsStr, is_left: bool) -> Result<Option<Self>, Errno> {
         match openat(
             dir,
@@ -151,8 +151,11 @@ impl Comparison {
             merged,
         } = overlay;
         self.is_full |= fstatvfs(&upper).is_ok_and(|room| room.f_bfree == 0 || room.f_ffree == 0);
-        let compared = Found::new(upper, true).and_then(|upper| {
-            let (merged, lower) = (Found::new(merged, true)?, Found::new(lower, false)?);
+        let compared = FoundEntry::new(upper, true).and_then(|upper| {
+            let (merged, lower) = (
+                FoundEntry::new(merged, true)?,
+                FoundEntry::new(lower, false)?,
+            );
             self.both(&place, &lower, &merged, Some(upper), Below::default())
         });
         self.unread += usize::from(compared.is_err());
@@ -178,7 +181,7 @@ impl Comparison {
     fn directory(
         &mut self,
         place: &Path,
-        [lower, merged, upper]: [&Found; 3],
+        [lower, merged, upper]: [&FoundEntry; 3],
         mut at: Below,
     ) -> Result<(), Errno> {
         if at.levels >= MAX_DRY_RUN_LEVELS {
@@ -210,8 +213,8 @@ impl Comparison {
         at: Below,
     ) -> Result<(), Errno> {
         match (
-            Found::in_dir(lower, name, false)?,
-            Found::in_dir(merged, name, true)?,
+            FoundEntry::in_dir(lower, name, false)?,
+            FoundEntry::in_dir(merged, name, true)?,
         ) {
             (None, None) => Ok(()),
             (None, Some(merged)) => {
@@ -230,7 +233,7 @@ impl Comparison {
                 place,
                 &lower,
                 &merged,
-                Found::in_dir(upper, name, true)?,
+                FoundEntry::in_dir(upper, name, true)?,
                 at,
             ),
         }
@@ -240,9 +243,9 @@ impl Comparison {
     fn both(
         &mut self,
         place: &Path,
-        lower: &Found,
-        merged: &Found,
-        upper: Option<Found>,
+        lower: &FoundEntry,
+        merged: &FoundEntry,
+        upper: Option<FoundEntry>,
         at: Below,
     ) -> Result<(), Errno> {
         let is_same = match lower.kind() {
@@ -262,7 +265,12 @@ impl Comparison {
         }
     }
 
-    fn deleted_below(&mut self, place: &Path, lower: &Found, level: usize) -> Result<(), Errno> {
+    fn deleted_below(
+        &mut self,
+        place: &Path,
+        lower: &FoundEntry,
+        level: usize,
+    ) -> Result<(), Errno> {
         if !lower.is_directory() {
             return Ok(());
         }
@@ -275,7 +283,7 @@ impl Comparison {
             if self.is_late() {
                 break;
             }
-            if let Some(found) = Found::in_dir(&dir, &name, false)? {
+            if let Some(found) = FoundEntry::in_dir(&dir, &name, false)? {
                 let place = place.join(&name);
                 self.tell(&place, Change::Deleted, Some(&found), None);
                 self.deleted_below(&place, &found, level + 1)?;
@@ -308,7 +316,7 @@ impl Comparison {
         is_late
     }
 
-    fn has_same_bytes(&mut self, lower: &Found, merged: &Found) -> Result<bool, Errno> {
+    fn has_same_bytes(&mut self, lower: &FoundEntry, merged: &FoundEntry) -> Result<bool, Errno> {
         if lower.stat.st_size != merged.stat.st_size {
             return Ok(false);
         }
@@ -335,8 +343,8 @@ impl Comparison {
         &mut self,
         place: &Path,
         change: Change,
-        lower: Option<&Found>,
-        merged: Option<&Found>,
+        lower: Option<&FoundEntry>,
+        merged: Option<&FoundEntry>,
     ) {
         let report = &mut self.report;
         match report.counts.iter_mut().find(|(known, _)| *known == change) {
@@ -346,7 +354,7 @@ impl Comparison {
         if report.told.len() < MAX_NAMED_CHANGES {
             let is_shown = change != Change::Metadata;
             let [before, after] = [lower, merged].map(|found| self.content(found, is_shown));
-            self.report.told.push(Told {
+            self.report.told.push(ReportedChange {
                 path: place.into(),
                 change,
                 before,
@@ -355,7 +363,7 @@ impl Comparison {
         }
     }
 
-    fn content(&mut self, found: Option<&Found>, is_shown: bool) -> Content {
+    fn content(&mut self, found: Option<&FoundEntry>, is_shown: bool) -> Content {
         let Some(found) = found else {
             return Content::Nothing;
         };
@@ -378,7 +386,7 @@ impl Comparison {
     }
 
     /// Exactly so many bytes, or none.
-    fn take_in(&mut self, found: &Found, size: u64) -> Result<(), Errno> {
+    fn take_in(&mut self, found: &FoundEntry, size: u64) -> Result<(), Errno> {
         let mut bytes = vec![0; size as usize];
         if read(&found.opened()?, &mut bytes, 0)? != bytes.len() {
             return Err(Errno::IO);

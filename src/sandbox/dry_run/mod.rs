@@ -18,7 +18,7 @@ use crate::limits::DRY_RUN_BYTES;
 use compare::Comparison;
 use overlay::Overlay;
 
-pub use report::{Content, DryRunReport, Told};
+pub use report::{Content, DryRunReport, ReportedChange};
 
 /// The overlays of one command.
 #[derive(Debug)]

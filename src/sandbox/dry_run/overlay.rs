@@ -39,7 +39,7 @@ pub struct Overlay {
 }
 
 /// A mount that a command sees at or below a read-write directory.
-struct Seen {
+struct SeenMount {
     mount: Mount,
     /// Where it is.
     there: OwnedFd,
@@ -48,7 +48,7 @@ struct Seen {
     is_writable: bool,
 }
 
-impl Seen {
+impl SeenMount {
     /// Whether the other one only holds a directory of this one in its place
     /// ([`crate::sandbox::mount::nail`]).
     fn is_nailed_by(&self, nail: &Mount) -> bool {
@@ -130,13 +130,13 @@ fn fault(place: &Path) -> String {
 }
 
 /// The outer ones first.
-fn seen(writable: &[&Path]) -> Result<Vec<Seen>, Fault> {
+fn seen(writable: &[&Path]) -> Result<Vec<SeenMount>, Fault> {
     let table = mounts::table().step("read what is mounted")?;
     let is_at_root = |mount: &&Mount| writable.iter().any(|root| mount.place.starts_with(root));
     let mut mounts: Vec<&Mount> = table.iter().filter(is_at_root).collect();
     mounts.retain(|mount| !mounts::is_covered(mount, &table));
     mounts.sort_by_key(|mount| mount.place.components().count());
-    let mut seen: Vec<Seen> = Vec::new();
+    let mut seen: Vec<SeenMount> = Vec::new();
     for mount in mounts {
         let above = seen
             .iter()
@@ -169,7 +169,7 @@ fn seen(writable: &[&Path]) -> Result<Vec<Seen>, Fault> {
                 cause: errno.into(),
             },
         })?;
-        seen.push(Seen {
+        seen.push(SeenMount {
             mount: mount.clone(),
             there,
             tree,
@@ -205,7 +205,7 @@ fn attach(tree: &OwnedFd, place: &Path) -> rustix::io::Result<()> {
 }
 
 /// Its upper directory, and the overlay, mounted nowhere yet.
-fn over(seen: &Seen, memory: &OwnedFd, number: usize) -> Result<(OwnedFd, OwnedFd), Fault> {
+fn over(seen: &SeenMount, memory: &OwnedFd, number: usize) -> Result<(OwnedFd, OwnedFd), Fault> {
     let step = || fault(&seen.mount.place);
     let make = |name: String| {
         mkdirat(memory, &name, Mode::RWXU)?;

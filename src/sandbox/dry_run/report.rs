@@ -29,7 +29,7 @@ pub enum Content {
 
 /// One change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Told {
+pub struct ReportedChange {
     pub path: RawString,
     pub change: Change,
     pub before: Content,
@@ -41,7 +41,7 @@ pub struct DryRunReport {
     /// Number of changes of each kind.
     pub counts: Vec<(Change, usize)>,
     /// The first of them.
-    pub told: Vec<Told>,
+    pub told: Vec<ReportedChange>,
     /// Reasons that the report may be incomplete.
     pub gaps: Vec<String>,
     #[serde(skip)]

@@ -16,25 +16,25 @@ const LEAST_VERSION_6_BYTES: usize = 24;
 
 /// A decoded address argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Given {
+pub enum AddressArgument {
     Address(SocketAddr),
     /// `AF_UNSPEC`: that there shall be none any more.
     Nobody,
 }
 
 /// Reads an address. `EINVAL` if it is too short, `EAFNOSUPPORT` if it is of another family.
-pub fn read(bytes: &[u8]) -> Result<Given, Errno> {
+pub fn read(bytes: &[u8]) -> Result<AddressArgument, Errno> {
     let (family, rest) = bytes.split_first_chunk().ok_or(Errno::INVAL)?;
     let family = i32::from(u16::from_ne_bytes(*family));
     let port = |rest: &[u8]| rest.first_chunk().map(|port| u16::from_be_bytes(*port));
     match family {
-        libc::AF_UNSPEC => Ok(Given::Nobody),
+        libc::AF_UNSPEC => Ok(AddressArgument::Nobody),
         libc::AF_INET if bytes.len() >= VERSION_4_BYTES => {
             let (port, ip) = (
                 port(rest).ok_or(Errno::INVAL)?,
                 rest[2..].first_chunk::<4>().ok_or(Errno::INVAL)?,
             );
-            Ok(Given::Address(
+            Ok(AddressArgument::Address(
                 SocketAddrV4::new(Ipv4Addr::from(*ip), port).into(),
             ))
         }
@@ -48,7 +48,7 @@ pub fn read(bytes: &[u8]) -> Result<Given, Errno> {
             let ip = rest[6..].first_chunk::<16>().ok_or(Errno::INVAL)?;
             let (flow, scope) = (u32::from_be_bytes(word(2)), u32::from_ne_bytes(word(22)));
             let port = port(rest).ok_or(Errno::INVAL)?;
-            Ok(Given::Address(
+            Ok(AddressArgument::Address(
                 SocketAddrV6::new(Ipv6Addr::from(*ip), port, flow, scope).into(),
             ))
         }
@@ -111,7 +111,7 @@ pub fn is_here(ip: IpAddr) -> bool {
 }
 
 /// Reads an address out of the caller's memory.
-pub(super) fn read_from(memory: CallerMemory, span: Span) -> Result<Given, Errno> {
+pub(super) fn read_from(memory: CallerMemory, span: Span) -> Result<AddressArgument, Errno> {
     if span.length > MAX_ADDRESS_BYTES {
         return Err(Errno::INVAL);
     }

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::ioctl_fionbio;
 
-use super::messages::{Counts, Told, Wanted};
+use super::messages::{Counts, SupervisorMessage, SupervisorRequest};
 use crate::limits::MAX_WAITING_WORDS;
 use crate::sandbox::wire::{receive_packet, send_packet};
 
@@ -25,7 +25,7 @@ pub(super) struct Channel {
 
 #[derive(Debug)]
 struct Word {
-    told: Told,
+    told: SupervisorMessage,
     socket: Option<OwnedFd>,
 }
 
@@ -41,7 +41,11 @@ impl Channel {
         })
     }
 
-    pub(super) fn send(&self, told: &Told, sockets: &[BorrowedFd<'_>]) -> io::Result<()> {
+    pub(super) fn send(
+        &self,
+        told: &SupervisorMessage,
+        sockets: &[BorrowedFd<'_>],
+    ) -> io::Result<()> {
         send_packet(&self.socket, told, sockets)
     }
 
@@ -50,7 +54,7 @@ impl Channel {
     pub(super) fn say(
         &mut self,
         epoll: &OwnedFd,
-        told: Told,
+        told: SupervisorMessage,
         socket: Option<OwnedFd>,
     ) -> io::Result<()> {
         if self.is_gone {
@@ -89,7 +93,7 @@ impl Channel {
     }
 
     /// Receives the server's next request; `None` if there is none.
-    pub(super) fn hear(&mut self, epoll: &OwnedFd) -> Option<Wanted> {
+    pub(super) fn hear(&mut self, epoll: &OwnedFd) -> Option<SupervisorRequest> {
         if self.is_gone {
             return None;
         }
@@ -119,7 +123,7 @@ impl Channel {
     pub(super) fn count(&mut self, counts: Counts) {
         if self.owes(&counts)
             && self.queue.is_empty()
-            && self.send(&Told::Counts(counts), &[]).is_ok()
+            && self.send(&SupervisorMessage::Counts(counts), &[]).is_ok()
         {
             self.counted = counts;
         }

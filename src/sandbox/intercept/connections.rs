@@ -10,12 +10,12 @@ use rustix::net::sockopt::{ipv6_v6only, set_ipv6_v6only};
 use rustix::net::{bind, connect, connect_unspec, getpeername, getsockname, listen};
 
 use super::Interceptor;
-use super::address::{Given, is_here, mapped, plain, somebody, write_to};
+use super::address::{AddressArgument, is_here, mapped, plain, somebody, write_to};
 use super::answer::{Answer, Deed, Halt, errno_of};
 use super::call::Room;
 use super::descriptor::Kind;
 use super::destinations::Destination;
-use super::messages::{Flow, Mark, Told, Wanted};
+use super::messages::{Flow, Mark, SupervisorMessage, SupervisorRequest};
 use super::own_ports::{Holder, Protocol};
 use crate::sandbox::caller_memory::CallerMemory;
 use crate::sandbox::sys::sockets::bind_with_port;
@@ -29,7 +29,7 @@ impl Interceptor {
         &mut self,
         socket: OwnedFd,
         holder: Holder,
-        to: Result<Given, Errno>,
+        to: Result<AddressArgument, Errno>,
     ) -> Result<Answer, Halt> {
         let (six, is_stream) = match Kind::of(&socket)? {
             // No sockets of other families have names to connect to.
@@ -40,7 +40,7 @@ impl Interceptor {
             Kind::Stream { six } => (six, true),
             Kind::Datagram { six } => (six, false),
         };
-        let Given::Address(to) = to? else {
+        let AddressArgument::Address(to) = to? else {
             // The kernel would forget its device, too. So it keeps its peer, which the next
             // connect(2) replaces, but is told that it has none: what is sent to nobody meanwhile
             // goes to that peer.
@@ -67,7 +67,7 @@ impl Interceptor {
             return Ok(self.connect_to(socket, to)?);
         }
         let (mark, via) = self.way(&socket, six)?;
-        let flow = Told::Flow(Flow {
+        let flow = SupervisorMessage::Flow(Flow {
             mark,
             to: real,
             by: self.last_name.of(holder.pid),
@@ -246,7 +246,7 @@ impl Interceptor {
         &mut self,
         socket: &OwnedFd,
         holder: Holder,
-        to: Result<Given, Errno>,
+        to: Result<AddressArgument, Errno>,
     ) -> Result<Answer, Errno> {
         let kind = Kind::of(socket)?;
         if kind == Kind::Other {
@@ -256,7 +256,7 @@ impl Interceptor {
                 Ok(Answer::GoOn)
             };
         }
-        let Given::Address(to) = to? else {
+        let AddressArgument::Address(to) = to? else {
             return Err(Errno::AFNOSUPPORT);
         };
         match (bind(socket, &to), &mut self.table) {
@@ -358,7 +358,9 @@ impl Interceptor {
     /// Tells the server that a connection does not come.
     pub(super) fn given_up(&mut self, mark: Mark) {
         // A server that does not hear of it gives up later.
-        let _ = self.channel.say(&self.epoll, Told::GivenUp { mark }, None);
+        let _ = self
+            .channel
+            .say(&self.epoll, SupervisorMessage::GivenUp { mark }, None);
     }
 
     /// The server has decided about a connection that is on its way, if it is.
@@ -369,7 +371,9 @@ impl Interceptor {
         match errno {
             None => {
                 if let Some(Ok(socket)) = half_open.complete(mark) {
-                    let _ = self.channel.say(&self.epoll, Told::Arrived, Some(socket));
+                    let _ = self
+                        .channel
+                        .say(&self.epoll, SupervisorMessage::Arrived, Some(socket));
                 }
             }
             Some(Errno::TIMEDOUT) => {}
@@ -381,21 +385,23 @@ impl Interceptor {
     pub(super) fn hear(&mut self, listener: &OwnedFd) -> io::Result<()> {
         while let Some(wanted) = self.channel.hear(&self.epoll) {
             match wanted {
-                Wanted::Dial { token, to } => {
+                SupervisorRequest::Dial { token, to } => {
                     let dialed = if self.rules.dial == Dial::Never {
                         Err(Errno::ACCESS)
                     } else {
                         self.listeners.dial(to)
                     };
                     let errno = dialed.as_ref().err().map(|errno| errno.raw_os_error());
-                    let _ =
-                        self.channel
-                            .say(&self.epoll, Told::Dialed { token, errno }, dialed.ok());
+                    let _ = self.channel.say(
+                        &self.epoll,
+                        SupervisorMessage::Dialed { token, errno },
+                        dialed.ok(),
+                    );
                 }
-                Wanted::DecideDatagrams { token, may_send } => {
+                SupervisorRequest::DecideDatagrams { token, may_send } => {
                     self.decide_relay(listener, token, may_send)?
                 }
-                Wanted::Decide { mark, errno } => self.decide(listener, mark, errno)?,
+                SupervisorRequest::Decide { mark, errno } => self.decide(listener, mark, errno)?,
             }
         }
         Ok(())

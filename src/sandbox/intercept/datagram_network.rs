@@ -36,7 +36,7 @@ enum Wish {
 
 /// What the kernel said, a number of errno(3); with the socket if there is none.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Made {
+struct NetworkReply {
     errno: Option<i32>,
 }
 
@@ -93,8 +93,8 @@ impl DatagramNetwork {
         let lost = |_: io::Error| Errno::NETDOWN;
         send_packet(&self.0, &wish, &[]).map_err(lost)?;
         match receive_packet(&self.0).map_err(lost)? {
-            Some((Made { errno: Some(errno) }, _)) => Err(Errno::from_raw_os_error(errno)),
-            Some((Made { errno: None }, mut sockets)) => Ok(sockets.pop()),
+            Some((NetworkReply { errno: Some(errno) }, _)) => Err(Errno::from_raw_os_error(errno)),
+            Some((NetworkReply { errno: None }, mut sockets)) => Ok(sockets.pop()),
             None => Err(Errno::NETDOWN),
         }
     }
@@ -108,7 +108,7 @@ fn serve(socket: &OwnedFd) -> ! {
             let made = wish.make();
             let errno = made.as_ref().err().map(|errno| errno.raw_os_error());
             let sockets: Vec<BorrowedFd<'_>> = made.iter().flatten().map(AsFd::as_fd).collect();
-            if send_packet(asked, &Made { errno }, &sockets).is_err() {
+            if send_packet(asked, &NetworkReply { errno }, &sockets).is_err() {
                 break;
             }
         }

@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SocketAddrAny, recvfrom};
 
 use super::Interceptor;
-use super::address::{Given, mapped, read_from, somebody};
+use super::address::{AddressArgument, mapped, read_from, somebody};
 use super::answer::{Answer, Deed, Halt};
 use super::call::Span;
 use super::descriptor::Kind;
@@ -46,7 +46,7 @@ impl Interceptor {
                     return Err(Errno::MSGSIZE.into());
                 }
                 let data = memory.bytes(data.address, length)?;
-                let Given::Address(to) = read_from(memory, to)? else {
+                let AddressArgument::Address(to) = read_from(memory, to)? else {
                     return Err(Errno::AFNOSUPPORT.into());
                 };
                 let via = self.route(socket, pid, six, to)?;
@@ -94,7 +94,7 @@ impl Interceptor {
                 let to = if header.name.address == 0 || header.name.length == 0 {
                     None
                 } else {
-                    let Given::Address(to) = read_from(memory, header.name)? else {
+                    let AddressArgument::Address(to) = read_from(memory, header.name)? else {
                         return Err(Errno::AFNOSUPPORT.into());
                     };
                     Some(Box::new(self.route(socket, pid, six, to)?.into()))

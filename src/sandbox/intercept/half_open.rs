@@ -31,13 +31,13 @@ pub(super) struct HalfOpen {
     /// listener.
     _port: OwnedFd,
     port: u16,
-    held: HashMap<Mark, Held>,
+    held: HashMap<Mark, HalfOpenConnection>,
     /// The first one first; some are gone.
     order: VecDeque<Mark>,
 }
 
 #[derive(Debug)]
-struct Held {
+struct HalfOpenConnection {
     /// The listener, and what fills its queue.
     _full: [OwnedFd; 2],
     at: SocketAddr,
@@ -92,7 +92,7 @@ impl HalfOpen {
             .held
             .insert(
                 mark,
-                Held {
+                HalfOpenConnection {
                     _full: [listener, filler],
                     at,
                     from: None,

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Told {
+pub enum SupervisorMessage {
     /// The first word. With it come the listening sockets of TCP for IPv4 and, if `version_6`, for
     /// IPv6, and then the sockets that questions of names come to, for IPv4 and IPv6 likewise. None
     /// of them blocks.
@@ -22,7 +22,7 @@ pub enum Told {
         version_6: bool,
     },
     /// Datagrams are to go to a place, once the server has decided about it
-    /// ([`Wanted::DecideDatagrams`]). With it comes the socket that they arrive at and are answered
+    /// ([`SupervisorRequest::DecideDatagrams`]). With it comes the socket that they arrive at and are answered
     /// from, which blocks or not.
     Datagrams {
         /// Comes back with the decision.
@@ -32,12 +32,12 @@ pub enum Told {
     },
     /// A connection is about to come: at once if with it comes one to where it wanted to go
     /// ([`Dial::Ahead`](crate::sandbox::Dial)), else once the server has decided
-    /// ([`Wanted::Decide`]).
+    /// ([`SupervisorRequest::Decide`]).
     Flow(Flow),
     /// A connection of which the server has heard does not come: its caller is gone, or waits no
     /// longer.
     GivenUp { mark: Mark },
-    /// Result of [`Wanted::Dial`], with a socket unless there is an error. It does not block, and
+    /// Result of [`SupervisorRequest::Dial`], with a socket unless there is an error. It does not block, and
     /// may still be connecting.
     Dialed {
         /// Token of the request.
@@ -62,7 +62,7 @@ pub struct Flow {
     pub by: ProgramName,
 }
 
-/// Datagrams of a command that are to go to a place ([`Told::Datagrams`]).
+/// Datagrams of a command that are to go to a place ([`SupervisorMessage::Datagrams`]).
 #[derive(Debug)]
 pub struct Datagrams {
     /// A number that no other place has.
@@ -148,7 +148,7 @@ pub struct Counts {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Wanted {
+pub enum SupervisorRequest {
     /// A TCP connection to this address from where the command is.
     Dial {
         /// Comes back with the answer.

@@ -75,7 +75,9 @@ use super::sys::seccomp::{Notification, answer_with, let_go_on, respond, still_v
 use super::sys::sockets::bind_to_loopback;
 use super::wire::Dial;
 use address::read_from;
-pub use address::{Given, MAX_ADDRESS_BYTES, read as read_address, write as write_address};
+pub use address::{
+    AddressArgument, MAX_ADDRESS_BYTES, read as read_address, write as write_address,
+};
 use answer::{Answer, Deed, Halt, Pending, errno_of};
 use call::Network;
 use channel::Channel;
@@ -86,7 +88,9 @@ use destinations::Destinations;
 use half_open::HalfOpen;
 use listeners::Listeners;
 use messages::LastName;
-pub use messages::{Counts, Datagrams, Flow, Mark, ProgramName, Told, Wanted};
+pub use messages::{
+    Counts, Datagrams, Flow, Mark, ProgramName, SupervisorMessage, SupervisorRequest,
+};
 use own_ports::{Holder, OwnPorts};
 pub use proxy_socket::ProxySocket;
 use relays::Relays;
@@ -170,7 +174,7 @@ impl Interceptor {
         let sockets: Vec<BorrowedFd<'_>> = sockets.iter().map(AsFd::as_fd).collect();
         channel
             .send(
-                &Told::Ready {
+                &SupervisorMessage::Ready {
                     version_6: listeners.tcp_6.is_some(),
                 },
                 &sockets,

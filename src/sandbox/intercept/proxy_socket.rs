@@ -7,7 +7,7 @@ use rustix::event::epoll;
 
 use super::channel::Channel;
 use super::listeners::{self, Listeners};
-use super::messages::{Told, Wanted};
+use super::messages::{SupervisorMessage, SupervisorRequest};
 use crate::sandbox::fault::{Fault, Step};
 use crate::sandbox::wire::Dial;
 
@@ -31,7 +31,7 @@ impl ProxySocket {
         let sockets: Vec<BorrowedFd<'_>> = sockets.iter().map(AsFd::as_fd).collect();
         channel
             .send(
-                &Told::Ready {
+                &SupervisorMessage::Ready {
                     version_6: listeners.tcp_6.is_some(),
                 },
                 &sockets,
@@ -55,14 +55,16 @@ impl ProxySocket {
         self.channel.flush(&self.epoll);
         while let Some(wanted) = self.channel.hear(&self.epoll) {
             // No connection waits here for what the server decides.
-            let Wanted::Dial { token, to } = wanted else {
+            let SupervisorRequest::Dial { token, to } = wanted else {
                 continue;
             };
             let dialed = self.dial(to);
             let errno = dialed.as_ref().err().map(|errno| errno.raw_os_error());
-            let _ = self
-                .channel
-                .say(&self.epoll, Told::Dialed { token, errno }, dialed.ok());
+            let _ = self.channel.say(
+                &self.epoll,
+                SupervisorMessage::Dialed { token, errno },
+                dialed.ok(),
+            );
         }
     }
 

@@ -14,7 +14,7 @@ use super::answer::{Deed, Halt, Pending};
 use super::call::Network;
 use super::connections::takes_four;
 use super::listeners;
-use super::messages::Told;
+use super::messages::SupervisorMessage;
 use crate::limits::MAX_DATAGRAM_PLACES;
 use crate::sandbox::sys::seccomp::still_valid;
 
@@ -117,7 +117,7 @@ impl Interceptor {
         let (there, at) = listeners::datagrams(self.datagram_network.as_ref(), here)?;
         self.relays.last_token += 1;
         let token = self.relays.last_token;
-        let told = Told::Datagrams {
+        let told = SupervisorMessage::Datagrams {
             token,
             to: place,
             by: self.last_name.of(pid),

@@ -15,7 +15,7 @@ use rustix::fs::fstat;
 use rustix::io::Errno;
 use rustix::net::getpeername;
 
-use super::address::{Given, read_from, write_to};
+use super::address::{AddressArgument, read_from, write_to};
 use super::answer::Answer;
 use super::call::Network;
 use super::descriptor::{Kind, can_fetch, leader};
@@ -31,13 +31,13 @@ use crate::sandbox::kill_scope::descendants;
 pub(super) struct SocketTable {
     /// See [`Rules::strict`](super::Rules::strict).
     is_strict: bool,
-    held: HashMap<u64, Held>,
+    held: HashMap<u64, HeldSocket>,
     connected: HashMap<u64, Connected>,
     order: VecDeque<u64>,
 }
 
 #[derive(Debug)]
-struct Held {
+struct HeldSocket {
     socket: OwnedFd,
     /// Who had it open when it was looked for last.
     holder: Holder,
@@ -80,7 +80,7 @@ impl SocketTable {
         };
         if let Some(inode) = inode_of(&socket) {
             self.connected.remove(&inode);
-            self.held.insert(inode, Held { socket, holder });
+            self.held.insert(inode, HeldSocket { socket, holder });
         }
     }
 
@@ -213,12 +213,12 @@ impl SocketTable {
                 let to = read_from(memory, to);
                 mine()?;
                 match (to, connected) {
-                    (Ok(Given::Address(_)), Some(connected)) if !connected.is_told => {
+                    (Ok(AddressArgument::Address(_)), Some(connected)) if !connected.is_told => {
                         connected.is_told = true;
                         Ok(Answer::Value(0))
                     }
-                    (Ok(Given::Address(_)), _) => Err(Errno::ISCONN),
-                    (Ok(Given::Nobody) | Err(Errno::AFNOSUPPORT), _) => Ok(Answer::GoOn),
+                    (Ok(AddressArgument::Address(_)), _) => Err(Errno::ISCONN),
+                    (Ok(AddressArgument::Nobody) | Err(Errno::AFNOSUPPORT), _) => Ok(Answer::GoOn),
                     (Err(errno), _) => Err(errno),
                 }
             }
@@ -227,7 +227,7 @@ impl SocketTable {
                 let to = read_from(memory, to);
                 mine()?;
                 // Bound already.
-                if matches!(to, Ok(Given::Address(_))) {
+                if matches!(to, Ok(AddressArgument::Address(_))) {
                     Err(Errno::INVAL)
                 } else {
                     Ok(Answer::GoOn)

@@ -28,7 +28,7 @@ use crate::journal::{
     Id, JournalError, Recorder, Root, SKIPPED, Skips, Stat, Store, WhenFull, Writing,
 };
 use crate::limits::MAX_READ_ONLY_TOLD;
-use mutation::{Mutation, Named, decode};
+use mutation::{Mutation, PathArgument, decode};
 use place::{Places, Spot, Target, Unplaced, stat_of};
 
 /// Makes of globs what looks whether something is skipped; the reason if they are none.
@@ -471,7 +471,7 @@ impl CommandJournal<'_> {
         let recorder = self.recorder.as_ref();
         let places = &mut self.places;
         let mut named =
-            |Named { dir, address }| places.of_name(caller, dir, &caller.path(address)?);
+            |PathArgument { dir, address }| places.of_name(caller, dir, &caller.path(address)?);
         let note = match mutation {
             Mutation::Make(at) => named(at)?.map(Note::Gains),
             Mutation::Remove(at) => named(at)?.map(Note::Loses),
@@ -500,7 +500,7 @@ impl CommandJournal<'_> {
                 None => None,
             },
             Mutation::Open {
-                at: Named { dir, address },
+                at: PathArgument { dir, address },
                 follow,
                 creates,
                 appends,

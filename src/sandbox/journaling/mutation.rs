@@ -11,7 +11,7 @@ use crate::sandbox::broker::{self, Call, Object};
 /// A name as a call gives it: where a relative path begins, and the path's address in the caller's
 /// memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Named {
+pub(super) struct PathArgument {
     pub(super) dir: i32,
     pub(super) address: u64,
 }
@@ -21,23 +21,23 @@ pub(super) struct Named {
 pub(super) enum Mutation {
     /// open(2) of something to write to it, or to make it if it is not there.
     Open {
-        at: Named,
+        at: PathArgument,
         follow: bool,
         creates: bool,
         appends: bool,
         writes: bool,
     },
     /// Something new gets the name, if nothing has it.
-    Make(Named),
-    Remove(Named),
+    Make(PathArgument),
+    Remove(PathArgument),
     Rename {
-        from: Named,
-        to: Named,
+        from: PathArgument,
+        to: PathArgument,
         exchanges: bool,
     },
     Link {
         from: Object,
-        to: Named,
+        to: PathArgument,
     },
     /// bind(2): an address of so many bytes, which may be a path.
     Bind {
@@ -58,11 +58,11 @@ pub(super) enum Mutation {
 )]
 pub(super) fn decode(nr: i32, args: &[u64; 6]) -> Option<Mutation> {
     let [a, b, c, d, e, _] = *args;
-    let here = |address| Named {
+    let here = |address| PathArgument {
         dir: AT_FDCWD,
         address,
     };
-    let at = |dir, address| Named {
+    let at = |dir, address| PathArgument {
         dir: dir as i32,
         address,
     };
@@ -146,7 +146,7 @@ fn followed(address: u64) -> Object {
     }
 }
 
-fn open(at: Named, flags: i32) -> Option<Mutation> {
+fn open(at: PathArgument, flags: i32) -> Option<Mutation> {
     if flags & O_PATH != 0 || flags & O_TMPFILE == O_TMPFILE {
         return None;
     }
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn open_flags_decode_to_write_mutation() {
-        let at = Named {
+        let at = PathArgument {
             dir: 7,
             address: 0x1000,
         };
@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn path_arguments_are_decoded_by_call() {
         let ask = |call: c_long, args| decode(call as i32, &args);
-        let at = |dir, address| Named { dir, address };
+        let at = |dir, address| PathArgument { dir, address };
         assert_eq!(
             ask(libc::SYS_symlinkat, [1, 2, 3, 0, 0, 0]),
             Some(Mutation::Make(at(2, 3)))

@@ -5,7 +5,7 @@ use libc::{AT_FDCWD, AT_SYMLINK_FOLLOW, O_CREAT, O_TRUNC, O_WRONLY, c_long};
 
 /// A path: where it begins, and where it stands in the caller's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Named {
+pub struct PathArgument {
     pub(super) dir: i32,
     pub(super) address: u64,
 }
@@ -13,27 +13,27 @@ pub struct Named {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
     Open {
-        at: Named,
+        at: PathArgument,
         flags: i32,
         mode: u32,
     },
     Link {
-        from: Named,
-        to: Named,
+        from: PathArgument,
+        to: PathArgument,
         flags: i32,
     },
     Rename {
-        from: Named,
-        to: Named,
+        from: PathArgument,
+        to: PathArgument,
         flags: u32,
     },
     /// A link with a text, which stands at this address.
     Symlink {
         text: u64,
-        to: Named,
+        to: PathArgument,
     },
     Remove {
-        at: Named,
+        at: PathArgument,
         is_dir: bool,
     },
 }
@@ -45,11 +45,11 @@ pub enum Call {
 )]
 pub fn decode(nr: i32, args: &[u64; 6]) -> Option<Call> {
     let [a, b, c, d, e, _] = *args;
-    let at = |dir: u64, address| Named {
+    let at = |dir: u64, address| PathArgument {
         dir: dir as i32,
         address,
     };
-    let here = |address| Named {
+    let here = |address| PathArgument {
         dir: AT_FDCWD,
         address,
     };

@@ -49,11 +49,11 @@ use super::sys::seccomp::{Notification, answer_with, let_go_on, respond, still_v
 use crate::hide::Hide;
 use crate::limits::OPEN_RETRIES;
 pub use call::decode;
-use call::{Call, Named, are_known};
+use call::{Call, PathArgument, are_known};
 pub use places::{Places, lock_file};
 use removal::Removals;
 use waiting::{Completed, Waiting};
-use walk::{Asker, Found, link, place};
+use walk::{Asker, LookupResult, link, place};
 
 /// The device that means the terminal of whoever opens it (tty(4)).
 const OWN_TERMINAL: (u32, u32) = (5, 0);
@@ -74,7 +74,7 @@ pub struct Opens {
 type Spot = (OwnedFd, OsString);
 
 /// The answer to a caller.
-enum Given {
+enum CallAnswer {
     Descriptor(OwnedFd),
     /// Success without a value.
     Nothing,
@@ -125,10 +125,10 @@ impl Opens {
             Call::Symlink { text, to } => self.symlink(listener, asked, text, to),
         };
         Some(match given {
-            Ok(Given::Later) => Ok(()),
-            Ok(Given::Kernel) => let_go_on(listener, asked.id),
-            Ok(Given::Nothing) => respond(listener, asked.id, Ok(0)),
-            Ok(Given::Descriptor(given)) => {
+            Ok(CallAnswer::Later) => Ok(()),
+            Ok(CallAnswer::Kernel) => let_go_on(listener, asked.id),
+            Ok(CallAnswer::Nothing) => respond(listener, asked.id, Ok(0)),
+            Ok(CallAnswer::Descriptor(given)) => {
                 match answer_with(listener, asked.id, given.as_fd(), cloexec) {
                     Ok(_) => Ok(()),
                     // It has no room for one more, and waits still.
@@ -162,8 +162,8 @@ impl Opens {
         &mut self,
         listener: &Arc<OwnedFd>,
         asked: &Notification,
-        (at, flags, mode): (Named, i32, u32),
-    ) -> Result<Given, Errno> {
+        (at, flags, mode): (PathArgument, i32, u32),
+    ) -> Result<CallAnswer, Errno> {
         let asker = Asker(asked.pid);
         let way = asker.way(at, false)?;
         check(listener, asked)?;
@@ -175,9 +175,9 @@ impl Opens {
         let is_exclusive = creates && flags & O_EXCL != 0;
         for _ in 0..OPEN_RETRIES {
             match asker.find(&way, flags & O_NOFOLLOW == 0 && !is_exclusive)? {
-                Found::Missing(..) if !creates => return Err(Errno::NOENT),
-                Found::Missing(_, _, true) => return Err(Errno::ISDIR),
-                Found::Missing(dir, name, false) => {
+                LookupResult::Missing(..) if !creates => return Err(Errno::NOENT),
+                LookupResult::Missing(_, _, true) => return Err(Errno::ISDIR),
+                LookupResult::Missing(dir, name, false) => {
                     let spot = (dir, name);
                     self.may_name(&spot, false)?;
                     let (dir, name) = spot;
@@ -189,11 +189,11 @@ impl Opens {
                     })?;
                     match made {
                         Err(Errno::EXIST) if !is_exclusive => {}
-                        made => return Ok(Given::Descriptor(made?)),
+                        made => return Ok(CallAnswer::Descriptor(made?)),
                     }
                 }
-                Found::Object(..) if is_exclusive => return Err(Errno::EXIST),
-                Found::Object(object, place) => {
+                LookupResult::Object(..) if is_exclusive => return Err(Errno::EXIST),
+                LookupResult::Object(object, place) => {
                     let stat = fstat(&object)?;
                     self.allow(place, &stat)?;
                     return self.reopen(listener, asked, object, &stat, flags);
@@ -211,7 +211,7 @@ impl Opens {
         object: OwnedFd,
         stat: &Stat,
         flags: i32,
-    ) -> Result<Given, Errno> {
+    ) -> Result<CallAnswer, Errno> {
         let kind = FileType::from_raw_mode(stat.st_mode);
         if flags & O_DIRECTORY != 0 && kind != FileType::Directory {
             return Err(Errno::NOTDIR);
@@ -244,7 +244,7 @@ impl Opens {
                 _ => false,
             };
         if !may_wait {
-            return Ok(Given::Descriptor(openat(
+            return Ok(CallAnswer::Descriptor(openat(
                 CWD,
                 link(&object),
                 wanted,
@@ -260,7 +260,7 @@ impl Opens {
                         &opened,
                         wanted & (OFlags::APPEND | OFlags::DIRECT | OFlags::NOATIME),
                     )?;
-                    return Ok(Given::Descriptor(opened));
+                    return Ok(CallAnswer::Descriptor(opened));
                 }
             }
         }
@@ -269,15 +269,15 @@ impl Opens {
             Ok(Completed::Descriptor(opened, flags & O_CLOEXEC != 0))
         };
         self.waiting.begin(listener, asked, reopen)?;
-        Ok(Given::Later)
+        Ok(CallAnswer::Later)
     }
 
     fn link(
         &mut self,
         listener: &OwnedFd,
         asked: &Notification,
-        (from, to, flags): (Named, Named, i32),
-    ) -> Result<Given, Errno> {
+        (from, to, flags): (PathArgument, PathArgument, i32),
+    ) -> Result<CallAnswer, Errno> {
         if !are_known(flags) {
             return Err(Errno::INVAL);
         }
@@ -285,7 +285,7 @@ impl Opens {
         let from = asker.way(from, flags & libc::AT_EMPTY_PATH != 0)?;
         let to = asker.way(to, false)?;
         check(listener, asked)?;
-        let Found::Object(object, place) =
+        let LookupResult::Object(object, place) =
             asker.find(&from, flags & libc::AT_SYMLINK_FOLLOW != 0)?
         else {
             return Err(Errno::NOENT);
@@ -310,15 +310,15 @@ impl Opens {
             .map_or(Ok(()), |text| self.may_link(&to, text))?;
         // Whatever has the name by now: of what was looked at.
         linkat(CWD, link(&object), &to.0, &to.1, AtFlags::SYMLINK_FOLLOW)?;
-        text.map_or(Ok(Given::Nothing), |text| self.settle_link(&to, &text))
+        text.map_or(Ok(CallAnswer::Nothing), |text| self.settle_link(&to, &text))
     }
 
     fn rename(
         &mut self,
         listener: &OwnedFd,
         asked: &Notification,
-        (from, to, flags): (Named, Named, u32),
-    ) -> Result<Given, Errno> {
+        (from, to, flags): (PathArgument, PathArgument, u32),
+    ) -> Result<CallAnswer, Errno> {
         let asker = Asker(asked.pid);
         let (from, to) = (asker.way(from, false)?, asker.way(to, false)?);
         check(listener, asked)?;
@@ -364,7 +364,7 @@ impl Opens {
             // what is there.
             let _ = renameat_with(&to.0, &to.1, &from.0, &from.1, back);
         })?;
-        Ok(Given::Nothing)
+        Ok(CallAnswer::Nothing)
     }
 
     fn symlink(
@@ -372,8 +372,8 @@ impl Opens {
         listener: &OwnedFd,
         asked: &Notification,
         text: u64,
-        to: Named,
-    ) -> Result<Given, Errno> {
+        to: PathArgument,
+    ) -> Result<CallAnswer, Errno> {
         let asker = Asker(asked.pid);
         let text = asker.text(text)?;
         let to = asker.way(to, false)?;
@@ -417,14 +417,14 @@ impl Opens {
     }
 
     /// Takes a new symlink away if its directory has become a part of a git directory meanwhile.
-    fn settle_link(&mut self, to: &Spot, text: &[u8]) -> Result<Given, Errno> {
+    fn settle_link(&mut self, to: &Spot, text: &[u8]) -> Result<CallAnswer, Errno> {
         if let Err(errno) = self.may_link(to, text) {
             if kind_of(to)? == FileType::Symlink {
                 unlinkat(&to.0, &to.1, AtFlags::empty())?;
             }
             return Err(errno);
         }
-        Ok(Given::Nothing)
+        Ok(CallAnswer::Nothing)
     }
 
     /// Refuses a move that brings a symlink into a git directory.

@@ -22,9 +22,9 @@ use std::rc::Rc;
 use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, fstat, openat, statat};
 use rustix::io::Errno;
 
-use super::call::Named;
+use super::call::PathArgument;
 use super::walk::Asker;
-use super::{Given, Opens, Spot, check, kind_of, place_of, without_slashes};
+use super::{CallAnswer, Opens, Spot, check, kind_of, place_of, without_slashes};
 use crate::sandbox::supervisor_table::SupervisorLine;
 use crate::sandbox::sys::seccomp::Notification;
 
@@ -76,42 +76,42 @@ impl Opens {
         &mut self,
         listener: &OwnedFd,
         asked: &Notification,
-        at: Named,
+        at: PathArgument,
         is_dir: bool,
-    ) -> Result<Given, Errno> {
+    ) -> Result<CallAnswer, Errno> {
         let Some(line) = self
             .removals
             .line
             .clone()
             .filter(|_| self.places.has_repositories())
         else {
-            return Ok(Given::Kernel);
+            return Ok(CallAnswer::Kernel);
         };
         let asker = Asker(asked.pid);
         // What cannot be found the kernel does not find either.
         let Ok(spot) = asker.way(at, false).and_then(|way| asker.find_above(way)) else {
-            return Ok(Given::Kernel);
+            return Ok(CallAnswer::Kernel);
         };
         let Ok(place) = place_of(&spot) else {
-            return Ok(Given::Kernel);
+            return Ok(CallAnswer::Kernel);
         };
         let noted = &mut self.removals.noted;
         let is_part = self.places.is_of_repository(&place);
         let is_last = is_dir && noted.iter().any(|noted| noted.parent() == Some(&place));
         if !is_part && !is_last {
-            return Ok(Given::Kernel);
+            return Ok(CallAnswer::Kernel);
         }
         check(listener, asked)?;
         if is_part {
             let is_right = kind_of(&spot).is_ok_and(|kind| (kind == FileType::Directory) == is_dir);
             if !is_right || !asker.reads_directory(&spot.0)? {
-                return Ok(Given::Kernel);
+                return Ok(CallAnswer::Kernel);
             }
             if is_dir && !is_emptied(&spot, &place, noted)? {
                 return Err(Errno::NOTEMPTY);
             }
             noted.insert(place);
-            return Ok(Given::Nothing);
+            return Ok(CallAnswer::Nothing);
         }
         if !is_emptied(&spot, &place, noted)? {
             return Err(Errno::NOTEMPTY);
@@ -119,7 +119,7 @@ impl Opens {
         line.remove(&place)?;
         noted.retain(|noted| !noted.starts_with(&place));
         self.removals.removed.push(place);
-        Ok(Given::Nothing)
+        Ok(CallAnswer::Nothing)
     }
 }
 

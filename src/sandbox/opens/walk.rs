@@ -19,7 +19,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::call::Named;
+use super::call::PathArgument;
 use crate::limits::{MAX_LINKS_FOLLOWED, MAX_PATH_BYTES};
 use crate::sandbox::caller_memory::CallerMemory;
 use crate::sandbox::capabilities::look_at;
@@ -40,7 +40,7 @@ pub(in crate::sandbox) struct Way {
 }
 
 /// Result of a path lookup.
-pub(in crate::sandbox) enum Found {
+pub(in crate::sandbox) enum LookupResult {
     /// The object and its path.
     Object(OwnedFd, PathBuf),
     /// Nothing has this name in the directory. `true`: a slash follows it.
@@ -57,7 +57,7 @@ impl Asker {
     /// Reads a path. With `may_be_empty` an empty one means the descriptor itself.
     pub(super) fn way(
         self,
-        Named { dir, address }: Named,
+        PathArgument { dir, address }: PathArgument,
         may_be_empty: bool,
     ) -> Result<Way, Errno> {
         let path = self.text(address)?;
@@ -132,7 +132,7 @@ impl Asker {
     }
 
     /// Looks up a path; `follow` says if a final symlink is followed.
-    pub(in crate::sandbox) fn find(self, way: &Way, follow: bool) -> Result<Found, Errno> {
+    pub(in crate::sandbox) fn find(self, way: &Way, follow: bool) -> Result<LookupResult, Errno> {
         let mut flags = HANDLE;
         flags.set(OFlags::NOFOLLOW, !follow);
         let base = way.base.as_ref().map_or(CWD, |base| base.as_fd());
@@ -179,14 +179,14 @@ impl Asker {
         match base {
             Some(base) if path.is_empty() => Ok((base, name)),
             base => match self.find(&Way { base, path }, true)? {
-                Found::Object(dir, _) => Ok((dir, name)),
-                Found::Missing(..) => Err(Errno::NOENT),
+                LookupResult::Object(dir, _) => Ok((dir, name)),
+                LookupResult::Missing(..) => Err(Errno::NOENT),
             },
         }
     }
 
     /// The same, name by name. Fails where the way leads through this process's own part of procfs.
-    fn walk(self, way: &Way, follow: bool) -> Result<Found, Errno> {
+    fn walk(self, way: &Way, follow: bool) -> Result<LookupResult, Errno> {
         let root = || openat(CWD, "/", HANDLE, Mode::empty());
         let mut at = way
             .base
@@ -200,7 +200,7 @@ impl Asker {
             let text = OsStr::from_bytes(&name);
             let next = match openat(&at, text, HANDLE | OFlags::NOFOLLOW, Mode::empty()) {
                 Err(Errno::NOENT) if is_last => {
-                    return Ok(Found::Missing(at, text.to_owned(), wants_dir));
+                    return Ok(LookupResult::Missing(at, text.to_owned(), wants_dir));
                 }
                 next => next?,
             };
@@ -282,12 +282,12 @@ fn names(path: &[u8]) -> Vec<Vec<u8>> {
         .collect()
 }
 
-fn found(object: OwnedFd) -> Result<Found, Errno> {
+fn found(object: OwnedFd) -> Result<LookupResult, Errno> {
     let place = place(&object)?;
     if is_own(&place) {
         Err(Errno::ACCESS)
     } else {
-        Ok(Found::Object(object, place))
+        Ok(LookupResult::Object(object, place))
     }
 }
 

@@ -47,7 +47,7 @@ use super::descriptors::at_most;
 use super::intercept::call::{Network, Span, decode};
 use super::intercept::{LastCaller, MAX_ADDRESS_BYTES};
 use super::opens::waiting::{Completed, Waiting};
-use super::opens::walk::{Asker, Found, Way, link};
+use super::opens::walk::{Asker, LookupResult, Way, link};
 use super::sys::seccomp::{Notification, let_go_on, respond, still_valid};
 use super::sys::sockets::address;
 use crate::limits::MAX_DENIED;
@@ -240,7 +240,7 @@ impl UnixSockets {
                 None,
             );
         };
-        let Found::Object(file, place) = Asker(asked.pid).find(&way, true)? else {
+        let LookupResult::Object(file, place) = Asker(asked.pid).find(&way, true)? else {
             return Err(Errno::NOENT);
         };
         let is_socket = FileType::from_raw_mode(fstat(&file)?.st_mode) == FileType::Socket;

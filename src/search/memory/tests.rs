@@ -22,7 +22,7 @@ use crate::fs::{
 };
 use crate::pattern::{Options, Pattern};
 use crate::policy::{Access, Grant, Kind, Policy};
-use crate::search::{Asked, Call, Hits, Mode, Scope, Wanted, grep};
+use crate::search::{Call, GrepOptions, Hits, Mode, Scope, SearchRequest, grep};
 
 /// The true clock, so many seconds ahead: whatever was changed before now looks old.
 #[derive(Default)]
@@ -108,7 +108,7 @@ impl Tree {
             account: None,
             progress: &|_| (),
         };
-        let asked = Asked {
+        let asked = SearchRequest {
             directory,
             globs: None,
             exclude: &[],
@@ -117,7 +117,7 @@ impl Tree {
             room: None,
         };
         let scope = Scope::new(&self.policy, asked).unwrap();
-        let wanted = Wanted {
+        let wanted = GrepOptions {
             mode: Mode::Lines,
             context: 0,
             multiline: false,

@@ -7,7 +7,7 @@ use super::disk::AllowedDisk;
 use crate::exec::place_of;
 use crate::limits::MAX_TEST_FILES;
 use crate::policy::{Checked, Kind, PolicyError, Read};
-use crate::search::{self, Asked, Call, Scope};
+use crate::search::{self, Call, Scope, SearchRequest};
 use crate::testrun::error::TestrunError;
 use crate::text::glob::{escape, is_glob};
 use crate::text::nearest::nearest;
@@ -256,7 +256,7 @@ fn found(
             .collect::<Vec<_>>()
     });
     let directory = Some(call.policy.read(base.shown())?);
-    let asked = Asked {
+    let asked = SearchRequest {
         directory,
         globs: Some(&globs),
         exclude: &exclude,

@@ -4,7 +4,7 @@ use super::bson::{self, Element, kind};
 use super::message::word;
 use crate::record::call::{Protocol, Side};
 use crate::record::test_support::{
-    Outcome, Played, Said, book, client, record, record_left, server,
+    Outcome, Played, ScriptedMessage, book, client, record, record_left, server,
 };
 
 /// A value in a document.
@@ -85,7 +85,7 @@ fn find(name: &'static str, session: i32) -> Vec<(&'static str, Value)> {
     ]
 }
 
-fn recorded(conversation: &[Said]) -> Outcome {
+fn recorded(conversation: &[ScriptedMessage]) -> Outcome {
     let outcome = record(Protocol::Mongo, conversation);
     let asked: Vec<_> = conversation
         .iter()

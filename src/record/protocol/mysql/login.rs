@@ -20,7 +20,7 @@ const CHALLENGE_BYTES: usize = 20;
 const MAX_MESSAGE_BYTES: usize = 64 * 1024;
 
 /// A password and its stand-in, which programs use.
-pub struct Known {
+pub struct PasswordSubstitution {
     pub stand_in: Vec<u8>,
     pub secret: Vec<u8>,
 }
@@ -174,8 +174,8 @@ impl Hello {
     pub fn secret<'a>(
         &self,
         greeting: &Greeting,
-        known: &'a [Known],
-    ) -> Result<&'a Known, Question> {
+        known: &'a [PasswordSubstitution],
+    ) -> Result<&'a PasswordSubstitution, Question> {
         let question = Question {
             method: self.method.clone(),
             challenge: greeting.question.challenge.clone(),
@@ -246,7 +246,11 @@ impl Question {
     }
 
     /// Returns the password whose stand-in this proves.
-    pub fn answered<'a>(&self, proof: &[u8], known: &'a [Known]) -> Option<&'a Known> {
+    pub fn answered<'a>(
+        &self,
+        proof: &[u8],
+        known: &'a [PasswordSubstitution],
+    ) -> Option<&'a PasswordSubstitution> {
         known.iter().find(|known| {
             prove(&self.method, &known.stand_in, &self.challenge).is_some_and(|it| it == proof)
         })
@@ -351,10 +355,12 @@ mod tests {
         )
     }
 
-    fn known() -> [Known; 2] {
-        [("another", "other"), ("stand-in", "pencil")].map(|(stand_in, secret)| Known {
-            stand_in: stand_in.into(),
-            secret: secret.into(),
+    fn known() -> [PasswordSubstitution; 2] {
+        [("another", "other"), ("stand-in", "pencil")].map(|(stand_in, secret)| {
+            PasswordSubstitution {
+                stand_in: stand_in.into(),
+                secret: secret.into(),
+            }
         })
     }
 

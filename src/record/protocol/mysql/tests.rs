@@ -5,7 +5,7 @@ mod users;
 use super::packet::{error, message};
 use crate::record::call::{Exchange, Protocol, Side};
 use crate::record::test_support::{
-    Outcome, Played, Said, book, client, link, record, record_in, record_left, server,
+    Outcome, Played, ScriptedMessage, book, client, link, record, record_in, record_left, server,
 };
 
 const NO_EOF: u32 = super::handshake::NO_EOF;
@@ -41,7 +41,7 @@ fn ok(sequence: u8, status: u16) -> Vec<u8> {
     )
 }
 
-fn login(extra: u32) -> Vec<Said> {
+fn login(extra: u32) -> Vec<ScriptedMessage> {
     vec![
         server(greeting(u32::MAX)),
         client(hello(CAPABILITIES | extra, 1)),
@@ -51,7 +51,7 @@ fn login(extra: u32) -> Vec<Said> {
     ]
 }
 
-fn recorded(extra: u32, conversation: &[Said]) -> Outcome {
+fn recorded(extra: u32, conversation: &[ScriptedMessage]) -> Outcome {
     let whole: Vec<_> = login(extra)
         .into_iter()
         .chain(conversation.iter().cloned())
@@ -86,7 +86,7 @@ fn connected(
     (book, played)
 }
 
-fn plays(extra: u32, conversation: &[Said], outcome: &Outcome) {
+fn plays(extra: u32, conversation: &[ScriptedMessage], outcome: &Outcome) {
     for pieces in [usize::MAX, 1, 9] {
         let (book, mut played) = connected(&outcome.calls, extra);
         let of = |side| {
@@ -497,7 +497,7 @@ fn login_to(database: &str) -> Vec<u8> {
     )
 }
 
-fn in_database(database: &str, conversation: &[Said]) -> Outcome {
+fn in_database(database: &str, conversation: &[ScriptedMessage]) -> Outcome {
     let login = [
         server(greeting(u32::MAX)),
         client(login_to(database)),
@@ -623,7 +623,7 @@ fn mysql_session_state_distinguishes_calls() {
     ];
     for (a, b, asked) in ways {
         let said = |before: &[&str], number: u8| {
-            let mut said: Vec<Said> = before
+            let mut said: Vec<ScriptedMessage> = before
                 .iter()
                 .flat_map(|text| [client(query(text)), server(done(number))])
                 .collect();

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::message::{error, message, ready};
 use crate::record::call::{Exchange, Protocol, Side};
 use crate::record::test_support::{
-    Outcome, Played, Said, book, client, record, record_in, record_left, replays, server,
+    Outcome, Played, ScriptedMessage, book, client, record, record_in, record_left, replays, server,
 };
 
 fn startup(parameters: &[(&str, &str)]) -> Vec<u8> {
@@ -26,7 +26,7 @@ fn startup(parameters: &[(&str, &str)]) -> Vec<u8> {
 /// Process id and key for cancel requests of the connection.
 const KEY: &[u8; 8] = b"pid_\0\0\0\x03";
 
-fn login() -> Vec<Said> {
+fn login() -> Vec<ScriptedMessage> {
     let challenge = message(b'R', &[&5_u32.to_be_bytes(), b"salt"]);
     vec![
         client(startup(&[("user", "u"), ("database", "d")])),
@@ -101,7 +101,7 @@ fn columns() -> Vec<u8> {
 }
 
 /// Records a conversation after the login.
-fn recorded(conversation: &[Said]) -> (Vec<Said>, Outcome) {
+fn recorded(conversation: &[ScriptedMessage]) -> (Vec<ScriptedMessage>, Outcome) {
     let whole: Vec<_> = login()
         .into_iter()
         .chain(conversation.iter().cloned())
@@ -120,7 +120,7 @@ fn recorded(conversation: &[Said]) -> (Vec<Said>, Outcome) {
 }
 
 /// Returns the answers to a program that logs in without a password and sends the same.
-fn expected(conversation: &[Said]) -> Vec<u8> {
+fn expected(conversation: &[ScriptedMessage]) -> Vec<u8> {
     let after: Vec<_> = login()[3..].iter().chain(conversation).cloned().collect();
     after
         .into_iter()
@@ -130,7 +130,10 @@ fn expected(conversation: &[Said]) -> Vec<u8> {
 }
 
 /// Plays the conversation, in pieces of different sizes.
-fn plays(conversation: &[Said], calls: &[Exchange]) -> Arc<crate::record::matching::Book> {
+fn plays(
+    conversation: &[ScriptedMessage],
+    calls: &[Exchange],
+) -> Arc<crate::record::matching::Book> {
     let asked: Vec<_> = std::iter::once(login()[0].1.clone())
         .chain(
             conversation
@@ -685,7 +688,7 @@ fn postgres_unsupported_stream_is_forwarded_as_lost() {
     replays(Protocol::Postgres, &cancel, &outcome);
 }
 
-fn in_database(database: &str, conversation: &[Said]) -> Vec<Exchange> {
+fn in_database(database: &str, conversation: &[ScriptedMessage]) -> Vec<Exchange> {
     let mut whole = login();
     whole[0] = client(startup(&[("user", "u"), ("database", database)]));
     record(Protocol::Postgres, &[&whole, conversation].concat()).calls
@@ -816,7 +819,7 @@ fn postgres_rollback_and_transaction_end_reset_settings() {
 fn postgres_refused_login_is_replayed_in_turn() {
     let refusal = || error("FATAL", "password authentication failed for user \"u\"");
     let refused = [&login()[..3], &[server(refusal())]].concat();
-    let calls = |conversations: &[&[Said]]| -> Vec<Exchange> {
+    let calls = |conversations: &[&[ScriptedMessage]]| -> Vec<Exchange> {
         conversations
             .iter()
             .flat_map(|one| record(Protocol::Postgres, one).calls)

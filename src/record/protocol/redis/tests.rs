@@ -3,10 +3,11 @@
 use crate::record::call::{Protocol, Side};
 use crate::record::redact::Secrets;
 use crate::record::test_support::{
-    Outcome, Played, Said, UNTIL_MORE, book, client, record, record_left, replays, server,
+    Outcome, Played, ScriptedMessage, UNTIL_MORE, book, client, record, record_left, replays,
+    server,
 };
 
-fn recorded(conversation: &[Said]) -> Outcome {
+fn recorded(conversation: &[ScriptedMessage]) -> Outcome {
     let outcome = record(Protocol::Redis, conversation);
     let all = |side| {
         conversation
@@ -197,7 +198,7 @@ fn redis_passwords_are_redacted_but_distinguished() {
     let refusal = "-WRONGPASS invalid username-password pair or user is disabled.\r\n";
     let login =
         |password: &str, answer: &str| [client(command(&["AUTH", password])), server(answer)];
-    let kept = |conversation: &[Said]| {
+    let kept = |conversation: &[ScriptedMessage]| {
         let outcome = recorded(conversation);
         assert!(outcome.said()[0].0);
         let mut calls = outcome.calls;
@@ -301,7 +302,7 @@ fn redis_monitor_or_disconnect_is_reported_lost() {
 }
 
 /// Reads a key in database 0, then in databases 1 and 2.
-fn databases() -> Vec<Said> {
+fn databases() -> Vec<ScriptedMessage> {
     let get = || client(command(&["GET", "k"]));
     let select = |number: &str| [client(command(&["SELECT", number])), server(b"+OK\r\n")];
     let value = |value: &str| server(format!("$3\r\n{value}\r\n"));

@@ -4,7 +4,7 @@ use std::net::Shutdown;
 use std::time::{Instant, SystemTime};
 
 use super::*;
-use crate::record::call::{Content, End, Link, Refusal, Said, Side};
+use crate::record::call::{Content, End, FirstMessages, Link, Refusal, Side};
 use crate::record::matching::Connection;
 use crate::record::protocol::generic::{GenericPlayer, GenericRecorder};
 use crate::record::protocol::wire::{PlayStep, RecordStep, WirePlayer as _, WireRecorder as _};
@@ -363,7 +363,7 @@ fn player_of(calls: &[(&[u8], &[u8])]) -> (impl Fn() -> GenericPlayer, Arc<Book>
         *kept
     });
     let book = Arc::new(Book::new(recorded.collect(), Noise::default()));
-    let said: Said = Arc::new(calls.iter().map(|(asked, _)| Arc::from(*asked)).collect());
+    let said: FirstMessages = Arc::new(calls.iter().map(|(asked, _)| Arc::from(*asked)).collect());
     let of = Arc::clone(&book);
     (
         move || GenericPlayer::new(link.clone(), Connection::on(&of), Arc::clone(&said), false),

@@ -16,7 +16,7 @@ use rustix::fs::{
 };
 
 use super::*;
-use crate::sandbox::broker::tests::{AT_CWD, EMPTY, Given, NO_FOLLOW, Tree, fd};
+use crate::sandbox::broker::tests::{AT_CWD, CallArguments, EMPTY, NO_FOLLOW, Tree, fd};
 use crate::sandbox::sys::seccomp::tests::{Room, look};
 
 const EACCES: Result<usize, i32> = Err(libc::EACCES);
@@ -50,7 +50,11 @@ const COLOUR: &std::ffi::CStr = c"user.colour";
 const LONG: &std::ffi::CStr = c"user.long";
 
 /// A call on one file; the second function's argument is the name of the attribute.
-type Case = (&'static str, c_long, fn(&Given, usize) -> [usize; 6]);
+type Case = (
+    &'static str,
+    c_long,
+    fn(&CallArguments, usize) -> [usize; 6],
+);
 
 /// Each call in each of its forms.
 const CASES: &[Case] = &[
@@ -102,7 +106,7 @@ const CASES: &[Case] = &[
 fn xattr_calls_match_kernel_only_inside() {
     let tree = tree();
     let [inside, kept, outside] =
-        ["in/f", "in/kept/f", "out/f"].map(|path| Given::new(&tree.at(path)));
+        ["in/f", "in/kept/f", "out/f"].map(|path| CallArguments::new(&tree.at(path)));
     let mut told = 0;
     for (what, number, args) in CASES {
         for (name, size) in [
@@ -116,7 +120,7 @@ fn xattr_calls_match_kernel_only_inside() {
         .into_iter()
         .flat_map(|name| [0, 1, 3, 64, 2000, 65_536, 1_000_000].map(|size| (name, size)))
         {
-            let ask = |given: &Given| {
+            let ask = |given: &CallArguments| {
                 let mut bytes = vec![b'-'; size];
                 (
                     look(*number, args(given, at(name)), Room::Bytes(&mut bytes)),
@@ -152,7 +156,7 @@ fn wrong_calls_get_the_errors_of_the_kernel() {
     static CONSTANT: [u8; 64] = [0; 64];
     let tree = tree();
     symlink("loop", tree.at("in/loop")).unwrap();
-    let given = Given::new(&tree.at("in/f"));
+    let given = CallArguments::new(&tree.at("in/f"));
     let [missing, through, round, long] =
         ["in/missing", "in/f/g", "in/loop", &"x".repeat(5000)].map(|path| text(tree.at(path)));
     let only_path: File = open(
@@ -380,40 +384,75 @@ fn places_are_compared_by_components() {
     let readable = ["/a/b", "/c/file", "/proc"].map(PathBuf::from).into();
     let broker = Broker::new(ours, Vec::new(), Vec::new(), readable);
     for (place, without_names, kind, expected) in [
-        ("/a/b", false, FileType::Directory, Told::All),
-        ("/a/b/x", false, FileType::RegularFile, Told::All),
-        ("/c/file", false, FileType::RegularFile, Told::All),
-        ("/proc/1/fd/3", false, FileType::Symlink, Told::All),
-        ("/a/b/x (deleted)", true, FileType::RegularFile, Told::All),
-        ("/memfd:x (deleted)", true, FileType::RegularFile, Told::All),
-        ("pipe:[1]", false, FileType::Fifo, Told::All),
-        ("/", false, FileType::Directory, Told::Nothing),
-        ("/a", false, FileType::Directory, Told::Nothing),
-        ("/c", false, FileType::Directory, Told::Nothing),
-        ("/a", false, FileType::Symlink, Told::Refused),
-        ("/a/bx", false, FileType::RegularFile, Told::Refused),
-        ("/a/c", false, FileType::Directory, Told::Refused),
-        ("/c/other", false, FileType::RegularFile, Told::Refused),
+        ("/a/b", false, FileType::Directory, AttributeAnswer::All),
+        ("/a/b/x", false, FileType::RegularFile, AttributeAnswer::All),
+        (
+            "/c/file",
+            false,
+            FileType::RegularFile,
+            AttributeAnswer::All,
+        ),
+        (
+            "/proc/1/fd/3",
+            false,
+            FileType::Symlink,
+            AttributeAnswer::All,
+        ),
+        (
+            "/a/b/x (deleted)",
+            true,
+            FileType::RegularFile,
+            AttributeAnswer::All,
+        ),
+        (
+            "/memfd:x (deleted)",
+            true,
+            FileType::RegularFile,
+            AttributeAnswer::All,
+        ),
+        ("pipe:[1]", false, FileType::Fifo, AttributeAnswer::All),
+        ("/", false, FileType::Directory, AttributeAnswer::Nothing),
+        ("/a", false, FileType::Directory, AttributeAnswer::Nothing),
+        ("/c", false, FileType::Directory, AttributeAnswer::Nothing),
+        ("/a", false, FileType::Symlink, AttributeAnswer::Refused),
+        (
+            "/a/bx",
+            false,
+            FileType::RegularFile,
+            AttributeAnswer::Refused,
+        ),
+        ("/a/c", false, FileType::Directory, AttributeAnswer::Refused),
+        (
+            "/c/other",
+            false,
+            FileType::RegularFile,
+            AttributeAnswer::Refused,
+        ),
         (
             "/a/b (deleted)",
             false,
             FileType::RegularFile,
-            Told::Refused,
+            AttributeAnswer::Refused,
         ),
-        ("/x (deleted)", true, FileType::RegularFile, Told::Refused),
+        (
+            "/x (deleted)",
+            true,
+            FileType::RegularFile,
+            AttributeAnswer::Refused,
+        ),
         (
             "(unreachable)/a/b/x",
             false,
             FileType::RegularFile,
-            Told::Refused,
+            AttributeAnswer::Refused,
         ),
         (
             "mnt:[4026531832]",
             false,
             FileType::RegularFile,
-            Told::Refused,
+            AttributeAnswer::Refused,
         ),
-        ("", false, FileType::Directory, Told::Refused),
+        ("", false, FileType::Directory, AttributeAnswer::Refused),
     ] {
         assert_eq!(
             broker.may_read(place.as_bytes(), without_names, kind),

@@ -38,7 +38,7 @@ fn change_to(user: &str) -> Vec<u8> {
 }
 
 /// Records the conversation of a user on a connection.
-fn asks(connection: u64, user: &str, conversation: &[Said]) -> Vec<Exchange> {
+fn asks(connection: u64, user: &str, conversation: &[ScriptedMessage]) -> Vec<Exchange> {
     let login = [
         server(greeting(u32::MAX)),
         client(of(user)),
@@ -53,7 +53,7 @@ fn asks(connection: u64, user: &str, conversation: &[Said]) -> Vec<Exchange> {
 
 const ORDERS: &str = "SELECT n FROM orders";
 
-fn orders(answer: u8) -> [Said; 2] {
+fn orders(answer: u8) -> [ScriptedMessage; 2] {
     [client(query(ORDERS)), server(value(answer))]
 }
 

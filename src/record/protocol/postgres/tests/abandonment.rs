@@ -5,7 +5,7 @@ use pretty_assertions::assert_eq;
 use super::*;
 
 /// Records a conversation that the program abandons.
-fn record_abandoned(conversation: &[Said]) -> Outcome {
+fn record_abandoned(conversation: &[ScriptedMessage]) -> Outcome {
     let whole: Vec<_> = login()
         .into_iter()
         .chain(conversation.iter().cloned())

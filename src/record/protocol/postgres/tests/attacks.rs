@@ -7,7 +7,7 @@ use super::session::{ASKED, BEGIN, are_told_apart, replay, session, tells_apart}
 use super::*;
 
 /// Returns a connection with these messages before a request for a value.
-fn with(before: &[Said], asked: &[u8], answer: Vec<u8>) -> Vec<Said> {
+fn with(before: &[ScriptedMessage], asked: &[u8], answer: Vec<u8>) -> Vec<ScriptedMessage> {
     let mut whole = session(&[], &[], ASKED, "");
     whole.truncate(whole.len() - 2);
     whole.extend(before.iter().cloned());
@@ -23,15 +23,15 @@ fn ran(tag: &str) -> Vec<u8> {
     [only(b'1'), only(b'2'), complete(tag)].concat()
 }
 
-fn plain(before: &[Said], answer: &str) -> Vec<Said> {
+fn plain(before: &[ScriptedMessage], answer: &str) -> Vec<ScriptedMessage> {
     with(before, &query(ASKED), value(answer))
 }
 
-fn book_of(whole: &[Said]) -> Arc<crate::record::matching::Book> {
+fn book_of(whole: &[ScriptedMessage]) -> Arc<crate::record::matching::Book> {
     book(&record(Protocol::Postgres, whole).calls)
 }
 
-fn simple(text: &str, tags: &[&str]) -> [Said; 2] {
+fn simple(text: &str, tags: &[&str]) -> [ScriptedMessage; 2] {
     let tags: Vec<u8> = tags.iter().flat_map(|tag| complete(tag)).collect();
     [client(query(text)), server([tags, ready(b'I')].concat())]
 }

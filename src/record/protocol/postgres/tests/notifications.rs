@@ -15,11 +15,11 @@ fn done(tag: &str) -> Vec<u8> {
     [complete(tag), ready(b'I')].concat()
 }
 
-fn listen() -> [Said; 2] {
+fn listen() -> [ScriptedMessage; 2] {
     [client(query("LISTEN news")), server(done("LISTEN"))]
 }
 
-fn select(value: &str) -> [Said; 2] {
+fn select(value: &str) -> [ScriptedMessage; 2] {
     [
         client(query("SELECT a FROM t")),
         server([columns(), row(value), complete("SELECT 1"), ready(b'I')].concat()),

@@ -10,7 +10,7 @@ pub(super) fn session(
     before: &[(&str, &str)],
     asked: &str,
     answer: &str,
-) -> Vec<Said> {
+) -> Vec<ScriptedMessage> {
     let mut whole = login();
     whole[0] = client(startup(
         &[&[("user", "u"), ("database", "d")], parameters].concat(),
@@ -23,7 +23,10 @@ pub(super) fn session(
 }
 
 /// Returns the last answer on a replayed connection.
-pub(super) fn replay(book: &Arc<crate::record::matching::Book>, whole: &[Said]) -> Vec<u8> {
+pub(super) fn replay(
+    book: &Arc<crate::record::matching::Book>,
+    whole: &[ScriptedMessage],
+) -> Vec<u8> {
     let mut played = Played::new(Protocol::Postgres, book);
     let asked = whole
         .iter()
@@ -35,7 +38,7 @@ pub(super) fn replay(book: &Arc<crate::record::matching::Book>, whole: &[Said]) 
 }
 
 /// Records both, and replays them in reverse order.
-pub(super) fn are_told_apart(a: &[Said], b: &[Said]) {
+pub(super) fn are_told_apart(a: &[ScriptedMessage], b: &[ScriptedMessage]) {
     let calls: Vec<_> = [a, b]
         .into_iter()
         .flat_map(|whole| record(Protocol::Postgres, whole).calls)
