@@ -57,7 +57,7 @@ fn open_in(c: &mut Criterion) -> Result<()> {
         let path = root.join(below);
         ensure!(policy.read(&path).is_ok(), "{below} is not readable");
         group.bench_function(format!("{name}/policy"), |b| {
-            b.iter(|| policy.read(black_box(&path)).is_ok())
+            b.iter(|| policy.read(black_box(&path)).is_ok());
         });
         group.bench_function(format!("{name}/std"), |b| {
             b.iter(|| {
@@ -124,7 +124,7 @@ fn edit_literal(c: &mut Criterion) {
     let mut group = c.benchmark_group("edit 1 MiB");
     group.throughput(Throughput::Bytes(before.len() as u64));
     group.bench_function("apply", |b| {
-        b.iter(|| edit::apply(black_box(&before), &edits, Options::default()).is_ok())
+        b.iter(|| edit::apply(black_box(&before), &edits, Options::default()).is_ok());
     });
     group.bench_function("memmem and copy", |b| {
         let finder = memmem::Finder::new(old);
@@ -148,7 +148,7 @@ fn unified(c: &mut Criterion) {
     let mut group = c.benchmark_group("diff 1 MiB");
     group.throughput(Throughput::Bytes(old.len() as u64));
     group.bench_function("unified", |b| {
-        b.iter(|| diff::unified("f", black_box(&old), &new, None).len())
+        b.iter(|| diff::unified("f", black_box(&old), &new, None).len());
     });
     group.bench_function("similar, all lines", |b| {
         b.iter(|| {

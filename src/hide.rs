@@ -324,7 +324,7 @@ impl Hide {
                 }
                 match entry.kind {
                     FileType::Directory if inside.is_none() => {
-                        inside = Some(entry.place.to_owned())
+                        inside = Some(entry.place.to_owned());
                     }
                     FileType::Symlink => found.targets.extend(self.led_to(entry.place)),
                     FileType::RegularFile => {

@@ -179,7 +179,7 @@ fn log_continues_after_torn_line() {
         let log = opened(&path).unwrap();
         (0..count).for_each(|n| {
             log.write(&json!({"at": "2026-01-01T00:00:00Z", "event": "call", "n": n}))
-                .unwrap()
+                .unwrap();
         });
         log.standing()
     };

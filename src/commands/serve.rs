@@ -242,9 +242,9 @@ fn announce(servers: &[(&str, &Server)], own_landlock: Option<u32>) {
         let tier = services.commands.standing.tier.unwrap_or(Tier::Namespaces);
         for (is_warning, words) in linked_git::lines(&services.policy, tier) {
             if is_warning {
-                tracing::warn!("{owner}{words}")
+                tracing::warn!("{owner}{words}");
             } else {
-                tracing::info!("{owner}{words}")
+                tracing::info!("{owner}{words}");
             }
         }
         if services

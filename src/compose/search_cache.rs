@@ -41,7 +41,7 @@ pub fn place(config: &Config, policy: &Policy, reach: &Reach) -> Option<Place> {
     })();
     opened
         .inspect_err(|error| {
-            tracing::debug!("nothing of searches is kept for later sessions: {error:#}")
+            tracing::debug!("nothing of searches is kept for later sessions: {error:#}");
         })
         .ok()
 }

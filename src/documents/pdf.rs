@@ -37,7 +37,7 @@ pub fn text(bytes: &[u8], pages: Option<Pages>) -> Result<String, Fault> {
         lines.into_iter().try_for_each(|line| parts.line(line))?;
         match read {
             Ok(Ok(())) if text.trim().is_empty() => {
-                parts.line("[this page has no text; it may be a picture]")?
+                parts.line("[this page has no text; it may be a picture]")?;
             }
             Ok(Ok(())) => {}
             Ok(Err(_)) | Err(_) => parts.line("[the rest of this page cannot be read]")?,

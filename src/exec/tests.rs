@@ -87,7 +87,7 @@ fn launcher(supervise: impl Fn(Peer) + Send + Sync + 'static) -> Launcher {
                     request,
                     control,
                     streams,
-                })
+                });
             });
         }
     });
@@ -157,7 +157,7 @@ fn progress_callback_can_end_command() {
     };
     let outcome = foreground
         .run(&command("a line"), &mut |_, stage| {
-            over.set(stage != Stage::Waiting)
+            over.set(stage != Stage::Waiting);
         })
         .unwrap();
     assert_eq!(receiver.recv().unwrap(), [b'T', 15]);
@@ -374,7 +374,7 @@ fn supervisor_failure_returns_specific_error() {
         peer.say(&Event::Refused {
             step: "chdir".to_owned(),
             cause: Cause::Errno(2),
-        })
+        });
     });
     assert_eq!(
         simple(&refused).unwrap_err().to_string(),
@@ -723,7 +723,7 @@ fn failed_background_command_reports_reason() {
         peer.say(&Event::Refused {
             step: "exec".to_owned(),
             cause: Cause::Errno(13),
-        })
+        });
     });
     let error = begin(&all, &refused).unwrap_err();
     assert_eq!(

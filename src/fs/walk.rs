@@ -538,10 +538,10 @@ impl<V: Visitor> DirContext<'_, V> {
             };
             match take {
                 EntryAction::Entry | EntryAction::EntryAndBelow if !listed.below => {
-                    own.steps.push(Step::new(place, false))
+                    own.steps.push(Step::new(place, false));
                 }
                 EntryAction::Ignored if !listed.below => {
-                    self.walker.visitor.ignored(out, &own.path, listed.kind)
+                    self.walker.visitor.ignored(out, &own.path, listed.kind);
                 }
                 _ => {}
             }

@@ -243,7 +243,7 @@ impl Entry {
                         stat,
                         content,
                         metadata,
-                    })
+                    });
                 }
                 None => drop(self.news.insert(stat.id, stat)),
             },

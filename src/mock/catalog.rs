@@ -199,7 +199,7 @@ impl Catalog {
         let template = |(index, from): (usize, &manifest::ResourceTemplate)| {
             let pattern = UriPattern::new(&from.uri_template)
                 .map_err(|reason| {
-                    faults.add(&format!("{pointer}/resource_templates/{index}"), reason)
+                    faults.add(&format!("{pointer}/resource_templates/{index}"), reason);
                 })
                 .ok()?;
             Some(ResourceFamily::new(from, pattern))

@@ -127,7 +127,7 @@ impl ExpectationVerifier {
                 let compiled = Validator::new(&schema::match_schema(pattern));
                 compiled
                     .map_err(|reason| {
-                        faults.add(&pointer, format!("`match` cannot be used: {reason}"))
+                        faults.add(&pointer, format!("`match` cannot be used: {reason}"));
                     })
                     .ok()
             });

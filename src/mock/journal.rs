@@ -37,7 +37,7 @@ impl SessionObserver for Journal {
         match (&seen.reply, &mut entry) {
             (Some(Value::Object(reply)), Value::Object(entry)) => entry.extend(reply.clone()),
             (None, Value::Object(entry)) if seen.id.is_some() => {
-                drop(entry.insert("silent".to_owned(), true.into()))
+                drop(entry.insert("silent".to_owned(), true.into()));
             }
             _ => {}
         }

@@ -271,7 +271,7 @@ impl Service for Observed {
             return self.inner.served(exchange, outcome);
         };
         self.run_with_tap(exchange, &mut seen, |exchange| {
-            self.inner.served(exchange, outcome)
+            self.inner.served(exchange, outcome);
         });
         self.notify_answered(seen);
     }

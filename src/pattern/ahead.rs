@@ -152,7 +152,7 @@ fn gather(program: &Program, from: usize, in_word: bool) -> Option<NextChars> {
                 ranges.push((c, c));
             }
             Op::Class { set, back: false } => {
-                ranges.extend(program.sets.get(set as usize)?.ranges())
+                ranges.extend(program.sets.get(set as usize)?.ranges());
             }
             Op::Run(run) if !run.back => {
                 ranges.extend(program.sets.get(run.set as usize)?.ranges());

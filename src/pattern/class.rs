@@ -40,7 +40,7 @@ impl Class {
         for (first, last) in sorted {
             match ranges.last_mut() {
                 Some((_, end)) if first <= *end || successor(*end) == Some(first) => {
-                    *end = last.max(*end)
+                    *end = last.max(*end);
                 }
                 _ => ranges.push((first, last)),
             }

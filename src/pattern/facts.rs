@@ -63,7 +63,9 @@ impl Facts {
             Node::Class(class) => self.replacement |= class.contains(REPLACEMENT),
             Node::Start { lines } | Node::End { lines } => self.line_anchors |= lines,
             Node::Concat(nodes) | Node::Alternation(nodes) => {
-                nodes.iter().for_each(|node| self.visit(node))
+                for node in nodes {
+                    self.visit(node);
+                }
             }
             Node::Group { body, .. } => self.visit(body),
             Node::BackReference { .. } => self.back_reference = true,

@@ -404,7 +404,7 @@ impl Matcher<'_, '_> {
                 Entry::Choice { op, at } => return Ok(Some((op as usize, at as usize))),
                 Entry::Slot { slot, value } => self.scratch.slots[slot as usize] = value,
                 Entry::Register { register, value } => {
-                    self.scratch.registers[register as usize] = value
+                    self.scratch.registers[register as usize] = value;
                 }
                 Entry::Greedy { op, least, at } => {
                     if let Some(at) = self.give_back(op, least, at)? {
@@ -547,7 +547,7 @@ impl Matcher<'_, '_> {
                 match stack.pop() {
                     Some(Entry::Slot { slot, value }) => self.scratch.slots[slot as usize] = value,
                     Some(Entry::Register { register, value }) => {
-                        self.scratch.registers[register as usize] = value
+                        self.scratch.registers[register as usize] = value;
                     }
                     _ => {}
                 }
@@ -606,7 +606,7 @@ impl Matcher<'_, '_> {
         while let Some((c, after)) = step(wanted, in_wanted, back) {
             match step(self.text, end, back) {
                 Some((other, other_after)) if c == other || canonical(c) == canonical(other) => {
-                    end = other_after
+                    end = other_after;
                 }
                 _ => return Ok(None),
             }

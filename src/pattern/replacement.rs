@@ -153,7 +153,7 @@ impl Replacement {
             match part {
                 ReplacementPart::Text(plain) => out.push_str(plain),
                 ReplacementPart::Group(groups) => {
-                    out.push_str(&text[ReplacementPart::range(groups, found)])
+                    out.push_str(&text[ReplacementPart::range(groups, found)]);
                 }
             }
         }

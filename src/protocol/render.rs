@@ -153,7 +153,7 @@ fn content(out: &mut Vec<u8>, block: &Content, revision: Revision) {
             json_into(out, &link);
         }
         Content::Audio { data, mime, .. } if revision.has_annotations() => {
-            media(out, "audio", data, mime)
+            media(out, "audio", data, mime);
         }
         Content::Audio {
             data: blob,

@@ -336,14 +336,14 @@ mod tests {
             for part in b"one\n\ntwo\nthree".chunks(size) {
                 lines
                     .push(part, |line| {
-                        seen.push(String::from_utf8(line.to_vec()).unwrap())
+                        seen.push(String::from_utf8(line.to_vec()).unwrap());
                     })
                     .unwrap();
             }
             assert_eq!(seen, ["one", "", "two"], "{size}");
             lines
                 .push(b"\n", |line| {
-                    seen.push(String::from_utf8(line.to_vec()).unwrap())
+                    seen.push(String::from_utf8(line.to_vec()).unwrap());
                 })
                 .unwrap();
             assert_eq!(seen[3], "three");

@@ -130,7 +130,7 @@ pub struct Options {
 pub struct Ruleset(OwnedFd);
 
 impl Ruleset {
-    /// Restricts the calling thread and its future children to this ruleset. Sets no_new_privs
+    /// Restricts the calling thread and its future children to this ruleset. Sets `no_new_privs`
     /// first.
     pub fn restrict(&self) -> io::Result<()> {
         rustix::thread::set_no_new_privs(true)?;

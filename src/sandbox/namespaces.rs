@@ -187,7 +187,7 @@ pub fn bound_root(processes: u64) -> Result<(), Fault> {
             // The kernel's minimum grows with the number of processors, and is at least 301. A
             // limit above the maximum is no limit.
             Err(error) if error.kind() == std::io::ErrorKind::InvalidInput && most < MOST_PIDS => {
-                most *= 2
+                most *= 2;
             }
             Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => return Ok(()),
             result => return result.step(step),

@@ -158,7 +158,7 @@ impl LookupEnd {
     }
 }
 
-/// WatchedPath names, each with the watch of its directory. An empty name stands for all names.
+/// `WatchedPath` names, each with the watch of its directory. An empty name stands for all names.
 type WatchedNames = Vec<(i32, OsString)>;
 
 #[derive(Debug)]
@@ -574,7 +574,7 @@ impl Watcher {
         loop {
             match reader.next() {
                 Ok(event) if event.events().contains(ReadFlags::QUEUE_OVERFLOW) => {
-                    touched.extend(0..self.paths.len())
+                    touched.extend(0..self.paths.len());
                 }
                 Ok(event) => {
                     let known = self.names.get(&event.wd()).zip(event.file_name());

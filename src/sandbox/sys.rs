@@ -230,7 +230,7 @@ pub fn map_owners(
     )
 }
 
-/// Calls mount_setattr(2). `change` is a struct `mount_attr`: bits to set, bits to clear,
+/// Calls `mount_setattr(2)`. `change` is a struct `mount_attr`: bits to set, bits to clear,
 /// propagation, user namespace.
 fn change_mount(mount: BorrowedFd<'_>, change: [u64; 4], recursive: bool) -> io::Result<()> {
     let flags = libc::AT_EMPTY_PATH | if recursive { libc::AT_RECURSIVE } else { 0 };

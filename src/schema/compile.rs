@@ -139,7 +139,7 @@ impl Reading {
                     }
                 }
                 schema if SCHEMAS.contains(&keyword.as_str()) => {
-                    self.schema(schema, &at, depth + 1)?
+                    self.schema(schema, &at, depth + 1)?;
                 }
                 _ => {}
             }

@@ -206,8 +206,9 @@ impl Validator {
         let at = ValuePlace::Member(pair.keyword, keyword);
         let beside = pair.beside(schema, &at);
         let mut say = |must: Option<String>| {
-            must.into_iter()
-                .for_each(|must| faults.say(pair, keyword, must))
+            if let Some(must) = must {
+                faults.say(pair, keyword, must);
+            }
         };
         match (keyword, pair.value) {
             ("$ref" | "$dynamicRef" | "$recursiveRef", _) => {
@@ -235,7 +236,7 @@ impl Validator {
                 faults.add(pair, keyword, Kind::Enum(schema.clone()));
             }
             ("const", value) if !is_equal(schema, value) => {
-                faults.add(pair, keyword, Kind::Const(schema.clone()))
+                faults.add(pair, keyword, Kind::Const(schema.clone()));
             }
             ("allOf", _) => {
                 for (index, schema) in schema.as_array().into_iter().flatten().enumerate() {
@@ -243,7 +244,7 @@ impl Validator {
                 }
             }
             ("anyOf", _) if self.count_valid(beside, 1) == 0 => {
-                faults.say(pair, keyword, "fit one of `anyOf`")
+                faults.say(pair, keyword, "fit one of `anyOf`");
             }
             ("oneOf", _) => match self.count_valid(beside, 2) {
                 0 => faults.say(pair, keyword, "fit one of `oneOf`"),
@@ -294,7 +295,7 @@ impl Validator {
             }
             (_, Value::Array(items)) => self.array(pair, members, keyword, items, faults),
             (_, Value::Object(properties)) => {
-                self.object(pair, members, keyword, properties, faults)
+                self.object(pair, members, keyword, properties, faults);
             }
             _ => {}
         }

@@ -73,7 +73,7 @@ impl Call<'_> {
             Err(error) => return Err(error),
         };
         let sink = |done: u64, total: Option<u64>, message: &str| {
-            self.report(outbox, done, total, message)
+            self.report(outbox, done, total, message);
         };
         let progress = Progress::new(
             (self.progress_token.is_some() || outbox.wants_progress()).then_some(&sink),

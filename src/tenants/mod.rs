@@ -2,8 +2,8 @@
 
 mod notify;
 mod provisioning;
+mod registry;
 mod reload;
-mod tenants;
 
 use std::fs::File;
 use std::io;
@@ -41,8 +41,8 @@ use crate::transport::http::{
 use crate::transport::{Door, Limits, Writer};
 use notify::Notifier;
 use provisioning::{Provisioning, ScratchParent};
+use registry::{ANYONE, offer, tenant_of};
 use reload::{Reload, Reloader};
-use tenants::{ANYONE, offer, tenant_of};
 
 /// Name of the stdin client, for observers.
 const STDIO: &str = "stdio";

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 
-use super::tenants::{ServerLeavings, tenant_of};
+use super::registry::{ServerLeavings, tenant_of};
 use crate::audit::AuditLog;
 use crate::budget::Budget;
 use crate::cli::Options;

@@ -72,7 +72,7 @@ impl Reload {
                 match self.tokens() {
                     Ok(now) => self.apply(&now),
                     Err(error) => {
-                        tracing::error!("the tokens stay as they are: {}", reasons(&error))
+                        tracing::error!("the tokens stay as they are: {}", reasons(&error));
                     }
                 }
             }
@@ -86,7 +86,7 @@ impl Reload {
                     }
                     Ok(None) => {}
                     Err(error) => {
-                        tracing::error!("the certificate stays as it is: {}", reasons(&error))
+                        tracing::error!("the certificate stays as it is: {}", reasons(&error));
                     }
                 }
             }
@@ -173,7 +173,7 @@ impl Reload {
                         tracing::info!("`{}` is served from now on", entry.name);
                     }
                     Err(error) => {
-                        tracing::error!("`{}` is not served: {}", entry.name, reasons(&error))
+                        tracing::error!("`{}` is not served: {}", entry.name, reasons(&error));
                     }
                 },
             }

@@ -156,7 +156,7 @@ mod tests {
     fn sent_progress_always_rises() {
         let sent = Mutex::new(Vec::new());
         let sink = |done: u64, _: Option<u64>, message: &str| {
-            sent.lock().unwrap().push((done, message.to_owned()))
+            sent.lock().unwrap().push((done, message.to_owned()));
         };
         let progress = Progress::new(Some(&sink));
         progress.report(1, None, "first");

@@ -86,7 +86,7 @@ impl Tool for GlobSearch {
         let progress = |seen| {
             context
                 .progress
-                .report(seen, None, &format!("{seen} entries seen"))
+                .report(seen, None, &format!("{seen} entries seen"));
         };
         let named = names(call(context, &progress), &scope, max, &|_, kind| {
             kind != Kind::Directory

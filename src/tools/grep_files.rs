@@ -121,7 +121,7 @@ impl Tool for GrepFiles {
         let progress = |files| {
             context
                 .progress
-                .report(files, None, &format!("{files} files searched"))
+                .report(files, None, &format!("{files} files searched"));
         };
         let call = call(context, &progress);
         let place = params

@@ -91,7 +91,7 @@ impl Tool for InstallPackages {
             .commands
             .foreground(host.launcher, context.cancel, timeout);
         let outcome = foreground.run(&command, &mut |done, stage| {
-            context.progress.stage(done, timeout, stage)
+            context.progress.stage(done, timeout, stage);
         });
         let outcome = outcome.map_err(PythonError::Exec)?;
         if outcome.cancelled {

@@ -56,7 +56,7 @@ pub struct Output {
     app_exit_code: Option<i32>,
     /// The end of what a failed application wrote.
     #[serde(rename = "appOutput", skip_serializing_if = "Option::is_none")]
-    failure_output: Option<String>,
+    written: Option<String>,
     /// What could not be recorded, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
@@ -97,7 +97,7 @@ impl Tool for KeployMockRecord {
                 configuration,
                 isolation: None,
                 app_exit_code: None,
-                failure_output: None,
+                written: None,
                 notes: Vec::new(),
             },
         };
@@ -225,7 +225,7 @@ fn build_output(
         configuration,
         isolation: Some(ran.isolation),
         app_exit_code: Some(exit_code(ran.outcome.exit)),
-        failure_output: failure_output(ran),
+        written: failure_output(ran),
         notes: [left_out(kept), notes(context.services, ran), unreached].concat(),
     }
 }

@@ -75,7 +75,7 @@ pub struct Output {
     misses: Vec<String>,
     /// The end of what a failed command wrote.
     #[serde(rename = "appOutput", skip_serializing_if = "Option::is_none")]
-    failure_output: Option<String>,
+    written: Option<String>,
     /// What there is to tell besides.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
@@ -114,7 +114,7 @@ impl Tool for KeployMockTest {
                 isolated: false,
                 isolation: None,
                 misses: Vec::new(),
-                failure_output: None,
+                written: None,
                 notes: Vec::new(),
             },
         };
@@ -246,7 +246,7 @@ fn build_output(
             && ran.isolation != Isolation::Env,
         isolation: Some(ran.isolation),
         misses: misses(&report),
-        failure_output: failure_output(ran),
+        written: failure_output(ran),
         notes: notes(context.services, ran)
             .into_iter()
             .chain(wrong_server_hint(&report))

@@ -93,7 +93,7 @@ pub fn run_command(
         isolation: isolation(services)?,
     };
     run(&ground, &how, play, cancel, &mut |elapsed, stage| {
-        on_progress(elapsed, timeout, stage)
+        on_progress(elapsed, timeout, stage);
     })
 }
 

@@ -142,7 +142,6 @@ impl Tool for RunPythonCode {
     }
 }
 
-#[expect(clippy::too_many_lines, reason = "one note after the other")]
 fn reply(
     context: &Context<'_>,
     session: &Session,

@@ -100,7 +100,7 @@ impl Tool for RunScript {
         let begun = Instant::now();
         let (outcome, changes) = session.with_changes(&services.policy, context.cancel, || {
             foreground.run(&command, &mut |done, stage| {
-                context.progress.stage(done, timeout, stage)
+                context.progress.stage(done, timeout, stage);
             })
         })?;
         let outcome = match outcome {

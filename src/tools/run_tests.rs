@@ -94,7 +94,7 @@ impl Tool for RunTests {
         };
         let ran = with_run_context(context, Self::NAME, |run_context| {
             run(run_context, &request, &mut |elapsed, words| {
-                tell(context, elapsed, timeout, words)
+                tell(context, elapsed, timeout, words);
             })
         })?;
         let is_error = matches!(

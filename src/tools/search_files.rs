@@ -87,7 +87,7 @@ impl Tool for SearchFiles {
         let progress = |seen| {
             context
                 .progress
-                .report(seen, None, &format!("{seen} entries seen"))
+                .report(seen, None, &format!("{seen} entries seen"));
         };
         let alike = AlikeNames::new(&params.name_contains);
         let keep = |name: &OsStr| {

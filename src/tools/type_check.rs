@@ -60,7 +60,7 @@ impl Tool for TypeCheck {
         };
         let ran = with_run_context(context, Self::NAME, |run_context| {
             check(run_context, &request, &mut |elapsed, words| {
-                report(context, elapsed, timeout, words)
+                report(context, elapsed, timeout, words);
             })
         })?;
         let is_error = matches!(

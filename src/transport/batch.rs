@@ -99,7 +99,7 @@ fn answer(
             }
         }
         Admission::Refused(refused) => {
-            reply(Some(&refused.id), &Err(refused.error), refused.revision)
+            reply(Some(&refused.id), &Err(refused.error), refused.revision);
         }
         Admission::Nothing => {}
     }

@@ -490,7 +490,7 @@ fn end_all_kills_and_blocks_commands() {
     let mut ended = 0;
     let outcome = shell
         .watched("sleep 600 & echo $!; wait", &mut |_, _| {
-            ended = running.end_all()
+            ended = running.end_all();
         })
         .unwrap();
     assert_eq!((ended, outcome.exit), (1, Exit::Signal(9)));

@@ -292,7 +292,7 @@ impl Net {
     fn sh_with(&self, line: &str, how: &Intercepted<'_>) -> CommandResult {
         let mut proxy = None;
         let (outcome, _) = self.run(line, how, &mut |interception| {
-            proxy = Some(Proxy::start(interception))
+            proxy = Some(Proxy::start(interception));
         });
         let outcome = outcome.unwrap();
         let (flows, names, counts) = proxy.unwrap().end();

@@ -235,10 +235,10 @@ fn fingerprint_detects_every_change() {
     let changes: [(&str, &dyn Fn()); 4] = [
         ("contents", &|| fs::write(tree.path("d/f"), "two").unwrap()),
         ("name", &|| {
-            fs::rename(tree.path("d/l"), tree.path("d/m")).unwrap()
+            fs::rename(tree.path("d/l"), tree.path("d/m")).unwrap();
         }),
         ("link count", &|| {
-            fs::hard_link(tree.path("d/f"), tree.path("other")).unwrap()
+            fs::hard_link(tree.path("d/f"), tree.path("other")).unwrap();
         }),
         ("mode", &|| {
             fs::set_permissions(

@@ -33,7 +33,7 @@ pub fn a_document_has_an_answer(bytes: &[u8]) {
     let (answer, payload) = read_answer(&said).expect("an honest answer");
     match answer {
         Answer::Picture(shown) => {
-            assert!(kind == Kind::Picture && !payload.is_empty(), "{shown:?}")
+            assert!(kind == Kind::Picture && !payload.is_empty(), "{shown:?}");
         }
         Answer::Text => assert!(kind != Kind::Picture),
         Answer::AsItIs => panic!("a part was asked for"),

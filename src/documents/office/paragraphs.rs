@@ -34,7 +34,7 @@ pub fn write(
             Node::Open(element)
                 if left_out > 0 || matches!(element.name.as_str(), "Fallback" | "fld") =>
             {
-                left_out += 1
+                left_out += 1;
             }
             Node::Close(_) if left_out > 0 => left_out -= 1,
             Node::Text(_) if left_out > 0 => {}

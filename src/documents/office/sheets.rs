@@ -76,7 +76,7 @@ pub fn write(
         ))?;
         match relations.get(relation) {
             Some(Relation { kind, target }) if kind == "worksheet" => {
-                table(package.part(target)?, &book, parts)?
+                table(package.part(target)?, &book, parts)?;
             }
             _ => parts.line("[no sheet of cells]")?,
         }
@@ -90,7 +90,7 @@ fn sheets(mut xml: Xml<'_, '_>, book: &mut Book) -> Result<Vec<Sheet>, Fault> {
         let Node::Open(element) = node else { continue };
         match element.name.as_str() {
             "workbookPr" if matches!(element.attribute("date1904"), "1" | "true") => {
-                book.day_zero = DAY_ZERO[1]
+                book.day_zero = DAY_ZERO[1];
             }
             "sheet" => found.push(Sheet {
                 name: element.attribute("name").to_owned(),

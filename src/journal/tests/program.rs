@@ -117,13 +117,13 @@ impl Actor<'_> {
 
     fn content(&mut self, path: &Path) {
         self.tell(path, |recorder, at| {
-            recorder.content(at, Writing::Anywhere).unwrap()
+            recorder.content(at, Writing::Anywhere).unwrap();
         });
     }
 
     fn appends(&mut self, path: &Path) {
         self.tell(path, |recorder, at| {
-            recorder.content(at, Writing::Appends).unwrap()
+            recorder.content(at, Writing::Appends).unwrap();
         });
     }
 

@@ -6,7 +6,7 @@ mod host_name;
 mod needed;
 mod request;
 mod rule;
-mod rules;
+mod rule_set;
 mod sets;
 mod special_addresses;
 
@@ -17,6 +17,6 @@ pub use host_name::canonical;
 pub use needed::rules_for;
 pub use request::RequestLine;
 pub use rule::{Destination, Host, Transport};
-pub use rules::{Rules, Verdict};
+pub use rule_set::{Rules, Verdict};
 pub use sets::{SETS, WARNING};
 pub use special_addresses::{danger, is_special};

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::rule::Destination;
-use super::rules::Rules;
+use super::rule_set::Rules;
 use super::sets::SETS;
 
 /// Returns rules that allow these destinations, as `--allow-net` takes them. A set replaces its

@@ -141,7 +141,7 @@ fn every_pattern_ends_within_step_budget() {
             let spent = STEPS - budget.left();
             match outcome {
                 Err(error) => {
-                    assert_eq!((error, spent), (PatternError::TooCostly, STEPS), "{source}")
+                    assert_eq!((error, spent), (PatternError::TooCostly, STEPS), "{source}");
                 }
                 Ok(_) => assert!(spent <= STEPS, "{source}"),
             }

@@ -35,10 +35,6 @@ impl Kernel for Driver {
         &self.ready
     }
 
-    #[expect(
-        clippy::too_many_lines,
-        reason = "one cell from its beginning to its end"
-    )]
     fn execute(
         &self,
         code: &str,

@@ -61,7 +61,7 @@ impl Outline {
             }
             match &exchange.content {
                 Content::Http(http) | Content::Grpc(http) => {
-                    seen.http2 |= http.request.version == HttpVersion::Http2
+                    seen.http2 |= http.request.version == HttpVersion::Http2;
                 }
                 Content::Wire(Protocol::Generic, wire) if !exchange.is_no_call() => {
                     let asked = wire.said(Side::Client).next().unwrap_or_default();

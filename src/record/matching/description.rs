@@ -54,9 +54,9 @@ fn one_line(text: &str, most: usize) -> String {
     let mut line = String::new();
     for c in text.chars().take(most) {
         if is_unsafe(c) {
-            line.extend(c.escape_default())
+            line.extend(c.escape_default());
         } else {
-            line.push(c)
+            line.push(c);
         }
     }
     if text.chars().nth(most).is_some() {

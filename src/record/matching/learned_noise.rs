@@ -320,7 +320,7 @@ fn add(lessons: &mut Vec<Lesson>, learned: Lesson) {
             known.calls = (
                 known.calls.0 + learned.calls.0,
                 known.calls.1 + learned.calls.1,
-            )
+            );
         }
         None => lessons.push(learned),
     }

@@ -182,9 +182,9 @@ pub(super) fn place_between_writes(entries: &mut [Entry]) {
         };
         let all = entries.iter_mut().enumerate();
         if side == 0 {
-            all.for_each(&mut mark)
+            all.for_each(&mut mark);
         } else {
-            all.rev().for_each(&mut mark)
+            all.rev().for_each(&mut mark);
         }
     }
 }

@@ -52,7 +52,7 @@ impl fmt::Display for Miss {
                 )?;
             }
             Why::Forwarded => {
-                f.write_str(": nothing was recorded of this target; it went to the real server")?
+                f.write_str(": nothing was recorded of this target; it went to the real server")?;
             }
             Why::Said => {}
             Why::Differs => f.write_str(": no recording of this call")?,

@@ -99,7 +99,7 @@ fn called(calls: &[Exchange]) -> Vec<String> {
             Protocol::Generic => host("tcp"),
             Protocol::Dns => {}
             other => {
-                databases.extend(registry::of(other).map(|known| known.kind.to_ascii_lowercase()))
+                databases.extend(registry::of(other).map(|known| known.kind.to_ascii_lowercase()));
             }
         }
     }

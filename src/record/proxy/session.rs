@@ -132,7 +132,7 @@ impl Hub {
             match self.account.try_take(bytes, Purpose::Reply) {
                 Ok(share) => return share,
                 Err(_) if begun.elapsed() > Duration::from_millis(MEMORY_WAIT_MS) => {
-                    self.note(Note::Crowded)
+                    self.note(Note::Crowded);
                 }
                 Err(_) => {}
             }

@@ -399,7 +399,7 @@ impl Interceptor {
                     );
                 }
                 SupervisorRequest::DecideDatagrams { token, may_send } => {
-                    self.decide_relay(listener, token, may_send)?
+                    self.decide_relay(listener, token, may_send)?;
                 }
                 SupervisorRequest::Decide { mark, errno } => self.decide(listener, mark, errno)?,
             }

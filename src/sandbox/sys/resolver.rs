@@ -63,16 +63,17 @@ pub fn addresses(name: &str) -> io::Result<Vec<IpAddr>> {
     // SAFETY: the list is one of getaddrinfo(3), which ends with a null pointer and is freed only
     // below.
     while let Some(entry) = unsafe { next.as_ref() } {
-        // SAFETY: the address is of the type that its family has (getaddrinfo(3), ip(7), ipv6(7));
-        // nothing is said of its alignment.
         let address = match entry.ai_family {
             libc::AF_INET => {
+                // SAFETY: the address is of the type that its family has (getaddrinfo(3), ip(7)); its
+                // alignment is unknown.
                 let address = unsafe { entry.ai_addr.cast::<libc::sockaddr_in>().read_unaligned() };
                 Some(IpAddr::V4(Ipv4Addr::from(u32::from_be(
                     address.sin_addr.s_addr,
                 ))))
             }
             libc::AF_INET6 => {
+                // SAFETY: as above (ipv6(7)).
                 let address =
                     unsafe { entry.ai_addr.cast::<libc::sockaddr_in6>().read_unaligned() };
                 Some(IpAddr::V6(Ipv6Addr::from(address.sin6_addr.s6_addr)))

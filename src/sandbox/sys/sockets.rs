@@ -41,7 +41,7 @@ pub fn address(bytes: &[u8]) -> Option<SocketAddrAny> {
     // SAFETY: both are valid for so many bytes, as just seen, and a local variable overlaps
     // nothing.
     unsafe {
-        std::ptr::copy_nonoverlapping(bytes.as_ptr(), (&raw mut storage).cast(), bytes.len())
+        std::ptr::copy_nonoverlapping(bytes.as_ptr(), (&raw mut storage).cast(), bytes.len());
     };
     // SAFETY: reads so many bytes of `storage`, all of which are initialized.
     Some(unsafe { SocketAddrAny::read(&raw const storage, bytes.len() as _) })

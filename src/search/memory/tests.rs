@@ -554,7 +554,7 @@ fn tick(path: &Path) {
             .open(path)
             .unwrap()
             .set_modified(std::time::UNIX_EPOCH)
-            .unwrap()
+            .unwrap();
     };
     touch();
     let first = stamp();
@@ -583,9 +583,9 @@ impl Dice {
     /// Half of what is written waits in memory, as it does in life.
     fn write(&mut self, path: &Path, text: &str) {
         if self.roll(2) == 0 {
-            write_synced(path, text)
+            write_synced(path, text);
         } else {
-            fs::write(path, text).unwrap()
+            fs::write(path, text).unwrap();
         }
     }
 }

@@ -80,7 +80,7 @@ impl Checker for Mypy {
                 let line = String::from_utf8_lossy(line);
                 match of_text(&mut found, &line) {
                     Some(diagnostic) if diagnostic.message.starts_with(CRASH) => {
-                        crash = Some(diagnostic)
+                        crash = Some(diagnostic);
                     }
                     // Advice for users with a terminal.
                     Some(diagnostic)

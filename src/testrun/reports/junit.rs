@@ -214,13 +214,13 @@ fn read(
                     begun = true;
                     let whole = Suite::of(&tag);
                     if is_empty {
-                        whole.mismatch().into_iter().for_each(&mut wrong)
+                        whole.mismatch().into_iter().for_each(&mut wrong);
                     } else {
-                        root = Some(whole)
+                        root = Some(whole);
                     }
                 }
                 (b"testsuite", _) if is_empty => {
-                    Suite::of(&tag).mismatch().into_iter().for_each(&mut wrong)
+                    Suite::of(&tag).mismatch().into_iter().for_each(&mut wrong);
                 }
                 (b"testsuite", _) if suites.len() < MAX_TEST_SUITES => {
                     begun = true;
@@ -233,9 +233,9 @@ fn read(
                     let (suite, file) = around.unwrap_or_default();
                     let element = element(&tag, suite, file);
                     if is_empty {
-                        each(element, &mut suites, &mut root)
+                        each(element, &mut suites, &mut root);
                     } else {
-                        open = Some(element)
+                        open = Some(element);
                     }
                 }
                 (
@@ -260,7 +260,7 @@ fn read(
                     );
                 }
                 (name, Some(element)) if attempt == 0 => {
-                    target = start_element(element, &tag, name, is_empty)
+                    target = start_element(element, &tag, name, is_empty);
                 }
                 _ => {}
             },
@@ -284,7 +284,7 @@ fn read(
                     attempt = attempt.saturating_sub(1);
                 }
                 b"failure" | b"error" | b"skipped" | b"system-out" | b"system-err" => {
-                    target = TextOwner::Nothing
+                    target = TextOwner::Nothing;
                 }
                 _ => {}
             },

@@ -256,7 +256,7 @@ impl ActivityQuery {
             match (name, number) {
                 ("before", Ok(number)) => asked.before = Some(number),
                 ("limit", Ok(number)) if number <= MAX_RECENT_PAGE as u64 => {
-                    asked.limit = number as usize
+                    asked.limit = number as usize;
                 }
                 ("before", Err(_)) => {
                     return Err("`before` must be the number that an earlier reply gave".to_owned());

@@ -702,7 +702,7 @@ fn concurrent_recordings_get_separate_sets() {
             assert_eq!(
                 replay(&tree, &["calls", "record", "--", "python3", "shop.py"]).status,
                 0
-            )
+            );
         };
         let threads: Vec<_> = (0..6).map(|_| scope.spawn(one)).collect();
         for thread in threads {

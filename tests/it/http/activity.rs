@@ -298,7 +298,7 @@ fn stream_resumes_and_reports_gap() {
                 .post(&call(id, "list_directory", &json!({"path": "."})))
                 .status,
             200
-        )
+        );
     };
     let start = server.ask("GET", "/activity", &[], b"").json()["position"]
         .as_str()

@@ -482,9 +482,9 @@ fn certificate_disables_plain_http() {
         assert_eq!(stream.conn.alpn_protocol(), agreed);
         // A SETTINGS frame (type 4), or an HTTP/1.1 status line.
         if is_second {
-            assert_eq!(answer[3], 4)
+            assert_eq!(answer[3], 4);
         } else {
-            assert_eq!(&answer, b"HTTP/1.1 ")
+            assert_eq!(&answer, b"HTTP/1.1 ");
         }
     }
     let mut plain = server.connect();

@@ -457,7 +457,7 @@ fn given_streams_are_passed_through() {
         let mut proxy = None;
         let line = "cat; curl -sS http://192.0.2.1/";
         let (outcome, _) = net.run(line, &how, &mut |interception| {
-            proxy = Some(Proxy::start(interception))
+            proxy = Some(Proxy::start(interception));
         });
         assert_eq!(outcome.unwrap().stdout.bytes, b"");
         drop(write);

@@ -296,10 +296,10 @@ fn outdated_spare_is_ended() {
             );
         }),
         ("a link to the same, nearer", nothing, &|tree| {
-            link(tree, "nearer")
+            link(tree, "nearer");
         }),
         ("a broken one, nearer", nothing, &|tree| {
-            program(tree, "nearer/python3", "#!/nowhere/python\n")
+            program(tree, "nearer/python3", "#!/nowhere/python\n");
         }),
         (
             "what is read at each start",

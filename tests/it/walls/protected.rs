@@ -272,7 +272,7 @@ fn link_in_protected_path_cannot_be_redirected() {
         |tree: &Tree| {
             _ = tree
                 .file("work/mine/settings.json", CONTENT)
-                .link("mine", "work/.claude")
+                .link("mine", "work/.claude");
         },
         |walls| {
             for (link, name) in [(".vscode", "tasks.json"), (".gemini", "settings.json")] {
@@ -375,7 +375,7 @@ fn passed_directory_descriptor_creates_no_hook() {
     let lay = |tree: &Tree| {
         _ = tree
             .file("work/gives.py", SEND_DESCRIPTOR)
-            .file("work/takes.py", RECEIVE_DESCRIPTOR)
+            .file("work/takes.py", RECEIVE_DESCRIPTOR);
     };
     with_tree(lay, |walls| {
         let gives = start(walls, "python3 gives.py");

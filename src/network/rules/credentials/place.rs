@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use crate::network::rules::request::RequestLine;
 use crate::network::rules::rule::{Destination, Rule, RuleError};
-use crate::network::rules::rules::{Rules, Verdict};
+use crate::network::rules::{Rules, Verdict};
 
 /// Default port of `PostgreSQL`.
 const POSTGRES_PORT: u16 = 5432;

@@ -105,7 +105,7 @@ impl PostgresResponder {
                 self.run = Some(PendingRun {
                     questions: vec![bind],
                     describe: None,
-                })
+                });
             }
             (Input::DescribePortal(question, true), Some(run)) => run.describe = Some(question),
             (Input::Execute(question, true), Some(run)) => {
@@ -275,7 +275,7 @@ impl PostgresResponder {
                         questions: questions.to_vec(),
                         data: Vec::new(),
                         simple,
-                    })
+                    });
                 }
                 _ => {}
             }

@@ -62,7 +62,7 @@ impl PostgresDialogue {
     fn opening(&mut self, bytes: Vec<u8>, log: &CallLog) -> Result<Disposition, Fault> {
         match message::opening(&bytes)? {
             Opening::Encryption if self.relay_tls && !log.link.tls => {
-                self.phase = Phase::Encryption
+                self.phase = Phase::Encryption;
             }
             Opening::Encryption | Opening::Gss => return Ok(Disposition::Back(b"N".to_vec())),
             Opening::Cancel => self.phase = Phase::Cancel,
@@ -351,9 +351,9 @@ impl Dialogue for PostgresDialogue {
         for draft in std::mem::take(&mut self.done) {
             let is_answered = draft.messages_from(Side::Server).next().is_some();
             if is_answered {
-                log.complete(draft)
+                log.complete(draft);
             } else {
-                log.abandon(draft)
+                log.abandon(draft);
             }
         }
         for RunningCall {

@@ -189,7 +189,7 @@ fn idle_connections_are_recorded_once_without_miss() {
 #[test]
 fn server_close_of_idle_connection_is_replayed() {
     let ((), recorded) = record_and_replay(Server::start(drop), b"", |setup| {
-        silent(setup.address, true)
+        silent(setup.address, true);
     });
     assert_eq!(
         recorded
@@ -298,7 +298,7 @@ fn recorded_refusal_applies_only_to_its_index() {
         [true, false, false]
     );
     let ((), report) = run_replay(vec![refused, silence], to, |setup| {
-        drop(connect(setup.address))
+        drop(connect(setup.address));
     });
     assert_eq!(report.missed, vec![]);
 }

@@ -44,7 +44,7 @@ pub(in crate::sandbox) fn look(
     let structure = [address, size | args[4] << 32, 0, 0];
     match number {
         libc::SYS_getxattr | libc::SYS_lgetxattr | libc::SYS_fgetxattr => {
-            args[2..4].copy_from_slice(&[address, size])
+            args[2..4].copy_from_slice(&[address, size]);
         }
         libc::SYS_listxattr | libc::SYS_llistxattr | libc::SYS_flistxattr => {
             args[1..3].copy_from_slice(&[address, size]);

@@ -338,7 +338,7 @@ fn reused_pattern_bit_is_not_taken_from_cache() {
         let key = (REMEMBERED_PATTERNS + number).to_ne_bytes();
         let recall = tree.memory.recall(&key, || None).unwrap();
         tree.each_file(&recall, &|found, notes| {
-            assert_eq!(recall.rules_out(found, notes), None, "{number}")
+            assert_eq!(recall.rules_out(found, notes), None, "{number}");
         });
     }
     tree.next_session();

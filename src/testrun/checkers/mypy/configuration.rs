@@ -180,7 +180,7 @@ fn sections(text: &str) -> Vec<Section> {
             "ignore_errors" => section.ignores = Some(is_true(value)),
             "module" => section.modules.extend(patterns(value)),
             "exclude" if section.exclude.len() < MAX_LINES => {
-                section.exclude.push(value.to_owned())
+                section.exclude.push(value.to_owned());
             }
             _ => {}
         }

@@ -137,9 +137,9 @@ impl GoReader<'_> {
             self.packages.insert(event.package.clone(), package);
         }
         if event.test.is_empty() {
-            self.of_package(event)
+            self.of_package(event);
         } else {
-            self.of_test(event)
+            self.of_test(event);
         }
     }
 

@@ -11,7 +11,7 @@ use crate::testrun::prelude::*;
 pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     let mut collector = ResultCollector::new(sources.root);
     let (begun, ended) = junit::cases(sources.report, bound, |element| {
-        add(&mut collector, element)
+        add(&mut collector, element);
     });
     (collector.results.begun, collector.results.ended) = (begun, ended);
     let stderr = String::from_utf8_lossy(sources.stderr);

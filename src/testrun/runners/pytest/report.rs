@@ -110,7 +110,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             }
             "takes" => reader.collector.set_patterns(&event.options),
             "options" => {
-                (reader.left_out.is_asked, reader.left_out.options) = (event.asked, event.options)
+                (reader.left_out.is_asked, reader.left_out.options) = (event.asked, event.options);
             }
             // Every worker of xdist reports it.
             "collect_error" if broken.len() < MAX_KEPT_TESTS && broken.insert(event.id.clone()) => {
@@ -135,7 +135,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
                 event.held.iter().for_each(|held| {
                     reader
                         .collector
-                        .add_held(&held.message, frames(&held.stack))
+                        .add_held(&held.message, frames(&held.stack));
                 });
                 reader.collector.results.ended = true;
                 reader.collector.results.passed = event.exit.map(|exit| exit == 0);

@@ -152,9 +152,9 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
                 let is_stopped = event.reason.as_deref() == Some("interrupted");
                 for file in &event.open {
                     if is_stopped {
-                        collector.add_unreached(file)
+                        collector.add_unreached(file);
                     } else {
-                        collector.add_unfinished(file)
+                        collector.add_unfinished(file);
                     }
                 }
                 for failure in event.errors {
