@@ -1,7 +1,5 @@
 //! 4. Races: a thread continuously swaps names with `RENAME_EXCHANGE` while the server handles
-//! calls.
-//!
-//! Each case takes 5 seconds, or `REPLAY_TEST_RACE_SECS`. A race is only meaningful if both
+//! calls.  Each case takes 5 seconds, or `REPLAY_TEST_RACE_SECS`. A race is only meaningful if both
 //! outcomes occur, so every case also counts them.
 
 use std::path::Path;
