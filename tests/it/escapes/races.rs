@@ -1,6 +1,6 @@
-//! 4. Races: a thread continuously swaps names with `RENAME_EXCHANGE` while the server handles
-//! calls.  Each case takes 5 seconds, or `REPLAY_TEST_RACE_SECS`. A race is only meaningful if both
-//! outcomes occur, so every case also counts them.
+//! Races, part 4 of the escapes: a thread continuously swaps names with `RENAME_EXCHANGE` while the
+//! server handles calls. Each case takes 5 seconds, or `REPLAY_TEST_RACE_SECS`. A race is only
+//! meaningful if both outcomes occur, so every case also counts them.
 
 use std::path::Path;
 use std::sync::Mutex;
