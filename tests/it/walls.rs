@@ -22,7 +22,6 @@ mod outside;
 mod places;
 mod protected;
 mod refusals;
-mod server;
 mod shell;
 mod sinks;
 mod ssh_sign;
