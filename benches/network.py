@@ -245,7 +245,7 @@ def measure(wanted):
     servers = subprocess.Popen([*own, "--serve", str(size), str(home / "both")], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     relaying = subprocess.Popen([*own, "--relay"], stdin=subprocess.PIPE)
     python = shutil.which("python3")
-    ruled = Commands(wanted.program, work, ["--allow-net", f"{NAME}:*", "--allow-net", f"{ADDRESS}:*"])
+    ruled = Commands(wanted.program, work, ["--allow-host", f"{NAME}:*", "--allow-host", f"{ADDRESS}:*"])
     free = Commands(wanted.program, work, [])
 
     def counted(*expected):
@@ -323,7 +323,7 @@ def main():
     if wanted.inside:
         return measure(wanted)
     mapped = [] if os.geteuid() == 0 else ["--map-root-user"]
-    os.execvp("unshare", ["unshare", "--net", "--mount", *mapped, sys.executable, os.path.abspath(__file__), *sys.argv[1:], "--inside"])
+    os.execvp("unshare", ["unshare", "--allow-hosts", "--mount", *mapped, sys.executable, os.path.abspath(__file__), *sys.argv[1:], "--inside"])
 
 
 if __name__ == "__main__":

@@ -11,9 +11,10 @@ share=$stage/usr/share
 install -D -m 755 "$program" "$stage/usr/bin/replay"
 install -D -m 644 man/replay.1 "$share/man/man1/replay.1"
 install -D -m 644 man/replay-tools.7 "$share/man/man7/replay-tools.7"
-install -D -m 644 completions/replay.bash "$share/bash-completion/completions/replay"
-install -D -m 644 completions/_replay "$share/zsh/vendor-completions/_replay"
-install -D -m 644 completions/replay.fish "$share/fish/vendor_completions.d/replay.fish"
+install -d "$share/bash-completion/completions" "$share/zsh/vendor-completions" "$share/fish/vendor_completions.d"
+"$program" completions bash >"$share/bash-completion/completions/replay"
+"$program" completions zsh >"$share/zsh/vendor-completions/_replay"
+"$program" completions fish >"$share/fish/vendor_completions.d/replay.fish"
 install -D -m 644 packaging/apparmor/replay "$share/replay/apparmor-profile"
 mkdir -p "$share/doc/replay" "$share/lintian/overrides"
 cat >"$share/doc/replay/copyright" <<EOF

@@ -19,9 +19,7 @@ class Replay < Formula
     bin.install "replay"
     man1.install "man/replay.1"
     man7.install "man/replay-tools.7"
-    bash_completion.install "completions/replay.bash" => "replay"
-    zsh_completion.install "completions/_replay"
-    fish_completion.install "completions/replay.fish"
+    generate_completions_from_executable(bin/"replay", "completions")
   end
 
   test do

@@ -6,11 +6,11 @@ pub mod cancel {
 }
 
 pub mod cli {
-    pub use crate::cli::{Cli, Document, parse};
+    pub use crate::cli::{Cli, parse};
 }
 
 pub mod commands {
-    pub use crate::commands::{generate, report, run};
+    pub use crate::commands::{report, run};
 }
 
 pub mod compose {
@@ -18,7 +18,7 @@ pub mod compose {
 }
 
 pub mod config {
-    pub use crate::config::{Config, derived_profile_keys};
+    pub use crate::config::{Config, derived_profile_keys, profile_keys};
 }
 
 pub mod documents {
@@ -151,7 +151,7 @@ pub mod text {
 }
 
 pub mod tools {
-    pub use crate::tools::{Callable, DERIVED, Hints, TOOLS, Toolset};
+    pub use crate::tools::{Callable, DERIVED, Descriptor, Hints, TOOLS, Toolset};
 }
 
 pub mod transport {

@@ -112,8 +112,8 @@ for uid in 0 1001; do
     case $said in *42*) say python works ;; *) say python "FAILED: $said" ;; esac
     said=$(run command='echo dry > kept' dry_run=true)
     case "$said $(cat kept)" in *'dry run: would'*there) say 'dry run' works ;; *error:* | *replay:*) say 'dry run' "refused: $said" ;; *) say 'dry run' "FAILED: $said" ;; esac
-    said=$(run command='echo by rule' --allow-net example.org)
-    case $said in *'by rule '*) say '--allow-net' works ;; *error:* | *replay:*) say '--allow-net' "refused: $said" ;; *) say '--allow-net' "FAILED: $said" ;; esac
+    said=$(run command='echo by rule' --allow-host example.org)
+    case $said in *'by rule '*) say '--allow-host' works ;; *error:* | *replay:*) say '--allow-host' "refused: $said" ;; *) say '--allow-host' "FAILED: $said" ;; esac
     echo secret >a.key; $b chown $uid:$uid a.key
     said=$(run command='cat a.key; cat kept' --hide '*.key')
     case $said in *secret*) say '--hide' "FAILED: $said" ;; *there*) say '--hide' works ;; *error:* | *replay:*) say '--hide' "refused: $said" ;; *) say '--hide' "FAILED: $said" ;; esac
@@ -156,7 +156,7 @@ for asked; do
     fi
     for uid in 0 1001; do
         cells=
-        for column in tier probe command writes undo python 'dry run' --allow-net --hide 'switched off'; do
+        for column in tier probe command writes undo python 'dry run' --allow-host --hide 'switched off'; do
             said=$(sed -n "s/.*@ [^ ]* $uid $column|//p" "$root.log" | head -1)
             case $said in
                 works | held | namespaces | named) ;;
@@ -168,7 +168,7 @@ for asked; do
         rows+=("| $release | $uid |$cells")
     done
 done
-echo '| kernel | uid | tier | probe | command | writes outside | undo | Python | dry run | --allow-net | --hide | switched off |'
+echo '| kernel | uid | tier | probe | command | writes outside | undo | Python | dry run | --allow-host | --hide | switched off |'
 echo '|---|---|---|---|---|---|---|---|---|---|---|---|'
 printf '%s\n' "${rows[@]}"
 [ ${#notes[@]} = 0 ] || printf '\n%s\n' "${notes[@]}"

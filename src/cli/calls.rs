@@ -2,8 +2,12 @@
 
 use std::ffi::OsString;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 
+use super::{
+    ConfinedArgs, DirectoryArgs, IsolationArgs, LogArgs, MemoryArgs, Options, ProtectionArgs,
+    WriteArgs,
+};
 use crate::limits;
 
 const CALLS_HELP: &str = "\
@@ -25,7 +29,7 @@ pub enum CallsAction {
         #[command(flatten)]
         sets: SetsPath,
         #[command(flatten)]
-        run: CallsRun,
+        run: Box<CallsRun>,
         /// Keep passwords, keys and tokens, which are replaced otherwise
         ///
         /// A replay does not compare what was replaced.
@@ -49,13 +53,12 @@ pub enum CallsAction {
         #[arg(long)]
         exact: bool,
         #[command(flatten)]
-        run: CallsRun,
+        memory: MemoryArgs,
+        #[command(flatten)]
+        run: Box<CallsRun>,
     },
     /// List the mock sets, the latest first
-    List {
-        #[command(flatten)]
-        sets: SetsPath,
-    },
+    List(StoredSets),
     /// Compare two recordings of the same run and show the values that differ: noise for replays
     #[command(after_help = "Example: replay calls noise orders-http orders-http-2 --write")]
     Noise {
@@ -64,7 +67,11 @@ pub enum CallsAction {
         /// Another recording of the same run
         other: String,
         #[command(flatten)]
-        sets: SetsPath,
+        stored: Box<StoredSets>,
+        #[command(flatten)]
+        protection: ProtectionArgs,
+        #[command(flatten)]
+        writes: WriteArgs,
         /// Write the noise into both sets, so that replays of either ignore it
         #[arg(long)]
         write: bool,
@@ -74,7 +81,7 @@ pub enum CallsAction {
         /// The mock set [default: the latest]
         name: Option<String>,
         #[command(flatten)]
-        sets: SetsPath,
+        stored: StoredSets,
         /// Print a page for a browser, with a timeline of the calls
         #[arg(long)]
         html: bool,
@@ -82,33 +89,86 @@ pub enum CallsAction {
 }
 
 /// Where mock sets are.
-#[derive(Clone, Debug, Parser)]
+#[derive(Clone, Debug, Args)]
 pub struct SetsPath {
     /// The directory of the mock sets
     #[arg(long, value_name = "DIR", default_value = "./keploy", value_hint = clap::ValueHint::DirPath)]
     pub path: String,
 }
 
-/// How a program is run whose calls are looked at.
-#[derive(Clone, Debug, Parser)]
+/// Mock sets that a subcommand reads, and the limits of reading.
+#[derive(Clone, Debug, Args)]
+pub struct StoredSets {
+    #[command(flatten)]
+    pub sets: SetsPath,
+    #[command(flatten)]
+    pub directories: DirectoryArgs,
+    #[command(flatten)]
+    pub memory: MemoryArgs,
+    #[command(flatten)]
+    pub log: LogArgs,
+}
+
+impl StoredSets {
+    fn options(&self) -> Options {
+        Options {
+            directories: self.directories.clone(),
+            memory: self.memory.clone(),
+            log: self.log.clone(),
+            ..Options::default()
+        }
+    }
+}
+
+impl CallsRun {
+    fn options(&self) -> Options {
+        Options {
+            calls: self.isolation.clone(),
+            writes: self.writes.clone(),
+            ..self.confined.options()
+        }
+    }
+}
+
+impl CallsAction {
+    /// Settings of this subcommand, with defaults for all others.
+    pub fn options(&self) -> Options {
+        match self {
+            Self::Record { run, .. } => run.options(),
+            Self::Test { run, memory, .. } => Options {
+                memory: memory.clone(),
+                ..run.options()
+            },
+            Self::List(stored) | Self::Show { stored, .. } => stored.options(),
+            Self::Noise {
+                stored,
+                protection,
+                writes,
+                ..
+            } => Options {
+                protection: protection.clone(),
+                writes: writes.clone(),
+                ..stored.options()
+            },
+        }
+    }
+}
+
+/// Program to run, and its settings.
+#[derive(Clone, Debug, Args)]
 pub struct CallsRun {
     /// End the program after so many seconds; what was recorded until then is kept
     #[arg(long, value_name = "SECS", default_value_t = limits::DEFAULT_CALLS_TIMEOUT_SECS, value_parser = clap::value_parser!(u64).range(1..=limits::MAX_CALLS_TIMEOUT_SECS))]
     pub timeout_secs: u64,
+    #[command(flatten)]
+    pub confined: ConfinedArgs,
+    #[command(flatten)]
+    pub isolation: IsolationArgs,
+    #[command(flatten)]
+    pub writes: WriteArgs,
     /// The program and its arguments, after `--`
     #[arg(required = true, last = true, value_name = "PROGRAM")]
     pub program: Vec<OsString>,
-}
-
-/// `--isolation`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Isolation {
-    /// Look at the program's system calls; it has the system's network
-    Seccomp,
-    /// The same, in a network of its own that leads nowhere
-    Strict,
-    /// Only set `HTTP_PROXY` and its like; databases and direct connections are not seen
-    Env,
 }
 
 /// `--on-miss`.

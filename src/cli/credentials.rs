@@ -27,14 +27,14 @@ struct Flags {
     /// Repeatable. The variable NAME of commands holds a stand-in, and the secret takes its place
     /// in the head of requests to what the flags --for behind it name. It is read when the server
     /// starts.
-    #[arg(long, global = true, help_heading = WALLS, value_name = "NAME=env:VARIABLE|NAME=file:PATH")]
+    #[arg(long, help_heading = WALLS, value_name = "NAME=env:VARIABLE|NAME=file:PATH")]
     credential: Vec<String>,
     /// Name what the --credential before it is for, such as `https://api.github.com/**`
     ///
-    /// Repeatable. RULE is one of --allow-net that begins with https://, or with http:// to send it
-    /// without TLS. --allow-net has to allow the host. https://NAME@HOST/** gives git this name of
+    /// Repeatable. RULE is one of --allow-host that begins with https://, or with http:// to send it
+    /// without TLS. --allow-host has to allow the host. https://NAME@HOST/** gives git this name of
     /// a user instead of x-access-token.
-    #[arg(long = "for", global = true, help_heading = WALLS, value_name = "RULE", hide_short_help = true)]
+    #[arg(long = "for", help_heading = WALLS, value_name = "RULE", hide_short_help = true)]
     places: Vec<String>,
 }
 

@@ -46,7 +46,7 @@ pub struct HttpArgs {
     /// Repeatable. At an address that other machines reach, the server answers any name if none is
     /// given.
     #[arg(long, requires = "http", value_name = "NAME", value_parser = host, hide_short_help = true)]
-    pub allow_host: Vec<String>,
+    pub http_host: Vec<String>,
     /// Limit the connections
     ///
     /// The limit of open files may lower it.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Parser, Subcommand};
 
-use super::OnMissArg;
+use super::{ClientArgs, LogArgs, OnMissArg};
 use crate::mock::{MockFault, PRESETS};
 
 /// `replay mock`: exactly one source, and how it behaves.
@@ -32,6 +32,10 @@ pub struct MockServe {
     pub target: Option<String>,
     #[command(flatten)]
     pub redact: Redact,
+    #[command(flatten)]
+    pub client: ClientArgs,
+    #[command(flatten)]
+    pub log: LogArgs,
     /// Write every message and its answer to this file, as lines of JSON
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub journal: Option<PathBuf>,
@@ -112,6 +116,8 @@ pub enum MockAction {
         output: PathBuf,
         #[command(flatten)]
         redact: Redact,
+        #[command(flatten)]
+        log: LogArgs,
     },
     /// Print a manifest that answers as a cassette does, for you to edit
     Distill {

@@ -10,6 +10,7 @@ mod mock;
 mod options;
 mod python;
 mod ranges;
+mod renamed;
 mod setup;
 mod telemetry;
 mod undo;
@@ -26,7 +27,7 @@ pub use ranges::*;
 use crate::tools::TOOLS;
 
 pub use audit::{AuditAction, AuditArgs, CallFilter, UNENDED};
-pub use calls::{CallsAction, CallsRun, Isolation, OnMissArg};
+pub use calls::{CallsAction, CallsRun, OnMissArg, StoredSets};
 pub use changes::{ChangesAction, ChangesOf, UndoArguments};
 pub use credentials::{CredentialArgs, DeclaredCredential};
 pub use help::parse;
@@ -34,8 +35,13 @@ pub use http::{
     BURST, CALLS, CONNECTIONS, HttpArgs, NamedToken, NewToken, RATE, TokenAction, TokenFile,
 };
 pub use mock::{MockAction, MockServe, Redact};
-pub use options::{Errors, Home, LinkedGit, LogLevel, NetworkArg, Options, Sandbox, ToolsetArg};
+pub use options::{
+    ClientArgs, ConfinedArgs, DirectoryArgs, Errors, Home, Isolation, IsolationArgs, LinkedGit,
+    LogArgs, LogLevel, MemoryArgs, NetworkArg, Options, ProtectionArgs, Sandbox, ToolsArgs,
+    ToolsetArg, WriteArgs,
+};
 pub use python::PythonArgs;
+pub use renamed::{RENAMED_KEYS, warn_of_old_name};
 pub use setup::{Client, SetupArgs};
 pub use telemetry::{HealthArgs, TelemetryArgs};
 pub use undo::{Undo, UndoArgs, UndoFull};
@@ -51,7 +57,8 @@ pub use undo::{Undo, UndoArgs, UndoFull};
     name = "replay",
     version,
     arg_required_else_help = true,
-    subcommand_negates_reqs = true
+    subcommand_negates_reqs = true,
+    args_conflicts_with_subcommands = true
 )]
 pub struct Cli {
     #[command(flatten)]
@@ -60,7 +67,7 @@ pub struct Cli {
     pub command: Option<Command>,
 }
 
-/// What may stand before a subcommand, and is all that there is without one.
+/// Flags of a server: `replay` without a subcommand.
 #[derive(Debug, Args)]
 pub struct ServerArgs {
     /// Serve the tools: on stdin and stdout, or with --http over HTTP
@@ -95,22 +102,13 @@ pub enum Command {
     Setup(SetupArgs),
     /// Tell what this machine can do for a server, and what to run where something is missing
     ///
-    /// The flags are those of the server. The exit status is 0 if commands can run behind walls,
-    /// else 1.
-    Doctor {
-        /// Print it as JSON
-        #[arg(long)]
-        json: bool,
-    },
+    /// The exit status is 0 if commands can run behind walls, else 1.
+    Doctor(Box<DoctorArgs>),
     /// Run one tool and print its answer; the exit status is 1 if the tool failed
     #[command(after_help = "Example: replay call grep_files directory=. regex='fn main' --allow .")]
-    Call(CallArgs),
+    Call(Box<CallArgs>),
     /// List the tools
-    Tools {
-        /// Print the list as clients get it, with schemas
-        #[arg(long)]
-        json: bool,
-    },
+    Tools(Box<ListToolsArgs>),
     /// Compare the speed of the tools with rg, grep, fd and find on your own tree
     Bench(BenchArgs),
     /// Serve an MCP server that exists only in a manifest, until stdin closes
@@ -138,11 +136,11 @@ pub enum Command {
     /// Ask which rule decides about a path, a connection or a program; the exit status is 1 for a
     /// denial
     ///
-    /// The flags are those of the server. The answer names the flag that would allow it, and what
-    /// that would allow besides.
+    /// Give it the flags of the server. The answer names the flag that would allow it, and what that
+    /// would allow besides.
     #[command(after_help = "Example: replay why write .git/hooks/pre-commit --allow .:rw")]
-    Why(WhyArgs),
-    /// Find the rules about the network (--allow-net) that a program needs, or list the sets that
+    Why(Box<WhyArgs>),
+    /// Find the rules about the network (--allow-host) that a program needs, or list the sets that
     /// they can name
     Net {
         /// What to do
@@ -170,11 +168,13 @@ pub enum Command {
     Audit(AuditAction),
     /// Ask a server over HTTP whether it is healthy; the exit status is 1 if it is not
     Health(HealthArgs),
-    /// Print a document that is derived from the declarations
-    #[command(hide = true)]
-    Generate {
-        /// Which one
-        document: Document,
+    /// Print the completions of a shell
+    #[command(
+        after_help = "Example: replay completions bash >~/.local/share/bash-completion/completions/replay"
+    )]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
     },
 }
 
@@ -187,10 +187,12 @@ pub enum NetAction {
     /// is the program's
     ///
     /// It runs as the commands of a server do, inside the walls. Without --allow DIR:rw it may
-    /// write to the working directory. What --deny-net names stays denied, and so do this machine
-    /// and its metadata, unless --allow-net names their addresses.
+    /// write to the working directory. What --deny-host names stays denied, and so do this machine
+    /// and its metadata, unless --allow-host names their addresses.
     #[command(after_help = "Example: replay net learn -- npm ci")]
     Learn {
+        #[command(flatten)]
+        confined: Box<ConfinedArgs>,
         /// Write the rules to this file instead of stdout (`-`), where what the program writes is,
         /// too
         #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -205,18 +207,42 @@ pub enum NetAction {
 #[derive(Clone, Debug, Subcommand)]
 pub enum SandboxAction {
     /// Print every rule that holds commands and its reason, limits, environment and gaps
-    Explain,
+    Explain(Box<ConfinedArgs>),
     /// Attack the walls on this machine and print which held; the exit status is 1 if one did not
     ///
     /// Flags such as --sandbox and --network choose the walls.
-    Probe,
+    Probe(Box<ConfinedArgs>),
     /// Run a program inside the walls, on this terminal; the exit status is the program's
     #[command(after_help = "Example: replay sandbox run --allow .:rw -- sh -c 'ls -la /'")]
     Run {
+        #[command(flatten)]
+        confined: Box<ConfinedArgs>,
         /// The program and its arguments, after `--`
         #[arg(required = true, last = true, value_name = "PROGRAM")]
         program: Vec<OsString>,
     },
+}
+
+/// `replay doctor`.
+#[derive(Clone, Debug, Args)]
+pub struct DoctorArgs {
+    #[command(flatten)]
+    pub confined: ConfinedArgs,
+    /// Print it as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `replay tools`.
+#[derive(Clone, Debug, Args)]
+pub struct ListToolsArgs {
+    #[command(flatten)]
+    pub confined: ConfinedArgs,
+    #[command(flatten)]
+    pub tools: ToolsArgs,
+    /// Print the list as clients get it, with schemas
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `replay why`.
@@ -228,6 +254,8 @@ pub struct WhyArgs {
     /// A path; for connect HOST:PORT, udp://HOST:PORT or a URL; for run the name or the path of a
     /// program
     pub what: OsString,
+    #[command(flatten)]
+    pub confined: ConfinedArgs,
     /// Print the answer as JSON
     #[arg(long)]
     pub json: bool,
@@ -254,6 +282,8 @@ pub struct CallArgs {
     /// Its arguments: `key=value` each, or one JSON object
     #[arg(value_name = "KEY=VALUE|JSON")]
     pub arguments: Vec<String>,
+    #[command(flatten)]
+    pub options: Options,
     /// Print the whole result as JSON instead of its text
     #[arg(long)]
     pub json: bool,
@@ -307,23 +337,4 @@ impl TypedValueParser for ToolName {
         let values: Vec<_> = Self::known().possible_values()?.collect();
         Some(Box::new(values.into_iter()))
     }
-}
-
-/// A derived document.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Document {
-    /// replay.1
-    Man,
-    /// replay-tools.7
-    ManTools,
-    /// The table of tools in docs/tools.md
-    ToolsTable,
-    /// Completions for bash
-    Bash,
-    /// Completions for zsh
-    Zsh,
-    /// Completions for fish
-    Fish,
-    /// The JSON schema of manifests of `replay mock`
-    MockSchema,
 }

@@ -1,4 +1,4 @@
-//! Flags that every mode understands, and their values.
+//! Groups of flags that several subcommands share, and their values.
 //!
 //! `--help` and completions show the first paragraph of each flag. `replay help` and the man page
 //! show all of it. `hide_short_help` keeps rarely used flags out of `--help`.
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
-use clap::{Arg, Parser, ValueEnum, ValueHint};
+use clap::{Arg, Args, FromArgMatches, ValueEnum, ValueHint};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
@@ -18,97 +18,236 @@ use super::ranges::{
     CACHE_MIB, COMMANDS, CPU_SECS, FILE_BYTES, MEMORY_BYTES, MEMORY_MIB, OPEN_FILES, OUTPUT_BYTES,
     PROCESSES, REPLY_TOKENS, SEARCH_MEMORY_MIB, TIMEOUT_SECS,
 };
-use super::{CredentialArgs, Isolation, PythonArgs, UndoArgs};
+use super::{CredentialArgs, PythonArgs, UndoArgs};
 use crate::limits;
 use crate::network::proxy::Learned;
 use crate::network::rules::SETS;
 
-/// Flags that every mode understands.
-#[derive(Clone, Debug, Parser)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "flags that say nothing but that they are there"
-)]
+/// All settings of the tools, as a server and `replay call` read them.
+#[derive(Clone, Debug, Args)]
 pub struct Options {
+    #[command(flatten)]
+    pub directories: DirectoryArgs,
+    #[command(flatten)]
+    pub protection: ProtectionArgs,
+    #[command(flatten)]
+    pub walls: WallArgs,
+    #[command(flatten)]
+    pub network: NetworkArgs,
+    #[command(flatten)]
+    pub calls: IsolationArgs,
+    #[command(flatten)]
+    pub limits: LimitArgs,
+    #[command(flatten)]
+    pub commands: CommandArgs,
+    #[command(flatten)]
+    pub undo: UndoArgs,
+    #[command(flatten)]
+    pub python: PythonArgs,
+    #[command(flatten)]
+    pub tools: ToolsArgs,
+    #[command(flatten)]
+    pub client: ClientArgs,
+    #[command(flatten)]
+    pub replies: ReplyArgs,
+    #[command(flatten)]
+    pub writes: WriteArgs,
+    #[command(flatten)]
+    pub memory: MemoryArgs,
+    #[command(flatten)]
+    pub log: LogArgs,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        usual()
+    }
+}
+
+/// Values of a group of flags that is not on the command line.
+fn usual<T: Args + FromArgMatches>() -> T {
+    let command = T::augment_args(clap::Command::new("replay").no_binary_name(true));
+    let none: [&str; 0] = [];
+    T::from_arg_matches(&command.get_matches_from(none)).expect("every flag of a group is optional")
+}
+
+/// Settings of a program behind the walls.
+#[derive(Clone, Debug, Args)]
+pub struct ConfinedArgs {
+    #[command(flatten)]
+    pub directories: DirectoryArgs,
+    #[command(flatten)]
+    pub protection: ProtectionArgs,
+    #[command(flatten)]
+    pub walls: WallArgs,
+    #[command(flatten)]
+    pub network: NetworkArgs,
+    #[command(flatten)]
+    pub limits: LimitArgs,
+    #[command(flatten)]
+    pub log: LogArgs,
+}
+
+impl ConfinedArgs {
+    /// These settings, with defaults for all others.
+    pub fn options(&self) -> Options {
+        let Self {
+            directories,
+            protection,
+            walls,
+            network,
+            limits,
+            log,
+        } = self.clone();
+        Options {
+            directories,
+            protection,
+            walls,
+            network,
+            limits,
+            log,
+            ..Options::default()
+        }
+    }
+}
+
+/// Allowed directories.
+#[derive(Clone, Debug, Args)]
+pub struct DirectoryArgs {
     /// Allow a directory: read-only, or with `:rw` at its end also for writing
     ///
     /// Repeatable. Relative paths in calls start from the first directory.
-    #[arg(long, global = true, help_heading = DIRECTORIES, value_name = "DIR[:ro|:rw]", value_hint = ValueHint::DirPath)]
+    #[arg(long, help_heading = DIRECTORIES, value_name = "DIR[:ro|:rw]", value_hint = ValueHint::DirPath)]
     pub allow: Vec<PathBuf>,
     /// Allow a directory for reading; a suffix is part of its name
-    #[arg(long, global = true, help_heading = DIRECTORIES, value_name = "DIR", value_hint = ValueHint::DirPath, hide_short_help = true)]
+    #[arg(long, help_heading = DIRECTORIES, value_name = "DIR", value_hint = ValueHint::DirPath, hide_short_help = true)]
     pub allow_read: Vec<PathBuf>,
     /// Allow a directory for reading and writing; a suffix is part of its name
-    #[arg(long, global = true, help_heading = DIRECTORIES, value_name = "DIR", value_hint = ValueHint::DirPath, hide_short_help = true)]
+    #[arg(long, help_heading = DIRECTORIES, value_name = "DIR", value_hint = ValueHint::DirPath, hide_short_help = true)]
     pub allow_write: Vec<PathBuf>,
     /// Read more directories and settings from a JSON profile
-    #[arg(long, global = true, help_heading = DIRECTORIES, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, help_heading = DIRECTORIES, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub sandbox_profile: Option<PathBuf>,
+}
+
+/// Read-only paths in allowed directories.
+#[derive(Clone, Debug, Args)]
+pub struct ProtectionArgs {
     /// Keep a path below an allowed directory read-only
     ///
     /// The path need not exist yet; a relative one begins where `replay` is started. Paths that
     /// programs trust, such as .git/hooks, are read-only without this flag. The file tools always
     /// obey it. Only the tier `namespaces` can make commands obey it, so without that tier commands
     /// are refused.
-    #[arg(long, global = true, help_heading = WALLS, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    #[arg(long, help_heading = WALLS, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub protect: Vec<PathBuf>,
     /// Let agents change a path that is read-only by default
     ///
     /// This holds for all such paths below it, too. Repeatable. `replay sandbox explain` lists the
     /// paths.
-    #[arg(long, global = true, help_heading = WALLS, value_name = "PATH", value_hint = ValueHint::AnyPath, hide_short_help = true)]
+    #[arg(long, help_heading = WALLS, value_name = "PATH", value_hint = ValueHint::AnyPath, hide_short_help = true)]
     pub unprotect: Vec<PathBuf>,
+}
+
+/// Walls around commands, apart from their network.
+#[derive(Clone, Debug, Args)]
+pub struct WallArgs {
     /// Keep what programs outside the walls run as it is
     ///
     /// That is hooks, programs that a configuration of git names, scripts that npm runs on install,
     /// .envrc, .husky, .mcp.json and tasks and settings of VS Code, also those that commands make
     /// anew. Without this flag replies and the audit log tell of such a change.
-    #[arg(long, global = true, help_heading = WALLS, hide_short_help = true)]
-    pub freeze_sinks: bool,
-
+    #[arg(long, help_heading = WALLS, hide_short_help = true)]
+    pub freeze_autorun: bool,
     /// Hide what matches this pattern from tools, commands and Python
     ///
     /// Repeatable. A pattern without a slash is a name at any depth below the allowed directories,
     /// such as .env or '*.pem'. One with a slash is a path in an allowed directory, such as
     /// config/secrets. What lies in a hidden directory is hidden. Only the tier `namespaces` can
     /// hide from commands.
-    #[arg(long, global = true, help_heading = WALLS, value_name = "PATTERN")]
+    #[arg(long, help_heading = WALLS, value_name = "PATTERN")]
     pub hide: Vec<String>,
     /// Choose what commands get of a git repository that an allowed directory belongs to and that
     /// lies outside [default: auto]
     ///
     /// `.git` of a linked worktree or of a submodule is a file that names such a repository.
-    #[arg(long, global = true, help_heading = WALLS, value_enum, value_name = "KIND", hide_short_help = true)]
+    #[arg(long, help_heading = WALLS, value_enum, value_name = "KIND", hide_short_help = true)]
     pub git: Option<LinkedGit>,
     /// Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names
     ///
     /// `git commit -S` signs with the agent's first key, if user.signingKey names no other. The
     /// agent is asked for its keys and for signatures of git, and for nothing else, so nobody can
     /// log in with it.
-    #[arg(long, global = true, help_heading = WALLS, hide_short_help = true)]
+    #[arg(long, help_heading = WALLS, hide_short_help = true)]
     pub ssh_sign: bool,
     /// Let commands connect to this unix socket of a program outside
     ///
     /// Repeatable. The program must listen when the server starts, and the server must be started
     /// again when the program is. Commands get whatever the program does for those who connect: the
     /// socket of docker gives them this machine. Only the tier `namespaces` has unix sockets.
-    #[arg(long, global = true, help_heading = WALLS, value_name = "PATH", value_hint = ValueHint::FilePath, hide_short_help = true)]
+    #[arg(long, help_heading = WALLS, value_name = "PATH", value_hint = ValueHint::FilePath, hide_short_help = true)]
     pub allow_socket: Vec<PathBuf>,
     /// Choose the kernel walls around commands [default: require]
     ///
     /// `require` builds the best walls that the machine allows, and refuses commands if it allows
     /// none. `off` runs commands without walls.
-    #[arg(long, global = true, help_heading = WALLS, value_enum, value_name = "MODE")]
+    #[arg(long, help_heading = WALLS, value_enum, value_name = "MODE")]
     pub sandbox: Option<Sandbox>,
+    /// Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]
+    ///
+    /// It takes a command line after -c, as sh(1) does.
+    #[arg(long, help_heading = WALLS, value_name = "PATH", value_hint = ValueHint::FilePath, hide_short_help = true)]
+    pub shell: Option<PathBuf>,
+    /// Set a variable for commands, or pass one of the server's environment
+    ///
+    /// Repeatable. NAME may be a glob with `*`. A glob never passes secrets such as *TOKEN* or
+    /// *_KEY; an exact name does. Programs of `replay calls` get the whole environment.
+    #[arg(long, help_heading = WALLS, value_name = "NAME|NAME=VALUE")]
+    pub env: Vec<OsString>,
+    /// Choose HOME of commands [default: private]
+    #[arg(long, help_heading = WALLS, value_enum, value_name = "KIND", hide_short_help = true)]
+    pub home: Option<Home>,
+    /// Keep the caches of package managers in this directory when the server ends
+    ///
+    /// It is made if it does not exist, and must lie outside the allowed directories. Commands
+    /// alone use it, as ~/.cache, ~/.npm and their like. What one command leaves there later ones
+    /// run. So give each trust a directory of its own.
+    #[arg(long, help_heading = WALLS, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub cache: Option<PathBuf>,
+    /// Keep so many MiB of these caches (8192 by default); those that were not used for longest go
+    /// first
+    #[arg(long, help_heading = WALLS, value_name = "MIB", value_parser = CACHE_MIB.parser(), hide_short_help = true)]
+    pub cache_mib: Option<u64>,
+    /// Set author and committer of the commits that commands make, as `NAME <MAIL>`
+    #[arg(long, help_heading = WALLS, value_name = "IDENTITY", hide_short_help = true)]
+    pub git_identity: Option<String>,
+    /// Show commands one more directory of programs, read-only
+    ///
+    /// Repeatable.
+    #[arg(long, help_heading = WALLS, value_name = "DIR", value_hint = ValueHint::DirPath, hide_short_help = true)]
+    pub system: Vec<PathBuf>,
+    /// Hide the compilers and interpreters below the home from commands
+    ///
+    /// Without this flag commands see those that are in PATH, such as the ones of rustup and pyenv.
+    #[arg(long, help_heading = WALLS, hide_short_help = true)]
+    pub no_toolchains: bool,
+    /// Hide what cargo and Go have downloaded from commands
+    ///
+    /// Without this flag commands that have no network see the crates of crates.io and the modules
+    /// of Go that are there, read-only.
+    #[arg(long, help_heading = WALLS, hide_short_help = true)]
+    pub no_toolchain_caches: bool,
+}
+
+/// Network of commands.
+#[derive(Clone, Debug, Args)]
+pub struct NetworkArgs {
     /// Choose the network of commands [default: loopback]
     ///
     /// Only the tier `namespaces` can give commands a loopback of their own. Without that tier, the
     /// default gives them no network, and an explicit `loopback` refuses commands.
-    #[arg(long, global = true, help_heading = WALLS, value_parser = NetworkParser, value_name = "KIND")]
+    #[arg(long, help_heading = WALLS, value_parser = NetworkParser, value_name = "KIND")]
     pub network: Option<NetworkArg>,
-    /// Give commands the system's network; the same as --network host
-    #[arg(long, global = true, help_heading = WALLS)]
-    pub allow_network: bool,
     /// Let commands reach these hosts, and nothing else of the network
     ///
     /// Repeatable. RULE is a host, `*.` and a host, an address or a network, each with `:PORT` or
@@ -116,177 +255,174 @@ pub struct Options {
     /// them), or requests, such as `GET,HEAD https://api.example.com/v1/**`, or datagrams, such as
     /// `udp://ntp.example.com:123`. An allowed name leads to a private address only if that is
     /// allowed, too. Commands keep a loopback of their own.
-    #[arg(long, global = true, help_heading = WALLS, value_name = "RULE")]
-    pub allow_net: Vec<String>,
-    /// Keep commands from these hosts, of those that --allow-net allows
-    ///
-    /// Repeatable.
-    #[arg(long, global = true, help_heading = WALLS, value_name = "RULE", hide_short_help = true)]
-    pub deny_net: Vec<String>,
-    #[command(flatten)]
-    pub credentials: CredentialArgs,
-    /// Let commands reach the hosts of a set; the same as --allow-net @SET
+    #[arg(long, help_heading = WALLS, value_name = "RULE")]
+    pub allow_host: Vec<String>,
+    /// Let commands reach the hosts of a set; the same as --allow-host @SET
     ///
     /// Whoever may publish at these hosts may read what commands send there. `replay net sets`
     /// lists the sets.
-    #[arg(long, global = true, help_heading = WALLS, value_name = "SET", value_parser = PossibleValuesParser::new(SETS.iter().flat_map(|set| set.names)))]
-    pub net: Vec<String>,
+    #[arg(long, help_heading = WALLS, value_name = "SET", value_parser = PossibleValuesParser::new(SETS.iter().flat_map(|set| set.names)))]
+    pub allow_hosts: Vec<String>,
+    /// Keep commands from these hosts, of those that --allow-host allows
+    ///
+    /// Repeatable.
+    #[arg(long, help_heading = WALLS, value_name = "RULE", hide_short_help = true)]
+    pub deny_host: Vec<String>,
+    #[command(flatten)]
+    pub credentials: CredentialArgs,
     /// Log each decision about a connection of a command in this file, as a line of JSON
     ///
-    /// The log is for --allow-net. It never holds up a connection: lines that cannot be written in
+    /// The log is for --allow-host. It never holds up a connection: lines that cannot be written in
     /// time are lost, and the log says how many. Agents must not be able to reach the file.
-    #[arg(long, global = true, help_heading = WALLS, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
+    #[arg(long, help_heading = WALLS, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
     pub net_log: Option<PathBuf>,
     /// Commands reach everything, and this records the destinations.
     #[arg(skip)]
     pub learned: Option<Arc<Learned>>,
+}
+
+/// Isolation of programs whose calls are recorded or answered.
+#[derive(Clone, Debug, Args)]
+pub struct IsolationArgs {
     /// Choose how far a program is held whose calls are recorded or answered
     ///
     /// By default the best that the machine allows, but never `env`. If the flag is given and the
     /// machine does not allow that kind, the program does not run.
-    #[arg(long, global = true, help_heading = WALLS, value_enum, value_name = "KIND")]
+    #[arg(long, help_heading = WALLS, value_enum, value_name = "KIND")]
     pub isolation: Option<Isolation>,
-    /// Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]
-    ///
-    /// It takes a command line after -c, as sh(1) does.
-    #[arg(long, global = true, help_heading = WALLS, value_name = "PATH", value_hint = ValueHint::FilePath, hide_short_help = true)]
-    pub shell: Option<PathBuf>,
-    /// Set a variable for commands, or pass one of the server's environment
-    ///
-    /// Repeatable. NAME may be a glob with `*`. A glob never passes secrets such as *TOKEN* or
-    /// *_KEY; an exact name does. Programs of `replay calls` get the whole environment.
-    #[arg(long, global = true, help_heading = WALLS, value_name = "NAME|NAME=VALUE")]
-    pub env: Vec<OsString>,
-    /// Choose HOME of commands [default: private]
-    #[arg(long, global = true, help_heading = WALLS, value_enum, value_name = "KIND", hide_short_help = true)]
-    pub home: Option<Home>,
-    /// Keep the caches of package managers in this directory when the server ends
-    ///
-    /// It is made if it does not exist, and must lie outside the allowed directories. Commands
-    /// alone use it, as ~/.cache, ~/.npm and their like. What one command leaves there later ones
-    /// run. So give each trust a directory of its own.
-    #[arg(long, global = true, help_heading = WALLS, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub cache: Option<PathBuf>,
-    /// Keep so many MiB of these caches (8192 by default); those that were not used for longest go
-    /// first
-    #[arg(long, global = true, help_heading = WALLS, value_name = "MIB", value_parser = CACHE_MIB.parser(), hide_short_help = true)]
-    pub cache_mib: Option<u64>,
-    /// Set author and committer of the commits that commands make, as `NAME <MAIL>`
-    #[arg(long, global = true, help_heading = WALLS, value_name = "IDENTITY", hide_short_help = true)]
-    pub git_identity: Option<String>,
-    /// Show commands one more directory of programs, read-only
-    ///
-    /// Repeatable.
-    #[arg(long, global = true, help_heading = WALLS, value_name = "DIR", value_hint = ValueHint::DirPath, hide_short_help = true)]
-    pub system: Vec<PathBuf>,
-    /// Hide the compilers and interpreters below the home from commands
-    ///
-    /// Without this flag commands see those that are in PATH, such as the ones of rustup and pyenv.
-    #[arg(long, global = true, help_heading = WALLS, hide_short_help = true)]
-    pub no_toolchains: bool,
-    /// Hide what cargo and Go have downloaded from commands
-    ///
-    /// Without this flag commands that have no network see the crates of crates.io and the modules
-    /// of Go that are there, read-only.
-    #[arg(long, global = true, help_heading = WALLS, hide_short_help = true)]
-    pub no_toolchain_caches: bool,
+}
+
+/// Resource limits of commands.
+#[derive(Clone, Debug, Args)]
+pub struct LimitArgs {
     /// Limit the processes and threads of all commands together (4096 by default)
     ///
     /// Only the tier `namespaces` can hold this limit. If the flag is given and that tier cannot be
     /// built, commands are refused.
-    #[arg(long, global = true, help_heading = LIMITS, value_name = "COUNT", value_parser = PROCESSES.parser(), hide_short_help = true)]
+    #[arg(long, help_heading = LIMITS, value_name = "COUNT", value_parser = PROCESSES.parser(), hide_short_help = true)]
     pub limit_processes: Option<u64>,
     /// Limit the size of a file that commands write, in bytes
-    #[arg(long, global = true, help_heading = LIMITS, value_name = "BYTES", value_parser = FILE_BYTES.parser(), hide_short_help = true)]
+    #[arg(long, help_heading = LIMITS, value_name = "BYTES", value_parser = FILE_BYTES.parser(), hide_short_help = true)]
     pub limit_file_bytes: Option<u64>,
     /// Limit the processor time of each process of a command, in seconds
-    #[arg(long, global = true, help_heading = LIMITS, value_name = "SECS", value_parser = CPU_SECS.parser(), hide_short_help = true)]
+    #[arg(long, help_heading = LIMITS, value_name = "SECS", value_parser = CPU_SECS.parser(), hide_short_help = true)]
     pub limit_cpu_secs: Option<u64>,
     /// Limit the memory of all processes of a command together, in bytes
     ///
     /// A cgroup holds this limit where the server has one to itself. Elsewhere the server looks ten
     /// times a second.
-    #[arg(long, global = true, help_heading = LIMITS, value_name = "BYTES", value_parser = MEMORY_BYTES.parser(), hide_short_help = true)]
+    #[arg(long, help_heading = LIMITS, value_name = "BYTES", value_parser = MEMORY_BYTES.parser(), hide_short_help = true)]
     pub limit_memory_bytes: Option<u64>,
     /// Limit the open files of each process of a command (16384 by default)
-    #[arg(long, global = true, help_heading = LIMITS, value_name = "COUNT", value_parser = OPEN_FILES.parser(), hide_short_help = true)]
+    #[arg(long, help_heading = LIMITS, value_name = "COUNT", value_parser = OPEN_FILES.parser(), hide_short_help = true)]
     pub limit_open_files: Option<u64>,
+}
+
+/// Execution of commands that agents ask for.
+#[derive(Clone, Debug, Args)]
+pub struct CommandArgs {
     /// Wait so many seconds for a command that asks for no limit; after that it goes on in the
     /// background (30 by default)
-    #[arg(long, global = true, help_heading = OF_COMMANDS, value_name = "SECS", value_parser = TIMEOUT_SECS.parser())]
+    #[arg(long, help_heading = OF_COMMANDS, value_name = "SECS", value_parser = TIMEOUT_SECS.parser())]
     pub command_timeout_secs: Option<u64>,
     /// Limit the time that a command may ask for, in seconds (600 by default)
-    #[arg(long, global = true, help_heading = OF_COMMANDS, value_name = "SECS", value_parser = TIMEOUT_SECS.parser())]
+    #[arg(long, help_heading = OF_COMMANDS, value_name = "SECS", value_parser = TIMEOUT_SECS.parser())]
     pub max_command_timeout_secs: Option<u64>,
     /// Show so many bytes of each of a command's two streams (524288 by default); a log has the
     /// whole
-    #[arg(long, global = true, help_heading = OF_COMMANDS, value_name = "BYTES", value_parser = OUTPUT_BYTES.parser(), hide_short_help = true)]
+    #[arg(long, help_heading = OF_COMMANDS, value_name = "BYTES", value_parser = OUTPUT_BYTES.parser(), hide_short_help = true)]
     pub output_cap_bytes: Option<u64>,
     /// Run so many commands at the same time (16 by default)
-    #[arg(long, global = true, help_heading = OF_COMMANDS, value_name = "COUNT", value_parser = COMMANDS.parser(), hide_short_help = true)]
+    #[arg(long, help_heading = OF_COMMANDS, value_name = "COUNT", value_parser = COMMANDS.parser(), hide_short_help = true)]
     pub max_commands: Option<u64>,
     /// Run so many background commands at the same time (16 by default)
-    #[arg(long, global = true, help_heading = OF_COMMANDS, value_name = "COUNT", value_parser = COMMANDS.parser(), hide_short_help = true)]
+    #[arg(long, help_heading = OF_COMMANDS, value_name = "COUNT", value_parser = COMMANDS.parser(), hide_short_help = true)]
     pub max_background_commands: Option<u64>,
     /// Keep so many bytes of the output of each background command, and of a longer stream than is
     /// shown (16777216 by default)
-    #[arg(long, global = true, help_heading = OF_COMMANDS, value_name = "BYTES", value_parser = OUTPUT_BYTES.parser(), hide_short_help = true)]
+    #[arg(long, help_heading = OF_COMMANDS, value_name = "BYTES", value_parser = OUTPUT_BYTES.parser(), hide_short_help = true)]
     pub background_output_bytes: Option<u64>,
-    #[command(flatten)]
-    pub undo: UndoArgs,
-    #[command(flatten)]
-    pub python: PythonArgs,
+}
+
+/// Served tools.
+#[derive(Clone, Debug, Args)]
+pub struct ToolsArgs {
     /// Serve these sets of tools
-    #[arg(long, global = true, help_heading = SERVER, value_enum, value_delimiter = ',', value_name = "SET,...",
+    #[arg(long, help_heading = SERVER, value_enum, value_delimiter = ',', value_name = "SET,...",
         default_values_t = [ToolsetArg::Files, ToolsetArg::Command])]
     pub tools: Vec<ToolsetArg>,
-    /// Report failures of tools to older clients in this style
-    ///
-    /// This concerns the revisions of the protocol that begin with a handshake. `results` is for
-    /// clients that hide JSON-RPC errors from their model.
-    #[arg(long, global = true, help_heading = SERVER, value_enum, default_value_t = Errors::Codes, value_name = "STYLE", hide_short_help = true)]
-    pub errors: Errors,
-    /// Cut replies longer than about so many tokens (100000 by default)
-    ///
-    /// 0 cuts none. A token counts as three bytes. This concerns files, lists and trees, and output
-    /// of commands if it is given. `maxTokens`, `limit` and `depth` of a call win.
-    #[arg(long, global = true, help_heading = SERVER, value_name = "TOKENS", value_parser = REPLY_TOKENS.parser(), hide_short_help = true)]
-    pub reply_tokens: Option<u64>,
+}
+
+/// Durability of writes.
+#[derive(Clone, Debug, Args)]
+pub struct WriteArgs {
     /// Do not wait for the disk when a file is written
     ///
     /// This saves most of the time of a small edit. A file is still whole after kill -9, but not
     /// after a power cut. Use it for trees that you can make again.
-    #[arg(long, global = true, help_heading = SERVER, hide_short_help = true)]
+    #[arg(long, help_heading = SERVER, hide_short_help = true)]
     pub no_fsync: bool,
+}
+
+/// Memory of all calls together.
+#[derive(Clone, Debug, Args)]
+pub struct MemoryArgs {
     /// Limit the memory that all calls hold together, in MiB
     ///
     /// This counts files, requests, replies and recordings. A call that needs more waits, or is
     /// refused. With several tokens each leaves the others as much as it takes. By default a
     /// quarter of the memory of the machine, or of its cgroup.
-    #[arg(long, global = true, help_heading = SERVER, value_name = "MIB", value_parser = MEMORY_MIB.parser(), hide_short_help = true)]
+    #[arg(long, help_heading = SERVER, value_name = "MIB", value_parser = MEMORY_MIB.parser(), hide_short_help = true)]
     pub memory_mib: Option<u64>,
+}
+
+/// Conversation with a client.
+#[derive(Clone, Debug, Args)]
+pub struct ClientArgs {
+    /// Report failures of tools to older clients in this style
+    ///
+    /// This concerns the revisions of the protocol that begin with a handshake. `results` is for
+    /// clients that hide JSON-RPC errors from their model.
+    #[arg(long, help_heading = SERVER, value_enum, default_value_t = Errors::Codes, value_name = "STYLE", hide_short_help = true)]
+    pub errors: Errors,
+    /// Accept messages of at most so many bytes
+    #[arg(long, help_heading = SERVER, value_name = "BYTES", default_value_t = limits::MAX_LINE_BYTES, hide_short_help = true)]
+    pub max_line_bytes: usize,
+    /// Give up a call that makes no step for so many seconds, as on a network filesystem that hangs
+    #[arg(long, help_heading = SERVER, value_name = "SECS", default_value_t = limits::STALL_TIMEOUT_SECS,
+        value_parser = clap::value_parser!(u64).range(1..), hide_short_help = true)]
+    pub stall_timeout_secs: u64,
+}
+
+/// Size of replies, and the memory of searches.
+#[derive(Clone, Debug, Args)]
+pub struct ReplyArgs {
+    /// Cut replies longer than about so many tokens (100000 by default)
+    ///
+    /// 0 cuts none. A token counts as three bytes. This concerns files, lists and trees, and output
+    /// of commands if it is given. `maxTokens`, `limit` and `depth` of a call win.
+    #[arg(long, help_heading = SERVER, value_name = "TOKENS", value_parser = REPLY_TOKENS.parser(), hide_short_help = true)]
+    pub reply_tokens: Option<u64>,
     /// Remember in so many MiB what searches learn about files
     ///
     /// The next search then reads less. At most a quarter of --memory-mib is used; 0 remembers
     /// nothing.
-    #[arg(long, global = true, help_heading = SERVER, value_name = "MIB", default_value_t = limits::DEFAULT_SEARCH_MEMORY_MIB,
+    #[arg(long, help_heading = SERVER, value_name = "MIB", default_value_t = limits::DEFAULT_SEARCH_MEMORY_MIB,
         value_parser = SEARCH_MEMORY_MIB.parser(), hide_short_help = true)]
     pub search_memory_mib: u64,
     /// Keep nothing of that for later sessions
     ///
     /// Otherwise it is kept in ~/.cache/replay-search, where no agent reaches it, and the first
     /// search of the next session reads less too.
-    #[arg(long, global = true, help_heading = SERVER, hide_short_help = true)]
+    #[arg(long, help_heading = SERVER, hide_short_help = true)]
     pub no_search_cache: bool,
-    /// Accept messages of at most so many bytes
-    #[arg(long, global = true, help_heading = SERVER, value_name = "BYTES", default_value_t = limits::MAX_LINE_BYTES, hide_short_help = true)]
-    pub max_line_bytes: usize,
-    /// Give up a call that makes no step for so many seconds, as on a network filesystem that hangs
-    #[arg(long, global = true, help_heading = SERVER, value_name = "SECS", default_value_t = limits::STALL_TIMEOUT_SECS,
-        value_parser = clap::value_parser!(u64).range(1..), hide_short_help = true)]
-    pub stall_timeout_secs: u64,
+}
+
+/// Log of the server.
+#[derive(Clone, Debug, Args)]
+pub struct LogArgs {
     /// Log what is at least this severe, on stderr
-    #[arg(long, global = true, value_enum, default_value_t = LogLevel::Info, value_name = "LEVEL")]
+    #[arg(long, value_enum, default_value_t = LogLevel::Info, value_name = "LEVEL")]
     pub log_level: LogLevel,
 }
 
@@ -420,6 +556,17 @@ pub enum ToolsetArg {
     Tests,
     /// Every set
     All,
+}
+
+/// `--isolation`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Isolation {
+    /// Look at the program's system calls; it has the system's network
+    Seccomp,
+    /// The same, in a network of its own that leads nowhere
+    Strict,
+    /// Only set `HTTP_PROXY` and its like; databases and direct connections are not seen
+    Env,
 }
 
 /// `--errors`.

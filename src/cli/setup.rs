@@ -1,14 +1,20 @@
 //! Flags of `replay setup`, which writes the entry of an MCP client.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, ValueHint};
 
 /// `replay setup`.
 #[derive(Clone, Debug, Args)]
 pub struct SetupArgs {
     #[arg(value_enum)]
     pub client: Client,
+    /// Allow the server a directory: read-only, or with `:rw` at its end also for writing
+    ///
+    /// Repeatable. The default is `.:rw`.
+    #[arg(long, value_name = "DIR[:ro|:rw]", value_hint = ValueHint::DirPath)]
+    pub allow: Vec<PathBuf>,
     /// Write the entry to the client's file, and keep what else that holds
     #[arg(long)]
     pub write: bool,

@@ -10,22 +10,22 @@ use super::{UNDO_DAYS, UNDO_MIB};
 #[derive(Clone, Debug, Args)]
 pub struct UndoArgs {
     /// Keep what calls change in the read-write directories, so that it can be undone [default: on]
-    #[arg(long, global = true, help_heading = UNDO, value_enum, value_name = "MODE")]
+    #[arg(long, help_heading = UNDO, value_enum, value_name = "MODE")]
     pub undo: Option<Undo>,
     /// Keep so many MiB at most (2048 by default); the oldest calls go first
-    #[arg(long, global = true, help_heading = UNDO, value_name = "MIB", value_parser = UNDO_MIB.parser(), hide_short_help = true)]
+    #[arg(long, help_heading = UNDO, value_name = "MIB", value_parser = UNDO_MIB.parser(), hide_short_help = true)]
     pub undo_mib: Option<u64>,
     /// Keep it for so many days (14 by default)
-    #[arg(long, global = true, help_heading = UNDO, value_name = "DAYS", value_parser = UNDO_DAYS.parser(), hide_short_help = true)]
+    #[arg(long, help_heading = UNDO, value_name = "DAYS", value_parser = UNDO_DAYS.parser(), hide_short_help = true)]
     pub undo_days: Option<u64>,
     /// Choose what becomes of a change that cannot be kept, as on a full disk [default: refuse]
-    #[arg(long, global = true, help_heading = UNDO, value_enum, value_name = "MODE", hide_short_help = true)]
+    #[arg(long, help_heading = UNDO, value_enum, value_name = "MODE", hide_short_help = true)]
     pub undo_full: Option<UndoFull>,
     /// Keep nothing of these files, such as target/**; replies tell
     ///
     /// A glob over paths below the allowed directory. Repeatable. For trees that programs make
     /// again and whose keeping costs too much.
-    #[arg(long, global = true, help_heading = UNDO, value_name = "GLOB", hide_short_help = true)]
+    #[arg(long, help_heading = UNDO, value_name = "GLOB", hide_short_help = true)]
     pub undo_skip: Vec<String>,
 }
 

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use serde_json::{Map, Value, json};
 
 use super::process::{logging, print_content, quoted, status, tell};
-use crate::cli::{CallArgs, Options};
+use crate::cli::CallArgs;
 use crate::compose::{alone, wall_in};
 use crate::config::Config;
 use crate::protocol::{Body, Content, Incoming, Outcome, Revision, ToolReply, parse, render};
@@ -23,8 +23,8 @@ impl Outbox for DiscardOutbox {
 }
 
 /// Runs one tool and prints its result. The exit status is 1 if the tool failed.
-pub fn run(options: &Options, asked: &CallArgs) -> Result<ExitCode> {
-    let config = Config::resolve(options)?.for_tool(&asked.tool);
+pub fn run(asked: &CallArgs) -> Result<ExitCode> {
+    let config = Config::resolve(&asked.options)?.for_tool(&asked.tool);
     logging(config.log_level);
     let server = alone(&config)?;
     wall_in(&[server.services()], &[]);

@@ -22,7 +22,7 @@ use crate::calls::{
     load, page, sets, table,
 };
 use crate::cancel::CancelToken;
-use crate::cli::{CallsAction, CallsRun, OnMissArg, Options};
+use crate::cli::{CallsAction, CallsRun, OnMissArg, StoredSets};
 use crate::config::Config;
 use crate::journal::Changes;
 use crate::policy::PolicyError;
@@ -54,14 +54,14 @@ const UNREACHED: &str = "nothing from outside reaches a port of the program; --i
 
 /// Runs the subcommand and returns the exit status. Messages go to stderr, since stdout belongs to
 /// the program.
-pub fn run(options: Options, action: &CallsAction) -> Result<ExitCode> {
+pub fn run(action: &CallsAction) -> Result<ExitCode> {
     let signals = catch(&[
         Signal::SIGTERM,
         Signal::SIGINT,
         Signal::SIGHUP,
         Signal::SIGQUIT,
     ])?;
-    let mut config = Config::for_calls(options, action)?;
+    let mut config = Config::for_calls(action)?;
     logging(config.log_level);
     let temporary = config.temporary.clone();
     let here = ProcessContext {
@@ -85,6 +85,7 @@ fn act(services: &Services, action: &CallsAction, here: &ProcessContext<'_>) -> 
             on_miss,
             exact,
             run,
+            ..
         } => test(
             services,
             &sets.path,
@@ -93,7 +94,7 @@ fn act(services: &Services, action: &CallsAction, here: &ProcessContext<'_>) -> 
             run,
             here,
         ),
-        CallsAction::List { sets } => {
+        CallsAction::List(StoredSets { sets, .. }) => {
             let mut text = String::new();
             let found = sets::list(&services.policy, &sets.path).map_err(with_hint)?;
             if found.is_empty() {
@@ -113,10 +114,12 @@ fn act(services: &Services, action: &CallsAction, here: &ProcessContext<'_>) -> 
         CallsAction::Noise {
             name,
             other,
-            sets,
+            stored,
             write,
-        } => noise(services, &sets.path, name, other, *write),
-        CallsAction::Show { name, sets, html } => {
+            ..
+        } => noise(services, &stored.sets.path, name, other, *write),
+        CallsAction::Show { name, stored, html } => {
+            let sets = &stored.sets;
             let name = if let Some(name) = name {
                 name.clone()
             } else {

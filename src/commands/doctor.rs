@@ -76,14 +76,18 @@ const ROUNDS: usize = 7;
 pub fn run(options: &Options, is_json: bool) -> Result<ExitCode> {
     let signals = catch_signals()?;
     let mut options = options.clone();
-    if [&options.allow, &options.allow_read, &options.allow_write]
-        .iter()
-        .all(|dirs| dirs.is_empty())
+    if [
+        &options.directories.allow,
+        &options.directories.allow_read,
+        &options.directories.allow_write,
+    ]
+    .iter()
+    .all(|dirs| dirs.is_empty())
     {
-        options.allow_read.push(".".into());
+        options.directories.allow_read.push(".".into());
     }
     // Without a limit no cgroup would be created.
-    options.limit_memory_bytes.get_or_insert(1 << 30);
+    options.limits.limit_memory_bytes.get_or_insert(1 << 30);
     let mut findings = vec![
         Finding::good(
             "program",
@@ -96,10 +100,13 @@ pub fn run(options: &Options, is_json: bool) -> Result<ExitCode> {
         Finding::good("kernel", kernel()),
     ];
     let mut best = None;
-    if options.sandbox == Some(Sandbox::Off) {
+    if options.walls.sandbox == Some(Sandbox::Off) {
         bail!("with --sandbox off there are no walls to look at; leave it out");
     }
-    let asked = options.sandbox.filter(|mode| *mode != Sandbox::Require);
+    let asked = options
+        .walls
+        .sandbox
+        .filter(|mode| *mode != Sandbox::Require);
     for (tier, mode) in [
         (Tier::Namespaces, Sandbox::Namespaces),
         (Tier::Landlock, Sandbox::Landlock),
@@ -107,10 +114,8 @@ pub fn run(options: &Options, is_json: bool) -> Result<ExitCode> {
         if asked.is_some_and(|asked| asked != mode) {
             continue;
         }
-        let mut config = Config::resolve(&Options {
-            sandbox: Some(mode),
-            ..options.clone()
-        })?;
+        options.walls.sandbox = Some(mode);
+        let mut config = Config::resolve(&options)?;
         config.undo.is_on = false;
         let tried = alone(&config);
         let refused = match &tried {

@@ -5,8 +5,8 @@ mod bench;
 mod call;
 mod calls;
 mod changes;
+mod completions;
 mod doctor;
-pub mod generate;
 mod health;
 mod mock;
 mod net;
@@ -22,7 +22,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, Command, Options};
 use crate::text::reasons::reasons;
 
 /// Runs the command line.
@@ -31,28 +31,34 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
     let Some(command) = cli.command else {
         return serve::run(&cli.server);
     };
-    let options = cli.server.options;
     match command {
-        Command::Generate { document } => process::print_content(generate::document(document)?),
-        Command::Setup(asked) => setup::run(&options.allow, &asked),
-        Command::Doctor { json } => doctor::run(&options, json),
-        Command::Tools { json } => tools::run(&options, json),
-        Command::Why(asked) => why::run(&options, &asked),
-        Command::Call(asked) => call::run(&options, &asked),
+        Command::Setup(asked) => setup::run(&asked),
+        Command::Doctor(asked) => doctor::run(&asked.confined.options(), asked.json),
+        Command::Tools(asked) => {
+            let tools = asked.tools.clone();
+            let options = Options {
+                tools,
+                ..asked.confined.options()
+            };
+            tools::run(&options, asked.json)
+        }
+        Command::Why(asked) => why::run(&asked),
+        Command::Call(asked) => call::run(&asked),
         Command::Bench(asked) => bench::run(&asked),
         Command::Mock {
             serve,
             action: None,
-        } => mock::serve(&serve, &options),
+        } => mock::serve(&serve),
         Command::Mock {
             action: Some(action),
             ..
-        } => mock::run(&action, &options),
-        Command::Calls { action } => calls::run(options, &action),
-        Command::Sandbox { action } => sandbox::run(options, &action),
-        Command::Net { action } => net::run(options, &action),
+        } => mock::run(&action),
+        Command::Calls { action } => calls::run(&action),
+        Command::Sandbox { action } => sandbox::run(&action),
+        Command::Net { action } => net::run(&action),
         Command::Token { action } => process::print(token::act(&action)?),
         Command::Changes { of, action } => changes::run(&of, action.as_ref()),
+        Command::Completions { shell } => completions::run(shell),
         Command::Audit(action) => audit::run(&action),
         Command::Health(asked) => health::run(&asked),
     }

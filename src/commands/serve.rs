@@ -253,7 +253,7 @@ fn announce(servers: &[(&str, &Server)], own_landlock: Option<u32>) {
             .is_ok_and(|journal| journal.freezes())
         {
             tracing::info!(
-                "{owner}what programs outside the walls run stays as it is (--freeze-sinks)"
+                "{owner}what programs outside the walls run stays as it is (--freeze-autorun)"
             );
         }
         if services.commands.ssh_agent.is_some() {

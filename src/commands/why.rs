@@ -20,7 +20,7 @@ use serde::Serialize;
 use super::process::{catch_signals, print, quoted, status};
 use super::sandbox::{launcher, output, request};
 use crate::autorun::{Compared, named};
-use crate::cli::{Access, Options, Sandbox, WhyArgs};
+use crate::cli::{Access, Sandbox, WhyArgs};
 use crate::compose::alone;
 use crate::config::Config;
 use crate::exec::place_of;
@@ -118,8 +118,8 @@ impl RuleAnswer {
 }
 
 /// Prints the answer. The exit status is 1 for a denial.
-pub fn run(options: &Options, asked: &WhyArgs) -> Result<ExitCode> {
-    let mut config = Config::resolve(options)?;
+pub fn run(asked: &WhyArgs) -> Result<ExitCode> {
+    let mut config = Config::resolve(&asked.confined.options())?;
     if matches!(asked.access, Access::Read | Access::Write) {
         config.toolsets.retain(|set| !set.runs_commands());
     }
@@ -220,7 +220,7 @@ fn write(config: &Config, policy: &Policy, path: &Path) -> RuleAnswer {
         .and_then(|_| named(path.as_os_str().as_bytes()));
     let frozen = sink.filter(|_| config.undo.freezes).map(|(sink, _)| {
         format!(
-            "what {} runs of it stays as it is (--freeze-sinks)",
+            "what {} runs of it stays as it is (--freeze-autorun)",
             sink.obeyed_by
         )
     });
@@ -229,7 +229,7 @@ fn write(config: &Config, policy: &Policy, path: &Path) -> RuleAnswer {
             if sink.is_some_and(|(sink, _)| sink.compared == Compared::Whole) =>
         {
             RuleAnswer::denied(frozen).with_flag(
-                "no --freeze-sinks",
+                "no --freeze-autorun",
                 "commands and tools change all that programs outside run",
             )
         }
@@ -372,7 +372,7 @@ fn connect(config: &Config, services: &Services, what: &OsStr) -> Result<RuleAns
         return Ok(RuleAnswer::denied(standing.word()));
     }
     let rule = to.rule().to_string();
-    let flag = format!("--allow-net {}", quoted(&rule));
+    let flag = format!("--allow-host {}", quoted(&rule));
     let besides = format!("commands, Python sessions and tests send {rule} whatever they can read");
     let danger = if let Host::Address(address) = to.host {
         danger(address)
@@ -413,9 +413,9 @@ fn connect(config: &Config, services: &Services, what: &OsStr) -> Result<RuleAns
     let deciding = rules.deciding(&to).unwrap_or_default();
     if rules.denies(&to) {
         return Ok(
-            RuleAnswer::denied(format!("--deny-net {}", quoted(deciding))).with_flag(
-                format!("no --deny-net {}", quoted(deciding)),
-                "what else that names and --allow-net allows",
+            RuleAnswer::denied(format!("--deny-host {}", quoted(deciding))).with_flag(
+                format!("no --deny-host {}", quoted(deciding)),
+                "what else that names and --allow-host allows",
             ),
         );
     }
@@ -423,11 +423,11 @@ fn connect(config: &Config, services: &Services, what: &OsStr) -> Result<RuleAns
         if is_own && standing.tier == Some(Tier::Namespaces) {
             return Ok(own());
         }
-        return Ok(RuleAnswer::denied("no --allow-net names it")
+        return Ok(RuleAnswer::denied("no --allow-host names it")
             .with_flag(flag, besides)
             .with_notes(danger));
     }
-    let by = format!("--allow-net {}", quoted(deciding));
+    let by = format!("--allow-host {}", quoted(deciding));
     let (Some((_, opening)), Some((is_tls, path))) = (rules.opens(&to), &asked) else {
         let some = rules
             .opens(&to)
@@ -447,12 +447,12 @@ fn connect(config: &Config, services: &Services, what: &OsStr) -> Result<RuleAns
         Verdict::Allowed => {
             RuleAnswer::allowed(format!("{by}, for GET")).with_notes(private_address_note(&to))
         }
-        Verdict::Denied => RuleAnswer::denied("--deny-net names this request"),
+        Verdict::Denied => RuleAnswer::denied("--deny-host names this request"),
         Verdict::Missing | Verdict::OddPath | Verdict::OddMethod => RuleAnswer::denied(format!(
             "only some requests are allowed there ({opening}), and GET of this path is none"
         ))
         .with_flag(
-            format!("--allow-net {}", quoted(&request)),
+            format!("--allow-host {}", quoted(&request)),
             "requests of that method to that path, with any query",
         ),
     })

@@ -97,11 +97,11 @@ fn server(
     let journal = undo::check_hidden(journal, &policy, &commands);
     if config.undo.freezes && !read_only && !policy.roots().is_empty() {
         if let Err(reason) = &journal {
-            bail!("--freeze-sinks needs what undo keeps, and nothing is kept: {reason}");
+            bail!("--freeze-autorun needs what undo keeps, and nothing is kept: {reason}");
         }
         if commands.standing.tier == Some(Tier::Off) {
             bail!(
-                "--freeze-sinks cannot be held with --sandbox off, where nobody stands between commands and the kernel"
+                "--freeze-autorun cannot be held with --sandbox off, where nobody stands between commands and the kernel"
             );
         }
     }

@@ -152,6 +152,7 @@ impl SandboxConfig {
         grants: &[Grant],
     ) -> Result<Self> {
         let mode = options
+            .walls
             .sandbox
             .or(profile.sandbox)
             .unwrap_or(Sandbox::Require);
@@ -160,7 +161,7 @@ impl SandboxConfig {
         let CredentialArgs {
             credentials: typed,
             are_all,
-        } = &options.credentials;
+        } = &options.network.credentials;
         let declared = if *are_all {
             typed.clone()
         } else {
@@ -171,20 +172,22 @@ impl SandboxConfig {
         credentials
             .iter()
             .try_for_each(|one| reject_fixed_variable(OsStr::new(&one.name)))?;
-        let home = options.home.or(profile.home).unwrap_or(Home::Private);
+        let home = options.walls.home.or(profile.home).unwrap_or(Home::Private);
         let private_home = mode != Sandbox::Off && home == Home::Private;
         let cache = cache(options, profile, world, private_home)?;
         let roots = true_roots(grants);
         let usual = usual_system(profile)?;
         let mut found = Toolchains::default();
         if mode != Sandbox::Off {
-            let wanted = !options.no_toolchains && profile.toolchains.unwrap_or(usual);
+            let wanted = !options.walls.no_toolchains && profile.toolchains.unwrap_or(usual);
             if let Some(home) = world.home().filter(|_| wanted) {
                 // With a network, cargo downloads crates itself, possibly from a private registry.
                 let has_network =
                     network == Network::Host || !hosts.is_empty() || recording.is_some();
-                let downloads =
-                    private_home && cache.is_none() && !has_network && !options.no_toolchain_caches;
+                let downloads = private_home
+                    && cache.is_none()
+                    && !has_network
+                    && !options.walls.no_toolchain_caches;
                 found = toolchains(world, &home, downloads);
                 let is_shown = |place: &Path| can_be_shown(place, &roots);
                 found.system.retain(|seen| is_shown(&seen.path));
@@ -249,7 +252,7 @@ impl SandboxConfig {
             private_home && !is_taken
         };
         let cargo_home = found.cargo_home.clone().filter(is_free);
-        let ssh_agent = (options.ssh_sign || profile.ssh_sign)
+        let ssh_agent = (options.walls.ssh_sign || profile.ssh_sign)
             .then(|| ssh_agent(world))
             .transpose()?;
         Ok(Self {
@@ -261,9 +264,10 @@ impl SandboxConfig {
             secret_files,
             recording,
             loopback_asked,
-            linked_git: options.git.or(profile.git).unwrap_or(LinkedGit::Auto),
+            linked_git: options.walls.git.or(profile.git).unwrap_or(LinkedGit::Auto),
             ssh_agent,
             sockets: options
+                .walls
                 .allow_socket
                 .iter()
                 .chain(&profile.allow_socket)
@@ -271,6 +275,7 @@ impl SandboxConfig {
                 .collect(),
             limits: limits(options, profile),
             processes_asked: options
+                .limits
                 .limit_processes
                 .or(profile.limits.processes)
                 .is_some(),
@@ -313,16 +318,6 @@ fn network(
     profile: &Profile,
     mode: Sandbox,
 ) -> Result<(Network, bool, Option<String>)> {
-    if options.allow_network
-        && options
-            .network
-            .as_ref()
-            .is_some_and(|network| *network != NetworkArg::Host)
-    {
-        bail!(
-            "--allow-network is the same as --network host, and --network says otherwise; leave one of them out"
-        );
-    }
     if let (Some(allow), Some(network)) = (profile.allow_network, &profile.network)
         && allow != (*network == NetworkArg::Host)
     {
@@ -330,11 +325,6 @@ fn network(
             "the profile's `allow_network` is {allow} and its `network` says otherwise; leave one of them out"
         );
     }
-    let typed = if options.allow_network {
-        Some(NetworkArg::Host)
-    } else {
-        options.network.clone()
-    };
     let allowed = profile.allow_network.map(|allow| {
         if allow {
             NetworkArg::Host
@@ -342,7 +332,7 @@ fn network(
             NetworkArg::Loopback
         }
     });
-    let said = typed.or(profile.network.clone());
+    let said = options.network.network.clone().or(profile.network.clone());
     let loopback_asked = said == Some(NetworkArg::Loopback);
     let asked = said.or(allowed);
     if mode == Sandbox::Off {
@@ -365,11 +355,17 @@ fn network(
 
 /// Merges the rules of the command line and of the profile.
 fn rules(options: &Options, profile: &Profile, mode: Sandbox) -> Result<Rules> {
-    let sets: Vec<String> = options.net.iter().map(|set| format!("@{set}")).collect();
-    let allow = [&sets[..], &options.allow_net, &profile.allow_net].concat();
-    let deny = [&options.deny_net[..], &profile.deny_net].concat();
+    let sets: Vec<String> = options
+        .network
+        .allow_hosts
+        .iter()
+        .chain(&profile.allow_hosts)
+        .map(|set| format!("@{set}"))
+        .collect();
+    let allow = [&sets[..], &options.network.allow_host, &profile.allow_host].concat();
+    let deny = [&options.network.deny_host[..], &profile.deny_host].concat();
     let rules = Rules::new(&allow, &deny)?;
-    let rules = if options.learned.is_some() {
+    let rules = if options.network.learned.is_some() {
         rules.learning()
     } else {
         rules
@@ -379,19 +375,18 @@ fn rules(options: &Options, profile: &Profile, mode: Sandbox) -> Result<Rules> {
     }
     if mode == Sandbox::Off {
         bail!(
-            "only a wall can hold commands to --allow-net and --deny-net, and it is switched off (sandbox off)"
+            "only a wall can hold commands to --allow-host and --deny-host, and it is switched off (sandbox off)"
         );
     }
-    if allow.is_empty() && options.learned.is_none() {
-        bail!("--deny-net takes away from what --allow-net gives, and nothing is given");
+    if allow.is_empty() && options.network.learned.is_none() {
+        bail!("--deny-host takes away from what --allow-host gives, and nothing is given");
     }
-    if options.allow_network
-        || options.network.is_some()
+    if options.network.network.is_some()
         || profile.network.is_some()
         || profile.allow_network == Some(true)
     {
         bail!(
-            "--allow-net says which network commands have, and --network says it, too; leave one of them out"
+            "--allow-host says which network commands have, and --network says it, too; leave one of them out"
         );
     }
     Ok(rules)
@@ -401,13 +396,14 @@ fn limits(options: &Options, profile: &Profile) -> Limits {
     let profile = &profile.limits;
     Limits {
         processes: options
+            .limits
             .limit_processes
             .or(profile.processes)
             .or(Some(limits::MAX_COMMAND_PROCESSES)),
-        file_bytes: options.limit_file_bytes.or(profile.file_bytes),
-        cpu_secs: options.limit_cpu_secs.or(profile.cpu_secs),
-        memory_bytes: options.limit_memory_bytes.or(profile.memory_bytes),
-        open_files: options.limit_open_files.or(profile.open_files),
+        file_bytes: options.limits.limit_file_bytes.or(profile.file_bytes),
+        cpu_secs: options.limits.limit_cpu_secs.or(profile.cpu_secs),
+        memory_bytes: options.limits.limit_memory_bytes.or(profile.memory_bytes),
+        open_files: options.limits.limit_open_files.or(profile.open_files),
         oom_score_adj: limits::COMMAND_OOM_SCORE_ADJ,
     }
 }
@@ -418,7 +414,7 @@ fn cache(
     world: &ProcessState,
     private_home: bool,
 ) -> Result<Option<CacheConfig>> {
-    let Some(dir) = options.cache.as_ref().or(profile.cache.as_ref()) else {
+    let Some(dir) = options.walls.cache.as_ref().or(profile.cache.as_ref()) else {
         return Ok(None);
     };
     if !private_home {
@@ -427,6 +423,7 @@ fn cache(
         );
     }
     let mib = options
+        .walls
         .cache_mib
         .or(profile.limits.cache_mib)
         .unwrap_or(limits::DEFAULT_CACHE_MIB);
@@ -468,7 +465,7 @@ fn system(
             why: BY_PROFILE,
         }));
     }
-    for dir in &options.system {
+    for dir in &options.walls.system {
         let path = without_parents(&world.here, dir);
         if std::fs::metadata(&path).is_err() {
             bail!(
@@ -589,9 +586,12 @@ fn env_rules(
             .chain(["/etc".into()])
             .collect()
     });
-    rules.shell = Some(shell(options.shell.as_ref().or(profile.shell.as_ref()))?);
+    rules.shell = Some(shell(
+        options.walls.shell.as_ref().or(profile.shell.as_ref()),
+    )?);
     rules.set.extend(found.variables.iter().cloned());
     if let Some(identity) = options
+        .walls
         .git_identity
         .as_ref()
         .or(profile.git_identity.as_ref())
@@ -607,7 +607,7 @@ fn env_rules(
         };
         rules.set.push(settable(name.into(), value.into())?);
     }
-    for typed in &options.env {
+    for typed in &options.walls.env {
         let bytes = typed.as_bytes();
         if let Some(end) = memchr::memchr(b'=', bytes) {
             let [name, value] =

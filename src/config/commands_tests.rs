@@ -224,17 +224,12 @@ fn command_line_overrides_profile() {
 #[test]
 fn contradictory_network_settings_are_refused() {
     let network = |flags: &[&str], profile| good(flags, profile).network;
-    assert_eq!(network(&["--allow-network"], "{}"), Network::Host);
-    assert_eq!(
-        network(&["--allow-network", "--network", "host"], "{}"),
-        Network::Host
-    );
     assert_eq!(
         network(&["--network", "none"], r#"{"allow_network": true}"#),
         Network::None
     );
     assert_eq!(
-        network(&["--allow-network"], r#"{"allow_network": false}"#),
+        network(&["--network", "host"], r#"{"allow_network": false}"#),
         Network::Host
     );
     assert_eq!(network(&[], r#"{"allow_network": true}"#), Network::Host);
@@ -247,10 +242,6 @@ fn contradictory_network_settings_are_refused() {
         Network::None
     );
     assert_eq!(network(&["--sandbox", "off"], "{}"), Network::Host);
-    assert!(
-        wrong(&["--allow-network", "--network", "none"], "{}")
-            .starts_with("--allow-network is the same as")
-    );
     let twice = wrong(&[], r#"{"allow_network": false, "network": "host"}"#);
     assert_eq!(
         twice,
@@ -418,7 +409,7 @@ const SECRET: &str = "secret-0123456789abcdef";
 /// Variables of credentials, with `STAND_IN` for the placeholder of the first.
 fn credentials(flags: &[&str], profile: &str) -> Result<Vec<String>, String> {
     let fixed = [
-        "--allow-net",
+        "--allow-host",
         "api.example.com",
         "--env",
         "OTHER=secret-0123456789abcdef!",
@@ -535,7 +526,7 @@ fn unusable_credential_is_refused() {
             "https://other.example"
         ]),
         "--credential TOKEN: --for `https://other.example`: commands do not reach that; allow it, too, such as with \
-         --allow-net other.example:443"
+         --allow-host other.example:443"
     );
     let postgres = [
         "--credential",
@@ -544,7 +535,7 @@ fn unusable_credential_is_refused() {
         "postgres://api.example.com",
     ];
     let expected = "--for `postgres://api.example.com`: commands do not reach that; allow it, too, such as with \
-                    --allow-net api.example.com:5432";
+                    --allow-host api.example.com:5432";
     assert_eq!(said(&postgres), format!("--credential TOKEN: {expected}"));
     let again = ["--credential", "TOKEN=env:LONG_TOKEN", place[0], place[1]];
     assert_eq!(

@@ -98,7 +98,7 @@ fn place_of(text: &str, rules: &Rules) -> Result<Place> {
     if !place.is_within(rules) {
         let rule = place.reaching();
         bail!(
-            "--for `{text}`: commands do not reach that; allow it, too, such as with --allow-net {rule}"
+            "--for `{text}`: commands do not reach that; allow it, too, such as with --allow-host {rule}"
         );
     }
     Ok(place)

@@ -16,6 +16,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest as _, Sha256};
 use tokio_rustls::rustls::ServerConfig;
 
+use super::profile::warn_of_old_keys;
 use super::{Config, Purpose, client_limits};
 use crate::cli::{
     BURST, CALLS, CONNECTIONS, CredentialArgs, DeclaredCredential, HttpArgs, Options, RATE,
@@ -70,16 +71,24 @@ pub struct TokenEntry {
     /// Protected paths that the agent may change, absolute and in the syntax of `--unprotect`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unprotect: Vec<PathBuf>,
-    /// Own hosts instead of the server's, in the syntax of `--allow-net`.
+    /// Own hosts instead of the server's, in the syntax of `--allow-host`.
+    #[serde(
+        default,
+        alias = "allow_net",
+        deserialize_with = "non_null_list",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub allow_host: Option<Vec<String>>,
+    /// Own sets of hosts instead of the server's, in the syntax of `--allow-hosts`.
     #[serde(
         default,
         deserialize_with = "non_null_list",
         skip_serializing_if = "Option::is_none"
     )]
-    pub allow_net: Option<Vec<String>>,
-    /// Denied hosts in addition to the server's, in the syntax of `--deny-net`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub deny_net: Vec<String>,
+    pub allow_hosts: Option<Vec<String>>,
+    /// Denied hosts in addition to the server's, in the syntax of `--deny-host`.
+    #[serde(default, alias = "deny_net", skip_serializing_if = "Vec::is_empty")]
+    pub deny_host: Vec<String>,
     /// Own credentials instead of those of `--credential` and `--for`.
     #[serde(
         default,
@@ -137,6 +146,11 @@ impl TokenEntry {
             sha256,
             ..Self::default()
         }
+    }
+
+    /// Returns true if the line replaces the server's hosts.
+    fn has_own_hosts(&self) -> bool {
+        self.allow_host.is_some() || self.allow_hosts.is_some()
     }
 
     /// Decodes the token's SHA-256; `None` if it is malformed.
@@ -305,8 +319,8 @@ impl HttpConfig {
         }
         let tls = encryption(args)?.map(Encryption::new);
         let settings = Settings {
-            limits: client_limits(options),
-            hosts: args.allow_host.clone(),
+            limits: client_limits(&options.client),
+            hosts: args.http_host.clone(),
             origins: args.allow_origin.clone(),
             max_connections: args.max_connections as usize,
             client_timeout: Duration::from_secs(args.client_timeout_secs),
@@ -400,6 +414,7 @@ pub fn entries(text: &str) -> Result<Vec<TokenEntry>> {
             anyhow!("line {number}: {reason}; `replay token new NAME` makes such lines")
         })?;
         entry.check().with_context(|| format!("line {number}"))?;
+        warn_of_old_keys(&format!("the token `{}`", entry.name), line);
         if entries
             .iter()
             .any(|other| other.name == entry.name || other.digest() == entry.digest())
@@ -425,33 +440,42 @@ impl Config {
     pub fn for_token(options: &Options, entry: &TokenEntry) -> Result<Self> {
         let mut options = options.clone();
         if let Some(tools) = entry.toolsets()? {
-            options.tools = tools;
+            options.tools.tools = tools;
         }
         if entry.allow.is_some() {
             // The server's paths refer to its own directories.
-            options.unprotect.clear();
+            options.protection.unprotect.clear();
         }
-        options.unprotect.extend(entry.unprotect.iter().cloned());
-        options.cache = entry.cache.clone().or(options.cache);
-        if let Some(rules) = &entry.allow_net {
-            options.allow_net.clone_from(rules);
-            options.net.clear();
+        options
+            .protection
+            .unprotect
+            .extend(entry.unprotect.iter().cloned());
+        options.walls.cache = entry.cache.clone().or(options.walls.cache);
+        if entry.has_own_hosts() {
+            options.network.allow_host = entry.allow_host.clone().unwrap_or_default();
+            options.network.allow_hosts = entry.allow_hosts.clone().unwrap_or_default();
         }
-        options.deny_net.extend(entry.deny_net.iter().cloned());
+        options
+            .network
+            .deny_host
+            .extend(entry.deny_host.iter().cloned());
         if let Some(own) = &entry.credentials {
-            options.credentials = CredentialArgs {
+            options.network.credentials = CredentialArgs {
                 credentials: own.clone(),
                 are_all: true,
             };
         }
         if let Some(allow) = &entry.allow {
-            (options.allow, options.allow_read, options.allow_write) =
-                (allow.clone(), Vec::new(), Vec::new());
+            (
+                options.directories.allow,
+                options.directories.allow_read,
+                options.directories.allow_write,
+            ) = (allow.clone(), Vec::new(), Vec::new());
         }
         let meant = Purpose {
             own: false,
             is_whole: entry.allow.is_none(),
-            with_hosts: entry.allow_net.is_none(),
+            with_hosts: !entry.has_own_hosts(),
         };
         let mut config = Self::resolve_for(&options, meant)?;
         config.undo.tenant.clone_from(&entry.name);
@@ -571,7 +595,7 @@ mod tests {
         let typed = [
             "replay",
             "--mcp-server",
-            "--allow-net",
+            "--allow-host",
             "api.example.com",
             "--credential",
             &ours,

@@ -34,7 +34,8 @@ use profile::Profile;
 
 use crate::calls::Reach;
 use crate::cli::{
-    CallsAction, Errors, Isolation, LogLevel, NetworkArg, OnMissArg, Options, ToolsetArg,
+    CallsAction, ClientArgs, Errors, Isolation, LogLevel, NetworkArg, OnMissArg, Options,
+    ToolsetArg,
 };
 use crate::fs::Durability;
 use crate::limits;
@@ -147,16 +148,16 @@ impl CallsConfig {
 }
 
 /// Limits of a client of the tools or of a mock.
-pub fn client_limits(options: &Options) -> Limits {
+pub fn client_limits(client: &ClientArgs) -> Limits {
     Limits {
-        max_line_bytes: options.max_line_bytes,
-        stall_timeout: Duration::from_secs(options.stall_timeout_secs),
+        max_line_bytes: client.max_line_bytes,
+        stall_timeout: Duration::from_secs(client.stall_timeout_secs),
     }
 }
 
 /// Style of reporting errors to clients of the tools or of a mock.
-pub fn error_style(options: &Options) -> ErrorStyle {
-    match options.errors {
+pub fn error_style(client: &ClientArgs) -> ErrorStyle {
+    match client.errors {
         Errors::Codes => ErrorStyle::Codes,
         Errors::Results => ErrorStyle::Results,
     }
@@ -187,7 +188,7 @@ pub fn search_cache(options: &Options) -> Option<PathBuf> {
         .filter(|path| path.is_absolute());
     let caches = named
         .or_else(|| Some(world.home()?.join(".cache")))
-        .filter(|_| !options.no_search_cache)?;
+        .filter(|_| !options.replies.no_search_cache)?;
     Some(caches.join("replay-search"))
 }
 
@@ -220,6 +221,7 @@ impl Config {
             own: meant.own,
         };
         let mut profile = options
+            .directories
             .sandbox_profile
             .as_deref()
             .map(Profile::load)
@@ -231,10 +233,11 @@ impl Config {
             profile.unprotect.clear();
         }
         if !meant.with_hosts {
-            profile.allow_net.clear();
+            profile.allow_host.clear();
+            profile.allow_hosts.clear();
         }
         let mut grants = Vec::new();
-        for allow in &options.allow {
+        for allow in &options.directories.allow {
             grants.push(parse_suffixed(&here, "--allow", allow)?);
         }
         let mut grant = |paths: &[PathBuf], access| {
@@ -243,48 +246,63 @@ impl Config {
                 access,
             }));
         };
-        grant(&options.allow_read, Access::ReadOnly);
-        grant(&options.allow_write, Access::ReadWrite);
+        grant(&options.directories.allow_read, Access::ReadOnly);
+        grant(&options.directories.allow_write, Access::ReadWrite);
         grant(&profile.read_write, Access::ReadWrite);
         grant(&profile.read_only, Access::ReadOnly);
         let asked = &profile.limits;
-        let timeout_secs = options.command_timeout_secs.or(asked.command_timeout_secs);
+        let timeout_secs = options
+            .commands
+            .command_timeout_secs
+            .or(asked.command_timeout_secs);
         let max_timeout_secs = options
+            .commands
             .max_command_timeout_secs
             .or(asked.max_command_timeout_secs);
         let (timeout_secs, max_timeout_secs) = timeouts(timeout_secs, max_timeout_secs)?;
-        let reply_tokens = options.reply_tokens.or(asked.reply_tokens);
-        let output_cap_bytes = options.output_cap_bytes.or(asked.output_cap_bytes);
+        let reply_tokens = options.replies.reply_tokens.or(asked.reply_tokens);
+        let output_cap_bytes = options.commands.output_cap_bytes.or(asked.output_cap_bytes);
         let background_output_bytes = options
+            .commands
             .background_output_bytes
             .or(asked.background_output_bytes);
         let count = |typed: Option<u64>, asked: Option<u64>, usual| {
             typed.or(asked).map_or(usual, |count| count as usize)
         };
-        let toolsets = toolsets(&options.tools);
+        let toolsets = toolsets(&options.tools.tools);
         let memory = options
+            .memory
             .memory_mib
             .map_or_else(memory::usual_bytes, |mib| mib * 1024 * 1024);
-        let search_memory =
-            (options.search_memory_mib * 1024 * 1024).min(memory / limits::SEARCH_MEMORY_SHARE);
+        let search_memory = (options.replies.search_memory_mib * 1024 * 1024)
+            .min(memory / limits::SEARCH_MEMORY_SHARE);
         let sandbox = SandboxConfig::resolve(options, &profile, &world, &grants)?;
         let opens = sandbox.rules.are_about_requests() || !sandbox.credentials.is_empty();
         Ok(Self {
-            calls: CallsConfig::resolve(&toolsets, options.isolation, opens),
+            calls: CallsConfig::resolve(&toolsets, options.calls.isolation, opens),
             protect: options
+                .protection
                 .protect
                 .iter()
                 .chain(&profile.protect)
                 .map(|path| absolute(&here, path))
                 .collect(),
             unprotect: options
+                .protection
                 .unprotect
                 .iter()
                 .chain(&profile.unprotect)
                 .map(|path| absolute(&here, path))
                 .collect(),
-            hide: options.hide.iter().chain(&profile.hide).cloned().collect(),
+            hide: options
+                .walls
+                .hide
+                .iter()
+                .chain(&profile.hide)
+                .cloned()
+                .collect(),
             own_files: options
+                .directories
                 .sandbox_profile
                 .iter()
                 .flat_map(|path| own_file(&here, path))
@@ -293,28 +311,29 @@ impl Config {
             sandbox,
             undo: UndoConfig::resolve(options, &profile, &world, &grants)?,
             net_log: options
+                .network
                 .net_log
                 .as_ref()
                 .or(profile.net_log.as_ref())
                 .map(|path| absolute(&here, path)),
-            learned: options.learned.clone(),
+            learned: options.network.learned.clone(),
             temporary: std::env::temp_dir(),
             ground: None,
             grants,
             toolsets,
-            errors: error_style(options),
+            errors: error_style(&options.client),
             command_timeout: Duration::from_secs(timeout_secs),
             max_command_timeout: Duration::from_secs(max_timeout_secs),
             output_cap_bytes: count(output_cap_bytes, None, limits::OUTPUT_CAP_BYTES),
             reply_bytes: reply_bytes(reply_tokens.unwrap_or(limits::REPLY_TOKENS)),
             shown_output_bytes: reply_bytes(reply_tokens.unwrap_or(0)),
             max_commands: count(
-                options.max_commands,
+                options.commands.max_commands,
                 asked.max_commands,
                 limits::MAX_COMMANDS,
             ),
             max_background_commands: count(
-                options.max_background_commands,
+                options.commands.max_background_commands,
                 asked.max_background_commands,
                 limits::MAX_BACKGROUND_COMMANDS,
             ),
@@ -340,7 +359,7 @@ impl Config {
                     .unwrap_or(limits::PYTHON_IDLE_TIMEOUT_SECS),
             ),
             has_python_spare: !options.python.no_python_spare,
-            durability: if options.no_fsync {
+            durability: if options.writes.no_fsync {
                 Durability::Kernel
             } else {
                 Durability::Disk
@@ -348,8 +367,8 @@ impl Config {
             memory_bytes: (memory - search_memory) as usize,
             search_memory_bytes: search_memory as usize,
             search_cache: None,
-            client_limits: client_limits(options),
-            log_level: level_filter(options.log_level),
+            client_limits: client_limits(&options.client),
+            log_level: level_filter(options.log.log_level),
         })
     }
 }
@@ -358,8 +377,9 @@ impl Config {
     /// Configuration of `replay calls`. Allows the working directory if no directory is writable. A
     /// recorded program reaches the same network as this process. It is the user's own program and
     /// gets the whole environment.
-    pub fn for_calls(mut options: Options, action: &CallsAction) -> Result<Self> {
-        options.tools = vec![ToolsetArg::Calls];
+    pub fn for_calls(action: &CallsAction) -> Result<Self> {
+        let mut options = action.options();
+        options.tools.tools = vec![ToolsetArg::Calls];
         allow_here(&mut options)?;
         let (run, reaches, keep_secrets) = match action {
             CallsAction::Record {
@@ -372,17 +392,16 @@ impl Config {
                 (None, false, false)
             }
         };
-        let is_strict = match options.isolation.filter(|_| run.is_some()) {
+        let is_strict = match options.calls.isolation.filter(|_| run.is_some()) {
             Some(isolation) => isolation == Isolation::Strict,
             // A user may want to connect to a recorded program, but not to one under test.
             None => !matches!(action, CallsAction::Record { .. }),
         };
-        let said = options.network.is_some()
-            || options.allow_network
-            || !options.allow_net.is_empty()
-            || !options.net.is_empty();
+        let said = options.network.network.is_some()
+            || !options.network.allow_host.is_empty()
+            || !options.network.allow_hosts.is_empty();
         if !said && !is_strict {
-            options.network = Some(NetworkArg::Host);
+            options.network.network = Some(NetworkArg::Host);
         }
         let mut config = Self::resolve_for(
             &options,
@@ -416,7 +435,7 @@ impl Config {
     /// directory if no directory is writable.
     pub fn for_learning(mut options: Options, learned: Arc<Learned>) -> Result<Self> {
         allow_here(&mut options)?;
-        options.learned = Some(learned);
+        options.network.learned = Some(learned);
         let mut config = Self::resolve(&options)?;
         here_first(&mut config.grants)?;
         // Programs of the user are not journaled.
@@ -438,7 +457,7 @@ impl Config {
             unprotect,
             own,
             hidden,
-            freezes_sinks: self.undo.freezes,
+            freezes_autorun: self.undo.freezes,
         }
     }
 
@@ -490,9 +509,9 @@ fn here_first(grants: &mut [Grant]) -> Result<()> {
 
 /// Allows the working directory for a program that a user runs, if [`adds_here`] returns true.
 fn allow_here(options: &mut Options) -> Result<()> {
-    if options.sandbox_profile.is_none() && adds_here(options)? {
+    if options.directories.sandbox_profile.is_none() && adds_here(options)? {
         // Relative paths start from the first directory.
-        options.allow.insert(0, PathBuf::from(".:rw"));
+        options.directories.allow.insert(0, PathBuf::from(".:rw"));
     }
     Ok(())
 }
@@ -503,10 +522,10 @@ fn adds_here(options: &Options) -> Result<bool> {
     let here = std::env::current_dir().context("the working directory cannot be read")?;
     let true_here = std::fs::canonicalize(&here).unwrap_or_else(|_| here.clone());
     let mut grants = Vec::new();
-    for allow in &options.allow {
+    for allow in &options.directories.allow {
         grants.push(parse_suffixed(&here, "--allow", allow)?);
     }
-    grants.extend(options.allow_read.iter().map(|path| Grant {
+    grants.extend(options.directories.allow_read.iter().map(|path| Grant {
         path: absolute(&here, path),
         access: Access::ReadOnly,
     }));
@@ -514,7 +533,7 @@ fn adds_here(options: &Options) -> Result<bool> {
         true_here.starts_with(std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()))
     };
     let says = |grant: &Grant| grant.access == Access::ReadWrite || holds(&grant.path);
-    Ok(options.allow_write.is_empty() && !grants.iter().any(says))
+    Ok(options.directories.allow_write.is_empty() && !grants.iter().any(says))
 }
 
 /// Path of an operator's file, and its target if it is a symlink.

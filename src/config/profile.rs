@@ -9,7 +9,10 @@ use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::cli::{self, DeclaredCredential, Home, LinkedGit, NetworkArg, Sandbox, Undo, UndoFull};
+use crate::cli::{
+    self, DeclaredCredential, Home, LinkedGit, NetworkArg, RENAMED_KEYS, Sandbox, Undo, UndoFull,
+    warn_of_old_name,
+};
 use crate::limits::MAX_PROFILE_BYTES;
 use crate::text::nearest::nearest;
 
@@ -26,8 +29,9 @@ pub(super) struct Profile {
     pub(super) protect: Vec<PathBuf>,
     /// As --unprotect (a list)
     pub(super) unprotect: Vec<PathBuf>,
-    /// true is --freeze-sinks
-    pub(super) freeze_sinks: bool,
+    /// true is --freeze-autorun
+    #[serde(alias = "freeze_sinks")]
+    pub(super) freeze_autorun: bool,
     /// As --hide (a list)
     pub(super) hide: Vec<String>,
     /// As --git: `auto` or `none`
@@ -43,12 +47,16 @@ pub(super) struct Profile {
     /// As --network
     #[schemars(with = "String")]
     pub(super) network: Option<NetworkArg>,
-    /// true is `network: "host"`; false is the default
+    /// Old name of `network: "host"`
     pub(super) allow_network: Option<bool>,
-    /// As --allow-net (a list)
-    pub(super) allow_net: Vec<String>,
-    /// As --deny-net (a list)
-    pub(super) deny_net: Vec<String>,
+    /// As --allow-host (a list)
+    #[serde(alias = "allow_net")]
+    pub(super) allow_host: Vec<String>,
+    /// As --allow-hosts (a list)
+    pub(super) allow_hosts: Vec<String>,
+    /// As --deny-host (a list)
+    #[serde(alias = "deny_net")]
+    pub(super) deny_host: Vec<String>,
     /// As --credential and --for (a list of objects with `credential` and the list `for`)
     pub(super) credentials: Vec<DeclaredCredential>,
     /// As --net-log
@@ -166,8 +174,11 @@ impl Profile {
     /// Reads and validates a profile.
     pub(super) fn load(path: &Path) -> Result<Self> {
         let shown = path.display();
-        Self::parse(&read(path).with_context(|| format!("the profile `{shown}` cannot be read"))?)
-            .with_context(|| format!("the profile `{shown}` is not what it should be"))
+        let text = read(path).with_context(|| format!("the profile `{shown}` cannot be read"))?;
+        let profile =
+            Self::parse(&text).with_context(|| format!("the profile `{shown}` is not valid"))?;
+        warn_of_old_keys(&format!("the profile `{shown}`"), &text);
+        Ok(profile)
     }
 
     pub(super) fn parse(text: &str) -> Result<Self> {
@@ -184,6 +195,16 @@ impl Profile {
         }
         profile.limits.check()?;
         Ok(profile)
+    }
+}
+
+/// Warns about old keys at the top of a JSON object.
+pub(super) fn warn_of_old_keys(place: &str, text: &str) {
+    let object: Map<String, Value> = serde_json::from_str(text).unwrap_or_default();
+    for (old, new) in RENAMED_KEYS {
+        if object.contains_key(old) {
+            warn_of_old_name(place, old, new);
+        }
     }
 }
 
@@ -275,7 +296,8 @@ fn known_keys(value: &Value, prefix: &str) -> Result<()> {
     let keys = profile_keys().filter_map(|(key, _)| key.strip_prefix(prefix));
     let known: Vec<&str> = keys.filter(|key| !key.contains('.')).collect();
     for key in value.as_object().into_iter().flatten().map(|(key, _)| key) {
-        if known.contains(&key.as_str()) {
+        let is_old = RENAMED_KEYS.iter().any(|(old, _)| old == key);
+        if known.contains(&key.as_str()) || (prefix.is_empty() && is_old) {
             continue;
         }
         let mut message = format!("unknown key `{prefix}{key}`");
@@ -380,15 +402,26 @@ mod tests {
             .collect();
         assert_eq!(
             (keys.len(), derived_profile_keys().lines().count()),
-            (52, 52)
+            (53, 53)
         );
-        assert_eq!((keys[0], keys[51]), ("read_only", "limits.undo_days"));
+        assert_eq!((keys[0], keys[52]), ("read_only", "limits.undo_days"));
+    }
+
+    #[test]
+    fn old_keys_are_accepted() {
+        let profile = Profile::parse(
+            r#"{"allow_net": ["a.example:1"], "deny_net": ["b.example"], "freeze_sinks": true}"#,
+        )
+        .unwrap();
+        assert_eq!(profile.allow_host, ["a.example:1"]);
+        assert_eq!(profile.deny_host, ["b.example"]);
+        assert!(profile.freeze_autorun);
     }
 
     #[test]
     fn every_key_is_accepted() {
         let profile = Profile::parse(
-            r#"{"read_only": ["/a"], "read_write": ["/b"], "protect": ["/b/c"], "unprotect": ["/b/.vscode"], "freeze_sinks": true,
+            r#"{"read_only": ["/a"], "read_write": ["/b"], "protect": ["/b/c"], "unprotect": ["/b/.vscode"], "freeze_autorun": true,
                 "hide": [".env"], "allow_socket": ["/run/a.sock"], "sandbox": "namespaces",
                 "network": "none", "allow_network": false, "allow_exec": true, "allow_fork": true, "import_baseline": true,
                 "system": "default", "toolchains": true, "home": "read_only", "cache": "/c", "git_identity": "A <a@b>",

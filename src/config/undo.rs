@@ -30,7 +30,7 @@ pub struct UndoConfig {
     pub age: Duration,
     /// `true` if changes that cannot be recorded are made anyway.
     pub drops: bool,
-    /// `true` if files that programs outside run are restored (`--freeze-sinks`).
+    /// `true` if files that programs outside run are restored (`--freeze-autorun`).
     pub freezes: bool,
     /// Globs of paths that are not recorded, relative to the allowed directories.
     pub skip: Vec<String>,
@@ -112,10 +112,10 @@ impl UndoConfig {
         GlobMatcher::new(&skip, false).context("--undo-skip")?;
         let is_on = args.undo.or(profile.undo) != Some(Undo::Off);
         let drops = args.undo_full.or(profile.undo_full) == Some(UndoFull::Drop);
-        let freezes = options.freeze_sinks || profile.freeze_sinks;
+        let freezes = options.walls.freeze_autorun || profile.freeze_autorun;
         if freezes && (!is_on || drops || !skip.is_empty()) {
             bail!(
-                "--freeze-sinks puts back what commands change, for which everything has to be kept: leave out --undo off, \
+                "--freeze-autorun puts back what commands change, for which everything has to be kept: leave out --undo off, \
                  --undo-full drop and --undo-skip"
             );
         }

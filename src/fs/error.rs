@@ -105,7 +105,7 @@ pub enum FsError {
         source: JournalError,
     },
     /// Programs outside the sandbox run this file, and the operator freezes such files.
-    #[error("{} was left as it is: {source} (--freeze-sinks)", Quoted(.path))]
+    #[error("{} was left as it is: {source} (--freeze-autorun)", Quoted(.path))]
     Frozen {
         /// Absolute path.
         path: PathBuf,
@@ -243,7 +243,7 @@ impl FsError {
                 "make room on that disk, or ask the operator for less --undo-mib, --undo-full drop or --undo off; then repeat the call"
             }
             Self::Frozen { .. } => {
-                "go on without it; only the operator can allow it, by a start without --freeze-sinks"
+                "go on without it; only the operator can allow it, by a start without --freeze-autorun"
             }
             Self::NotEmpty { .. } => "ask for a recursive delete if everything in it should go",
             Self::Changed { .. } => "read it again, then repeat the change",

@@ -23,7 +23,7 @@ use super::undo::Options;
 use crate::limits::{UNDO_SWEEP_SECS, UNDO_SWEEP_SHARE};
 
 /// Title of an entry that restores sinks.
-const PUTS_BACK: &str = "--freeze-sinks";
+const PUTS_BACK: &str = "--freeze-autorun";
 
 /// Journal of a server: its store, limits and policy.
 #[derive(Debug)]

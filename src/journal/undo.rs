@@ -36,7 +36,7 @@ pub struct Options<'a> {
     pub dry_run: bool,
     /// Ignores conflicts. Objects of others are moved into the entry of the undo. For people only.
     pub force: bool,
-    /// Skips the changer: the operator freezes these paths (--freeze-sinks).
+    /// Skips the changer: the operator freezes these paths (--freeze-autorun).
     pub freezes: bool,
     /// Undoes single files of units. Set for undos by the server itself.
     pub splits_units: bool,

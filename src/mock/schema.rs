@@ -7,7 +7,7 @@ use crate::schema::{Fault, Kind};
 
 /// Schema of a manifest, for editors and for validation at startup. A test compares it with the
 /// type.
-pub const MANIFEST_SCHEMA: &str = include_str!("../../completions/mock.schema.json");
+pub const MANIFEST_SCHEMA: &str = include_str!("../../schemas/mock.schema.json");
 
 /// Schema of a file of expectations.
 pub const EXPECTATIONS_SCHEMA: &str = include_str!("expectations.schema.json");

@@ -58,7 +58,7 @@ pub struct Restrictions<'a> {
     /// Files that no agent may see.
     pub hidden: &'a [Hidden],
     /// `true` if existing files that programs outside run are read-only for commands (`sinks`).
-    pub freezes_sinks: bool,
+    pub freezes_autorun: bool,
 }
 
 /// Cache of every allowed directory of this process, each opened once. A later request for the same
@@ -244,7 +244,7 @@ impl Policy {
             .map(|root| (root.path.clone(), Arc::clone(&root.handle)))
             .collect();
         let repositories =
-            Repositories::below(writable, unprotected.clone(), restrictions.freezes_sinks);
+            Repositories::below(writable, unprotected.clone(), restrictions.freezes_autorun);
         let repositories = Arc::new(repositories);
         if let Some(rules) = Arc::get_mut(&mut policy.rules) {
             (rules.protected, rules.repositories, rules.unprotected) =
@@ -275,7 +275,7 @@ impl Policy {
         let writable = self.roots.iter().filter(|root| root.writable);
         let writable = writable.map(|root| (root.path.clone(), Arc::clone(&root.handle)));
         let below = writable.chain(own).collect();
-        let freezes = rules.repositories.freezes_sinks();
+        let freezes = rules.repositories.freezes_autorun();
         rules.repositories = Arc::new(Repositories::below(
             below,
             rules.unprotected.clone(),

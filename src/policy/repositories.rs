@@ -58,7 +58,7 @@ impl RepositoryPaths {
 pub struct Repositories {
     roots: Vec<(PathBuf, Arc<OwnedFd>)>,
     unprotected: Vec<PathBuf>,
-    freezes_sinks: bool,
+    freezes_autorun: bool,
     found: OnceLock<RepositoryPaths>,
 }
 
@@ -68,18 +68,18 @@ impl Repositories {
     pub(super) fn below(
         roots: Vec<(PathBuf, Arc<OwnedFd>)>,
         unprotected: Vec<PathBuf>,
-        freezes_sinks: bool,
+        freezes_autorun: bool,
     ) -> Self {
         Self {
             roots,
             unprotected,
-            freezes_sinks,
+            freezes_autorun,
             found: OnceLock::new(),
         }
     }
 
-    pub(super) fn freezes_sinks(&self) -> bool {
-        self.freezes_sinks
+    pub(super) fn freezes_autorun(&self) -> bool {
+        self.freezes_autorun
     }
 
     /// Returns the repositories. The first caller walks the directories; the others wait for the
@@ -89,7 +89,7 @@ impl Repositories {
             let mut walk = Walk {
                 directories: Vec::new(),
                 files: Vec::new(),
-                freezes_sinks: self.freezes_sinks,
+                freezes_autorun: self.freezes_autorun,
                 frozen: Vec::new(),
                 hooks: Vec::new(),
                 left: MAX_REPOSITORY_DIRECTORIES,
@@ -128,7 +128,7 @@ struct Walk {
     /// Entries called `.git` that are no directories, and directories that this user could make
     /// readable.
     files: Vec<PathBuf>,
-    freezes_sinks: bool,
+    freezes_autorun: bool,
     /// Files that programs outside run, if they are frozen.
     frozen: Vec<PathBuf>,
     hooks: Vec<PathBuf>,
@@ -269,7 +269,7 @@ impl Walk {
         found
             .hooks
             .extend(self.hooks.into_iter().take(MAX_REPOSITORIES));
-        let hooks = found.hooks.iter().filter(|_| self.freezes_sinks).cloned();
+        let hooks = found.hooks.iter().filter(|_| self.freezes_autorun).cloned();
         found.frozen.extend(
             self.frozen
                 .into_iter()
@@ -306,7 +306,7 @@ impl Walk {
     ) -> Option<()> {
         let path = place.join(name);
         let (sink, _) = named(path.strip_prefix(root).ok()?.as_os_str().as_bytes())?;
-        if !self.freezes_sinks && sink.compared != Compared::GitKeys {
+        if !self.freezes_autorun && sink.compared != Compared::GitKeys {
             return None;
         }
         let flags =
@@ -333,7 +333,7 @@ impl Walk {
             Err(Errno::LOOP) => Content::Opaque("a link"),
             Err(_) => Content::Opaque("cannot be read"),
         };
-        if self.freezes_sinks && !sink.facets(name.as_bytes(), &content).is_empty() {
+        if self.freezes_autorun && !sink.facets(name.as_bytes(), &content).is_empty() {
             self.frozen.push(path);
         }
         Some(())

@@ -130,7 +130,7 @@ impl Blocked {
     }
 }
 
-/// Formats as `blocked: example.com:443, 3 times (npm); the operator can allow it with --allow-net
+/// Formats as `blocked: example.com:443, 3 times (npm); the operator can allow it with --allow-host
 /// example.com`.
 impl fmt::Display for Blocked {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -149,9 +149,9 @@ impl fmt::Display for Blocked {
         write!(out, " ({}); ", by.join(", "))?;
         match &self.rule {
             Some(rule) if rule.contains([' ', '*']) => {
-                write!(out, "the operator can allow it with --allow-net '{rule}'")
+                write!(out, "the operator can allow it with --allow-host '{rule}'")
             }
-            Some(rule) => write!(out, "the operator can allow it with --allow-net {rule}"),
+            Some(rule) => write!(out, "the operator can allow it with --allow-host {rule}"),
             None => out.write_str("no rule is proposed for that"),
         }
     }

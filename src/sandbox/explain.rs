@@ -315,7 +315,7 @@ fn heading(text: &mut String, plan: &Plan, standing: &WallStatus, kernel: &str) 
     };
     let network = match shown.effective_network() {
         _ if standing.by_rule => {
-            "by rule: the hosts of --allow-net, each connection made by the server"
+            "by rule: the hosts of --allow-host, each connection made by the server"
         }
         Network::None => "none",
         Network::Loopback => "loopback: one of their own, which all commands of a server share",

@@ -41,7 +41,7 @@ impl CellContext<'_> {
 }
 
 /// Hint for code that tried to reach another machine.
-pub(super) const NO_NETWORK: &str = "Python has no network here; only the operator can give it one (--allow-net), so do not try again";
+pub(super) const NO_NETWORK: &str = "Python has no network here; only the operator can give it one (--allow-host), so do not try again";
 
 /// Messages of the system, Python and common programs if another machine is unreachable.
 const UNREACHABLE: [&str; 7] = [

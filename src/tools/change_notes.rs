@@ -260,7 +260,7 @@ pub fn outside_lines(services: &Services, settled: &AutorunChanges) -> Vec<Strin
         }
         (all, failed) => {
             let stays = failed
-                .map(|why| format!("; it could not be put back (--freeze-sinks): {why}"))
+                .map(|why| format!("; it could not be put back (--freeze-autorun): {why}"))
                 .unwrap_or_default();
             lines.push(format!(
                 "this changed what runs outside the walls: {}{stays}",
@@ -271,7 +271,7 @@ pub fn outside_lines(services: &Services, settled: &AutorunChanges) -> Vec<Strin
     if !put_back.is_empty() {
         let all = list(put_back);
         lines.push(format!(
-            "put back, since it changed what runs outside the walls (--freeze-sinks): {all}"
+            "put back, since it changed what runs outside the walls (--freeze-autorun): {all}"
         ));
     }
     lines

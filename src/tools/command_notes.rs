@@ -240,10 +240,10 @@ fn no_network(commands: &Commands) -> &'static str {
     match commands.standing.effective_network() {
         Network::Loopback => {
             "a network was looked for, and commands have only a loopback of their own (127.0.0.1); only the operator can \
-             give them more (--allow-net)"
+             give them more (--allow-host)"
         }
         Network::None => {
-            "a network was looked for, and commands have none; only the operator can give them one (--allow-net)"
+            "a network was looked for, and commands have none; only the operator can give them one (--allow-host)"
         }
         Network::Host => "the command wanted a kind of network socket that no command gets",
     }
@@ -301,12 +301,12 @@ mod tests {
                 &[Denied::Network, Denied::Metadata("/etc/x".into())]
             ),
             "(no output)\n[a network was looked for, and commands have none; only the operator can give them one \
-             (--allow-net)]\n[commands cannot change mode, owner, times or attributes of `/etc/x`]\n[exit code: 137]"
+             (--allow-host)]\n[commands cannot change mode, owner, times or attributes of `/etc/x`]\n[exit code: 137]"
         );
         assert_eq!(
             notes_text(Tier::Namespaces, Network::Loopback, &[Denied::Network]),
             "(no output)\n[a network was looked for, and commands have only a loopback of their own (127.0.0.1); only the \
-             operator can give them more (--allow-net)]\n[exit code: 137]"
+             operator can give them more (--allow-host)]\n[exit code: 137]"
         );
         assert_eq!(
             notes_text(

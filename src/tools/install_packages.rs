@@ -198,7 +198,7 @@ fn not_there(context: &Context<'_>, wanted: &[String]) -> Error {
         what: "install_packages",
         reason: format!("{names} would have to be fetched, and programs have no network"),
         hint: "use an environment that has them (create_session with `python`, such as .venv/bin/python), or name a wheel \
-               or a source tree in an allowed directory; the operator can allow them with --allow-net @pypi",
+               or a source tree in an allowed directory; the operator can allow them with --allow-hosts pypi",
     }
 }
 

@@ -218,7 +218,7 @@ fn nearness(services: &Services, ran: &Ran) -> Option<String> {
         _ => return None,
     };
     Some(format!(
-        "{reason}; the operator can let calls out with --allow-net"
+        "{reason}; the operator can let calls out with --allow-host"
     ))
 }
 

@@ -106,7 +106,7 @@ fn closed_stdout_prints_no_error() {
         &["tools", "--json"][..],
         &["token", "new", "alice"],
         &["mock", "schema"],
-        &["generate", "man"],
+        &["completions", "bash"],
     ] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
@@ -139,8 +139,8 @@ fn token_new_rejects_server_flags_with_hint() {
             "tokens",
         ],
     );
-    let message = "error: 'replay token new' does not read '--allow'\n\n  tip: what a token has of its own is given by '--own \
-        /src/alice:rw'\n\nUsage: replay token new [OPTIONS] <NAME>\n\nFor more information, try '--help'.\n";
+    let message = "error: unexpected argument '--allow' found\n\n  tip: '--allow' is a flag of 'replay \
+        --mcp-server'\n\nUsage: replay token new <NAME>\n\nFor more information, try '--help'.\n";
     assert_eq!(
         parts(&refused),
         (Some(2), String::new(), message.to_owned())
@@ -189,7 +189,7 @@ fn complaint(tree: &Tree, arguments: &[&str]) -> String {
 #[test]
 fn unknown_subcommand_suggests_nearest_or_help() {
     let tree = Tree::new();
-    let top = "Usage: replay [OPTIONS] --mcp-server\n       replay [OPTIONS] <COMMAND>";
+    let top = "Usage: replay [OPTIONS] --mcp-server\n       replay <COMMAND>";
     let calls = "Usage: replay calls <COMMAND>";
     for (line, word, tip, usage) in [
         (
@@ -408,10 +408,6 @@ fn failed_start_reports_reason() {
             "--max-command-timeout-secs is 600",
         ),
         (
-            vec!["--allow-network", "--network", "none"],
-            "--allow-network is the same as --network host",
-        ),
-        (
             vec!["--network", "loopback", "--sandbox", "off"],
             "only a wall can keep commands from the network",
         ),
@@ -500,6 +496,34 @@ fn profile_allows_directories() {
     assert_eq!(
         listed.text(),
         format!("{work} (read-write)\n{docs} (read-only)")
+    );
+}
+
+#[test]
+fn old_names_are_accepted_with_warning() {
+    let tree = Tree::new();
+    tree.file("profile.json", r#"{"freeze_sinks": false}"#);
+    let arguments = "why connect a.example:5 --allow . --sandbox-profile profile.json \
+                     --allow-net a.example:5 --net npm --deny-net b.example";
+    let arguments: Vec<&str> = arguments.split_whitespace().collect();
+    let (status, stdout, stderr) = parts(&run(tree.root(), &arguments));
+    assert_eq!(status, Some(0), "{stdout}{stderr}");
+    assert!(stdout.starts_with("allowed: "), "{stdout}");
+    let warning = |place: &str, old: &str, new: &str| {
+        format!(
+            "replay: {place}: `{old}` is now `{new}`; the next version does not accept `{old}`\n"
+        )
+    };
+    assert_eq!(
+        stderr,
+        warning("command line", "--allow-net", "--allow-host")
+            + &warning("command line", "--net", "--allow-hosts")
+            + &warning("command line", "--deny-net", "--deny-host")
+            + &warning(
+                "the profile `profile.json`",
+                "freeze_sinks",
+                "freeze_autorun"
+            )
     );
 }
 

@@ -1,13 +1,12 @@
 //! Everything that is derived from the declarations: committed documents that must not drift, and
 //! rules that every tool keeps. `UPDATE_EXPECT=1` writes the documents anew.
 
+mod documents;
+
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use clap::ValueEnum as _;
-use replay::internals::cli::Document;
-use replay::internals::commands::generate;
 use replay::internals::config::derived_profile_keys;
 use replay::internals::mock::{expectations_schema, manifest_schema};
 use replay::internals::policy::{PROTECTED_BY_DEFAULT, PROTECTED_IN_REPOSITORIES};
@@ -46,23 +45,14 @@ fn committed_schemas_match_types() {
     committed("src/tools/schemas.rs", &text);
     committed("src/config/profile.txt", &derived_profile_keys());
     committed("src/mock/expectations.schema.json", &expectations_schema());
-    committed("completions/mock.schema.json", &manifest_schema());
+    committed("schemas/mock.schema.json", &manifest_schema());
 }
 
 #[test]
 fn committed_documents_match_declarations() {
-    for document in Document::value_variants() {
-        let text = String::from_utf8(generate::document(*document).unwrap()).unwrap();
-        match document {
-            Document::Man => committed("man/replay.1", &text),
-            Document::ManTools => committed("man/replay-tools.7", &text),
-            Document::Bash => committed("completions/replay.bash", &text),
-            Document::Zsh => committed("completions/_replay", &text),
-            Document::Fish => committed("completions/replay.fish", &text),
-            Document::MockSchema => committed("completions/mock.schema.json", &text),
-            Document::ToolsTable => between_markers("docs/tools.md", "tools", &text),
-        }
-    }
+    committed("man/replay.1", &documents::man());
+    committed("man/replay-tools.7", &documents::man_tools());
+    between_markers("docs/tools.md", "tools", &documents::tools_table());
 }
 
 #[test]

@@ -70,7 +70,7 @@ fn can_make_namespaces(nobody: bool) -> bool {
         program.args([&format!("--reuid={NOBODY}"), "--clear-groups", "unshare"]);
     }
     program
-        .args(["--user", "--net", "true"])
+        .args(["--user", "--allow-hosts", "true"])
         .status()
         .is_ok_and(|status| status.success())
 }

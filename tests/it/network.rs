@@ -51,7 +51,7 @@ struct World {
 
 /// Returns the options of unshare(1) that create a network and a mount namespace.
 fn own_network() -> Vec<&'static str> {
-    let mut options = vec!["--net", "--mount"];
+    let mut options = vec!["--allow-hosts", "--mount"];
     if !rustix::process::geteuid().is_root() {
         options.push("--map-root-user");
     }
@@ -184,11 +184,11 @@ impl World {
 }
 
 const RULES: [&str; 6] = [
-    "--allow-net",
+    "--allow-host",
     "*.example.com",
-    "--allow-net",
+    "--allow-host",
     "api.example.com:8080",
-    "--deny-net",
+    "--deny-host",
     "evil.example.com",
 ];
 
@@ -274,7 +274,7 @@ fn blocked_connection_is_reported_by_every_command_tool() {
         );
         let told = |port: u16, by: &str| {
             format!(
-                "blocked: example.org:{port} ({by}); the operator can allow it with --allow-net example.org:{port}"
+                "blocked: example.org:{port} ({by}); the operator can allow it with --allow-host example.org:{port}"
             )
         };
         let line = |port: u16| {
@@ -388,7 +388,7 @@ fn allowed_connections_behave_as_without_rules() {
         let ports = [8081, 8082, 8083, 8443].map(|port| format!("api.example.com:{port}"));
         let flags = ports
             .iter()
-            .flat_map(|rule| ["--allow-net", rule])
+            .flat_map(|rule| ["--allow-host", rule])
             .chain(RULES)
             .collect::<Vec<_>>();
         let ran = world.run(&flags, "python3 wire.py certificate.pem");
@@ -509,7 +509,7 @@ fn thousand_connections_and_half_closes_pass() {
     everywhere(|world| {
         world.file("many.py", include_str!("network/many.py"));
         let ran = world.run(
-            &[&RULES[..], &["--allow-net", "api.example.com:8081"]].concat(),
+            &[&RULES[..], &["--allow-host", "api.example.com:8081"]].concat(),
             "python3 many.py 1000",
         );
         let expected =
@@ -524,7 +524,7 @@ fn thousand_connections_and_half_closes_pass() {
             "{:?}",
             world.setting
         );
-        let blocked = "replay: blocked: example.org:80, 100 times (python3); the operator can allow it with --allow-net \
+        let blocked = "replay: blocked: example.org:80, 100 times (python3); the operator can allow it with --allow-host \
                        example.org\n";
         assert_eq!(ran.err, blocked, "{:?}", world.setting);
     });
@@ -606,7 +606,7 @@ fn recorded_program_is_held_to_network_rules() {
         let expected = [
             "replay: blocked: api.example.com:80, it was asked for as other.example.net (python3); no rule is proposed for \
              that",
-            "replay: blocked: example.org:80 (python3); the operator can allow it with --allow-net example.org",
+            "replay: blocked: example.org:80 (python3); the operator can allow it with --allow-host example.org",
             "replay: blocked: meta.example.com:80, it leads to 169.254.169.254, which gives the machine's credentials, in a cloud \
              (python3); no rule is proposed for that",
         ];

@@ -125,18 +125,18 @@ fn path_is_judged_by_policy() {
         ),
         (
             &["write", "work/sub/.envrc"],
-            &["--freeze-sinks"],
+            &["--freeze-autorun"],
             1,
-            "denied: what direnv runs of it stays as it is (--freeze-sinks)\n\
-             what would allow it: no --freeze-sinks\n\
+            "denied: what direnv runs of it stays as it is (--freeze-autorun)\n\
+             what would allow it: no --freeze-autorun\n\
              what that allows, too: commands and tools change all that programs outside run\n",
         ),
         (
             &["write", "work/package.json"],
-            &["--freeze-sinks"],
+            &["--freeze-autorun"],
             0,
             "allowed: it lies in the allowed directory `{}/work` (read-write)\n\
-             note: what npm runs of it stays as it is (--freeze-sinks)\n",
+             note: what npm runs of it stays as it is (--freeze-autorun)\n",
         ),
     ];
     for (asked, flags, status, text) in cases {
@@ -152,44 +152,44 @@ fn path_is_judged_by_policy() {
 fn connection_is_judged_by_network_rules() {
     let tree = tree();
     let by_rule = [
-        "--allow-net",
+        "--allow-host",
         "*.example.org",
-        "--allow-net",
+        "--allow-host",
         "GET https://api.example.com/v1/**",
-        "--deny-net",
+        "--deny-host",
         "bad.example.org",
     ];
     let private = "note: a private address that the name leads to has to be allowed by itself\n";
     let besides = |rule: &str| {
         format!(
-            "what would allow it: --allow-net {rule}\n\
+            "what would allow it: --allow-host {rule}\n\
              what that allows, too: commands, Python sessions and tests send {rule} whatever they can read\n"
         )
     };
     let cases: [(&str, &[&str], i32, String); 9] = [
-        ("a.example.org", &by_rule, 0, format!("allowed: --allow-net '*.example.org'\n{private}")),
-        ("b.example.net:443", &by_rule, 1, format!("denied: no --allow-net names it\n{}", besides("b.example.net"))),
-        ("b.example.net:22", &by_rule, 1, format!("denied: no --allow-net names it\n{}", besides("b.example.net:22"))),
+        ("a.example.org", &by_rule, 0, format!("allowed: --allow-host '*.example.org'\n{private}")),
+        ("b.example.net:443", &by_rule, 1, format!("denied: no --allow-host names it\n{}", besides("b.example.net"))),
+        ("b.example.net:22", &by_rule, 1, format!("denied: no --allow-host names it\n{}", besides("b.example.net:22"))),
         (
             "bad.example.org",
             &by_rule,
             1,
-            "denied: --deny-net bad.example.org\nwhat would allow it: no --deny-net bad.example.org\n\
-             what that allows, too: what else that names and --allow-net allows\n"
+            "denied: --deny-host bad.example.org\nwhat would allow it: no --deny-host bad.example.org\n\
+             what that allows, too: what else that names and --allow-host allows\n"
                 .to_owned(),
         ),
         (
             "https://api.example.com/v1/x",
             &by_rule,
             0,
-            format!("allowed: --allow-net 'GET https://api.example.com/v1/**', for GET\n{private}"),
+            format!("allowed: --allow-host 'GET https://api.example.com/v1/**', for GET\n{private}"),
         ),
         (
             "https://api.example.com/v2",
             &by_rule,
             1,
             "denied: only some requests are allowed there (GET https://api.example.com/v1/**), and GET of this path is none\n\
-             what would allow it: --allow-net 'GET https://api.example.com/v2'\n\
+             what would allow it: --allow-host 'GET https://api.example.com/v2'\n\
              what that allows, too: requests of that method to that path, with any query\n"
                 .to_owned(),
         ),

@@ -117,11 +117,11 @@ elif what == "keep":
 
 def rows_of_rules(program: str, work: pathlib.Path):
     for rules in BAD_RULES:
-        flags = [word for rule in rules for word in ("--allow-net", rule)]
+        flags = [word for rule in rules for word in ("--allow-host", rule)]
         ran = subprocess.run([program, "--mcp-server", "--allow", work, *flags], stdin=subprocess.DEVNULL, capture_output=True, text=True, cwd=work, env={"PATH": world.PATH})
         said = (ran.stderr.strip().splitlines() or ["(nothing)"])[0]
         yield f"`{' '.join(rules)[:40]}`", said[:300], ran.returncode != 0 and "panicked" not in ran.stderr
-    ran = subprocess.run([program, "--mcp-server", "--allow", work, "--allow-net", "example.com", "--deny-net", "example.com"], stdin=subprocess.DEVNULL, capture_output=True, text=True, cwd=work, env={"PATH": world.PATH})
+    ran = subprocess.run([program, "--mcp-server", "--allow", work, "--allow-host", "example.com", "--deny-host", "example.com"], stdin=subprocess.DEVNULL, capture_output=True, text=True, cwd=work, env={"PATH": world.PATH})
     yield "denied whole", ran.stderr.strip().splitlines()[0][:300], ran.returncode != 0
 
 
@@ -198,7 +198,7 @@ def rows(one: World, arguments: argparse.Namespace):
     if wanted("rules"):
         yield from rows_of_rules(program, work)
     for tier in ("namespaces", "landlock"):
-        flags = ["--sandbox", tier, *[word for rule in RULES for word in ("--allow-net", rule)]]
+        flags = ["--sandbox", tier, *[word for rule in RULES for word in ("--allow-host", rule)]]
 
         def ran(name, line, check, server=None):
             own = server or Server(program, work, flags)
@@ -238,9 +238,9 @@ def rows(one: World, arguments: argparse.Namespace):
             came = next((line[line.index("{") :] for line in came.splitlines() if "raw" in line), came[-300:])
             yield f"idle for {arguments.idle_secs} s, {tier}", came, came.count("HTTP/1.1 200") == 3 and "b'x'" in came
         if wanted("10,000"):
-            many = [word for at in range(10_000) for word in ("--allow-net", f"h{at}.example.net")]
+            many = [word for at in range(10_000) for word in ("--allow-host", f"h{at}.example.net")]
             begun = time.monotonic()
-            server = Server(program, work, ["--sandbox", tier, "--allow-net", "web.example.com", *many])
+            server = Server(program, work, ["--sandbox", tier, "--allow-host", "web.example.com", *many])
             took = time.monotonic() - begun
             name, said, is_good = ran("10,000 rules", "get web.example.com", lambda said: "HTTP/1.1 200" in said, server)
             memory = re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{server.process.pid}/status").read_text())[1]

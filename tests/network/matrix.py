@@ -308,7 +308,7 @@ def rules(kind: str) -> list[str]:
             flags.append(f"{host}:{port}")
     if kind == "denied":
         flags.append("elsewhere.example.com")
-    return [word for rule in dict.fromkeys(flags) for word in ("--allow-net", rule)]
+    return [word for rule in dict.fromkeys(flags) for word in ("--allow-host", rule)]
 
 
 def matrix(one: World, arguments: argparse.Namespace) -> int:

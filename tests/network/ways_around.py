@@ -198,7 +198,7 @@ def ways(one: World, arguments: argparse.Namespace) -> int:
         if nobody:
             run("chown", "-R", f"{world.NOBODY}:{world.NOBODY}", work)
         hand_out(work / "outside")
-        flags = ["--sandbox", "namespaces", "--network", "host"] if tier == FREE else ["--sandbox", tier, *[word for rule in RULES for word in ("--allow-net", rule)], "--deny-net", "evil.wild.example.com"]
+        flags = ["--sandbox", "namespaces", "--network", "host"] if tier == FREE else ["--sandbox", tier, *[word for rule in RULES for word in ("--allow-host", rule)], "--deny-host", "evil.wild.example.com"]
         before = [socket.socket(), socket.create_connection((ALLOWED, 80))]
         server = Server(program, work, flags, nobody, inherited=[one_.fileno() for one_ in before])
         try:
@@ -291,7 +291,7 @@ def secrets(one: World, program: str, work: pathlib.Path, tier: str, nobody: boo
     logs.mkdir()
     if nobody:
         run("chown", f"{world.NOBODY}:{world.NOBODY}", logs)
-    flags = ["--sandbox", tier, "--allow-net", "web.example.com", "--allow-net", "opened.example.com", "--credential", "TOKEN=env:REAL", "--for", "https://opened.example.com/**",
+    flags = ["--sandbox", tier, "--allow-host", "web.example.com", "--allow-host", "opened.example.com", "--credential", "TOKEN=env:REAL", "--for", "https://opened.example.com/**",
              "--tools", "all", "--log-level", "trace", "--net-log", f"{logs}/net", "--audit", f"{logs}/audit"]
     one.heads.clear()
     server = Server(program, work, flags, nobody, environment={"REAL": SECRET})

@@ -18,7 +18,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use tracing::level_filters::LevelFilter;
 
 use super::process::{catch_signals, logging, print, print_content, status, stdin, stdout};
-use crate::cli::{LogLevel, MockAction, MockServe, OnMissArg, Options, Redact};
+use crate::cli::{LogLevel, MockAction, MockServe, OnMissArg, Redact};
 use crate::config::{client_limits, error_style, level_filter};
 use crate::limits::MAX_MANIFEST_BYTES;
 use crate::mock::{
@@ -32,12 +32,12 @@ use crate::text::reasons::reasons;
 use crate::transport::{Door, Writer};
 
 /// Serves a mock until its client closes stdin, or over HTTP until a signal.
-pub fn serve(serve: &MockServe, options: &Options) -> Result<ExitCode> {
+pub fn serve(serve: &MockServe) -> Result<ExitCode> {
     let signals = catch_signals()?;
-    logging(log_level(serve, options.log_level));
-    let mock = prepare(serve, error_style(options))?;
+    logging(log_level(serve, serve.log.log_level));
+    let mock = prepare(serve, error_style(&serve.client))?;
     let (version, source) = (env!("CARGO_PKG_VERSION"), source(serve));
-    let limits = client_limits(options);
+    let limits = client_limits(&serve.client);
     if let Some(address) = serve.http {
         tracing::info!("replay {version} serves the mock {source}");
         tenants::serve_mock(
@@ -267,7 +267,7 @@ pub fn load_beside(path: &Path, errors: ErrorStyle) -> Result<Arc<Mock>> {
 }
 
 /// Runs `replay mock ACTION`.
-pub fn run(action: &MockAction, options: &Options) -> Result<ExitCode> {
+pub fn run(action: &MockAction) -> Result<ExitCode> {
     match action {
         MockAction::Check { manifest } => {
             let (text, good) = check(manifest)?;
@@ -312,9 +312,10 @@ pub fn run(action: &MockAction, options: &Options) -> Result<ExitCode> {
             target,
             output,
             redact,
+            log,
         } => {
             let signals = catch_signals()?;
-            logging(level_filter(options.log_level));
+            logging(level_filter(log.log_level));
             let recorder = recorder(output, redact)?;
             Ok(ExitCode::from(target::record(
                 target,

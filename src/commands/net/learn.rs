@@ -90,7 +90,7 @@ pub fn learn(options: Options, out: Option<&Path>, program: &[OsString]) -> Resu
     let mut to: Box<dyn io::Write> =
         file.map_or_else(|| Box::new(io::stdout()) as _, |file| Box::new(file) as _);
     for rule in rules {
-        writeln!(to, "--allow-net {rule}")?;
+        writeln!(to, "--allow-host {rule}")?;
     }
     Ok(ExitCode::from(status))
 }

@@ -8,13 +8,17 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use super::process::print;
-use crate::cli::{NetAction, Options};
+use crate::cli::NetAction;
 use crate::network::rules::{SETS, WARNING};
 
-pub fn run(options: Options, action: &NetAction) -> Result<ExitCode> {
+pub fn run(action: &NetAction) -> Result<ExitCode> {
     match action {
         NetAction::Sets => print(sets()),
-        NetAction::Learn { out, program } => learn::learn(options, out.as_deref(), program),
+        NetAction::Learn {
+            confined,
+            out,
+            program,
+        } => learn::learn(confined.options(), out.as_deref(), program),
     }
 }
 

@@ -99,7 +99,7 @@ fn protected_paths(policy: &Policy) -> Vec<Protected> {
         if !all.iter().any(|known| known.path == *path) {
             all.push(Protected {
                 path: path.clone(),
-                by: "--freeze-sinks",
+                by: "--freeze-autorun",
                 program: None,
             });
         }

@@ -19,22 +19,22 @@ use super::process::{
     NotRun, catch, exit_status, hidden_path_hint, logging, print, quoted, status, tell,
     with_one_command,
 };
-use crate::cli::{Options, SandboxAction};
+use crate::cli::SandboxAction;
 use crate::config::Config;
 use crate::exec::{Denied, Launcher, News, place_of, received};
 use crate::sandbox::{Event, Guard, Place, RawString, Request, Run};
 use crate::tools::{Commands, Services, socket_note};
 
-pub fn run(options: Options, action: &SandboxAction) -> Result<ExitCode> {
+pub fn run(action: &SandboxAction) -> Result<ExitCode> {
     match action {
-        SandboxAction::Explain => print(explain::explain(&options)?),
-        SandboxAction::Probe => {
-            let (text, holds) = probe::probe(options)?;
+        SandboxAction::Explain(confined) => print(explain::explain(&confined.options())?),
+        SandboxAction::Probe(confined) => {
+            let (text, holds) = probe::probe(confined.options())?;
             print(text)?;
             Ok(status(holds))
         }
-        SandboxAction::Run { program } => Ok(ExitCode::from(run_program(
-            &mut Config::resolve(&options)?,
+        SandboxAction::Run { confined, program } => Ok(ExitCode::from(run_program(
+            &mut Config::resolve(&confined.options())?,
             program,
         )?)),
     }

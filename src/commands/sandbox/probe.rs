@@ -22,7 +22,7 @@ use crate::sandbox::attack::{Promise, Victims, probe as attack};
 /// them.
 pub fn probe(mut options: Options) -> Result<(String, bool)> {
     let signals = catch_signals()?;
-    if options.sandbox == Some(Sandbox::Off) {
+    if options.walls.sandbox == Some(Sandbox::Off) {
         bail!("with --sandbox off there are no walls to attack");
     }
     let base = ProbeDirectory::make()?;
@@ -31,9 +31,9 @@ pub fn probe(mut options: Options) -> Result<(String, bool)> {
     copy_program(&program)?;
     let mut victims =
         Victims::lay_out(&base.0, None).context("the things to attack cannot be laid out")?;
-    options.allow = Vec::new();
-    options.allow_write = vec![base.0.join("rw"), base.0.join("rw2")];
-    options.allow_read = vec![base.0.join("ro")];
+    options.directories.allow = Vec::new();
+    options.directories.allow_write = vec![base.0.join("rw"), base.0.join("rw2")];
+    options.directories.allow_read = vec![base.0.join("ro")];
     let config = Config::resolve(&options)?;
     let server = alone(&config)?;
     let commands = &server.services().commands;

@@ -23,10 +23,10 @@ use clients::{KnownClient, own_program, text};
 use file::ClientFile;
 
 /// Prints or writes the entry. Builds the server first, so that a broken entry is never written.
-pub fn run(allow: &[PathBuf], asked: &SetupArgs) -> Result<ExitCode> {
+pub fn run(asked: &SetupArgs) -> Result<ExitCode> {
     let known = KnownClient::of(asked.client);
     let (base, path) = known.paths().next().context("the client has no file")??;
-    let (program, args) = (own_program()?, arguments(allow, &asked.flags)?);
+    let (program, args) = (own_program()?, arguments(&asked.allow, &asked.flags)?);
     let server = alone(&Config::resolve(&parse_flags(&args)?.server.options)?)?;
     let services = server.services();
     let args = args
@@ -88,10 +88,14 @@ fn arguments(allow: &[PathBuf], flags: &[OsString]) -> Result<Vec<OsString>> {
     let own = [OsString::from("--mcp-server")];
     let options = parse_flags(&[&own, flags].concat())?.server.options;
     let here = [PathBuf::from(".:rw")];
-    let named = [&options.allow, &options.allow_read, &options.allow_write]
-        .iter()
-        .any(|dirs| !dirs.is_empty());
-    let none = allow.is_empty() && !named && options.sandbox_profile.is_none();
+    let named = [
+        &options.directories.allow,
+        &options.directories.allow_read,
+        &options.directories.allow_write,
+    ]
+    .iter()
+    .any(|dirs| !dirs.is_empty());
+    let none = allow.is_empty() && !named && options.directories.sandbox_profile.is_none();
     let mut words = own.to_vec();
     for dir in if none { &here } else { allow } {
         words.extend(["--allow".into(), own_directory("--allow", dir)?.into()]);

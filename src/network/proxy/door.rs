@@ -91,7 +91,7 @@ impl RuledDoor {
         };
         let (why, rule) = match danger {
             _ if self.rules.denies(missing) => {
-                let said = "--deny-net names it";
+                let said = "--deny-host names it";
                 (
                     Some(why.map_or(said.to_owned(), |why| format!("{why}, {said}"))),
                     None,
@@ -355,7 +355,7 @@ impl Inspector for Judge {
             Verdict::Missing => (None, missing()),
             Verdict::OddPath => (Some("servers read its path in several ways"), missing()),
             Verdict::OddMethod => (Some("a method is in capital letters"), None),
-            Verdict::Denied => (Some("--deny-net names it"), None),
+            Verdict::Denied => (Some("--deny-host names it"), None),
         };
         let blocked = self.door.add(
             &self.target,

@@ -148,8 +148,8 @@ impl Gate {
         let flag = |flag: &'static str| move |rule: &String| format!("{flag} {rule}");
         allow
             .iter()
-            .map(flag("--allow-net"))
-            .chain(deny.iter().map(flag("--deny-net")))
+            .map(flag("--allow-host"))
+            .chain(deny.iter().map(flag("--deny-host")))
             .collect()
     }
 

@@ -6,7 +6,7 @@ use super::rule::Destination;
 use super::rule_set::Rules;
 use super::sets::SETS;
 
-/// Returns rules that allow these destinations, as `--allow-net` takes them. A set replaces its
+/// Returns rules that allow these destinations, as `--allow-host` takes them. A set replaces its
 /// hosts if at least half of its rules were needed; else it would allow too much.
 pub fn rules_for(needed: &BTreeSet<Destination>) -> Vec<String> {
     let mut left: Vec<&Destination> = needed.iter().collect();

@@ -259,8 +259,8 @@ impl Rules {
             }
         }
         let redundant = [
-            redundant("--allow-net", &allowed, &of_allow),
-            redundant("--deny-net", &denied, &of_deny),
+            redundant("--allow-host", &allowed, &of_allow),
+            redundant("--deny-host", &denied, &of_deny),
         ]
         .concat();
         Ok(Self {
@@ -346,8 +346,8 @@ impl Rules {
     /// Returns the flag and the rule that require interception of connections to this destination,
     /// if any.
     pub fn opens(&self, to: &Destination) -> Option<(&'static str, &str)> {
-        let allow = || self.allow.opens(to).map(|rule| ("--allow-net", rule));
-        allow().or_else(|| self.deny.opens(to).map(|rule| ("--deny-net", rule)))
+        let allow = || self.allow.opens(to).map(|rule| ("--allow-host", rule));
+        allow().or_else(|| self.deny.opens(to).map(|rule| ("--deny-host", rule)))
     }
 
     /// Returns the rule to add so that connections to this destination are allowed.

@@ -147,7 +147,7 @@ fn gate(context: &Context, request: &Request<Incoming>) -> Result<Option<HeaderV
     let origin = single(request.headers(), &ORIGIN);
     if !context.guard.allows_host(authority) {
         return Err(forbidden(
-            "the server does not answer to the name in `Host` (--allow-host)",
+            "the server does not answer to the name in `Host` (--http-host)",
         ));
     }
     let page = match context.guard.origin(origin, authority) {

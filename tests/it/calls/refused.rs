@@ -263,7 +263,7 @@ fn tool_reports_unreached_names() {
         &server.call("keploy_mock_record", json!({"command": "python3 shop.py"})),
     );
     let network = "commands have a loopback of their own (--network loopback), on which servers of this machine are not; the \
-                   operator can let calls out with --allow-net";
+                   operator can let calls out with --allow-host";
     assert_eq!(
         (
             &recorded["message"],

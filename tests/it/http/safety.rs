@@ -23,7 +23,7 @@ fn foreign_origin_and_host_are_refused() {
     let (_tree, server) = stage(&[
         "--allow-origin",
         "https://app.example",
-        "--allow-host",
+        "--http-host",
         "box.example",
     ]);
     let ping = request(1, "ping", &json!({}));
@@ -183,7 +183,7 @@ fn request_with_conflicting_hosts_is_refused() {
     let two = "the target of the request and `Host` name different servers";
     assert_eq!(asked("evil.example", &here), (400, Some(two.to_owned())));
     assert_eq!(asked(&here, "localhost"), (400, Some(two.to_owned())));
-    let stranger = "the server does not answer to the name in `Host` (--allow-host)";
+    let stranger = "the server does not answer to the name in `Host` (--http-host)";
     assert_eq!(
         asked("evil.example", "evil.example"),
         (403, Some(stranger.to_owned()))

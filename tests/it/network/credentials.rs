@@ -12,9 +12,9 @@ use crate::tree::Tree;
 
 const SECRET: &str = "ghp_0123456789abcdefghijABCDEFGHIJ0123";
 const FLAGS: [&str; 8] = [
-    "--allow-net",
+    "--allow-host",
     "api.example.com",
-    "--allow-net",
+    "--allow-host",
     "other.example.com",
     "--credential",
     "GH_TOKEN=env:REAL",
@@ -206,7 +206,7 @@ fn server_logs_hold_no_secret() {
         let credential = format!("GH_TOKEN=file:{}", tree.text("secret"));
         let flags = ["--audit", &audit, "--log-level", "trace"];
         let rules = [
-            "--allow-net",
+            "--allow-host",
             "api.example.com",
             "--credential",
             &credential,
@@ -297,7 +297,7 @@ fn program_logs_in_to_postgresql_by_placeholder() {
         lay_out(world.tree.path());
         lay_out_database(world.tree.path());
         let flags = [
-            "--allow-net",
+            "--allow-host",
             "*.example.com:5432",
             "--credential",
             "PGPASSWORD=env:REAL",
@@ -369,7 +369,7 @@ fn program_logs_in_to_mysql_by_placeholder() {
         lay_out(world.tree.path());
         lay_out_mariadb(world.tree.path());
         let flags = [
-            "--allow-net",
+            "--allow-host",
             "*.example.com:3306",
             "--credential",
             "MYSQL_PWD=env:REAL",

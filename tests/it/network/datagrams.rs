@@ -9,19 +9,19 @@ use serde_json::{Value, json};
 use super::{World, everywhere};
 
 const RULES: [&str; 16] = [
-    "--allow-net",
+    "--allow-host",
     "udp://*.example.com:443",
-    "--allow-net",
+    "--allow-host",
     "udp://*.example.com:80",
-    "--allow-net",
+    "--allow-host",
     "udp://11.0.0.3:80",
-    "--allow-net",
+    "--allow-host",
     "udp://[2a00::2]:80",
-    "--allow-net",
+    "--allow-host",
     "11.0.0.2:8080",
-    "--deny-net",
+    "--deny-host",
     "udp://evil.example.com:*",
-    "--deny-net",
+    "--deny-host",
     "whole.example.com",
     "--log-level",
     "warn",
@@ -68,7 +68,7 @@ fn datagrams_are_logged_and_learned() {
         program(world);
         let line = "python3 datagrams.py messages private metadata";
         let learned = world.run_with(&["net", "learn", "--log-level", "warn"], &[], line);
-        let rules = "--allow-net udp://private.example.com:80\n--allow-net udp://www.example.com:80\n--allow-net udp://10.0.0.9:80\n";
+        let rules = "--allow-host udp://private.example.com:80\n--allow-host udp://www.example.com:80\n--allow-host udp://10.0.0.9:80\n";
         let said =
             "messages: (b'11.0.0.2:80 in pieces', 'web')\nprivate: sent\nmetadata: ENETUNREACH\n";
         assert_eq!(

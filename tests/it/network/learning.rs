@@ -13,12 +13,12 @@ const PLACES: &str = "for place in api.example.com:80 api.example.com:8080 priva
     meta.example.com:80 169.254.169.254:80 nothing.example.com:80; \
     do python3 connect.py ${place%:*} ${place#*:}; done; exit 3";
 
-const LEARNED: &str = "--allow-net api.example.com
---allow-net api.example.com:8080
---allow-net private.example.com
---allow-net six.example.com
---allow-net 10.0.0.9
---allow-net 11.0.0.3
+const LEARNED: &str = "--allow-host api.example.com
+--allow-host api.example.com:8080
+--allow-host private.example.com
+--allow-host six.example.com
+--allow-host 10.0.0.9
+--allow-host 11.0.0.3
 ";
 
 #[test]
@@ -63,9 +63,9 @@ fn learning_obeys_denials_and_writes_file() {
     everywhere(|world| {
         world.file("connect.py", CONNECT);
         let line = "python3 connect.py api.example.com 80; python3 connect.py evil.example.com 80";
-        let flags = ["--deny-net", "evil.example.com", "--out", "rules"];
+        let flags = ["--deny-host", "evil.example.com", "--out", "rules"];
         let learned = world.run_with(&["net", "learn", "--log-level", "warn"], &flags, line);
-        let blocked = "replay: blocked: evil.example.com:80, --deny-net names it (python3); no rule is proposed for that\n";
+        let blocked = "replay: blocked: evil.example.com:80, --deny-host names it (python3); no rule is proposed for that\n";
         let said = (learned.out.as_str(), learned.err.as_str(), learned.status);
         assert_eq!(
             said,
@@ -75,7 +75,7 @@ fn learning_obeys_denials_and_writes_file() {
         );
         let rules = fs::read_to_string(world.tree.path().join("work/rules")).unwrap();
         assert_eq!(
-            rules, "--allow-net api.example.com\n",
+            rules, "--allow-host api.example.com\n",
             "{:?}",
             world.setting
         );

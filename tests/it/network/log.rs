@@ -69,7 +69,7 @@ fn network_log_has_line_per_decision() {
                 json!({"host": "private.example.com", "address": "10.0.0.9", "decision": "blocked", "why": private}),
             ),
             with(json!({
-                "host": "evil.example.com", "decision": "blocked", "rule": "evil.example.com", "why": "--deny-net names it"
+                "host": "evil.example.com", "decision": "blocked", "rule": "evil.example.com", "why": "--deny-host names it"
             })),
             with(json!({"host": "11.0.0.3", "decision": "blocked"})),
         ];

@@ -45,7 +45,7 @@ fn recording_answers_each_command_from_start() {
             "{}",
             none.err
         );
-        let both = world.run(&["--network", &name, "--allow-net", "a.example"], "true");
+        let both = world.run(&["--network", &name, "--allow-host", "a.example"], "true");
         assert!(both.err.contains("--network says it, too"), "{}", both.err);
     });
 }

@@ -90,7 +90,7 @@ fn exception_in_cell_names_line() {
     assert_eq!(ran["notes"], json!([note]));
     let ran = run(&mut server, "raise OSError(101, 'Network is unreachable')");
     assert!(
-        ran["notes"][0].as_str().unwrap().contains("--allow-net"),
+        ran["notes"][0].as_str().unwrap().contains("--allow-host"),
         "{ran}"
     );
     assert_eq!(result(&mut server, "import sys; sys.exit(0)"), "None");

@@ -29,10 +29,10 @@ fn missing_network_of_cell_is_reported_once() {
     let tree = Tree::new();
     let mut server = open(&tree, &["--sandbox", "namespaces", "--network", "none"]);
     let quiet = "import socket\ntry:\n    socket.create_connection(('10.1.2.3', 80))\nexcept OSError:\n    pass";
-    let note = "a network was looked for, and commands have none; only the operator can give them one (--allow-net)";
+    let note = "a network was looked for, and commands have none; only the operator can give them one (--allow-host)";
     assert_eq!(run(&mut server, quiet)["notes"], json!([note]));
     let loud = "socket.create_connection(('10.1.2.3', 80))";
-    let note = "Python has no network here; only the operator can give it one (--allow-net), so do not try again";
+    let note = "Python has no network here; only the operator can give it one (--allow-host), so do not try again";
     assert_eq!(run(&mut server, loud)["notes"], json!([note]));
     assert_eq!(run(&mut server, "1").get("notes"), None);
 }

@@ -79,7 +79,7 @@ fn later_replaced_autorun_file_is_reported_and_frozen() {
             tree.file("work/package.json", PACKAGE)
                 .file("work/g", "old");
             let evil = r#"printf '{"name":"b","scripts":{"test":"true","postinstall":"evil"}}' >package.json"#;
-            let more: &[&str] = if frozen { &["--freeze-sinks"] } else { &[] };
+            let more: &[&str] = if frozen { &["--freeze-autorun"] } else { &[] };
             let mut server = start_waiting(&tree, tier, more, evil);
             let edit = json!({"path": tree.text("work/package.json"), "edits": [{"oldText": "\"a\"", "newText": "\"b\""}]});
             server.call("edit_file", edit).texts();

@@ -1,5 +1,5 @@
 //! Autorun files, which programs outside the sandbox execute: changes are reported, and with
-//! --freeze-sinks reverted.
+//! --freeze-autorun reverted.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::harness::Reply;
 const TOOLS: [&str; 2] = ["--tools", "files,command,python"];
 const CHANGE_NOTE: &str = "[this changed what runs outside the walls: ";
 const REVERT_NOTE: &str =
-    "[put back, since it changed what runs outside the walls (--freeze-sinks): ";
+    "[put back, since it changed what runs outside the walls (--freeze-autorun): ";
 
 /// Returns the contents of the lines in a reply with this beginning.
 #[track_caller]
@@ -303,7 +303,7 @@ fn background_change_is_reported_at_end() {
 #[test]
 fn frozen_autorun_files_stay_unchanged() {
     everywhere(|setting: Setting| {
-        let mut walls = walls(setting, &["--freeze-sinks"]);
+        let mut walls = walls(setting, &["--freeze-autorun"]);
         let edits = json!([{"oldText": "old", "newText": "evil"}]);
         let husky = json!([{"oldText": "husky", "newText": "evil"}]);
         let refused: Vec<(&str, Value, &str)> = vec![
@@ -360,7 +360,7 @@ fn frozen_autorun_files_stay_unchanged() {
                 .failure()
                 .map(|failure| failure.message)
                 .unwrap_or_default();
-            let is_told = said.contains("--freeze-sinks")
+            let is_told = said.contains("--freeze-autorun")
                 && said.contains("it would change what runs outside the walls");
             assert_eq!(
                 is_told,
@@ -461,7 +461,7 @@ fn frozen_autorun_files_stay_unchanged() {
 #[test]
 fn background_change_of_frozen_file_is_reverted() {
     everywhere(|setting: Setting| {
-        let mut walls = walls(setting, &["--freeze-sinks"]);
+        let mut walls = walls(setting, &["--freeze-autorun"]);
         let arguments = json!({"command": "echo a > sub/.envrc; echo > done", "background": true});
         let id = walls.server.call("execute_command", arguments).result()["structuredContent"]["commandId"].clone();
         let until = std::time::Instant::now() + crate::harness::DEADLINE;

@@ -89,7 +89,7 @@ fn connect_to_outside_socket_is_refused_and_reported() {
         for flags in [
             &[][..],
             &["--network", "none"],
-            &["--allow-net", "a.example"],
+            &["--allow-host", "a.example"],
             &["--undo", "off"],
             &["--hide", "x"],
         ] {

@@ -82,7 +82,7 @@ fn datagrams_need_rules_of_their_own() {
     .unwrap();
     assert_eq!(
         rules.redundant(),
-        ["--deny-net `udp://c.d:80` changes nothing beside `c.d:80`"]
+        ["--deny-host `udp://c.d:80` changes nothing beside `c.d:80`"]
     );
 }
 
@@ -202,47 +202,47 @@ fn covered_rule_is_reported_once() {
         (
             &["GET,POST https://a.b/c/**", "GET https://a.b/c/*/d"],
             &[],
-            "--allow-net `GET https://a.b/c/*/d` changes nothing beside `GET,POST https://a.b/c/**`",
+            "--allow-host `GET https://a.b/c/*/d` changes nothing beside `GET,POST https://a.b/c/**`",
         ),
         (
             &["a.b", "https://a.b/c"],
             &[],
-            "--allow-net `https://a.b/c` changes nothing beside `a.b`",
+            "--allow-host `https://a.b/c` changes nothing beside `a.b`",
         ),
         (
             &["a.b"],
             &["https://a.b/c", "PUT https://a.b/c"],
-            "--deny-net `PUT https://a.b/c` changes nothing beside `https://a.b/c`",
+            "--deny-host `PUT https://a.b/c` changes nothing beside `https://a.b/c`",
         ),
         (
             &["a.b", "A.b."],
             &[],
-            "--allow-net `a.b` changes nothing beside `A.b.`",
+            "--allow-host `a.b` changes nothing beside `A.b.`",
         ),
         (
             &["*.b:*", "x.a.b:22"],
             &[],
-            "--allow-net `x.a.b:22` changes nothing beside `*.b:*`",
+            "--allow-host `x.a.b:22` changes nothing beside `*.b:*`",
         ),
         (
             &["10.1.0.0/16", "10.0.0.0/8"],
             &[],
-            "--allow-net `10.1.0.0/16` changes nothing beside `10.0.0.0/8`",
+            "--allow-host `10.1.0.0/16` changes nothing beside `10.0.0.0/8`",
         ),
         (
             &["@npm", "registry.npmjs.org:443"],
             &[],
-            "--allow-net `registry.npmjs.org:443` changes nothing beside `@npm`",
+            "--allow-host `registry.npmjs.org:443` changes nothing beside `@npm`",
         ),
         (
             &["@npm", "@npm"],
             &[],
-            "--allow-net `@npm` changes nothing beside `@npm`",
+            "--allow-host `@npm` changes nothing beside `@npm`",
         ),
         (
             &["a.b"],
             &["c.d", "c.d:80"],
-            "--deny-net `c.d:80` changes nothing beside `c.d`",
+            "--deny-host `c.d:80` changes nothing beside `c.d`",
         ),
     ];
     for (allow, deny, expected) in cases {
@@ -391,11 +391,11 @@ fn requests_are_judged_individually() {
     let opens = |host, port| rules.opens(&to(host, port));
     assert_eq!(
         opens("api.example", 443),
-        Some(("--allow-net", "GET,HEAD https://api.example/repos/**"))
+        Some(("--allow-host", "GET,HEAD https://api.example/repos/**"))
     );
     assert_eq!(
         opens("whole.example", 443),
-        Some(("--deny-net", "DELETE https://whole.example/**"))
+        Some(("--deny-host", "DELETE https://whole.example/**"))
     );
     assert_eq!(
         (

@@ -152,7 +152,7 @@ function drawCall(call) {
     parts.push(section("Progress", bar));
   }
   if (call.undo) parts.push(changes(call));
-  const ofOutside = [["Changed what runs outside the walls", call.outside?.changed], ["Put back (--freeze-sinks)", call.outside?.putBack]];
+  const ofOutside = [["Changed what runs outside the walls", call.outside?.changed], ["Put back (--freeze-autorun)", call.outside?.putBack]];
   for (const [title, all] of ofOutside.filter(([, all]) => all)) {
     const lines = all.map((one) => make("li", {}, make("code", {}, shown(one.path)), " ", make("span", { class: "soft" }, shown(one.what.join(", ")))));
     parts.push(section(title, make("ul", { class: "paths" }, lines)));

@@ -1,39 +1,16 @@
-//! `replay generate`: documents derived from the declarations: man pages, completions, the table of
-//! tools. They are committed, and a test checks that they are up to date.
+//! Documents derived from the declarations: man pages and the table of tools. They are committed,
+//! and a test checks that they are up to date.
 
 use std::fmt::Write as _;
 
-use anyhow::{Context as _, Result};
 use clap::CommandFactory as _;
-use clap_complete::Shell;
+use replay::internals::cli::Cli;
+use replay::internals::config::profile_keys;
+use replay::internals::tools::{Descriptor, Hints, TOOLS};
 use serde_json::Value;
 
-use crate::cli::{Cli, Document};
-use crate::config::profile_keys;
-use crate::mock::MANIFEST_SCHEMA;
-use crate::tools::{Descriptor, Hints, TOOLS};
-
-/// Renders one document as it is committed.
-pub fn document(document: Document) -> Result<Vec<u8>> {
-    let text = match document {
-        Document::Man => man(Cli::command())?,
-        Document::ManTools => man_tools(),
-        Document::ToolsTable => tools_table(),
-        Document::MockSchema => MANIFEST_SCHEMA.to_owned(),
-        Document::Bash => return Ok(completions(Shell::Bash)),
-        Document::Zsh => return Ok(completions(Shell::Zsh)),
-        Document::Fish => return Ok(completions(Shell::Fish)),
-    };
-    Ok(text.into_bytes())
-}
-
-fn completions(shell: Shell) -> Vec<u8> {
-    let mut out = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "replay", &mut out);
-    out
-}
-
-fn tools_table() -> String {
+/// Table of the tools for docs/tools.md.
+pub fn tools_table() -> String {
     let mut text = String::from("| tool | does | parameters |\n|---|---|---|\n");
     for make in TOOLS {
         let tool = make();
@@ -92,31 +69,27 @@ fn parameters(schema: &Value) -> impl Iterator<Item = (String, bool, &Value)> {
 
 /// Renders the man page with `clap_mangen`, with a synopsis of each mode. Describes subcommands
 /// inline, since `clap_mangen` only refers to separate pages.
-fn man(command: clap::Command) -> Result<String> {
+pub fn man() -> String {
     const SYNOPSIS: &str = ".SH SYNOPSIS\n\\fBreplay \\-\\-mcp\\-server\\fR [\\fIOPTIONS\\fR]\n.br\n\\fBreplay call\\fR \
         [\\fIOPTIONS\\fR] \\fITOOL\\fR [\\fIKEY=VALUE\\fR... | \\fIJSON\\fR]\n.br\n\\fBreplay tools\\fR [\\fB\\-\\-json\\fR]\n.br\n\\fBreplay mock\\fR \\fB\\-\\-tools\\-from\\fR \\fIMANIFEST\\fR | \\fB\\-\\-preset\\fR \\fINAME\\fR | \\fB\\-\\-cassette\\fR \\fIFILE\\fR\n.br\n\\fBreplay sandbox explain\\fR | \\fBprobe\\fR [\\fIOPTIONS\\fR]\n.br\n\\fBreplay \
         sandbox run\\fR [\\fIOPTIONS\\fR] \\-\\- \\fIPROGRAM\\fR...\n";
     const STATUS: &str = ".SH \"EXIT STATUS\"\n0 when all went well, 1 when the tool failed, 2 when the arguments are wrong or \
         the program cannot start.\n.SH EXAMPLES\n.nf\nreplay \\-\\-mcp\\-server \\-\\-allow /home/me/project:rw\nreplay call \
         grep_files regex=\\(aqfn main\\(aq directory=src \\-\\-allow .\n.fi\n.SH \"SEE ALSO\"\n.BR replay\\-tools (7)\n";
-    let command = command.mut_args(|arg| arg.hide_short_help(false));
+    let command = Cli::command().mut_args(|arg| arg.hide_short_help(false));
     let commands = man_commands(&command);
     let more = synopsis(&command);
     let mut page = Vec::new();
-    clap_mangen::Man::new(command).render(&mut page)?;
-    let page = String::from_utf8(page)?;
-    let (head, rest) = page.split_once(".SH SYNOPSIS").context("no synopsis")?;
-    let (_, rest) = rest
-        .split_once(".SH DESCRIPTION")
-        .context("no description")?;
-    let (options, rest) = rest
-        .split_once(".SH SUBCOMMANDS")
-        .context("no subcommands")?;
-    let (_, version) = rest.split_once(".SH VERSION").context("no version")?;
-    Ok(format!(
+    clap_mangen::Man::new(command).render(&mut page).unwrap();
+    let page = String::from_utf8(page).unwrap();
+    let (head, rest) = page.split_once(".SH SYNOPSIS").unwrap();
+    let (_, rest) = rest.split_once(".SH DESCRIPTION").unwrap();
+    let (options, rest) = rest.split_once(".SH SUBCOMMANDS").unwrap();
+    let (_, version) = rest.split_once(".SH VERSION").unwrap();
+    format!(
         "{head}{SYNOPSIS}{more}.SH DESCRIPTION{options}{commands}{}{STATUS}.SH VERSION{version}",
         man_profile()
-    ))
+    )
 }
 
 /// Synopsis lines of the subcommands without a hand-written one.
@@ -167,15 +140,19 @@ fn man_profile() -> String {
 
 fn man_commands(command: &clap::Command) -> String {
     let mut text = String::from(".SH COMMANDS\n");
-    man_command(&mut text, command, "replay");
+    let of_server: Vec<&str> = command
+        .get_arguments()
+        .filter_map(clap::Arg::get_long)
+        .collect();
+    man_command(&mut text, command, "replay", &of_server);
     text
 }
 
-fn man_command(text: &mut String, command: &clap::Command, path: &str) {
+fn man_command(text: &mut String, command: &clap::Command, path: &str, of_server: &[&str]) {
     for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
         let path = format!("{path} {}", sub.get_name());
         if sub.has_subcommands() && sub.get_arguments().next().is_none() {
-            man_command(text, sub, &path);
+            man_command(text, sub, &path, of_server);
             continue;
         }
         let about = sub
@@ -184,7 +161,10 @@ fn man_command(text: &mut String, command: &clap::Command, path: &str) {
             .map(ToString::to_string)
             .unwrap_or_default();
         let _ = writeln!(text, ".SS {path}\n{}.", roff(about.trim_end_matches('.')));
-        for arg in sub.get_arguments() {
+        let (shared, own): (Vec<_>, Vec<_>) = sub
+            .get_arguments()
+            .partition(|arg| arg.get_long().is_some_and(|flag| of_server.contains(&flag)));
+        for arg in own {
             let name = match (arg.get_long(), arg.get_value_names()) {
                 (Some(long), _) => format!("\\fB{}\\fR", roff(&format!("--{long}"))),
                 (None, Some([name, ..])) => format!("\\fI{}\\fR", roff(name)),
@@ -197,6 +177,18 @@ fn man_command(text: &mut String, command: &clap::Command, path: &str) {
                 .unwrap_or_default();
             let _ = writeln!(text, ".TP\n{name}\n{}", roff(&help));
         }
+        let shared: Vec<String> = shared
+            .iter()
+            .filter_map(|arg| {
+                Some(format!(
+                    "\\fB{}\\fR",
+                    roff(&format!("--{}", arg.get_long()?))
+                ))
+            })
+            .collect();
+        if !shared.is_empty() {
+            let _ = writeln!(text, ".PP\nAs above: {}.", shared.join(", "));
+        }
         for paragraph in sub
             .get_after_help()
             .map(ToString::to_string)
@@ -205,11 +197,12 @@ fn man_command(text: &mut String, command: &clap::Command, path: &str) {
         {
             let _ = writeln!(text, ".PP\n{}", roff(paragraph));
         }
-        man_command(text, sub, &path);
+        man_command(text, sub, &path, of_server);
     }
 }
 
-fn man_tools() -> String {
+/// replay-tools(7).
+pub fn man_tools() -> String {
     let version = env!("CARGO_PKG_VERSION");
     let mut text = format!(
         ".TH REPLAY-TOOLS 7 \"\" \"replay {version}\" \"Tools of replay\"\n.SH NAME\nreplay-tools \\- the tools that \
