@@ -125,9 +125,9 @@ pub mod server {
     pub use crate::server::{Server, Session};
 }
 
-pub mod sinks {
+pub mod autorun {
     pub use crate::autorun::{
-        Compared, Content, HOOK, SINKS, Sink, differences, hooks_path, named,
+        AUTORUN_RULES, AutorunRule, Compared, Content, HOOK, differences, hooks_path, named,
     };
 }
 

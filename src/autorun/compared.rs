@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use super::facets::{Facets, hash};
 use super::git_config;
-use super::table::{Compared, Sink};
+use super::table::{AutorunRule, Compared};
 
 /// Content of a path.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub enum Content {
     Opaque(&'static str),
 }
 
-impl Sink {
+impl AutorunRule {
     /// Returns the relevant parts of a file with this name.
     pub fn facets(&self, name: &[u8], content: &Content) -> Facets {
         let one = |what: String, value: &[u8]| Facets::from([(what, Some(hash(value)))]);
@@ -95,8 +95,8 @@ mod tests {
     }
 
     fn compared(path: &str, before: &str, after: &str) -> Vec<String> {
-        let sink = named(path.as_bytes()).unwrap().0;
-        let [before, after] = [before, after].map(|text| sink.facets(path.as_bytes(), &file(text)));
+        let rule = named(path.as_bytes()).unwrap().0;
+        let [before, after] = [before, after].map(|text| rule.facets(path.as_bytes(), &file(text)));
         differences(&before, &after)
     }
 

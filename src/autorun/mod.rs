@@ -1,4 +1,4 @@
-//! Sinks: files that programs outside the sandbox run automatically. These are hooks, git
+//! Autorun files: files that programs outside the sandbox run automatically. These are hooks, git
 //! configuration that names programs, and scripts that `npm install` runs. A table lists their
 //! paths and the parts to compare. Works on text and bytes, without file access.
 
@@ -17,4 +17,4 @@ pub const PROTECTED_IN_REPOSITORIES: [&str; 4] =
 /// The git directory of a work tree, or a file or link that points to it.
 pub const DOT_GIT: &str = ".git";
 
-pub use table::{Compared, HOOK, SINKS, Sink, named, named_directory};
+pub use table::{AUTORUN_RULES, AutorunRule, Compared, HOOK, named, named_directory};

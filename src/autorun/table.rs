@@ -1,4 +1,4 @@
-//! Table of sinks: their paths, the program that obeys them, and the parts to compare.
+//! Table of autorun files: their paths, the program that obeys them, and the parts to compare.
 //! docs/walls.md is derived from it.
 
 /// Relevant part of a file.
@@ -18,7 +18,7 @@ pub enum Compared {
 
 /// An entry of the table.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Sink {
+pub struct AutorunRule {
     /// Last components of a path at any depth; `**` matches everything below.
     pub path: &'static str,
     /// Component that excludes a path.
@@ -42,8 +42,8 @@ const RUN_BY_INSTALL: &[&str] = &[
     "postdependencies",
 ];
 
-const fn whole(path: &'static str, obeyed_by: &'static str) -> Sink {
-    Sink {
+const fn whole(path: &'static str, obeyed_by: &'static str) -> AutorunRule {
+    AutorunRule {
         path,
         not_below: None,
         obeyed_by,
@@ -51,8 +51,8 @@ const fn whole(path: &'static str, obeyed_by: &'static str) -> Sink {
     }
 }
 
-const fn git(path: &'static str) -> Sink {
-    Sink {
+const fn git(path: &'static str) -> AutorunRule {
+    AutorunRule {
         path,
         not_below: None,
         obeyed_by: "git",
@@ -60,12 +60,12 @@ const fn git(path: &'static str) -> Sink {
     }
 }
 
-pub static SINKS: [Sink; 11] = [
+pub static AUTORUN_RULES: [AutorunRule; 11] = [
     git("config"),
     git("config.worktree"),
     git(".gitconfig"),
     whole(".husky/**", "husky"),
-    Sink {
+    AutorunRule {
         path: "package.json",
         not_below: Some("node_modules"),
         obeyed_by: "npm",
@@ -74,11 +74,11 @@ pub static SINKS: [Sink; 11] = [
             members: RUN_BY_INSTALL,
         },
     },
-    Sink {
+    AutorunRule {
         not_below: Some("node_modules"),
         ..whole(".npmrc", "npm")
     },
-    Sink {
+    AutorunRule {
         not_below: Some("node_modules"),
         ..whole("binding.gyp", "npm")
     },
@@ -90,27 +90,27 @@ pub static SINKS: [Sink; 11] = [
 
 /// A file below `hooks` of a repository, or below its `core.hooksPath`. Detecting that requires
 /// file access.
-pub static HOOK: Sink = Sink {
+pub static HOOK: AutorunRule = AutorunRule {
     path: "hooks/**",
     not_below: None,
     obeyed_by: "git",
     compared: Compared::Executable,
 };
 
-/// Returns the sink that matches a path, and the index of the first matching component.
-pub fn named(path: &[u8]) -> Option<(&'static Sink, usize)> {
+/// Returns the autorun file that matches a path, and the index of the first matching component.
+pub fn named(path: &[u8]) -> Option<(&'static AutorunRule, usize)> {
     let names: Vec<&[u8]> = names(path).collect();
-    SINKS
+    AUTORUN_RULES
         .iter()
-        .find_map(|sink| Some((sink, sink.begins(&names)?)))
+        .find_map(|rule| Some((rule, rule.begins(&names)?)))
 }
 
-/// Does the same for the directory of a sink: a link that replaces it leads elsewhere.
-pub fn named_directory(path: &[u8]) -> Option<(&'static Sink, usize)> {
+/// Does the same for the directory of an autorun file: a link that replaces it leads elsewhere.
+pub fn named_directory(path: &[u8]) -> Option<(&'static AutorunRule, usize)> {
     let names: Vec<&[u8]> = names(path).collect();
-    SINKS.iter().find_map(|sink| {
-        let (directory, _) = sink.path.rsplit_once('/')?;
-        Some((sink, ends_with(&names, directory)?))
+    AUTORUN_RULES.iter().find_map(|rule| {
+        let (directory, _) = rule.path.rsplit_once('/')?;
+        Some((rule, ends_with(&names, directory)?))
     })
 }
 
@@ -119,7 +119,7 @@ fn names(path: &[u8]) -> impl Iterator<Item = &[u8]> {
         .filter(|name| !name.is_empty())
 }
 
-impl Sink {
+impl AutorunRule {
     fn begins(&self, names: &[&[u8]]) -> Option<usize> {
         let is = |name: &&[u8]| {
             self.not_below
@@ -153,8 +153,8 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn sink_path_matches_at_any_depth() {
-        let found = |path: &str| named(path.as_bytes()).map(|(sink, begins)| (sink.path, begins));
+    fn autorun_path_matches_at_any_depth() {
+        let found = |path: &str| named(path.as_bytes()).map(|(rule, begins)| (rule.path, begins));
         assert_eq!(found(".envrc"), Some((".envrc", 0)));
         assert_eq!(
             found("a/b/.VSCode/tasks.json"),
@@ -176,11 +176,11 @@ mod tests {
             assert_eq!(found(other), None, "{other}");
         }
         assert_eq!(
-            named_directory(b"a/.vscode").map(|(sink, begins)| (sink.obeyed_by, begins)),
+            named_directory(b"a/.vscode").map(|(rule, begins)| (rule.obeyed_by, begins)),
             Some(("VS Code", 1))
         );
         assert_eq!(
-            named_directory(b"a/config").map(|(sink, _)| sink.path),
+            named_directory(b"a/config").map(|(rule, _)| rule.path),
             None
         );
     }

@@ -215,18 +215,18 @@ fn write(config: &Config, policy: &Policy, path: &Path) -> RuleAnswer {
         Err(PolicyError::IsDirectory { .. }) => policy.create_dir(&path).map(drop),
         found => found,
     };
-    let sink = path
+    let rule = path
         .parent()
         .and_then(|_| named(path.as_os_str().as_bytes()));
-    let frozen = sink.filter(|_| config.undo.freezes).map(|(sink, _)| {
+    let frozen = rule.filter(|_| config.undo.freezes).map(|(rule, _)| {
         format!(
             "what {} runs of it stays as it is (--freeze-autorun)",
-            sink.obeyed_by
+            rule.obeyed_by
         )
     });
     match (found, frozen) {
         (Ok(()), Some(frozen))
-            if sink.is_some_and(|(sink, _)| sink.compared == Compared::Whole) =>
+            if rule.is_some_and(|(rule, _)| rule.compared == Compared::Whole) =>
         {
             RuleAnswer::denied(frozen).with_flag(
                 "no --freeze-autorun",

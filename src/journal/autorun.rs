@@ -1,10 +1,10 @@
-//! Finds sinks that a call made or changed: files that programs outside the sandbox run
-//! automatically (`sinks`). The previous state comes from the journal, the current one from the
+//! Finds autorun files that a call made or changed: files that programs outside the sandbox run
+//! automatically (`autorun`). The previous state comes from the journal, the current one from the
 //! disk.
 //!
 //! A recorded name is compared with its previous state. Objects in a new directory have no previous
 //! version. Objects in a moved directory are unchanged, so they count only if they were a different
-//! sink, or none, under the old name.
+//! autorun file, or none, under the old name.
 #![expect(
     clippy::disallowed_methods,
     reason = "everything starts at a handle of a root"
@@ -29,22 +29,23 @@ use super::object::{self, Id, Stat, stat_of};
 use super::store::Store;
 use super::versions::{Version, Versions};
 use crate::autorun::{
-    Content, Facets, HOOK, Sink, differences, hooks_directory, hooks_path, named, named_directory,
+    AutorunRule, Content, Facets, HOOK, differences, hooks_directory, hooks_path, named,
+    named_directory,
 };
-use crate::limits::{JOURNAL_DEPTH, MAX_PATH_BYTES, MAX_SINK_BYTES, MAX_SINK_NAMES};
+use crate::limits::{JOURNAL_DEPTH, MAX_AUTORUN_BYTES, MAX_AUTORUN_NAMES, MAX_PATH_BYTES};
 
-/// Sinks that were found, and the changes that caused them: undoing these changes restores the
-/// sinks.
+/// Autorun files that were found, and the changes that caused them: undoing these changes restores the
+/// autorun files.
 #[derive(Debug, Default)]
-pub struct SinkChanges {
+pub struct AutorunFindings {
     pub all: Vec<Outside>,
     pub by: BTreeSet<Place>,
 }
 
-/// A sink of the table that matches a path, and the index of the first matching component.
-type SinkMatch = (&'static Sink, usize);
+/// An autorun file of the table that matches a path, and the index of the first matching component.
+type RuleMatch = (&'static AutorunRule, usize);
 
-struct SinkSearch<'a> {
+struct AutorunSearch<'a> {
     store: &'a Store,
     /// Number of the entry, if it exists; its previous versions are read on demand.
     number: Option<u64>,
@@ -54,8 +55,8 @@ struct SinkSearch<'a> {
     /// Hooks directories by directory: those named by its own git configuration and by those above
     /// it, outermost first.
     hooks: HashMap<Place, Rc<[Place]>>,
-    /// Objects that gained a hard link and are sinks by an older name, by inode.
-    linked: HashMap<u64, Vec<(Id, Place, &'static Sink)>>,
+    /// Objects that gained a hard link and are autorun files by an older name, by inode.
+    linked: HashMap<u64, Vec<(Id, Place, &'static AutorunRule)>>,
     names_left: usize,
     /// The current change.
     by: Place,
@@ -64,32 +65,32 @@ struct SinkSearch<'a> {
 }
 
 impl Store {
-    /// Returns the sinks that an entry made or changed; `changes` are those of the entry, or of one
+    /// Returns the autorun files that an entry made or changed; `changes` are those of the entry, or of one
     /// that it undid.
     pub fn outside(
         &self,
         number: u64,
         changes: &[(Place, Change)],
-    ) -> Result<SinkChanges, JournalError> {
+    ) -> Result<AutorunFindings, JournalError> {
         if changes.is_empty() {
-            return Ok(SinkChanges::default());
+            return Ok(AutorunFindings::default());
         }
         let moved = changes.iter().filter_map(|(to, change)| match change {
             Change::Renamed { from } => Some((to, from)),
             _ => None,
         });
         let moved: Vec<_> = moved.collect();
-        let mut look = SinkSearch {
+        let mut look = AutorunSearch {
             moved: moved.clone(),
-            ..SinkSearch::new(self, Some(number), &changes[0].0)
+            ..AutorunSearch::new(self, Some(number), &changes[0].0)
         };
         for (id, place) in self
             .entry_with(number, Memory::Overdrawn)?
             .linked(&self.root_ids)
         {
-            if let Some((sink, _)) = look.line(&place, false) {
-                look.remember_link(id, &place, sink);
-                look.linked.entry(id.1).or_default().push((id, place, sink));
+            if let Some((rule, _)) = look.line(&place, false) {
+                look.remember_link(id, &place, rule);
+                look.linked.entry(id.1).or_default().push((id, place, rule));
             }
         }
         for (place, change) in changes {
@@ -103,26 +104,26 @@ impl Store {
         Ok(look.found())
     }
 
-    /// Returns the sinks that would change if the object at a place were moved or deleted.
+    /// Returns the autorun files that would change if the object at a place were moved or deleted.
     pub(super) fn outside_if_moved(
         &self,
         from: &Place,
         to: Option<&Place>,
     ) -> Result<Vec<Outside>, JournalError> {
-        let mut look = SinkSearch::new(self, None, from);
+        let mut look = AutorunSearch::new(self, None, from);
         look.check_move(from, to)?;
         Ok(look.found().all)
     }
 
-    /// Returns the sinks that would change if this file were put at a place.
+    /// Returns the autorun files that would change if this file were put at a place.
     pub(super) fn outside_if_put(
         &self,
         file: BorrowedFd<'_>,
         place: &Place,
     ) -> Result<Vec<Outside>, JournalError> {
-        let mut look = SinkSearch::new(self, None, place);
+        let mut look = AutorunSearch::new(self, None, place);
         let failed = || failed(self, place);
-        let Some((sink, _)) = look.line(place, false) else {
+        let Some((rule, _)) = look.line(place, false) else {
             return Ok(Vec::new());
         };
         let new = content(&stat_of(file).map_err(failed())?, &file).map_err(failed())?;
@@ -130,7 +131,7 @@ impl Store {
             .open(place)
             .and_then(|old| old.map_or(Ok(None), |old| content(&stat_of(&old)?, &old)));
         let facets =
-            |content: Option<Content>| content.map(|content| sink.facets(&place.path.0, &content));
+            |content: Option<Content>| content.map(|content| rule.facets(&place.path.0, &content));
         let [old, new] =
             [old.map_err(failed())?, new].map(|content| facets(content).unwrap_or_default());
         for what in differences(&old, &new) {
@@ -141,7 +142,7 @@ impl Store {
 }
 
 impl Store {
-    fn linked(&self) -> MutexGuard<'_, HashMap<Id, (Place, &'static Sink)>> {
+    fn linked(&self) -> MutexGuard<'_, HashMap<Id, (Place, &'static AutorunRule)>> {
         // The protected value is consistent at any point, also after a panic.
         self.linked.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -165,9 +166,9 @@ fn failed(store: &Store, place: &Place) -> impl FnOnce(Errno) -> JournalError {
     ))
 }
 
-impl<'a> SinkSearch<'a> {
+impl<'a> AutorunSearch<'a> {
     fn new(store: &'a Store, number: Option<u64>, by: &Place) -> Self {
-        let (versions, by, names_left) = (None, by.clone(), MAX_SINK_NAMES);
+        let (versions, by, names_left) = (None, by.clone(), MAX_AUTORUN_NAMES);
         let (hooks, linked) = (HashMap::new(), HashMap::new());
         let (moved, found, because) = (Vec::new(), BTreeMap::new(), BTreeSet::new());
         Self {
@@ -184,22 +185,22 @@ impl<'a> SinkSearch<'a> {
         }
     }
 
-    fn found(self) -> SinkChanges {
+    fn found(self) -> AutorunFindings {
         let all = self.found.into_iter().map(|(path, what)| Outside {
             path,
             what: what.into_iter().collect(),
         });
-        SinkChanges {
+        AutorunFindings {
             all: all.collect(),
             by: self.because,
         }
     }
 
-    /// Remembers a sink with several names: later calls may change it by a name that is no sink.
-    fn remember_link(&self, id: Id, place: &Place, sink: &'static Sink) {
+    /// Remembers an autorun file with several names: later calls may change it by a name that is no autorun file.
+    fn remember_link(&self, id: Id, place: &Place, rule: &'static AutorunRule) {
         let mut linked = self.store.linked();
-        if linked.len() < MAX_SINK_NAMES {
-            linked.insert(id, (place.clone(), sink));
+        if linked.len() < MAX_AUTORUN_NAMES {
+            linked.insert(id, (place.clone(), rule));
         }
     }
 
@@ -242,9 +243,9 @@ impl<'a> SinkSearch<'a> {
         self.check_place(place, now.as_ref())
     }
 
-    /// Reports a sink whose other name was made by an earlier call.
+    /// Reports an autorun file whose other name was made by an earlier call.
     fn edit(&mut self, by: &Place, stat: &Stat) {
-        let Some((place, sink)) = self.store.linked().get(&stat.id).cloned() else {
+        let Some((place, rule)) = self.store.linked().get(&stat.id).cloned() else {
             return;
         };
         let is = |now: Option<OwnedFd>| {
@@ -252,16 +253,16 @@ impl<'a> SinkSearch<'a> {
         };
         // It may no longer have that name.
         if place != *by && self.open(&place).is_ok_and(is) {
-            self.find(&place, hard_linked(sink));
+            self.find(&place, hard_linked(rule));
         }
     }
 
-    /// Reports the sinks that share this inode: changes by a name that is no sink would go
+    /// Reports the autorun files that share this inode: changes by a name that is no autorun file would go
     /// unnoticed.
     fn link(&mut self, stat: &Stat) {
         let linked = self.linked.get(&stat.id.1).cloned().unwrap_or_default();
-        for (_, place, sink) in linked.into_iter().filter(|(id, ..)| *id == stat.id) {
-            self.find(&place, hard_linked(sink));
+        for (_, place, rule) in linked.into_iter().filter(|(id, ..)| *id == stat.id) {
+            self.find(&place, hard_linked(rule));
         }
     }
 
@@ -337,18 +338,18 @@ impl<'a> SinkSearch<'a> {
             .versions
             .as_ref()
             .filter(|versions| versions.is_noted(old.as_ref().unwrap_or(place)));
-        if let (None, Some(_), Some((new, begins)), Some((sink, _))) =
+        if let (None, Some(_), Some((new, begins)), Some((rule, _))) =
             (versions, &old, line, old_line)
-            && new == sink
+            && new == rule
             && begins >= self.moved_depth(place)
         {
-            // It was moved together with its sink.
+            // It was moved together with its autorun file.
             return Ok(());
         }
         let content = now.map(|(stat, handle)| content(stat, handle)).transpose();
         let content = content.map_err(failed(self.store, place))?.flatten();
-        let facets = |line: Option<SinkMatch>, content: Option<&Content>| match (line, content) {
-            (Some((sink, _)), Some(content)) => sink.facets(&place.path.0, content),
+        let facets = |line: Option<RuleMatch>, content: Option<&Content>| match (line, content) {
+            (Some((rule, _)), Some(content)) => rule.facets(&place.path.0, content),
             _ => Facets::new(),
         };
         let after = facets(line, content.as_ref());
@@ -369,7 +370,7 @@ impl<'a> SinkSearch<'a> {
         for what in differences(&before, &after) {
             self.find(place, what);
         }
-        if let (Some((sink, _)), Some((stat, _))) = (line, now)
+        if let (Some((rule, _)), Some((stat, _))) = (line, now)
             && stat.is_file()
             && stat.links > 1
             && !(old_line.is_some()
@@ -380,8 +381,8 @@ impl<'a> SinkSearch<'a> {
                     .kept_links(stat.id)
                     .map_err(failed(self.store, place))?
         {
-            self.remember_link(stat.id, place, sink);
-            self.find(place, hard_linked(sink));
+            self.remember_link(stat.id, place, rule);
+            self.find(place, hard_linked(rule));
         }
         Ok(())
     }
@@ -408,15 +409,15 @@ impl<'a> SinkSearch<'a> {
         above.map(|(to, _)| to.depth()).max().unwrap_or(0)
     }
 
-    fn line(&mut self, place: &Place, is_link: bool) -> Option<SinkMatch> {
+    fn line(&mut self, place: &Place, is_link: bool) -> Option<RuleMatch> {
         let path = &place.path.0;
         let by_name = named(path).or_else(|| if is_link { named_directory(path) } else { None });
         by_name.or_else(|| self.hook(place, is_link))
     }
 
-    /// Returns the sink if the place lies below hooks of a repository, or is a link that replaces
+    /// Returns the autorun file if the place lies below hooks of a repository, or is a link that replaces
     /// such a directory.
-    fn hook(&mut self, place: &Place, is_link: bool) -> Option<SinkMatch> {
+    fn hook(&mut self, place: &Place, is_link: bool) -> Option<RuleMatch> {
         // Git runs hooks by their paths, which the kernel limits.
         if place.path.0.len() > MAX_PATH_BYTES {
             return None;
@@ -531,7 +532,7 @@ impl<'a> SinkSearch<'a> {
         }
     }
 
-    /// Finds the sinks that a planned move would change.
+    /// Finds the autorun files that a planned move would change.
     fn check_move(&mut self, from: &Place, to: Option<&Place>) -> Result<(), JournalError> {
         let Some(handle) = self.open(from).map_err(failed(self.store, from))? else {
             return Ok(());
@@ -593,7 +594,7 @@ impl<'a> SinkSearch<'a> {
             return Ok(());
         };
         let facets =
-            |line: Option<SinkMatch>| line.map(|(sink, _)| sink.facets(&from.path.0, &content));
+            |line: Option<RuleMatch>| line.map(|(rule, _)| rule.facets(&from.path.0, &content));
         let differences = differences(
             &facets(old).unwrap_or_default(),
             &facets(new).unwrap_or_default(),
@@ -612,8 +613,8 @@ impl<'a> SinkSearch<'a> {
 
 const TOO_MUCH: &str = "too much to be looked through";
 
-fn hard_linked(sink: &Sink) -> String {
-    format!("{}, hard-linked", sink.obeyed_by)
+fn hard_linked(rule: &AutorunRule) -> String {
+    format!("{}, hard-linked", rule.obeyed_by)
 }
 
 fn above(place: &Place) -> Place {
@@ -663,7 +664,7 @@ fn content(stat: &Stat, handle: &impl AsFd) -> Result<Option<Content>, Errno> {
 }
 
 fn file_content(file: &OwnedFd, size: u64, mode: u32) -> Result<Content, Errno> {
-    if size > MAX_SINK_BYTES {
+    if size > MAX_AUTORUN_BYTES {
         return Ok(Content::Opaque("too large to be compared"));
     }
     let version = |content| Version::File {

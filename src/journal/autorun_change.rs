@@ -1,10 +1,10 @@
-//! Sinks that a call changed: files that programs outside the sandbox run.
+//! Autorun files that a call changed: files that programs outside the sandbox run.
 
 use std::path::{Path, PathBuf};
 
 use serde::{Serialize, Serializer};
 
-/// A sink, with the parts that a call made or changed.
+/// An autorun file, with the parts that a call made or changed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Outside {
     /// Absolute path.
@@ -18,7 +18,7 @@ fn lossy<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
     to.collect_str(&path.display())
 }
 
-/// Formats sinks in one line, each as `PATH (WHAT)`.
+/// Formats autorun files in one line, each as `PATH (WHAT)`.
 pub fn list(all: &[Outside]) -> String {
     let one =
         |outside: &Outside| format!("{} ({})", outside.path.display(), outside.what.join(", "));

@@ -1,10 +1,10 @@
-//! Sinks that an ended entry changed, and those that were restored.
+//! Autorun files that an ended entry changed, and those that were restored.
 
 use serde::Serialize;
 
 use super::autorun_change::Outside;
 
-/// Sinks that an entry changed.
+/// Autorun files that an entry changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AutorunChanges {

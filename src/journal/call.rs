@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use super::autorun::SinkChanges;
+use super::autorun::AutorunFindings;
 use super::autorun_change::Outside;
 use super::autorun_report::AutorunChanges;
 use super::bounds::Bounds;
@@ -22,7 +22,7 @@ use super::store::Store;
 use super::undo::Options;
 use crate::limits::{UNDO_SWEEP_SECS, UNDO_SWEEP_SHARE};
 
-/// Title of an entry that restores sinks.
+/// Title of an entry that restores autorun files.
 const PUTS_BACK: &str = "--freeze-autorun";
 
 /// Journal of a server: its store, limits and policy.
@@ -33,7 +33,7 @@ pub struct Journal {
     /// Time at which this server opened the store, in nanoseconds. Older entries were made under
     /// other rules.
     begun: i64,
-    /// `true` if calls may not change sinks (files that programs outside the sandbox run).
+    /// `true` if calls may not change autorun files (files that programs outside the sandbox run).
     freezes: bool,
     mended: OnceLock<Result<(), String>>,
     since: Mutex<UsageSinceSweep>,
@@ -55,7 +55,7 @@ impl Journal {
         }
     }
 
-    /// Sets whether calls may change sinks.
+    /// Sets whether calls may change autorun files.
     #[must_use]
     pub fn freezing(self, freezes: bool) -> Self {
         Self { freezes, ..self }
@@ -181,7 +181,7 @@ impl Journal {
 }
 
 impl Journal {
-    /// Finds the sinks that an ended entry changed, and restores them if they are frozen.
+    /// Finds the autorun files that an ended entry changed, and restores them if they are frozen.
     pub fn settle(&self, number: u64, changes: &[(Place, Change)]) -> AutorunChanges {
         let settled = self.settle_changes(number, changes);
         self.store.note_settled();
@@ -189,7 +189,7 @@ impl Journal {
     }
 
     fn settle_changes(&self, number: u64, changes: &[(Place, Change)]) -> AutorunChanges {
-        let SinkChanges { all, by } = match self.store.outside(number, changes) {
+        let AutorunFindings { all, by } = match self.store.outside(number, changes) {
             Ok(found) => found,
             Err(error) => {
                 return AutorunChanges {
@@ -356,7 +356,7 @@ impl<'a> Changes<'a> {
 
     /// Records a deletion, like [`Recorder::loses`].
     pub fn loses(&self, dir: BorrowedFd<'_>, place: &Path) -> Result<(), JournalError> {
-        self.check_sinks(|store| Some(store.outside_if_moved(&store.place(place)?, None)))?;
+        self.check_autorun(|store| Some(store.outside_if_moved(&store.place(place)?, None)))?;
         self.makes_way(dir, place)
     }
 
@@ -365,9 +365,9 @@ impl<'a> Changes<'a> {
         self.record(&[(dir, place)], |recorder, at| recorder.makes_way(at[0]))
     }
 
-    /// Fails if sinks are frozen and this file, put under the name, would change one.
+    /// Fails if autorun files are frozen and this file, put under the name, would change one.
     pub fn puts(&self, file: BorrowedFd<'_>, place: &Path) -> Result<(), JournalError> {
-        self.check_sinks(|store| Some(store.outside_if_put(file, &store.place(place)?)))
+        self.check_autorun(|store| Some(store.outside_if_put(file, &store.place(place)?)))
     }
 
     /// Records a rename to an unused name, like [`Recorder::renames`].
@@ -376,7 +376,7 @@ impl<'a> Changes<'a> {
         from: (BorrowedFd<'_>, &Path),
         to: (BorrowedFd<'_>, &Path),
     ) -> Result<(), JournalError> {
-        self.check_sinks(|store| {
+        self.check_autorun(|store| {
             Some(store.outside_if_moved(&store.place(from.1)?, store.place(to.1).as_ref()))
         })?;
         self.record(&[from, to], |recorder, at| {
@@ -384,7 +384,7 @@ impl<'a> Changes<'a> {
         })
     }
 
-    fn check_sinks(
+    fn check_autorun(
         &self,
         look: impl FnOnce(&Store) -> Option<Result<Vec<Outside>, JournalError>>,
     ) -> Result<(), JournalError> {
@@ -526,7 +526,7 @@ impl<'a> Changes<'a> {
         };
         let skipped = skipped.then(|| SKIPPED.to_owned());
         let lost = lost.or(skipped);
-        // The sinks of this entry, or those of earlier parts that are still to be merged.
+        // The autorun files of this entry, or those of earlier parts that are still to be merged.
         let (number, ended, settled) = match (recorder, elsewhere, by_commands) {
             (None, Some(made), _) => {
                 return Ended {

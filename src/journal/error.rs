@@ -65,7 +65,7 @@ pub enum JournalError {
     Moved { path: PathBuf },
     #[error("{}: nothing was undone: `{}` is protected, and no undo by an agent changes that", path.display(), protected.display())]
     Protected { path: PathBuf, protected: PathBuf },
-    /// The change was refused, because it would change a sink.
+    /// The change was refused, because it would change an autorun file.
     #[error("it would change what runs outside the walls: {}", list(changed))]
     Frozen { changed: Vec<Outside> },
     #[error(

@@ -12,8 +12,8 @@
 //! the leaves; contents, metadata and times follow on the way up. The undo itself is recorded, so
 //! it is an entry that can be undone, also after an interruption.
 //!
-//! When an entry ends, changes of sinks are found: files that programs outside the sandbox run
-//! (`sinks`, `settled`).
+//! When an entry ends, changes of autorun files are found: files that programs outside the sandbox run
+//! (`autorun`, `autorun_report`).
 //!
 //! Later changes by others are conflicts, and the whole undo is refused. Versions are compared by
 //! ctime, which no program can set. Two changes within one clock tick of the filesystem differ only

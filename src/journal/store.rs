@@ -35,7 +35,7 @@ use super::recorder::Recorder;
 use super::root::Root;
 use super::same::Equivalences;
 use super::scan::{Survey, SurveyGoal};
-use crate::autorun::Sink;
+use crate::autorun::AutorunRule;
 use crate::budget::Account;
 use crate::limits::JOURNAL_DEPTH;
 use crate::removal;
@@ -73,8 +73,8 @@ pub struct Store {
     pub hooks: Option<Arc<dyn ConfiguredHooks>>,
     /// Judge of each step of an undo; `None` for people, who may undo everything.
     pub changer: Option<Arc<dyn Changer>>,
-    /// Sinks that gained a hard link, with their places.
-    pub(super) linked: Mutex<HashMap<Id, (Place, &'static Sink)>>,
+    /// Autorun files that gained a hard link, with their places.
+    pub(super) linked: Mutex<HashMap<Id, (Place, &'static AutorunRule)>>,
 }
 
 /// Hooks directories of the repositories that existed at the start.

@@ -17,6 +17,6 @@ pub const MAX_LINKS_FOLLOWED: usize = 40;
 pub const JOURNAL_TITLE_BYTES: usize = 200;
 /// Largest file of programs outside that is compared, in bytes. A larger one counts as changed
 /// whenever it was touched.
-pub const MAX_SINK_BYTES: u64 = 1024 * 1024;
+pub const MAX_AUTORUN_BYTES: u64 = 1024 * 1024;
 /// Names in new directories that are looked at for it after a call.
-pub const MAX_SINK_NAMES: usize = 1_000_000;
+pub const MAX_AUTORUN_NAMES: usize = 1_000_000;

@@ -57,7 +57,7 @@ pub struct Restrictions<'a> {
     pub own: &'a [PathBuf],
     /// Files that no agent may see.
     pub hidden: &'a [Hidden],
-    /// `true` if existing files that programs outside run are read-only for commands (`sinks`).
+    /// `true` if existing files that programs outside run are read-only for commands (`autorun`).
     pub freezes_autorun: bool,
 }
 

@@ -22,8 +22,8 @@ use super::defaults::{CONFIG, DOT_GIT, PROTECTED_IN_REPOSITORIES};
 use crate::autorun::{Compared, Content, hooks_directory, hooks_path, named};
 use crate::journal::ConfiguredHooks;
 use crate::limits::{
-    MAX_REPOSITORIES, MAX_REPOSITORY_DEPTH, MAX_REPOSITORY_DIRECTORIES, MAX_REPOSITORY_WALK_MS,
-    MAX_SINK_BYTES,
+    MAX_AUTORUN_BYTES, MAX_REPOSITORIES, MAX_REPOSITORY_DEPTH, MAX_REPOSITORY_DIRECTORIES,
+    MAX_REPOSITORY_WALK_MS,
 };
 
 /// Protected parts of the repositories that existed when the server started.
@@ -305,8 +305,8 @@ impl Walk {
         root: &Path,
     ) -> Option<()> {
         let path = place.join(name);
-        let (sink, _) = named(path.strip_prefix(root).ok()?.as_os_str().as_bytes())?;
-        if !self.freezes_autorun && sink.compared != Compared::GitKeys {
+        let (rule, _) = named(path.strip_prefix(root).ok()?.as_os_str().as_bytes())?;
+        if !self.freezes_autorun && rule.compared != Compared::GitKeys {
             return None;
         }
         let flags =
@@ -315,7 +315,9 @@ impl Walk {
             Ok(file) if !file.metadata().ok()?.is_file() => return None,
             Ok(file) => {
                 let mut bytes = Vec::new();
-                file.take(MAX_SINK_BYTES + 1).read_to_end(&mut bytes).ok()?;
+                file.take(MAX_AUTORUN_BYTES + 1)
+                    .read_to_end(&mut bytes)
+                    .ok()?;
                 if let Some(said) = hooks_path(&bytes) {
                     let from = if place.ends_with(DOT_GIT) {
                         place.parent()?
@@ -333,7 +335,7 @@ impl Walk {
             Err(Errno::LOOP) => Content::Opaque("a link"),
             Err(_) => Content::Opaque("cannot be read"),
         };
-        if self.freezes_autorun && !sink.facets(name.as_bytes(), &content).is_empty() {
+        if self.freezes_autorun && !rule.facets(name.as_bytes(), &content).is_empty() {
             self.frozen.push(path);
         }
         Some(())

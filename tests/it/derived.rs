@@ -7,10 +7,10 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use replay::internals::autorun::{AUTORUN_RULES, AutorunRule, Compared, HOOK};
 use replay::internals::config::derived_profile_keys;
 use replay::internals::mock::{expectations_schema, manifest_schema};
 use replay::internals::policy::{PROTECTED_BY_DEFAULT, PROTECTED_IN_REPOSITORIES};
-use replay::internals::sinks::{Compared, HOOK, SINKS, Sink};
 use replay::internals::testrun::{CHECKERS, Language, RUNNERS};
 use replay::internals::tools::{Callable, DERIVED, Hints, TOOLS, Toolset};
 use serde_json::{Value, json};
@@ -77,14 +77,14 @@ fn protected_paths_are_documented() {
 }
 
 #[test]
-fn sinks_are_documented() {
+fn autorun_files_are_documented() {
     let mut table = "| obeyed by | path, at any depth | what counts |\n|---|---|---|\n".to_owned();
-    for Sink {
+    for AutorunRule {
         path,
         not_below,
         obeyed_by,
         compared,
-    } in SINKS.iter().chain([&HOOK])
+    } in AUTORUN_RULES.iter().chain([&HOOK])
     {
         let path = if *path == HOOK.path {
             "`hooks/**` of a repository, and where `core.hooksPath` leads"
@@ -109,7 +109,7 @@ fn sinks_are_documented() {
         };
         let _ = writeln!(table, "| {obeyed_by} | {path}{but} | {what} |");
     }
-    between_markers("docs/walls.md", "sinks", &table);
+    between_markers("docs/walls.md", "autorun", &table);
 }
 
 #[test]

@@ -272,7 +272,7 @@ proptest! {
     }
 
     #[test]
-    fn sink_detection_accepts_any_bytes(bytes in vec(any::<u8>(), 0..400)) {
+    fn autorun_detection_accepts_any_bytes(bytes in vec(any::<u8>(), 0..400)) {
         bodies::what_runs_outside_is_found(&bytes);
     }
 

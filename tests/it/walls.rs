@@ -6,6 +6,7 @@
 
 mod apart;
 mod audit;
+mod autorun;
 mod battery;
 mod cache;
 mod downloads;
@@ -23,7 +24,6 @@ mod places;
 mod protected;
 mod refusals;
 mod shell;
-mod sinks;
 mod ssh_sign;
 mod unix_sockets;
 

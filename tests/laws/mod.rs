@@ -10,6 +10,7 @@
     reason = "a law lays out trees, and is broken by a panic"
 )]
 
+mod autorun;
 mod calls;
 mod documents;
 mod edits;
@@ -19,10 +20,10 @@ mod lines;
 mod paths;
 mod patterns;
 mod reports;
-mod sinks;
 mod walls;
 mod wires;
 
+pub use autorun::what_runs_outside_is_found;
 pub use calls::{a_call_comes_back, a_file_of_calls_is_read_or_refused, secrets_are_replaced_once};
 pub use documents::a_document_has_an_answer;
 pub use edits::an_edit_changes_what_it_says;
@@ -32,7 +33,6 @@ pub use lines::a_line_has_at_most_one_answer;
 pub use paths::a_plan_stays_inside;
 pub use patterns::a_pattern_has_one_answer;
 pub use reports::a_report_is_read;
-pub use sinks::what_runs_outside_is_found;
 pub use walls::{
     a_call_is_read, a_frame_is_read_or_refused, a_network_call_is_read,
     a_packet_is_read_or_refused, an_address_is_read_or_refused,

@@ -1,6 +1,6 @@
 //! Properties of autorun files: programs that they start are found whatever an agent writes.
 
-use replay::internals::sinks::{Content, HOOK, SINKS, differences, hooks_path, named};
+use replay::internals::autorun::{AUTORUN_RULES, Content, HOOK, differences, hooks_path, named};
 
 use super::Source;
 
@@ -51,8 +51,8 @@ pub fn what_runs_outside_is_found(bytes: &[u8]) {
         bytes: text.clone(),
         is_executable: true,
     };
-    for sink in SINKS.iter().chain([&HOOK]) {
-        let facets = sink.facets(&text, &content);
+    for rule in AUTORUN_RULES.iter().chain([&HOOK]) {
+        let facets = rule.facets(&text, &content);
         assert_eq!(differences(&facets, &facets), [""; 0]);
         assert!(facets.len() <= text.len() + 1);
     }
