@@ -102,27 +102,19 @@ pub fn keep(
             taken.insert(name);
         };
         // The file that refers to the others is written last, as a mark of a complete set.
-        for (path, bytes) in apart.files() {
-            sets::write(
-                policy,
-                writer,
-                directory,
-                &name,
+        let write = |path, bytes| {
+            let file = sets::SetFile {
                 path,
-                (bytes, keep_secrets),
-            )?;
+                bytes,
+                has_secrets: keep_secrets,
+            };
+            sets::write(policy, writer, directory, &name, file)
+        };
+        for (path, bytes) in apart.files() {
+            write(path, bytes)?;
         }
-        Ok((
-            sets::write(
-                policy,
-                writer,
-                directory,
-                &name,
-                sets::MOCK_FILES[0],
-                (&bytes, keep_secrets),
-            )?,
-            name,
-        ))
+        let path = write(sets::MOCK_FILES[0], &bytes)?;
+        Ok((path, name))
     };
     let (reason, (path, name)) = match put(directory) {
         Ok(done) => (None, done),

@@ -126,24 +126,32 @@ pub fn open_body(
     Ok(file)
 }
 
-/// Writes a file of a set atomically, and creates the directories above it. `file` is relative to
-/// the set. Returns the path, with the directory as the caller spelt it. A file with secrets is
-/// accessible only to its owner.
+/// A file of a set.
+#[derive(Clone, Copy, Debug)]
+pub struct SetFile<'a> {
+    /// Path relative to the set.
+    pub path: &'a str,
+    pub bytes: &'a [u8],
+    /// `true` if only the owner may access it.
+    pub has_secrets: bool,
+}
+
+/// Writes a file of a set atomically, and creates the directories above it. Returns the path, with
+/// the directory as the caller spelt it.
 pub fn write(
     policy: &Policy,
     writer: CallWriter<'_>,
     directory: &str,
     name: &str,
-    file: &str,
-    (bytes, has_secrets): (&[u8], bool),
+    file: SetFile<'_>,
 ) -> Result<PathBuf, CallsError> {
-    let path = Path::new(directory).join(name).join(file);
+    let path = Path::new(directory).join(name).join(file.path);
     let target = policy.write(&path)?;
     let _locked = writer.lock(&target);
-    if has_secrets {
-        writer.replace_private(&target, [bytes])?;
+    if file.has_secrets {
+        writer.replace_private(&target, [file.bytes])?;
     } else {
-        writer.replace(&target, [bytes], None)?;
+        writer.replace(&target, [file.bytes], None)?;
     }
     Ok(path)
 }

@@ -120,7 +120,11 @@ pub fn start(
                 not_namespaces(tier, &tried)
             );
         }
-        let beside = (&*watchers, set.as_ref(), cache.as_ref());
+        let beside = LauncherOptions {
+            watchers: &watchers,
+            set: set.as_ref(),
+            cache: cache.as_ref(),
+        };
         match launch(config, policy, journal, account, tier, beside, meanwhile) {
             Ok(RunningLauncher {
                 standing,
@@ -254,15 +258,29 @@ struct RunningLauncher {
     scratch: Scratch,
 }
 
+/// Optional parts of a launcher.
+#[derive(Clone, Copy)]
+struct LauncherOptions<'a> {
+    watchers: &'a [Arc<dyn Watcher>],
+    /// The mock set of `--network`.
+    set: Option<&'a Loaded>,
+    cache: Option<&'a Cache>,
+}
+
 fn launch(
     config: &Config,
     policy: &Policy,
     journal: Option<&Arc<Journal>>,
     account: &Account,
     tier: Tier,
-    (watchers, set, cache): (&[Arc<dyn Watcher>], Option<&Loaded>, Option<&Cache>),
+    options: LauncherOptions<'_>,
     meanwhile: &mut dyn FnMut(BorrowedFd<'_>),
 ) -> Result<RunningLauncher> {
+    let LauncherOptions {
+        watchers,
+        set,
+        cache,
+    } = options;
     // The process starts up while its plan is made.
     let launcher = Launcher::begin(Path::new(OWN_PROGRAM))?;
     let protected: Vec<&Path> = policy.protected_by_operator().collect();
@@ -274,7 +292,8 @@ fn launch(
         policy,
         journal.map(AsRef::as_ref),
         tier,
-        (scratch.path(), cache),
+        scratch.path(),
+        cache,
     )?;
     if plan.cargo_home.is_some() {
         scratch.make_in_home(".cargo").context("the private home")?;
@@ -463,7 +482,8 @@ pub fn plan(
     policy: &Policy,
     journal: Option<&Journal>,
     tier: Tier,
-    (scratch, cache): (&Path, Option<&Cache>),
+    scratch: &Path,
+    cache: Option<&Cache>,
 ) -> Result<Plan> {
     let sandbox = &config.sandbox;
     let mut roots: Vec<_> = policy.roots().iter().map(planned).collect::<Result<_>>()?;

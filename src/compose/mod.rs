@@ -80,7 +80,7 @@ fn server(
     let read_only = !policy.roots().is_empty() && !policy.roots().iter().any(Root::writable);
     let registry = Registry::declared(&config.toolsets, read_only, is_walled);
     let (held, are_refused) = launcher::initial_instruction(config);
-    let words = instructions(&policy, &registry, (&held, are_refused));
+    let words = instructions(&policy, &registry, &held, are_refused);
     let front = Front::new(registry, words);
     let commands = if runs_commands {
         let coming = StartingService::new(Arc::clone(&front), account.clone());

@@ -691,5 +691,4 @@ fn refused(profile: &Profile, mode: Sandbox, system: &[Visible]) -> Option<Strin
 }
 
 #[cfg(test)]
-#[path = "commands_tests.rs"]
 mod tests;

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use crate::journal::Changes;
 use crate::limits::MAX_PATH_BYTES;
-use crate::policy::{Checked, NewDir, Read, Rules};
+use crate::policy::{Checked, NewDir, Read, Rules, Write};
 
 use super::error::FsError;
 use super::giving::give;
@@ -24,53 +24,89 @@ pub(super) const ENTER: OFlags = OFlags::PATH
 /// Creates a directory and its missing parents, like `mkdir -p`. Returns the number of created
 /// directories: 0 if it existed.
 pub fn create_dir(changes: &Changes<'_>, dir: &Checked<NewDir>) -> Result<usize, FsError> {
-    make_below(
-        (changes, dir.rules()),
-        dir.dir(),
-        (dir.missing(), dir.place()),
-        dir.shown(),
-    )
-    .map(|(_, made)| made)
+    let missing = MissingDirs {
+        start: dir.dir(),
+        names: dir.missing(),
+        place: dir.place(),
+        shown: dir.shown(),
+    };
+    missing
+        .create(changes, dir.rules())
+        .map(|(_, created)| created)
 }
 
-/// Creates and enters `names` below `dir`, which lead to `place`. A link on the way is an error,
-/// and never followed.
-pub(super) fn make_below(
-    (changes, rules): (&Changes<'_>, &Rules),
-    dir: &Arc<OwnedFd>,
-    (names, place): (&[OsString], &Path),
-    shown: &Path,
-) -> Result<(Arc<OwnedFd>, usize), FsError> {
-    let mut at = Arc::clone(dir);
-    let mut made = 0;
-    for (index, name) in names.iter().enumerate() {
-        let place = place
-            .ancestors()
-            .nth(names.len() - 1 - index)
-            .unwrap_or(place);
-        changes
-            .gains(at.as_fd(), place)
-            .map_err(FsError::of_journal(shown))?;
-        let misplaced = |misplaced| FsError::of_place(shown, misplaced);
-        let may = || rules.may_change(&at, name).map(drop).map_err(misplaced);
-        let make = || match mkdirat(&at, name, Mode::RWXU | Mode::RWXG | Mode::RWXO) {
-            Ok(()) => Ok(true),
-            // Somebody else has created it, which is fine for a directory.
-            Err(Errno::EXIST) => Ok(false),
-            Err(errno) => Err(FsError::of(shown, "make the directories of", errno)),
-        };
-        // Entries of others in it stay.
-        let remove = |is_new: bool| {
-            if is_new {
-                let _ = unlinkat(&at, name, AtFlags::REMOVEDIR);
-            }
-            Ok(())
-        };
-        made += usize::from(give(may, make, remove)?);
-        let next = openat(&at, name, ENTER, Mode::empty());
-        at = Arc::new(next.map_err(|errno| FsError::of(shown, "enter the directories of", errno))?);
+/// Creates and enters the missing parents of a file. Returns the last one.
+pub(super) fn make_parents(
+    changes: &Changes<'_>,
+    target: &Checked<Write>,
+) -> Result<Arc<OwnedFd>, FsError> {
+    let missing = MissingDirs {
+        start: target.dir(),
+        names: target.parents(),
+        place: target.place().parent().unwrap_or(target.place()),
+        shown: target.shown(),
+    };
+    missing.create(changes, target.rules()).map(|(dir, _)| dir)
+}
+
+/// Directories to create below an open one.
+struct MissingDirs<'a> {
+    start: &'a Arc<OwnedFd>,
+    /// Names below `start`, the outermost first.
+    names: &'a [OsString],
+    /// Path of the last one.
+    place: &'a Path,
+    /// Path in messages.
+    shown: &'a Path,
+}
+
+impl MissingDirs<'_> {
+    /// Creates and enters the directories. A link on the way is an error, and never followed.
+    /// Returns the last directory, and the number of created ones.
+    fn create(
+        &self,
+        changes: &Changes<'_>,
+        rules: &Rules,
+    ) -> Result<(Arc<OwnedFd>, usize), FsError> {
+        let Self {
+            start,
+            names,
+            place,
+            shown,
+        } = *self;
+        let mut at = Arc::clone(start);
+        let mut made = 0;
+        for (index, name) in names.iter().enumerate() {
+            let place = place
+                .ancestors()
+                .nth(names.len() - 1 - index)
+                .unwrap_or(place);
+            changes
+                .gains(at.as_fd(), place)
+                .map_err(FsError::of_journal(shown))?;
+            let misplaced = |misplaced| FsError::of_place(shown, misplaced);
+            let may = || rules.may_change(&at, name).map(drop).map_err(misplaced);
+            let make = || match mkdirat(&at, name, Mode::RWXU | Mode::RWXG | Mode::RWXO) {
+                Ok(()) => Ok(true),
+                // Somebody else has created it, which is fine for a directory.
+                Err(Errno::EXIST) => Ok(false),
+                Err(errno) => Err(FsError::of(shown, "make the directories of", errno)),
+            };
+            // Entries of others in it stay.
+            let remove = |is_new: bool| {
+                if is_new {
+                    let _ = unlinkat(&at, name, AtFlags::REMOVEDIR);
+                }
+                Ok(())
+            };
+            made += usize::from(give(may, make, remove)?);
+            let next = openat(&at, name, ENTER, Mode::empty());
+            at = Arc::new(
+                next.map_err(|errno| FsError::of(shown, "enter the directories of", errno))?,
+            );
+        }
+        Ok((at, made))
     }
-    Ok((at, made))
 }
 
 /// Returns true if `below`, a path without `..`, leads from an open directory to a directory,

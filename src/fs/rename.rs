@@ -16,7 +16,7 @@ use crate::policy::{Cause, Checked, Entry, Kind, Write};
 
 use super::attributes;
 use super::dir::open_file;
-use super::dirs::make_below;
+use super::dirs::make_parents;
 use super::error::FsError;
 use super::locks::{DirLocks, keep_writers_out};
 use super::original::{Stamp, copy};
@@ -43,18 +43,8 @@ pub fn move_no_clobber(
     }
     // Under the lock, the last change by another server is complete.
     let locked = DirLocks::if_readable(source.dir(), source.shown())?;
-    let rules = destination.rules();
-    let parents = (
-        destination.parents(),
-        destination.place().parent().unwrap_or(destination.place()),
-    );
     refuse_way(source.place(), destination.place(), destination, kind)?;
-    let (dir, _) = make_below(
-        (changes, rules),
-        destination.dir(),
-        parents,
-        destination.shown(),
-    )?;
+    let dir = make_parents(changes, destination)?;
     let arrival = Arrival {
         source,
         kind,

@@ -10,7 +10,7 @@ use crate::policy::{Checked, Write};
 
 use super::attributes;
 use super::commit::{MtimePolicy, Prepared, commit_all};
-use super::dirs::make_below;
+use super::dirs::make_parents;
 use super::error::FsError;
 use super::locks::{DirLocks, Lockable, Locks, PathLock};
 use super::original::{Stamp, open_original};
@@ -170,11 +170,7 @@ impl<'w> CallWriter<'w> {
         new: Privacy,
     ) -> Result<Prepared<'w>, FsError> {
         let shown = target.shown();
-        let above = (
-            target.parents(),
-            target.place().parent().unwrap_or(target.place()),
-        );
-        let (dir, _) = make_below((self.changes, target.rules()), target.dir(), above, shown)?;
+        let dir = make_parents(self.changes, target)?;
         // Fails early if the name is refused.
         target
             .rules()

@@ -287,5 +287,4 @@ fn unquoted(value: &[u8]) -> Vec<u8> {
 }
 
 #[cfg(test)]
-#[path = "linked_git_tests.rs"]
 mod tests;

@@ -110,7 +110,7 @@ impl Rules {
 
 /// Returns true if a name below a directory is one that git obeys in a repository, or if that
 /// cannot be known.
-fn holds_repository((dir, name): (BorrowedFd<'_>, &OsStr), depth: usize) -> bool {
+fn holds_repository(dir: BorrowedFd<'_>, name: &OsStr, depth: usize) -> bool {
     let opened = match openat(
         dir,
         name,
@@ -130,7 +130,7 @@ fn holds_repository((dir, name): (BorrowedFd<'_>, &OsStr), depth: usize) -> bool
             let is_dir = matches!(entry.file_type(), FileType::Directory | FileType::Unknown);
             !matches!(name.as_bytes(), b"." | b"..")
                 && (is_of_repository(name)
-                    || is_dir && holds_repository((dir.as_fd(), name), depth + 1))
+                    || is_dir && holds_repository(dir.as_fd(), name, depth + 1))
         })
 }
 
@@ -148,7 +148,11 @@ impl Changer for Rules {
         let place = Rules::may_change(self, dir, name)?;
         match thing {
             // A part of a repository, such as a deleted ref directory, comes back.
-            Some(thing) if self.is_in_repository(&place) && !holds_repository(thing, 0) => Ok(()),
+            Some((from, old_name))
+                if self.is_in_repository(&place) && !holds_repository(from, old_name, 0) =>
+            {
+                Ok(())
+            }
             thing => Ok(Rules::may_bear(self, dir, name, thing).map(drop)?),
         }
     }

@@ -382,5 +382,4 @@ fn processes(group: &OwnedFd) -> Option<Vec<Pid>> {
 }
 
 #[cfg(test)]
-#[path = "cgroup_tests.rs"]
 mod tests;

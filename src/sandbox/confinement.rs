@@ -18,7 +18,7 @@ use super::intercept::{self as interception, DatagramNetwork, Interceptor, Proxy
 use super::journaling::{Journal, SkipsOf};
 use super::kill_scope::{FirstProcess, KillScope, SignalScope};
 use super::memory_watch::kernel_kills;
-use super::monitor::{InView, Monitor, OnSystem, WithoutWalls};
+use super::monitor::{InView, Monitor, NamingRules, OnSystem, WithoutWalls};
 use super::opens::{self, Places};
 use super::plan::{Extent, Network, Place, Plan, Tier};
 use super::program::Start;
@@ -596,7 +596,7 @@ impl Confinement {
         let entered = dry_run.and_then(|dry_run| {
             // A dry run removes nothing.
             let removes = dry_run.is_none().then(|| Rc::clone(&line));
-            let entered = self.enter((&places, removes), refused, channel, bundle, &request)?;
+            let entered = self.enter(&places, removes, refused, channel, bundle, &request)?;
             Ok((dry_run, entered))
         });
         match entered {
@@ -729,7 +729,8 @@ impl Confinement {
     /// Setup of a supervisor before it starts the program.
     fn enter(
         &self,
-        (places, line): (&[Guarded], Option<Rc<SupervisorLine>>),
+        places: &[Guarded],
+        line: Option<Rc<SupervisorLine>>,
         refused: Option<u64>,
         channel: Option<InterceptionSetup>,
         bundle: Option<OwnedFd>,
@@ -765,7 +766,11 @@ impl Confinement {
                     namespaces::enter_own_loopback()?;
                 }
                 let (interceptor, proxy_socket) = self.intercept(channel)?;
-                let naming = (self.hide.clone(), self.spared_places(places)?, line);
+                let naming = NamingRules {
+                    hide: self.hide.clone(),
+                    places: self.spared_places(places)?,
+                    line,
+                };
                 let sockets = self
                     .sockets
                     .as_ref()

@@ -332,5 +332,4 @@ fn matches(glob: &str, name: &OsStr) -> bool {
 }
 
 #[cfg(test)]
-#[path = "environment_tests.rs"]
 mod tests;

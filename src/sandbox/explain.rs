@@ -553,5 +553,4 @@ fn limits(text: &mut String, plan: &Plan, memory: Option<&MemoryHold>) {
 }
 
 #[cfg(test)]
-#[path = "explain_tests.rs"]
 mod tests;

@@ -35,10 +35,15 @@ use crate::limits::{LAST_PROCESSES_MS, LAUNCHER_FAREWELL_MS, TRIAL_MS};
 ///
 /// Fails if it cannot communicate with the server; failures to build the walls are reported to the
 /// server.
+///
+/// It must run first in its process, which owns no descriptor but the standard streams.
+#[expect(unsafe_code, reason = "close_range(2), and proof of a single thread")]
 pub fn run(skips_of: SkipsOf, globs_of: GlobsOf) -> Result<(), Fault> {
     // Descriptors inherited from the server's client are closed.
-    sys::close_from(3).step("close_range")?;
-    let alone = SingleThread::check().step("count threads")?;
+    // SAFETY: this process has opened nothing yet, so nothing owns them.
+    unsafe { sys::close_from(3) }.step("close_range")?;
+    // SAFETY: neither this process nor a forked child that uses the proof ever starts a thread.
+    let alone = unsafe { SingleThread::check() }.step("count threads")?;
     // A terminal's SIGINT is for the server; this process ends with the server.
     rustix::process::setsid().step("setsid")?;
     let server =

@@ -188,6 +188,14 @@ impl<'a> BrokerSlot<'a> {
     }
 }
 
+/// Rules for the names that a command in its own root creates, opens and moves.
+pub struct NamingRules {
+    pub hide: Option<Arc<Hide>>,
+    pub places: Places,
+    /// Line to the launcher, if any.
+    pub line: Option<Rc<SupervisorLine>>,
+}
+
 /// Monitor of a command in its own root: mounts enforce read-only paths, and the broker handles the
 /// rest.
 pub struct InView<'a> {
@@ -195,9 +203,7 @@ pub struct InView<'a> {
     /// command began.
     refused: Option<(&'a RouteCounters, u64)>,
     broker: BrokerSlot<'a>,
-    hide: Option<Arc<Hide>>,
-    places: Places,
-    line: Option<Rc<SupervisorLine>>,
+    naming: NamingRules,
     /// Unix sockets that it may connect to, if it may make unix sockets.
     socket_files: Option<(Arc<SocketFiles>, Owner)>,
 }
@@ -209,7 +215,7 @@ impl<'a> InView<'a> {
         before: Option<u64>,
         interceptor: Option<Interceptor>,
         journal: Option<CommandJournal<'a>>,
-        (hide, places, line): (Option<Arc<Hide>>, Places, Option<Rc<SupervisorLine>>),
+        naming: NamingRules,
         socket_files: Option<(Arc<SocketFiles>, Owner)>,
     ) -> Self {
         let refused =
@@ -217,9 +223,7 @@ impl<'a> InView<'a> {
         Self {
             refused,
             broker: BrokerSlot::new(interceptor, journal),
-            hide,
-            places,
-            line,
+            naming,
             socket_files,
         }
     }
@@ -235,8 +239,8 @@ impl Monitor for InView<'_> {
     }
 
     fn take(&mut self, from_program: OwnedFd) {
-        let places = mem::take(&mut self.places);
-        let broker = Broker::in_view(from_program, self.hide.clone(), places, self.line.clone());
+        let NamingRules { hide, places, line } = &mut self.naming;
+        let broker = Broker::in_view(from_program, hide.clone(), mem::take(places), line.clone());
         self.broker
             .begin(broker.with_unix_sockets(self.socket_files.clone().map(UnixSockets::new)));
     }

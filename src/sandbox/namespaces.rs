@@ -1,4 +1,5 @@
 //! The launcher's own user, mount and network namespaces, shared by all commands of a server.
+#![expect(unsafe_code, reason = "unshare(2), never with the flag that is unsafe")]
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -40,7 +41,8 @@ pub fn enter(alone: &SingleThread, network: Network) -> Result<(), Fault> {
     if network != Network::Host {
         rest |= UnshareFlags::NEWNET;
     }
-    sys::unshare(rest).step("unshare mount and network namespaces")?;
+    // SAFETY: without `FILES`.
+    unsafe { sys::unshare(rest) }.step("unshare mount and network namespaces")?;
     if network == Network::Loopback {
         switch_loopback_on()?;
     }
@@ -49,15 +51,19 @@ pub fn enter(alone: &SingleThread, network: Network) -> Result<(), Fault> {
 
 /// Enters a new network namespace with only a loopback device.
 pub fn enter_own_loopback() -> Result<(), Fault> {
-    sys::unshare(UnshareFlags::NEWNET).step("unshare the network namespace")?;
+    // SAFETY: without `FILES`.
+    unsafe { sys::unshare(UnshareFlags::NEWNET) }.step("unshare the network namespace")?;
     switch_loopback_on()
 }
 
 /// Like [`enter_own_loopback`] without capabilities: enters a new user namespace first, without ID
 /// maps.
 pub fn enter_quiet() -> Result<(), Fault> {
-    let own = sys::unshare(UnshareFlags::NEWNET)
-        .or_else(|_| sys::unshare(UnshareFlags::NEWUSER | UnshareFlags::NEWNET));
+    // SAFETY: without `FILES`.
+    let own = unsafe { sys::unshare(UnshareFlags::NEWNET) };
+    // SAFETY: without `FILES`.
+    let own =
+        own.or_else(|_| unsafe { sys::unshare(UnshareFlags::NEWUSER | UnshareFlags::NEWNET) });
     own.step("unshare the network namespace")?;
     switch_loopback_on()
 }
@@ -77,7 +83,8 @@ fn switch_loopback_on() -> Result<(), Fault> {
 /// privileges.
 fn enter_with_own_id() -> Result<(), Fault> {
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
-    sys::unshare(UnshareFlags::NEWUSER).step("unshare the user namespace")?;
+    // SAFETY: without `FILES`.
+    unsafe { sys::unshare(UnshareFlags::NEWUSER) }.step("unshare the user namespace")?;
     write("setgroups", "deny")?;
     write("uid_map", &format!("{user} {user} 1"))?;
     write("gid_map", &format!("{group} {group} 1"))
@@ -104,7 +111,8 @@ fn enter_with_all_ids(alone: &SingleThread) -> Result<(), Fault> {
         sys::exit_now(i32::from(!written));
     };
     drop(there);
-    sys::unshare(UnshareFlags::NEWUSER).step("unshare the user namespace")?;
+    // SAFETY: without `FILES`.
+    unsafe { sys::unshare(UnshareFlags::NEWUSER) }.step("unshare the user namespace")?;
     rustix::io::write(&here, b"x").step("user namespace")?;
     match waitpid(copy, None) {
         Ok(WaitStatus::Exited(_, 0)) => Ok(()),
@@ -130,7 +138,8 @@ pub fn of_nobody(alone: &SingleThread) -> Result<OwnedFd, Fault> {
     .step("socketpair")?;
     let Some(copy) = sys::fork(alone).step("fork")? else {
         drop(here);
-        let made = sys::unshare(UnshareFlags::NEWUSER).is_ok();
+        // SAFETY: without `FILES`.
+        let made = unsafe { sys::unshare(UnshareFlags::NEWUSER) }.is_ok();
         let told = made && rustix::io::write(&there, b"x").is_ok();
         // The child waits until the other end is closed.
         sys::exit_now(i32::from(!told || await_turn(&there)));

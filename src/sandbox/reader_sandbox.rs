@@ -18,12 +18,16 @@ const STACK_BYTES: u64 = 8 * 1024 * 1024;
 /// the parent thread exits.
 ///
 /// The filter is the main barrier. The others are added if the kernel has them.
+///
+/// It must run first in its process, which owns no descriptor but the standard streams.
+#[expect(unsafe_code, reason = "close_range(2)")]
 pub fn enclose(parent: Pid, memory_bytes: u64, cpu_secs: u64) -> Result<(), Fault> {
     set_parent_process_death_signal(Some(Signal::KILL)).step("PR_SET_PDEATHSIG")?;
     if getppid() != Some(parent) {
         return Err(Fault::because("look for the server", "it is gone"));
     }
-    sys::close_from(3).step("close_range")?;
+    // SAFETY: this process has opened nothing yet, so nothing owns a descriptor from 3 on.
+    unsafe { sys::close_from(3) }.step("close_range")?;
     // A pipe without a reader: /dev/null may be unreachable.
     let (_, nowhere) = rustix::pipe::pipe().step("pipe")?;
     rustix::stdio::dup2_stderr(nowhere).step("stderr")?;

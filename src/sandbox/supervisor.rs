@@ -114,7 +114,8 @@ impl Supervisor<'_> {
             None => sys::fork(self.alone),
         };
         let Some(program) = copy.step("fork")? else {
-            self.start.become_program(request, &streams, &program_birth)
+            self.start
+                .become_program(self.alone, request, &streams, &program_birth)
         };
         // If calls are intercepted, the program waits until this process has its listener.
         self.may_have_begun = !request.intercepts_calls();

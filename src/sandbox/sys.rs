@@ -45,13 +45,18 @@ impl MountAttributes {
     }
 }
 
-/// Proof that this process has one thread. The holder must not start another.
+/// Proof that this process has one thread, and that no other will start.
 #[derive(Debug)]
 pub struct SingleThread(());
 
 impl SingleThread {
     /// Counts the threads of this process; fails if it has more than one.
-    pub fn check() -> io::Result<Self> {
+    ///
+    /// # Safety
+    ///
+    /// While the value lives, no thread may be started: neither in this process, nor in a forked
+    /// child that uses the value.
+    pub unsafe fn check() -> io::Result<Self> {
         #[expect(
             clippy::disallowed_methods,
             reason = "the kernel's own list of this process's threads"
@@ -130,14 +135,17 @@ pub fn fork_into_group(_alone: &SingleThread, group: BorrowedFd<'_>) -> io::Resu
     Ok((result != 0).then(|| Pid::from_raw(result as i32)))
 }
 
-/// Moves this process to new namespaces (unshare(2)). Only namespace flags are accepted: with one
-/// thread the others have no use.
-pub fn unshare(flags: UnshareFlags) -> io::Result<()> {
-    let namespaces = UnshareFlags::NEWUSER | UnshareFlags::NEWNS | UnshareFlags::NEWNET;
-    debug_assert!(namespaces.contains(flags));
-    // SAFETY: unsafe because CLONE_FILES would split the table of descriptors under other threads;
-    // it is not among the flags that are let through.
-    Ok(unsafe { rustix::thread::unshare_unsafe(flags & namespaces) }?)
+/// Moves this process to new namespaces, or gives it its own copy of a shared resource
+/// (unshare(2)).
+///
+/// # Safety
+///
+/// With [`UnshareFlags::FILES`] this thread gets its own descriptor table. It must not use
+/// descriptors of other threads afterwards, nor they those of this one. Other flags are always
+/// safe.
+pub unsafe fn unshare(flags: UnshareFlags) -> io::Result<()> {
+    // SAFETY: the caller guarantees the same.
+    Ok(unsafe { rustix::thread::unshare_unsafe(flags) }?)
 }
 
 /// Exits this process at once, without destructors and handlers. For a child that must not continue
@@ -149,22 +157,31 @@ pub fn exit_now(code: i32) -> ! {
 
 /// Closes every descriptor from `first` on.
 ///
-/// For a new process that does not use them; an `OwnedFd` among them must never be dropped
-/// afterwards.
-pub fn close_from(first: u32) -> io::Result<()> {
+/// # Safety
+///
+/// No owner of a closed descriptor may be used or dropped afterwards, nor what borrows from it.
+pub unsafe fn close_from(first: u32) -> io::Result<()> {
     close_range(first, 0)
 }
 
 /// Sets close-on-exec on every descriptor from `first` on.
-pub fn close_on_exec_from(first: u32) -> io::Result<()> {
+pub fn close_on_exec_from(_alone: &SingleThread, first: u32) -> io::Result<()> {
     match close_range(first, libc::CLOSE_RANGE_CLOEXEC) {
         // Before Linux 5.11 the call can only close them.
-        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => each_close_on_exec_from(first),
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
+            // SAFETY: this thread is the only one, so no other can close a descriptor.
+            unsafe { each_close_on_exec_from(first) }
+        }
         done => done,
     }
 }
 
-fn each_close_on_exec_from(first: u32) -> io::Result<()> {
+/// Sets close-on-exec on every descriptor from `first` on, one by one.
+///
+/// # Safety
+///
+/// No other thread may close descriptors during the call.
+unsafe fn each_close_on_exec_from(first: u32) -> io::Result<()> {
     #[expect(
         clippy::disallowed_methods,
         reason = "the kernel's own list of this process's descriptors"
@@ -175,7 +192,8 @@ fn each_close_on_exec_from(first: u32) -> io::Result<()> {
             .to_str()
             .and_then(|name| name.parse::<u32>().ok());
         if let Some(number) = number.filter(|number| *number >= first) {
-            // SAFETY: nobody closes it meanwhile, for the list is read by the only thread.
+            // SAFETY: the list shows open descriptors. This thread closes none here, and the caller
+            // guarantees that no other does.
             let fd = unsafe { BorrowedFd::borrow_raw(number.cast_signed()) };
             rustix::io::fcntl_setfd(fd, rustix::io::FdFlags::CLOEXEC)?;
         }

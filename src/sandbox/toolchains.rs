@@ -469,5 +469,4 @@ fn is_place(path: &Path) -> bool {
 }
 
 #[cfg(test)]
-#[path = "toolchains_tests.rs"]
 mod tests;

@@ -6,12 +6,8 @@ use crate::policy::Policy;
 use crate::tools::Registry;
 
 /// Returns the `instructions` of initialize and server/discover. They mention only tools that are
-/// served. `held` describes the sandbox of commands; the flag is set if commands are refused.
-pub fn instructions(
-    policy: &Policy,
-    registry: &Registry,
-    (held, are_refused): (&str, bool),
-) -> String {
+/// served. `held` describes the sandbox of commands.
+pub fn instructions(policy: &Policy, registry: &Registry, held: &str, are_refused: bool) -> String {
     let (edits, commands) = (
         registry.find("edit_file").is_ok(),
         registry.find("execute_command").is_ok(),

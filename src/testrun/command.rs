@@ -34,6 +34,13 @@ pub struct RunInputs<'a> {
     pub script: &'a TestScript,
 }
 
+/// A reporter that comes with this program.
+pub struct Reporter {
+    /// Its name in the shared directory.
+    pub file: &'static str,
+    pub text: &'static str,
+}
+
 /// A command that is ready to run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunPlan {
@@ -64,8 +71,8 @@ impl RunPlan {
     }
 
     /// Adds a bundled reporter to the shared directory, and the variable with its output path.
-    pub fn use_reporter(&mut self, wanted: &RunInputs<'_>, (file, text): (&'static str, &str)) {
-        self.files.push((file, text.to_owned()));
+    pub fn use_reporter(&mut self, wanted: &RunInputs<'_>, reporter: &Reporter) {
+        self.files.push((reporter.file, reporter.text.to_owned()));
         self.environment
             .push((REPORT_VARIABLE, format!("{}/{REPORT}", wanted.place)));
     }

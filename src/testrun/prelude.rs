@@ -11,7 +11,8 @@ pub use super::by_language::{cargo, javascript};
 pub use super::changes::{AffectedTests, GitChanges};
 pub use super::checker::{CheckInputs, CheckSource, Checker};
 pub use super::command::{
-    PathStyle, REPORT, RunInputs, RunPlan, can_rerun_by_name, escape_regex, paths, safe, words,
+    PathStyle, REPORT, Reporter, RunInputs, RunPlan, can_rerun_by_name, escape_regex, paths, safe,
+    words,
 };
 pub use super::completeness_input::{Evidence, ProjectFacts, not_collected};
 pub use super::context::RunContext;

@@ -338,5 +338,4 @@ pub fn encode(text: &str, encoding: Encoding, bom: bool) -> Result<Vec<u8>, Enco
 }
 
 #[cfg(test)]
-#[path = "encoding_tests.rs"]
 mod tests;

@@ -1,5 +1,5 @@
-//! The schemas of a tool, derived from its types. Tests write them to `schemas.rs` beside this
-//! file; the program reads them from there.
+//! JSON schemas of a tool, derived from its types. Tests write them to `schemas/` beside this file,
+//! which the program embeds.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, transform};
@@ -8,26 +8,28 @@ use serde_json::{Map, Value};
 use super::schema::{ALIASES, HIDDEN};
 use super::tool::Tool;
 
-/// Returns the match arm of a tool in `schemas.rs`.
-pub fn arm<T: Tool>() -> String {
-    let declared = declared::<T::Params>();
-    let output = output::<T::Output>().map_or("None".to_owned(), |schema| {
-        format!("Some({})", literal(&schema))
-    });
-    let (name, arguments, published) = (
-        T::NAME,
-        literal(&declared),
-        literal(&published(declared.clone())),
-    );
-    format!(
-        "        \"{name}\" => Schemas {{ arguments: {arguments}, published: {published}, output: {output} }},\n"
-    )
+/// Schemas of a tool, as committed in `schemas/`.
+#[derive(Debug)]
+pub struct SchemaFile {
+    /// Name of the file in `schemas/`.
+    pub name: String,
+    /// Content: an object with the members of [`Schemas`](super::schema::Schemas), indented.
+    pub json: String,
 }
 
-fn literal(schema: &Value) -> String {
-    let text = schema.to_string();
-    let hashes = if text.contains("\"#") { "##" } else { "#" };
-    format!("r{hashes}\"{text}\"{hashes}")
+/// Derives the schemas of a tool.
+pub fn schema_file<T: Tool>() -> SchemaFile {
+    let arguments = declared::<T::Params>();
+    let mut schemas = Map::new();
+    schemas.insert("arguments".to_owned(), arguments.clone());
+    schemas.insert("published".to_owned(), published(arguments));
+    if let Some(output) = output::<T::Output>() {
+        schemas.insert("output".to_owned(), output);
+    }
+    SchemaFile {
+        name: format!("{}.json", T::NAME),
+        json: format!("{:#}\n", Value::Object(schemas)),
+    }
 }
 
 /// Returns the schema of `P` with inlined subschemas and aliases.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::change_notes::{ChangesMade, describe_changes};
 use super::command_notes::{Notes, Remarks, exit_code, refused};
 use super::python::Open;
-use super::shown_output::shorten_stream;
+use super::shown_output::{NamedStream, shorten_stream};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::cancel::{Bound, CancelToken};
 use crate::error::Error;
@@ -284,7 +284,10 @@ fn reply(
     let shown = shorten_stream(
         context,
         FollowCommand::NAME,
-        ("output", &whole),
+        NamedStream {
+            name: "output",
+            captured: &whole,
+        },
         context.most_output_bytes(params.max_tokens),
     );
     let mut notes = Notes::below(&shown.text, "(no new output)");

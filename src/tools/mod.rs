@@ -28,7 +28,6 @@ pub mod recorded_calls;
 mod registry;
 mod reply_size;
 mod schema;
-#[rustfmt::skip]
 mod schemas;
 mod selection;
 mod services;
@@ -81,6 +80,7 @@ mod write_file;
 pub use change_notes::{Counts as ChangeCounts, outside_lines};
 pub use command_notes::socket_note;
 pub use context::{Context, Progress};
+pub use derived::SchemaFile;
 pub use python::expect_use as expect_python_use;
 pub use registry::Registry;
 pub use services::{Calls, Commands, Services};
@@ -89,12 +89,13 @@ pub use tool::{Callable, Descriptor, Hints, Reply, Tool, Toolset, Weight};
 use tool::declare;
 
 macro_rules! in_order {
-    ($($tool:ty),* $(,)?) => {
+    ($($module:ident::$tool:ident),* $(,)?) => {
         /// Every tool, in the order in which clients see them.
-        pub const TOOLS: &[fn() -> Box<dyn Callable>] = &[$(declare::<$tool>),*];
+        pub const TOOLS: &[fn() -> Box<dyn Callable>] =
+            &[$(|| declare::<$module::$tool>(schemas::embedded!($module))),*];
 
-        /// Match arms of `schemas.rs`, for tests only: the program does not derive schemas.
-        pub const DERIVED: &[fn() -> String] = &[$(derived::arm::<$tool>),*];
+        /// Derives the content of `schemas/`, for tests only: the program does not derive schemas.
+        pub const DERIVED: &[fn() -> SchemaFile] = &[$(derived::schema_file::<$module::$tool>),*];
     };
 }
 

@@ -95,14 +95,14 @@ pub fn of_text(
     let mut map = LineMap::default();
     map.feed(text.as_bytes());
     let lines = lines(page, &map)?;
-    reply(
-        cut(text, &lines).to_owned(),
+    let text = PageText {
+        text: cut(text, &lines).to_owned(),
         encoding,
         size,
-        (lines, map.total()),
-        page.skip,
-        most,
-    )
+        lines,
+        total: map.total(),
+    };
+    reply(text, page.skip, most)
 }
 
 /// Returns the text of these lines.
@@ -198,15 +198,14 @@ fn from_disk(
         }
     }
     let decoded = encoding::detect_and_decode(text, forced)?;
-    let reply = reply(
-        decoded.text,
-        decoded.encoding,
-        file.size(),
-        (lines, map.total()),
-        page.skip,
-        most,
-    )?;
-    Ok(reply.holding(held))
+    let text = PageText {
+        text: decoded.text,
+        encoding: decoded.encoding,
+        size: file.size(),
+        lines,
+        total: map.total(),
+    };
+    Ok(reply(text, page.skip, most)?.holding(held))
 }
 
 /// Note on a text with lone carriage returns as line ends.
@@ -239,16 +238,27 @@ fn lines(page: Page, map: &LineMap) -> Result<Range<u64>, Error> {
     })
 }
 
+/// Lines of a file.
+struct PageText {
+    text: String,
+    encoding: Encoding,
+    /// Size of the file in bytes.
+    size: u64,
+    lines: Range<u64>,
+    /// Number of lines of the file.
+    total: u64,
+}
+
 /// Cuts the text to whole lines of at most `most` bytes, starting at byte `skip` of the first line.
 /// A longer first line is cut.
-fn reply(
-    mut text: String,
-    encoding: Encoding,
-    size: u64,
-    (mut lines, total): (Range<u64>, u64),
-    skip: usize,
-    most: usize,
-) -> Result<Reply<()>, Error> {
+fn reply(page: PageText, skip: usize, most: usize) -> Result<Reply<()>, Error> {
+    let PageText {
+        mut text,
+        encoding,
+        size,
+        mut lines,
+        total,
+    } = page;
     let (line, first) = (lines.start + 1, text.find('\n').unwrap_or(text.len()));
     if skip > first {
         let column = skip + 1;

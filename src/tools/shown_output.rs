@@ -14,14 +14,22 @@ pub struct ShownOutput {
     pub log: Option<String>,
 }
 
+/// Output of a program, with the name of its stream in notes.
+#[derive(Clone, Copy, Debug)]
+pub struct NamedStream<'a> {
+    pub name: &'a str,
+    pub captured: &'a Captured,
+}
+
 /// Folds one stream, and cuts it in the middle if it is still longer than `most` bytes.
 pub fn shorten_stream(
     context: &Context<'_>,
     tool: &str,
-    (name, stream): (&str, &Captured),
+    stream: NamedStream<'_>,
     most: usize,
 ) -> ShownOutput {
-    shorten(context, tool, (name, stream), fold(context, stream), most)
+    let text = fold(context, stream.captured);
+    shorten(context, tool, stream, text, most)
 }
 
 /// Folds standard output; standard error stays unfolded. Together they have at most `most` bytes,
@@ -36,15 +44,16 @@ pub fn shorten_streams(
     let most_errors = errors
         .len()
         .min((most / 2).max(most.saturating_sub(output.len())));
+    let named = |name, captured| NamedStream { name, captured };
     [
         shorten(
             context,
             tool,
-            ("stdout", stdout),
+            named("stdout", stdout),
             output,
             most - most_errors,
         ),
-        shorten(context, tool, ("stderr", stderr), errors, most_errors),
+        shorten(context, tool, named("stderr", stderr), errors, most_errors),
     ]
 }
 
@@ -64,7 +73,10 @@ fn fold(context: &Context<'_>, stream: &Captured) -> String {
 fn shorten(
     context: &Context<'_>,
     tool: &str,
-    (name, stream): (&str, &Captured),
+    NamedStream {
+        name,
+        captured: stream,
+    }: NamedStream<'_>,
     mut text: String,
     most: usize,
 ) -> ShownOutput {

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::context::Context;
-use super::{alike_paths, schema, schemas};
+use super::{alike_paths, schema};
 use crate::budget::Share;
 use crate::error::Error;
 use crate::limits::{ARGUMENT_COPIES, QUICK_BYTES, SMALL_ARGUMENTS_BYTES, SMALL_MESSAGE_BYTES};
@@ -270,11 +270,11 @@ struct DeclaredTool<T> {
     tool: PhantomData<fn() -> T>,
 }
 
-/// Returns the registry's entry for a tool.
-pub fn declare<T: Tool>() -> Box<dyn Callable> {
+/// Returns the registry's entry for a tool with these schemas.
+pub fn declare<T: Tool>(schemas: schema::Schemas) -> Box<dyn Callable> {
     Box::new(DeclaredTool::<T> {
         schema: OnceLock::new(),
-        schemas: schemas::of(T::NAME),
+        schemas,
         tool: PhantomData,
     })
 }

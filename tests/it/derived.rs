@@ -18,6 +18,9 @@ use serde_json::{Value, json};
 use crate::harness::Server;
 use crate::tree::Tree;
 
+/// Schemas of the tools, a file for each.
+const TOOL_SCHEMAS: &str = "src/tools/schemas";
+
 /// Checks that a committed file has this content; `UPDATE_EXPECT` writes it. The program includes
 /// some of these files, so an update needs a second run.
 pub fn committed(path: &str, expected: &str) {
@@ -36,13 +39,19 @@ pub fn committed(path: &str, expected: &str) {
 
 #[test]
 fn committed_schemas_match_types() {
-    let arms: String = DERIVED.iter().map(|arm| arm()).collect();
-    let none = "        _ => Schemas { arguments: \"null\", published: \"null\", output: None },";
-    let text = format!(
-        "//! Derived; `UPDATE_EXPECT=1 cargo test --test it derived` writes it anew.\n\nuse super::schema::Schemas;\n\n\
-         pub fn of(tool: &str) -> Schemas {{\n    match tool {{\n{arms}{none}\n    }}\n}}\n"
-    );
-    committed("src/tools/schemas.rs", &text);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(TOOL_SCHEMAS);
+    let mut names = HashSet::new();
+    for derive in DERIVED {
+        let file = derive();
+        committed(&format!("{TOOL_SCHEMAS}/{}", file.name), &file.json);
+        names.insert(file.name);
+    }
+    let found: HashSet<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert_eq!(found, names, "{TOOL_SCHEMAS} has one file for each tool");
+
     committed("src/config/profile.txt", &derived_profile_keys());
     committed("src/mock/expectations.schema.json", &expectations_schema());
     committed("schemas/mock.schema.json", &manifest_schema());

@@ -23,7 +23,8 @@ pub fn explain(options: &Options) -> Result<String> {
         policy,
         None,
         standing.tier.unwrap_or(Tier::Namespaces),
-        (Path::new(""), commands.cache.as_ref()),
+        Path::new(""),
+        commands.cache.as_ref(),
     )?;
     let protected: Vec<&Path> = policy.protected_by_operator().collect();
     let kernel = kernel();

@@ -70,11 +70,11 @@ impl Attempts {
         let (decided, dialing) = decide(&self.shared, attempt);
         if let Some(server) = dialed {
             self.keep(attempt.key, decided);
-            if let Some((context, tell, descriptor)) = dialing {
+            if let Some(request) = dialing {
                 let _entered = runtime.enter();
-                match Stream::socket(server, descriptor) {
-                    Ok(server) => drop(tell.send(server)),
-                    Err(error) => drop(context.handle_failed_dial(&error)),
+                match Stream::socket(server, request.descriptor) {
+                    Ok(server) => drop(request.answer.send(server)),
+                    Err(error) => drop(request.context.handle_failed_dial(&error)),
                 }
             }
             return;
@@ -113,8 +113,13 @@ impl Attempts {
     }
 }
 
-/// Arguments of a dial: context, receiver of the stream, descriptor.
-type DialRequest = (Context, oneshot::Sender<Stream>, Share);
+/// A connection to a real server that is to be opened.
+struct DialRequest {
+    context: Context,
+    /// Receives the stream.
+    answer: oneshot::Sender<Stream>,
+    descriptor: Share,
+}
 
 /// Decides about a connection, and returns the dial to the real server if there is one.
 fn decide(shared: &Arc<Hub>, attempt: Attempt) -> (DecidedConnection, Option<DialRequest>) {
@@ -154,17 +159,26 @@ fn decide(shared: &Arc<Hub>, attempt: Attempt) -> (DecidedConnection, Option<Dia
         Err(errno) => return refused(errno),
     };
     context.keep = keep;
-    let (tell, told) = oneshot::channel();
-    let dialing = (context.clone(), tell, descriptors.split(1));
+    let (answer, stream) = oneshot::channel();
+    let dialing = DialRequest {
+        context: context.clone(),
+        answer,
+        descriptor: descriptors.split(1),
+    };
     (
-        (Decision::Dialed(context, told), descriptors),
+        (Decision::Dialed(context, stream), descriptors),
         Some(dialing),
     )
 }
 
 /// Dials the real server until the receiver is dropped. `key` is the attempt that waits for the
 /// result, if any.
-async fn dial((context, mut tell, descriptor): DialRequest, key: Option<u64>) {
+async fn dial(request: DialRequest, key: Option<u64>) {
+    let DialRequest {
+        context,
+        mut answer,
+        descriptor,
+    } = request;
     let dialing = PendingDial {
         link: context.link.clone(),
         nth: context.nth,
@@ -177,7 +191,7 @@ async fn dial((context, mut tell, descriptor): DialRequest, key: Option<u64>) {
         .insert(context.link.connection, dialing);
     let dialed = tokio::select! {
         dialed = upstream::dial_with_descriptor(&context, descriptor) => dialed,
-        () = tell.closed() => Err(io::ErrorKind::TimedOut.into()),
+        () = answer.closed() => Err(io::ErrorKind::TimedOut.into()),
     };
     context
         .shared
@@ -186,7 +200,7 @@ async fn dial((context, mut tell, descriptor): DialRequest, key: Option<u64>) {
         .remove(&context.link.connection);
     let errno = match dialed {
         Ok(server) => {
-            let _ = tell.send(server);
+            let _ = answer.send(server);
             None
         }
         Err(error) => context.handle_failed_dial(&error).errno(),

@@ -90,8 +90,8 @@ fn report_misfit(context: &Context, error: &io::Error) {
 async fn pass(
     context: &Context,
     inspector: Option<Arc<dyn Inspector>>,
-    client: Stream,
-    server: Stream,
+    mut client: Stream,
+    mut server: Stream,
     unjudged: Option<VerdictGuard>,
 ) -> io::Result<()> {
     if let Some(inspector) = inspector {
@@ -100,16 +100,15 @@ async fn pass(
             .inspect_err(|error| report_misfit(context, error));
     }
     let target = &context.link.target;
-    let mut ends = (client, server);
     if target.host.parse::<IpAddr>().is_err() {
-        match judge_beginning(target, &mut ends).await {
+        match judge_beginning(target, &mut client, &mut server).await {
             Ok(FirstBytes::Http) => {
                 let named = MisfitInspector {
                     shared: Arc::clone(&context.shared),
                     target: target.clone(),
                     by: context.by,
                 };
-                let served = intercept_tls::serve(context, Arc::new(named), ends.0, ends.1).await;
+                let served = intercept_tls::serve(context, Arc::new(named), client, server).await;
                 return served.inspect_err(|error| report_misfit(context, error));
             }
             Ok(_) => {}
@@ -117,17 +116,17 @@ async fn pass(
                 // Report first: a program may end as soon as it is cut off.
                 report_misfit(context, &error);
                 // Both sides receive a reset.
-                ends.0.reset();
-                ends.1.reset();
+                client.reset();
+                server.reset();
                 return Err(error);
             }
         }
     }
     drop(unjudged);
-    let passed = splice::both_ways(&mut ends.0, &mut ends.1).await;
+    let passed = splice::both_ways(&mut client, &mut server).await;
     if passed.is_err() {
-        ends.0.reset();
-        ends.1.reset();
+        client.reset();
+        server.reset();
     }
     passed
 }
@@ -137,7 +136,8 @@ async fn pass(
 /// at once.
 async fn judge_beginning(
     target: &Target,
-    (client, server): &mut (Stream, Stream),
+    client: &mut Stream,
+    server: &mut Stream,
 ) -> io::Result<FirstBytes> {
     let is_web = [80, 443].contains(&target.port);
     let (mut asked, mut said, mut passed) = (Vec::new(), Vec::new(), 0);

@@ -178,7 +178,7 @@ pub fn read(file: &str, bytes: &[u8], bodies: BodyLoader<'_>) -> Result<CallsFil
     let pieces = pieces(bytes);
     for (index, (line, piece)) in pieces.iter().enumerate() {
         let is_last = pieces.len() == index + 1;
-        match document(piece, *line, (is_ours, is_last), bodies) {
+        match document(piece, *line, is_ours, is_last, bodies) {
             Ok(Document::Nothing) => {}
             Ok(Document::Head(head)) if calls.recordings.is_empty() => {
                 calls.head = Head {
@@ -290,7 +290,8 @@ enum Document {
 fn document(
     piece: &[u8],
     line: u64,
-    (is_ours, is_last): (bool, bool),
+    is_ours: bool,
+    is_last: bool,
     bodies: BodyLoader<'_>,
 ) -> Result<Document, Problem> {
     let text = std::str::from_utf8(piece).map_err(|error| {

@@ -8,6 +8,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::panic::catch_unwind;
 
 use nix::unistd::Pid;
 use rustix::io::Errno;
@@ -100,27 +101,40 @@ impl DatagramNetwork {
     }
 }
 
-/// The life of the process.
+/// Main function of the process.
 fn serve(socket: &OwnedFd) -> ! {
-    if settle(socket).is_ok() {
-        let asked = rustix::stdio::stdin();
-        while let Ok(Some((wish, _))) = receive_packet::<Wish>(asked) {
-            let made = wish.make();
-            let errno = made.as_ref().err().map(|errno| errno.raw_os_error());
-            let sockets: Vec<BorrowedFd<'_>> = made.iter().flatten().map(AsFd::as_fd).collect();
-            if send_packet(asked, &NetworkReply { errno }, &sockets).is_err() {
-                break;
-            }
+    // `settle` closes descriptors of the launcher. A panic must not unwind to their owners, which
+    // would close them again.
+    let _ = catch_unwind(|| {
+        if settle(socket).is_ok() {
+            answer_wishes();
         }
-    }
+    });
     sys::exit_now(0)
 }
 
-/// Lets go of all that came from the launcher, and leaves its network.
+/// Answers wishes from stdin until the socket is closed.
+fn answer_wishes() {
+    let asked = rustix::stdio::stdin();
+    while let Ok(Some((wish, _))) = receive_packet::<Wish>(asked) {
+        let made = wish.make();
+        let errno = made.as_ref().err().map(|errno| errno.raw_os_error());
+        let sockets: Vec<BorrowedFd<'_>> = made.iter().flatten().map(AsFd::as_fd).collect();
+        if send_packet(asked, &NetworkReply { errno }, &sockets).is_err() {
+            break;
+        }
+    }
+}
+
+/// Closes every descriptor from the launcher except the standard streams, and leaves its network.
+/// `socket` becomes stdin. Only [`serve`] may call it.
+#[expect(unsafe_code, reason = "close_range(2)")]
 fn settle(socket: &OwnedFd) -> Result<(), Fault> {
     rustix::stdio::dup2_stdin(socket).step("stdin")?;
     rustix::stdio::dup2_stderr(rustix::stdio::stdout()).step("stderr")?;
-    sys::close_from(3).step("close_range")?;
+    // SAFETY: `serve` neither returns nor unwinds, so no owner from before the fork is used or
+    // dropped in this process. It does not use `socket` after this line.
+    unsafe { sys::close_from(3) }.step("close_range")?;
     namespaces::enter_quiet()
 }
 

@@ -53,6 +53,14 @@ pub struct Notes {
     files: Mutex<Files>,
 }
 
+/// Listing and file records of a directory that has no record yet.
+struct DirectoryContents {
+    version: Version,
+    is_settled: bool,
+    listing: Listing,
+    files: Files,
+}
+
 #[derive(Debug, Default)]
 struct Files {
     /// One record per place, or none while no file is known.
@@ -286,7 +294,13 @@ impl Store {
             files.take_over(&old.entries.listing, &mut before, &listing);
             self.bytes.fetch_sub(before.give_up(), Ordering::Relaxed);
         }
-        self.insert(&mut shard, (version, is_settled, listing, files), search)
+        let contents = DirectoryContents {
+            version,
+            is_settled,
+            listing,
+            files,
+        };
+        self.insert(&mut shard, contents, search)
             .unwrap_or_else(|rest| Arc::new(rest.into()))
     }
 
@@ -304,7 +318,7 @@ impl Store {
         if is_current() && !shard.dirs.contains_key(&packed.key()) {
             packed.keep_bits(bits());
             // Without room it is listed and read, as what nobody knew.
-            let _ = self.insert(&mut shard, packed.into_parts(), search);
+            let _ = self.insert(&mut shard, packed.into_contents(), search);
         }
     }
 
@@ -336,9 +350,15 @@ impl Store {
     fn insert(
         &self,
         shard: &mut Shard,
-        (version, is_settled, listing, mut files): (Version, bool, Listing, Files),
+        contents: DirectoryContents,
         search: u32,
     ) -> Result<Arc<Entries<Notes>>, Listing> {
+        let DirectoryContents {
+            version,
+            is_settled,
+            listing,
+            mut files,
+        } = contents;
         files.bytes += listing.bytes()
             + size_of::<Entries<Notes>>()
             + 2 * size_of::<((u64, u64), DirectoryRecord)>();

@@ -4,7 +4,10 @@ mod report;
 
 use crate::testrun::prelude::*;
 
-const REPORTER: (&str, &str) = ("replay-jest.cjs", include_str!("jest/reporter.cjs"));
+const REPORTER: Reporter = Reporter {
+    file: "replay-jest.cjs",
+    text: include_str!("jest/reporter.cjs"),
+};
 
 pub struct Jest;
 
@@ -36,9 +39,9 @@ impl ProjectTool for Jest {
 impl Runner for Jest {
     fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {
         let mut plan = javascript::program(wanted, None);
-        plan.use_reporter(wanted, REPORTER);
+        plan.use_reporter(wanted, &REPORTER);
         plan.argv.extend([
-            format!("--reporters={}/{}", wanted.place, REPORTER.0),
+            format!("--reporters={}/{}", wanted.place, REPORTER.file),
             // For the log.
             "--reporters=default".to_owned(),
             "--testLocationInResults".to_owned(),

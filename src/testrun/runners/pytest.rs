@@ -7,7 +7,10 @@ use crate::limits::MAX_RERUN_TESTS;
 use crate::testrun::prelude::*;
 use crate::text::glob::escape;
 
-const PLUGIN: (&str, &str) = ("replay_pytest.py", include_str!("pytest/replay_pytest.py"));
+const PLUGIN: Reporter = Reporter {
+    file: "replay_pytest.py",
+    text: include_str!("pytest/replay_pytest.py"),
+};
 
 /// pytest 6 and newer.
 pub struct Pytest;
@@ -65,7 +68,7 @@ impl Runner for Pytest {
 
     fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {
         let mut plan = RunPlan::of(wanted);
-        plan.use_reporter(wanted, PLUGIN);
+        plan.use_reporter(wanted, &PLUGIN);
         // Keep compiled files and the plugin's cache out of the project.
         plan.environment.push((
             "PYTHONPYCACHEPREFIX",

@@ -5,7 +5,10 @@ mod report;
 use crate::testrun::listing::listed;
 use crate::testrun::prelude::*;
 
-const REPORTER: (&str, &str) = ("replay-vitest.mjs", include_str!("vitest/reporter.mjs"));
+const REPORTER: Reporter = Reporter {
+    file: "replay-vitest.mjs",
+    text: include_str!("vitest/reporter.mjs"),
+};
 
 /// Vitest 3 to 5.
 pub struct Vitest;
@@ -34,9 +37,9 @@ impl ProjectTool for Vitest {
 impl Runner for Vitest {
     fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {
         let mut plan = javascript::program(wanted, Some("run"));
-        plan.use_reporter(wanted, REPORTER);
+        plan.use_reporter(wanted, &REPORTER);
         plan.argv.extend([
-            format!("--reporter={}/{}", wanted.place, REPORTER.0),
+            format!("--reporter={}/{}", wanted.place, REPORTER.file),
             // For the log. It comes last: a failing reporter keeps later ones from getting the end
             // event.
             "--reporter=default".to_owned(),

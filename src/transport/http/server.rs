@@ -117,7 +117,8 @@ pub fn serve(
         &context,
         listener,
         settings.max_connections,
-        (&stopping, ending),
+        &stopping,
+        ending,
         signals,
     ));
     for tenant in &*context.tenants.all() {
@@ -131,7 +132,8 @@ async fn run(
     context: &Arc<Context>,
     listener: TcpListener,
     max_connections: usize,
-    (stopping, ending): (&watch::Sender<bool>, &dyn Fn()),
+    stopping: &watch::Sender<bool>,
+    ending: &dyn Fn(),
     mut signals: mpsc::Receiver<()>,
 ) -> std::io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;

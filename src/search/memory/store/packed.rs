@@ -1,6 +1,6 @@
 //! A directory and what is known of its files, as bytes for a later session.
 
-use super::{DirectoryRecord, Files, Record, cost};
+use super::{DirectoryContents, DirectoryRecord, Files, Record, cost};
 use crate::fs::{Listing, Version};
 use crate::search::memory::signature::Signature;
 
@@ -33,13 +33,14 @@ impl DirectoryRecord {
         if !self.is_settled && files.records.is_empty() {
             return false;
         }
-        pack(
-            &self.version,
-            self.is_settled,
-            &self.entries.listing,
-            (&files.records, &files.signatures),
-            out,
-        );
+        let parts = PackedParts {
+            version: &self.version,
+            is_settled: self.is_settled,
+            listing: &self.entries.listing,
+            records: &files.records,
+            signatures: &files.signatures,
+        };
+        parts.pack(out);
         true
     }
 }
@@ -47,13 +48,14 @@ impl DirectoryRecord {
 impl Packed {
     /// Adds it to `out`.
     pub fn pack(&self, out: &mut Vec<u8>) {
-        pack(
-            &self.version,
-            self.is_settled,
-            &self.listing,
-            (&self.records, &self.signatures),
-            out,
-        );
+        let parts = PackedParts {
+            version: &self.version,
+            is_settled: self.is_settled,
+            listing: &self.listing,
+            records: &self.records,
+            signatures: &self.signatures,
+        };
+        parts.pack(out);
     }
 
     /// `None` if the bytes are something else.
@@ -104,8 +106,8 @@ impl Packed {
             .for_each(|record| record.absent &= bits);
     }
 
-    /// Returns the records of its files, and their size beside the directory.
-    pub(super) fn into_parts(self) -> (Version, bool, Listing, Files) {
+    /// Returns the contents, with the size of the records beside the directory.
+    pub(super) fn into_contents(self) -> DirectoryContents {
         let signed: usize = self.signatures.iter().flatten().map(cost).sum();
         let tables = size_of_val(&*self.records) + size_of_val(&*self.signatures);
         let files = Files {
@@ -114,67 +116,77 @@ impl Packed {
             bytes: signed + tables,
             ..Files::default()
         };
-        (self.version, self.is_settled, self.listing, files)
+        DirectoryContents {
+            version: self.version,
+            is_settled: self.is_settled,
+            listing: self.listing,
+            files,
+        }
     }
 }
 
-fn pack(
-    version: &Version,
+/// The parts of a packed directory.
+struct PackedParts<'a> {
+    version: &'a Version,
     is_settled: bool,
-    listing: &Listing,
-    (records, signatures): (&[Record], &[Option<Signature>]),
-    out: &mut Vec<u8>,
-) {
-    let Version {
-        device,
-        inode,
-        size,
-        modified,
-        changed,
-    } = *version;
-    put(out, &[device, inode, size]);
-    for (secs, nanos) in [modified, changed] {
-        put(out, &[secs.cast_unsigned(), nanos.into()]);
-    }
-    put(
-        out,
-        &[
-            is_settled.into(),
-            (!records.is_empty()).into(),
-            (!signatures.is_empty()).into(),
-        ],
-    );
-    listing.pack(out);
-    for Record {
-        inode,
-        modified,
-        changed,
-        absent,
-        size,
-        is_binary,
-    } in records
-    {
-        let flags = u64::from(*size) << 1 | u64::from(*is_binary);
+    listing: &'a Listing,
+    records: &'a [Record],
+    signatures: &'a [Option<Signature>],
+}
+
+impl PackedParts<'_> {
+    fn pack(&self, out: &mut Vec<u8>) {
+        let Version {
+            device,
+            inode,
+            size,
+            modified,
+            changed,
+        } = *self.version;
+        put(out, &[device, inode, size]);
+        for (secs, nanos) in [modified, changed] {
+            put(out, &[secs.cast_unsigned(), nanos.into()]);
+        }
         put(
             out,
             &[
-                *inode,
-                modified.cast_unsigned(),
-                changed.cast_unsigned(),
-                *absent,
-                flags,
+                self.is_settled.into(),
+                (!self.records.is_empty()).into(),
+                (!self.signatures.is_empty()).into(),
             ],
         );
-    }
-    for signature in signatures {
-        put(
-            out,
-            &[signature
-                .as_ref()
-                .map_or(NO_SIGNATURE, |signature| signature.bytes() as u64)],
-        );
-        if let Some(signature) = signature {
-            signature.pack(out);
+        self.listing.pack(out);
+        for Record {
+            inode,
+            modified,
+            changed,
+            absent,
+            size,
+            is_binary,
+        } in self.records
+        {
+            let flags = u64::from(*size) << 1 | u64::from(*is_binary);
+            put(
+                out,
+                &[
+                    *inode,
+                    modified.cast_unsigned(),
+                    changed.cast_unsigned(),
+                    *absent,
+                    flags,
+                ],
+            );
+        }
+        for signature in self.signatures {
+            put(
+                out,
+                &[signature
+                    .as_ref()
+                    .map_or(NO_SIGNATURE, |signature| signature.bytes() as u64)],
+            );
+            if let Some(signature) = signature {
+                signature.pack(out);
+            }
         }
     }
 }
