@@ -323,7 +323,7 @@ def main():
     if wanted.inside:
         return measure(wanted)
     mapped = [] if os.geteuid() == 0 else ["--map-root-user"]
-    os.execvp("unshare", ["unshare", "--allow-hosts", "--mount", *mapped, sys.executable, os.path.abspath(__file__), *sys.argv[1:], "--inside"])
+    os.execvp("unshare", ["unshare", "--net", "--mount", *mapped, sys.executable, os.path.abspath(__file__), *sys.argv[1:], "--inside"])
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ fn can_make_namespaces(nobody: bool) -> bool {
         program.args([&format!("--reuid={NOBODY}"), "--clear-groups", "unshare"]);
     }
     program
-        .args(["--user", "--allow-hosts", "true"])
+        .args(["--user", "--net", "true"])
         .status()
         .is_ok_and(|status| status.success())
 }

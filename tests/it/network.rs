@@ -51,7 +51,7 @@ struct World {
 
 /// Returns the options of unshare(1) that create a network and a mount namespace.
 fn own_network() -> Vec<&'static str> {
-    let mut options = vec!["--allow-hosts", "--mount"];
+    let mut options = vec!["--net", "--mount"];
     if !rustix::process::geteuid().is_root() {
         options.push("--map-root-user");
     }

@@ -30,7 +30,7 @@ PATH = os.environ["PATH"]
 def enter() -> None:
     """Starts this script again where nothing leads out, and where all that it started ends with it."""
     if os.environ.get("IN_A_WORLD") != "yes":
-        options = ["--allow-hosts", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
+        options = ["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
         os.environ["IN_A_WORLD"] = "yes"
         os.execvp("unshare", ["unshare", *options, sys.executable, *sys.argv])
     devices = [name for _, name in socket.if_nameindex()]
