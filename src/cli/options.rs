@@ -68,7 +68,7 @@ impl Default for Options {
 fn usual<T: Args + FromArgMatches>() -> T {
     let command = T::augment_args(clap::Command::new("replay").no_binary_name(true));
     let none: [&str; 0] = [];
-    T::from_arg_matches(&command.get_matches_from(none)).expect("every flag of a group is optional")
+    T::from_arg_matches(&command.get_matches_from(none)).unwrap_or_else(|error| error.exit())
 }
 
 /// Settings of a program behind the walls.
@@ -151,6 +151,10 @@ pub struct ProtectionArgs {
 
 /// Walls around commands, apart from their network.
 #[derive(Clone, Debug, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "flags that say nothing but that they are there"
+)]
 pub struct WallArgs {
     /// Keep what programs outside the walls run as it is
     ///
@@ -294,6 +298,10 @@ pub struct IsolationArgs {
 
 /// Resource limits of commands.
 #[derive(Clone, Debug, Args)]
+#[expect(
+    clippy::struct_field_names,
+    reason = "each field is the flag of its name"
+)]
 pub struct LimitArgs {
     /// Limit the processes and threads of all commands together (4096 by default)
     ///
