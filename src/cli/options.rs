@@ -60,15 +60,10 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        usual()
+        let command = Self::augment_args(clap::Command::new("replay").no_binary_name(true));
+        let none: [&str; 0] = [];
+        Self::from_arg_matches(&command.get_matches_from(none)).unwrap_or_else(|error| error.exit())
     }
-}
-
-/// Values of a group of flags that is not on the command line.
-fn usual<T: Args + FromArgMatches>() -> T {
-    let command = T::augment_args(clap::Command::new("replay").no_binary_name(true));
-    let none: [&str; 0] = [];
-    T::from_arg_matches(&command.get_matches_from(none)).unwrap_or_else(|error| error.exit())
 }
 
 /// Settings of a program behind the walls.

@@ -53,11 +53,22 @@ fn replace_old_flag(word: &OsStr) -> Option<(OsString, (&'static str, &'static s
 
 /// Warns on stderr about an old name and the place where it was found.
 pub fn warn_of_old_name(place: &str, old: &str, new: &str) {
-    // A lost warning changes nothing.
-    let _ = writeln!(
-        std::io::stderr(),
-        "replay: {place}: `{old}` is now `{new}`; the next version does not accept `{old}`"
+    warn(&format!(
+        "{place}: `{old}` is now `{new}`; the next version does not accept `{old}`"
+    ));
+}
+
+/// Warns that `--allow-host` does not name hosts of the HTTP server, as it once did.
+pub fn warn_of_http_names() {
+    warn(
+        "--allow-host is a rule about the network of commands; names that clients reach this \
+         server by are given with --http-host",
     );
+}
+
+fn warn(message: &str) {
+    // A lost warning changes nothing.
+    let _ = writeln!(std::io::stderr(), "replay: {message}");
 }
 
 #[cfg(test)]

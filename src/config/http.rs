@@ -20,7 +20,7 @@ use super::profile::warn_of_old_keys;
 use super::{Config, Purpose, client_limits};
 use crate::cli::{
     BURST, CALLS, CONNECTIONS, CredentialArgs, DeclaredCredential, HttpArgs, Options, RATE,
-    ToolsetArg,
+    ToolsetArg, warn_of_http_names,
 };
 use crate::limits::{MAX_HTTP_TENANTS, MAX_TLS_FILE_BYTES, MAX_TOKEN_FILE_BYTES};
 use crate::protocol::fault;
@@ -310,6 +310,9 @@ impl HttpConfig {
     /// Reads the files of the flags. Fails if other machines could reach the server without a
     /// token.
     pub fn resolve(address: SocketAddr, args: &HttpArgs, options: &Options) -> Result<Self> {
+        if args.http_host.is_empty() && !options.network.allow_host.is_empty() {
+            warn_of_http_names();
+        }
         let tokens = tokens(args)?;
         if tokens.is_empty() && !address.ip().is_loopback() {
             bail!(

@@ -528,6 +528,29 @@ fn old_names_are_accepted_with_warning() {
 }
 
 #[test]
+fn network_rule_with_http_warns_of_host_names() {
+    let tree = Tree::new();
+    // Without a token, a server that other machines reach does not start.
+    let arguments = "--mcp-server --http 0.0.0.0:0 --allow . --allow-host mcp.example.com";
+    let arguments: Vec<&str> = arguments.split(' ').collect();
+    let (status, _, stderr) = parts(&run(tree.root(), &arguments));
+    let warning = "replay: --allow-host is a rule about the network of commands; names that clients \
+                   reach this server by are given with --http-host\n";
+    assert_eq!(
+        (status, stderr.starts_with(warning)),
+        (Some(2), true),
+        "{stderr}"
+    );
+    let named = [&arguments[..], &["--http-host", "mcp.example.com"]].concat();
+    let (status, _, stderr) = parts(&run(tree.root(), &named));
+    assert_eq!(
+        (status, stderr.contains(warning)),
+        (Some(2), false),
+        "{stderr}"
+    );
+}
+
+#[test]
 fn calls_without_directories_are_refused_with_hint() {
     let tree = Tree::new();
     let mut server = Server::open(&tree, "2025-11-25", &[]);
