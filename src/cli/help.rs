@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Args as _, Command, CommandFactory as _, Error, FromArgMatches as _};
 
-use super::renamed::{replace_old_flags, warn_of_old_name};
+use super::renamed::with_new_names;
 use super::{Cli, ServerArgs};
 use crate::text::nearest::nearest;
 
@@ -42,12 +42,7 @@ It is a server of the Model Context Protocol (MCP). The kernel holds the command
 ///
 /// The message to print instead: an error, or the requested help.
 pub fn parse() -> Result<Cli, Error> {
-    let (typed, replaced) = replace_old_flags(std::env::args_os().collect());
-    let cli = parse_words(typed)?;
-    for (old, new) in replaced {
-        warn_of_old_name("command line", old, new);
-    }
-    Ok(cli)
+    parse_words(with_new_names(std::env::args_os()))
 }
 
 fn parse_words(typed: Vec<OsString>) -> Result<Cli, Error> {
@@ -65,29 +60,8 @@ fn parse_words(typed: Vec<OsString>) -> Result<Cli, Error> {
         .try_get_matches_from_mut(typed)
         .and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches));
     parsed.map_err(|mut error| {
-        let typed = [ContextKind::InvalidSubcommand, ContextKind::InvalidArg]
-            .into_iter()
-            .find_map(|kind| error.get(kind));
-        if let Some(ContextValue::String(file)) = typed
-            && [".yaml", ".yml", ".json"]
-                .iter()
-                .any(|end| file.ends_with(end))
-        {
-            let tip = format!("a manifest is served with '--tools-from {file}'");
-            error.insert(
-                ContextKind::Suggested,
-                ContextValue::StyledStrs(vec![tip.into()]),
-            );
-        } else if error.kind() == ErrorKind::InvalidSubcommand
-            && let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
-        {
-            let tip = subcommand_tip(&command, word, &error);
+        if let Some(tip) = tip(&command, &error) {
             error.remove(ContextKind::SuggestedSubcommand);
-            error.insert(
-                ContextKind::Suggested,
-                ContextValue::StyledStrs(vec![tip.into()]),
-            );
-        } else if let Some(tip) = server_flag_tip(&error) {
             error.remove(ContextKind::SuggestedArg);
             error.insert(
                 ContextKind::Suggested,
@@ -96,6 +70,30 @@ fn parse_words(typed: Vec<OsString>) -> Result<Cli, Error> {
         }
         error
     })
+}
+
+/// Next step after an error, where it is better known here than to clap.
+fn tip(command: &Command, error: &Error) -> Option<String> {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let word = text(ContextKind::InvalidSubcommand);
+    let flag = text(ContextKind::InvalidArg);
+    let is_manifest = |typed: &&str| {
+        [".yaml", ".yml", ".json"]
+            .iter()
+            .any(|end| typed.ends_with(end))
+    };
+    if let Some(file) = word.or(flag).filter(is_manifest) {
+        return Some(format!("a manifest is served with '--tools-from {file}'"));
+    }
+    match error.kind() {
+        ErrorKind::ArgumentConflict => word.map(|word| format!("flags of '{word}' come after it")),
+        ErrorKind::InvalidSubcommand => word.map(|word| subcommand_tip(command, word, error)),
+        ErrorKind::UnknownArgument => flag.and_then(server_flag_tip),
+        _ => None,
+    }
 }
 
 /// Parses the flags of a server quickly, without building subcommands. `None` means that the full
@@ -189,14 +187,8 @@ fn with_pointers(command: Command, path: &str) -> Command {
     })
 }
 
-/// Advice for a flag that only the server takes.
-fn server_flag_tip(error: &Error) -> Option<String> {
-    if error.kind() != ErrorKind::UnknownArgument {
-        return None;
-    }
-    let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else {
-        return None;
-    };
+/// Tip for a flag that only the server takes.
+fn server_flag_tip(flag: &str) -> Option<String> {
     let name = flag.strip_prefix("--")?;
     let server = ServerArgs::augment_args(Command::new("replay"));
     let is_known = server
@@ -277,9 +269,9 @@ mod tests {
     #[test]
     fn server_flags_before_subcommand_are_refused() {
         let refusal = refusal("replay --allow . call read_file path=a");
-        assert!(
-            refusal.starts_with("error: the subcommand 'call' cannot be used with"),
-            "{refusal}"
-        );
+        let whole = "error: the subcommand 'call' cannot be used with '--allow <DIR[:ro|:rw]>'\n\n  tip: flags of 'call' \
+                     come after it\n\nUsage: replay [OPTIONS] --mcp-server\n       replay <COMMAND>\n\nFor more \
+                     information, try '--help'.\n";
+        assert_eq!(refusal, whole);
     }
 }

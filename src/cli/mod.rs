@@ -41,7 +41,7 @@ pub use options::{
     ToolsetArg, WriteArgs,
 };
 pub use python::PythonArgs;
-pub use renamed::{RENAMED_KEYS, warn_of_http_names, warn_of_old_name};
+pub use renamed::{RENAMED_KEYS, warn_of_http_names, warn_of_old_name, with_new_names};
 pub use setup::{Client, SetupArgs};
 pub use telemetry::{HealthArgs, TelemetryArgs};
 pub use undo::{Undo, UndoArgs, UndoFull};

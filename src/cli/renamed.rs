@@ -21,9 +21,18 @@ pub const RENAMED_KEYS: [(&str, &str); 4] = [
     ("freeze_sinks", "freeze_autorun"),
 ];
 
-/// Replaces old flags up to the first `--`. Returns the replacements that were made.
-pub(super) fn replace_old_flags(
-    typed: Vec<OsString>,
+/// Replaces old flags up to the first `--`, and warns about each.
+pub fn with_new_names(typed: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let (words, replaced) = replace_old_flags(typed);
+    for (old, new) in replaced {
+        warn_of_old_name("command line", old, new);
+    }
+    words
+}
+
+/// Replaces old flags up to the first `--`. Returns also the replacements that were made.
+fn replace_old_flags(
+    typed: impl IntoIterator<Item = OsString>,
 ) -> (Vec<OsString>, Vec<(&'static str, &'static str)>) {
     let mut made = Vec::new();
     let mut is_over = false;
@@ -81,7 +90,7 @@ mod tests {
     fn old_flags_before_separator_are_replaced() {
         let typed = "replay --allow-net a:1 --net=npm --allow-network --network none --net-log f \
                      --allow-net b:2 -- --deny-net x";
-        let (words, made) = replace_old_flags(typed.split(' ').map(OsString::from).collect());
+        let (words, made) = replace_old_flags(typed.split(' ').map(OsString::from));
         let words: Vec<_> = words.iter().map(|word| word.to_str().unwrap()).collect();
         assert_eq!(
             words.join(" "),

@@ -175,10 +175,8 @@ impl Profile {
     pub(super) fn load(path: &Path) -> Result<Self> {
         let shown = path.display();
         let text = read(path).with_context(|| format!("the profile `{shown}` cannot be read"))?;
-        let profile =
-            Self::parse(&text).with_context(|| format!("the profile `{shown}` is not valid"))?;
         warn_of_old_keys(&format!("the profile `{shown}`"), &text);
-        Ok(profile)
+        Self::parse(&text).with_context(|| format!("the profile `{shown}` is not valid"))
     }
 
     pub(super) fn parse(text: &str) -> Result<Self> {

@@ -119,6 +119,29 @@ fn written_entry_starts_server() {
 }
 
 #[test]
+fn old_flags_are_written_with_new_names() {
+    let tree = home();
+    let arguments = ["setup", "claude", "--", "--net", "npm", "--freeze-sinks"];
+    let (status, printed, words) = replay_output(&tree, &arguments);
+    assert_eq!(status, 0, "{words}");
+    let entry: Value = serde_json::from_str(&printed).unwrap();
+    let args = &entry["mcpServers"]["replay"]["args"];
+    assert_eq!(
+        *args,
+        json!([
+            "--mcp-server",
+            "--allow",
+            "~/project:rw",
+            "--allow-hosts",
+            "npm",
+            "--freeze-autorun"
+        ])
+    );
+    let warning = "replay: command line: `--net` is now `--allow-hosts`; the next version does not accept `--net`\n";
+    assert!(words.starts_with(warning), "{words}");
+}
+
+#[test]
 fn setup_keeps_other_content_of_file() {
     let tree = home();
     let before = "# mine\nmodel = \"o\"\n\n[mcp_servers.other]\ncommand = \"x\"\n";

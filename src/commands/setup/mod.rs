@@ -14,7 +14,7 @@ use clap::Parser as _;
 use serde_json::Value;
 
 use super::process::{print_content, quoted};
-use crate::cli::{Cli, SetupArgs};
+use crate::cli::{Cli, SetupArgs, with_new_names};
 use crate::compose::alone;
 use crate::config::{Config, own_directory};
 use crate::text::diff::unified;
@@ -26,7 +26,10 @@ use file::ClientFile;
 pub fn run(asked: &SetupArgs) -> Result<ExitCode> {
     let known = KnownClient::of(asked.client);
     let (base, path) = known.paths().next().context("the client has no file")??;
-    let (program, args) = (own_program()?, arguments(&asked.allow, &asked.flags)?);
+    let (program, args) = (
+        own_program()?,
+        arguments(&asked.allow, &with_new_names(asked.flags.clone()))?,
+    );
     let server = alone(&Config::resolve(&parse_flags(&args)?.server.options)?)?;
     let services = server.services();
     let args = args
