@@ -263,12 +263,14 @@ impl Broker {
             }
             return served.or_else(gone);
         }
-        if let (Some(interceptor), Some(call)) =
-            (&mut self.interceptor, network(asked.nr, &asked.args))
-        {
-            return interceptor.take(&self.listener, asked, call);
-        }
         let call = decode(asked.nr, &asked.args);
+        if let (Some(interceptor), Some(network), false) = (
+            &mut self.interceptor,
+            network(asked.nr, &asked.args),
+            call == Some(Call::DatagramSocket),
+        ) {
+            return interceptor.take(&self.listener, asked, network);
+        }
         if noted.is_some() && call.as_ref().is_none_or(|call| self.may_go_on(call)) {
             return let_go_on(&self.listener, asked.id).or_else(gone);
         }
@@ -277,6 +279,10 @@ impl Broker {
             Some(Call::Invalid(number)) => Err(Errno::from_raw_os_error(number)),
             Some(Call::Socket) => {
                 self.record(Denied::Network);
+                Err(Errno::ACCESS)
+            }
+            Some(Call::DatagramSocket) => {
+                self.record(Denied::DatagramSocket);
                 Err(Errno::ACCESS)
             }
             Some(Call::Change(object, change)) => self.change(&asked, object, change).map(|()| 0),

@@ -33,6 +33,8 @@ pub enum Denied {
     /// The command tried to connect to this unix socket, on which no command of this server
     /// listens.
     Socket(RawString),
+    /// The command asked for a unix socket for datagrams.
+    DatagramSocket,
     /// The command tried to change this path, and its mount is read-only.
     ReadOnly(RawString),
     /// The command tried to change mode, owner, times or attributes of this path (as the command

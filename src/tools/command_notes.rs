@@ -75,6 +75,10 @@ pub fn socket_note(place: &Path) -> String {
     )
 }
 
+/// Note on a refused unix socket for datagrams.
+pub const DATAGRAM_NOTE: &str = "a unix socket for datagrams (SOCK_DGRAM) was refused: no command gets one, so messages to syslog \
+     and systemd go nowhere; use SOCK_STREAM or SOCK_SEQPACKET";
+
 /// Bracketed lines below an output, and their form as data.
 #[derive(Debug)]
 pub struct Notes {
@@ -176,6 +180,7 @@ impl Notes {
                 )),
                 Denied::Hidden(path) => self.add(format_args!("{}", hidden_note(path.as_path()))),
                 Denied::Socket(path) => self.add(format_args!("{}", socket_note(path.as_path()))),
+                Denied::DatagramSocket => self.add(format_args!("{DATAGRAM_NOTE}")),
                 Denied::Memory => self.add(format_args!(
                     "ended because its processes together held more memory than a command may; only the operator can \
                      raise that (--limit-memory-bytes)"

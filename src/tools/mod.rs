@@ -78,7 +78,7 @@ mod undo_changes;
 mod write_file;
 
 pub use change_notes::{Counts as ChangeCounts, outside_lines};
-pub use command_notes::socket_note;
+pub use command_notes::{DATAGRAM_NOTE, socket_note};
 pub use context::{Context, Progress};
 pub use derived::SchemaFile;
 pub use python::expect_use as expect_python_use;

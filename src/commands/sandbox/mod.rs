@@ -23,7 +23,7 @@ use crate::cli::SandboxAction;
 use crate::config::Config;
 use crate::exec::{Denied, Launcher, News, place_of, received};
 use crate::sandbox::{Event, Guard, Place, RawString, Request, Run};
-use crate::tools::{Commands, Services, socket_note};
+use crate::tools::{Commands, DATAGRAM_NOTE, Services, socket_note};
 
 pub fn run(action: &SandboxAction) -> Result<ExitCode> {
     match action {
@@ -175,14 +175,13 @@ fn run_in(services: &Services, program: &[OsString], signals: BorrowedFd<'_>) ->
                 for blocked in denied.iter().filter_map(Denied::blocked_in_words) {
                     tell(format!("replay: {blocked}"));
                 }
-                for socket in denied.iter().filter_map(|denied| {
-                    if let Denied::Socket(at) = denied {
-                        Some(at)
-                    } else {
-                        None
-                    }
-                }) {
-                    let _ = writeln!(io::stderr(), "replay: {}", socket_note(socket.as_path()));
+                let socket_notes = denied.iter().filter_map(|denied| match denied {
+                    Denied::Socket(at) => Some(socket_note(at.as_path())),
+                    Denied::DatagramSocket => Some(DATAGRAM_NOTE.to_owned()),
+                    _ => None,
+                });
+                for note in socket_notes {
+                    let _ = writeln!(io::stderr(), "replay: {note}");
                 }
                 let _ = hidden_path_hint(services, exit, false)
                     .map(|hint| writeln!(io::stderr(), "replay: {hint}"));

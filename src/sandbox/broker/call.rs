@@ -11,6 +11,8 @@ use crate::sandbox::seccomp::{
 pub enum Call {
     /// socket(2) of a network family that the command does not have.
     Socket,
+    /// socket(2) or socketpair(2) for datagrams of unix(7).
+    DatagramSocket,
     /// The kernel would answer this number of errno(3) before it looks at anything else.
     Invalid(i32),
     /// A change of metadata.
@@ -163,6 +165,8 @@ pub fn decode(nr: i32, args: &[u64; 6]) -> Option<Call> {
     };
     let list = Read::Names { list: b, size: c };
     Some(match c_long::from(nr) {
+        libc::SYS_socket if a as i32 == libc::AF_UNIX => Call::DatagramSocket,
+        libc::SYS_socketpair => Call::DatagramSocket,
         libc::SYS_socket => Call::Socket,
         libc::SYS_fchmod => descriptor(a, Change::Mode(b as u32)),
         libc::SYS_fchmodat => at(a, b, 0, Change::Mode(c as u32)),

@@ -912,7 +912,10 @@ fn a_network_is_refused_and_told_of_once() {
     });
     assert_eq!(
         (answers, denied),
-        ([Some(Errno::ACCESS); 5], vec![Denied::Network])
+        (
+            [Some(Errno::ACCESS); 5],
+            vec![Denied::Network, Denied::DatagramSocket]
+        )
     );
 }
 

@@ -132,7 +132,7 @@ pub(super) fn decode(nr: i32, args: &[u64; 6]) -> Option<Mutation> {
         },
         _ => match broker::decode(nr, args)? {
             Call::Change(object, _) => Mutation::Metadata(object),
-            Call::Socket | Call::Invalid(_) | Call::Read(..) => return None,
+            Call::Socket | Call::DatagramSocket | Call::Invalid(_) | Call::Read(..) => return None,
         },
     })
 }

@@ -155,9 +155,7 @@ pub(super) fn lines(rules: Rules) -> Vec<Line> {
     if rules.intercepted {
         lines.extend(INTERCEPTED);
     }
-    if rules.unix {
-        lines.push(unix::NO_DATAGRAMS);
-    }
+    lines.push(unix::NO_DATAGRAMS);
     if rules.unix && !rules.intercepted {
         lines.extend(unix::CONNECTIONS);
     }

@@ -167,15 +167,19 @@ fn allowed_socket_accepts_connection() {
 }
 
 #[test]
-fn datagram_socket_is_refused() {
-    namespaces(|setting| {
-        let mut walls = start(setting, &[]);
-        for call in [
-            "socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)",
-            "socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)",
-        ] {
-            let ran = walls.sh(&format!("python3 -c 'import socket; {call}'"));
-            assert!(ran.stderr.contains("PermissionError"), "{}", ran.text);
+fn datagram_socket_is_refused_and_reported() {
+    everywhere(|setting| {
+        for flags in [&[][..], &["--allow-net", "a.example"]] {
+            let mut walls = start(setting, flags);
+            for call in [
+                "socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)",
+                "socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)",
+            ] {
+                let ran = walls.sh(&format!("python3 -c 'import socket; {call}'"));
+                assert!(ran.stderr.contains("PermissionError"), "{}", ran.text);
+                let note = "[a unix socket for datagrams (SOCK_DGRAM) was refused";
+                assert!(ran.text.contains(note), "{setting:?}: {}", ran.text);
+            }
         }
     });
 }

@@ -9,8 +9,8 @@ pub(super) const NO_DATAGRAMS: Line = line(
         In(0, ALL, &[UNIX]),
         NotIn(1, SOCKET_TYPE, &[STREAM, SEQPACKET]),
     ],
-    EACCES,
-    "a socket for datagrams sends to any name without connect(2), by calls whose address lies in memory",
+    Answer::Ask,
+    "a socket for datagrams sends to any name without connect(2), by calls whose address lies in memory; it is refused, and the result says so",
 );
 
 /// Connections that are not intercepted.
@@ -33,9 +33,12 @@ pub(super) const CONNECTIONS: &[Line] = &[
 pub(super) const PAIRS: &[Line] = &[
     line(
         &[libc::SYS_socketpair],
-        &[NotIn(1, SOCKET_TYPE, &[STREAM, SEQPACKET])],
-        EACCES,
-        "one of a pair that is not connected can send to any name (raw ones are datagrams to the kernel)",
+        &[
+            In(0, ALL, &[UNIX]),
+            NotIn(1, SOCKET_TYPE, &[STREAM, SEQPACKET]),
+        ],
+        Answer::Ask,
+        "one of a pair that is not connected can send to any name (raw ones are datagrams to the kernel); it is refused, and the result says so",
     ),
     line(
         &[libc::SYS_socketpair],
