@@ -13,6 +13,7 @@ pub mod resolver;
 pub mod seccomp;
 pub mod shared_words;
 pub mod sockets;
+pub mod time_limit;
 pub mod wakeups;
 
 use std::io;

@@ -8,6 +8,7 @@ use std::time::Instant;
 use rustix::io::Errno;
 
 use super::call::Network;
+use super::descriptor::CallerDescriptor;
 use super::messages::Mark;
 use super::transfer::{Incoming, Outgoing};
 use crate::sandbox::sys::seccomp::Notification;
@@ -40,7 +41,7 @@ pub(super) enum Answer {
     /// A descriptor, and its close-on-exec flag.
     Socket(OwnedFd, bool),
     /// The answer follows after this operation on the socket.
-    Later(OwnedFd, Deed),
+    Later(CallerDescriptor, Deed),
 }
 
 /// Reason that a call could not proceed.
@@ -48,7 +49,7 @@ pub(super) enum Answer {
 pub(super) enum Halt {
     Errno(Errno),
     /// The server has not decided about this relay, which the socket needs.
-    Undecided(OwnedFd, u64),
+    Undecided(CallerDescriptor, u64),
 }
 
 impl From<Errno> for Halt {
@@ -61,7 +62,7 @@ impl From<Errno> for Halt {
 #[derive(Debug)]
 pub(super) struct Pending {
     pub(super) asked: Notification,
-    pub(super) socket: OwnedFd,
+    pub(super) socket: CallerDescriptor,
     pub(super) deed: Deed,
     pub(super) until: Option<Instant>,
 }

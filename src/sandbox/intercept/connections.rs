@@ -13,12 +13,13 @@ use super::Interceptor;
 use super::address::{AddressArgument, is_here, mapped, plain, somebody, write_to};
 use super::answer::{Answer, Deed, Halt, errno_of};
 use super::call::Room;
-use super::descriptor::Kind;
+use super::descriptor::{CallerDescriptor, Kind};
 use super::destinations::Destination;
 use super::messages::{Flow, Mark, SupervisorMessage, SupervisorRequest};
 use super::own_ports::{Holder, Protocol};
 use crate::sandbox::caller_memory::CallerMemory;
 use crate::sandbox::sys::sockets::bind_with_port;
+use crate::sandbox::sys::time_limit::limited;
 use crate::sandbox::wire::Dial;
 
 /// The port of questions of names (RFC 1035, 4.2).
@@ -27,7 +28,7 @@ const NAMES_PORT: u16 = 53;
 impl Interceptor {
     pub(super) fn connect(
         &mut self,
-        socket: OwnedFd,
+        socket: CallerDescriptor,
         holder: Holder,
         to: Result<AddressArgument, Errno>,
     ) -> Result<Answer, Halt> {
@@ -134,7 +135,7 @@ impl Interceptor {
     /// this socket: at once, or when it is asked how the connection went.
     pub(super) fn connect_to_nobody(
         &mut self,
-        socket: OwnedFd,
+        socket: CallerDescriptor,
         via: SocketAddr,
     ) -> Result<Answer, Errno> {
         let nobody = match via.ip().to_canonical() {
@@ -154,7 +155,11 @@ impl Interceptor {
     }
 
     /// Connects, now or when it is done.
-    pub(super) fn connect_to(&mut self, socket: OwnedFd, via: SocketAddr) -> Result<Answer, Errno> {
+    pub(super) fn connect_to(
+        &mut self,
+        socket: CallerDescriptor,
+        via: SocketAddr,
+    ) -> Result<Answer, Errno> {
         match connect_without_waiting(&socket, via) {
             Ok(true) => {
                 self.settled(&socket, true);
@@ -324,7 +329,7 @@ impl Interceptor {
     /// Leaves a connection on its way.
     pub(super) fn leave_on_its_way(
         &mut self,
-        socket: OwnedFd,
+        socket: CallerDescriptor,
         via: SocketAddr,
         mark: Mark,
     ) -> Result<Answer, Errno> {
@@ -430,21 +435,26 @@ fn bind_now(socket: &OwnedFd, local: SocketAddr) -> Result<SocketAddr, Errno> {
 /// does not block fails with `EINPROGRESS` instead, which is what its owner has to hear.
 fn connect_without_waiting(socket: &OwnedFd, via: SocketAddr) -> Result<bool, Errno> {
     let flags = fcntl_getfl(socket)?;
-    if flags.contains(OFlags::NONBLOCK) {
-        return connect(socket, &via).map(|()| true);
+    let waits = !flags.contains(OFlags::NONBLOCK);
+    // Another thread of the caller may change the flag meanwhile.
+    let attempt = || limited(|| connect(socket, &via));
+    if waits {
+        // The flag is the open file's, so the caller's too, for a moment in which it waits for
+        // this call.
+        fcntl_setfl(socket, flags | OFlags::NONBLOCK)?;
     }
-    // The flag is the open file's, so the caller's too, for a moment in which it waits for this
-    // call.
-    fcntl_setfl(socket, flags | OFlags::NONBLOCK)?;
-    let mut done = connect(socket, &via);
-    if matches!(done, Err(Errno::INPROGRESS | Errno::ALREADY)) {
+    let mut done = attempt();
+    if waits && matches!(done, Err(Errno::INPROGRESS | Errno::ALREADY)) {
         // On this machine it mostly is done by now. Asked again, the kernel says how it went.
-        done = connect(socket, &via);
+        done = attempt();
     }
-    fcntl_setfl(socket, flags)?;
+    if waits {
+        fcntl_setfl(socket, flags)?;
+    }
     match done {
         Ok(()) => Ok(true),
-        Err(Errno::INPROGRESS | Errno::ALREADY) => Ok(false),
+        Err(Errno::INTR) => Ok(false),
+        Err(Errno::INPROGRESS | Errno::ALREADY) if waits => Ok(false),
         Err(errno) => Err(errno),
     }
 }

@@ -11,7 +11,7 @@ use super::Interceptor;
 use super::address::{AddressArgument, mapped, read_from, somebody};
 use super::answer::{Answer, Deed, Halt};
 use super::call::Span;
-use super::descriptor::Kind;
+use super::descriptor::{CallerDescriptor, Kind};
 use super::destinations::Destination;
 use super::msghdr::{Header, MANY_HEADER_BYTES};
 use super::own_ports::Holder;
@@ -134,7 +134,7 @@ impl Interceptor {
 
     pub(super) fn send(
         &mut self,
-        socket: OwnedFd,
+        socket: CallerDescriptor,
         holder: Holder,
         mut outgoing: Outgoing,
         flags: u32,
@@ -145,7 +145,7 @@ impl Interceptor {
 
     pub(super) fn send_now(
         &mut self,
-        socket: OwnedFd,
+        socket: CallerDescriptor,
         mut outgoing: Outgoing,
     ) -> Result<Answer, Errno> {
         match outgoing.send(&socket)? {
@@ -204,7 +204,7 @@ impl Interceptor {
     /// others, which hurts nobody.
     pub(super) fn receive(
         &mut self,
-        socket: Result<OwnedFd, Errno>,
+        socket: Result<CallerDescriptor, Errno>,
         memory: CallerMemory,
         flags: u32,
         buffer: ReceiveBuffer,
@@ -236,7 +236,7 @@ impl Interceptor {
 
     pub(super) fn receive_now(
         &mut self,
-        socket: OwnedFd,
+        socket: CallerDescriptor,
         incoming: Incoming,
     ) -> Result<Answer, Errno> {
         let mut data = Vec::with_capacity(usize::from(u16::MAX));

@@ -1,16 +1,68 @@
 //! Descriptors of the caller, as this process's own.
 
-use std::os::fd::OwnedFd;
+use std::ops::Deref;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use crate::sandbox::capabilities::look_at;
+use crate::sandbox::sys::time_limit;
 use rustix::io::Errno;
 use rustix::net::sockopt::{socket_domain, socket_type};
 use rustix::net::{AddressFamily, SocketType};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 
+/// Descriptor of a caller, as this process's own.
+///
+/// The caller may close its descriptor first. Then `SO_LINGER` makes the close here wait
+/// (socket(7)), so that close has a time limit. Only the main thread may drop it.
+#[derive(Debug)]
+pub(in crate::sandbox) struct CallerDescriptor {
+    descriptor: OwnedFd,
+    /// Dropped after the descriptor.
+    _limit: CloseLimit,
+}
+
+/// End of the time limit of a close.
+#[derive(Debug)]
+struct CloseLimit;
+
+impl Drop for CallerDescriptor {
+    fn drop(&mut self) {
+        time_limit::begin();
+    }
+}
+
+impl Drop for CloseLimit {
+    fn drop(&mut self) {
+        time_limit::end();
+    }
+}
+
+impl From<OwnedFd> for CallerDescriptor {
+    fn from(descriptor: OwnedFd) -> Self {
+        Self {
+            descriptor,
+            _limit: CloseLimit,
+        }
+    }
+}
+
+impl Deref for CallerDescriptor {
+    type Target = OwnedFd;
+
+    fn deref(&self) -> &OwnedFd {
+        &self.descriptor
+    }
+}
+
+impl AsFd for CallerDescriptor {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
 /// Fetches a thread's file descriptor. It is the caller's only if the caller still waits
 /// afterwards.
-pub(in crate::sandbox) fn fetch(pid: u32, number: i32) -> Result<OwnedFd, Errno> {
+pub(in crate::sandbox) fn fetch(pid: u32, number: i32) -> Result<CallerDescriptor, Errno> {
     LastCaller::default().fetch(pid, number)
 }
 
@@ -20,7 +72,11 @@ pub(in crate::sandbox) struct LastCaller(Option<(u32, OwnedFd)>);
 
 impl LastCaller {
     /// Like [`fetch`].
-    pub(in crate::sandbox) fn fetch(&mut self, pid: u32, number: i32) -> Result<OwnedFd, Errno> {
+    pub(in crate::sandbox) fn fetch(
+        &mut self,
+        pid: u32,
+        number: i32,
+    ) -> Result<CallerDescriptor, Errno> {
         if number < 0 {
             return Err(Errno::BADF);
         }
@@ -28,7 +84,7 @@ impl LastCaller {
             match look_at(|| pidfd_getfd(thread, number, PidfdGetfdFlags::empty())) {
                 // It has ended, and another one has its number.
                 Err(Errno::SRCH) => {}
-                fetched => return fetched,
+                fetched => return fetched.map(Into::into),
             }
         }
         // `PIDFD_THREAD` of `linux/pidfd.h`: threads can have descriptors of their own. Since Linux
@@ -38,13 +94,14 @@ impl LastCaller {
             // That of the process may outlive the thread, so it is not kept.
             Err(Errno::INVAL) => {
                 let process = pidfd_open(number_of(leader(pid)?)?, PidfdFlags::empty())?;
-                return look_at(|| pidfd_getfd(&process, number, PidfdGetfdFlags::empty()));
+                return look_at(|| pidfd_getfd(&process, number, PidfdGetfdFlags::empty()))
+                    .map(Into::into);
             }
             other => other?,
         };
         let fetched = look_at(|| pidfd_getfd(&thread, number, PidfdGetfdFlags::empty()));
         self.0 = Some((pid, thread));
-        fetched
+        fetched.map(Into::into)
     }
 }
 
@@ -98,5 +155,66 @@ impl Kind {
             // None of another type is made.
             _ => Self::Datagram { six },
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::net::{TcpListener, TcpStream};
+    use std::time::Duration;
+
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use rustix::net::sockopt::set_socket_linger;
+    use rustix::process::{Signal, WaitOptions, kill_process, waitpid};
+
+    use super::*;
+    use crate::sandbox::sys::attack::{exit_now, fork};
+    use crate::sandbox::sys::time_limit::limited;
+
+    const DEADLINE: Timespec = Timespec {
+        tv_sec: 20,
+        tv_nsec: 0,
+    };
+
+    /// Returns true if the check passes before the deadline, on the main thread of a child.
+    fn passes_in_child(check: impl FnOnce() -> bool) -> bool {
+        let (result, sender) = rustix::pipe::pipe().unwrap();
+        let Some(child) = fork().unwrap() else {
+            if check() {
+                let _ = rustix::io::write(&sender, b"x");
+            }
+            exit_now()
+        };
+        drop(sender);
+        let mut ready = [PollFd::new(&result, PollFlags::IN)];
+        let is_over = poll(&mut ready, Some(&DEADLINE)) == Ok(1);
+        let child = Pid::from_raw(child).unwrap();
+        let passed = is_over && rustix::io::read(&result, &mut [0; 1]) == Ok(1);
+        let _ = kill_process(child, Signal::KILL);
+        waitpid(Some(child), WaitOptions::empty()).unwrap();
+        passed
+    }
+
+    #[test]
+    fn close_with_linger_ends_at_time_limit() {
+        assert!(passes_in_child(|| {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let mut stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let _unread = listener.accept().unwrap();
+            stream.set_nonblocking(true).unwrap();
+            while stream.write(&[0; 1 << 16]).is_ok() {}
+            set_socket_linger(&stream, Some(Duration::from_secs(600))).unwrap();
+            drop(CallerDescriptor::from(OwnedFd::from(stream)));
+            true
+        }));
+    }
+
+    #[test]
+    fn limited_accept_without_connection_is_interrupted() {
+        assert!(passes_in_child(|| {
+            let listener = OwnedFd::from(TcpListener::bind("127.0.0.1:0").unwrap());
+            limited(|| rustix::net::accept(&listener)).err() == Some(Errno::INTR)
+        }));
     }
 }

@@ -82,8 +82,8 @@ use answer::{Answer, Deed, Halt, Pending, errno_of};
 use call::Network;
 use channel::Channel;
 pub use datagram_network::DatagramNetwork;
-pub(super) use descriptor::LastCaller;
 pub use descriptor::can_fetch;
+pub(super) use descriptor::{CallerDescriptor, LastCaller};
 use destinations::Destinations;
 use half_open::HalfOpen;
 use listeners::Listeners;
@@ -356,15 +356,15 @@ impl Interceptor {
             Network::Bind { to, .. } => {
                 let to = read_from(memory, to);
                 mine()?;
-                Ok(self.bind(&socket?, holder, to)?)
+                Ok(self.bind(&*socket?, holder, to)?)
             }
             Network::Listen { backlog, .. } => {
                 mine()?;
-                Ok(self.listen(&socket?, holder, backlog)?)
+                Ok(self.listen(&*socket?, holder, backlog)?)
             }
             Network::PeerName { room, .. } => {
                 mine()?;
-                Ok(self.peer_name(&socket?, memory, room)?)
+                Ok(self.peer_name(&*socket?, memory, room)?)
             }
             Network::SendTo {
                 data, flags, to, ..
@@ -387,7 +387,7 @@ impl Interceptor {
                 ..
             } => {
                 mine()?;
-                self.send_all(&socket?, asked, headers, count, flags, mine)
+                self.send_all(&*socket?, asked, headers, count, flags, mine)
             }
             Network::ReceiveFrom {
                 into, flags, from, ..
@@ -467,7 +467,7 @@ impl Interceptor {
                     Ok(number) => {
                         if let Some(table) = &mut self.table {
                             table.hold(
-                                socket,
+                                socket.into(),
                                 Holder {
                                     pid: asked.pid,
                                     number,

@@ -1,11 +1,9 @@
 //! Messages of sendmsg(2) and recvmsg(2) in the caller's memory.
 
-use std::os::fd::OwnedFd;
-
 use rustix::io::Errno;
 
 use super::call::Span;
-use super::descriptor::fetch;
+use super::descriptor::{CallerDescriptor, fetch};
 use crate::limits::MAX_INTERCEPTED_BYTES;
 use crate::sandbox::caller_memory::CallerMemory;
 
@@ -142,7 +140,11 @@ impl Header {
     }
 
     /// The descriptors that go with it (unix(7), `SCM_RIGHTS`). Whatever else does is left out.
-    pub(super) fn passed(&self, memory: CallerMemory, pid: u32) -> Result<Vec<OwnedFd>, Errno> {
+    pub(super) fn passed(
+        &self,
+        memory: CallerMemory,
+        pid: u32,
+    ) -> Result<Vec<CallerDescriptor>, Errno> {
         let mut passed = Vec::new();
         if self.control.length > MAX_CONTROL_BYTES {
             return Err(Errno::NOBUFS);

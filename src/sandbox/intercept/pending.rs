@@ -12,6 +12,7 @@ use rustix::time::{Itimerspec, TimerfdTimerFlags, timerfd_settime};
 
 use super::Interceptor;
 use super::answer::{Deed, Pending};
+use super::descriptor::CallerDescriptor;
 use super::messages::Mark;
 use super::transfer::is_impatient;
 use crate::limits::{CONNECT_HELD_MS, SERVER_HEARS_MS, UPSTREAM_CONNECT_MS};
@@ -22,7 +23,7 @@ impl Interceptor {
     pub(super) fn wait(
         &mut self,
         asked: Notification,
-        socket: OwnedFd,
+        socket: CallerDescriptor,
         deed: Deed,
     ) -> Result<(), Errno> {
         self.last_token += 1;

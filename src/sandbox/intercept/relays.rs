@@ -93,7 +93,7 @@ impl Interceptor {
         };
         if !is_open {
             return Err(Halt::Undecided(
-                rustix::io::fcntl_dupfd_cloexec(socket, 0)?,
+                rustix::io::fcntl_dupfd_cloexec(socket, 0)?.into(),
                 token,
             ));
         }

@@ -18,7 +18,7 @@ use rustix::net::getpeername;
 use super::address::{AddressArgument, read_from, write_to};
 use super::answer::Answer;
 use super::call::Network;
-use super::descriptor::{Kind, can_fetch, leader};
+use super::descriptor::{CallerDescriptor, Kind, can_fetch, leader};
 use super::destinations::{Destination, Destinations};
 use super::own_ports::Holder;
 use crate::limits::{MAX_INTERCEPTED_SOCKETS, MAX_KEPT_SOCKETS};
@@ -38,7 +38,7 @@ pub(super) struct SocketTable {
 
 #[derive(Debug)]
 struct HeldSocket {
-    socket: OwnedFd,
+    socket: CallerDescriptor,
     /// Who had it open when it was looked for last.
     holder: Holder,
 }
@@ -56,7 +56,7 @@ struct Connected {
 #[derive(Debug)]
 pub(super) enum Lookup {
     /// A socket, as this process's own descriptor.
-    Open(OwnedFd),
+    Open(CallerDescriptor),
     /// A socket of which none is here, by its inode number: of another family, accepted, or let go
     /// of.
     Elsewhere(u64),
@@ -72,7 +72,7 @@ impl SocketTable {
     }
 
     /// Keeps a socket that was given to the command.
-    pub(super) fn hold(&mut self, socket: OwnedFd, holder: Holder) {
+    pub(super) fn hold(&mut self, socket: CallerDescriptor, holder: Holder) {
         // A thread may end before its process.
         let holder = Holder {
             pid: leader(holder.pid).unwrap_or(holder.pid),
@@ -100,7 +100,10 @@ impl SocketTable {
     pub(super) fn find(&self, holder: Holder) -> Result<Lookup, Errno> {
         let inode = inode_at(holder)?;
         Ok(match self.held.get(&inode) {
-            Some(held) => Lookup::Open(held.socket.try_clone().map_err(|_| Errno::MFILE)?),
+            Some(held) => {
+                let socket = held.socket.try_clone().map_err(|_| Errno::MFILE)?;
+                Lookup::Open(socket.into())
+            }
             None => Lookup::Elsewhere(inode),
         })
     }
@@ -187,9 +190,9 @@ impl SocketTable {
         self.sweep();
         let streams = self.held.values().map(|held| &held.socket);
         let streams = streams.filter(|socket| matches!(Kind::of(socket), Ok(Kind::Stream { .. })));
-        let connected: Vec<OwnedFd> = streams
-            .filter(|socket| getpeername(*socket).is_ok())
-            .filter_map(|socket| socket.try_clone().ok())
+        let connected: Vec<CallerDescriptor> = streams
+            .filter(|socket| getpeername(&***socket).is_ok())
+            .filter_map(|socket| Some(socket.try_clone().ok()?.into()))
             .collect();
         for socket in &connected {
             self.settled(destinations, socket, false);
@@ -292,7 +295,7 @@ mod tests {
         };
         let inode = inode_of(&here).unwrap();
         assert_eq!(inode_at(holder), Ok(inode));
-        table.hold(here, holder);
+        table.hold(here.into(), holder);
         table.sweep();
         let Ok(Lookup::Open(found)) = table.find(holder) else {
             panic!("it was not found")

@@ -15,6 +15,7 @@ use rustix::net::{
 
 use super::address::{MAX_ADDRESS_BYTES, write, write_to};
 use super::call::{Room, Span};
+use super::descriptor::CallerDescriptor;
 use super::msghdr::Header;
 use super::own_ports::Holder;
 use crate::sandbox::caller_memory::CallerMemory;
@@ -31,7 +32,7 @@ pub(super) struct Outgoing {
     pub(super) to: Option<Box<SocketAddrAny>>,
     /// Where a path in `to` begins, if it does not begin at the root.
     pub(super) dir: Option<OwnedFd>,
-    pub(super) passed: Vec<OwnedFd>,
+    pub(super) passed: Vec<CallerDescriptor>,
     pub(super) flags: u32,
     pub(super) holder: Option<Holder>,
 }
@@ -184,7 +185,7 @@ fn pass(
     socket: &OwnedFd,
     data: &[u8],
     to: Option<&SocketAddrAny>,
-    passed: &[OwnedFd],
+    passed: &[CallerDescriptor],
     flags: SendFlags,
 ) -> Result<usize, Errno> {
     let passed: Vec<BorrowedFd<'_>> = passed.iter().map(AsFd::as_fd).collect();

@@ -45,11 +45,12 @@ use rustix::time::{ClockId, clock_gettime};
 use super::caller_memory::CallerMemory;
 use super::descriptors::at_most;
 use super::intercept::call::{Network, Span, decode};
-use super::intercept::{LastCaller, MAX_ADDRESS_BYTES};
+use super::intercept::{CallerDescriptor, LastCaller, MAX_ADDRESS_BYTES};
 use super::opens::waiting::{Completed, Waiting};
 use super::opens::walk::{Asker, LookupResult, Way, link};
 use super::sys::seccomp::{Notification, let_go_on, respond, still_valid};
 use super::sys::sockets::address;
+use super::sys::time_limit::limited;
 use crate::limits::MAX_DENIED;
 pub use owners::SocketOwners;
 pub use table::{Owner, SocketFiles};
@@ -94,7 +95,7 @@ struct ListeningSocket {
 
 /// A call that was read.
 struct SocketCall {
-    socket: OwnedFd,
+    socket: CallerDescriptor,
     family: AddressFamily,
     /// As it stands in memory.
     address: Vec<u8>,
@@ -158,7 +159,7 @@ impl UnixSockets {
                 socket,
                 way: Some(way),
                 ..
-            }) => self.bind(Asker(asked.pid), &socket, way),
+            }) => self.bind(asked.pid, &socket, way),
             Ok(SocketCall { socket, .. }) if matches!(call, Network::Listen { .. }) => {
                 self.listen(&socket)
             }
@@ -235,7 +236,7 @@ impl UnixSockets {
             return self.connect_to(
                 listener,
                 asked,
-                socket,
+                &socket,
                 address(&bytes).ok_or(Errno::INVAL)?,
                 None,
             );
@@ -249,7 +250,7 @@ impl UnixSockets {
             return Err(Errno::CONNREFUSED);
         }
         let to = SocketAddrUnix::new(link(&file))?.into();
-        self.connect_to(listener, asked, socket, to, Some(file))
+        self.connect_to(listener, asked, &socket, to, Some(file))
     }
 
     /// Connects, on a thread if it takes time. `file` stays open until then.
@@ -257,42 +258,48 @@ impl UnixSockets {
         &mut self,
         listener: &Arc<OwnedFd>,
         asked: &Notification,
-        socket: OwnedFd,
+        socket: &CallerDescriptor,
         to: SocketAddrAny,
         file: Option<OwnedFd>,
     ) -> Result<Answer, Errno> {
-        let flags = fcntl_getfl(&socket)?;
-        if flags.contains(OFlags::NONBLOCK) {
-            return connect(&socket, &to).map(|()| Answer::Value(0));
+        let flags = fcntl_getfl(socket)?;
+        let waits = !flags.contains(OFlags::NONBLOCK);
+        // Another thread of the caller may change the flag meanwhile.
+        let attempt = || limited(|| connect(socket, &to));
+        if waits {
+            // The flag is the open file's, so the caller's too, for a moment in which it waits for
+            // this call.
+            fcntl_setfl(socket, flags | OFlags::NONBLOCK)?;
         }
-        // The flag is the open file's, so the caller's too, for a moment in which it waits for this
-        // call.
-        fcntl_setfl(&socket, flags | OFlags::NONBLOCK)?;
-        let mut done = connect(&socket, &to);
-        if matches!(done, Err(Errno::INPROGRESS)) {
+        let mut done = attempt();
+        if waits && matches!(done, Err(Errno::INPROGRESS)) {
             // On this machine it mostly is done by now. Asked again, the kernel says how it went.
-            done = connect(&socket, &to);
+            done = attempt();
         }
-        fcntl_setfl(&socket, flags)?;
+        if waits {
+            fcntl_setfl(socket, flags)?;
+        }
         match done {
-            Ok(()) => Ok(Answer::Value(0)),
+            Ok(()) => return Ok(Answer::Value(0)),
+            Err(Errno::INTR) => {}
             // Of a unix socket whose queue is full, the third.
-            Err(Errno::INPROGRESS | Errno::ALREADY | Errno::AGAIN) => {
-                let work = move || {
-                    let _open = &file;
-                    connect(&socket, &to).map(|()| Completed::Value(0))
-                };
-                self.waiting.begin(listener, asked, work)?;
-                Ok(Answer::Later)
-            }
-            Err(errno) => Err(errno),
+            Err(Errno::INPROGRESS | Errno::ALREADY | Errno::AGAIN) if waits => {}
+            Err(errno) => return Err(errno),
         }
+        // Another thread may not drop the caller's descriptor.
+        let socket = socket.try_clone().map_err(|_| Errno::MFILE)?;
+        let work = move || {
+            let _open = &file;
+            connect(&socket, &to).map(|()| Completed::Value(0))
+        };
+        self.waiting.begin(listener, asked, work)?;
+        Ok(Answer::Later)
     }
 
     /// Remembers where the file of a socket will be.
-    fn bind(&mut self, asker: Asker, socket: &OwnedFd, way: Way) -> Result<Answer, Errno> {
+    fn bind(&mut self, thread: u32, socket: &OwnedFd, way: Way) -> Result<Answer, Errno> {
         // The kernel says what is wrong with it.
-        let Ok((dir, name)) = asker.find_above(way) else {
+        let Ok((dir, name)) = Asker(thread).find_above(way) else {
             return Ok(Answer::GoOn);
         };
         if self.bound.len() >= at_most(MAX_LISTENING, 16) {
@@ -391,7 +398,8 @@ fn is_file_of(socket: &OwnedFd, file: &OwnedFd) -> Result<bool, Errno> {
     connect(&probe, &SocketAddrUnix::new(link(file))?)?;
     let flags = fcntl_getfl(socket)?;
     fcntl_setfl(socket, flags | OFlags::NONBLOCK)?;
-    let accepted = accept_with(socket, close);
+    // Another thread of the caller may clear the flag, and accept the connection first.
+    let accepted = limited(|| accept_with(socket, close));
     fcntl_setfl(socket, flags)?;
     let (accepted, nonce) = (
         accepted?,

@@ -33,6 +33,34 @@ while True:
     c.close()
 ";
 
+/// Connects sockets to a full queue, while other processes flip their `O_NONBLOCK`.
+const FLIP: &str = "import os, signal, socket, time
+server = socket.socket(socket.FAMILY)
+server.bind(ADDRESS)
+server.listen(0)
+held = [socket.socket(socket.FAMILY) for _ in range(8)]
+for one in held:
+    one.setblocking(False)
+    try: one.connect(ADDRESS)
+    except BlockingIOError: pass
+print('full', flush=True)
+signal.signal(signal.SIGALRM, lambda *_: None)
+for _ in range(3):
+    s = socket.socket(socket.FAMILY)
+    s.setblocking(False)
+    if os.fork() == 0:
+        while True:
+            s.setblocking(True)
+            s.setblocking(False)
+    for _ in range(2):
+        if os.fork() == 0:
+            signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
+            while True:
+                try: s.connect(ADDRESS)
+                except OSError: pass
+time.sleep(600)
+";
+
 fn namespaces(test: impl Fn(Setting)) {
     everywhere(|setting| {
         if setting.tier == Tier::Namespaces {
@@ -180,6 +208,39 @@ fn datagram_socket_is_refused_and_reported() {
                 let note = "[a unix socket for datagrams (SOCK_DGRAM) was refused";
                 assert!(ran.text.contains(note), "{setting:?}: {}", ran.text);
             }
+        }
+    });
+}
+
+/// The supervisor shares the open file description of the socket, and so its `O_NONBLOCK`.
+#[test]
+fn flipped_nonblocking_flag_keeps_time_limit() {
+    namespaces(|setting| {
+        for (flags, family, address) in [
+            (&[][..], "AF_UNIX", "'full'"),
+            (&[], "AF_INET", "('127.0.0.1', 4321)"),
+            (
+                &["--allow-net", "a.example"],
+                "AF_INET",
+                "('127.0.0.1', 4321)",
+            ),
+        ] {
+            let mut walls = start(setting, flags);
+            let flip = FLIP.replace("FAMILY", family).replace("ADDRESS", address);
+            walls.tree.file("work/flip.py", &flip);
+            let begun = Instant::now();
+            let reply = walls.try_run(json!({"command": "python3 flip.py", "timeout": 3}));
+            let structured = &reply.result()["structuredContent"];
+            assert_eq!(
+                (&structured["stdout"], &structured["timedOut"]),
+                (&json!("full\n"), &json!(true)),
+                "{flags:?} {family}: {}",
+                reply.whole()
+            );
+            assert!(
+                begun.elapsed() < Duration::from_secs(8),
+                "{flags:?} {family}"
+            );
         }
     });
 }
