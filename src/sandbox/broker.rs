@@ -242,6 +242,9 @@ impl Broker {
             Ok(asked) => asked,
             Err(error) => return gone(error),
         };
+        if let Some(unix_sockets) = &mut self.unix_sockets {
+            unix_sockets.open_bound(asked.pid);
+        }
         let noted = witness.note(&asked);
         if let Some(Err(errno)) = noted {
             return respond(&self.listener, asked.id, Err(errno.raw_os_error())).or_else(gone);

@@ -84,6 +84,34 @@ struct BoundSocket {
     name: OsString,
     /// Time of the call, on the clock of inodes.
     asked_ns: u64,
+    /// Thread of the call.
+    thread: u32,
+    /// The file, once it is there. It may get another name before listen(2).
+    file: Option<OwnedFd>,
+}
+
+impl BoundSocket {
+    fn open(&self) -> Result<OwnedFd, Errno> {
+        openat(
+            &self.dir,
+            &self.name,
+            OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+            Mode::empty(),
+        )
+    }
+
+    /// Returns the proven file of the socket: the one that appeared first under the bound name, or
+    /// the one that has the name now.
+    fn file_of(mut self, socket: &OwnedFd) -> Option<(OwnedFd, SocketFile)> {
+        let first = self.file.take();
+        let now = self.open().ok();
+        first.into_iter().chain(now).find_map(|file| {
+            let id = SocketFile::of(&file).ok()?;
+            let is_proven =
+                !id.is_older_than(self.asked_ns) && is_file_of(socket, &file).unwrap_or(false);
+            is_proven.then_some((file, id))
+        })
+    }
 }
 
 #[derive(Debug)]
@@ -313,34 +341,31 @@ impl UnixSockets {
                 dir,
                 name,
                 asked_ns,
+                thread,
+                file: None,
             },
         );
         Ok(Answer::GoOn)
     }
 
+    /// Opens the files that bind(2) has made since the last call. Any next call may rename them.
+    pub fn open_bound(&mut self, asking: u32) {
+        self.bound.retain(|_, bound| {
+            if bound.file.is_none() {
+                bound.file = bound.open().ok();
+            }
+            // A thread that calls again has ended its call of bind(2), which failed without a file.
+            bound.file.is_some() || bound.thread != asking
+        });
+    }
+
     /// Adds the file of a socket to the table.
     fn listen(&mut self, socket: &OwnedFd) -> Result<Answer, Errno> {
         let number = fstat(socket)?.st_ino;
-        let Some(BoundSocket {
-            dir,
-            name,
-            asked_ns,
-        }) = self.bound.remove(&number)
-        else {
+        let bound = self.bound.remove(&number);
+        let Some((file, id)) = bound.and_then(|bound| bound.file_of(socket)) else {
             return Ok(Answer::GoOn);
         };
-        let Ok(file) = openat(
-            &dir,
-            &name,
-            OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC,
-            Mode::empty(),
-        ) else {
-            return Ok(Answer::GoOn);
-        };
-        let id = SocketFile::of(&file)?;
-        if id.is_older_than(asked_ns) || !is_file_of(socket, &file).unwrap_or(false) {
-            return Ok(Answer::GoOn);
-        }
         let most = at_most(MAX_LISTENING, 16);
         if self.listening.len() >= most {
             self.forget_deleted();

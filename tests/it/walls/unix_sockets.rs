@@ -212,6 +212,29 @@ fn datagram_socket_is_refused_and_reported() {
     });
 }
 
+#[test]
+fn socket_renamed_before_listen_accepts_connection() {
+    namespaces(|setting| {
+        for flags in [&[][..], &["--undo", "off"], &["--hide", "x"]] {
+            let mut walls = start(setting, flags);
+            let listener = outsider(&walls, "work/foreign");
+            let renaming = SERVER.replace(
+                "s.listen()",
+                "import os; os.rename('s', 't'); os.rename('foreign', 's'); s.listen()",
+            );
+            walls.tree.file("work/server.py", &renaming);
+            serve(&mut walls, "s");
+            assert_eq!(connect(&mut walls, "t").stdout, "s\n", "{flags:?}");
+            let refused = connect(&mut walls, "s");
+            assert_eq!(refused.stdout.trim(), libc::ECONNREFUSED.to_string());
+            assert!(
+                listener.accept().is_err(),
+                "{flags:?}: the outsider was reached"
+            );
+        }
+    });
+}
+
 /// The supervisor shares the open file description of the socket, and so its `O_NONBLOCK`.
 #[test]
 fn flipped_nonblocking_flag_keeps_time_limit() {
