@@ -203,8 +203,8 @@ mod tests {
             let mut stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             let _unread = listener.accept().unwrap();
             stream.set_nonblocking(true).unwrap();
-            while stream.write(&[0; 1 << 16]).is_ok() {}
-            set_socket_linger(&stream, Some(Duration::from_secs(600))).unwrap();
+            while stream.write(&[0; 1 << 13]).is_ok() {}
+            set_socket_linger(&stream, Some(Duration::from_mins(10))).unwrap();
             drop(CallerDescriptor::from(OwnedFd::from(stream)));
             true
         }));
