@@ -197,7 +197,7 @@ fn allowed_socket_accepts_connection() {
 #[test]
 fn datagram_socket_is_refused_and_reported() {
     everywhere(|setting| {
-        for flags in [&[][..], &["--allow-net", "a.example"]] {
+        for flags in [&[][..], &["--allow-host", "a.example"]] {
             let mut walls = start(setting, flags);
             for call in [
                 "socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)",
@@ -243,7 +243,7 @@ fn flipped_nonblocking_flag_keeps_time_limit() {
             (&[][..], "AF_UNIX", "'full'"),
             (&[], "AF_INET", "('127.0.0.1', 4321)"),
             (
-                &["--allow-net", "a.example"],
+                &["--allow-host", "a.example"],
                 "AF_INET",
                 "('127.0.0.1', 4321)",
             ),
