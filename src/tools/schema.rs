@@ -115,6 +115,12 @@ fn check(value: &mut Value, schema: &Value, path: ValuePath<'_>, tool: &str) -> 
         "number" => value.is_number(),
         _ => true,
     };
+    if kind == "integer" && value.as_f64().is_some_and(|number| number.fract() == 0.0) && !fits {
+        let (got, allowed) = (describe(value), allowed_integers(schema));
+        return Err(Error::params(format!(
+            "`{path}` of {tool} is {got}; it must be a whole number {allowed}"
+        )));
+    }
     if !fits {
         let (got, wanted) = (describe(value), article(kind));
         return Err(Error::params(format!(
@@ -152,6 +158,14 @@ fn check(value: &mut Value, schema: &Value, path: ValuePath<'_>, tool: &str) -> 
         },
         _ => Ok(()),
     }
+}
+
+/// Returns the range of an integer: that of the schema, or of the type that it is parsed into.
+fn allowed_integers(schema: &Value) -> String {
+    let least = schema["minimum"].as_i64().unwrap_or(i64::MIN);
+    let most = schema["maximum"].as_u64();
+    let most = most.unwrap_or(if least < 0 { i64::MAX as u64 } else { u64::MAX });
+    format!("from {least} to {most}")
 }
 
 /// Checks `value` against the option of its type.
