@@ -130,6 +130,21 @@ impl Store {
         self.take(length, ENTRY_SHARE, memory)
     }
 
+    /// Reserves the length of a log, divided by `share`.
+    pub(super) fn part_of_memory(
+        &self,
+        log: &File,
+        number: u64,
+        share: u64,
+        memory: Memory,
+    ) -> Result<Option<Share>, JournalError> {
+        let length = log
+            .metadata()
+            .map_err(|source| self.unread(number, source))?
+            .len();
+        self.take(length / share, 1, memory)
+    }
+
     /// Reserves the memory for an undo of these entries, and for the later entries that it reads.
     pub(super) fn memory_of_undo(
         &self,

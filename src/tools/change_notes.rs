@@ -14,8 +14,8 @@ use super::{Context, Services};
 use crate::budget::Exhausted;
 use crate::error::Error;
 use crate::journal::{
-    AutorunChanges, ByCommands, Change, Conflict, Ended, Entry, Journal, Outcome, Outside, Place,
-    Store,
+    AutorunChanges, ByCommands, Change, ChangeCounts, Conflict, Ended, Entry, Journal, Outcome,
+    Outside, Place, Store,
 };
 use crate::policy::Root;
 use crate::sandbox::Changed;
@@ -129,6 +129,25 @@ impl Counts {
 
 /// What a command changed, as far as it is kept.
 #[derive(Debug, Default, JsonSchema, Serialize)]
+impl From<ChangeCounts> for Counts {
+    fn from(counts: ChangeCounts) -> Self {
+        let ChangeCounts {
+            edited,
+            created,
+            deleted,
+            moved,
+            touched,
+        } = counts;
+        Self {
+            edited,
+            created,
+            deleted,
+            moved,
+            touched,
+        }
+    }
+}
+
 pub struct ChangesMade {
     /// For `undo_changes`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -491,17 +510,21 @@ impl<'a> Names<'a> {
         (!is_nothing).then(|| self.call(entry, undone))
     }
 
-    /// Returns a placeholder for a call that does not fit into memory.
-    pub fn unread(&self, number: u64, short: Exhausted) -> Option<Call> {
+    /// Returns the list entry of a call that does not fit into memory: its changes are only counted.
+    pub fn unread(&self, number: u64, short: Exhausted, undone: &HashSet<u64>) -> Option<Call> {
         let (tool, began) = self.store.title(number).ok()??;
         let at = humantime::format_rfc3339_seconds(began).to_string();
-        let changed = format!("too much to be read now: {short}");
+        let changed = match self.store.count_changes(number) {
+            Ok(Some(counts)) => Counts::from(counts).words(),
+            Ok(None) => return None,
+            Err(_) => format!("too much to be read now: {short}"),
+        };
         Some(Call {
             number,
             at,
             tool,
             undoes: Vec::new(),
-            undone: false,
+            undone: undone.contains(&number),
             changed,
         })
     }

@@ -9,6 +9,7 @@ use super::change_diff::{HIDDEN, difference, join_diffs};
 use super::change_notes::{Call, Names, gone, journal};
 use super::python::Open;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use crate::budget::Exhausted;
 use crate::error::Error;
 use crate::journal::{Change, Entry, Journal, Place};
 use crate::limits::MAX_LISTED_CALLS;
@@ -53,7 +54,12 @@ impl Tool for ListChanges {
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
         let journal = journal(context.services, Self::NAME)?;
         if let Some(number) = params.call {
-            return show_call(context, journal, &*journal.store.entry(number)?);
+            let entry = journal.store.entry(number).map_err(Error::from);
+            let shown = entry.and_then(|entry| show_call(context, journal, &entry));
+            return match shown {
+                Err(Error::Memory(short)) => show_counts(context, journal, number, short),
+                shown => shown,
+            };
         }
         let names = Names::new(context.services, journal);
         let (numbers, undone) = (journal.store.numbers()?, journal.store.undone()?);
@@ -80,7 +86,9 @@ impl Tool for ListChanges {
                 });
             match listed {
                 Ok(listed) => calls.extend(listed),
-                Err(Error::Memory(short)) => calls.extend(names.unread(*number, short)),
+                Err(Error::Memory(short)) => {
+                    calls.extend(names.unread(*number, short, &undone));
+                }
                 Err(_) => {}
             }
         }
@@ -98,6 +106,24 @@ impl Tool for ListChanges {
         let text = text.trim_end().to_owned();
         Ok(Reply::text(text).with(Open(Output { calls, diff: None })))
     }
+}
+
+/// Returns one call whose list of files does not fit into memory.
+fn show_counts(
+    context: &Context<'_>,
+    journal: &Journal,
+    number: u64,
+    short: Exhausted,
+) -> Result<Reply<Open<Output>>, Error> {
+    let names = Names::new(context.services, journal);
+    let call = names
+        .unread(number, short, &journal.store.undone()?)
+        .ok_or(Error::Memory(short))?;
+    let cut = format!("[cut off: its files and the diff need more memory than is free: {short}]");
+    Ok(Reply::text(format!("{call}\n{cut}")).with(Open(Output {
+        calls: vec![call],
+        diff: Some(cut),
+    })))
 }
 
 /// Returns one call with its diff.

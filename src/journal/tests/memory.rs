@@ -1,9 +1,11 @@
 //! Memory accounting of entries.
 
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 
-use super::super::{JournalError, Options, Store};
-use super::entries::{call, texts};
+use super::super::{ChangeCounts, JournalError, Options, Recorder, Store};
+use super::entries::{call, edit, tell, texts};
 use super::property::World;
 use crate::budget::{Account, Budget, Purpose};
 
@@ -93,4 +95,65 @@ fn call_ends_without_free_memory() {
     assert_eq!(free(&account), 0);
     drop(ended);
     assert!(free(&account) > 0);
+}
+
+#[test]
+fn changes_of_entry_too_large_to_read_are_counted() {
+    const FILES: usize = 500;
+    let world = World::new();
+    let names: Vec<String> = (0..FILES).map(|file| file.to_string()).collect();
+    for name in &names {
+        fs::write(world.roots[0].join(name), "old").unwrap();
+    }
+    let store = world.store();
+    let mut recorder = store.begin("chmod").unwrap();
+    for name in &names {
+        tell(&world, &mut recorder, name, Recorder::metadata);
+        fs::set_permissions(world.roots[0].join(name), Permissions::from_mode(0o700)).unwrap();
+    }
+    let length = store.end(recorder).unwrap().bytes();
+    let small = Store {
+        account: Some(Budget::new(usize::try_from(length).unwrap()).account()),
+        ..store
+    };
+    assert!(matches!(small.entry(1), Err(JournalError::Memory(_))));
+    let counts = ChangeCounts {
+        touched: FILES,
+        ..ChangeCounts::default()
+    };
+    assert_eq!(small.count_changes(1).unwrap(), Some(counts));
+}
+
+#[test]
+fn counts_are_those_of_changes() {
+    let world = World::new();
+    let root = &world.roots[0];
+    for path in ["edited", "gone", "moved", "mode"] {
+        fs::write(root.join(path), "old").unwrap();
+    }
+    let store = world.store();
+    let mut recorder = store.begin("call").unwrap();
+    edit(&world, &mut recorder, "edited", "anew");
+    edit(&world, &mut recorder, "new", "anew");
+    tell(&world, &mut recorder, "gone", Recorder::loses);
+    fs::remove_file(root.join("gone")).unwrap();
+    tell(&world, &mut recorder, "mode", Recorder::metadata);
+    fs::set_permissions(root.join("mode"), Permissions::from_mode(0o700)).unwrap();
+    tell(&world, &mut recorder, "moved", Recorder::loses);
+    tell(&world, &mut recorder, "there", Recorder::gains);
+    fs::rename(root.join("moved"), root.join("there")).unwrap();
+    store.end(recorder).unwrap();
+    // A second part of the same call.
+    let mut recorder = store.begin_in(Some(1), "call").unwrap();
+    edit(&world, &mut recorder, "new", "once more");
+    edit(&world, &mut recorder, "newer", "anew");
+    store.end(recorder).unwrap();
+    let counts = ChangeCounts {
+        edited: 1,
+        created: 2,
+        deleted: 1,
+        moved: 1,
+        touched: 1,
+    };
+    assert_eq!(store.count_changes(1).unwrap(), Some(counts));
 }
