@@ -153,6 +153,7 @@ impl Error {
             | Self::Params { .. }
             | Self::Encoding(EncodingError::UnknownLabel { .. })
             | Self::Exec(ExecError::Nul { .. })
+            | Self::Journal(JournalError::InsideMade { .. })
             | Self::Python(PythonError::BadName { .. } | PythonError::TooLong { .. })
             | Self::Testrun(TestrunError::Arguments { .. } | TestrunError::NoDirectory { .. }) => {
                 Code::InvalidParams

@@ -11,6 +11,8 @@ use super::units::{Obstacles, Places, Units};
 
 const NOT_KEPT: &str = "it was not kept: it was too large, could not be read, found no room, or went where nothing is noted";
 
+const PUT_THERE: &str = "it was put there or changed since";
+
 /// A place that differs from the state in which the entry left it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Conflict {
@@ -110,7 +112,7 @@ impl Check<'_> {
                 .or_insert_with(|| self.spans_below(below, &places));
             let leads = &self.entry.names[&below.0][&below.1];
             let goes = self.selected.contains(below) && leads.before != leads.after;
-            let why = "it was put there or changed since";
+            let why = PUT_THERE;
             if (goes || back.contains(&stat.id))
                 && !self.is_own(stat, spans)
                 && !obstacles.add(self.units, below, place.clone(), why)
@@ -299,7 +301,12 @@ impl Check<'_> {
                     .get(&after)
                     .and_then(|old| old.after)
                     .map(|after| after.stat);
-                let left = left.or_else(|| entry.news.get(&after).copied())?;
+                let left = left.or_else(|| entry.news.get(&after).copied());
+                let Some(left) = left else {
+                    // Only names in a directory that the call made have no state.
+                    let is_own = !entry.is_new(dir) || self.is_own(&now, &entry.spans);
+                    return (!is_own).then(|| PUT_THERE.into());
+                };
                 let what = if now.is_dir() {
                     "its mode or owner was changed since"
                 } else {

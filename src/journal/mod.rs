@@ -30,6 +30,7 @@ mod conflict;
 mod counting;
 mod entry;
 mod error;
+mod exposed;
 mod keeping;
 mod listing;
 mod log;

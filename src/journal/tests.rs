@@ -3,6 +3,8 @@
 pub(super) mod crashes;
 mod entries;
 mod keeping;
+mod exposed;
+mod failures;
 mod kills;
 mod logs;
 mod memory;

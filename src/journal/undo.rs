@@ -124,11 +124,14 @@ impl Store {
         let entry = entries.iter().cloned().reduce(|older, newer| {
             older.join(newer, &self.root_ids, |one, other| same.is(one, other))
         });
-        let Some(entry) = entry else {
+        let Some(mut entry) = entry else {
             return Err(JournalError::Running { number: oldest });
         };
         let survey = self.survey(&entry, &mut same, &goes_on)?;
         let first = |id: Id| same.first(id);
+        let paths = self.expose(&mut entry, options.paths, options.except, &|id| {
+            same.first(id)
+        })?;
         let before = entry.places(&self.root_ids, |noted| noted.before);
         let after = entry.places(&self.root_ids, |noted| noted.after);
         let places = Places {
@@ -137,7 +140,7 @@ impl Store {
             after: &after,
         };
         let units = Units::of(&entry, places, &firsts, options.splits_units);
-        let [selected, cut] = select(&entry, places, &units, options.paths, options.except);
+        let [selected, cut] = select(&entry, places, &units, &paths, options.except);
         let dirs = selected
             .iter()
             .flat_map(|(dir, _)| before.get(dir).into_iter().chain(after.get(dir)));
@@ -516,7 +519,12 @@ fn others_since(
     custody: &KnownStates<'_>,
     hides: &dyn Fn(&Place) -> bool,
 ) -> Vec<Place> {
-    let dirs: BTreeSet<Id> = left.iter().map(|(dir, _)| *dir).collect();
+    // Of a directory that the entry made, it has no records.
+    let dirs = left
+        .iter()
+        .map(|(dir, _)| *dir)
+        .filter(|dir| !entry.is_new(*dir));
+    let dirs: BTreeSet<Id> = dirs.collect();
     let beside = dirs
         .iter()
         .filter_map(|dir| Some((survey.dirs.get(dir)?, survey.beside.get(dir)?)));

@@ -81,7 +81,7 @@ impl Place {
     }
 
     /// Returns the path relative to a directory; empty if it does not lie below it.
-    fn below(&self, dir: &Self) -> &[u8] {
+    pub(super) fn below(&self, dir: &Self) -> &[u8] {
         if self == dir || !self.is_at_or_below(dir) {
             return &[];
         }
@@ -123,6 +123,10 @@ impl Units {
             let key = (dir, name.clone());
             let outer = outermost(&dirs, place);
             let unit = outer.or_else(|| {
+                // In a directory that the entry made, the files of a database come together.
+                if entry.is_new(dir) {
+                    return None;
+                }
                 let base = sqlite_unit(entry, places.survey, dir, &name.0)?;
                 Some((place.join(&Bytes(base.to_vec())), dir, UnitKind::Sqlite))
             });
