@@ -38,6 +38,8 @@ pub(super) struct Check<'a> {
     pub(super) units: &'a Units,
     /// Parts of a combined undo; empty for a single entry.
     pub(super) parts: &'a [Part],
+    /// Descriptions of the other entries that moved missing objects, by object.
+    pub(super) movers: &'a HashMap<Id, String>,
 }
 
 /// One of several entries that are undone together.
@@ -236,6 +238,9 @@ impl Check<'_> {
             return Some("it is gone from where it was moved to".into());
         }
         if noted.before.or(noted.after).is_some() && self.has_no_directory(dir) {
+            if let Some(mover) = self.movers.get(&dir) {
+                return Some(format!("its directory was {mover}"));
+            }
             return Some("its directory is gone; make one in its place first".into());
         }
         let first = self
@@ -291,7 +296,10 @@ impl Check<'_> {
             (_, Some(now)) if old.is_some_and(|old| self.is_as(&old.stat, &now)) => None,
             (None, Some(_)) => Some("something has its name again".into()),
             (Some(_), None) if noted.before.is_none() => None,
-            (Some(_), None) => Some("it is gone".into()),
+            (Some(after), None) => Some(match self.movers.get(&after) {
+                Some(mover) => format!("it was {mover}"),
+                None => "it is gone".into(),
+            }),
             (Some(after), Some(now)) if after != now.id => {
                 Some("something else has its name".into())
             }

@@ -556,11 +556,27 @@ impl Entry {
                 }
             }
         }
+        let spans = [(start, self.end), (newer.start, newer.end)].map(|(start, end)| {
+            let end = end.map_or(i64::MAX, |end| end.time);
+            move |stat: &Stat| (start..=end).contains(&stat.ctime)
+        });
         for (id, old) in newer.olds {
+            // If only one of the two wrote the content, it made the versions in its time span.
+            let is_written = |own: &OldObject, [by_own, by_newer]: [&Stat; 2]| {
+                let wrote = [own, &old].map(|old| old.after.is_some_and(|after| after.content));
+                overlaps
+                    && match wrote {
+                        [true, false] => spans[0](by_own),
+                        [false, true] => spans[1](by_newer),
+                        _ => false,
+                    }
+            };
             let was_first = |own: &OldObject| {
                 let leads =
                     |after: StateAfter| own.stat.is_dir() || is_same(&after.stat, &own.stat);
-                overlaps && old.stat.ctime < own.stat.ctime && old.after.is_some_and(leads)
+                overlaps
+                    && old.stat.ctime < own.stat.ctime
+                    && (old.after.is_some_and(leads) || is_written(own, [&old.stat, &own.stat]))
             };
             if let Some(own) = self.olds.get_mut(&id).filter(|own| was_first(own)) {
                 let later = std::mem::replace(own, old);
@@ -574,8 +590,13 @@ impl Entry {
                 .map(|after| after.stat);
             let is_seen =
                 |left: &Stat| overlaps && old.after.is_some_and(|after| is_same(left, &after.stat));
-            let is_between =
-                |left: Stat| !left.is_dir() && !is_same(&left, &old.stat) && !is_seen(&left);
+            let is_own = |left: &Stat| {
+                let own = self.olds.get(&id);
+                own.is_some_and(|own| is_written(own, [&old.stat, left]))
+            };
+            let is_between = |left: Stat| {
+                !left.is_dir() && !is_same(&left, &old.stat) && !is_seen(&left) && !is_own(&left)
+            };
             if known
                 .or(self.news.get(&id).copied())
                 .is_some_and(is_between)
@@ -661,7 +682,12 @@ impl OldObject {
         self.attributes = self.attributes.take().or(newer.attributes);
         self.after = match (self.after, newer.after) {
             (Some(first), Some(last)) => Some(StateAfter {
-                stat: last.stat,
+                // Of two calls at the same time, the older one may have ended last.
+                stat: if first.stat.ctime > last.stat.ctime {
+                    first.stat
+                } else {
+                    last.stat
+                },
                 content: first.content || last.content,
                 metadata: first.metadata || last.metadata,
             }),

@@ -35,6 +35,7 @@ mod keeping;
 mod listing;
 mod log;
 mod memory;
+mod moved;
 mod object;
 mod ownership;
 mod reading;

@@ -13,6 +13,7 @@ use super::bytes::Bytes;
 use super::entry::{Entry, OldObject, Place, file_name};
 use super::error::{JournalError, UNWANTED};
 use super::log::{Content, Event};
+use super::moved::MovedObject;
 use super::object::{self, Id, Stat, open_dir, stat};
 use super::root::Root;
 use super::unit_kind::{UnitKind, noted_names, sqlite_base};
@@ -77,6 +78,18 @@ impl Survey {
         look: SurveyGoal<'_>,
         wanted: &dyn Fn() -> bool,
     ) -> Result<Self, JournalError> {
+        Self::with_moved(roots, entry, first, look, wanted, &[])
+    }
+
+    /// Makes a survey that finds moved objects under the names under which the entry left them.
+    pub(super) fn with_moved(
+        roots: &[Root],
+        entry: &Entry,
+        first: &dyn Fn(Id) -> Id,
+        look: SurveyGoal<'_>,
+        wanted: &dyn Fn() -> bool,
+        moved: &[MovedObject],
+    ) -> Result<Self, JournalError> {
         let mut walk = SurveyWalk {
             entry,
             first,
@@ -99,6 +112,8 @@ impl Survey {
                 root.shown.display()
             )))?;
         }
+        walk.collect_moved(moved)
+            .map_err(JournalError::io("looking through what another call moved"))?;
         if let SurveyGoal::Changes(store, ..) = look {
             walk.collect_stored(store)
                 .map_err(JournalError::io("looking through what was kept"))?;
@@ -370,6 +385,31 @@ impl SurveyWalk<'_> {
         }
         self.survey.objects.insert(stat.id, stat);
         Ok(stat)
+    }
+
+    /// Collects objects that another call moved.
+    fn collect_moved(&mut self, moved: &[MovedObject]) -> Result<(), Errno> {
+        for object in moved {
+            let Some(found) = self.stat(object.dir.as_fd(), object.name.name())? else {
+                continue;
+            };
+            let found = self.collect_object(object.dir.as_fd(), object.name.name(), found)?;
+            if found.is_dir() && self.entry.names.contains_key(&found.id) {
+                let Some(dir) = open_dir(&object.dir, object.name.name())? else {
+                    continue;
+                };
+                if object::stat_of(&dir)?.id == found.id {
+                    let depth = object.place.depth();
+                    self.examine_dir(dir.as_fd(), found.id, &object.place, depth)?;
+                }
+            }
+        }
+        for object in moved {
+            let id = self.entry.names[&object.key.0][&object.key.1].before;
+            let found = id.and_then(|id| self.survey.objects.get(&id).copied());
+            self.survey.names.insert(object.key.clone(), found);
+        }
+        Ok(())
     }
 
     /// Collects objects that exist only in the store, or under unrecorded names.

@@ -377,13 +377,13 @@ impl Store {
             what: format!("{}: ending it", self.log_path(number).display()),
             source,
         };
-        let survey = Survey::of(
-            &self.roots,
-            &recorder.entry,
-            &|id| id,
-            SurveyGoal::Changes(self.kept.as_fd(), &recorder.digests, recorder.crashed),
-            wanted,
-        )?;
+        let goal = SurveyGoal::Changes(self.kept.as_fd(), &recorder.digests, recorder.crashed);
+        let (own, same) = (&recorder.entry, |id| id);
+        let mut survey = Survey::of(&self.roots, own, &same, goal, wanted)?;
+        let moved = self.moved_by_others(own, &survey)?;
+        if !moved.is_empty() {
+            survey = Survey::with_moved(&self.roots, own, &same, goal, wanted, &moved)?;
+        }
         let files = recorder.entry.files;
         let kept_bytes = match recorder.copied_bytes {
             Some(copied) => Ok(copied + survey.kept_bytes),

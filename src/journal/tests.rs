@@ -1,5 +1,6 @@
 #![expect(clippy::disallowed_methods, reason = "tests lay out trees")]
 
+mod concurrent;
 pub(super) mod crashes;
 mod entries;
 mod keeping;

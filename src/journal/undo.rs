@@ -155,7 +155,9 @@ impl Store {
         let kept = self.stored_objects(&entry, &survey, &later_kept, &same, &goes_on)?;
         let check = Check {
             entry: &entry,
+        let movers = self.movers(&entry, numbers, &missing_after(&entry, &survey, &selected))?;
             survey: &survey,
+            movers: &movers,
             kept: &kept,
             same: &same,
             selected: &selected,
@@ -568,3 +570,15 @@ fn other_entries<'e>(
     };
     later.iter().map(Arc::as_ref).filter(stands).collect()
 }
+/// Returns the objects that the entry left in the tree, and the directories of selected names, that
+/// are not there now.
+fn missing_after(entry: &Entry, survey: &Survey, selected: &SelectedNames) -> BTreeSet<Id> {
+    let dirs = selected.iter().map(|(dir, _)| *dir);
+    let dirs = dirs.filter(|dir| !survey.dirs.contains_key(dir));
+    let objects = selected
+        .iter()
+        .filter_map(|(dir, name)| entry.names[dir][name].after);
+    let objects = objects.filter(|id| !survey.objects.contains_key(id));
+    dirs.chain(objects).collect()
+}
+

@@ -24,6 +24,8 @@ use crate::text::escape::{show, show_path};
 /// Maximum number of changes listed by name; above it only counts are shown.
 pub const NAMED: usize = 3;
 const NAMED_CALLS: usize = 10;
+/// Maximum number of changes whose places are looked at when a call ends.
+const LOOKED_AT: usize = 1000;
 const NAMED_OTHERS: usize = 10;
 /// Maximum number of listed paths, and of parts of each. An agent may choose the name of a part, so
 /// its length is limited as well.
@@ -227,7 +229,7 @@ pub fn describe_changes(
         let undo = call.map_or_else(String::new, |call| format!(": {who} call {call}"));
         format!(
             "changed: {}{undo}",
-            Names::new(context.services, journal).line(&changes)
+            Names::new(context.services, journal).line_at_end(&changes)
         )
     });
     let not_kept = lost
@@ -512,6 +514,20 @@ impl<'a> Names<'a> {
 
     /// Returns the list entry of a call that does not fit into memory: its changes are only counted.
     pub fn unread(&self, number: u64, short: Exhausted, undone: &HashSet<u64>) -> Option<Call> {
+    /// Describes the changes of a call that has just ended. Files that are not where the call left
+    /// them were moved by another call meanwhile.
+    pub fn line_at_end(&self, changes: &[(Place, Change)]) -> String {
+        let line = self.line(changes);
+        let is_moved = |(place, change): &&(Place, Change)| {
+            *change != Change::Deleted && self.store.is_gone(place)
+        };
+        match changes.iter().take(LOOKED_AT).filter(is_moved).count() {
+            0 => line,
+            moved if moved == changes.len() => format!("{line} (moved by another call since)"),
+            moved => format!("{line} ({moved} of them moved by another call since)"),
+        }
+    }
+
         let (tool, began) = self.store.title(number).ok()??;
         let at = humantime::format_rfc3339_seconds(began).to_string();
         let changed = match self.store.count_changes(number) {
