@@ -69,13 +69,24 @@ pub enum JournalError {
     #[error("it would change what runs outside the walls: {}", list(changed))]
     Frozen { changed: Vec<Outside> },
     #[error(
-        "{source}; what was undone until then could not be taken back ({back}): it is, once the cause is mended, when the server starts again"
+        "{source}; the undo was rolled back, and the files are as they were before it; {}, then undo again",
+        remedy(source)
+    )]
+    RolledBack { source: Box<JournalError> },
+    #[error(
+        "{source}; the undo stopped half way and could not be rolled back ({back}); {}, then restart the server, which finishes the \
+         rollback (`replay changes undo` does so, too)",
+        remedy(source)
     )]
     HalfDone {
         source: Box<JournalError>,
         /// Reason why the rollback failed.
         back: Box<JournalError>,
     },
+    /// The entry of an undo could not be made.
+    #[error("{source}; nothing was undone; {}, then undo again", remedy(source))]
+    NotBegun { source: Box<JournalError> },
+    /// A step of an undo failed, and the steps before it were rolled back.
     #[error("{}: lies more than {JOURNAL_DEPTH} directories deep, and nothing was undone: undo the rest by its paths", path.display())]
     TooDeep { path: PathBuf },
     #[error("{}: nothing tells when it was made (statx, STATX_BTIME), which the journal needs: allow directories in it, or turn undo off for this tree", path.display())]
@@ -84,10 +95,32 @@ pub enum JournalError {
 
 impl JournalError {
     /// Returns the errno(3) of the kernel, if there is one.
+    /// The undo is complete, but its log is not.
+    #[error(
+        "{source}; the files are undone, but that could not be recorded; {}, then restart the server, which rolls the undo back \
+         (`replay changes undo` does so, too)",
+        remedy(source)
+    )]
+    Unrecorded { source: Box<JournalError> },
+    /// An exception that lies in a directory which the undo would remove.
+    #[error(
+        "{}: it lies in `{}`, which the call made and which goes whole; leave that directory out, or name what is to be removed in it",
+        path.display(),
+        made.display()
+    )]
+    InsideMade { path: PathBuf, made: PathBuf },
+    /// The process that made the entry has ended, and no server has repaired the entry yet.
+    #[error(
+        "call {number} was interrupted; restart the server, or run `replay changes undo`, which both repair it first"
+    )]
+    Interrupted { number: u64 },
     pub fn errno(&self) -> Option<i32> {
         match self {
             Self::Io { source, .. } => source.raw_os_error(),
-            Self::HalfDone { source, .. } => source.errno(),
+            Self::HalfDone { source, .. }
+            | Self::NotBegun { source }
+            | Self::RolledBack { source }
+            | Self::Unrecorded { source } => source.errno(),
             Self::Full { .. } => Some(Errno::NOSPC.raw_os_error()),
             _ => None,
         }
@@ -102,5 +135,14 @@ impl JournalError {
                 source: errno.into(),
             },
         }
+    }
+}
+
+/// Returns the next step after a failed undo.
+fn remedy(source: &JournalError) -> &'static str {
+    match source.errno().map(Errno::from_raw_os_error) {
+        Some(Errno::NOSPC) => "the disk is full: free space on it",
+        Some(Errno::DQUOT) => "the disk quota is used up: free space",
+        _ => "fix the cause",
     }
 }

@@ -2,16 +2,19 @@
 //! still in effect.
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rustix::io::pread;
+use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::io::{Errno, pread};
 
 use super::bytes::Bytes;
 use super::entry::{Entry, Place};
 use super::error::JournalError;
 use super::log::{self, Kind};
+use super::object;
 use super::store::{Store, unknown};
 use super::versions::Version;
 
@@ -85,6 +88,35 @@ impl Store {
             }
         }
         Ok(standing)
+    }
+
+    /// Returns true if a living process makes the entry: it holds the lock of the log.
+    pub(super) fn is_at_work(&self, number: u64) -> Result<bool, JournalError> {
+        let failed = JournalError::io(format!(
+            "{}: testing its lock",
+            self.log_path(number).display()
+        ));
+        let Some(log) = self.open_log(number)? else {
+            return Ok(false);
+        };
+        match flock(&log, FlockOperation::NonBlockingLockShared) {
+            Ok(()) => Ok(false),
+            Err(Errno::WOULDBLOCK) => Ok(true),
+            Err(errno) => Err(failed(errno)),
+        }
+    }
+
+    /// Returns true if an entry without an end has lost its process. While another process begins,
+    /// undoes or repairs an entry, nothing is known.
+    pub fn is_interrupted(&self, entry: &Entry) -> bool {
+        if entry.has_ended() {
+            return false;
+        }
+        // The test locks the log for a moment. A recovery must not take that for a living process.
+        let lock = object::open_file(&self.dir, OsStr::new("lock"), OFlags::RDONLY);
+        let Ok(Some(lock)) = lock else { return false };
+        flock(&lock, FlockOperation::NonBlockingLockShared).is_ok()
+            && self.is_at_work(entry.number).is_ok_and(|is| !is)
     }
 
     /// Returns title and start of an entry; `None` if it never began, or was removed.

@@ -65,6 +65,14 @@ pub struct Outcome {
 }
 
 impl Store {
+/// Errors of an undo that has begun.
+struct UndoEnd {
+    /// Error of a step.
+    failed: Option<JournalError>,
+    /// Error of the end of its entry.
+    ended: Option<JournalError>,
+}
+
     /// Undoes these entries as one, under the title of the requesting call.
     pub fn undo(
         &self,
@@ -92,14 +100,7 @@ impl Store {
     ) -> Result<Outcome, JournalError> {
         // A rollback itself is never cancelled.
         let goes_on = || options.wanted.is_none_or(|wanted| wanted()) || !takes_back;
-        let mut entries = BTreeMap::new();
-        for number in numbers {
-            let entry = Arc::unwrap_or_clone(self.entry_with(*number, Memory::Counted)?);
-            if !entry.has_ended() {
-                return Err(JournalError::Running { number: *number });
-            }
-            entries.insert(*number, entry);
-        }
+        let entries = self.ended_entries(numbers)?;
         let Some(oldest) = entries.keys().next().copied() else {
             return Ok(Outcome::default());
         };
@@ -257,7 +258,7 @@ impl Store {
             goes_on();
             true
         };
-        self.end_as(
+        let ended = self.end_as(
             recorder,
             failed.is_some(),
             &to_the_end,
@@ -265,29 +266,76 @@ impl Store {
                 None => events_of_same(&entry, &selected, undo, &same, (remade, versions)),
                 Some(_) => Vec::new(),
             },
-        )?;
-        if let Some(error) = failed {
-            if takes_back {
-                let options = Options {
-                    force: true,
-                    splits_units: true,
-                    wanted: options.wanted,
-                    freezes: options.freezes,
-                    ..Options::default()
-                };
-                let back = self.undo_locked(lock, &[number], title, options, false);
-                return Err(match back {
-                    Ok(_) => error,
-                    Err(back) => JournalError::HalfDone {
-                        source: error.into(),
-                        back: back.into(),
-                    },
-                });
-            }
-            return Err(error);
-        }
+        );
+        let ended = UndoEnd {
+            failed,
+            ended: ended.err(),
+        };
+        self.conclude(lock, ended, (number, title), options, takes_back)?;
         outcome.number = Some(number);
         Ok(outcome)
+    }
+
+    /// Returns the entries of ended calls, by number.
+    fn ended_entries(&self, numbers: &[u64]) -> Result<BTreeMap<u64, Entry>, JournalError> {
+        let mut entries = BTreeMap::new();
+        for number in numbers {
+            let entry = Arc::unwrap_or_clone(self.entry_with(*number, Memory::Counted)?);
+            if !entry.has_ended() {
+                return Err(if self.is_at_work(*number)? {
+                    JournalError::Running { number: *number }
+                } else {
+                    JournalError::Interrupted { number: *number }
+                });
+            }
+            entries.insert(*number, entry);
+        }
+        Ok(entries)
+    }
+
+    /// Rolls a failed undo back. Returns an error that tells the state of the files.
+    fn conclude(
+        &self,
+        lock: &File,
+        UndoEnd { failed, ended }: UndoEnd,
+        (number, title): (u64, &str),
+        options: Options<'_>,
+        takes_back: bool,
+    ) -> Result<(), JournalError> {
+        let error = match (failed, ended) {
+            (None, None) => return Ok(()),
+            (None, Some(error)) => {
+                return Err(JournalError::Unrecorded {
+                    source: error.into(),
+                });
+            }
+            (Some(error), Some(back)) => {
+                return Err(JournalError::HalfDone {
+                    source: error.into(),
+                    back: back.into(),
+                });
+            }
+            (Some(error), None) if !takes_back => return Err(error),
+            (Some(error), None) => error,
+        };
+        let options = Options {
+            force: true,
+            splits_units: true,
+            wanted: options.wanted,
+            freezes: options.freezes,
+            ..Options::default()
+        };
+        let back = self.undo_locked(lock, &[number], title, options, false);
+        Err(match (back, error) {
+            (Ok(_), error @ JournalError::Io { .. }) => JournalError::RolledBack {
+                source: error.into(),
+            },
+            (Ok(_), error) => error,
+            (Err(back), error) => JournalError::HalfDone {
+                source: error.into(),
+                back: back.into(),
+            },
+        })
     }
 
     /// Returns the newer entries.

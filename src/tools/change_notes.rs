@@ -390,6 +390,15 @@ pub fn some(numbers: &[u64]) -> String {
     }
 }
 
+/// Describes an entry whose process has ended too early.
+fn interrupted(entry: &Entry) -> &'static str {
+    if entry.undoes.is_empty() {
+        "interrupted; the next start of the server, or `replay changes undo`, finds what it changed"
+    } else {
+        "interrupted; the next start of the server, or `replay changes undo`, rolls it back"
+    }
+}
+
 /// Past participle of a change, such as `edited`.
 pub const fn verb(change: &Change) -> &'static str {
     match change {
@@ -549,6 +558,7 @@ impl<'a> Names<'a> {
     pub fn call(&self, entry: &Entry, undone: &HashSet<u64>) -> Call {
         let changed = || self.line(&self.store.changes(entry));
         let changed = match entry.undoes[..] {
+            _ if self.store.is_interrupted(entry) => interrupted(entry).to_owned(),
             _ if !entry.is_over() => "still at work".to_owned(),
             [] => changed(),
             _ => format!("undid {}: {}", some(&entry.undoes), changed()),

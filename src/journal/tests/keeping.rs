@@ -321,7 +321,8 @@ fn fifo_in_store_does_not_block_undo() {
     assert_eq!(
         error,
         format!(
-            "journal: {}: restoring its content: No such file or directory (os error 2)",
+            "journal: {}: restoring its content: No such file or directory (os error 2); the undo was rolled back, and the files are \
+             as they were before it; fix the cause, then undo again",
             path.display()
         )
     );

@@ -261,14 +261,14 @@ fn undo_works_with_128_descriptors() {
 }
 
 /// Returns true if this user can mount in a namespace.
-fn can_mount() -> bool {
+pub(super) fn can_mount() -> bool {
     let probe = Command::new("unshare")
         .args(["-m", "mount", "-t", "tmpfs", "none", "/mnt"])
         .output();
     probe.is_ok_and(|output| output.status.success())
 }
 
-fn with_mounts(tree: &Tree, mounts: &str, more: &[&str]) -> Server {
+pub(super) fn with_mounts(tree: &Tree, mounts: &str, more: &[&str]) -> Server {
     let allowed = format!("{}:rw", tree.text("work"));
     let script = format!(
         "set -e; cd '{}'; {mounts}; exec \"$@\"",
