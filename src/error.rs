@@ -148,12 +148,14 @@ impl Error {
                 Code::NotFound
             }
             Self::Fs(FsError::Protected { .. } | FsError::Frozen { .. })
-            | Self::Journal(JournalError::Protected { .. }) => Code::NotAllowed,
+            | Self::Journal(JournalError::Protected { .. } | JournalError::MadeByCall { .. }) => {
+                Code::NotAllowed
+            }
             Self::Glob { .. }
             | Self::Params { .. }
+            | Self::Journal(JournalError::InsideMade { .. })
             | Self::Encoding(EncodingError::UnknownLabel { .. })
             | Self::Exec(ExecError::Nul { .. })
-            | Self::Journal(JournalError::InsideMade { .. })
             | Self::Python(PythonError::BadName { .. } | PythonError::TooLong { .. })
             | Self::Testrun(TestrunError::Arguments { .. } | TestrunError::NoDirectory { .. }) => {
                 Code::InvalidParams

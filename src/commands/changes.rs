@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::io::{Write as _, stderr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 
@@ -14,7 +15,8 @@ use crate::cancel::CancelToken;
 use crate::cli::{ChangesAction, ChangesOf, UndoArguments};
 use crate::compose::{FoundStore, stores_of};
 use crate::config::state_directory;
-use crate::journal::{JournalError, Options, Place};
+use crate::journal::{Changer, JournalError, Options, Place};
+use crate::policy::{Access, Grant, Policy};
 use crate::text::escape::show_path;
 use crate::tools::change_diff::difference;
 use crate::tools::change_notes::{Names, gone};
@@ -27,13 +29,14 @@ pub fn run(of: &ChangesOf, action: Option<&ChangesAction>) -> Result<ExitCode> {
     let dir = std::fs::canonicalize(&of.dir).with_context(|| format!("`{}`", of.dir.display()))?;
     let found = choose_store(&dir, of.store.as_deref())?;
     let changes = matches!(action, Some(ChangesAction::Undo(asked)) if !asked.dry_run);
-    let store = if changes {
+    let mut store = if changes {
         found.open()?
     } else {
         found.open_read_only()?
     };
     if changes {
         store.recover()?;
+        store.guard = Some(protected_paths(&found.roots)?);
     }
     let names = Names {
         store: &store,
@@ -88,6 +91,17 @@ fn choose_store(dir: &Path, asked: Option<&Path>) -> Result<FoundStore> {
             dir.display()
         )
     })
+}
+
+/// Returns the judge of the paths that are protected by default in these directories.
+fn protected_paths(roots: &[PathBuf]) -> Result<Arc<dyn Changer>> {
+    let grant = |root: &PathBuf| Grant {
+        path: root.clone(),
+        access: Access::ReadWrite,
+    };
+    let grants: Vec<Grant> = roots.iter().map(grant).collect();
+    let policy = Policy::open(&grants, &[]).context("what is protected cannot be known")?;
+    Ok(policy.changer())
 }
 
 /// Lists stores by name, one per line.

@@ -65,9 +65,21 @@ pub enum JournalError {
     Moved { path: PathBuf },
     #[error("{}: nothing was undone: `{}` is protected, and no undo by an agent changes that", path.display(), protected.display())]
     Protected { path: PathBuf, protected: PathBuf },
+    /// An undo by the operator would put content of a call at a protected path.
+    #[error(
+        "{}: nothing was undone: a call made what would come there, and `{}` is protected; leave it out (--except {})",
+        path.display(),
+        protected.display(),
+        path.display()
+    )]
+    MadeByCall { path: PathBuf, protected: PathBuf },
     /// The change was refused, because it would change an autorun file.
     #[error("it would change what runs outside the walls: {}", list(changed))]
     Frozen { changed: Vec<Outside> },
+    /// The entry of an undo could not be made.
+    #[error("{source}; nothing was undone; {}, then undo again", remedy(source))]
+    NotBegun { source: Box<JournalError> },
+    /// A step of an undo failed, and the steps before it were rolled back.
     #[error(
         "{source}; the undo was rolled back, and the files are as they were before it; {}, then undo again",
         remedy(source)
@@ -83,18 +95,6 @@ pub enum JournalError {
         /// Reason why the rollback failed.
         back: Box<JournalError>,
     },
-    /// The entry of an undo could not be made.
-    #[error("{source}; nothing was undone; {}, then undo again", remedy(source))]
-    NotBegun { source: Box<JournalError> },
-    /// A step of an undo failed, and the steps before it were rolled back.
-    #[error("{}: lies more than {JOURNAL_DEPTH} directories deep, and nothing was undone: undo the rest by its paths", path.display())]
-    TooDeep { path: PathBuf },
-    #[error("{}: nothing tells when it was made (statx, STATX_BTIME), which the journal needs: allow directories in it, or turn undo off for this tree", path.display())]
-    Birthless { path: PathBuf },
-}
-
-impl JournalError {
-    /// Returns the errno(3) of the kernel, if there is one.
     /// The undo is complete, but its log is not.
     #[error(
         "{source}; the files are undone, but that could not be recorded; {}, then restart the server, which rolls the undo back \
@@ -114,6 +114,14 @@ impl JournalError {
         "call {number} was interrupted; restart the server, or run `replay changes undo`, which both repair it first"
     )]
     Interrupted { number: u64 },
+    #[error("{}: lies more than {JOURNAL_DEPTH} directories deep, and nothing was undone: undo the rest by its paths", path.display())]
+    TooDeep { path: PathBuf },
+    #[error("{}: nothing tells when it was made (statx, STATX_BTIME), which the journal needs: allow directories in it, or turn undo off for this tree", path.display())]
+    Birthless { path: PathBuf },
+}
+
+impl JournalError {
+    /// Returns the errno(3) of the kernel, if there is one.
     pub fn errno(&self) -> Option<i32> {
         match self {
             Self::Io { source, .. } => source.raw_os_error(),

@@ -20,6 +20,7 @@ use super::entry::{Entry, OldObject, Place, StoredFile, file_name};
 use super::error::JournalError;
 use super::log::Content;
 use super::object::{self, Id, Stat, open_dir, stat_of, with_access};
+use super::origin::Origins;
 use super::recorder::{At, Recorder, Writing};
 use super::same::{Equivalences, SelectedNames};
 use super::scan::Survey;
@@ -31,6 +32,11 @@ pub(super) struct Undo<'a> {
     pub(super) store: &'a Store,
     pub(super) goes_on: &'a dyn Fn() -> bool,
     pub(super) changer: Option<&'a dyn Changer>,
+    /// Judge of protected paths, for an undo by people.
+    pub(super) guard: Option<&'a dyn Changer>,
+    pub(super) origins: Origins,
+    /// Places of directories at the start of the entry.
+    pub(super) before: &'a HashMap<Id, Place>,
     pub(super) entry: &'a Entry,
     pub(super) survey: &'a Survey,
     pub(super) selected: &'a SelectedNames,
@@ -393,7 +399,11 @@ impl Undo<'_> {
     ) -> Result<(), JournalError> {
         self.check_place(at, |changer| {
             changer.may_bear(at.dir, at.name, is_dir.then_some(from))
-        })
+        })?;
+        if is_dir {
+            self.check_origins_below(at, from)?;
+        }
+        Ok(())
     }
 
     /// Moves an object into the store.
@@ -476,6 +486,7 @@ impl Undo<'_> {
         let Some(old) = entry.olds.get(&id) else {
             return Err(self.failed(at, "putting it back")(Errno::NOENT));
         };
+        self.check_origin(at, old)?;
         if self.put_staged(at, id)? {
             return Ok(());
         }
@@ -623,6 +634,7 @@ impl Undo<'_> {
             }
         };
         self.may_change(at)?;
+        self.check_origin(at, old)?;
         self.recorder.content(at, Writing::Anywhere)?;
         let failed = || self.failed(at, "restoring its content");
         if now.mode & object::SET_ID != 0 {

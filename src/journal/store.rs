@@ -73,6 +73,9 @@ pub struct Store {
     pub hooks: Option<Arc<dyn ConfiguredHooks>>,
     /// Judge of each step of an undo; `None` for people, who may undo everything.
     pub changer: Option<Arc<dyn Changer>>,
+    /// Judge of protected paths for people: an undo puts nothing there that a call made. `None` if
+    /// nothing is protected.
+    pub guard: Option<Arc<dyn Changer>>,
     /// Autorun files that gained a hard link, with their places.
     pub(super) linked: Mutex<HashMap<Id, (Place, &'static AutorunRule)>>,
 }
@@ -96,6 +99,9 @@ pub trait Changer: std::fmt::Debug + Send + Sync {
         name: &OsStr,
         thing: Option<(BorrowedFd<'_>, &OsStr)>,
     ) -> Result<(), Misplaced>;
+
+    /// Returns the protected path at or above a path, if any.
+    fn protects(&self, path: &Path) -> Option<PathBuf>;
 
     /// Returns the protected paths at and below a place, without the configuration of repositories.
     fn protected_from(&self, place: &Path) -> Vec<PathBuf>;
@@ -197,6 +203,7 @@ impl Store {
             readings: Readings::default(),
             hooks: None,
             changer: None,
+            guard: None,
             linked: Mutex::default(),
         })
     }

@@ -3,9 +3,9 @@
 mod concurrent;
 pub(super) mod crashes;
 mod entries;
-mod keeping;
 mod exposed;
 mod failures;
+mod keeping;
 mod kills;
 mod logs;
 mod memory;

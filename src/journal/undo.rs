@@ -14,6 +14,7 @@ use super::keeping::Keeping;
 use super::log::{Event, Kind};
 use super::memory::Memory;
 use super::object::{self, Id, Stat};
+use super::origin::Origins;
 use super::restore::Undo;
 use super::same::{Equivalences, SelectedNames};
 use super::scan::{Survey, SurveyGoal};
@@ -64,7 +65,6 @@ pub struct Outcome {
     pub objects: Vec<Place>,
 }
 
-impl Store {
 /// Errors of an undo that has begun.
 struct UndoEnd {
     /// Error of a step.
@@ -73,6 +73,7 @@ struct UndoEnd {
     ended: Option<JournalError>,
 }
 
+impl Store {
     /// Undoes these entries as one, under the title of the requesting call.
     pub fn undo(
         &self,
@@ -128,11 +129,11 @@ struct UndoEnd {
         let Some(mut entry) = entry else {
             return Err(JournalError::Running { number: oldest });
         };
-        let survey = self.survey(&entry, &mut same, &goes_on)?;
-        let first = |id: Id| same.first(id);
         let paths = self.expose(&mut entry, options.paths, options.except, &|id| {
             same.first(id)
         })?;
+        let survey = self.survey(&entry, &mut same, &goes_on)?;
+        let first = |id: Id| same.first(id);
         let before = entry.places(&self.root_ids, |noted| noted.before);
         let after = entry.places(&self.root_ids, |noted| noted.after);
         let places = Places {
@@ -154,11 +155,11 @@ struct UndoEnd {
             .collect();
         let later_kept = stored_by_later(&later, first);
         let kept = self.stored_objects(&entry, &survey, &later_kept, &same, &goes_on)?;
-        let check = Check {
-            entry: &entry,
         let movers = self.movers(&entry, numbers, &missing_after(&entry, &survey, &selected))?;
-            survey: &survey,
+        let check = Check {
             movers: &movers,
+            entry: &entry,
+            survey: &survey,
             kept: &kept,
             same: &same,
             selected: &selected,
@@ -215,7 +216,14 @@ struct UndoEnd {
         } else {
             Kind::PartialUndo
         };
-        let mut recorder = self.begin_as(lock, title, numbers.to_vec(), kind)?;
+        let origins = match &self.guard {
+            Some(_) => self.origins()?,
+            None => Origins::default(),
+        };
+        let begun = self.begin_as(lock, title, numbers.to_vec(), kind);
+        let mut recorder = begun.map_err(|error| JournalError::NotBegun {
+            source: error.into(),
+        })?;
         // Nothing is removed without being saved.
         recorder.keeping = Keeping {
             most_bytes: u64::MAX,
@@ -227,6 +235,10 @@ struct UndoEnd {
             store: self,
             goes_on: &goes_on,
             changer: self.changer.as_deref().filter(|_| !options.freezes),
+            // A rollback puts back what was there before the undo.
+            guard: self.guard.as_deref().filter(|_| takes_back),
+            origins,
+            before: &before,
             wanted: missing_objects(&entry, &survey, &selected),
             later: later_kept,
             entry: &entry,
@@ -561,6 +573,18 @@ fn missing_objects(entry: &Entry, survey: &Survey, selected: &SelectedNames) -> 
     wanted.collect()
 }
 
+/// Returns the objects that the entry left in the tree, and the directories of selected names, that
+/// are not there now.
+fn missing_after(entry: &Entry, survey: &Survey, selected: &SelectedNames) -> BTreeSet<Id> {
+    let dirs = selected.iter().map(|(dir, _)| *dir);
+    let dirs = dirs.filter(|dir| !survey.dirs.contains_key(dir));
+    let objects = selected
+        .iter()
+        .filter_map(|(dir, name)| entry.names[dir][name].after);
+    let objects = objects.filter(|id| !survey.objects.contains_key(id));
+    dirs.chain(objects).collect()
+}
+
 /// Returns files that others changed or made since, in the directories of the undone ones.
 fn others_since(
     entry: &Entry,
@@ -618,15 +642,3 @@ fn other_entries<'e>(
     };
     later.iter().map(Arc::as_ref).filter(stands).collect()
 }
-/// Returns the objects that the entry left in the tree, and the directories of selected names, that
-/// are not there now.
-fn missing_after(entry: &Entry, survey: &Survey, selected: &SelectedNames) -> BTreeSet<Id> {
-    let dirs = selected.iter().map(|(dir, _)| *dir);
-    let dirs = dirs.filter(|dir| !survey.dirs.contains_key(dir));
-    let objects = selected
-        .iter()
-        .filter_map(|(dir, name)| entry.names[dir][name].after);
-    let objects = objects.filter(|id| !survey.objects.contains_key(id));
-    dirs.chain(objects).collect()
-}
-

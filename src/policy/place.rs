@@ -157,6 +157,10 @@ impl Changer for Rules {
         }
     }
 
+    fn protects(&self, path: &Path) -> Option<PathBuf> {
+        self.protecting(path).map(Path::to_path_buf)
+    }
+
     fn protected_from(&self, place: &Path) -> Vec<PathBuf> {
         let known = self
             .protected

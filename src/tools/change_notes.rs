@@ -129,8 +129,6 @@ impl Counts {
     }
 }
 
-/// What a command changed, as far as it is kept.
-#[derive(Debug, Default, JsonSchema, Serialize)]
 impl From<ChangeCounts> for Counts {
     fn from(counts: ChangeCounts) -> Self {
         let ChangeCounts {
@@ -150,6 +148,8 @@ impl From<ChangeCounts> for Counts {
     }
 }
 
+/// What a command changed, as far as it is kept.
+#[derive(Debug, Default, JsonSchema, Serialize)]
 pub struct ChangesMade {
     /// For `undo_changes`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -514,15 +514,6 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Returns a call for the list, unless it left no changes.
-    pub fn listed(&self, entry: &Entry, undone: &HashSet<u64>) -> Option<Call> {
-        let is_nothing =
-            entry.is_over() && entry.undoes.is_empty() && self.store.changes(entry).is_empty();
-        (!is_nothing).then(|| self.call(entry, undone))
-    }
-
-    /// Returns the list entry of a call that does not fit into memory: its changes are only counted.
-    pub fn unread(&self, number: u64, short: Exhausted, undone: &HashSet<u64>) -> Option<Call> {
     /// Describes the changes of a call that has just ended. Files that are not where the call left
     /// them were moved by another call meanwhile.
     pub fn line_at_end(&self, changes: &[(Place, Change)]) -> String {
@@ -537,6 +528,15 @@ impl<'a> Names<'a> {
         }
     }
 
+    /// Returns a call for the list, unless it left no changes.
+    pub fn listed(&self, entry: &Entry, undone: &HashSet<u64>) -> Option<Call> {
+        let is_nothing =
+            entry.is_over() && entry.undoes.is_empty() && self.store.changes(entry).is_empty();
+        (!is_nothing).then(|| self.call(entry, undone))
+    }
+
+    /// Returns the list entry of a call that does not fit into memory: its changes are only counted.
+    pub fn unread(&self, number: u64, short: Exhausted, undone: &HashSet<u64>) -> Option<Call> {
         let (tool, began) = self.store.title(number).ok()??;
         let at = humantime::format_rfc3339_seconds(began).to_string();
         let changed = match self.store.count_changes(number) {

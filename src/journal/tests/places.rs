@@ -53,6 +53,10 @@ impl Changer for RefusingChanger {
         self.answer()
     }
 
+    fn protects(&self, _: &Path) -> Option<PathBuf> {
+        None
+    }
+
     fn protected_from(&self, _place: &Path) -> Vec<PathBuf> {
         Vec::new()
     }
@@ -172,6 +176,10 @@ impl Changer for ProtectingChanger {
         _: Option<(BorrowedFd<'_>, &OsStr)>,
     ) -> Result<(), Misplaced> {
         Ok(())
+    }
+
+    fn protects(&self, path: &Path) -> Option<PathBuf> {
+        path.starts_with(&self.0).then(|| self.0.clone())
     }
 
     fn protected_from(&self, place: &Path) -> Vec<PathBuf> {
