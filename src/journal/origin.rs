@@ -42,10 +42,14 @@ pub(super) struct Origins {
     born: i64,
     /// Removed entries began before this time.
     unknown_until: i64,
+    /// True if no call ran beside the undone ones. Then what they found at a protected path had
+    /// been allowed there when the calls before them ended.
+    are_places_known: bool,
 }
 
 impl Store {
-    pub(super) fn origins(&self) -> Result<Origins, JournalError> {
+    /// Returns the times of all entries, for an undo of these numbers.
+    pub(super) fn origins(&self, undone: &[u64]) -> Result<Origins, JournalError> {
         let failed = |errno: Errno| {
             JournalError::io(format!(
                 "{}: reading the times of its calls",
@@ -72,21 +76,22 @@ impl Store {
             Some(_) => spans.first().map_or(i64::MAX, |first| first.start),
         };
         let born = object::stat_of(&self.logs).map_err(failed)?.id.born();
+        let is_alone = |one: &EntrySpan| {
+            let mut others = spans.iter().filter(|other| other.number != one.number);
+            others.all(|other| other.end < one.start || one.end < other.start)
+        };
+        let mut undone = spans.iter().filter(|span| undone.contains(&span.number));
+        let are_places_known = undone.all(is_alone);
         Ok(Origins {
             spans,
             born,
             unknown_until,
+            are_places_known,
         })
     }
 
-    /// Returns true if a call may have made a version. `is_known_place` is true if the entry found
-    /// it at the same place, where it could not stay if a call had put it there.
-    fn is_by_call(
-        &self,
-        origins: &Origins,
-        version: Version,
-        is_known_place: bool,
-    ) -> Result<bool, JournalError> {
+    /// Returns true if a call may have made a version.
+    fn is_by_call(&self, origins: &Origins, version: Version) -> Result<bool, JournalError> {
         let mut version = version;
         for _ in 0..TRACED_ENTRIES {
             let time = version.1;
@@ -98,7 +103,7 @@ impl Store {
                 .iter()
                 .filter(|span| (span.start..=span.end).contains(&time));
             let Some(first) = spans.next() else {
-                return Ok(time < origins.unknown_until && !is_known_place);
+                return Ok(time < origins.unknown_until);
             };
             // Each entry around that time may have found the version, and left it as it was.
             let mut older = None;
@@ -233,11 +238,11 @@ impl Undo<'_> {
             return Ok(());
         }
         let version = (stat.id, self.same.changed(stat));
-        let is_known_place = self.found_places(stat.id).any(|found| found == *place);
-        if self
-            .store
-            .is_by_call(&self.origins, version, is_known_place)?
-        {
+        let mut found = self.found_places(stat.id);
+        if self.origins.are_places_known && found.any(|found| found == *place) {
+            return Ok(());
+        }
+        if self.store.is_by_call(&self.origins, version)? {
             return Err(JournalError::MadeByCall {
                 path: self.store.path(place),
                 protected,

@@ -217,7 +217,7 @@ impl Store {
             Kind::PartialUndo
         };
         let origins = match &self.guard {
-            Some(_) => self.origins()?,
+            Some(_) => self.origins(numbers)?,
             None => Origins::default(),
         };
         let begun = self.begin_as(lock, title, numbers.to_vec(), kind);

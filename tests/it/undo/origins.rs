@@ -1,7 +1,5 @@
 //! Undo by the operator puts nothing at a protected path that a call made.
 
-use std::fs;
-
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
@@ -75,14 +73,26 @@ fn undo_restores_protected_file_older_than_calls() {
     let mut server = start(&stage.tree, TIERS[0]);
     run(&mut server, "echo 1 >a").unwrap();
     run(&mut server, "rm -rf repo");
-    // A person may delete what a command may not.
-    let rest = stage.tree.path("work/repo");
-    if rest.exists() {
-        fs::remove_dir_all(rest).unwrap();
-        return;
-    }
+    assert!(!stage.tree.has("work/repo"));
+    // A running Python session would move aside what the undo restores.
+    drop(server);
     assert_eq!(changes(&stage.tree, "work", &["undo", "2"]).0, 0);
     for (path, content) in [("config", "[core]\n"), ("hooks/pre-commit", "mine")] {
         assert_eq!(stage.tree.read(&format!("work/repo/.git/{path}")), content);
+    }
+}
+
+#[test]
+fn undo_restores_repository_of_earlier_call() {
+    for tier in TIERS {
+        let tree = Tree::new();
+        tree.dir("work");
+        let mut server = start(&tree, tier);
+        run(&mut server, "git init -q repo; echo 1 >repo/a").unwrap();
+        let config = tree.read("work/repo/.git/config");
+        run(&mut server, "rm -rf repo").unwrap();
+        drop(server);
+        assert_eq!(changes(&tree, "work", &["undo", "2"]).0, 0, "{tier}");
+        assert_eq!(tree.read("work/repo/.git/config"), config, "{tier}");
     }
 }
