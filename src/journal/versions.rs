@@ -161,6 +161,10 @@ impl Versions<'_> {
             let Some(old) = entry.olds.get(&was.id) else {
                 continue;
             };
+            // Somebody else changed the content between two entries.
+            if !has_same_content(&old.stat, &last) {
+                return Ok(Version::Unknown);
+            }
             let copy = match old.content {
                 Content::Copy(file) => Some(file_name(old.copied_by, file)),
                 _ => old
@@ -197,9 +201,8 @@ impl Versions<'_> {
     }
 
     fn is(&self, object: &OwnedFd, last: &Stat) -> bool {
-        stat_of(object).is_ok_and(|stat| {
-            (self.same.first(stat.id), stat.size, stat.mtime) == (last.id, last.size, last.mtime)
-        })
+        stat_of(object)
+            .is_ok_and(|stat| self.same.first(stat.id) == last.id && has_same_content(&stat, last))
     }
 
     /// Opens an object where the last entry that knows its name left it, or at its place before.
@@ -237,6 +240,11 @@ impl Versions<'_> {
             found => object::there(found),
         }
     }
+}
+
+/// Returns true if nobody wrote to an object between two states of it, as its size and time tell.
+fn has_same_content(one: &Stat, other: &Stat) -> bool {
+    (one.size, one.mtime) == (other.size, other.mtime)
 }
 
 fn open(object: OwnedFd, was: &Stat) -> Result<Version, Errno> {

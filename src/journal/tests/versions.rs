@@ -124,3 +124,20 @@ fn versions_are_found_in_any_saved_copy() {
 fn edit_unseen(root: &Path, name: &str) {
     fs::write(root.join(name), "by somebody else").unwrap();
 }
+
+#[test]
+fn version_overwritten_before_later_call_is_unknown() {
+    let world = World::new();
+    let root = &world.roots[0];
+    fs::write(root.join("file"), "before").unwrap();
+    let store = world.store();
+    let mut recorder = store.begin("call").unwrap();
+    edit(&world, &mut recorder, "file", "first");
+    assert_eq!(store.end(recorder).unwrap().number, 1);
+    fs::write(root.join("file"), "a person's").unwrap();
+    let mut recorder = store.begin("later").unwrap();
+    edit(&world, &mut recorder, "file", "second");
+    assert_eq!(store.end(recorder).unwrap().number, 2);
+    assert_eq!(sides(&store, 1, "file"), is("before", "Unknown"));
+    assert_eq!(sides(&store, 2, "file"), is("a person's", "second"));
+}
