@@ -8,13 +8,13 @@ use serde::Serialize;
 use crate::exec::PROXY_PORT;
 use crate::network::proxy::JAVA_OPTIONS;
 
-/// How far a command is held to its recordings.
+/// Degree to which a command's network traffic is intercepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Isolation {
-    /// Every connection is looked at, and nothing else leads out.
+    /// Every connection is intercepted, and no other way leads out.
     Strict,
-    /// Every connection is looked at; the network is that of the system.
+    /// Every connection is intercepted; the network is that of the system.
     Seccomp,
     /// Only traffic to the proxy of the `HTTP_PROXY` variables is seen.
     Env,

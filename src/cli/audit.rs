@@ -71,7 +71,7 @@ fn outcomes() -> impl Iterator<Item = &'static str> {
     Ending::ALL.map(Ending::as_str).into_iter().chain([UNENDED])
 }
 
-/// Which calls are shown, and how.
+/// Filters and output format of `replay audit show`.
 #[derive(Clone, Debug, Default, Args)]
 pub struct CallFilter {
     /// Only calls of this tool

@@ -44,7 +44,7 @@ pub enum CallsAction {
         /// The mock set [default: the latest of the same command, or else the latest]
         #[arg(long, value_name = "NAME")]
         mock: Option<String>,
-        /// What to do with a call that no recording answers
+        /// Action for a call that no recording answers
         ///
         /// On a database connection that the recording answers, such a call always fails.
         #[arg(long, value_enum, default_value_t = OnMissArg::Fail, value_name = "WAY")]
@@ -88,7 +88,7 @@ pub enum CallsAction {
     },
 }
 
-/// Where mock sets are.
+/// Location of the mock sets.
 #[derive(Clone, Debug, Args)]
 pub struct SetsPath {
     /// The directory of the mock sets

@@ -12,7 +12,7 @@ const LISTED: Range = Range {
     max: 1_000_000,
 };
 
-/// Which changes are meant.
+/// Journal to read: a directory and its store.
 #[derive(Clone, Debug, Args)]
 pub struct ChangesOf {
     /// The directory in which agents changed files, or one in it
@@ -25,7 +25,7 @@ pub struct ChangesOf {
     pub store: Option<PathBuf>,
 }
 
-/// What is done with them.
+/// Subcommands of `replay changes`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum ChangesAction {
     /// List the calls, newest first: number, time, tool, what changed; this is also what no

@@ -14,7 +14,7 @@ use super::help::WALLS;
 pub struct DeclaredCredential {
     /// `NAME=env:VARIABLE` or `NAME=file:PATH`
     pub credential: String,
-    /// What it is for
+    /// Requests that may use the secret, as in --for
     #[serde(rename = "for")]
     pub places: Vec<String>,
 }
@@ -24,16 +24,16 @@ pub struct DeclaredCredential {
 struct Flags {
     /// Let commands use a secret that they cannot read
     ///
-    /// Repeatable. The variable NAME of commands holds a stand-in, and the secret takes its place
-    /// in the head of requests to what the flags --for behind it name. It is read when the server
-    /// starts.
+    /// Repeatable. The variable NAME of commands holds a placeholder. The server puts the secret
+    /// into the head of requests that a following --for names. It reads the secret at the start.
     #[arg(long, help_heading = WALLS, value_name = "NAME=env:VARIABLE|NAME=file:PATH")]
     credential: Vec<String>,
-    /// Name what the --credential before it is for, such as `https://api.github.com/**`
+    /// Name the requests that may use the --credential before it, such as
+    /// `https://api.github.com/**`
     ///
-    /// Repeatable. RULE is one of --allow-host that begins with https://, or with http:// to send it
-    /// without TLS. --allow-host has to allow the host. https://NAME@HOST/** gives git this name of
-    /// a user instead of x-access-token.
+    /// Repeatable. RULE is a rule of --allow-host that begins with https://, or with http:// to
+    /// send the secret without TLS. --allow-host must allow the host. For git, https://NAME@HOST/**
+    /// replaces the user name x-access-token.
     #[arg(long = "for", help_heading = WALLS, value_name = "RULE", hide_short_help = true)]
     places: Vec<String>,
 }

@@ -132,10 +132,10 @@ pub struct TokenFile {
     pub file: PathBuf,
 }
 
-/// One line of it.
+/// One token of the token file.
 #[derive(Clone, Debug, Args)]
 pub struct NamedToken {
-    /// Who has the token
+    /// Name of the token's owner
     pub name: String,
     #[command(flatten)]
     pub file: TokenFile,

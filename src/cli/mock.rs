@@ -22,7 +22,7 @@ pub struct MockServe {
     /// Serve a recording of `replay mock record` or `replay --mcp-server --record`
     #[arg(long, group = "source", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub cassette: Option<PathBuf>,
-    /// What to do with a request that the cassette does not have
+    /// Action for a request that is not in the cassette
     ///
     /// `passthrough` and `record` ask the server of --target.
     #[arg(long, value_enum, default_value_t = OnMissArg::Fail, requires = "cassette", value_name = "WAY")]
@@ -66,7 +66,7 @@ pub struct MockServe {
     pub verbose: bool,
 }
 
-/// What is left out of cassettes.
+/// Secrets to leave out of cassettes.
 #[derive(Clone, Debug, Default, Parser)]
 pub struct Redact {
     /// Leave out the value of this variable wherever it stands

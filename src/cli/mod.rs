@@ -91,7 +91,7 @@ pub struct ServerArgs {
     pub telemetry: TelemetryArgs,
 }
 
-/// What to do instead of serving.
+/// Subcommands of `replay`.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Print the configuration that makes an MCP client start this server, or write it (--write)
@@ -114,22 +114,18 @@ pub enum Command {
     /// Serve an MCP server that exists only in a manifest, until stdin closes
     #[command(subcommand_negates_reqs = true, args_conflicts_with_subcommands = true)]
     Mock {
-        /// Which server
         #[command(flatten)]
         serve: Box<MockServe>,
-        /// What to do instead of serving
         #[command(subcommand)]
         action: Option<MockAction>,
     },
     /// Record what a program calls over the network, and replay the answers
     Calls {
-        /// What to do
         #[command(subcommand)]
         action: CallsAction,
     },
     /// Explain the walls around commands, attack them, or run a program inside
     Sandbox {
-        /// What to do
         #[command(subcommand)]
         action: SandboxAction,
     },
@@ -143,23 +139,19 @@ pub enum Command {
     /// Find the rules about the network (--allow-host) that a program needs, or list the sets that
     /// they can name
     Net {
-        /// What to do
         #[command(subcommand)]
         action: NetAction,
     },
     /// Make, list, replace and revoke tokens of a server over HTTP
     Token {
-        /// What to do
         #[command(subcommand)]
         action: TokenAction,
     },
     /// List, show and undo what agents' calls changed in the files of a directory
     #[command(after_help = "Example: replay changes undo 41 --path src")]
     Changes {
-        /// Of what
         #[command(flatten)]
         of: ChangesOf,
-        /// What to do instead of listing
         #[command(subcommand)]
         action: Option<ChangesAction>,
     },
@@ -186,9 +178,9 @@ pub enum NetAction {
     /// Run a program that reaches everything, and print the rules that it needed; the exit status
     /// is the program's
     ///
-    /// It runs as the commands of a server do, inside the walls. Without --allow DIR:rw it may
-    /// write to the working directory. What --deny-host names stays denied, and so do this machine
-    /// and its metadata, unless --allow-host names their addresses.
+    /// It runs inside the walls, as the commands of a server do. Without --allow DIR:rw it may
+    /// write to the working directory. It cannot reach the hosts of --deny-host. It cannot reach
+    /// this machine or its metadata service, unless --allow-host names their addresses.
     #[command(after_help = "Example: replay net learn -- npm ci")]
     Learn {
         #[command(flatten)]
@@ -248,7 +240,7 @@ pub struct ListToolsArgs {
 /// `replay why`.
 #[derive(Clone, Debug, Args)]
 pub struct WhyArgs {
-    /// What would be done with it
+    /// Kind of access
     #[arg(value_enum)]
     pub access: Access,
     /// A path; for connect HOST:PORT, udp://HOST:PORT or a URL; for run the name or the path of a

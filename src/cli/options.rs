@@ -153,16 +153,16 @@ pub struct ProtectionArgs {
 pub struct WallArgs {
     /// Keep what programs outside the walls run as it is
     ///
-    /// That is hooks, programs that a configuration of git names, scripts that npm runs on install,
-    /// .envrc, .husky, .mcp.json and tasks and settings of VS Code, also those that commands make
-    /// anew. Without this flag replies and the audit log tell of such a change.
+    /// Such files are git hooks, programs that a git configuration names, npm install scripts,
+    /// .envrc, .husky, .mcp.json, and tasks and settings of VS Code. New files of these kinds
+    /// count, too. Without this flag replies and the audit log report such changes.
     #[arg(long, help_heading = WALLS, hide_short_help = true)]
     pub freeze_autorun: bool,
     /// Hide what matches this pattern from tools, commands and Python
     ///
     /// Repeatable. A pattern without a slash is a name at any depth below the allowed directories,
     /// such as .env or '*.pem'. One with a slash is a path in an allowed directory, such as
-    /// config/secrets. What lies in a hidden directory is hidden. Only the tier `namespaces` can
+    /// config/secrets. Everything in a hidden directory is hidden. Only the tier `namespaces` can
     /// hide from commands.
     #[arg(long, help_heading = WALLS, value_name = "PATTERN")]
     pub hide: Vec<String>,
@@ -208,9 +208,9 @@ pub struct WallArgs {
     pub home: Option<Home>,
     /// Keep the caches of package managers in this directory when the server ends
     ///
-    /// It is made if it does not exist, and must lie outside the allowed directories. Commands
-    /// alone use it, as ~/.cache, ~/.npm and their like. What one command leaves there later ones
-    /// run. So give each trust a directory of its own.
+    /// It is created if it does not exist, and must lie outside the allowed directories. Only
+    /// commands use it, as ~/.cache, ~/.npm and the like. Later commands run files that earlier
+    /// commands left there. So give each trust level its own directory.
     #[arg(long, help_heading = WALLS, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub cache: Option<PathBuf>,
     /// Keep so many MiB of these caches (8192 by default); those that were not used for longest go
@@ -249,17 +249,18 @@ pub struct NetworkArgs {
     pub network: Option<NetworkArg>,
     /// Let commands reach these hosts, and nothing else of the network
     ///
-    /// Repeatable. RULE is a host, `*.` and a host, an address or a network, each with `:PORT` or
-    /// `:*` behind it or for ports 80 and 443, or a set such as @npm (`replay net sets` lists
-    /// them), or requests, such as `GET,HEAD https://api.example.com/v1/**`, or datagrams, such as
-    /// `udp://ntp.example.com:123`. An allowed name leads to a private address only if that is
-    /// allowed, too. Commands keep a loopback of their own.
+    /// Repeatable. RULE is a host, an address, a network or a set such as @npm (`replay net sets`
+    /// lists them). `*.` before a host stands for its subdomains. A rule without `:PORT` or `:*` is
+    /// for ports 80 and 443. A rule can also name requests, such as
+    /// `GET,HEAD https://api.example.com/v1/**`, or datagrams, such as `udp://ntp.example.com:123`.
+    /// An allowed name leads to a private address only if that is allowed, too. Commands keep a
+    /// loopback of their own.
     #[arg(long, help_heading = WALLS, value_name = "RULE")]
     pub allow_host: Vec<String>,
     /// Let commands reach the hosts of a set; the same as --allow-host @SET
     ///
-    /// Whoever may publish at these hosts may read what commands send there. `replay net sets`
-    /// lists the sets.
+    /// Everyone who can publish at these hosts may be able to read data that commands send there.
+    /// `replay net sets` lists the sets.
     #[arg(long, help_heading = WALLS, value_name = "SET", value_parser = PossibleValuesParser::new(SETS.iter().flat_map(|set| set.names)))]
     pub allow_hosts: Vec<String>,
     /// Keep commands from these hosts, of those that --allow-host allows
@@ -527,9 +528,9 @@ impl TypedValueParser for NetworkParser {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LinkedGit {
-    /// What git needs of it, if the repository names the directory in turn
+    /// The parts that git needs, if the repository points back to the directory
     Auto,
-    /// Nothing
+    /// No part of the repository
     None,
 }
 
@@ -584,13 +585,13 @@ pub enum Errors {
 /// `--log-level`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LogLevel {
-    /// Nothing
+    /// No messages
     Off,
     /// The server's own faults
     Error,
-    /// What an operator should know
+    /// Problems that an operator should know
     Warn,
-    /// What is served
+    /// Normal operation of the server
     Info,
     /// Every call, and cancellations
     Debug,

@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::{COMMANDS, IDLE_SECS, TIMEOUT_SECS};
 
-/// How many sessions, and for how long.
+/// Number of Python sessions, and their timeouts.
 #[derive(Clone, Debug, Args)]
 pub struct PythonArgs {
     /// Run so many Python sessions at the same time (16 by default)

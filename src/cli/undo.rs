@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::help::UNDO;
 use super::{UNDO_DAYS, UNDO_MIB};
 
-/// Whether what calls change can be undone, and how much is kept for that.
+/// Journal of changes for undo: on or off, and its limits.
 #[derive(Clone, Debug, Args)]
 pub struct UndoArgs {
     /// Keep what calls change in the read-write directories, so that it can be undone [default: on]
@@ -35,7 +35,7 @@ pub struct UndoArgs {
 pub enum Undo {
     /// Calls can be undone
     On,
-    /// Nothing is kept
+    /// The journal is off
     Off,
 }
 

@@ -25,74 +25,76 @@ pub(super) struct Profile {
     pub(super) read_only: Vec<PathBuf>,
     /// Allowed directories, for reading and writing (a list)
     pub(super) read_write: Vec<PathBuf>,
-    /// As --protect (a list)
+    /// Paths to keep read-only, as --protect (a list)
     pub(super) protect: Vec<PathBuf>,
-    /// As --unprotect (a list)
+    /// Default protected paths to leave writable, as --unprotect (a list)
     pub(super) unprotect: Vec<PathBuf>,
     /// true is --freeze-autorun
     #[serde(alias = "freeze_sinks")]
     pub(super) freeze_autorun: bool,
-    /// As --hide (a list)
+    /// Patterns of hidden files, as --hide (a list)
     pub(super) hide: Vec<String>,
-    /// As --git: `auto` or `none`
+    /// Access to git directories outside, as --git: `auto` or `none`
     #[schemars(with = "String")]
     pub(super) git: Option<LinkedGit>,
     /// true is --ssh-sign
     pub(super) ssh_sign: bool,
-    /// As --allow-socket (a list)
+    /// Unix sockets that commands can connect to, as --allow-socket (a list)
     pub(super) allow_socket: Vec<PathBuf>,
-    /// As --sandbox
+    /// Tier of the walls, as --sandbox
     #[schemars(with = "String")]
     pub(super) sandbox: Option<Sandbox>,
-    /// As --network
+    /// Network of commands, as --network
     #[schemars(with = "String")]
     pub(super) network: Option<NetworkArg>,
     /// Old name of `network: "host"`
     pub(super) allow_network: Option<bool>,
-    /// As --allow-host (a list)
+    /// Hosts that commands can reach, as --allow-host (a list)
     #[serde(alias = "allow_net")]
     pub(super) allow_host: Vec<String>,
-    /// As --allow-hosts (a list)
+    /// Sets of hosts that commands can reach, as --allow-hosts (a list)
     pub(super) allow_hosts: Vec<String>,
-    /// As --deny-host (a list)
+    /// Hosts that commands cannot reach, as --deny-host (a list)
     #[serde(alias = "deny_net")]
     pub(super) deny_host: Vec<String>,
-    /// As --credential and --for (a list of objects with `credential` and the list `for`)
+    /// Secrets for requests, as --credential and --for (a list of objects with `credential` and the
+    /// list `for`)
     pub(super) credentials: Vec<DeclaredCredential>,
-    /// As --net-log
+    /// Log of connections, as --net-log
     #[schemars(with = "String")]
     pub(super) net_log: Option<PathBuf>,
     /// false refuses all commands
     pub(super) allow_exec: Option<bool>,
     /// false refuses all commands too: a shell that may start nothing is of no use
     pub(super) allow_fork: Option<bool>,
-    /// Whether commands see the usual directories of programs; true if `system` is not a list
+    /// true if commands see the usual directories of programs; the default unless `system` is a
+    /// list
     pub(super) import_baseline: Option<bool>,
     /// `default`, or a list of the directories of programs that commands see
     #[schemars(with = "String")]
     pub(super) system: Option<System>,
     /// false is --no-toolchains; true if commands see the usual directories of programs
     pub(super) toolchains: Option<bool>,
-    /// As --home: `private` or `read_only`
+    /// HOME of commands, as --home: `private` or `read_only`
     #[schemars(with = "String")]
     pub(super) home: Option<Home>,
-    /// As --cache
+    /// Directory of persistent caches, as --cache
     pub(super) cache: Option<PathBuf>,
-    /// As --git-identity
+    /// Author and committer of commits by commands, as --git-identity
     pub(super) git_identity: Option<String>,
-    /// As --undo: `on` or `off`
+    /// Undo of calls, as --undo: `on` or `off`
     #[schemars(with = "String")]
     pub(super) undo: Option<Undo>,
-    /// As --undo-full: `refuse` or `drop`
+    /// Handling of a change that cannot be journaled, as --undo-full: `refuse` or `drop`
     #[schemars(with = "String")]
     pub(super) undo_full: Option<UndoFull>,
-    /// As --undo-skip (a list)
+    /// Files that undo skips, as --undo-skip (a list)
     pub(super) undo_skip: Vec<String>,
-    /// As --shell
+    /// Shell of commands, as --shell
     pub(super) shell: Option<PathBuf>,
-    /// What commands get of the server's environment (an object)
+    /// Environment of commands (an object)
     pub(super) env: Env,
-    /// What commands are held to (an object)
+    /// Limits of commands and of the journal (an object)
     pub(super) limits: Limits,
     /// Accepted when it is empty: the rules are in the language of another system's sandbox
     extra_rules: Vec<Value>,
@@ -116,7 +118,7 @@ pub(super) enum SystemWord {
     Default,
 }
 
-/// What commands get of the server's environment.
+/// Environment of commands.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Env {
@@ -128,45 +130,45 @@ pub(super) struct Env {
     pub(super) drop: Vec<String>,
 }
 
-/// What commands are held to; each is the flag of the same name.
+/// Limits; each key is the flag of the same name.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Limits {
-    /// As --limit-processes
+    /// Processes and threads of all commands together, as --limit-processes
     pub(super) processes: Option<u64>,
-    /// As --limit-file-bytes
+    /// Bytes of a file that commands write, as --limit-file-bytes
     pub(super) file_bytes: Option<u64>,
-    /// As --limit-cpu-secs
+    /// CPU seconds of each process of a command, as --limit-cpu-secs
     pub(super) cpu_secs: Option<u64>,
-    /// As --limit-memory-bytes
+    /// Bytes of memory of each command, as --limit-memory-bytes
     pub(super) memory_bytes: Option<u64>,
-    /// As --limit-open-files
+    /// Open files of each process of a command, as --limit-open-files
     pub(super) open_files: Option<u64>,
-    /// As --max-commands
+    /// Commands at the same time, as --max-commands
     pub(super) max_commands: Option<u64>,
-    /// As --max-background-commands
+    /// Background commands at the same time, as --max-background-commands
     pub(super) max_background_commands: Option<u64>,
-    /// As --background-output-bytes
+    /// Bytes of output to keep of each background command, as --background-output-bytes
     pub(super) background_output_bytes: Option<u64>,
-    /// As --command-timeout-secs
+    /// Default timeout of a command, as --command-timeout-secs
     pub(super) command_timeout_secs: Option<u64>,
-    /// As --max-command-timeout-secs
+    /// Longest timeout of a command, as --max-command-timeout-secs
     pub(super) max_command_timeout_secs: Option<u64>,
-    /// As --output-cap-bytes
+    /// Bytes that a reply shows of each output stream, as --output-cap-bytes
     pub(super) output_cap_bytes: Option<u64>,
-    /// As --reply-tokens
+    /// Tokens of a reply, as --reply-tokens
     pub(super) reply_tokens: Option<u64>,
-    /// As --max-python-sessions
+    /// Python sessions at the same time, as --max-python-sessions
     pub(super) max_python_sessions: Option<u64>,
-    /// As --max-cell-secs
+    /// Longest timeout of a Python cell, as --max-cell-secs
     pub(super) max_cell_secs: Option<u64>,
-    /// As --python-idle-timeout-secs
+    /// Timeout of an idle Python session, as --python-idle-timeout-secs
     pub(super) python_idle_timeout_secs: Option<u64>,
-    /// As --cache-mib
+    /// MiB of the persistent caches, as --cache-mib
     pub(super) cache_mib: Option<u64>,
-    /// As --undo-mib
+    /// MiB of the undo journal, as --undo-mib
     pub(super) undo_mib: Option<u64>,
-    /// As --undo-days
+    /// Days that the undo journal keeps an entry, as --undo-days
     pub(super) undo_days: Option<u64>,
 }
 

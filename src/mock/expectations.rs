@@ -19,37 +19,37 @@ use crate::schema::Validator;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Expectations {
-    /// What must come.
+    /// Messages that the client must send.
     pub expect: Vec<Expectation>,
-    /// Whether the first message of each must come in this order.
+    /// Require the first messages of the expectations in this order.
     #[serde(default)]
     pub in_order: bool,
-    /// Whether calls of tools that nothing here fits are wrong.
+    /// Fail on calls of tools that match no expectation.
     #[serde(default)]
     pub no_others: bool,
 }
 
-/// Messages that must come. Without a count: at least once.
+/// Expected messages. Without a count at least one is required.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Expectation {
-    /// The tool that is called.
+    /// Name of the called tool.
     #[serde(default)]
     pub tool: Option<String>,
-    /// The method, or several of which each counts; tools/call if there is a `tool`.
+    /// Method, or several alternatives; tools/call if there is a `tool`.
     #[serde(default)]
     pub method: Option<Methods>,
-    /// What the arguments of the tool, or the parameters of the method, must hold; as `match` of a
+    /// Pattern for the arguments of the tool or the parameters of the method, as `match` in a
     /// manifest.
     #[serde(default, rename = "match")]
     pub matches: Option<Value>,
-    /// Exactly so many times.
+    /// Exact number of messages.
     #[serde(default)]
     pub times: Option<u64>,
-    /// At least so many times.
+    /// Minimum number of messages.
     #[serde(default)]
     pub at_least: Option<u64>,
-    /// At most so many times.
+    /// Maximum number of messages.
     #[serde(default)]
     pub at_most: Option<u64>,
 }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::fault::MockFault;
 
-/// A whole file.
+/// A manifest file.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct File {
@@ -17,77 +17,76 @@ pub struct File {
     pub mock_server: Manifest,
 }
 
-/// A server that exists only in this file.
+/// A server that is defined only by this file.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Manifest {
-    /// The name that clients are told; `replay-mock` by default.
+    /// Name of the server (`serverInfo`); `replay-mock` by default.
     pub name: Option<String>,
-    /// The name for people.
+    /// Title of the server, for people.
     pub title: Option<String>,
-    /// The version that clients are told; that of replay by default.
+    /// Version of the server (`serverInfo`); that of replay by default.
     pub version: Option<String>,
     /// Instructions for the client's model.
     pub instructions: Option<String>,
-    /// Members of the capabilities, put over those that follow from the manifest; `null` removes
-    /// one.
+    /// Capabilities to add or replace; `null` removes one. By default they follow from the rest of
+    /// the manifest.
     pub capabilities: Map<String, Value>,
-    /// A fault of every tools/call, as `--fault` has it; that one counts if both are given.
+    /// Fault of every tools/call, as `--fault`, which takes precedence.
     pub fault: Option<MockFault>,
-    /// Where the choices of `error_rate` and the values of `${faker...}` begin; the same seed gives
-    /// the same ones.
+    /// Seed of `error_rate` and `${faker...}`; the same seed gives the same values.
     pub seed: u64,
-    /// Entries of a list on one page; a list has one page by default.
+    /// Entries of a list on each page; all by default.
     #[schemars(range(min = 1))]
     pub page_size: Option<usize>,
-    /// Send results as they stand, without the members that revision 2026-07-28 requires of each.
+    /// Send results exactly as written, without the members that revision 2026-07-28 requires.
     pub exact: bool,
     /// The tools, in the order of tools/list.
     pub tools: Vec<Tool>,
     /// The resources, in the order of resources/list.
     pub resources: Vec<Resource>,
-    /// Whole families of resources.
+    /// Resource templates.
     pub resource_templates: Vec<ResourceTemplate>,
     /// The prompts, in the order of prompts/list.
     pub prompts: Vec<Prompt>,
-    /// Answers to methods by their name, before anything else is done with them; also to methods
-    /// that MCP does not have.
+    /// Responses to methods, by name. They take precedence over the server's own, and may name
+    /// methods that MCP lacks.
     pub methods: std::collections::BTreeMap<String, Behaviour>,
-    /// What takes the place of the catalog later on.
+    /// Replacement of parts of the catalog during the session.
     pub list_changed: Option<ListChanged>,
 }
 
-/// A tool. Unknown keys are refused by the schema: serde cannot where parts are flattened.
+/// A tool. The schema rejects unknown keys, since serde cannot where parts are flattened.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct Tool {
-    /// The name on the wire.
+    /// Name in the protocol.
     pub name: String,
-    /// The name for people.
+    /// Title for people.
     #[serde(default)]
     pub title: Option<String>,
-    /// What it does.
+    /// Purpose of the tool.
     #[serde(default)]
     pub description: Option<String>,
-    /// JSON schema of the arguments; they are checked against it. An object of anything by default.
+    /// JSON schema for the arguments; by default any object is valid.
     #[serde(default, alias = "inputSchema")]
     #[schemars(extend("x-aliases" = ["inputSchema"]))]
     pub input_schema: Option<Value>,
-    /// JSON schema of the structured content. A result that breaks it is sent all the same, and a
+    /// JSON schema for the structured content. An invalid result is sent nevertheless, and a
     /// warning is logged.
     #[serde(default, alias = "outputSchema")]
     #[schemars(extend("x-aliases" = ["outputSchema"]))]
     pub output_schema: Option<Value>,
-    /// The annotations of tools/list.
+    /// Annotations in tools/list.
     #[serde(default)]
     pub annotations: Option<Value>,
-    /// More members of the entry in tools/list, sent as they stand.
+    /// Further members of the entry in tools/list, sent as written.
     #[serde(default)]
     pub extra: Map<String, Value>,
-    /// Serve so many tools that differ in a number at the end of their names.
+    /// Serve this many copies of the tool, with a number at the end of each name.
     #[serde(default)]
     #[schemars(range(min = 1, max = 100_000))]
     pub copies: Option<usize>,
-    /// Do not check arguments.
+    /// Accept arguments that the schema forbids.
     #[serde(default, alias = "skipValidation")]
     #[schemars(extend("x-aliases" = ["skipValidation"]))]
     pub skip_validation: bool,
@@ -95,84 +94,84 @@ pub struct Tool {
     pub behaviour: Behaviour,
 }
 
-/// What is answered: the first arm that fits, or the answer that stands beside the arms.
+/// Responses to a request: the first arm that matches, else the reply beside the arms.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Behaviour {
-    /// Answers with conditions; the first that fits is taken.
+    /// Conditional responses; the first match is sent.
     pub responses: Vec<Arm>,
     #[serde(flatten)]
     pub reply: Reply,
 }
 
-/// An answer and when it is given.
+/// A response and its condition.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Arm {
-    /// What the arguments must hold. An object fits if each of its members does; anything else must
-    /// be equal. `{regex: R}` fits strings, `{type: T}` values of a JSON type, `{schema: S}` what a
-    /// JSON schema allows, `{equals: V}` only V.
+    /// Pattern for the arguments. An object matches if each of its members matches; any other value
+    /// must be equal. `{regex: R}` matches strings, `{type: T}` values of a JSON type,
+    /// `{schema: S}` values that a JSON schema allows, `{equals: V}` only V.
     #[serde(rename = "match")]
     pub matches: Option<Value>,
-    /// Give this answer when no other one fits, wherever it stands.
+    /// Use this response if no other one matches, wherever it stands.
     pub default: bool,
-    /// Give this answer so many times, then look at the next arm.
+    /// Use this response at most so many times, then try the next one.
     #[schemars(range(min = 1))]
     pub times: Option<u64>,
     #[serde(flatten)]
     pub reply: Reply,
 }
 
-/// One answer, and what happens before it.
+/// One response, and the messages before it.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Reply {
-    /// The result, sent as it stands; `${args.NAME}` in its strings is replaced.
+    /// Result, sent as written; `${args.NAME}` in its strings is replaced.
     #[serde(alias = "response")]
     #[schemars(extend("x-aliases" = ["response"]))]
     pub result: Option<Map<String, Value>>,
-    /// An error: of the protocol if it has a code, of the tool (a result with isError) if not.
+    /// Error: with a code a JSON-RPC error, else a tool result with `isError`.
     pub error: Option<ErrorReply>,
-    /// Answers in turn, the last one for good. One with `content` or `structuredContent` is a
-    /// result; any other is an answer with its own `result`, `error`, `fault`, `delay_ms`, ..., and
-    /// what stands beside the sequence where it has none.
+    /// Responses in turn; the last one repeats. An item with `content` or `structuredContent` is a
+    /// result. Any other item has its own `result`, `error`, `fault` or `delay_ms`, and inherits
+    /// the rest from beside the sequence.
     pub sequence: Vec<Item>,
-    /// How long the answer takes, in milliseconds.
+    /// Delay of the response, in milliseconds.
     #[schemars(range(max = 600_000))]
     pub delay_ms: Option<u64>,
-    /// Which part of the answers is an internal error instead, from 0 to 1.
+    /// Probability of an internal error instead of the response, from 0 to 1.
     #[schemars(range(min = 0, max = 1))]
     pub error_rate: Option<f64>,
     /// A fault: none, hang, wedged, `slow:MS`, `recover-after:N`, `reply-after-cancel:MS`, silent,
     /// badjson, truncated, wrong-id, duplicate, slowloris, stdout-noise or exit.
     pub fault: Option<MockFault>,
-    /// Progress that is reported before the answer, to a client that wants it.
+    /// Progress notifications before the response, if the client requests progress.
     pub progress: Vec<Map<String, Value>>,
-    /// Log messages that are sent before the answer, to a client that wants their level.
+    /// Log messages before the response, if the client's log level includes them.
     pub log: Vec<Map<String, Value>>,
-    /// Messages that are sent before the answer as they stand: `method` and `params`.
+    /// Notifications before the response, sent as written: `method` and `params`.
     pub notifications: Vec<Notification>,
-    /// Parameters of an elicitation/create that the client must answer first; `${elicitation...}`
-    /// is its answer.
+    /// Parameters of an elicitation/create request that the client must answer first;
+    /// `${elicitation...}` is its answer.
     pub elicitation: Option<Map<String, Value>>,
-    /// Parameters of a sampling/createMessage that the client must answer first; `${sampling...}`
-    /// is its answer.
+    /// Parameters of a sampling/createMessage request that the client must answer first;
+    /// `${sampling...}` is its answer.
     pub sampling: Option<Map<String, Value>>,
-    /// Ask the client for its roots first; `${roots...}` is its answer.
+    /// Request the client's roots first; `${roots...}` is its answer.
     pub roots_list: bool,
 }
 
-/// One answer of a sequence.
+/// One response of a sequence.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "Map<String, Value>")]
 pub enum Item {
-    /// A result without further settings.
+    /// A plain result.
     Result(Map<String, Value>),
-    /// An answer with settings of its own.
+    /// A response with its own settings.
     Reply(Box<Reply>),
 }
 
-/// Members that mark an item of a sequence as a result.
+/// Keys that mark an item of a sequence as a result.
 pub const RESULT_KEYS: [&str; 2] = ["content", "structuredContent"];
 
 impl TryFrom<Map<String, Value>> for Item {
@@ -201,57 +200,57 @@ impl JsonSchema for Item {
     }
 }
 
-/// A message without an answer.
+/// A notification.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Notification {
-    /// Such as `notifications/resources/updated`.
+    /// Method, such as `notifications/resources/updated`.
     pub method: String,
-    /// Its parameters.
+    /// Parameters of the method.
     #[serde(default)]
     pub params: Map<String, Value>,
 }
 
-/// An error as an answer.
+/// An error as the response.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ErrorReply {
-    /// The code of a JSON-RPC error; without one the answer is a result with isError.
+    /// Code of a JSON-RPC error. Without a code the response is a tool result with `isError`.
     #[serde(default)]
     pub code: Option<i64>,
-    /// What went wrong.
+    /// Error message.
     pub message: String,
-    /// Sent with the code.
+    /// Data of the JSON-RPC error.
     #[serde(default)]
     pub data: Option<Value>,
 }
 
-/// What a resource and a family of them have in common.
+/// Common parts of resources and resource templates.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Content {
-    /// The name for people and programs.
+    /// Name for people and programs.
     pub name: Option<String>,
-    /// What is in it.
+    /// Description of the content.
     pub description: Option<String>,
-    /// Such as `text/plain`.
+    /// MIME type, such as `text/plain`.
     #[serde(alias = "mimeType")]
     #[schemars(extend("x-aliases" = ["mimeType"]))]
     pub mime_type: Option<String>,
-    /// What resources/read answers.
+    /// Text that resources/read returns.
     pub text: Option<String>,
-    /// The same for bytes, in base64.
+    /// Binary content for resources/read, in base64.
     pub blob: Option<String>,
-    /// More members of the entry in the list, sent as they stand.
+    /// Further members of the entry in the list, sent as written.
     pub extra: Map<String, Value>,
 }
 
-/// A resource. Unknown keys are refused by the schema, as those of a tool.
+/// A resource. The schema rejects unknown keys, as for tools.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct Resource {
-    /// Its name on the wire.
+    /// URI in the protocol.
     pub uri: String,
-    /// Texts that follow while a client is subscribed; it is told of each.
+    /// Changes of the text while a client is subscribed; each one is notified.
     #[serde(default)]
     pub updates: Vec<Update>,
     #[serde(flatten)]
@@ -262,22 +261,22 @@ pub struct Resource {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Update {
-    /// How long after the subscription or the update before, in milliseconds.
+    /// Delay after the subscription or the previous update, in milliseconds.
     #[schemars(range(max = 600_000))]
     pub after_ms: u64,
-    /// What resources/read answers from then on.
+    /// New text for resources/read.
     pub text: String,
 }
 
-/// A family of resources. Unknown keys are refused by the schema, as those of a tool.
+/// A resource template. The schema rejects unknown keys, as for tools.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct ResourceTemplate {
-    /// Such as `file:///users/{id}.json`; what a name in braces stands for is `${uri.NAME}` in the
-    /// text.
+    /// URI template, such as `file:///users/{id}.json`. `${uri.NAME}` in the text is the value of a
+    /// name in braces.
     #[serde(alias = "uriTemplate")]
     #[schemars(extend("x-aliases" = ["uriTemplate"]))]
     pub uri_template: String,
-    /// Values that completion/complete offers, by the name in braces.
+    /// Completions (completion/complete) by the name in braces.
     #[serde(default)]
     pub complete: std::collections::BTreeMap<String, Vec<String>>,
     #[serde(flatten)]
@@ -288,21 +287,21 @@ pub struct ResourceTemplate {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Prompt {
-    /// The name on the wire.
+    /// Name in the protocol.
     pub name: String,
-    /// What it is for.
+    /// Purpose of the prompt.
     #[serde(default)]
     pub description: Option<String>,
-    /// What it takes.
+    /// Arguments of the prompt.
     #[serde(default)]
     pub arguments: Vec<PromptArgument>,
-    /// The one message, of the user; `${args.NAME}` is replaced.
+    /// Text of a single user message; `${args.NAME}` is replaced.
     #[serde(default)]
     pub text: Option<String>,
-    /// The messages instead, sent as they stand; `${args.NAME}` is replaced.
+    /// Messages instead of `text`, sent as written; `${args.NAME}` is replaced.
     #[serde(default)]
     pub messages: Option<Vec<Value>>,
-    /// More members of the entry in prompts/list, sent as they stand.
+    /// Further members of the entry in prompts/list, sent as written.
     #[serde(default)]
     pub extra: Map<String, Value>,
 }
@@ -311,31 +310,31 @@ pub struct Prompt {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PromptArgument {
-    /// The name on the wire.
+    /// Name in the protocol.
     pub name: String,
-    /// What it means.
+    /// Meaning of the argument.
     #[serde(default)]
     pub description: Option<String>,
-    /// Whether prompts/get fails without it.
+    /// Reject prompts/get without this argument.
     #[serde(default)]
     pub required: bool,
-    /// Values that completion/complete offers.
+    /// Completions (completion/complete).
     #[serde(default)]
     pub complete: Vec<String>,
 }
 
-/// What takes the place of parts of the catalog, when `notifications/mcptest/rotate_catalog` comes
-/// or after some calls.
+/// Replacement of parts of the catalog, after some tool calls or on
+/// `notifications/mcptest/rotate_catalog`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ListChanged {
-    /// Do it once so many calls of tools were answered.
+    /// Number of tool calls after which the catalog changes.
     #[schemars(range(min = 1))]
     pub after_calls: Option<u64>,
-    /// The tools from then on.
+    /// New tools.
     pub tools: Option<Vec<Tool>>,
-    /// The resources from then on.
+    /// New resources.
     pub resources: Option<Vec<Resource>>,
-    /// The prompts from then on.
+    /// New prompts.
     pub prompts: Option<Vec<Prompt>>,
 }

@@ -17,11 +17,11 @@ pub use diagnostics::{
 use tool_info::is_zero;
 pub use tool_info::{Scope, ToolInfo};
 
-/// A runner by its name; those that there are stand in `runners`.
+/// Name of a runner; `runners` lists all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct RunnerName(pub &'static str);
 
-/// The tag that tells the two shapes apart.
+/// Tag that distinguishes a test run from a type check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TestsKind {
@@ -30,51 +30,51 @@ pub enum TestsKind {
     Tests,
 }
 
-/// How a test run ended; `verdict` decides it.
+/// Status of a test run, from `verdict`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TestStatus {
     /// At least one test ran, and nothing failed anywhere.
     Passed,
-    /// A test, a file or something between the tests failed.
+    /// A test, a file or the run itself failed.
     Failed,
-    /// Nothing failed, but of what was asked for by name something did not run (`notRun`).
+    /// No test failed, but some named tests or files did not run (`notRun`).
     Incomplete,
-    /// Nothing failed, but no test ran.
+    /// No test ran, and no failure was reported.
     NoTests,
     /// The tests could not be built.
     BuildError,
     /// The runner refused its configuration or its arguments.
     ConfigError,
-    /// There is no such runner.
+    /// The runner is not installed.
     MissingTool,
-    /// The run was ended because its time was up.
+    /// The run timed out.
     TimedOut,
-    /// The runner died before it said how the run ended.
+    /// The runner died before it reported the end of the run.
     Crashed,
 }
 
-/// What became of one test.
+/// Outcome of one test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// It passed, perhaps only when it was tried again.
+    /// The test passed, perhaps only on a retry.
     Passed,
     /// An assertion or the test's own code failed.
     Failed,
-    /// What is around it failed: a fixture, a hook.
+    /// A fixture or a hook of the test failed.
     Errored,
-    /// It took longer than the runner allows.
+    /// The test took longer than the runner allows.
     TimedOut,
-    /// The process died in it.
+    /// The process died during the test.
     Crashed,
-    /// It was left out.
+    /// The test was skipped.
     Skipped,
-    /// It is still to be written.
+    /// The test is not written yet.
     Todo,
-    /// It is expected to fail, and did.
+    /// The test failed as expected.
     ExpectedFailure,
-    /// It was never reached.
+    /// The run ended before the test.
     NotRun,
 }
 
@@ -99,28 +99,28 @@ impl State {
 pub struct TestReport {
     /// Always `tests`.
     pub kind: TestsKind,
-    /// How it ended.
+    /// Status of the run.
     pub status: TestStatus,
-    /// What ran.
+    /// Test runner.
     pub runner: ToolInfo<RunnerName>,
-    /// What was asked for.
+    /// Requested files, tests and project.
     pub scope: Scope,
-    /// The runner's exit code; none if it was ended by a signal or never ran.
+    /// Exit code of the runner; absent if a signal ended it or it never ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// The number of the signal that ended the runner.
+    /// Number of the signal that ended the runner.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
-    /// How long the run took, in milliseconds.
+    /// Duration of the run, in milliseconds.
     pub duration_ms: u64,
-    /// How many tests there were.
+    /// Numbers of tests.
     pub summary: Summary,
     /// Tests that failed, in the order of the report.
     pub failures: Vec<Case>,
     /// Files that could not be loaded, compiled or set up.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub file_errors: Vec<FileError>,
-    /// What went wrong outside every test and file.
+    /// Errors outside all tests and files.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub run_errors: Vec<RunError>,
     /// The tests that took longest, the longest first.
@@ -129,54 +129,53 @@ pub struct TestReport {
     /// Ids of tests, or files, that began and never ended.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unfinished: Vec<String>,
-    /// What was asked for by name and did not run: files, directories, tests that were to run
-    /// again.
+    /// Files, directories and tests that were requested by name and did not run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_run: Vec<String>,
-    /// What the project's own configuration leaves out, where the runner says so: no part of the
-    /// verdict.
+    /// Tests that the project's configuration excludes, if the runner reports them. They do not
+    /// affect the status.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
-    /// Every test, if that was asked for.
+    /// All tests, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tests: Option<Vec<Listed>>,
-    /// What was left out.
+    /// Parts left out of this report.
     #[serde(skip_serializing_if = "Truncated::is_none")]
     pub truncated: Truncated,
-    /// Where the whole output of the runner is.
+    /// URI of the runner's full output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log_uri: Option<String>,
-    /// What to do next.
+    /// Advice on the next step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
-/// How many tests there were. `flaky` ones are among `passed`.
+/// Numbers of tests. `flaky` tests are also counted in `passed`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
-    /// All of them: the sum of all that follows but `flaky`.
+    /// All tests: the sum of all other counts but `flaky`.
     pub total: u64,
     /// Passed.
     pub passed: u64,
     /// Failed, timed out or crashed.
     pub failed: u64,
-    /// Failed in what is around the test: a fixture, a hook.
+    /// Failed in a fixture or a hook.
     #[serde(skip_serializing_if = "is_zero")]
     pub errored: u64,
-    /// Left out.
+    /// Skipped.
     #[serde(skip_serializing_if = "is_zero")]
     pub skipped: u64,
-    /// Still to be written.
+    /// Not written yet.
     #[serde(skip_serializing_if = "is_zero")]
     pub todo: u64,
-    /// Expected to fail, and did.
+    /// Failed as expected.
     #[serde(skip_serializing_if = "is_zero")]
     pub expected_failures: u64,
-    /// Passed when tried again.
+    /// Passed on a retry.
     #[serde(skip_serializing_if = "is_zero")]
     pub flaky: u64,
-    /// Known, and never reached.
+    /// Known, but not reached.
     #[serde(skip_serializing_if = "is_zero")]
     pub not_run: u64,
 }
@@ -203,42 +202,42 @@ impl Summary {
     }
 }
 
-/// One test with all that is known of it.
+/// One test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Case {
-    /// Names it in this run; for pytest its node id, else the file or package, suites and name,
-    /// joined by ` > `.
+    /// Unique id in this run. For pytest it is the node id; else the file or package, the suites
+    /// and the name, joined by ` > `.
     pub id: String,
-    /// Its own name, without suites.
+    /// Name without suites.
     pub name: String,
-    /// Where it is declared.
+    /// Source file of the test.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// The line there.
+    /// Line in the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
-    /// The column there.
+    /// Column in the line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<u32>,
-    /// Suites, classes or modules around it, the outermost first.
+    /// Enclosing suites, classes or modules, outermost first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub suite: Vec<String>,
-    /// What became of it.
+    /// Outcome of the test.
     pub state: State,
-    /// How long it took, in milliseconds.
+    /// Duration of the test, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// What went wrong.
+    /// Errors of the test.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<TestError>,
-    /// What it wrote to stdout.
+    /// Standard output of the test.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stdout: Option<String>,
-    /// What it wrote to stderr.
+    /// Standard error of the test.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stderr: Option<String>,
-    /// How often it was tried again.
+    /// Number of retries.
     #[serde(skip_serializing_if = "is_zero")]
     pub retries: u64,
 }
@@ -268,25 +267,25 @@ impl Case {
     }
 }
 
-/// What went wrong in a test.
+/// Error of a test.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TestError {
-    /// The exception or error class.
+    /// Class of the exception or error.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
-    /// In the runner's words.
+    /// Message of the runner.
     pub message: String,
-    /// What was expected.
+    /// Expected value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected: Option<String>,
-    /// What was there.
+    /// Actual value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actual: Option<String>,
-    /// How they differ, if the runner says it.
+    /// Difference between the two, if the runner reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
-    /// The place first, then its callers; frames of libraries stand last.
+    /// Frame of the error first, then its callers; frames of libraries last.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stack: Vec<Frame>,
 }
@@ -308,15 +307,15 @@ pub struct Frame {
     pub function: Option<String>,
 }
 
-/// What a file was being put through.
+/// Phase before the tests of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// Loading it and finding its tests.
+    /// Loading the file and finding its tests.
     Collect,
-    /// Compiling it.
+    /// Compiling the file.
     Compile,
-    /// A hook around all of its tests.
+    /// A hook of the whole file.
     Hook,
 }
 
@@ -324,11 +323,11 @@ pub enum Phase {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FileError {
-    /// The file, or the package where nothing closer is known.
+    /// The file, or the package if the file is unknown.
     pub file: String,
-    /// What it was being put through.
+    /// Phase that failed.
     pub phase: Phase,
-    /// In the tool's words.
+    /// Message of the tool.
     pub message: String,
     /// The line.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -338,48 +337,48 @@ pub struct FileError {
     pub column: Option<u32>,
 }
 
-/// What went wrong outside every test and file.
+/// Error outside all tests and files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunError {
-    /// Such as `Unhandled Rejection`.
+    /// Class of the error, such as `Unhandled Rejection`.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
-    /// In the runner's words.
+    /// Message of the runner.
     pub message: String,
-    /// Where, if that is known.
+    /// Stack, if known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stack: Vec<Frame>,
 }
 
-/// A test and how long it took.
+/// A slow test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Slow {
-    /// Its id.
+    /// Id of the test.
     pub id: String,
-    /// In milliseconds.
+    /// Duration in milliseconds.
     pub duration_ms: u64,
 }
 
-/// A line of the list of all tests.
+/// One test in the list of all tests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Listed {
-    /// Its id.
+    /// Id of the test.
     pub id: String,
-    /// What became of it.
+    /// Outcome of the test.
     pub state: State,
-    /// How long it took, in milliseconds.
+    /// Duration of the test, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
 }
 
-/// What was left out of a report.
+/// Numbers of parts left out of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Truncated {
-    /// Failures that are counted and not shown.
+    /// Failures that are counted but not shown.
     #[serde(skip_serializing_if = "is_zero")]
     pub failures: u64,
     /// Errors of files and of the run, unfinished tests, `notRun` and listed tests that are not

@@ -48,7 +48,7 @@ pub fn journal<'a>(services: &'a Services, tool: &'static str) -> Result<&'a Jou
     Ok(journal)
 }
 
-/// How many there are of each kind.
+/// Numbers of changes by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Counts {
     #[serde(skip_serializing_if = "is_zero")]
@@ -148,15 +148,15 @@ impl From<ChangeCounts> for Counts {
     }
 }
 
-/// What a command changed, as far as it is kept.
+/// Changes of a command that the journal holds.
 #[derive(Debug, Default, JsonSchema, Serialize)]
 pub struct ChangesMade {
-    /// For `undo_changes`.
+    /// Call number for `undo_changes`.
     #[serde(skip_serializing_if = "Option::is_none")]
     call: Option<u64>,
     #[serde(flatten)]
     counts: Counts,
-    /// What of it cannot be undone, and why.
+    /// Changes that cannot be undone, with the reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     lost: Option<String>,
     /// Changed parts that programs outside run. Not in the schema, which each client pays for.

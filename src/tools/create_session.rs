@@ -22,11 +22,11 @@ pub struct Params {
     /// Name of the new session
     #[schemars(extend("x-aliases" = ["session", "name"]))]
     session_id: String,
-    /// What it is for
+    /// Purpose of the session
     description: Option<String>,
     /// Interpreter: a name, a path, or the directory of a virtual environment (default python3)
     python: Option<String>,
-    /// Where it runs (default: the first writable allowed directory)
+    /// Working directory (default: the first writable allowed directory)
     #[schemars(extend("x-aliases" = ["cwd", "workingDirectory", "workdir"]))]
     working_directory: Option<String>,
     /// Variables of its environment, `NAME=VALUE` each

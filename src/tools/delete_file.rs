@@ -13,7 +13,7 @@ pub struct DeleteFile;
 /// Arguments of `delete_file`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Params {
-    /// What to delete
+    /// Path to delete
     #[schemars(extend("x-aliases" = ["file_path", "filePath"]))]
     path: String,
 }

@@ -34,12 +34,12 @@ pub struct Params {
     expected_sha256: Option<String>,
 }
 
-/// What was done, edit by edit.
+/// Result of the edits.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct Output {
     path: String,
     edits: Vec<EditReport>,
-    /// Of the new content, when one was expected.
+    /// SHA-256 of the new content, if one was expected.
     #[serde(skip_serializing_if = "Option::is_none")]
     sha256: Option<String>,
     /// Of a dry run, for clients that show their model nothing else.

@@ -36,7 +36,7 @@ pub struct Params {
     /// Files and globs
     #[schemars(length(min = 1), extend("x-aliases" = ["files", "globs"]))]
     paths: Vec<String>,
-    /// As for `edit_file`
+    /// See `edit_file`
     #[schemars(length(min = 1))]
     edits: Vec<EditParam>,
     /// Only show the diffs
@@ -46,7 +46,7 @@ pub struct Params {
     atomic: Option<bool>,
 }
 
-/// What became of each file.
+/// Results by file.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct Output {
     files: Vec<FileReport>,

@@ -39,7 +39,7 @@ pub struct EditParam {
     /// Ignore case
     #[schemars(extend("x-aliases" = ["case_insensitive", "ignoreCase"]))]
     case_insensitive: Option<bool>,
-    /// As `limit: 0`.
+    /// Same as `limit: 0`.
     #[schemars(extend("x-hidden" = true, "x-aliases" = ["replace_all"]))]
     replace_all: Option<bool>,
 }
@@ -57,7 +57,7 @@ impl From<EditParam> for Edit {
     }
 }
 
-/// What one edit did.
+/// Result of one edit.
 #[derive(Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EditReport {

@@ -36,7 +36,7 @@ pub struct ExecuteCommand;
 pub struct Params {
     /// Command line for bash, else sh
     command: String,
-    /// Where to run it (default: first writable directory)
+    /// Directory (default: first writable one)
     #[schemars(extend("x-aliases" = ["cwd", "working_directory", "workdir"]))]
     working_directory: Option<String>,
     /// Seconds until it is ended (default: it goes on in the background)
@@ -55,7 +55,7 @@ pub struct Params {
     max_tokens: Option<u64>,
 }
 
-/// What a program wants to know of a command.
+/// Structured result of a command.
 #[derive(Debug, Default, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
@@ -68,7 +68,7 @@ pub struct Output {
     /// Of a command in the background.
     #[serde(skip_serializing_if = "Option::is_none")]
     command_id: Option<String>,
-    /// Where `follow_command` reads on.
+    /// Cursor for `follow_command`.
     #[serde(skip_serializing_if = "Option::is_none")]
     cursor: Option<u64>,
     /// All of what was folded or cut, for `read_file`
@@ -82,7 +82,7 @@ pub struct Output {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<Open<Blocked>>")]
     blocked: Vec<Blocked>,
-    /// How many more there were, at other places
+    /// Number of further blocked destinations
     #[serde(skip_serializing_if = "Option::is_none")]
     blocked_more: Option<u64>,
     // Not in the schema, which each client pays for.

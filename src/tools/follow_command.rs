@@ -52,20 +52,20 @@ pub struct Params {
     max_tokens: Option<u64>,
 }
 
-/// What a program wants to know of a background command.
+/// Structured result for a background command.
 #[derive(Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FollowOutput {
     /// Both streams as they came.
     output: String,
-    /// Where the next call reads on.
+    /// Cursor for the next call.
     cursor: u64,
     skipped_bytes: u64,
     running: bool,
     /// All of what was folded or cut, for `read_file`
     #[serde(skip_serializing_if = "Option::is_none")]
     log: Option<String>,
-    /// Where the line begins that `until` matches.
+    /// Offset of the line that `until` matches.
     #[serde(skip_serializing_if = "Option::is_none")]
     matched_at: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]

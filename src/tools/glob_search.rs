@@ -24,7 +24,7 @@ pub struct GlobSearch;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Params {
-    /// Where to search
+    /// Search root
     #[schemars(extend("x-aliases" = ["path", "dir"]))]
     directory: String,
     /// Relative to directory; **/*.c is any depth, {a,b} either

@@ -31,7 +31,7 @@ pub struct Params {
     /// JavaScript regex, matched line by line unless multiline
     #[schemars(extend("x-aliases" = ["pattern", "query"]))]
     regex: String,
-    /// Where to search; without it globs start at the first allowed directory
+    /// Search root; without it globs start at the first allowed directory
     #[schemars(extend("x-aliases" = ["path", "dir"]))]
     directory: Option<String>,
     /// Only these files: **/*.rs (relative to directory, or absolute)
@@ -66,7 +66,7 @@ pub struct Params {
     respect_gitignore: Option<bool>,
 }
 
-/// What is listed.
+/// Kind of output.
 #[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]

@@ -24,8 +24,7 @@ pub struct InstallPackages;
 /// Arguments of `install_packages`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Params {
-    /// What to install: names as for pip, with versions if wanted, or paths of wheels and source
-    /// trees
+    /// Packages: names as for pip, with optional versions, or paths of wheels and source trees
     #[schemars(length(min = 1, max = MAX_PACKAGES), extend("x-aliases" = ["package"]))]
     packages: Vec<String>,
     /// Seconds until it is ended (default 120)

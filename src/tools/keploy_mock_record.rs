@@ -30,14 +30,14 @@ pub struct Params {
     timeout: Option<u64>,
 }
 
-/// What was asked for.
+/// Arguments of the call.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct Configuration {
     command: String,
     path: String,
 }
 
-/// What was recorded.
+/// Result of the recording.
 #[derive(Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
@@ -47,8 +47,8 @@ pub struct Output {
     protocols: Vec<String>,
     message: String,
     configuration: Configuration,
-    /// How far the application was held, once it ran; with `env` only what went through
-    /// `HTTP_PROXY` was seen.
+    /// Degree of interception; absent if the application never ran. With `env` only traffic through
+    /// `HTTP_PROXY` is recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     isolation: Option<Isolation>,
     /// Of the application, once it ran.
@@ -57,7 +57,7 @@ pub struct Output {
     /// The end of what a failed application wrote.
     #[serde(rename = "appOutput", skip_serializing_if = "Option::is_none")]
     written: Option<String>,
-    /// What could not be recorded, and why.
+    /// Calls that could not be recorded, with the reason.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
 }

@@ -29,30 +29,30 @@ pub struct Params {
     /// with the same command, else the latest)
     #[schemars(extend("x-aliases" = ["mock_name"]))]
     mock_name: Option<String>,
-    /// Whether calls that no mock matches go to the real server (default false); not those on a
-    /// database connection that mocks answer
+    /// Send calls that no mock matches to the real server (default false). This excludes calls on a
+    /// database connection that mocks answer.
     #[schemars(extend("x-aliases" = ["fall_back_on_miss", "fallbackOnMiss"]))]
     fall_back_on_miss: Option<bool>,
-    /// Where the mock sets are (default: where the last recording went, else ./keploy)
+    /// Directory of the mock sets (default: that of the last recording, else ./keploy)
     path: Option<String>,
     /// Seconds after which the command is ended (default 300)
     #[schemars(range(min = 1, max = MAX_CALLS_TIMEOUT_SECS))]
     timeout: Option<u64>,
 }
 
-/// What was asked for.
+/// Arguments of the call.
 #[derive(Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Configuration {
     command: String,
     mock_name: String,
     fall_back_on_miss: bool,
-    /// The directory that the set was looked for in, if it was not asked for by `path`.
+    /// Directory of the mock set, if the call gave no `path`.
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<String>,
 }
 
-/// How it went.
+/// Result of the run.
 #[derive(Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
@@ -62,12 +62,12 @@ pub struct Output {
     app_exit_code: i32,
     message: String,
     configuration: Configuration,
-    /// Recordings that no call asked for.
+    /// Recordings that no call used.
     mocks_unused: usize,
-    /// Whether the run had no need of a network: something was replayed, and nothing missed.
+    /// `true` if the run needed no network: some calls were replayed, and none was missed.
     isolated: bool,
-    /// How far the command was held, once it ran; with `env` only what went through `HTTP_PROXY`
-    /// was seen.
+    /// Degree of interception; absent if the command never ran. With `env` only traffic through
+    /// `HTTP_PROXY` is seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     isolation: Option<Isolation>,
     /// Calls that no recording answers, each with the closest one and how it differs.
@@ -76,7 +76,7 @@ pub struct Output {
     /// The end of what a failed command wrote.
     #[serde(rename = "appOutput", skip_serializing_if = "Option::is_none")]
     written: Option<String>,
-    /// What there is to tell besides.
+    /// Further notes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
 }

@@ -27,7 +27,7 @@ pub struct Output {
     sandbox: Sandbox,
 }
 
-/// What holds commands.
+/// Walls around commands.
 #[derive(Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Sandbox {
@@ -39,7 +39,7 @@ pub struct Sandbox {
     network: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     landlock_abi: Option<u32>,
-    /// How many things are known not to be held; `replay sandbox explain` names them
+    /// Number of known gaps in the walls; `replay sandbox explain` lists them
     gaps: usize,
 }
 

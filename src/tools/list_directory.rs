@@ -49,7 +49,7 @@ pub struct Item {
     size: Option<u64>,
 }
 
-/// What an entry is.
+/// Kind of an entry.
 #[derive(Clone, Copy, Debug, JsonSchema, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]

@@ -15,7 +15,7 @@ pub struct MoveFile;
 /// Arguments of `move_file`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Params {
-    /// What to move
+    /// Path to move
     #[schemars(extend("x-aliases" = ["from", "src"]))]
     source: String,
     /// The new path itself

@@ -50,10 +50,10 @@ pub struct Params {
     /// First byte of the first line, from 1. Replies that cut a line name it.
     #[schemars(range(min = 1), extend("x-hidden" = true))]
     column: Option<usize>,
-    /// As `limit`, from the first line.
+    /// Same as `limit`, from the first line.
     #[schemars(range(min = 1), extend("x-hidden" = true))]
     head: Option<u64>,
-    /// As `offset` with a minus.
+    /// Same as `offset` with a minus.
     #[schemars(range(min = 1), extend("x-hidden" = true))]
     tail: Option<i64>,
 }

@@ -26,7 +26,7 @@ pub struct SearchFiles;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Params {
-    /// Where to search
+    /// Search root
     #[schemars(extend("x-aliases" = ["path", "dir"]))]
     directory: String,
     /// Part of the name, any case; no glob, no regex

@@ -17,7 +17,7 @@ use crate::exec::{Blocked, ExecError};
 use crate::protocol::Content;
 use crate::testrun::{RunContext, RunOutcome, TestrunError, ToolKind};
 
-/// What is reported, and what the commands that found it out changed in the allowed directories.
+/// Report of a run, and the changes of its commands in the allowed directories.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct ReportOutput<R> {
     #[serde(flatten)]

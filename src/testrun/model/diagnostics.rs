@@ -5,11 +5,11 @@ use serde::Serialize;
 
 use super::tool_info::{Scope, ToolInfo, is_zero};
 
-/// A checker by its name; those that there are stand in `checkers`.
+/// Name of a checker; `checkers` lists all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct CheckerName(pub &'static str);
 
-/// The tag that tells the two shapes apart.
+/// Tag that distinguishes a type check from a test run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DiagnosticsKind {
@@ -18,22 +18,22 @@ pub enum DiagnosticsKind {
     Diagnostics,
 }
 
-/// How a type check ended.
+/// Status of a type check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckStatus {
-    /// The checker found no error in what was asked for.
+    /// The checker found no error in the requested files.
     Clean,
-    /// It found errors.
+    /// The checker found errors.
     Errors,
-    /// It found no error, but did not look at everything that was asked for, or does not tell its
-    /// errors (`notChecked`).
+    /// The checker found no error, but skipped requested files or hides their errors
+    /// (`notChecked`).
     Incomplete,
-    /// It refused its configuration or its arguments, or died, and named no place in the sources.
+    /// The checker rejected its configuration or arguments, or died, and named no source location.
     ConfigError,
-    /// There is no such checker.
+    /// The checker is not installed.
     MissingTool,
-    /// It was ended because its time was up.
+    /// The check timed out.
     TimedOut,
 }
 
@@ -43,70 +43,70 @@ pub enum CheckStatus {
 pub struct Diagnostics {
     /// Always `diagnostics`.
     pub kind: DiagnosticsKind,
-    /// How it ended.
+    /// Status of the check.
     pub status: CheckStatus,
-    /// What ran.
+    /// Type checker.
     pub tool: ToolInfo<CheckerName>,
-    /// What was asked for.
+    /// Requested files and project.
     pub scope: Scope,
-    /// The checker's exit code; none if it was ended by a signal or never ran.
+    /// Exit code of the checker; absent if a signal ended it or it never ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// How long it took, in milliseconds.
+    /// Duration of the check, in milliseconds.
     pub duration_ms: u64,
-    /// Files that were looked at, if the checker says it.
+    /// Number of checked files, if the checker reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files_checked: Option<u64>,
-    /// Files and directories that were asked for and not looked at, where the checker says what it
-    /// looks at; and files of which no errors are told, because they or the configuration say so.
+    /// Requested files and directories that the checker skipped, if it reports that. This includes
+    /// files whose errors are turned off, in the file or in the configuration.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_checked: Vec<String>,
-    /// How many there are.
+    /// Numbers of diagnostics.
     pub summary: DiagnosticSummary,
     /// Errors first, then warnings, each in the checker's order.
     #[expect(clippy::struct_field_names, reason = "the contract's name")]
     pub diagnostics: Vec<Diagnostic>,
-    /// Diagnostics that are counted and not shown, and `notChecked`.
+    /// Number of diagnostics and of `notChecked` entries that are not shown.
     #[serde(skip_serializing_if = "is_zero")]
     pub truncated: u64,
-    /// Where the whole output of the checker is.
+    /// URI of the checker's full output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log_uri: Option<String>,
-    /// What to do next.
+    /// Advice on the next step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
-/// How many diagnostics there are.
+/// Numbers of diagnostics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DiagnosticSummary {
-    /// Errors in what was asked for.
+    /// Errors in the requested files.
     pub errors: u64,
-    /// Warnings in what was asked for.
+    /// Warnings in the requested files.
     pub warnings: u64,
     /// Errors and warnings in other files.
     #[serde(skip_serializing_if = "is_zero")]
     pub hidden_outside_scope: u64,
 }
 
-/// How bad it is.
+/// Severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// The check fails.
+    /// An error; the check fails.
     Error,
-    /// It does not.
+    /// A warning; the check can pass.
     Warning,
-    /// A remark; not counted.
+    /// A note, which is not counted.
     Note,
 }
 
-/// What a checker has to say.
+/// One message of a checker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Diagnostic {
-    /// Where; none for what concerns the whole project.
+    /// Source file; absent for the whole project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The line.
@@ -115,20 +115,20 @@ pub struct Diagnostic {
     /// The column.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<u32>,
-    /// The line of its end.
+    /// Line of the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_line: Option<u32>,
-    /// The column of its end: the first that no longer belongs to it.
+    /// Column of the end (exclusive).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_column: Option<u32>,
-    /// How bad it is.
+    /// Severity of the message.
     pub severity: Severity,
-    /// The checker's name for it, such as `TS2322`, `E0308`, `assignment`.
+    /// Code of the message, such as `TS2322`, `E0308`, `assignment`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// In the checker's words; may have several lines.
+    /// Text of the checker, of one or more lines.
     pub message: String,
-    /// What belongs to it elsewhere, and advice.
+    /// Related locations, and advice.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub related: Vec<Related>,
 }
@@ -150,11 +150,11 @@ impl Diagnostic {
     }
 }
 
-/// What belongs to a diagnostic.
+/// Related location of a diagnostic, or advice.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Related {
-    /// Where, unless it is advice alone.
+    /// Source file; absent for advice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The line.
@@ -163,6 +163,6 @@ pub struct Related {
     /// The column.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<u32>,
-    /// In the checker's words.
+    /// Text of the checker.
     pub message: String,
 }

@@ -3,33 +3,33 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What ran: a runner of tests, or a checker of types.
+/// A test runner or type checker, and its command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "{T}Info")]
 pub struct ToolInfo<T> {
-    /// Which one.
+    /// Name of the tool.
     pub name: T,
-    /// Its version, if it was told.
+    /// Version, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// The command, word for word.
+    /// Command line, one argument each.
     pub command: Vec<String>,
-    /// The directory that it began in.
+    /// Working directory.
     pub cwd: String,
 }
 
-/// What was asked for; empty means everything.
+/// Requested scope; empty for everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Scope {
     /// Files or directories.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// What the tests' names had to match.
+    /// Pattern for the names of tests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filter: Option<String>,
-    /// The project of a workspace.
+    /// Project in a workspace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
 }
