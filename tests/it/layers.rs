@@ -448,9 +448,8 @@ const NO_TYPES: [&str; 24] = [
     "Lost", "Wanted", "Coming",
 ];
 
-/// Doc comments that still begin with one of [`OPENERS`], mostly texts of schemas and of help. The
-/// number only goes down.
-const MAX_UNPLAIN_DOCS: usize = 254;
+/// Maximum number of doc comments that begin with one of [`OPENERS`].
+const MAX_UNPLAIN_DOCS: usize = 1;
 
 /// Longest name of a test, in bytes.
 const MAX_TEST_NAME: usize = 60;

@@ -402,8 +402,9 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     ),
 ];
 
-/// An access control list as the kernel takes it (`linux/posix_acl_xattr.h`: version 2; then tag,
-/// permissions and identity each): the owner may do everything, group and others read and execute.
+/// Access control list in the kernel's format (`linux/posix_acl_xattr.h`): version 2, then tag,
+/// permissions and identity of each entry. The owner may do everything; group and others may read
+/// and execute.
 const EXECUTABLE: [u8; 28] =
     *b"\x02\0\0\0\x01\0\x07\0\xff\xff\xff\xff\x04\0\x05\0\xff\xff\xff\xff\x20\0\x05\0\xff\xff\xff\xff";
 

@@ -1,10 +1,10 @@
 //! The attack battery: what a command might try to get out, tried.
 //!
-//! It runs in two halves. [`Victims`] are laid out beyond the walls; then this program is started
-//! inside them with [`ATTACK_ARGUMENT`] and a [`Stage`](stage::Stage) that says where everything
-//! is, makes every attempt of [`GROUPS`] in a copy of itself and prints a line for each. Afterwards
-//! the victims are looked at: an attempt that got through without noticing shows there. [`probe`]
-//! puts both together.
+//! The battery has two halves. [`Victims`] are set up outside the walls. Then this program is
+//! started inside them with [`ATTACK_ARGUMENT`] and a [`Stage`](stage::Stage), which holds all
+//! paths. It makes every attempt of [`GROUPS`] in a copy of itself, and prints a line for each.
+//! Afterwards the victims are checked: they show attempts that succeeded unnoticed. [`probe`] runs
+//! both halves.
 //!
 //! Every attempt is harmless when it gets through: what it opens it does not write, and what would
 //! change the machine is spoilt on purpose.

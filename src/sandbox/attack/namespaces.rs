@@ -294,8 +294,8 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     }),
 ];
 
-/// Where this process has the right to mount, what it does shall not be seen by others; where it
-/// has not, this is refused, and the attempt is made all the same.
+/// Keeps the mounts of this process private, if it may mount. Otherwise the calls fail, and the
+/// attempt is made nevertheless.
 fn shield() {
     if sys::unshare(libc::CLONE_NEWNS.into()).is_ok() {
         let _ = mount::mount_change(

@@ -100,9 +100,8 @@ pub struct Report {
     pub broke_at: Option<String>,
 }
 
-/// Lays the inner half in front of `run`, which starts an argument list inside the walls and
-/// returns what it wrote to its standard output; then looks at the victims. `program` is this
-/// program, as it is called inside.
+/// Runs the inner half with `run`, then checks the victims. `run` starts an argument list inside
+/// the walls and returns its standard output. `program` is this program's path inside the walls.
 pub fn probe(
     victims: &mut Victims,
     stage: &Stage,
@@ -118,7 +117,7 @@ pub fn probe(
 }
 
 impl Report {
-    /// From what the inner half wrote.
+    /// Parses the output of the inner half.
     pub fn read(output: &[u8]) -> Self {
         let mut report = Self {
             broke_at: Some("its start".to_owned()),

@@ -108,8 +108,8 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     ),
 ];
 
-/// Whether the supervisor still is there and its commands are; if it is not, this may never be
-/// said.
+/// Checks that the supervisor and its commands are still there. Without the supervisor this process
+/// may end before it can report.
 fn unharmed(stage: &Stage, refused: Option<std::io::Error>) -> Try {
     // A supervisor that ends takes this process along at once; one that was stopped shows in its
     // state.

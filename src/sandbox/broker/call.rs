@@ -74,8 +74,8 @@ pub enum Change {
     },
 }
 
-/// What of the extended attributes shall be read, and where it goes; 0 bytes: only its length is
-/// asked for.
+/// A read of extended attributes, and the buffer for the result. With a buffer of 0 bytes the call
+/// returns only the length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read {
     /// getxattr(2).
@@ -132,7 +132,7 @@ impl From<Read> for Deed {
     }
 }
 
-/// Where the two times stand, and what they are; address 0: now.
+/// Address and format of the two timestamps; address 0 means now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Times {
     /// Seconds (`struct utimbuf`).

@@ -33,8 +33,8 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// What has this number. It is the caller only if the caller still waits after it was looked
-    /// at.
+    /// Creates a handle for the thread with this number. Data read through it belong to the caller
+    /// only if the caller still waits afterwards.
     pub fn new(pid: u32) -> Self {
         Self {
             pid,
@@ -56,8 +56,8 @@ impl Caller {
         self.pid
     }
 
-    /// Whether it has this number. Another thread may have it now: then nothing is found through
-    /// this one.
+    /// Returns true if the handle has this number. If another thread has the number by now, lookups
+    /// through the handle fail.
     pub fn is(&self, pid: u32) -> bool {
         self.pid == pid
     }
@@ -112,9 +112,9 @@ impl Caller {
         }
     }
 
-    /// Device and inode number of what a path leads to, for who only compares them: of a path below
-    /// /proc that means the caller by another word than its number it may be another object. `None`
-    /// where it cannot be looked at in one step.
+    /// Returns device and inode number of the object at a path, for comparisons only. A path below
+    /// /proc that names the caller without its number may give another object. `None` if one step
+    /// cannot resolve the path.
     pub fn id_of(&self, dir: i32, path: &[u8]) -> Option<(u64, u64)> {
         let stat = if path.starts_with(b"/") {
             stat(OsStr::from_bytes(path))
@@ -317,8 +317,8 @@ impl Caller {
     }
 }
 
-/// Which descriptor of its own a thread means by a path, and which path from there on, if one
-/// follows.
+/// Parses a path to a descriptor of the thread itself. Returns the descriptor and the rest of the
+/// path, if any.
 fn own_descriptor(path: &[u8], pid: u32) -> Option<(i32, Option<&[u8]>)> {
     let own = format!("/proc/{pid}/fd/");
     let number = match path {
@@ -356,7 +356,7 @@ fn shared_file(line: &[u8]) -> Option<&[u8]> {
     (is_shared && !path.ends_with(b" (deleted)")).then_some(path)
 }
 
-/// What there is no way to through a descriptor that is not open.
+/// Converts the error for a path through a closed descriptor: such a path does not exist.
 fn not_open(errno: Errno) -> Errno {
     if errno == Errno::BADF {
         Errno::NOENT

@@ -112,7 +112,7 @@ impl Tree {
     }
 }
 
-/// What a call can be given about one file; the numbers are addresses in it.
+/// Arguments of calls on one file; the numbers are addresses in this struct.
 pub(super) struct CallArguments {
     pub(super) path: CString,
     pub(super) dir: File,

@@ -18,14 +18,14 @@ use super::{Broker, holds, read_name, read_structure};
 use crate::limits::{MAX_XATTR_LIST_BYTES, MAX_XATTR_VALUE_BYTES};
 use crate::sandbox::sys::seccomp::{Notification, still_valid};
 
-/// What is asked for.
+/// Requested attributes: one value, or all names.
 enum AttributeRequest {
     Value(CString),
     Names,
 }
 
 impl AttributeRequest {
-    /// Bytes.
+    /// Maximum size, in bytes.
     fn most(&self) -> usize {
         match self {
             Self::Value(_) => MAX_XATTR_VALUE_BYTES,
@@ -34,7 +34,7 @@ impl AttributeRequest {
     }
 }
 
-/// What is told of a place.
+/// Attributes that a command may see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AttributeAnswer {
     /// The kernel's answer.
@@ -87,8 +87,8 @@ impl Broker {
             (AttributeRequest::Names, _) => listxattr(link, &mut bytes)?,
         };
         bytes.truncate(length);
-        // Everything above was read by the number of a thread. Only if the caller still waits, it
-        // is the caller's.
+        // All data above were read by the number of a thread. They belong to the caller only if it
+        // still waits.
         if !still_valid(&self.listener, asked.id) {
             return Err(Errno::SRCH);
         }
@@ -96,10 +96,11 @@ impl Broker {
         i64::try_from(length).map_err(|_| Errno::TOOBIG)
     }
 
-    /// What the command is told of attributes of what the kernel calls `place`.
+    /// Decides which attributes of an object a command may see. `place` is the kernel's path of the
+    /// object.
     ///
-    /// Of the directories above those that it may read it is told that they have none: `ls -la`
-    /// looks for them on `..`, and would complain of it in every allowed directory.
+    /// Parents of readable directories appear to have no attributes: `ls -la` reads those of `..`,
+    /// and would complain in every allowed directory.
     pub(super) fn may_read(
         &self,
         place: &[u8],

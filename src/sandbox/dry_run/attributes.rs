@@ -8,9 +8,9 @@ use std::os::unix::ffi::OsStringExt as _;
 use rustix::fs::{fgetxattr, flistxattr};
 use rustix::io::Errno;
 
-/// What the names of those begin with that a command can set.
+/// Name prefixes of attributes that commands can set.
 const ATTRIBUTES: [&[u8]; 2] = [b"user.", b"system.posix_acl_"];
-/// An overlay's own, which it shows to nobody.
+/// Name prefix of the overlay's own attributes, which the overlay hides.
 const OF_OVERLAYS: &[u8] = b"user.overlay.";
 
 /// Extended attributes of an open file or directory.

@@ -1,9 +1,9 @@
 //! Compares overlays with their lower directories.
 //!
-//! Upper directories only say where to look: what is in none of them is as it was, but for what is
-//! hidden by a directory that says so. What is there now is asked of the overlay itself, so the
-//! kernel alone has to understand how it notes what is gone or replaced. Everything is opened by
-//! handle, and no link, pipe or device is opened for reading.
+//! Upper directories only tell where to look. A path in none of them is unchanged, unless an opaque
+//! directory above hides it. The current state is read from the overlay itself, so only the kernel
+//! interprets its records of deleted and replaced files. All files are opened by handle, and no
+//! link, pipe or device is opened for reading.
 #![expect(
     clippy::disallowed_methods,
     reason = "everything starts at a handle of an overlay"
@@ -96,8 +96,8 @@ impl FoundEntry {
         ))
     }
 
-    /// Whether mode, owner, time of the last change and attributes are the same. A directory has
-    /// another time whenever something in it has changed.
+    /// Returns true if mode, owner, modification time and attributes are equal. The time of
+    /// directories is ignored, since each change of an entry sets it.
     fn is_like(&self, other: &Self) -> Result<bool, Errno> {
         let plain = |Self { stat, .. }: &Self| {
             let time = (!self.is_directory()).then_some((stat.st_mtime, stat.st_mtime_nsec));
@@ -111,12 +111,12 @@ impl FoundEntry {
     }
 }
 
-/// Where something is.
+/// Position of an entry in the tree.
 #[derive(Clone, Copy, Debug, Default)]
 struct Below {
-    /// Directories above it.
+    /// Number of directories above the entry.
     levels: usize,
-    /// One of them was made in the place of a removed one, and all that was in that is gone.
+    /// `true` if a directory above replaced a deleted one, so that all old entries are gone.
     is_hidden: bool,
 }
 
@@ -124,7 +124,7 @@ struct Below {
 pub struct Comparison {
     report: DryRunReport,
     until: Instant,
-    /// As many names may still be looked at.
+    /// Number of names that may still be read.
     names_left: usize,
     unread: usize,
     is_cut: bool,
@@ -292,7 +292,7 @@ impl Comparison {
         Ok(())
     }
 
-    /// As far as there is time, and room for names.
+    /// Reads the names in a directory, within the limits of time and number.
     fn names(&mut self, dir: &OwnedFd) -> Result<BTreeSet<OsString>, Errno> {
         let mut names = BTreeSet::new();
         for entry in Dir::read_from(dir)? {
@@ -332,7 +332,7 @@ impl Comparison {
                 return Ok(false);
             }
             at += got as u64;
-            // What cannot be compared in time is told.
+            // A file that cannot be compared in time counts as changed.
             if got == 0 || self.is_late() {
                 return Ok(got == 0);
             }
@@ -385,7 +385,7 @@ impl Comparison {
         }
     }
 
-    /// Exactly so many bytes, or none.
+    /// Appends exactly `size` bytes of a file, or none.
     fn take_in(&mut self, found: &FoundEntry, size: u64) -> Result<(), Errno> {
         let mut bytes = vec![0; size as usize];
         if read(&found.opened()?, &mut bytes, 0)? != bytes.len() {
@@ -396,7 +396,7 @@ impl Comparison {
     }
 }
 
-/// Where the next bytes are that are in no hole of the file, or its end.
+/// Returns the offset of the next data outside holes, or of the end of the file.
 fn next_data(file: &OwnedFd, at: u64) -> Result<u64, Errno> {
     match seek(file, SeekFrom::Data(at)) {
         Err(Errno::NXIO) => seek(file, SeekFrom::End(0)),

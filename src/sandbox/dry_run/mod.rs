@@ -1,7 +1,9 @@
-//! A command that changes nothing: overlays lie over the read-write directories that it sees
-//! (`overlay`), and when it is over, what it wrote to them is compared with what lies below
-//! (`compare`) and told (`report`). The kernel takes the overlays away with the mount namespace of
-//! the command, however that ends.
+//! Dry run of a command.
+//!
+//! Overlays lie over the read-write directories that the command sees (`overlay`). After the
+//! command, the files that it wrote are compared with the lower directories (`compare`) and
+//! reported (`report`). The kernel removes the overlays with the mount namespace of the command, in
+//! any case.
 
 mod attributes;
 mod compare;

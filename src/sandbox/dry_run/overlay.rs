@@ -1,6 +1,6 @@
-//! Overlays (Documentation/filesystems/overlayfs.rst in the kernel) over everything that a command
-//! could write to, in its own mount namespace. What it changes is kept in memory that nothing else
-//! leads to.
+//! Overlays (Documentation/filesystems/overlayfs.rst in the kernel) over all places that a command
+//! can write to, in its own mount namespace. Its changes go to memory that only the overlays lead
+//! to.
 #![expect(
     clippy::disallowed_methods,
     reason = "works on the view of a command from inside it"
@@ -26,13 +26,13 @@ use crate::sandbox::fault::{Fault, Step};
 use crate::sandbox::hidden_paths::MEANWHILE;
 use crate::sandbox::mount::{file_system, mount_of, no_devices};
 
-/// One of them. The handles lead past what else is mounted there.
+/// Overlay of one directory. The handles bypass other mounts at its place.
 #[derive(Debug)]
 pub struct Overlay {
     pub place: PathBuf,
     /// The original directory.
     pub lower: OwnedFd,
-    /// What was written, in the form that the kernel gives it.
+    /// Changed files, in the overlay format of the kernel.
     pub upper: OwnedFd,
     /// Both, as the command sees it.
     pub merged: OwnedFd,
@@ -41,15 +41,15 @@ pub struct Overlay {
 /// A mount that a command sees at or below a read-write directory.
 struct SeenMount {
     mount: Mount,
-    /// Where it is.
+    /// Root of the mount.
     there: OwnedFd,
-    /// A copy of it alone, mounted nowhere yet.
+    /// Copy of this mount alone, not attached yet.
     tree: OwnedFd,
     is_writable: bool,
 }
 
 impl SeenMount {
-    /// Whether the other one only holds a directory of this one in its place
+    /// Returns true if the other mount only pins a directory of this one
     /// ([`crate::sandbox::mount::nail`]).
     fn is_nailed_by(&self, nail: &Mount) -> bool {
         let below = nail.place.strip_prefix(&self.mount.place);
@@ -179,7 +179,7 @@ fn seen(writable: &[&Path]) -> Result<Vec<SeenMount>, Fault> {
     Ok(seen)
 }
 
-/// What is at this path, which no link may be part of.
+/// Opens a path without following symlinks.
 fn open(place: &Path) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     openat2(

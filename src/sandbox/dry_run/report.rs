@@ -11,12 +11,12 @@ use crate::journal::Change;
 use crate::limits::MAX_DRY_RUN_REPORT_BYTES;
 use crate::sandbox::raw_string::RawString;
 
-/// What stood at a place.
+/// Content of a path before or after a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Content {
     Nothing,
-    /// A regular file, in bytes, and where in [`DryRunReport::contents`] it begins; `None` if it is
-    /// not there.
+    /// A regular file: its size in bytes, and its offset in [`DryRunReport::contents`]. The offset
+    /// is `None` if the report leaves the content out.
     File {
         size: u64,
         at: Option<usize>,
@@ -40,7 +40,7 @@ pub struct ReportedChange {
 pub struct DryRunReport {
     /// Number of changes of each kind.
     pub counts: Vec<(Change, usize)>,
-    /// The first of them.
+    /// The first changes, up to a limit.
     pub told: Vec<ReportedChange>,
     /// Reasons that the report may be incomplete.
     pub gaps: Vec<String>,
@@ -49,7 +49,7 @@ pub struct DryRunReport {
 }
 
 impl DryRunReport {
-    /// A nameless file of it: JSON, a newline, contents.
+    /// Packs the report into a nameless file: JSON, a newline, contents.
     pub fn pack(&self) -> io::Result<OwnedFd> {
         let mut file = File::from(memfd_create("dry-run", MemfdFlags::CLOEXEC)?);
         let mut head = serde_json::to_vec(self)?;
@@ -60,7 +60,7 @@ impl DryRunReport {
         Ok(file.into())
     }
 
-    /// What was packed.
+    /// Reads a packed report.
     pub fn unpack(file: OwnedFd) -> io::Result<Self> {
         let mut bytes = Vec::new();
         File::from(file)
@@ -75,7 +75,7 @@ impl DryRunReport {
         Ok(report)
     }
 
-    /// What of the contents belongs to a file; `None` if it is not there.
+    /// Returns the content of a file; `None` if the report leaves it out.
     pub fn bytes(&self, content: &Content) -> Option<&[u8]> {
         let Content::File { size, at: Some(at) } = content else {
             return None;

@@ -85,7 +85,7 @@ impl Channel {
         while let Some(word) = self.queue.front() {
             match self.send(&word.told, word.socket.as_ref().map(AsFd::as_fd).as_slice()) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                // Whoever waits is told when its time is over.
+                // A failed message needs no retry: its caller gets an answer at the timeout.
                 Ok(()) | Err(_) => drop(self.queue.pop_front()),
             }
         }

@@ -95,9 +95,9 @@ impl Interceptor {
         ))
     }
 
-    /// A connection to a server of this machine, made before anybody asks: that takes no time here,
-    /// and to ask and be told takes four turns of other processes. `None` if there is none, or it
-    /// is not made at once.
+    /// Connects to a server on this machine without asking first. This takes no time, while the
+    /// question costs four process switches. `None` if there is no server, or the connection is not
+    /// immediate.
     fn dialed_ahead(&self, to: SocketAddr) -> Option<OwnedFd> {
         if self.rules.dial != Dial::Ahead || !is_here(to.ip()) || to.port() == NAMES_PORT {
             return None;
@@ -131,8 +131,8 @@ impl Interceptor {
         ))
     }
 
-    /// Connects to where nobody listens, so that the kernel refuses in the way in which it does for
-    /// this socket: at once, or when it is asked how the connection went.
+    /// Connects to an address without a listener. The kernel then reports the refusal as usual for
+    /// this socket: at once, or at the next query of its status.
     pub(super) fn connect_to_nobody(
         &mut self,
         socket: CallerDescriptor,

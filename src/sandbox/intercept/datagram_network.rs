@@ -1,9 +1,9 @@
 //! A network for the datagrams of one command, in which there is only a loopback device.
 //!
-//! A socket stays in the network namespace in which it was made, whoever uses it. So a small
-//! process goes to one of its own and makes the datagram sockets of the command there, and those of
-//! the server that questions of names come to: whatever the command puts in whose place, no
-//! datagram of it leaves. The process ends with the supervisor.
+//! A socket stays in the network namespace in which it was made, regardless of its user. So a small
+//! process enters a network namespace of its own. There it makes the command's datagram sockets,
+//! and the server's sockets for name queries. No datagram of the command leaves, even if the
+//! command swaps its descriptors. The process ends with the supervisor.
 
 use std::io;
 use std::net::SocketAddr;
@@ -29,13 +29,13 @@ pub struct DatagramNetwork(OwnedFd);
 enum Wish {
     /// A socket of IPv6 or, if not so, of IPv4.
     Socket { six: bool },
-    /// One that is bound there.
+    /// A bound socket.
     Bound(SocketAddr),
-    /// Whether one can be, and none.
+    /// A test of whether the address can be bound; the reply has no socket.
     Try(SocketAddr),
 }
 
-/// What the kernel said, a number of errno(3); with the socket if there is none.
+/// Reply of the helper: a socket, or an errno(3) of the kernel.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct NetworkReply {
     errno: Option<i32>,
@@ -151,7 +151,7 @@ impl Wish {
         };
         let socket = socket_with(family, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
         at.map_or(Ok(()), |at| bind(&socket, &at))?;
-        // What was only tried is free again before the answer is there.
+        // The test closes its socket, so the address is free before the reply is sent.
         Ok((!matches!(self, Self::Try(_))).then_some(socket))
     }
 }

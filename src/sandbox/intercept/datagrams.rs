@@ -30,7 +30,7 @@ const PLAIN_FLAGS: u32 = (libc::MSG_PEEK
     .cast_unsigned();
 
 impl Interceptor {
-    /// What sendto(2) is to send.
+    /// Reads the data and the address of a sendto(2).
     pub(super) fn outgoing_to(
         &mut self,
         socket: &OwnedFd,

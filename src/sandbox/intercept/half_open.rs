@@ -1,13 +1,12 @@
-//! Connections of sockets that do not wait, to servers that have not answered in the moment for
-//! which they are held: they stay on their way, as with any server that takes its time, until the
-//! server of the interception has decided.
+//! Nonblocking connections to servers that do not answer within the short hold time. They stay in
+//! progress, as with any slow server, until the server of the interception has decided.
 //!
-//! The socket is connected to a listener of our own whose queue is full, which the kernel answers
-//! with nothing (`listen(2)`, "backlog"), so that of the command goes on trying. When the real
-//! server has answered, a second socket with the address of that listener connects to the
-//! command's: where both open, both are open (RFC 9293, 3.5, "simultaneous open"). When it has
-//! refused, the listener is closed, and the kernel refuses the next try. When it has not answered
-//! in time, the command's kernel is left to its own patience.
+//! The socket connects to our own listener with a full queue. The kernel ignores connections to it
+//! (`listen(2)`, "backlog"), so the command's socket keeps trying. After the real server has
+//! answered, a second socket with the listener's address connects to the command's socket. With
+//! open calls from both ends, both are connected (RFC 9293, 3.5, "simultaneous open"). After a
+//! refusal the listener is closed, and the kernel refuses the next try. If the server does not
+//! answer in time, the kernel's own timeout applies.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -32,7 +31,7 @@ pub(super) struct HalfOpen {
     _port: OwnedFd,
     port: u16,
     held: HashMap<Mark, HalfOpenConnection>,
-    /// The first one first; some are gone.
+    /// Oldest first; some are gone.
     order: VecDeque<Mark>,
 }
 
@@ -56,8 +55,9 @@ impl HalfOpen {
         })
     }
 
-    /// Nobody answers at the address of this connection from now on, and nobody refuses. Only IPv4
-    /// has one for each. With the first one if there is no room for both, which is refused.
+    /// Creates an address for this connection where the kernel neither accepts nor refuses. Only
+    /// IPv4 has an address for each connection. If there are too many, the oldest connection is
+    /// dropped and returned, to be refused.
     pub(super) fn hold(
         &mut self,
         mark: Mark,

@@ -14,28 +14,26 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SupervisorMessage {
-    /// The first word. With it come the listening sockets of TCP for IPv4 and, if `version_6`, for
-    /// IPv6, and then the sockets that questions of names come to, for IPv4 and IPv6 likewise. None
-    /// of them blocks.
+    /// First message. It carries the listening TCP sockets for IPv4 and, if `version_6`, for IPv6.
+    /// The sockets for name queries follow, for IPv4 and IPv6 likewise. All sockets are
+    /// nonblocking.
     Ready {
         /// `true` if IPv6 is available.
         version_6: bool,
     },
-    /// Datagrams are to go to a place, once the server has decided about it
-    /// ([`SupervisorRequest::DecideDatagrams`]). With it comes the socket that they arrive at and are answered
-    /// from, which blocks or not.
+    /// Datagrams to a destination wait for a decision ([`SupervisorRequest::DecideDatagrams`]). The
+    /// message carries the socket that receives and answers them, which may be blocking.
     Datagrams {
         /// Comes back with the decision.
         token: u64,
         to: SocketAddr,
         by: ProgramName,
     },
-    /// A connection is about to come: at once if with it comes one to where it wanted to go
-    /// ([`Dial::Ahead`](crate::sandbox::Dial)), else once the server has decided
+    /// A connection will arrive. It arrives at once if the message carries a connection to its
+    /// destination ([`Dial::Ahead`](crate::sandbox::Dial)), else after the decision
     /// ([`SupervisorRequest::Decide`]).
     Flow(Flow),
-    /// A connection of which the server has heard does not come: its caller is gone, or waits no
-    /// longer.
+    /// An announced connection does not arrive: its caller is gone, or has stopped waiting.
     GivenUp { mark: Mark },
     /// Result of [`SupervisorRequest::Dial`], with a socket unless there is an error. It does not block, and
     /// may still be connecting.
@@ -45,8 +43,8 @@ pub enum SupervisorMessage {
         /// Error of the kernel, an errno(3).
         errno: Option<i32>,
     },
-    /// A connection came that was on its way when the server decided about it. With it comes its
-    /// other end, which the server would have accepted otherwise.
+    /// A half-open connection arrived after the decision. The message carries its other end, which
+    /// otherwise the server would accept.
     Arrived,
     /// Current totals.
     Counts(Counts),

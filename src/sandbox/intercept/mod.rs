@@ -1,42 +1,41 @@
 //! Interception of the calls that a command makes over the network.
 //!
-//! The filter hands whatever names an address to the command's supervisor, which makes the call
-//! itself, with its own copy of the address and on its own descriptor of the same socket: TCP
-//! connections go to the server's listening socket, whichever address was wanted, and questions of
-//! names to its socket for those. The destination travels in the loopback address that is connected
-//! to (`127.64.0.0/10`), of which the server has heard before. Connections of the command to
-//! servers of its own are let through. Other datagrams go to a socket that the server has for their
-//! place (`relays.rs`), if it says so, or are refused as if there were no route, so that programs
-//! fall back to TCP.
+//! The filter hands calls that name an address to the command's supervisor. The supervisor makes
+//! each call itself, with its own copies of the address and of the descriptor. TCP connections go
+//! to the server's listening socket, whatever their destination. Name queries go to the server's
+//! socket for names. The destination is encoded in the loopback address of the connection
+//! (`127.64.0.0/10`), which the supervisor has announced to the server. Connections of the command
+//! to its own servers are let through. Other datagrams go to a socket that the server has for their
+//! destination (`relays.rs`). Without the server's consent they fail as if there were no route, so
+//! that programs fall back to TCP.
 //!
-//! A connection waits until the server has decided about it, which calls the real server meanwhile;
-//! where all are let pass, one to a server of this machine is made beside it and waits for nobody
-//! ([`Dial::Ahead`]). One that is refused is led to where nobody listens, so that the kernel
-//! refuses it in its own way. A socket that does not block is held for a moment only, and is on its
-//! way if nothing is decided by then (`half_open.rs`).
+//! A connection waits for the decision of the server, which calls the real server meanwhile. If all
+//! connections are allowed, one to a server on this machine is made at once ([`Dial::Ahead`]). A
+//! refused connection is led to an address without a listener, so that the kernel refuses it in its
+//! own way. A nonblocking socket is held only briefly. Without a decision by then, its connection
+//! stays in progress (`half_open.rs`).
 //!
-//! What holds a command that does not play along:
-//! - Its datagram sockets, and those that answer about names, belong to a network namespace that
-//!   has only a loopback device (`datagram_network.rs`), where one can be made.
-//! - Where its network leads elsewhere, or descriptors cannot be fetched, its IP sockets are made
-//!   by the supervisor and bound to the loopback device before the command has them, but those of
-//!   TCP where its servers are to be reached (`Rules::open`).
-//! - The filter refuses to bind a socket to a device, and all options by which the kernel sends
-//!   elsewhere than to an address that was looked at: source routes, routing headers, memberships.
-//! - The supervisor sends in the command's place, whatever the family of the socket: control data
-//!   can name a device, and go before the one that a socket is bound to. It reads the command's
-//!   memory once.
-//! - The kernel goes on with calls that connect or bind sockets of other families. A race of
-//!   another thread can put an IP socket in the place of such a one: of TCP Landlock refuses it,
-//!   one of UDP reaches nobody but in its own namespace. Without one such a race can send datagrams
-//!   from the machine; where the command has no network nothing is gone on with instead
-//!   (`Rules::strict`).
-//! - When the supervisor ends, every call that it was asked for fails.
+//! Measures against a command that evades the interception:
+//! - Its datagram sockets, and those that answer name queries, belong to a network namespace with
+//!   only a loopback device, if one can be made (`datagram_network.rs`).
+//! - If its network is not isolated, or descriptors cannot be fetched, the supervisor makes its IP
+//!   sockets and binds them to the loopback device. TCP sockets are exempt if the command's servers
+//!   must be reachable (`Rules::open`).
+//! - The filter refuses to bind a socket to a device. It also refuses options by which the kernel
+//!   sends to another address than the checked one: source routes, routing headers, memberships.
+//! - The supervisor sends in the command's place, for all socket families. Control data can name a
+//!   device, which overrides the device of the socket. The supervisor reads the command's memory
+//!   once.
+//! - The kernel continues calls that connect or bind sockets of other families. Another thread can
+//!   swap in an IP socket meanwhile. Landlock refuses its TCP connections; its UDP datagrams stay
+//!   in their own namespace. Without that namespace such a race can send datagrams from the
+//!   machine. If the command has no network, no call is continued (`Rules::strict`).
+//! - When the supervisor ends, all pending calls fail.
 //!
-//! Descriptors of the command are fetched (`pidfd_getfd(2)`) or, where that is refused, found among
-//! those that were kept when the sockets were made (`socket_table.rs`). Then there is none of a
-//! socket that the command accepted, or of another family: the kernel goes on with messages over
-//! those, which the race above can be about, or they are refused (`Rules::strict`).
+//! Descriptors of the command are fetched (`pidfd_getfd(2)`). If that is refused, they are found
+//! among the sockets that were made here (`socket_table.rs`). That table has no sockets that the
+//! command accepted, and none of other families. The kernel continues messages over them, which
+//! allows the race above, or they are refused (`Rules::strict`).
 
 mod address;
 mod answer;
@@ -133,11 +132,11 @@ pub struct Interceptor {
     /// Present if descriptors cannot be fetched.
     table: Option<SocketTable>,
     waiting: HashMap<u64, Pending>,
-    /// Those of them that the server decides about.
+    /// Waiting connections that the server decides about.
     undecided: HashMap<Mark, u64>,
-    /// Connections that are neither made nor refused yet, where that can be.
+    /// Half-open connections, if they are supported.
     half_open: Option<HalfOpen>,
-    /// Readable when the first of them that does not wait has been held long enough.
+    /// Timer that ends the hold time of the first nonblocking call.
     patience: OwnedFd,
     /// `true` if the timer is set.
     is_timed: bool,
@@ -272,7 +271,7 @@ impl Interceptor {
                     self.given_up(mark);
                     Errno::TIMEDOUT
                 }
-                // Who does not wait for a route tries again later.
+                // A caller that does not wait for a route can try again later.
                 Deed::Begin {
                     call: Network::Connect { .. },
                     ..
@@ -315,7 +314,7 @@ impl Interceptor {
         asked: &Notification,
         call: Network,
     ) -> Result<Answer, Halt> {
-        // What was read by the number of a thread is the caller's only if the caller still waits.
+        // Data read by the number of a thread belong to the caller only if it still waits.
         let mine = || {
             if still_valid(listener, asked.id) {
                 Ok(())
@@ -442,7 +441,8 @@ impl Interceptor {
             }
             _ => socket_with(family, kind, flags | SocketFlags::CLOEXEC, protocol)?,
         };
-        // What others send to a datagram socket could not be answered: such answers are refused.
+        // Datagrams from other hosts to this socket could not be answered: answers to them are
+        // refused.
         if !self.rules.open || kind == SocketType::DGRAM {
             bind_to_loopback(socket.as_fd()).map_err(|error| errno_of(&error))?;
         }

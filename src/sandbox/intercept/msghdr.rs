@@ -139,7 +139,8 @@ impl Header {
         memory.put(self.at + 48, &flags.to_ne_bytes())
     }
 
-    /// The descriptors that go with it (unix(7), `SCM_RIGHTS`). Whatever else does is left out.
+    /// Returns the descriptors in the message (unix(7), `SCM_RIGHTS`). Other control data are
+    /// ignored.
     pub(super) fn passed(
         &self,
         memory: CallerMemory,

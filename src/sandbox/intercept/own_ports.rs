@@ -1,8 +1,8 @@
 //! Loopback ports that belong to the command.
 //!
-//! A number alone would not do: it may be given to somebody else once the command has let go of it.
-//! So the socket is remembered, and looked at when it matters: where it was opened or, if it is
-//! there no more (a server that became a daemon), among all that the kernel has open now, which
+//! A port number alone is not enough: after the command has closed the port, another program may
+//! get it. So the socket is recorded, and checked on use at its original descriptor. If it is no
+//! longer there (a server that became a daemon), all sockets of the kernel are searched, which
 //! takes milliseconds.
 
 use std::collections::HashMap;
@@ -71,7 +71,7 @@ impl OwnPorts {
             ..holder
         };
         if self.count >= MAX_OWN_SOCKETS {
-            // Who opens so many servers is led to none of the first ones any more.
+            // A command that opens too many servers loses direct access to its first ones.
             (self.noted, self.count) = (HashMap::new(), 0);
         }
         self.count += 1;

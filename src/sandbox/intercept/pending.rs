@@ -65,7 +65,7 @@ impl Interceptor {
         Ok(())
     }
 
-    /// How long a call waits for the server.
+    /// Returns the maximum time that a call waits for the server.
     fn server_decides(
         &mut self,
         socket: &OwnedFd,
@@ -157,7 +157,7 @@ impl Interceptor {
         }
         let answer = match errno {
             None => self.connect_to(socket, via),
-            // Whoever has an own idea of how long that may take keeps it.
+            // A nonblocking caller keeps its own timeout.
             Some(Errno::TIMEDOUT) if does_not_wait => self.leave_on_its_way(socket, via, mark),
             Some(Errno::CONNREFUSED) => self.connect_to_nobody(socket, via),
             Some(errno) => {

@@ -72,8 +72,8 @@ impl Relays {
 }
 
 impl Interceptor {
-    /// Where what this socket sends to a place has to go. Without an answer of the server yet, the
-    /// call waits for that.
+    /// Returns the address to which the datagrams of this socket for a destination must go. Before
+    /// the server's answer the call waits.
     pub(super) fn relay(
         &mut self,
         socket: &OwnedFd,

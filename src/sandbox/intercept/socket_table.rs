@@ -39,11 +39,11 @@ pub(super) struct SocketTable {
 #[derive(Debug)]
 struct HeldSocket {
     socket: CallerDescriptor,
-    /// Who had it open when it was looked for last.
+    /// Process and descriptor that had the socket open at the last search.
     holder: Holder,
 }
 
-/// A connection whose descriptor was let go of.
+/// A connection whose descriptor was released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Connected {
     /// Destination that the command requested, unless its own socket.
@@ -52,13 +52,13 @@ struct Connected {
     is_told: bool,
 }
 
-/// What a descriptor of the caller is.
+/// Socket of a descriptor of the caller.
 #[derive(Debug)]
 pub(super) enum Lookup {
-    /// A socket, as this process's own descriptor.
+    /// A socket with a descriptor in this process.
     Open(CallerDescriptor),
-    /// A socket of which none is here, by its inode number: of another family, accepted, or let go
-    /// of.
+    /// A socket without a descriptor here, by its inode number: of another family, accepted, or
+    /// released.
     Elsewhere(u64),
 }
 
@@ -199,9 +199,9 @@ impl SocketTable {
         }
     }
 
-    /// Judges a call on a socket of which no descriptor is here. Of an IP socket that is one that
-    /// was connected, accepted or listens: it names no address any more, and whoever is told one
-    /// can be told it by the kernel.
+    /// Judges a call on a socket without a descriptor here. If this is an IP socket, it was
+    /// connected, accepted or listens. Its address can no longer change, and the kernel can report
+    /// it.
     pub(super) fn judge(
         &mut self,
         inode: u64,
@@ -309,7 +309,7 @@ mod tests {
             }),
         );
         assert!(matches!(table.find(holder), Ok(Lookup::Elsewhere(other)) if other == inode));
-        // What is closed is not only let go of, but not open.
+        // A closed socket is not only released, but no longer open.
         table.hold(found, holder);
         drop(theirs);
         assert_eq!(inode_at(holder), Err(Errno::BADF));

@@ -30,7 +30,7 @@ pub(super) struct Outgoing {
     pub(super) data: Vec<u8>,
     pub(super) sent: usize,
     pub(super) to: Option<Box<SocketAddrAny>>,
-    /// Where a path in `to` begins, if it does not begin at the root.
+    /// Base directory of a relative path in `to`.
     pub(super) dir: Option<OwnedFd>,
     pub(super) passed: Vec<CallerDescriptor>,
     pub(super) flags: u32,
@@ -43,7 +43,7 @@ pub(super) struct Incoming {
     pub(super) memory: CallerMemory,
     pub(super) flags: u32,
     pub(super) buffer: ReceiveBuffer,
-    /// Whom the caller has asked for names.
+    /// Address to which the caller sent name queries.
     pub(super) asked: Option<SocketAddr>,
     /// `true` for an IPv6 socket.
     pub(super) six: bool,
@@ -116,7 +116,8 @@ impl Outgoing {
     }
 }
 
-/// What is sent over a socket that is none of IP. `whole`: the data are all that there is.
+/// Returns a message over a socket of another family than IP. `whole` is true if `data` is
+/// complete.
 pub(super) fn other(
     socket: &OwnedFd,
     memory: CallerMemory,

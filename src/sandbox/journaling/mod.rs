@@ -1,9 +1,9 @@
 //! The journal of what commands change, as their supervisor writes it.
 //!
-//! The filter has the kernel ask before each call that can change what a name stands for, or open
-//! what exists for writing (`seccomp/table.rs`). What would be lost is noted, then the kernel
-//! carries the call out as it would have. Between the two another thread of the command can change
-//! what the call means: that spoils the undo of its own call, and nothing else.
+//! The filter suspends each call that can change the object behind a name, or that opens an
+//! existing file for writing (`seccomp/table.rs`). The supervisor records the state that would be
+//! lost, then the kernel carries out the call. Meanwhile another thread of the command can change
+//! the arguments of the call. That spoils only the undo of its own call.
 
 mod mutation;
 mod place;
@@ -31,22 +31,22 @@ use crate::limits::MAX_READ_ONLY_TOLD;
 use mutation::{Mutation, PathArgument, decode};
 use place::{Places, Spot, Target, Unplaced, stat_of};
 
-/// Makes of globs what looks whether something is skipped; the reason if they are none.
+/// Compiler of `--undo-skip` globs; an error is the reason that they are invalid.
 pub type SkipsOf = fn(&[String]) -> Result<Skips, String>;
 
-/// The store and the roots, by handles of the mounts outside.
+/// The store and the roots, by handles of the outer mounts.
 #[derive(Debug)]
 pub struct Journal {
     store: Store,
     roots: Arc<[Root]>,
-    /// Whether a change is made that cannot be noted; it is told.
+    /// `true` if changes that cannot be journaled are made nevertheless, and reported.
     drops: bool,
-    /// Most memory of one command, with what is noted of it.
+    /// Maximum memory of the records of one command, in bytes.
     most_bytes: Option<u64>,
 }
 
 impl Journal {
-    /// To be opened before the launcher has mounts of its own.
+    /// Opens the store and the roots. Call it before the launcher has its own mounts.
     pub fn open(
         planned: &PlannedJournal,
         skips_of: SkipsOf,
@@ -93,7 +93,7 @@ impl Journal {
         self.store.handle()
     }
 
-    /// Somebody who notes what one command changes, in an entry that begins with the first change.
+    /// Creates the journal of one command. Its entry begins with the first change.
     pub fn command(&self, title: String, call: Option<u64>) -> CommandJournal<'_> {
         let places = Places::new(Arc::clone(&self.roots));
         let outside_calls = title.clone();
@@ -128,24 +128,24 @@ fn root(place: &Place) -> Result<Root, Fault> {
 pub struct CommandJournal<'a> {
     journal: &'a Journal,
     title: String,
-    /// What the entry is called that belongs to no call, if the program stays between calls.
+    /// Title of the entry for changes between calls, if the program stays between calls.
     outside_calls: String,
-    /// The entry to go on with, if its call has made one before.
+    /// Number of the entry to continue, if the call has one already.
     call: Option<u64>,
     places: Places,
     recorder: Option<Recorder>,
-    /// Who asked last: mostly the same one asks again.
+    /// Last caller, which usually makes the next call, too.
     caller: Option<Caller>,
-    /// By thread, the name under which its last call was to make something, and when it asked.
+    /// By thread: the name that its last call may create, and the time of that call.
     gaining: HashMap<u32, (Spot, SystemTime)>,
     /// `true` if it has an entry for each of its calls, as a session has.
     is_session: bool,
-    /// In a session, the files that were opened for writing: a descriptor that lies in a socket may
-    /// still change them.
+    /// In a session, files that were opened for writing. A descriptor in a socket queue may still
+    /// change them.
     opened: HashMap<Id, Spot>,
     /// Reason that a change could not be journaled.
     fault: Option<String>,
-    /// What it wanted to change where its mount is read-only, the first ones.
+    /// First paths on read-only mounts that the command tried to change.
     read_only: Vec<Denied>,
 }
 
@@ -166,14 +166,14 @@ impl Witness for CommandJournal<'_> {
     }
 }
 
-/// What is in a root and elsewhere, as in a /tmp on the same filesystem, would be changed there
-/// unseen. In namespaces the kernel says the same, of mounts.
+/// Error for a link or rename out of a root, as to a /tmp on the same filesystem. A change there
+/// would not be journaled. In namespaces the kernel gives the same error between mounts.
 const OTHER_FILESYSTEM: Unplaced = Unplaced::Refused(Errno::XDEV);
 
-/// Longest time from the question about a call to the birth of what it makes.
+/// Maximum time from the notification of a call to the birth of the file that it creates.
 const MAKING: Duration = Duration::from_secs(1);
 
-/// Most files of a session that are remembered as opened for writing.
+/// Maximum number of files of a session that are remembered as opened for writing.
 const MAX_OPENED: usize = 10_000;
 const TOO_MANY_OPENED: &str = "more files were opened than are watched, and a descriptor that lies in a socket may still change them";
 const REFUSED: &str = "a change was refused, since it cannot be kept: ";
@@ -182,16 +182,16 @@ const MOVED_AWAY: &str =
 
 /// Reason that a change was not journaled.
 enum Unnoted {
-    /// It can be tried once more.
+    /// The operation can be retried once.
     Moved(JournalError),
     Failed(JournalError),
-    /// The call is answered with this.
+    /// The call fails with this error.
     Refused(Errno),
-    /// The caller that is known has gone, and another one has its number.
+    /// The known caller is gone, and another one has its number.
     Gone,
 }
 
-/// One note.
+/// A change to record in the journal.
 #[derive(Debug)]
 enum Note {
     Gains(Spot),
@@ -200,13 +200,13 @@ enum Note {
     Links(Spot, Spot),
     Metadata(Spot),
     Content(Spot, Writing),
-    /// Of what may have no name.
+    /// Metadata of an object that may have no name.
     MetadataOf(OwnedFd),
     ContentOf(OwnedFd),
 }
 
 impl Note {
-    /// Whether the journal has all that it would be told.
+    /// Returns true if the journal already has all data of this note.
     fn is_known_to(&self, recorder: &Recorder) -> bool {
         let made =
             |spot: &Spot| recorder.made_both(spot.dir_id(), spot.found().map(|found| found.id));
@@ -226,7 +226,7 @@ impl Note {
 }
 
 impl Note {
-    /// All that it names.
+    /// Returns the places in this note.
     fn spots(&self) -> [Option<&Spot>; 2] {
         match self {
             Self::Renames(from, to, _) | Self::Links(from, to) => [Some(from), Some(to)],
@@ -238,7 +238,7 @@ impl Note {
         }
     }
 
-    /// Looks at all that it names.
+    /// Looks up the places in this note.
     fn look(&self) -> Result<(), Errno> {
         self.spots()
             .into_iter()
@@ -246,8 +246,8 @@ impl Note {
             .try_for_each(|spot| spot.look().map(drop))
     }
 
-    /// What of it the kernel looks for a right to write to: not what a link leads to, and nothing
-    /// where the name is taken, or there is nothing.
+    /// Returns the places for which the kernel checks write permission. These are no sources of
+    /// links, no occupied names of new files, and no missing files.
     fn written(&self) -> impl Iterator<Item = &Spot> {
         self.spots()
             .into_iter()
@@ -267,13 +267,13 @@ impl Note {
 }
 
 impl CommandJournal<'_> {
-    /// What it wanted to change where its mount is read-only.
+    /// Takes the paths on read-only mounts that the command tried to change.
     pub fn take_read_only(&mut self) -> Vec<Denied> {
         std::mem::take(&mut self.read_only)
     }
 
-    /// Ends the entry; the next one is called `next`, and there is none if that is empty. `None` if
-    /// nothing of the tree is other than it was, and all was noted.
+    /// Ends the entry, and sets the title of the next one; an empty title means none. Returns
+    /// `None` if no change was recorded and none was lost.
     pub fn end_entry(&mut self, next: &str) -> Option<Changed> {
         next.clone_into(&mut self.title);
         self.settle_gains(0);
@@ -304,7 +304,8 @@ impl CommandJournal<'_> {
         })
     }
 
-    /// Takes down what calls have made since they asked; that of this thread is over.
+    /// Records the files that earlier calls have created. The last call of the thread `asking` has
+    /// ended.
     fn settle_gains(&mut self, asking: u32) {
         let Some(recorder) = &mut self.recorder else {
             return;
@@ -335,7 +336,8 @@ impl CommandJournal<'_> {
         });
     }
 
-    /// What programs have open already they can change without a call that would wait.
+    /// Records files that programs have open for writing. Later writes to them cause no
+    /// notification.
     fn note_held(&mut self) {
         let held = each_descendant().flat_map(|pid| {
             let caller = Caller::new(pid.as_raw().cast_unsigned());
@@ -394,7 +396,8 @@ impl CommandJournal<'_> {
         }
     }
 
-    /// Whether the call may go on; `None` if the caller is gone.
+    /// Records a change before its call continues. An error is the result of the call. `None` if
+    /// the caller is gone.
     fn note_by(&mut self, caller: &Caller, mutation: Mutation) -> Option<Result<(), Errno>> {
         let mut noted = self.try_to_note(caller, mutation);
         // Something above it was moved, or no descriptor is left.
@@ -454,7 +457,7 @@ impl CommandJournal<'_> {
         Ok(())
     }
 
-    /// What the journal does not have yet, looked at.
+    /// Looks up the places of a note. Returns `None` if the journal already has all data of it.
     fn unknown(&self, note: Option<Note>) -> Result<Option<Note>, Unplaced> {
         let is_known = |note: &Note| {
             self.recorder
@@ -568,7 +571,7 @@ impl CommandJournal<'_> {
         Ok(note)
     }
 
-    /// What to note where content is about to change.
+    /// Returns the note for a change of content.
     fn content(&self, target: Target, writing: Writing) -> Option<Note> {
         match target {
             Target::Spot(spot) => {
@@ -582,8 +585,8 @@ impl CommandJournal<'_> {
         }
     }
 
-    /// Whether something is noted of an object. It may have no name any more, and still be kept by
-    /// a link.
+    /// Returns true if the journal has a record of an object. The object may have no name except a
+    /// hard link in the store.
     fn has(&self, object: &OwnedFd) -> Result<bool, Errno> {
         let id = stat_of(object)?.id;
         Ok(self
@@ -639,7 +642,7 @@ fn unplaced(errno: Errno) -> JournalError {
     }
 }
 
-/// The path of an address, if it is one of unix(7) with a path.
+/// Returns the path in a socket address, if it is a unix(7) address with a path.
 fn unix_path(caller: &Caller, address: u64, size: usize) -> Result<Option<Vec<u8>>, Errno> {
     const FAMILY_BYTES: usize = size_of::<libc::sa_family_t>();
     let size = size.min(size_of::<libc::sockaddr_un>());

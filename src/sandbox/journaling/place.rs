@@ -1,8 +1,8 @@
-//! From what a caller names to a place in the journal's roots.
+//! Translation of a caller's path to a place in the journal's roots.
 //!
 //! A command sees its own mounts, and no link can be made between two mounts. So the supervisor
-//! looks where the directory lies that the caller means, by the path that /proc gives its own
-//! descriptor of it, and goes there again from a root's handle, which is of the mounts outside.
+//! gets the path of the caller's directory from /proc, through its own descriptor of it. It opens
+//! this path again from the handle of a root, which belongs to the outer mounts.
 #![expect(
     clippy::disallowed_methods,
     reason = "opens what the command named, in its place, to look where it is"
@@ -62,12 +62,12 @@ impl Spot {
         }
     }
 
-    /// What stands there, if it can be told.
+    /// Returns the object at this place, if it can be looked up.
     pub(super) fn found(&self) -> Option<Stat> {
         self.look().ok().flatten()
     }
 
-    /// What stands there now, or did when it was looked at first.
+    /// Returns the object at this place, as of the first lookup.
     pub(super) fn look(&self) -> Result<Option<Stat>, Errno> {
         if let Some(seen) = self.seen.get() {
             return Ok(*seen);

@@ -1,12 +1,12 @@
 //! Links and renames of a command, and its opens if something is hidden by patterns
 //! ([`crate::hide`]).
 //!
-//! The supervisor makes them itself and hands the descriptor over (`SECCOMP_ADDFD_FLAG_SEND`); the
-//! kernel never goes on with the caller's own call, so what another thread changes meanwhile
-//! decides nothing. What is opened is looked at as a descriptor: where that is, and which file.
-//! Links and renames are made as well, so that no hidden file gets another name and no directory
-//! carries one away. Nor does anything get a hidden name: what has one was made by the operator, so
-//! no command holds it open or has another name for it.
+//! The supervisor makes these calls itself and passes the descriptor (`SECCOMP_ADDFD_FLAG_SEND`).
+//! The kernel never continues the caller's own call, so changes by other threads have no effect. An
+//! opened file is checked by its descriptor: its path and its identity. The supervisor also makes
+//! links and renames, so that no hidden file gets another name and no directory moves one away. No
+//! file gets a hidden name either. So the operator made each hidden file, and no command has it
+//! open or has another name for it.
 //!
 //! No symlink appears in a git directory, and no directory above a protected path moves (`places`).
 //! Meanwhile no other command of the server moves anything. A command of another server may: so a
@@ -308,7 +308,7 @@ impl Opens {
         };
         text.as_ref()
             .map_or(Ok(()), |text| self.may_link(&to, text))?;
-        // Whatever has the name by now: of what was looked at.
+        // Links the checked object, even if its name belongs to another one by now.
         linkat(CWD, link(&object), &to.0, &to.1, AtFlags::SYMLINK_FOLLOW)?;
         text.map_or(Ok(CallAnswer::Nothing), |text| self.settle_link(&to, &text))
     }
@@ -387,8 +387,8 @@ impl Opens {
         self.settle_link(&to, &text)
     }
 
-    /// Refuses a hidden name to whatever gets it, and one on the way to a hidden place to what
-    /// leads on: a directory may hold what would be hidden there, and a link leads elsewhere.
+    /// Refuses a hidden name. With `leads_on` it also refuses names above hidden places: a
+    /// directory may hold hidden files, and a link leads elsewhere.
     fn may_name(&mut self, to: &Spot, leads_on: bool) -> Result<(), Errno> {
         if self.hide.is_none() && !self.places.is_bounded() {
             return Ok(());

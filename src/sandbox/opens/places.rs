@@ -170,8 +170,8 @@ impl Places {
             .any(|fixed| fixed != place && fixed.starts_with(place))
     }
 
-    /// Returns true if a symlink with this text may not be at a place, the name in `dir`: it would
-    /// stand for a git directory, or git could write through it to another place.
+    /// Returns true if a symlink with this text is forbidden at a place; `dir` is its directory.
+    /// Such a link would stand for a git directory, or let git write to another place.
     pub(super) fn refuses_link(&self, dir: &OwnedFd, place: &Path, text: &[u8]) -> bool {
         let stands_for_one = place.file_name().is_some_and(is_dot_git)
             || self

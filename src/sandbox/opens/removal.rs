@@ -5,8 +5,8 @@
 //! repository. So what it removes of these paths is only noted here, and stays. When nothing else
 //! is left in the directory, and the program removes that, the launcher removes both.
 //!
-//! Whoever removes a tree reads its directories while it does. Whoever removes a protected path
-//! alone does not, and is refused by the kernel.
+//! A program that removes a tree reads its directories meanwhile. A program that removes only a
+//! protected path does not, so the kernel refuses it.
 #![expect(
     clippy::disallowed_methods,
     reason = "looks at what the command removes"
@@ -88,7 +88,7 @@ impl Opens {
             return Ok(CallAnswer::Kernel);
         };
         let asker = Asker(asked.pid);
-        // What cannot be found the kernel does not find either.
+        // The kernel cannot find such a path either.
         let Ok(spot) = asker.way(at, false).and_then(|way| asker.find_above(way)) else {
             return Ok(CallAnswer::Kernel);
         };

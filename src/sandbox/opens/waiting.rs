@@ -14,11 +14,11 @@ use crate::sandbox::descriptors::at_most;
 use crate::sandbox::sys::seccomp::{Notification, answer_with, respond, still_valid};
 use crate::sandbox::sys::wakeups;
 
-/// What a kernel says to itself: the call is made again behind a handler that wants it so
-/// (`linux/errno.h`).
+/// Errno inside the kernel (`linux/errno.h`): it restarts the call after a signal handler with
+/// `SA_RESTART`.
 const RESTART: i32 = 512;
 
-/// Those of one command.
+/// Waiting calls of one command.
 #[derive(Debug, Default)]
 pub(in crate::sandbox) struct Waiting(Vec<Waiter>);
 
@@ -112,8 +112,8 @@ impl Waiting {
 }
 
 impl Asker {
-    /// What a call says that a signal interrupts, if one is pending that a handler of the caller is
-    /// for: since the call was taken up, only the end of its process ends it.
+    /// Returns the error of the call, if a signal interrupts it: a pending one that the caller
+    /// handles. The kernel itself interrupts a received call only at the end of its process.
     fn interruption(self) -> Option<i32> {
         let signals = |key| {
             self.status(key)

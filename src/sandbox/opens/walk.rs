@@ -28,12 +28,12 @@ use crate::sandbox::capabilities::look_at;
 const PROCFS: u64 = 0x9fa0;
 const HANDLE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 
-/// A thread that waits for an answer, by its number in this process's pid namespace. What is read
-/// of it is its own only if it still waits afterwards.
+/// A thread that waits for an answer, by its number in this process's pid namespace. Data read by
+/// that number belong to the thread only if it still waits afterwards.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sandbox) struct Asker(pub(in crate::sandbox) u32);
 
-/// A path with where it begins; `None` where it is absolute.
+/// A path and its base directory; `None` for an absolute path.
 pub(in crate::sandbox) struct Way {
     base: Option<OwnedFd>,
     path: Vec<u8>,
@@ -43,7 +43,7 @@ pub(in crate::sandbox) struct Way {
 pub(in crate::sandbox) enum LookupResult {
     /// The object and its path.
     Object(OwnedFd, PathBuf),
-    /// Nothing has this name in the directory. `true`: a slash follows it.
+    /// A name that is missing in the directory. `true`: a slash follows the name.
     Missing(OwnedFd, OsString, bool),
 }
 
@@ -295,8 +295,8 @@ fn is_procfs(dir: &OwnedFd) -> bool {
     fstatfs(dir).is_ok_and(|said| u64::try_from(said.f_type) == Ok(PROCFS))
 }
 
-/// Whether a place is of this process in procfs, by the number of any of its threads: what it may
-/// see there is more than the caller may.
+/// Returns true if a path in procfs belongs to this process, by the number of any of its threads.
+/// This process may see more there than the caller.
 fn is_own(place: &Path) -> bool {
     let Ok(below) = place.strip_prefix("/proc") else {
         return false;

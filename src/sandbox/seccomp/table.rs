@@ -1,7 +1,7 @@
 //! Rules of the seccomp filter: system calls, conditions, answers and reasons.
 //!
-//! Arguments are compared by their lower halves: every one that is looked at here is an `int` to
-//! the kernel, which drops the rest, but for pointers, of which it only matters whether they are 0.
+//! Arguments are compared by their lower halves. The kernel takes each compared argument as an
+//! `int` and drops the rest. Pointers are only compared with 0.
 
 mod journaled;
 mod named;
@@ -115,7 +115,8 @@ const SET_GROUP_ID: u32 = libc::S_ISGID;
 const SET_ID: u32 = SET_USER_ID | SET_GROUP_ID;
 /// `O_CREAT`, and the bit that is `O_TMPFILE`'s own: without them open(2) has no mode.
 const MAKES_A_FILE: u32 = 0o100 | 0o20_000_000;
-/// With it the other flags but `O_DIRECTORY`, `O_NOFOLLOW` and `O_CLOEXEC` mean nothing (open(2)).
+/// With `O_PATH` the kernel ignores all other flags but `O_DIRECTORY`, `O_NOFOLLOW` and `O_CLOEXEC`
+/// (open(2)).
 const PATH: u32 = libc::O_PATH.cast_unsigned();
 /// The part of a socket's type that is not a flag (`SOCK_TYPE_MASK` of `linux/net.h`).
 const SOCKET_TYPE: u32 = 0xf;
@@ -355,7 +356,7 @@ const COMMON: &[Line] = &[
         EPERM,
         "the hardware",
     ),
-    // What is where.
+    // Mounts.
     line(
         &[
             libc::SYS_mount,
@@ -433,10 +434,10 @@ const COMMON: &[Line] = &[
         EPERM,
         "TIOCSETD loads line disciplines, modules with a record of holes",
     ),
-    // A set-user-ID file is a way out through whoever runs it, and a set-group-ID file too. Who
-    // changes the bits later, by mode or by an access control list, meets the broker. Directories
-    // hand their group down by that bit, and what a path is a filter cannot tell, but the broker
-    // can.
+    // Set-user-ID and set-group-ID files are a way out through the user who runs them. The broker
+    // checks later changes of these bits, by mode or by an access control list. Directories pass
+    // their group on by that bit. The filter cannot distinguish directories from files, but the
+    // broker can.
     line(
         &[libc::SYS_openat2],
         &[],
@@ -780,8 +781,7 @@ const ASKED_SOCKETS: Line = line(
     "the supervisor makes it, bound to the loopback device before the command has it, or says no, and the result says so",
 );
 
-/// Where calls over the network are intercepted: whatever names an address, and whatever is told
-/// one.
+/// Rules for an intercepted network: calls that name an address, and calls that return one.
 const INTERCEPTED: &[Line] = &[
     line(
         &[libc::SYS_socket],

@@ -81,7 +81,7 @@ fn ask<const N: usize>(rules: Rules, call: c_long, args: [u64; N]) -> u32 {
     answer
 }
 
-/// What the prototype of these walls refused, and what its report asked for beside that.
+/// Calls that the prototype of these walls refused, and the further ones of its report.
 const REFUSED: &[c_long] = &[
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,

@@ -1,7 +1,7 @@
 //! System calls that only the attack battery makes: most exist to be refused.
 //!
-//! None of them can harm the memory of this process: what takes numbers takes nothing but numbers,
-//! and what takes memory gets slices, whose lengths are told to the kernel.
+//! None of them can harm the memory of this process. Functions for numbers take only numbers.
+//! Functions for memory take slices, and pass their lengths to the kernel.
 #![expect(
     unsafe_code,
     reason = "raw system calls; each block says why it is sound"

@@ -6,10 +6,9 @@
 
 use crate::limits::{HEAP_ARENAS, HEAP_BLOCK_BYTES};
 
-/// Has large blocks go back to the system when they are freed, and small ones lie in few heaps. By
-/// itself the allocator of glibc raises its bound with each large block that is freed, up to 32
-/// MiB, and has eight heaps for each processor: it then keeps several times what is in use
-/// (mallopt(3)).
+/// Returns large freed blocks to the system, and keeps small ones in few heaps. By default the
+/// allocator of glibc raises its threshold with each large block that is freed, up to 32 MiB. It
+/// has eight heaps per processor, and so retains several times the memory in use (mallopt(3)).
 #[cfg(target_env = "gnu")]
 pub fn keep_little() {
     // SAFETY: mallopt takes two numbers; the process has one thread still.
@@ -19,9 +18,9 @@ pub fn keep_little() {
     }
 }
 
-/// Gives back what the start alone needed: memory between blocks that are in use, which the
-/// allocator keeps by itself (`malloc_trim(3)`), and the mapping of the program's code. What is
-/// called of that is mapped again from the page cache, 64 KiB at a time.
+/// Releases memory that only the start needed. This is free memory that the allocator retains
+/// (`malloc_trim(3)`), and the mapping of the program's code. The kernel maps code that is called
+/// again from the page cache, 64 KiB at a time.
 pub fn give_back() {
     unsafe extern "C" {
         static __executable_start: u8;
@@ -38,8 +37,8 @@ pub fn give_back() {
         (&raw const __executable_start).addr(),
         (&raw const etext).addr() / page * page,
     );
-    // SAFETY: the linker puts code between the two, and constants without addresses: nothing writes
-    // there, so the pages are those of the file, and reading them gives them back (madvise(2)).
+    // SAFETY: the linker puts only code and constants without addresses between the two. No program
+    // writes there, so the pages equal those of the file. A read maps them again (madvise(2)).
     unsafe {
         libc::madvise(
             std::ptr::without_provenance_mut(from),

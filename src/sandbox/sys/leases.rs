@@ -15,14 +15,13 @@ const SET_SIGNAL: libc::c_int = 10;
 /// mean that there are no leases here: `EACCES` for a file of another user without `CAP_LEASE`,
 /// `EINVAL` where the filesystem or the system has none.
 pub fn take_read_lease(file: BorrowedFd<'_>) -> io::Result<()> {
-    // Who wants to write has a signal sent to the holder. SIGIO, which it is by default, would end
+    // An open for writing sends a signal to the holder of the lease. The default, SIGIO, would end
     // this process; SIGURG is ignored by default (signal(7)).
     command(file, SET_SIGNAL, libc::SIGURG)?;
     command(file, libc::F_SETLEASE, libc::F_RDLCK).map(drop)
 }
 
-/// Whether the lease that was taken is still held and no program waits for its end to write to the
-/// file.
+/// Returns true if the lease is still held, and no program waits for its end to write to the file.
 pub fn is_lease_undisturbed(file: BorrowedFd<'_>) -> bool {
     command(file, libc::F_GETLEASE, 0).is_ok_and(|kind| kind == libc::F_RDLCK)
 }

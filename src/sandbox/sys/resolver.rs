@@ -10,9 +10,9 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ptr;
 
-/// Looks names up in /etc/hosts and by DNS alone, if this program is linked statically: what
-/// nsswitch.conf(5) names besides are modules of the system's C library, and a process that holds
-/// another version of that dies in them. Called before the first look-up.
+/// Looks names up only in /etc/hosts and by DNS, if this program is linked statically. Other
+/// sources in nsswitch.conf(5) are modules of the system's C library. They crash a process with
+/// another version of that library. Call it before the first lookup.
 pub fn keep_to_own_sources() {
     #[cfg(all(target_env = "gnu", target_feature = "crt-static"))]
     {

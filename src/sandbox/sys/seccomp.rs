@@ -57,8 +57,8 @@ pub fn install_with_listener(program: &Program) -> io::Result<OwnedFd> {
     Ok(listener)
 }
 
-/// Whether a filter of this program, which lets nobody have a listener, is on this process already.
-/// Nothing is installed.
+/// Returns true if this process already has a filter of this program, which refuses any listener.
+/// Installs nothing.
 pub fn refuses_listeners() -> bool {
     let nothing = std::ptr::null::<libc::sock_fprog>();
     let (mode, listen) = (
@@ -117,8 +117,8 @@ pub fn respond(listener: &OwnedFd, id: u64, answer: Result<i64, i32>) -> io::Res
     )
 }
 
-/// Lets the kernel carry the call out as it finds it then: what its arguments point to may have
-/// changed since it was looked at, so this is for calls that do no harm whatever they find.
+/// Lets the kernel continue the call. Its arguments in memory may have changed since the check, so
+/// this is only for calls that are harmless with any arguments.
 ///
 /// [`io::ErrorKind::NotFound`] if nobody waits for it any more.
 pub fn let_go_on(listener: &OwnedFd, id: u64) -> io::Result<()> {
@@ -134,8 +134,8 @@ pub fn let_go_on(listener: &OwnedFd, id: u64) -> io::Result<()> {
     )
 }
 
-/// Answers a call with a descriptor: the caller has what `given` stands for, under a number of its
-/// own, which is the value of the call, and is returned. Since Linux 5.14.
+/// Answers a call with a copy of the descriptor `given` in the caller. The number of the copy is
+/// the result of the call, and is returned. Since Linux 5.14.
 ///
 /// [`io::ErrorKind::NotFound`] if nobody waits for it any more.
 pub fn answer_with(
@@ -208,9 +208,9 @@ pub fn install(program: &Program) -> io::Result<()> {
     set_filter(program, 0).map(drop)
 }
 
-/// Sends bytes with a descriptor by the one call of sendmsg(2) that a filter with
-/// [`MARK`](crate::sandbox::seccomp::MARK) lets through: its argument after the last one, which the
-/// kernel takes no notice of, is that mark.
+/// Sends bytes and a descriptor by the one sendmsg(2) that a filter with
+/// [`MARK`](crate::sandbox::seccomp::MARK) lets through. The mark is an argument after the last
+/// one, which the kernel ignores.
 pub fn send_marked(socket: BorrowedFd<'_>, bytes: &[u8], given: BorrowedFd<'_>) -> io::Result<()> {
     // Words, so that the header that stands at its beginning is aligned; of one descriptor that is
     // enough (cmsg(3)).

@@ -77,7 +77,7 @@ pub struct UnixSockets {
     refused: Vec<PathBuf>,
 }
 
-/// Where bind(2) makes the file of a socket.
+/// Socket file that a bind(2) creates.
 #[derive(Debug)]
 struct BoundSocket {
     dir: OwnedFd,
@@ -125,7 +125,7 @@ struct ListeningSocket {
 struct SocketCall {
     socket: CallerDescriptor,
     family: AddressFamily,
-    /// As it stands in memory.
+    /// Bytes of the address in the caller's memory.
     address: Vec<u8>,
     /// The path of the address, if it is a unix socket's and has one.
     way: Option<Way>,

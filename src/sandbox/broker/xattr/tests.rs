@@ -274,7 +274,7 @@ fn places_decide_and_not_names() {
         (tree.at("in/leaves_dir/../in/f"), same),
         (relative("in/f"), same),
         (shown(&file), same),
-        // Above what may be read.
+        // Parents of readable directories.
         (tree.at("in/.."), ENODATA),
         ("/".into(), ENODATA),
         ("/proc/self/cwd".into(), Err(libc::ELOOP)),

@@ -198,8 +198,8 @@ pub fn take_terminal(terminal: BorrowedFd<'_>) -> io::Result<c_long> {
 pub fn control(operation: c_int, arguments: [c_ulong; 4]) -> io::Result<c_long> {
     let [second, third, fourth, fifth] = arguments;
     // SAFETY: the operations used (seccomp, no_new_privs, securebits, the heap's start) take
-    // numbers; the last of them is refused without privilege and names the address at which the
-    // heap is.
+    // numbers. The last of them is refused without privilege, and its number is the current address
+    // of the heap.
     checked(unsafe { libc::prctl(operation, second, third, fourth, fifth) }.into())
 }
 

@@ -19,12 +19,12 @@ pub(in crate::sandbox) fn change(number: libc::c_long, args: [usize; 6]) -> Resu
     }
 }
 
-/// Where a call that reads attributes puts them.
+/// Buffer for the attributes that a call reads.
 pub(in crate::sandbox) enum Room<'a> {
     Bytes(&'a mut [u8]),
-    /// So many bytes where nothing is mapped.
+    /// Unmapped memory of this size.
     Nowhere(usize),
-    /// Where nothing can be written.
+    /// Read-only memory.
     Constant(&'static [u8]),
 }
 
