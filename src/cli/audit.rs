@@ -9,7 +9,7 @@ use super::Range;
 use crate::limits;
 use crate::server::Ending;
 
-/// `--audit` and what belongs to it.
+/// Flags of the audit log.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Audit")]
 pub struct AuditArgs {
@@ -21,13 +21,13 @@ pub struct AuditArgs {
     pub audit: Option<PathBuf>,
     /// Chain the lines with HMAC-SHA256 and the key in this file
     ///
-    /// Then nobody without the key can write the log anew. Nobody else may be able to read the key
+    /// Without the key nobody can rewrite the log. No other user may be able to read the key file
     /// (chmod 600).
     #[arg(long, hide_short_help = true, requires = "audit", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub audit_key: Option<PathBuf>,
     /// Continue the chain of this file if --audit is a new file, as after a rotation
     ///
-    /// The file need not exist. `replay audit verify` takes both.
+    /// The file need not exist. `replay audit verify` accepts both files.
     #[arg(long, hide_short_help = true, requires = "audit", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub audit_previous: Option<PathBuf>,
 }
@@ -44,16 +44,15 @@ const LAST: Range = Range {
 /// `replay audit ...`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum AuditAction {
-    /// Check that nobody changed, removed, added or moved a line; the exit status is 1 if somebody
-    /// did
+    /// Check that no line was changed, removed, added or moved; the exit status is 1 otherwise
     Verify {
-        /// The log, or all its files, the oldest first (--audit-previous)
+        /// Log, or all its files, oldest first (--audit-previous)
         #[arg(required = true, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
         files: Vec<PathBuf>,
-        /// The key that the server has as --audit-key
+        /// Key of the server's --audit-key
         #[arg(long = "audit-key", alias = "key", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
         key: Option<PathBuf>,
-        /// Check that the log still holds the line with this hash, which was once the last
+        /// Check that the log contains the line with this hash, which was once the last
         #[arg(long, value_name = "HASH")]
         head: Option<String>,
     },
@@ -82,9 +81,9 @@ pub struct CallFilter {
     /// A relative path is compared with the end of each path.
     #[arg(long, value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
     pub path: Option<PathBuf>,
-    /// Only calls that ended so
+    /// Only calls with this outcome
     ///
-    /// `unended` calls began, and their server was killed or still serves them.
+    /// An `unended` call has begun, and its server was killed or still serves it.
     #[arg(long, value_name = "OUTCOME", value_parser = PossibleValuesParser::new(outcomes()))]
     pub outcome: Option<String>,
     /// Only calls of this client: the name of a token, or stdio
@@ -93,10 +92,10 @@ pub struct CallFilter {
     /// Only calls from this time on, such as 2026-07-28T12:00:00Z, or 2h for the last two hours
     #[arg(long, value_name = "TIME")]
     pub since: Option<String>,
-    /// Print the lines of the log as they are
+    /// Print the log lines unchanged
     #[arg(long)]
     pub json: bool,
-    /// Only the last so many
+    /// Maximum number of calls, from the end
     #[arg(long, value_name = "COUNT", value_parser = LAST.parser())]
     pub last: Option<u64>,
 }

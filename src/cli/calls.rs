@@ -21,18 +21,18 @@ Examples: replay calls record -- npm start
 /// `replay calls`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum CallsAction {
-    /// Run a program and keep its calls as a new mock set
+    /// Run a program and record its calls as a new mock set
     ///
-    /// The program reaches real servers unless --network says otherwise.
+    /// The program reaches real servers, unless --network forbids it.
     #[command(after_help = CALLS_HELP)]
     Record {
         #[command(flatten)]
         sets: SetsPath,
         #[command(flatten)]
         run: Box<CallsRun>,
-        /// Keep passwords, keys and tokens, which are replaced otherwise
+        /// Record passwords, keys and tokens, which are replaced otherwise
         ///
-        /// A replay does not compare what was replaced.
+        /// A replay does not compare replaced values.
         #[arg(long)]
         keep_secrets: bool,
     },
@@ -49,7 +49,7 @@ pub enum CallsAction {
         /// On a database connection that the recording answers, such a call always fails.
         #[arg(long, value_enum, default_value_t = OnMissArg::Fail, value_name = "WAY")]
         on_miss: OnMissArg,
-        /// Compare values that each run makes anew, too: UUIDs, current times, random tokens
+        /// Also compare values that differ in each run: UUIDs, current times, random tokens
         #[arg(long)]
         exact: bool,
         #[command(flatten)]
@@ -76,7 +76,7 @@ pub enum CallsAction {
         #[arg(long)]
         write: bool,
     },
-    /// Show the calls of a mock set: what, how often, how long
+    /// Show the calls of a mock set: requests, numbers, durations
     Show {
         /// The mock set [default: the latest]
         name: Option<String>,
@@ -157,7 +157,7 @@ impl CallsAction {
 /// Program to run, and its settings.
 #[derive(Clone, Debug, Args)]
 pub struct CallsRun {
-    /// End the program after so many seconds; what was recorded until then is kept
+    /// End the program after this many seconds; its calls until then are recorded
     #[arg(long, value_name = "SECS", default_value_t = limits::DEFAULT_CALLS_TIMEOUT_SECS, value_parser = clap::value_parser!(u64).range(1..=limits::MAX_CALLS_TIMEOUT_SECS))]
     pub timeout_secs: u64,
     #[command(flatten)]
@@ -174,11 +174,11 @@ pub struct CallsRun {
 /// `--on-miss`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum OnMissArg {
-    /// Fail it, and say so
+    /// Fail the call, and report it
     #[default]
     Fail,
     /// Ask the real server
     Passthrough,
-    /// Ask the real server, and keep the answer
+    /// Ask the real server, and record the answer
     Record,
 }

@@ -15,10 +15,10 @@ const LISTED: Range = Range {
 /// Journal to read: a directory and its store.
 #[derive(Clone, Debug, Args)]
 pub struct ChangesOf {
-    /// The directory in which agents changed files, or one in it
+    /// Directory in which agents changed files, or one below it
     #[arg(long, global = true, value_name = "DIR", default_value = ".", value_hint = ValueHint::DirPath)]
     pub dir: PathBuf,
-    /// The store, where there are several for the directory: its name, or its path
+    /// Name or path of the store, if the directory has several
     ///
     /// There is one for each set of allowed directories and each token.
     #[arg(long, global = true, value_name = "NAME|PATH", value_hint = ValueHint::DirPath)]
@@ -28,26 +28,25 @@ pub struct ChangesOf {
 /// Subcommands of `replay changes`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum ChangesAction {
-    /// List the calls, newest first: number, time, tool, what changed; this is also what no
-    /// subcommand does
+    /// List the calls, newest first: number, time, tool, changes; this is the default
     List {
-        /// Only the last so many
+        /// Maximum number of calls
         #[arg(long, value_name = "COUNT", default_value_t = ChangesAction::USUAL, value_parser = LISTED.parser())]
         last: u64,
     },
     /// Print every file that a call changed
     Show {
-        /// Its number
+        /// Number of the call
         call: u64,
     },
-    /// Print what a call changed as a unified diff
+    /// Print the changes of a call as a unified diff
     Diff {
-        /// Its number
+        /// Number of the call
         call: u64,
     },
-    /// Make what calls changed what it was; the exit status is 1 if nothing was undone
+    /// Undo the changes of calls; the exit status is 1 if nothing was undone
     ///
-    /// It is refused whole if anything is not as these calls left it. An undo is a call and can be
+    /// The undo is refused as a whole if other changes followed. An undo is a call, and can be
     /// undone.
     #[command(after_help = "Example: replay changes undo 41 --path src")]
     Undo(UndoArguments),
@@ -61,27 +60,26 @@ impl ChangesAction {
 /// `replay changes undo`.
 #[derive(Clone, Debug, Args)]
 pub struct UndoArguments {
-    /// Their numbers
+    /// Numbers of the calls
     #[arg(
         value_name = "CALL",
         required_unless_present = "since",
         conflicts_with = "since"
     )]
     pub calls: Vec<u64>,
-    /// Undo this call and all after it
+    /// Undo this call and all later ones
     #[arg(long, value_name = "CALL")]
     pub since: Option<u64>,
-    /// Only what is at or below this path, which begins at --dir; repeatable
+    /// Undo only changes at or below this path, relative to --dir; repeatable
     #[arg(long = "path", value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub paths: Vec<PathBuf>,
-    /// All but what is at or below this path; repeatable
+    /// Exclude changes at or below this path; repeatable
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub except: Vec<PathBuf>,
-    /// Only say what would be undone
+    /// Only show what would be undone
     #[arg(long)]
     pub dry_run: bool,
-    /// Undo in spite of what was changed since: that is taken away, and undoing the undo brings it
-    /// back
+    /// Undo even if other changes followed, which are lost; undoing the undo restores them
     #[arg(long)]
     pub force: bool,
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::help::WALLS;
 
-/// One as it was written, on the command line, in a profile or in a line of the file of tokens.
+/// A credential as written on the command line, in a profile or in a token file.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeclaredCredential {

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use super::{Range, ToolsetArg};
 use crate::limits;
 
-/// `--http` and what belongs to it.
+/// Flags of a server over HTTP.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "HTTP")]
 pub struct HttpArgs {
@@ -19,21 +19,21 @@ pub struct HttpArgs {
     /// takes a free port, which the log names.
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["mock", "record"], value_parser = address)]
     pub http: Option<SocketAddr>,
-    /// Serve stdin and stdout as well
+    /// Also serve on stdin and stdout
     #[arg(long, requires = "http", hide_short_help = true)]
     pub stdio: bool,
-    /// Answer only clients with a token of this file, which `replay token` writes
+    /// Answer only clients with a token in this file, which `replay token` writes
     ///
     /// Each line is a JSON object. Without a file the variable `REPLAY_TOKEN` holds the only token.
-    /// Without both, the server answers whoever reaches its address.
+    /// Without both, the server answers every client.
     #[arg(long, requires = "http", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub token_file: Option<PathBuf>,
     /// Speak TLS with this certificate
     ///
-    /// The file is PEM: the server's own certificate first, then those that vouch for it.
+    /// The file is PEM: the server's own certificate first, then the intermediate ones.
     #[arg(long, requires_all = ["http", "tls_key"], value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub tls_cert: Option<PathBuf>,
-    /// The key of the certificate, as PEM
+    /// Private key of the certificate, as PEM
     #[arg(long, requires_all = ["http", "tls_cert"], value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub tls_key: Option<PathBuf>,
     /// Answer pages of this origin, such as `https://app.example`
@@ -41,10 +41,9 @@ pub struct HttpArgs {
     /// Repeatable. Pages of other origins are refused.
     #[arg(long, requires = "http", value_name = "ORIGIN", hide_short_help = true)]
     pub allow_origin: Vec<String>,
-    /// Answer requests for this host name, beside those of loopback
+    /// Answer requests for this host name, besides those of loopback
     ///
-    /// Repeatable. At an address that other machines reach, the server answers any name if none is
-    /// given.
+    /// Repeatable. At an address that other machines reach, the server answers any name by default.
     #[arg(long, requires = "http", value_name = "NAME", value_parser = host, hide_short_help = true)]
     pub http_host: Vec<String>,
     /// Limit the connections
@@ -53,7 +52,7 @@ pub struct HttpArgs {
     #[arg(long, requires = "http", hide_short_help = true, value_name = "COUNT", default_value_t = limits::MAX_HTTP_CONNECTIONS,
         value_parser = CONNECTIONS.parser())]
     pub max_connections: u64,
-    /// Hang up on a client that sends and takes nothing for so many seconds
+    /// Close a connection after this many seconds without traffic
     #[arg(long, requires = "http", hide_short_help = true, value_name = "SECS", default_value_t = limits::HTTP_CLIENT_TIMEOUT_SECS,
         value_parser = CLIENT_SECS.parser())]
     pub client_timeout_secs: u64,
@@ -61,7 +60,7 @@ pub struct HttpArgs {
     #[arg(long, requires = "http", hide_short_help = true, value_name = "COUNT", default_value_t = limits::MAX_HTTP_SESSIONS,
         value_parser = CONNECTIONS.parser())]
     pub max_sessions: u64,
-    /// End a session that nobody uses for so many seconds
+    /// End a session after this many seconds without use
     #[arg(long, requires = "http", hide_short_help = true, value_name = "SECS", default_value_t = limits::HTTP_SESSION_IDLE_SECS,
         value_parser = IDLE_SECS.parser())]
     pub session_idle_secs: u64,
@@ -69,11 +68,11 @@ pub struct HttpArgs {
     #[arg(long, requires = "http", hide_short_help = true, value_name = "COUNT", default_value_t = limits::HTTP_RATE_PER_MINUTE,
         value_parser = RATE.parser())]
     pub rate_limit: u64,
-    /// Let a token that was silent send so many messages at once
+    /// Limit the messages that an idle token may send at once
     #[arg(long, requires = "http", hide_short_help = true, value_name = "COUNT", default_value_t = limits::HTTP_RATE_BURST,
         value_parser = BURST.parser())]
     pub rate_burst: u64,
-    /// Run so many calls of each token at the same time; some more wait
+    /// Limit the concurrent calls of each token; a few more wait
     #[arg(long, requires = "http", hide_short_help = true, value_name = "COUNT", default_value_t = limits::MAX_HTTP_CALLS,
         value_parser = CALLS.parser())]
     pub max_calls: u64,
@@ -108,7 +107,7 @@ pub enum TokenAction {
     /// Print a new token, and the line for --token-file that holds its SHA-256
     #[command(after_help = "Example: replay token new alice --own /src/alice:rw --own-tools files")]
     New(NewToken),
-    /// List the tokens: whose, since when, for what
+    /// List the tokens: owner, time of creation, rights
     List(TokenFile),
     /// Revoke a token; a running server obeys at its next SIGHUP
     ///
@@ -119,15 +118,15 @@ pub enum TokenAction {
     Revoke(NamedToken),
     /// Replace a token and print the new one; a running server obeys at its next SIGHUP
     ///
-    /// The line of the token stays as it is otherwise. The server then ends what belongs to the old
+    /// The rest of the token's line stays. The server then ends everything that belongs to the old
     /// token.
     Rotate(NamedToken),
 }
 
-/// The file that `--token-file` of the server names.
+/// The token file of a server.
 #[derive(Clone, Debug, Args)]
 pub struct TokenFile {
-    /// The file of --token-file
+    /// File of --token-file
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub file: PathBuf,
 }
@@ -144,15 +143,15 @@ pub struct NamedToken {
 /// `replay token new`.
 #[derive(Clone, Debug, Args)]
 pub struct NewToken {
-    /// The name of its holder: at most 64 letters, digits, `_`, `.` and `-`
+    /// Name of the owner: at most 64 letters, digits, `_`, `.` and `-`
     pub name: String,
-    /// Append the line to this file and print the token alone; the file need not exist
+    /// Append the line to this file and print only the token; the file need not exist
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub file: Option<PathBuf>,
-    /// Give it a directory of its own instead of those of the server; repeatable, as --allow is
+    /// Give the token its own directory instead of those of the server; repeatable, as --allow
     #[arg(long = "own", value_name = "DIR[:ro|:rw]", value_hint = clap::ValueHint::DirPath)]
     pub own: Vec<PathBuf>,
-    /// Give it sets of tools of its own instead of those of the server
+    /// Give the token its own sets of tools instead of those of the server
     #[arg(
         long = "own-tools",
         value_enum,
@@ -160,24 +159,25 @@ pub struct NewToken {
         value_name = "SET,..."
     )]
     pub own_tools: Vec<ToolsetArg>,
-    /// Let it see what all tokens do
+    /// Let the token see the activity of all tokens
     ///
-    /// It sees that on the page at /, and in /activity, /metrics and /health/detailed.
+    /// It is shown on the page at /, and in /activity, /metrics and /health/detailed.
     #[arg(long)]
     pub operator: bool,
-    /// Limit its messages in a minute, instead of the server's --rate-limit; 0 sets no limit
+    /// Limit the token's messages in a minute, instead of the server's --rate-limit; 0 sets no
+    /// limit
     #[arg(long, value_name = "COUNT", value_parser = RATE.parser())]
     pub rate_limit: Option<u64>,
-    /// Let it send so many messages at once, instead of the server's --rate-burst
+    /// Limit the token's messages at once, instead of the server's --rate-burst
     #[arg(long, value_name = "COUNT", value_parser = BURST.parser())]
     pub rate_burst: Option<u64>,
-    /// Run so many of its calls at the same time, instead of the server's --max-calls
+    /// Limit the token's concurrent calls, instead of the server's --max-calls
     #[arg(long, value_name = "COUNT", value_parser = CALLS.parser())]
     pub max_calls: Option<u64>,
-    /// Limit its sessions, instead of the server's --max-sessions
+    /// Limit the token's sessions, instead of the server's --max-sessions
     #[arg(long, value_name = "COUNT", value_parser = CONNECTIONS.parser())]
     pub max_sessions: Option<u64>,
-    /// Limit its connections, instead of three quarters of the server's --max-connections
+    /// Limit the token's connections, instead of three quarters of the server's --max-connections
     #[arg(long, value_name = "COUNT", value_parser = CONNECTIONS.parser())]
     pub max_connections: Option<u64>,
 }

@@ -9,7 +9,7 @@ use clap::{ArgGroup, Parser, Subcommand};
 use super::{ClientArgs, LogArgs, OnMissArg};
 use crate::mock::{MockFault, PRESETS};
 
-/// `replay mock`: exactly one source, and how it behaves.
+/// `replay mock`: one source of answers, and settings.
 #[derive(Clone, Debug, Parser)]
 #[command(group = ArgGroup::new("source").required(true).multiple(false))]
 pub struct MockServe {
@@ -27,7 +27,7 @@ pub struct MockServe {
     /// `passthrough` and `record` ask the server of --target.
     #[arg(long, value_enum, default_value_t = OnMissArg::Fail, requires = "cassette", value_name = "WAY")]
     pub on_miss: OnMissArg,
-    /// The command of the server behind the cassette, for /bin/sh
+    /// Command of the server behind the cassette, for /bin/sh
     #[arg(long, requires = "cassette", value_name = "CMD")]
     pub target: Option<String>,
     #[command(flatten)]
@@ -39,10 +39,10 @@ pub struct MockServe {
     /// Write every message and its answer to this file, as lines of JSON
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub journal: Option<PathBuf>,
-    /// Check what the client does against this file
+    /// Check the client's messages against this file
     ///
-    /// At the end the mock prints a report on stderr. The exit status is 1 if the client did too
-    /// little or too much.
+    /// At the end the mock prints a report on stderr. The exit status is 1 if an expectation is not
+    /// met.
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub expect: Option<PathBuf>,
     /// Write the report of --expect to this file, too
@@ -50,7 +50,7 @@ pub struct MockServe {
     /// This is for clients that hide stderr and the exit status.
     #[arg(long, requires = "expect", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub report: Option<PathBuf>,
-    /// Make every tools/call go wrong in this way; `replay mock presets --faults` lists the ways
+    /// Apply this fault to every tools/call; `replay mock presets --faults` lists the faults
     #[arg(long, value_name = "KIND")]
     pub fault: Option<MockFault>,
     /// Serve over HTTP at this loopback address instead of stdin and stdout
@@ -69,12 +69,12 @@ pub struct MockServe {
 /// Secrets to leave out of cassettes.
 #[derive(Clone, Debug, Default, Parser)]
 pub struct Redact {
-    /// Leave out the value of this variable wherever it stands
+    /// Leave out the value of this variable everywhere
     ///
     /// Repeatable. Variables whose names look like secrets are left out without this flag.
     #[arg(long, value_name = "NAME")]
     pub redact_env: Vec<String>,
-    /// Write `[NAME]` instead of what a pattern matches; repeatable
+    /// Write `[NAME]` instead of the matches of a pattern; repeatable
     #[arg(long, value_name = "NAME=REGEX")]
     pub redact: Vec<String>,
 }
@@ -82,8 +82,8 @@ pub struct Redact {
 /// `replay mock ...`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum MockAction {
-    /// Say what is wrong with a manifest, with line and column; the exit status is 1 if something
-    /// is
+    /// Check a manifest, and print errors with line and column; the exit status is 1 if there are
+    /// any
     Check {
         /// The manifest
         #[arg(value_hint = clap::ValueHint::FilePath)]
@@ -91,27 +91,27 @@ pub enum MockAction {
     },
     /// Write a commented manifest to start from
     Init {
-        /// The new file; an existing one is left as it is
+        /// New file; an existing one is not changed
         #[arg(default_value = "mock.yaml", value_hint = clap::ValueHint::FilePath)]
         file: PathBuf,
     },
     /// List the built-in servers and the attack that each models
     Presets {
-        /// Print the manifest of this one
+        /// Print the manifest of this server
         #[arg(value_parser = PossibleValuesParser::new(PRESETS.map(|preset| preset.name)), hide_possible_values = true)]
         name: Option<String>,
-        /// Say what each --fault does
+        /// Describe the faults of --fault
         #[arg(long, conflicts_with = "name")]
         faults: bool,
     },
     /// Print the JSON schema of manifests, for editors
     Schema,
-    /// Stand between a client and a real server and record what they say
+    /// Proxy a real server, and record the session
     Record {
-        /// The command of the server, for /bin/sh
+        /// Command of the server, for /bin/sh
         #[arg(long, value_name = "CMD")]
         target: String,
-        /// The cassette; an existing one is replaced
+        /// Cassette; an existing one is replaced
         #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
         output: PathBuf,
         #[command(flatten)]
@@ -119,7 +119,7 @@ pub enum MockAction {
         #[command(flatten)]
         log: LogArgs,
     },
-    /// Print a manifest that answers as a cassette does, for you to edit
+    /// Print a manifest with the answers of a cassette, for editing
     Distill {
         /// The cassette
         #[arg(value_hint = clap::ValueHint::FilePath)]

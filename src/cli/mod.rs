@@ -46,12 +46,12 @@ pub use setup::{Client, SetupArgs};
 pub use telemetry::{HealthArgs, TelemetryArgs};
 pub use undo::{Undo, UndoArgs, UndoFull};
 
-/// An MCP server that gives an agent files, search, edits and a shell, held inside the allowed
+/// An MCP server that gives an agent files, search, edits and a shell, confined to the allowed
 /// directories
 ///
 /// An agent's client starts `replay --mcp-server --allow DIR:rw` and talks to it over stdin and
 /// stdout, or over HTTP. The server reads and writes nothing outside the allowed directories,
-/// whatever links, races or spellings an agent tries.
+/// despite links, races or unusual spellings.
 #[derive(Debug, Parser)]
 #[command(
     name = "replay",
@@ -100,7 +100,7 @@ pub enum Command {
     /// the directories by absolute paths.
     #[command(after_help = "Example: replay setup claude --write --allow .:rw -- --tools all")]
     Setup(SetupArgs),
-    /// Tell what this machine can do for a server, and what to run where something is missing
+    /// Check what this machine supports, and print fixes for missing parts
     ///
     /// The exit status is 0 if commands can run behind walls, else 1.
     Doctor(Box<DoctorArgs>),
@@ -132,8 +132,8 @@ pub enum Command {
     /// Ask which rule decides about a path, a connection or a program; the exit status is 1 for a
     /// denial
     ///
-    /// Give it the flags of the server. The answer names the flag that would allow it, and what that
-    /// would allow besides.
+    /// Give it the flags of the server. The answer names the flag that would allow the access, and
+    /// its other effects.
     #[command(after_help = "Example: replay why write .git/hooks/pre-commit --allow .:rw")]
     Why(Box<WhyArgs>),
     /// Find the rules about the network (--allow-host) that a program needs, or list the sets that
@@ -147,7 +147,7 @@ pub enum Command {
         #[command(subcommand)]
         action: TokenAction,
     },
-    /// List, show and undo what agents' calls changed in the files of a directory
+    /// List, show and undo changes by agents' calls in the files of a directory
     #[command(after_help = "Example: replay changes undo 41 --path src")]
     Changes {
         #[command(flatten)]
@@ -175,7 +175,7 @@ pub enum Command {
 pub enum NetAction {
     /// List the sets of hosts, and the rules of each
     Sets,
-    /// Run a program that reaches everything, and print the rules that it needed; the exit status
+    /// Run a program with access to all hosts, and print the rules that it needed; the exit status
     /// is the program's
     ///
     /// It runs inside the walls, as the commands of a server do. Without --allow DIR:rw it may
@@ -185,8 +185,8 @@ pub enum NetAction {
     Learn {
         #[command(flatten)]
         confined: Box<ConfinedArgs>,
-        /// Write the rules to this file instead of stdout (`-`), where what the program writes is,
-        /// too
+        /// Write the rules to this file instead of stdout (`-`), which also has the program's
+        /// output
         #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
         out: Option<PathBuf>,
         /// The program and its arguments, after `--`
@@ -198,9 +198,10 @@ pub enum NetAction {
 /// `replay sandbox ...`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum SandboxAction {
-    /// Print every rule that holds commands and its reason, limits, environment and gaps
+    /// Print all rules for commands with reasons, limits, environment and gaps
     Explain(Box<ConfinedArgs>),
-    /// Attack the walls on this machine and print which held; the exit status is 1 if one did not
+    /// Attack the walls on this machine and print the results; the exit status is 1 if an attack
+    /// succeeds
     ///
     /// Flags such as --sandbox and --network choose the walls.
     Probe(Box<ConfinedArgs>),

@@ -138,8 +138,7 @@ pub struct ProtectionArgs {
     pub protect: Vec<PathBuf>,
     /// Let agents change a path that is read-only by default
     ///
-    /// This holds for all such paths below it, too. Repeatable. `replay sandbox explain` lists the
-    /// paths.
+    /// This includes all such paths below it. Repeatable. `replay sandbox explain` lists the paths.
     #[arg(long, help_heading = WALLS, value_name = "PATH", value_hint = ValueHint::AnyPath, hide_short_help = true)]
     pub unprotect: Vec<PathBuf>,
 }
@@ -151,14 +150,14 @@ pub struct ProtectionArgs {
     reason = "flags that say nothing but that they are there"
 )]
 pub struct WallArgs {
-    /// Keep what programs outside the walls run as it is
+    /// Protect files that programs outside the walls run
     ///
     /// Such files are git hooks, programs that a git configuration names, npm install scripts,
     /// .envrc, .husky, .mcp.json, and tasks and settings of VS Code. New files of these kinds
     /// count, too. Without this flag replies and the audit log report such changes.
     #[arg(long, help_heading = WALLS, hide_short_help = true)]
     pub freeze_autorun: bool,
-    /// Hide what matches this pattern from tools, commands and Python
+    /// Hide paths that match this pattern from tools, commands and Python
     ///
     /// Repeatable. A pattern without a slash is a name at any depth below the allowed directories,
     /// such as .env or '*.pem'. One with a slash is a path in an allowed directory, such as
@@ -166,24 +165,23 @@ pub struct WallArgs {
     /// hide from commands.
     #[arg(long, help_heading = WALLS, value_name = "PATTERN")]
     pub hide: Vec<String>,
-    /// Choose what commands get of a git repository that an allowed directory belongs to and that
-    /// lies outside [default: auto]
+    /// Choose the access of commands to the git repository of an allowed directory, if it lies
+    /// outside [default: auto]
     ///
     /// `.git` of a linked worktree or of a submodule is a file that names such a repository.
     #[arg(long, help_heading = WALLS, value_enum, value_name = "KIND", hide_short_help = true)]
     pub git: Option<LinkedGit>,
     /// Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names
     ///
-    /// `git commit -S` signs with the agent's first key, if user.signingKey names no other. The
-    /// agent is asked for its keys and for signatures of git, and for nothing else, so nobody can
-    /// log in with it.
+    /// `git commit -S` signs with the agent's first key, unless user.signingKey names another.
+    /// Commands get only the list of keys and git signatures, so they cannot log in with a key.
     #[arg(long, help_heading = WALLS, hide_short_help = true)]
     pub ssh_sign: bool,
     /// Let commands connect to this unix socket of a program outside
     ///
-    /// Repeatable. The program must listen when the server starts, and the server must be started
-    /// again when the program is. Commands get whatever the program does for those who connect: the
-    /// socket of docker gives them this machine. Only the tier `namespaces` has unix sockets.
+    /// Repeatable. The program must listen before the server starts. If it restarts, restart the
+    /// server, too. Commands can use everything that the program offers: the socket of docker gives
+    /// them this machine. Only the tier `namespaces` has unix sockets.
     #[arg(long, help_heading = WALLS, value_name = "PATH", value_hint = ValueHint::FilePath, hide_short_help = true)]
     pub allow_socket: Vec<PathBuf>,
     /// Choose the kernel walls around commands [default: require]
@@ -213,11 +211,11 @@ pub struct WallArgs {
     /// commands left there. So give each trust level its own directory.
     #[arg(long, help_heading = WALLS, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub cache: Option<PathBuf>,
-    /// Keep so many MiB of these caches (8192 by default); those that were not used for longest go
+    /// Limit these caches to this many MiB (8192 by default); the least recently used are deleted
     /// first
     #[arg(long, help_heading = WALLS, value_name = "MIB", value_parser = CACHE_MIB.parser(), hide_short_help = true)]
     pub cache_mib: Option<u64>,
-    /// Set author and committer of the commits that commands make, as `NAME <MAIL>`
+    /// Set author and committer of commits by commands, as `NAME <MAIL>`
     #[arg(long, help_heading = WALLS, value_name = "IDENTITY", hide_short_help = true)]
     pub git_identity: Option<String>,
     /// Show commands one more directory of programs, read-only
@@ -230,10 +228,10 @@ pub struct WallArgs {
     /// Without this flag commands see those that are in PATH, such as the ones of rustup and pyenv.
     #[arg(long, help_heading = WALLS, hide_short_help = true)]
     pub no_toolchains: bool,
-    /// Hide what cargo and Go have downloaded from commands
+    /// Hide the downloads of cargo and Go from commands
     ///
-    /// Without this flag commands that have no network see the crates of crates.io and the modules
-    /// of Go that are there, read-only.
+    /// Without this flag commands without a network see the downloaded crates of crates.io and Go
+    /// modules, read-only.
     #[arg(long, help_heading = WALLS, hide_short_help = true)]
     pub no_toolchain_caches: bool,
 }
@@ -263,17 +261,17 @@ pub struct NetworkArgs {
     /// `replay net sets` lists the sets.
     #[arg(long, help_heading = WALLS, value_name = "SET", value_parser = PossibleValuesParser::new(SETS.iter().flat_map(|set| set.names)))]
     pub allow_hosts: Vec<String>,
-    /// Keep commands from these hosts, of those that --allow-host allows
+    /// Deny these hosts, even if --allow-host allows them
     ///
     /// Repeatable.
     #[arg(long, help_heading = WALLS, value_name = "RULE", hide_short_help = true)]
     pub deny_host: Vec<String>,
     #[command(flatten)]
     pub credentials: CredentialArgs,
-    /// Log each decision about a connection of a command in this file, as a line of JSON
+    /// Log each decision about a connection of a command to this file, one JSON line each
     ///
-    /// The log is for --allow-host. It never holds up a connection: lines that cannot be written in
-    /// time are lost, and the log says how many. Agents must not be able to reach the file.
+    /// The log is for --allow-host. It never delays a connection: lines that cannot be written in
+    /// time are lost, and the log reports their number. Agents must not be able to reach the file.
     #[arg(long, help_heading = WALLS, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
     pub net_log: Option<PathBuf>,
     /// Commands reach everything, and this records the destinations.
@@ -284,10 +282,10 @@ pub struct NetworkArgs {
 /// Isolation of programs whose calls are recorded or answered.
 #[derive(Clone, Debug, Args)]
 pub struct IsolationArgs {
-    /// Choose how far a program is held whose calls are recorded or answered
+    /// Choose the interception of a program whose calls are recorded or answered
     ///
-    /// By default the best that the machine allows, but never `env`. If the flag is given and the
-    /// machine does not allow that kind, the program does not run.
+    /// The default is the best kind that the machine allows, but never `env`. If the machine does
+    /// not allow the given kind, the program does not run.
     #[arg(long, help_heading = WALLS, value_enum, value_name = "KIND")]
     pub isolation: Option<Isolation>,
 }
@@ -313,8 +311,8 @@ pub struct LimitArgs {
     pub limit_cpu_secs: Option<u64>,
     /// Limit the memory of all processes of a command together, in bytes
     ///
-    /// A cgroup holds this limit where the server has one to itself. Elsewhere the server looks ten
-    /// times a second.
+    /// A cgroup enforces this limit where the server has one to itself. Elsewhere the server checks
+    /// it ten times a second.
     #[arg(long, help_heading = LIMITS, value_name = "BYTES", value_parser = MEMORY_BYTES.parser(), hide_short_help = true)]
     pub limit_memory_bytes: Option<u64>,
     /// Limit the open files of each process of a command (16384 by default)
@@ -325,24 +323,24 @@ pub struct LimitArgs {
 /// Execution of commands that agents ask for.
 #[derive(Clone, Debug, Args)]
 pub struct CommandArgs {
-    /// Wait so many seconds for a command that asks for no limit; after that it goes on in the
-    /// background (30 by default)
+    /// Wait this many seconds for a command without its own timeout (30 by default); then it
+    /// continues in the background
     #[arg(long, help_heading = OF_COMMANDS, value_name = "SECS", value_parser = TIMEOUT_SECS.parser())]
     pub command_timeout_secs: Option<u64>,
-    /// Limit the time that a command may ask for, in seconds (600 by default)
+    /// Limit the timeout that a command can request, in seconds (600 by default)
     #[arg(long, help_heading = OF_COMMANDS, value_name = "SECS", value_parser = TIMEOUT_SECS.parser())]
     pub max_command_timeout_secs: Option<u64>,
-    /// Show so many bytes of each of a command's two streams (524288 by default); a log has the
-    /// whole
+    /// Show this many bytes of each output stream of a command (524288 by default); a log has all
+    /// of it
     #[arg(long, help_heading = OF_COMMANDS, value_name = "BYTES", value_parser = OUTPUT_BYTES.parser(), hide_short_help = true)]
     pub output_cap_bytes: Option<u64>,
-    /// Run so many commands at the same time (16 by default)
+    /// Limit the concurrent commands (16 by default)
     #[arg(long, help_heading = OF_COMMANDS, value_name = "COUNT", value_parser = COMMANDS.parser(), hide_short_help = true)]
     pub max_commands: Option<u64>,
-    /// Run so many background commands at the same time (16 by default)
+    /// Limit the concurrent background commands (16 by default)
     #[arg(long, help_heading = OF_COMMANDS, value_name = "COUNT", value_parser = COMMANDS.parser(), hide_short_help = true)]
     pub max_background_commands: Option<u64>,
-    /// Keep so many bytes of the output of each background command, and of a longer stream than is
+    /// Keep this many bytes of output of each background command, and of each longer stream than is
     /// shown (16777216 by default)
     #[arg(long, help_heading = OF_COMMANDS, value_name = "BYTES", value_parser = OUTPUT_BYTES.parser(), hide_short_help = true)]
     pub background_output_bytes: Option<u64>,
@@ -363,7 +361,7 @@ pub struct WriteArgs {
     /// Do not wait for the disk when a file is written
     ///
     /// This saves most of the time of a small edit. A file is still whole after kill -9, but not
-    /// after a power cut. Use it for trees that you can make again.
+    /// after a power cut. Use it for files that can be generated again.
     #[arg(long, help_heading = SERVER, hide_short_help = true)]
     pub no_fsync: bool,
 }
@@ -371,10 +369,10 @@ pub struct WriteArgs {
 /// Memory of all calls together.
 #[derive(Clone, Debug, Args)]
 pub struct MemoryArgs {
-    /// Limit the memory that all calls hold together, in MiB
+    /// Limit the memory of all calls together, in MiB
     ///
     /// This counts files, requests, replies and recordings. A call that needs more waits, or is
-    /// refused. With several tokens each leaves the others as much as it takes. By default a
+    /// refused. With several tokens each leaves the others as much as it takes. The default is a
     /// quarter of the memory of the machine, or of its cgroup.
     #[arg(long, help_heading = SERVER, value_name = "MIB", value_parser = MEMORY_MIB.parser(), hide_short_help = true)]
     pub memory_mib: Option<u64>,
@@ -385,14 +383,14 @@ pub struct MemoryArgs {
 pub struct ClientArgs {
     /// Report failures of tools to older clients in this style
     ///
-    /// This concerns the revisions of the protocol that begin with a handshake. `results` is for
+    /// This affects the revisions of the protocol that begin with a handshake. Use `results` for
     /// clients that hide JSON-RPC errors from their model.
     #[arg(long, help_heading = SERVER, value_enum, default_value_t = Errors::Codes, value_name = "STYLE", hide_short_help = true)]
     pub errors: Errors,
-    /// Accept messages of at most so many bytes
+    /// Limit the length of a message, in bytes
     #[arg(long, help_heading = SERVER, value_name = "BYTES", default_value_t = limits::MAX_LINE_BYTES, hide_short_help = true)]
     pub max_line_bytes: usize,
-    /// Give up a call that makes no step for so many seconds, as on a network filesystem that hangs
+    /// Fail a call without progress after this many seconds, as on a network filesystem that hangs
     #[arg(long, help_heading = SERVER, value_name = "SECS", default_value_t = limits::STALL_TIMEOUT_SECS,
         value_parser = clap::value_parser!(u64).range(1..), hide_short_help = true)]
     pub stall_timeout_secs: u64,
@@ -401,23 +399,24 @@ pub struct ClientArgs {
 /// Size of replies, and the memory of searches.
 #[derive(Clone, Debug, Args)]
 pub struct ReplyArgs {
-    /// Cut replies longer than about so many tokens (100000 by default)
+    /// Cut replies longer than about this many tokens (100000 by default)
     ///
-    /// 0 cuts none. A token counts as three bytes. This concerns files, lists and trees, and output
-    /// of commands if it is given. `maxTokens`, `limit` and `depth` of a call win.
+    /// 0 cuts none. A token counts as three bytes. This affects files, lists and trees. It affects
+    /// output of commands only if the flag is given. `maxTokens`, `limit` and `depth` of a call
+    /// take precedence.
     #[arg(long, help_heading = SERVER, value_name = "TOKENS", value_parser = REPLY_TOKENS.parser(), hide_short_help = true)]
     pub reply_tokens: Option<u64>,
-    /// Remember in so many MiB what searches learn about files
+    /// Limit the memory for what searches learn about files, in MiB
     ///
-    /// The next search then reads less. At most a quarter of --memory-mib is used; 0 remembers
-    /// nothing.
+    /// Later searches then read less. The memory is part of --memory-mib, at most a quarter; 0
+    /// turns it off.
     #[arg(long, help_heading = SERVER, value_name = "MIB", default_value_t = limits::DEFAULT_SEARCH_MEMORY_MIB,
         value_parser = SEARCH_MEMORY_MIB.parser(), hide_short_help = true)]
     pub search_memory_mib: u64,
-    /// Keep nothing of that for later sessions
+    /// Do not keep the search memory for later sessions
     ///
-    /// Otherwise it is kept in ~/.cache/replay-search, where no agent reaches it, and the first
-    /// search of the next session reads less too.
+    /// By default it is stored in ~/.cache/replay-search, which no agent can reach. The first
+    /// search of the next session then reads less.
     #[arg(long, help_heading = SERVER, hide_short_help = true)]
     pub no_search_cache: bool,
 }
@@ -425,7 +424,7 @@ pub struct ReplyArgs {
 /// Log of the server.
 #[derive(Clone, Debug, Args)]
 pub struct LogArgs {
-    /// Log what is at least this severe, on stderr
+    /// Minimum level of log messages, on stderr
     #[arg(long, value_enum, default_value_t = LogLevel::Info, value_name = "LEVEL")]
     pub log_level: LogLevel,
 }
@@ -436,9 +435,9 @@ pub struct LogArgs {
 pub enum Sandbox {
     /// The best walls that the machine allows, or no commands
     Require,
-    /// A root of its own in namespaces, or no commands
+    /// Separate root in namespaces, or no commands
     Namespaces,
-    /// Landlock on the system's own root, or no commands
+    /// Landlock on the system's root, or no commands
     Landlock,
     /// No walls
     Off,
@@ -538,9 +537,9 @@ pub enum LinkedGit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Home {
-    /// An empty one, which the server removes when it ends
+    /// Empty directory, which the server removes at its end
     Private,
-    /// The real one; commands can read all that it holds
+    /// The real HOME; commands can read all files in it
     #[value(alias = "read_only")]
     ReadOnly,
 }
@@ -548,15 +547,15 @@ pub enum Home {
 /// `--tools`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ToolsetArg {
-    /// Reading, writing, searching and editing
+    /// Files: read, write, search, edit
     Files,
-    /// `execute_command`
+    /// Shell commands: `execute_command`, `follow_command`
     Command,
-    /// Recording what programs call, and answering it
+    /// Recording and replay of network calls
     Calls,
     /// Python sessions
     Python,
-    /// Running tests, and checking types
+    /// Tests and type checks
     Tests,
     /// Every set
     All,
@@ -565,11 +564,11 @@ pub enum ToolsetArg {
 /// `--isolation`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Isolation {
-    /// Look at the program's system calls; it has the system's network
+    /// Intercept system calls of the program, which has the system's network
     Seccomp,
-    /// The same, in a network of its own that leads nowhere
+    /// Intercept system calls, in a network namespace without other connections
     Strict,
-    /// Only set `HTTP_PROXY` and its like; databases and direct connections are not seen
+    /// Only set `HTTP_PROXY` and the like, so databases and direct connections are not seen
     Env,
 }
 
@@ -587,7 +586,7 @@ pub enum Errors {
 pub enum LogLevel {
     /// No messages
     Off,
-    /// The server's own faults
+    /// Errors of the server
     Error,
     /// Problems that an operator should know
     Warn,

@@ -15,13 +15,13 @@ pub struct SetupArgs {
     /// Repeatable. The default is `.:rw`.
     #[arg(long, value_name = "DIR[:ro|:rw]", value_hint = ValueHint::DirPath)]
     pub allow: Vec<PathBuf>,
-    /// Write the entry to the client's file, and keep what else that holds
+    /// Write the entry to the client's file, and keep its other contents
     #[arg(long)]
     pub write: bool,
-    /// Change an entry that is there already and says something else
+    /// Replace an existing entry that differs
     #[arg(long, requires = "write")]
     pub force: bool,
-    /// Flags of the server, after `--`; paths in them are taken as they stand
+    /// Flags of the server, after `--`; paths in them are not changed
     #[arg(last = true, value_name = "FLAGS")]
     pub flags: Vec<OsString>,
 }

@@ -24,13 +24,13 @@ pub struct TelemetryArgs {
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Example: replay health http://127.0.0.1:8000")]
 pub struct HealthArgs {
-    /// The URL of the server; without a path, /health is asked
+    /// URL of the server; the default path is /health
     #[arg(value_name = "URL", value_hint = clap::ValueHint::Url)]
     pub url: String,
     /// Trust the certificates of this PEM file instead of those of the system
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub cacert: Option<PathBuf>,
-    /// Wait so many seconds for the answer
+    /// Wait at most this many seconds for the answer
     #[arg(long, value_name = "SECS", default_value_t = HEALTH_TIMEOUT_SECS, value_parser = HEALTH_SECS.parser())]
     pub timeout_secs: u64,
 }

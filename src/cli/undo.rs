@@ -9,22 +9,24 @@ use super::{UNDO_DAYS, UNDO_MIB};
 /// Journal of changes for undo: on or off, and its limits.
 #[derive(Clone, Debug, Args)]
 pub struct UndoArgs {
-    /// Keep what calls change in the read-write directories, so that it can be undone [default: on]
+    /// Journal the changes of calls in the read-write directories, so that they can be undone
+    /// [default: on]
     #[arg(long, help_heading = UNDO, value_enum, value_name = "MODE")]
     pub undo: Option<Undo>,
-    /// Keep so many MiB at most (2048 by default); the oldest calls go first
+    /// Limit the journal to this many MiB (2048 by default); the oldest calls are dropped first
     #[arg(long, help_heading = UNDO, value_name = "MIB", value_parser = UNDO_MIB.parser(), hide_short_help = true)]
     pub undo_mib: Option<u64>,
-    /// Keep it for so many days (14 by default)
+    /// Keep changes for this many days (14 by default)
     #[arg(long, help_heading = UNDO, value_name = "DAYS", value_parser = UNDO_DAYS.parser(), hide_short_help = true)]
     pub undo_days: Option<u64>,
-    /// Choose what becomes of a change that cannot be kept, as on a full disk [default: refuse]
+    /// Choose the handling of a change that cannot be journaled, as on a full disk [default:
+    /// refuse]
     #[arg(long, help_heading = UNDO, value_enum, value_name = "MODE", hide_short_help = true)]
     pub undo_full: Option<UndoFull>,
-    /// Keep nothing of these files, such as target/**; replies tell
+    /// Do not journal changes of these files, such as target/**; replies report them
     ///
-    /// A glob over paths below the allowed directory. Repeatable. For trees that programs make
-    /// again and whose keeping costs too much.
+    /// Repeatable. A glob over paths below the allowed directory. Use it for generated files whose
+    /// journal costs too much.
     #[arg(long, help_heading = UNDO, value_name = "GLOB", hide_short_help = true)]
     pub undo_skip: Vec<String>,
 }
@@ -43,8 +45,8 @@ pub enum Undo {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UndoFull {
-    /// The change is not made
+    /// The change fails
     Refuse,
-    /// The change is made without being kept, and the reply tells
+    /// The change is made, and the reply reports that it cannot be undone
     Drop,
 }
