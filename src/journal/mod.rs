@@ -44,6 +44,7 @@ mod recorder;
 mod recovery;
 mod restore;
 mod restore_across_mounts;
+mod restore_protected;
 mod root;
 mod same;
 mod scan;

@@ -5,7 +5,6 @@
 //! there, wherever the object is now.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
 
@@ -15,24 +14,13 @@ use super::error::JournalError;
 use super::log::{self, Event};
 use super::memory::Memory;
 use super::object::{Id, stat};
-use super::scan::Survey;
+use super::scan::{MovedObject, Survey};
 use super::store::{LoggedEntry, Store};
 
 /// Number of the newest entries that are searched.
 const SEARCHED_ENTRIES: usize = 64;
 /// Maximum number of names that are looked at for one object.
 const SEARCHED_NAMES: usize = 10_000;
-
-/// An object that another call moved.
-#[derive(Debug)]
-pub(super) struct MovedObject {
-    /// Recorded name under which the entry left it.
-    pub(super) key: (Id, Bytes),
-    /// Current directory and name, in the tree or in the store.
-    pub(super) dir: OwnedFd,
-    pub(super) name: Bytes,
-    pub(super) place: Place,
-}
 
 impl Store {
     /// Finds the old objects that a survey missed, by the records of entries that overlap in time.

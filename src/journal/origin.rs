@@ -4,27 +4,15 @@
 //! another path, or there for a moment. The ctime of an object, which no program can set, tells when
 //! its content was made. If a call was at work then, the content counts as made by it.
 
-use std::ffi::OsStr;
-use std::os::fd::{AsFd as _, BorrowedFd};
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
-
 use rustix::io::Errno;
 
-use super::bytes::Bytes;
-use super::entry::{OldObject, Place};
 use super::error::JournalError;
 use super::log::{self, Event, Version};
-use super::object::{self, Id, Stat, open_dir};
-use super::recorder::At;
-use super::restore::Undo;
-use super::store::{Changer, Misplaced, Store};
-use crate::limits::JOURNAL_DEPTH;
+use super::object;
+use super::store::Store;
 
 /// Maximum number of entries through which a version is traced.
 const TRACED_ENTRIES: usize = 64;
-/// Suffix of hooks that git does not run.
-const SAMPLE: &[u8] = b".sample";
 
 /// Time in which an entry was made.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +32,7 @@ pub(super) struct Origins {
     unknown_until: i64,
     /// True if no call ran beside the undone ones. Then what they found at a protected path had
     /// been allowed there when the calls before them ended.
-    are_places_known: bool,
+    pub(super) are_places_known: bool,
 }
 
 impl Store {
@@ -91,7 +79,11 @@ impl Store {
     }
 
     /// Returns true if a call may have made a version.
-    fn is_by_call(&self, origins: &Origins, version: Version) -> Result<bool, JournalError> {
+    pub(super) fn is_by_call(
+        &self,
+        origins: &Origins,
+        version: Version,
+    ) -> Result<bool, JournalError> {
         let mut version = version;
         for _ in 0..TRACED_ENTRIES {
             let time = version.1;
@@ -146,117 +138,5 @@ impl Store {
             Ok(())
         })?;
         Ok(same.or(left.map(|ctime| (id, ctime))))
-    }
-}
-
-impl Undo<'_> {
-    /// Fails if an old object would come to a protected path and a call may have made it.
-    pub(super) fn check_origin(&self, at: At<'_>, old: &OldObject) -> Result<(), JournalError> {
-        let Some(guard) = self.guard.filter(|_| !old.stat.is_dir()) else {
-            return Ok(());
-        };
-        match guard.may_change(at.dir, at.name) {
-            Err(Misplaced::Protected(protected)) => {
-                let place = Place {
-                    root: at.root,
-                    path: Bytes::of(at.path.as_os_str()),
-                };
-                let place = place.join(&Bytes::of(at.name));
-                self.check_version(at.name, &place, &old.stat, protected)
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Fails if a directory would come to a place where protected paths in it have content that a
-    /// call may have made.
-    pub(super) fn check_origins_below(
-        &self,
-        at: At<'_>,
-        (dir, name): (BorrowedFd<'_>, &OsStr),
-    ) -> Result<(), JournalError> {
-        let Some(guard) = self.guard else {
-            return Ok(());
-        };
-        let path = Path::new(at.path).join(at.name);
-        self.check_dir(guard, at.root, (dir, name), &path, 0)
-    }
-
-    fn check_dir(
-        &self,
-        guard: &dyn Changer,
-        root: usize,
-        (above, name): (BorrowedFd<'_>, &OsStr),
-        path: &Path,
-        depth: usize,
-    ) -> Result<(), JournalError> {
-        let place = |path: &Path| Place {
-            root,
-            path: Bytes::of(path.as_os_str()),
-        };
-        let failed = || {
-            let path = self.store.path(&place(path));
-            JournalError::io(format!(
-                "{}: looking at what is protected in it",
-                path.display()
-            ))
-        };
-        if depth > JOURNAL_DEPTH {
-            return Err(JournalError::TooDeep {
-                path: self.store.path(&place(path)),
-            });
-        }
-        let Some(dir) = open_dir(above, name).map_err(failed())? else {
-            return Ok(());
-        };
-        for name in object::with_access(dir.as_fd(), || object::names(&dir)).map_err(failed())? {
-            let Some(found) = object::stat(&dir, &name).map_err(failed())? else {
-                continue;
-            };
-            let inner = path.join(&name);
-            if found.is_dir() {
-                self.check_dir(guard, root, (dir.as_fd(), &name), &inner, depth + 1)?;
-            } else if let Some(protected) = guard.protects(&self.store.path(&place(&inner))) {
-                let found = Stat {
-                    id: self.same.first(found.id),
-                    ..found
-                };
-                self.check_version(&name, &place(&inner), &found, protected)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn check_version(
-        &self,
-        name: &OsStr,
-        place: &Place,
-        stat: &Stat,
-        protected: PathBuf,
-    ) -> Result<(), JournalError> {
-        if name.as_bytes().ends_with(SAMPLE) {
-            return Ok(());
-        }
-        let version = (stat.id, self.same.changed(stat));
-        let mut found = self.found_places(stat.id);
-        if self.origins.are_places_known && found.any(|found| found == *place) {
-            return Ok(());
-        }
-        if self.store.is_by_call(&self.origins, version)? {
-            return Err(JournalError::MadeByCall {
-                path: self.store.path(place),
-                protected,
-            });
-        }
-        Ok(())
-    }
-
-    /// Returns the places where the entry found an object.
-    fn found_places(&self, id: Id) -> impl Iterator<Item = Place> {
-        let names = self
-            .entry
-            .all_names()
-            .filter(move |(.., noted)| noted.before == Some(id));
-        names.filter_map(|(dir, name, _)| Some(self.before.get(&dir)?.join(name)))
     }
 }

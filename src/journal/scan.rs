@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
-use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 
 use rustix::fs::{AtFlags, OFlags, unlinkat};
@@ -13,11 +13,21 @@ use super::bytes::Bytes;
 use super::entry::{Entry, OldObject, Place, file_name};
 use super::error::{JournalError, UNWANTED};
 use super::log::{Content, Event};
-use super::moved::MovedObject;
 use super::object::{self, Id, Stat, open_dir, stat};
 use super::root::Root;
 use super::unit_kind::{UnitKind, noted_names, sqlite_base};
 use crate::limits::JOURNAL_DEPTH;
+
+/// An object that another call moved.
+#[derive(Debug)]
+pub(super) struct MovedObject {
+    /// Recorded name under which the entry left it.
+    pub(super) key: (Id, Bytes),
+    /// Current directory and name, in the tree or in the store.
+    pub(super) dir: OwnedFd,
+    pub(super) name: Bytes,
+    pub(super) place: Place,
+}
 
 #[derive(Debug, Default)]
 pub(super) struct Survey {

@@ -1,0 +1,150 @@
+//! Checks of an undo by people: no content of a call comes to a protected path.
+
+use std::ffi::OsStr;
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::path::PathBuf;
+
+use super::bytes::Bytes;
+use super::entry::{OldObject, Place};
+use super::error::JournalError;
+use super::object::{self, Id, Stat, open_dir};
+use super::recorder::At;
+use super::restore::Undo;
+use super::store::{Changer, Misplaced};
+use crate::limits::JOURNAL_DEPTH;
+
+/// Directory that an undo moves to another place, or one in it.
+struct ComingDir {
+    root: usize,
+    /// Path after the undo, relative to the root.
+    path: PathBuf,
+    /// Number of directories between it and the moved one.
+    depth: usize,
+    /// True if nothing was added to it since the entry began: rename(2) and link(2) change the
+    /// ctime of what they add, and of its directory.
+    is_unchanged: bool,
+}
+
+impl ComingDir {
+    fn place(&self) -> Place {
+        Place {
+            root: self.root,
+            path: Bytes::of(self.path.as_os_str()),
+        }
+    }
+}
+
+impl Undo<'_> {
+    /// Fails if an old object would come to a protected path and a call may have made it.
+    pub(super) fn check_origin(&self, at: At<'_>, old: &OldObject) -> Result<(), JournalError> {
+        let Some(guard) = self.guard.filter(|_| !old.stat.is_dir()) else {
+            return Ok(());
+        };
+        match guard.may_change(at.dir, at.name) {
+            Err(Misplaced::Protected(protected)) => {
+                let place = Place {
+                    root: at.root,
+                    path: Bytes::of(at.path.as_os_str()),
+                };
+                let place = place.join(&Bytes::of(at.name));
+                self.check_version(&place, &old.stat, false, protected)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Fails if a directory would come to a place where protected paths in it have content that a
+    /// call may have made.
+    pub(super) fn check_origins_below(
+        &self,
+        at: At<'_>,
+        (dir, name): (BorrowedFd<'_>, &OsStr),
+    ) -> Result<(), JournalError> {
+        let Some(guard) = self.guard else {
+            return Ok(());
+        };
+        let above = ComingDir {
+            root: at.root,
+            path: at.path.join(at.name),
+            depth: 0,
+            is_unchanged: self.origins.are_places_known,
+        };
+        self.check_dir(guard, (dir, name), &above)
+    }
+
+    fn check_dir(
+        &self,
+        guard: &dyn Changer,
+        (above, name): (BorrowedFd<'_>, &OsStr),
+        coming: &ComingDir,
+    ) -> Result<(), JournalError> {
+        let failed = || {
+            let path = self.store.path(&coming.place());
+            let step = "looking at what is protected in it";
+            JournalError::io(format!("{}: {step}", path.display()))
+        };
+        if coming.depth > JOURNAL_DEPTH {
+            return Err(JournalError::TooDeep {
+                path: self.store.path(&coming.place()),
+            });
+        }
+        let Some(dir) = open_dir(above, name).map_err(failed())? else {
+            return Ok(());
+        };
+        for name in object::with_access(dir.as_fd(), || object::names(&dir)).map_err(failed())? {
+            let Some(found) = object::stat(&dir, &name).map_err(failed())? else {
+                continue;
+            };
+            let inner = ComingDir {
+                root: coming.root,
+                path: coming.path.join(&name),
+                depth: coming.depth + 1,
+                is_unchanged: coming.is_unchanged && found.ctime < self.entry.start,
+            };
+            let place = inner.place();
+            if found.is_dir() {
+                self.check_dir(guard, (dir.as_fd(), &name), &inner)?;
+            } else if let Some(protected) = guard.protects(&self.store.path(&place)) {
+                let found = Stat {
+                    id: self.same.first(found.id),
+                    ..found
+                };
+                self.check_version(&place, &found, inner.is_unchanged, protected)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// `is_unchanged` is true if the object was at this place before the entry, in a directory that
+    /// the entry moved.
+    fn check_version(
+        &self,
+        place: &Place,
+        stat: &Stat,
+        is_unchanged: bool,
+        protected: PathBuf,
+    ) -> Result<(), JournalError> {
+        let version = (stat.id, self.same.changed(stat));
+        let mut found = self.found_places(stat.id);
+        let is_known = self.origins.are_places_known && found.any(|found| found == *place);
+        if is_unchanged || is_known {
+            return Ok(());
+        }
+        if self.store.is_by_call(&self.origins, version)? {
+            return Err(JournalError::MadeByCall {
+                path: self.store.path(place),
+                protected,
+            });
+        }
+        Ok(())
+    }
+
+    /// Returns the places where the entry found an object.
+    fn found_places(&self, id: Id) -> impl Iterator<Item = Place> {
+        let names = self
+            .entry
+            .all_names()
+            .filter(move |(.., noted)| noted.before == Some(id));
+        names.filter_map(|(dir, name, _)| Some(self.before.get(&dir)?.join(name)))
+    }
+}
