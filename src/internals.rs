@@ -22,7 +22,9 @@ pub mod config {
 }
 
 pub mod documents {
-    pub use crate::documents::{Answer, Kind, Part, Question, answer, kind, read_answer};
+    pub use crate::documents::{
+        DocumentKind, Part, Question, ReaderAnswer, answer, kind, read_answer,
+    };
 }
 
 pub mod edit {
@@ -67,7 +69,7 @@ pub mod pattern {
 
 pub mod policy {
     pub use crate::policy::{
-        Access, Grant, Kind, PROTECTED_BY_DEFAULT, PROTECTED_IN_REPOSITORIES, Policy,
+        Access, FileKind, Grant, PROTECTED_BY_DEFAULT, PROTECTED_IN_REPOSITORIES, Policy,
     };
 }
 
@@ -77,12 +79,12 @@ pub mod protocol {
 
 pub mod record {
     pub use crate::record::{
-        Book, Content, Dns, End, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Link,
-        Message, Noise, PlayStep, Protocol, RecordStep, Recording, Side, Target, Wire, player,
+        Content, Dns, End, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Link, Message,
+        Noise, PlayStep, Protocol, RecordStep, Recording, Recordings, Side, Target, Wire, player,
         recorder,
     };
     pub mod matching {
-        pub use crate::record::matching::{Book, Connection, Noise};
+        pub use crate::record::matching::{Connection, Noise, Recordings};
     }
     pub mod redact {
         pub use crate::record::redact::{Secrets, left_over};
@@ -94,7 +96,7 @@ pub mod record {
 
 pub mod sandbox {
     pub use crate::sandbox::{
-        Dial, Event, Extent, Guard, Hello, LAUNCHER_ARGUMENT, Limits, Network, Place, Plan,
+        CanonicalPath, Dial, Event, Extent, Guard, Hello, LAUNCHER_ARGUMENT, Limits, Network, Plan,
         PlannedRoot, RawString, Request, Run, Scratch, Tier, hold_server, keep_little_heap,
         keep_to_own_sources, run_launcher,
     };
@@ -155,5 +157,5 @@ pub mod tools {
 }
 
 pub mod transport {
-    pub use crate::transport::{Door, End, Limits, Writer};
+    pub use crate::transport::{End, Limits, StdioServer, Writer};
 }

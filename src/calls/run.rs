@@ -16,11 +16,11 @@ use crate::exec::{
 };
 use crate::http_client::Verifier;
 use crate::limits::{KILL_GRACE_MS, TURN_QUIET_MS};
-use crate::network::proxy::{Gate, JAVA_OPTIONS, Out, RuledDoor, Trust, TrustPlace, Ways};
+use crate::network::proxy::{Gate, JAVA_OPTIONS, Out, RuledAccess, Trust, TrustPlace, Ways};
 use crate::record::net::ca::{Authority, certificates};
 use crate::record::proxy::{Mode, OnMiss, Proxy, Recorded, Replay, Sockets};
 use crate::record::redact::Secrets;
-use crate::record::{Book, Noise, Outline, Recording, Report};
+use crate::record::{Noise, Outline, Recording, Recordings, Report};
 use crate::sandbox::{Dial, Scratch};
 
 /// Disables update checks of package managers, since these are not calls of the program.
@@ -156,8 +156,9 @@ pub fn run(
             on_miss,
         } => {
             let outline = Outline::of(recordings.iter().map(|recording| &recording.exchange));
-            let book =
-                Arc::new(Book::of(recordings, noise, *secrets).passing_on(on_miss != OnMiss::Fail));
+            let book = Arc::new(
+                Recordings::of(recordings, noise, *secrets).passing_on(on_miss != OnMiss::Fail),
+            );
             let replay = Arc::new(Replay {
                 book: Arc::clone(&book),
                 outline,
@@ -175,11 +176,11 @@ pub fn run(
         }
     };
     let mut started: Option<io::Result<(Proxy, Arc<Ways>)>> = None;
-    let mut door: Option<Arc<RuledDoor>> = None;
+    let mut access: Option<Arc<RuledAccess>> = None;
     let mut on_start = |interception| {
         let guarded = ground
             .gate
-            .map(|gate| gate.door(&title(run.command.changes.title(), run.command.line)));
+            .map(|gate| gate.access(&title(run.command.changes.title(), run.command.line)));
         let made = start(
             interception,
             ground,
@@ -189,8 +190,8 @@ pub fn run(
             proxy_only,
         );
         started = Some(made);
-        door.clone_from(&guarded);
-        guarded.map(|door| door as Arc<dyn Guarded>)
+        access.clone_from(&guarded);
+        guarded.map(|access| access as Arc<dyn Guarded>)
     };
     let how = Intercepted {
         environment: &variables,
@@ -227,7 +228,7 @@ pub fn run(
     // Includes decisions that the proxy made until its end.
     outcome
         .denied
-        .extend(door.iter().flat_map(|door| door.blocked()));
+        .extend(access.iter().flat_map(|access| access.blocked()));
     Ok(Ran {
         isolation: run.isolation,
         outcome,
@@ -241,14 +242,14 @@ pub fn run(
 fn start(
     interception: Interception,
     ground: &RunHost<'_>,
-    door: Option<Arc<RuledDoor>>,
+    access: Option<Arc<RuledAccess>>,
     mode: Mode,
     (authority, trusted): (&Arc<Authority>, &[u8]),
     proxy_only: bool,
 ) -> io::Result<(Proxy, Arc<Ways>)> {
-    let out = match (ground.reach, door) {
+    let out = match (ground.reach, access) {
         (Reach::Nothing, _) => Out::Nothing,
-        (_, Some(door)) => Out::ByRule(door),
+        (_, Some(access)) => Out::ByRule(access),
         (Reach::AsCommands, None) => Out::AsCommands {
             resolves: ground.resolves,
         },

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use crate::fs::{self, CallWriter, Reader};
 use crate::limits::{MAX_CALLS_BODIES_BYTES, MAX_CALLS_FILE_BYTES, SET_ROOM_BYTES};
-use crate::policy::{Checked, Kind, Policy, PolicyError, Read, note_refusal};
+use crate::policy::{Checked, FileKind, Policy, PolicyError, Read, note_refusal};
 use crate::record::store::{COMMAND_WITHIN_BYTES, CommandMark};
 
 use super::CallsError;
@@ -35,7 +35,7 @@ pub fn list(policy: &Policy, directory: &str) -> Result<Vec<Set>, CallsError> {
         Err(PolicyError::NotFound { .. }) => return Ok(Vec::new()),
         opened => opened?,
     };
-    if opened.kind() != Kind::Directory {
+    if opened.kind() != FileKind::Directory {
         return Err(CallsError::NoDirectory {
             path: directory.to_owned(),
         });
@@ -45,7 +45,7 @@ pub fn list(policy: &Policy, directory: &str) -> Result<Vec<Set>, CallsError> {
         let Some(name) = entry.name.to_str() else {
             continue;
         };
-        if entry.kind != Kind::Directory {
+        if entry.kind != FileKind::Directory {
             continue;
         }
         // Skip unreadable sets, so that they do not hide the others.
@@ -73,7 +73,7 @@ pub fn open(
     for file in MOCK_FILES {
         let path = Path::new(directory).join(name).join(OsStr::new(file));
         match policy.read(&path) {
-            Ok(opened) if opened.kind() == Kind::File => return Ok(Some((path, opened))),
+            Ok(opened) if opened.kind() == FileKind::File => return Ok(Some((path, opened))),
             Ok(_) | Err(PolicyError::NotFound { .. } | PolicyError::NotADirectory { .. }) => {}
             Err(error) => return Err(about(directory, error).into()),
         }
@@ -118,7 +118,7 @@ pub fn open_body(
     let file = policy
         .read(Path::new(directory).join(name).join(inside))
         .map_err(|error| error.to_string())?;
-    if file.kind() == Kind::File && file.size() > most {
+    if file.kind() == FileKind::File && file.size() > most {
         return Err(format!(
             "the bodies of a set may have {MAX_CALLS_BODIES_BYTES} bytes together"
         ));

@@ -16,7 +16,7 @@ pub struct DeclaredCredential {
     pub credential: String,
     /// Requests that may use the secret, as in --for
     #[serde(rename = "for")]
-    pub places: Vec<String>,
+    pub targets: Vec<String>,
 }
 
 #[derive(Args)]
@@ -35,7 +35,7 @@ struct Flags {
     /// send the secret without TLS. --allow-host must allow the host. For git, https://NAME@HOST/**
     /// replaces the user name x-access-token.
     #[arg(long = "for", help_heading = WALLS, value_name = "RULE", hide_short_help = true)]
-    places: Vec<String>,
+    targets: Vec<String>,
 }
 
 /// Credentials of the command line.
@@ -72,12 +72,12 @@ impl FromArgMatches for CredentialArgs {
                     at,
                     DeclaredCredential {
                         credential,
-                        places: Vec::new(),
+                        targets: Vec::new(),
                     },
                 )
             })
             .collect();
-        for (at, place) in placed("places") {
+        for (at, place) in placed("targets") {
             let Some((_, of)) = credentials
                 .iter_mut()
                 .rev()
@@ -88,7 +88,7 @@ impl FromArgMatches for CredentialArgs {
                 );
                 return Err(Error::raw(ErrorKind::MissingRequiredArgument, said));
             };
-            of.places.push(place);
+            of.targets.push(place);
         }
         let credentials = credentials
             .into_iter()

@@ -15,7 +15,7 @@ use crate::cancel::CancelToken;
 use crate::cli::{ChangesAction, ChangesOf, UndoArguments};
 use crate::compose::{FoundStore, stores_of};
 use crate::config::state_directory;
-use crate::journal::{Changer, JournalError, Options, Place};
+use crate::journal::{Changer, JournalError, Options, RootedPath};
 use crate::policy::{Access, Grant, Policy};
 use crate::text::escape::show_path;
 use crate::tools::change_diff::difference;
@@ -262,7 +262,7 @@ fn undo(names: &Names<'_>, asked: &UndoArguments) -> Result<ExitCode> {
 }
 
 /// Resolves a path relative to the directory. Its last components may no longer exist.
-fn place(names: &Names<'_>, path: &Path) -> Result<Place> {
+fn place(names: &Names<'_>, path: &Path) -> Result<RootedPath> {
     let absolute = names.below.unwrap_or(Path::new("/")).join(path);
     // The last component is not followed: if it is a symlink, the path means the link.
     let above = if absolute.file_name().is_some() {

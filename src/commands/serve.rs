@@ -19,7 +19,7 @@ use crate::server::{Ledger, Observer, Server, Service, Session, Traced, Way};
 use crate::telemetry::Tracer;
 use crate::tenants;
 use crate::text::count::counted;
-use crate::transport::{Door, End, Writer};
+use crate::transport::{End, StdioServer, Writer};
 
 /// Serves until the client disconnects, or until a signal.
 pub fn run(cli: &ServerArgs) -> Result<ExitCode> {
@@ -61,12 +61,12 @@ fn serve(config: Config, cli: &ServerArgs) -> Result<ExitCode> {
             // A failure here is reported by the second attempt below.
             greeted = open(coming.clone(), config)
                 .ok()
-                .map(|door| (door, Arc::clone(coming)));
+                .map(|stdio_server| (stdio_server, Arc::clone(coming)));
         }
         let from = std::io::stdin();
-        has_met |= greeted
-            .as_ref()
-            .is_some_and(|(door, _)| interruptible(|| door.greet(from.as_fd(), ready)));
+        has_met |= greeted.as_ref().is_some_and(|(stdio_server, _)| {
+            interruptible(|| stdio_server.greet(from.as_fd(), ready))
+        });
     })?;
     let service: Arc<dyn Service> = match mock {
         Some(mock) => {
@@ -89,10 +89,10 @@ fn serve(config: Config, cli: &ServerArgs) -> Result<ExitCode> {
     }
     announce(&[("stdio", &*server)], wall_in(&[server.services()], &[]));
     look_around(server.services());
-    let door = match greeted {
-        Some((door, coming)) => {
+    let stdio_server = match greeted {
+        Some((stdio_server, coming)) => {
             coming.arrived(service);
-            door
+            stdio_server
         }
         None => open(service, config)?,
     };
@@ -100,7 +100,7 @@ fn serve(config: Config, cli: &ServerArgs) -> Result<ExitCode> {
         server.met();
     }
     give_back_memory();
-    let end = door
+    let end = stdio_server
         .run(Some(signals.as_fd()))
         .context("stdin cannot be served")?;
     let ended = server.services().commands.end_all();
@@ -121,8 +121,8 @@ fn serve(config: Config, cli: &ServerArgs) -> Result<ExitCode> {
 }
 
 /// Connects a service to stdin and stdout.
-fn open(service: Arc<dyn Service>, config: &Config) -> Result<Arc<Door>> {
-    Ok(Door::new(
+fn open(service: Arc<dyn Service>, config: &Config) -> Result<Arc<StdioServer>> {
+    Ok(StdioServer::new(
         Session::new(service),
         stdin()?,
         Writer::to_descriptor(stdout()?)?,

@@ -26,7 +26,7 @@ use crate::policy::{Hidden, LinkedRepository, Policy, Root};
 use crate::sandbox::explain::{gaps, refusal};
 use crate::sandbox::toolchains::{CACHE_VARIABLE, CARGO_HOME, CARGO_INSTALL_ROOT};
 use crate::sandbox::{
-    Cache, Extent, Place, Plan, PlannedHide, PlannedRoot, Scratch, Tier, WallStatus, depot,
+    Cache, CanonicalPath, Extent, Plan, PlannedHide, PlannedRoot, Scratch, Tier, WallStatus, depot,
     instruction_before, is_inside, private_home,
 };
 use crate::secrets::open_log;
@@ -560,7 +560,7 @@ pub fn plan(
 
 /// Checks the sockets of --allow-socket.
 #[expect(clippy::disallowed_methods, reason = "the operator's paths")]
-fn sockets(config: &Config) -> Result<Vec<Place>> {
+fn sockets(config: &Config) -> Result<Vec<CanonicalPath>> {
     let place = |path: &PathBuf| {
         let path = std::fs::canonicalize(path)
             .map_err(|error| anyhow!("{error}; start the program that listens there first"))?;
@@ -569,7 +569,7 @@ fn sockets(config: &Config) -> Result<Vec<Place>> {
             stat.file_type().is_socket(),
             "it is no unix socket; name the one that the program outside listens at"
         );
-        Ok(Place {
+        Ok(CanonicalPath {
             path: (&path).into(),
             dev: stat.dev(),
             ino: stat.ino(),
@@ -595,8 +595,8 @@ fn planned_hide(config: &Config, hide: &Hide) -> PlannedHide {
     }
 }
 
-fn concealed(hidden: &Hidden) -> Place {
-    Place {
+fn concealed(hidden: &Hidden) -> CanonicalPath {
+    CanonicalPath {
         path: (&hidden.path).into(),
         dev: hidden.id.0,
         ino: hidden.id.1,
@@ -606,7 +606,7 @@ fn concealed(hidden: &Hidden) -> Place {
 fn planned(root: &Root) -> Result<PlannedRoot> {
     let stat = rustix::fs::fstat(root)
         .with_context(|| format!("`{}` cannot be looked at", root.path().display()))?;
-    let place = Place {
+    let place = CanonicalPath {
         path: root.path().into(),
         dev: stat.st_dev,
         ino: stat.st_ino,

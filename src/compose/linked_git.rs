@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result};
 
 use crate::policy::{GitDirectory, LinkedRepository, PROTECTED_IN_REPOSITORIES, Policy};
-use crate::sandbox::{Extent, Place, PlannedRoot, Tier, cannot_hold};
+use crate::sandbox::{CanonicalPath, Extent, PlannedRoot, Tier, cannot_hold};
 
 /// gc must not touch the read-only parts, such as `info` and the data of other worktrees, or it
 /// would fail (git-config(1)).
@@ -55,7 +55,7 @@ pub fn planned(policy: &Policy, tier: Tier) -> Result<Vec<PlannedRoot>> {
         {
             let stat = rustix::fs::fstat(handle)
                 .with_context(|| format!("`{}` cannot be looked at", path.display()))?;
-            let place = Place {
+            let place = CanonicalPath {
                 path: path.into(),
                 dev: stat.st_dev,
                 ino: stat.st_ino,

@@ -13,13 +13,13 @@ use super::undo::make_private;
 use super::undo_stores::open_plain;
 use crate::config::Config;
 use crate::policy::Policy;
-use crate::search::memory::Place;
+use crate::search::memory::CacheLocation;
 use crate::secrets::Reach;
 use crate::text::escape::hex;
 
 /// Opens the directory, creating it if necessary. Returns `None` if an agent could access the
 /// cache: below an allowed directory, or without walls around commands.
-pub fn place(config: &Config, policy: &Policy, reach: &Reach) -> Option<Place> {
+pub fn place(config: &Config, policy: &Policy, reach: &Reach) -> Option<CacheLocation> {
     let path = config
         .search_cache
         .as_ref()
@@ -33,7 +33,7 @@ pub fn place(config: &Config, policy: &Policy, reach: &Reach) -> Option<Place> {
         reach.keeps_apart("the search cache", above)?;
         let path = make_private(path)?;
         reach.keeps_apart("the search cache", &path)?;
-        Ok::<_, anyhow::Error>(Place {
+        Ok::<_, anyhow::Error>(CacheLocation {
             dir: open_plain(&path)?,
             name: name(policy),
             identity: identity()?,

@@ -24,7 +24,7 @@ use crate::config::{Config, UndoConfig};
 use crate::hide::Globs;
 use crate::journal::{self, Bounds, Bytes, Journal, STORES, Skips, Store, WhenFull};
 use crate::policy::{Hidden, Policy, Repositories, Root};
-use crate::sandbox::{Place, PlannedJournal, Tier};
+use crate::sandbox::{CanonicalPath, PlannedJournal, Tier};
 use crate::text::escape::hex;
 use crate::text::glob::{self, GlobError, GlobMatcher, with_names};
 use crate::text::reasons::reasons;
@@ -196,7 +196,7 @@ pub fn planned(
     let at = |path: &Path, handle: rustix::fd::BorrowedFd<'_>| {
         let stat = rustix::fs::fstat(handle)
             .with_context(|| format!("`{}` cannot be looked at", path.display()))?;
-        Ok::<_, anyhow::Error>(Place {
+        Ok::<_, anyhow::Error>(CanonicalPath {
             path: path.into(),
             dev: stat.st_dev,
             ino: stat.st_ino,

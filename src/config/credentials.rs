@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 
 use crate::cli::DeclaredCredential;
-use crate::network::rules::{Credential, Credentials, MAX_SECRET_BYTES, Place, Rules, Secret};
+use crate::network::rules::{
+    Credential, CredentialTarget, Credentials, MAX_SECRET_BYTES, Rules, Secret,
+};
 use crate::secrets::{identity, reading};
 
 /// Default user name for git. GitHub and others accept any name.
@@ -23,7 +25,11 @@ pub(super) fn resolve(
     variable: impl Fn(&str) -> Option<OsString>,
 ) -> Result<(Credentials, Vec<PathBuf>)> {
     let (mut all, mut files): (Vec<Credential>, Vec<PathBuf>) = (Vec::new(), Vec::new());
-    for DeclaredCredential { credential, places } in declared {
+    for DeclaredCredential {
+        credential,
+        targets,
+    } in declared
+    {
         // Do not repeat the argument, since it may be a secret.
         let Some((name, from)) = credential.split_once('=') else {
             bail!("--credential is NAME=env:VARIABLE or NAME=file:PATH, and one has no `=`");
@@ -33,7 +39,7 @@ pub(super) fn resolve(
         if all.iter().any(|other| other.name == name) {
             bail!("--credential {name} is said twice; a second --for adds a place");
         }
-        if places.is_empty() {
+        if targets.is_empty() {
             bail!(
                 "--credential {name} has no --for behind it that says what it is for, such as --for https://example.com/**"
             );
@@ -57,12 +63,12 @@ pub(super) fn resolve(
                 "--credential {name} is not read from there; env:VARIABLE and file:PATH are known"
             ),
         };
-        let places = places
+        let targets = targets
             .iter()
             .map(|place| place_of(place, rules))
             .collect::<Result<_>>()
             .with_context(said)?;
-        let credential = Credential::new(name.to_owned(), Secret::new(secret), places);
+        let credential = Credential::new(name.to_owned(), Secret::new(secret), targets);
         all.push(credential.with_context(|| format!("--credential {name}: its value"))?);
     }
     for one in &all {
@@ -91,8 +97,8 @@ fn check_name(name: &str) -> Result<()> {
     Ok(())
 }
 
-fn place_of(text: &str, rules: &Rules) -> Result<Place> {
-    let place: Place = text
+fn place_of(text: &str, rules: &Rules) -> Result<CredentialTarget> {
+    let place: CredentialTarget = text
         .parse()
         .map_err(|error| anyhow::anyhow!("--for: {error}"))?;
     if !place.is_within(rules) {
@@ -150,13 +156,13 @@ pub(super) fn stand_in(
         environment.retain(|(known, _)| known != name.as_str());
         environment.push((name.into(), stand_in.into()));
     }
-    let places = credentials.iter().flat_map(|credential| {
+    let targets = credentials.iter().flat_map(|credential| {
         credential
-            .places
+            .targets
             .iter()
             .map(move |place| (credential, place))
     });
-    let helpers = places.filter(|(_, place)| place.scheme.login_port().is_none()).map(|(credential, place)| {
+    let helpers = targets.filter(|(_, place)| place.scheme.login_port().is_none()).map(|(credential, place)| {
         let (scheme, stand_in) = (place.scheme.word(), &credential.stand_in);
         let user = place.user.as_deref().unwrap_or(GIT_USER);
         let helper = format!("!f() {{ test \"$1\" != get || printf '%s\\n' username={user} password={stand_in}; }}; f");

@@ -630,7 +630,7 @@ mod tests {
         assert_eq!(has(Some(Vec::new())), (Vec::new(), Vec::new()));
         let own = DeclaredCredential {
             credential: format!("B=file:{}", theirs.display()),
-            places: vec![place.to_owned()],
+            targets: vec![place.to_owned()],
         };
         assert_eq!(
             has(Some(vec![own])),

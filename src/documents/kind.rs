@@ -6,7 +6,7 @@ use crate::text::mime::media;
 
 /// Types that the document reader supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-pub enum Kind {
+pub enum DocumentKind {
     Picture,
     Notebook,
     Pdf,
@@ -46,19 +46,23 @@ const PDF_MARK_BYTES: usize = 1024;
 
 /// Returns the type of a file from its name and its first bytes. `tail` is its end, which contains
 /// the directory of a package.
-pub fn kind(name: &[u8], head: &[u8], tail: &[u8]) -> Option<Kind> {
+pub fn kind(name: &[u8], head: &[u8], tail: &[u8]) -> Option<DocumentKind> {
     let holds = |bytes: &[u8], what: &[u8]| memchr::memmem::find(bytes, what).is_some();
     match media(b"", head).media_type {
-        "image/png" | "image/jpeg" | "image/gif" | "image/webp" => return Some(Kind::Picture),
-        "application/pdf" => return Some(Kind::Pdf),
+        "image/png" | "image/jpeg" | "image/gif" | "image/webp" => {
+            return Some(DocumentKind::Picture);
+        }
+        "application/pdf" => return Some(DocumentKind::Pdf),
         "application/zip" if [head, tail].iter().any(|bytes| holds(bytes, CONTENT_TYPES)) => {
-            return Some(Kind::Office);
+            return Some(DocumentKind::Office);
         }
         _ => {}
     }
     match extension(name).as_str() {
-        "pdf" if holds(&head[..head.len().min(PDF_MARK_BYTES)], b"%PDF-") => Some(Kind::Pdf),
-        "ipynb" if head.trim_ascii_start().starts_with(b"{") => Some(Kind::Notebook),
+        "pdf" if holds(&head[..head.len().min(PDF_MARK_BYTES)], b"%PDF-") => {
+            Some(DocumentKind::Pdf)
+        }
+        "ipynb" if head.trim_ascii_start().starts_with(b"{") => Some(DocumentKind::Notebook),
         _ => None,
     }
 }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::limits::{MAX_FAULT_BYTES, MAX_PICTURE_BYTES, MAX_PICTURE_SIDE};
 
 pub use fault::Fault;
-pub use kind::{Kind, Size, claimed, kind, picture_size};
+pub use kind::{DocumentKind, Size, claimed, kind, picture_size};
 pub use parts::Pages;
 pub use picture::{ConvertedPicture, Region};
 
@@ -30,7 +30,7 @@ pub struct Part {
 /// Request to a reader.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct Question {
-    pub kind: Kind,
+    pub kind: DocumentKind,
     pub part: Part,
     /// Memory limit for decoding a picture.
     pub memory_bytes: u64,
@@ -38,7 +38,7 @@ pub struct Question {
 
 /// Answer of a reader: sent as a line of JSON, followed by the payload.
 #[derive(Debug, PartialEq, Eq, Deserialize, Serialize)]
-pub enum Answer {
+pub enum ReaderAnswer {
     /// A converted picture.
     Picture(ConvertedPicture),
     /// The picture is small enough as it is.
@@ -61,15 +61,15 @@ pub fn answer(question: &str, bytes: &[u8]) -> Vec<u8> {
                  memory_bytes,
              }| {
                 let text = match kind {
-                    Kind::Picture => return picture::shown(bytes, region, memory_bytes),
-                    Kind::Notebook => notebook::text(bytes, pages),
-                    Kind::Pdf => pdf::text(bytes, pages),
-                    Kind::Office => office::text(bytes, pages),
+                    DocumentKind::Picture => return picture::shown(bytes, region, memory_bytes),
+                    DocumentKind::Notebook => notebook::text(bytes, pages),
+                    DocumentKind::Pdf => pdf::text(bytes, pages),
+                    DocumentKind::Office => office::text(bytes, pages),
                 };
-                text.map(|text| (Answer::Text, text.into_bytes()))
+                text.map(|text| (ReaderAnswer::Text, text.into_bytes()))
             },
         )
-        .unwrap_or_else(|fault| (Answer::Fault(fault.to_string()), Vec::new()));
+        .unwrap_or_else(|fault| (ReaderAnswer::Fault(fault.to_string()), Vec::new()));
     let mut said = serde_json::to_vec(&answer).unwrap_or_default();
     said.push(b'\n');
     said.extend(payload);
@@ -78,20 +78,20 @@ pub fn answer(question: &str, bytes: &[u8]) -> Vec<u8> {
 
 /// Parses the answer of a reader. It is untrusted: `None` unless an honest reader could have sent
 /// it.
-pub fn read_answer(said: &[u8]) -> Option<(Answer, &[u8])> {
+pub fn read_answer(said: &[u8]) -> Option<(ReaderAnswer, &[u8])> {
     let end = memchr::memchr(b'\n', said)?;
     let (answer, payload) = (serde_json::from_slice(&said[..end]).ok()?, &said[end + 1..]);
     let is_honest = match &answer {
-        Answer::Picture(shown) => {
+        ReaderAnswer::Picture(shown) => {
             let Size { width, height } = shown.size;
             payload.len() <= MAX_PICTURE_BYTES
                 && width.max(height) <= MAX_PICTURE_SIDE
                 && payload.starts_with(shown.form.magic())
                 && picture_size(payload) == Some(shown.size)
         }
-        Answer::Text => std::str::from_utf8(payload).is_ok(),
-        Answer::AsItIs => payload.is_empty(),
-        Answer::Fault(reason) => {
+        ReaderAnswer::Text => std::str::from_utf8(payload).is_ok(),
+        ReaderAnswer::AsItIs => payload.is_empty(),
+        ReaderAnswer::Fault(reason) => {
             payload.is_empty()
                 && reason.len() <= MAX_FAULT_BYTES
                 && !reason.contains(char::is_control)

@@ -13,7 +13,7 @@ use image::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::Answer;
+use super::ReaderAnswer;
 use super::fault::Fault;
 use super::kind::{Size, picture_size};
 use crate::limits::{MAX_PICTURE_BYTES, MAX_PICTURE_SIDE, PICTURE_QUALITY_PERCENT};
@@ -61,7 +61,7 @@ pub fn shown(
     bytes: &[u8],
     region: Option<Region>,
     memory_bytes: u64,
-) -> Result<(Answer, Vec<u8>), Fault> {
+) -> Result<(ReaderAnswer, Vec<u8>), Fault> {
     let too_large = || {
         Fault::new(format!(
             "needs more than {memory_bytes} bytes of memory to be decoded"
@@ -88,7 +88,7 @@ pub fn shown(
         && width.max(height) <= MAX_PICTURE_SIDE
         && is_small
     {
-        return Ok((Answer::AsItIs, Vec::new()));
+        return Ok((ReaderAnswer::AsItIs, Vec::new()));
     }
     if decoder.total_bytes() > memory_bytes {
         return Err(too_large());
@@ -124,7 +124,7 @@ pub fn shown(
         if encoded.len() <= MAX_PICTURE_BYTES {
             let is_animated = is_animated(bytes, format);
             return Ok((
-                Answer::Picture(ConvertedPicture {
+                ReaderAnswer::Picture(ConvertedPicture {
                     form,
                     size,
                     region,

@@ -58,24 +58,24 @@ fn picture_size_is_read_from_head() {
 #[test]
 fn kind_follows_from_content() {
     let zip = [&b"PK\x03\x04"[..], &[0; 100], b"[Content_Types].xml"].concat();
-    assert_eq!(kind(b"a.txt", PNG, b""), Some(Kind::Picture));
-    assert_eq!(kind(b"a.txt", b"%PDF-1.7", b""), Some(Kind::Pdf));
+    assert_eq!(kind(b"a.txt", PNG, b""), Some(DocumentKind::Picture));
+    assert_eq!(kind(b"a.txt", b"%PDF-1.7", b""), Some(DocumentKind::Pdf));
     assert_eq!(
         [
             kind(b"a.txt", b"\n%PDF-1.7", b""),
             kind(b"a.PDF", b"\n%PDF-1.7", b"")
         ],
-        [None, Some(Kind::Pdf)]
+        [None, Some(DocumentKind::Pdf)]
     );
-    assert_eq!(kind(b"a.txt", &zip, b""), Some(Kind::Office));
+    assert_eq!(kind(b"a.txt", &zip, b""), Some(DocumentKind::Office));
     assert_eq!(
         kind(b"a.docx", &zip[..100], &zip[100..]),
-        Some(Kind::Office)
+        Some(DocumentKind::Office)
     );
     assert_eq!(kind(b"a.docx", &zip[..100], b""), None);
     assert_eq!(
         [kind(b"a.ipynb", b" {}", b""), kind(b"a.json", b"{}", b"")],
-        [Some(Kind::Notebook), None]
+        [Some(DocumentKind::Notebook), None]
     );
     assert_eq!(
         [kind(b"a.ipynb", b"", b""), kind(b"", b"", b"")],
@@ -142,35 +142,38 @@ fn dishonest_answer_is_rejected() {
         original: size,
         is_animated: false,
     };
-    let said = |answer: &Answer, payload: &[u8]| {
+    let said = |answer: &ReaderAnswer, payload: &[u8]| {
         [&serde_json::to_vec(answer).unwrap()[..], b"\n", payload].concat()
     };
-    let honest = said(&Answer::Picture(shown), PNG);
-    assert_eq!(read_answer(&honest), Some((Answer::Picture(shown), PNG)));
+    let honest = said(&ReaderAnswer::Picture(shown), PNG);
+    assert_eq!(
+        read_answer(&honest),
+        Some((ReaderAnswer::Picture(shown), PNG))
+    );
     let wide = Size {
         width: 2000,
         height: 10,
     };
     let lies = [
         said(
-            &Answer::Picture(ConvertedPicture {
+            &ReaderAnswer::Picture(ConvertedPicture {
                 form: Form::Jpeg,
                 ..shown
             }),
             PNG,
         ),
         said(
-            &Answer::Picture(ConvertedPicture {
+            &ReaderAnswer::Picture(ConvertedPicture {
                 size: wide,
                 ..shown
             }),
             PNG,
         ),
-        said(&Answer::Picture(shown), b"<script>"),
-        said(&Answer::Text, b"\xff"),
-        said(&Answer::AsItIs, b"more"),
-        said(&Answer::Fault("a\nb".to_owned()), b""),
-        said(&Answer::Fault("a".repeat(MAX_FAULT_BYTES + 1)), b""),
+        said(&ReaderAnswer::Picture(shown), b"<script>"),
+        said(&ReaderAnswer::Text, b"\xff"),
+        said(&ReaderAnswer::AsItIs, b"more"),
+        said(&ReaderAnswer::Fault("a\nb".to_owned()), b""),
+        said(&ReaderAnswer::Fault("a".repeat(MAX_FAULT_BYTES + 1)), b""),
         b"\"Text\"".to_vec(),
         b"{}\n".to_vec(),
         Vec::new(),

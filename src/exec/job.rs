@@ -182,7 +182,7 @@ impl Drop for Job {
 
 /// Progress of a command from SIGTERM to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
+enum CommandPhase {
     Running,
     Terminated,
     Killed,
@@ -191,7 +191,7 @@ enum Step {
 /// Deadlines of a command: its time limit, SIGKILL after the grace period, and giving up.
 #[derive(Debug)]
 pub(super) struct Countdown {
-    step: Step,
+    step: CommandPhase,
     grace: Duration,
     /// Deadline of the next step; `None` for never.
     next: Option<Instant>,
@@ -202,7 +202,7 @@ impl Countdown {
     pub(super) fn new(timeout: Option<Duration>, grace: Duration) -> Self {
         let next = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         Self {
-            step: Step::Running,
+            step: CommandPhase::Running,
             grace,
             next,
         }
@@ -215,7 +215,7 @@ impl Countdown {
 
     /// Returns true if the time limit has passed and no signal was sent yet.
     pub(super) fn is_up(&self) -> bool {
-        self.step == Step::Running && self.is_due()
+        self.step == CommandPhase::Running && self.is_due()
     }
 
     fn is_due(&self) -> bool {
@@ -225,8 +225,8 @@ impl Countdown {
     /// Takes the next step for a command that was asked to end. Fails if it survives SIGKILL.
     pub(super) fn tick(&mut self, job: &Job) -> Result<(), ExecError> {
         match self.step {
-            Step::Terminated if self.is_due() => self.kill(job),
-            Step::Killed if self.is_due() => return Err(ExecError::Stuck),
+            CommandPhase::Terminated if self.is_due() => self.kill(job),
+            CommandPhase::Killed if self.is_due() => return Err(ExecError::Stuck),
             _ => {}
         }
         Ok(())
@@ -239,9 +239,9 @@ impl Countdown {
 
     /// Sends this signal, unless one was sent before: some programs exit at once on a second one.
     pub(super) fn terminate(&mut self, job: &Job, signal: Signal) {
-        if self.step == Step::Running {
+        if self.step == CommandPhase::Running {
             job.terminate(signal);
-            self.step = Step::Terminated;
+            self.step = CommandPhase::Terminated;
             self.next = Instant::now().checked_add(self.grace);
         }
     }
@@ -249,15 +249,15 @@ impl Countdown {
     /// Forwards a signal of a user who wants the command to end; a second one means SIGKILL.
     pub(super) fn pass_on(&mut self, job: &Job, signal: Signal) {
         match self.step {
-            Step::Running => self.terminate(job, signal),
-            Step::Terminated => self.kill(job),
-            Step::Killed => {}
+            CommandPhase::Running => self.terminate(job, signal),
+            CommandPhase::Terminated => self.kill(job),
+            CommandPhase::Killed => {}
         }
     }
 
     pub(super) fn kill(&mut self, job: &Job) {
         job.kill();
-        self.step = Step::Killed;
+        self.step = CommandPhase::Killed;
         self.next = Some(Instant::now() + Duration::from_millis(KILL_WAIT_MS));
     }
 }

@@ -1,7 +1,7 @@
 //! Server side of the launcher, the process that starts every command inside the sandbox.
 #![expect(
     clippy::disallowed_methods,
-    reason = "exec is the process door: `Command::new` is called here and nowhere else, with /dev/null"
+    reason = "exec starts processes: `Command::new` is called here and nowhere else, with /dev/null"
 )]
 
 use std::borrow::Cow;

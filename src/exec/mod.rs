@@ -41,7 +41,7 @@ use thiserror::Error;
 use crate::journal::Changes;
 use crate::limits::{JOURNAL_TITLE_BYTES, MAX_COMMAND_BYTES};
 use crate::policy::{Touch, note};
-use crate::sandbox::{Cause, DryRunReport, Guard, Place, Request, Run};
+use crate::sandbox::{CanonicalPath, Cause, DryRunReport, Guard, Request, Run};
 
 pub use crate::sandbox::PROXY_PORT;
 pub use crate::sandbox::intercept::{Counts, ProgramName};
@@ -71,7 +71,7 @@ pub struct Command<'a> {
     pub line: &'a str,
     /// Working directory, from [`place_of`] a checked handle. A different directory that has taken
     /// its path since is refused.
-    pub dir: Place,
+    pub dir: CanonicalPath,
     /// Rows and columns of the terminal that the command gets; `None` for pipes.
     pub terminal: Option<(u16, u16)>,
     /// PATH of the command; `None` for the default.

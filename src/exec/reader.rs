@@ -5,7 +5,7 @@
 //! so it works where commands are off.
 #![expect(
     clippy::disallowed_methods,
-    reason = "exec is the process door: this program is started again, by its own file"
+    reason = "exec starts processes: this program is started again, by its own file"
 )]
 
 use std::ffi::OsString;

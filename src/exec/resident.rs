@@ -19,7 +19,7 @@ use super::streams::output_pipe;
 use super::{Denied, ExecError, Exit, Job, Launcher, News, Slots};
 use crate::cancel::CancelToken;
 use crate::policy::{Touch, note};
-use crate::sandbox::{Changed, Event, Guard, Place, RawString, Request, Run, Vitals};
+use crate::sandbox::{CanonicalPath, Changed, Event, Guard, RawString, Request, Run, Vitals};
 
 /// A program that runs without a shell.
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ pub struct Program<'a> {
     pub argv: &'a [RawString],
     /// Working directory, from [`super::place_of`] a checked handle. A different directory that has
     /// taken its path since is refused.
-    pub dir: Place,
+    pub dir: CanonicalPath,
     /// Additional environment variables; they override those of all commands.
     pub environment: &'a [(OsString, OsString)],
 }

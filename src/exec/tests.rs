@@ -98,7 +98,7 @@ fn command(line: &str) -> Command<'_> {
     Command {
         changes: &NO_CHANGES,
         line,
-        dir: Place {
+        dir: CanonicalPath {
             path: "/src".into(),
             dev: 1,
             ino: 2,
@@ -196,7 +196,7 @@ fn request_and_outcome_match_messages() {
             call: None,
             is_dry_run: false,
             run: Run::Script("a line".into()),
-            dir: Place {
+            dir: CanonicalPath {
                 path: "/src".into(),
                 dev: 1,
                 ino: 2,

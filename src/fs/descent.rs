@@ -3,7 +3,7 @@
 //! Only the deepest directories stay open. A shallower one is reopened through `..` of its child,
 //! and only used if it is the same directory as before. So a concurrent rename ends the traversal,
 //! but cannot redirect it.
-#![expect(clippy::disallowed_methods, reason = "fs is the disk door")]
+#![expect(clippy::disallowed_methods, reason = "fs opens files")]
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
@@ -17,7 +17,7 @@ use crate::policy::{Id, Rules};
 
 use super::dir::{DirEntry, LIST, list, open_below};
 
-pub(super) enum Step {
+pub(super) enum DescentStep {
     /// An entry of the current directory.
     Entry(DirEntry),
     /// The end of a directory, with its name; its parent is the current one again.
@@ -44,12 +44,12 @@ impl Descent {
     }
 
     /// Returns the next step; `None` at the end of the top directory.
-    pub(super) fn step(&mut self) -> Result<Option<Step>, Errno> {
+    pub(super) fn step(&mut self) -> Result<Option<DescentStep>, Errno> {
         let Some(frame) = self.frames.last_mut() else {
             return Ok(None);
         };
         if let Some(entry) = frame.todo.next() {
-            return Ok(Some(Step::Entry(entry)));
+            return Ok(Some(DescentStep::Entry(entry)));
         }
         let Some(done) = self.frames.pop() else {
             return Ok(None);
@@ -65,7 +65,7 @@ impl Descent {
             }
             parent.dir = Some(again);
         }
-        Ok(Some(Step::Left(done.name)))
+        Ok(Some(DescentStep::Left(done.name)))
     }
 
     pub(super) fn dir(&self) -> Result<&OwnedFd, Errno> {

@@ -1,5 +1,5 @@
 //! Lists a directory.
-#![expect(clippy::disallowed_methods, reason = "fs is the disk door")]
+#![expect(clippy::disallowed_methods, reason = "fs opens files")]
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, OwnedFd};
@@ -12,7 +12,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use crate::limits::LIST_BUFFER_BYTES;
-use crate::policy::{Checked, Kind, Read, Rules};
+use crate::policy::{Checked, FileKind, Read, Rules};
 
 use super::error::FsError;
 use super::info::{Info, info_of};
@@ -25,7 +25,7 @@ pub struct DirEntry {
     /// Name: any bytes but `/` and NUL.
     pub name: OsString,
     /// File type; links are not followed.
-    pub kind: Kind,
+    pub kind: FileKind,
     /// Inode number from the directory (`getdents64(2)`).
     pub inode: u64,
 }
@@ -93,7 +93,7 @@ pub(super) fn list(dir: &OwnedFd) -> Result<Vec<DirEntry>, Errno> {
 /// Entry as returned by the kernel.
 pub(super) struct RawEntry<'a> {
     pub(super) name: &'a [u8],
-    pub(super) kind: Kind,
+    pub(super) kind: FileKind,
     pub(super) inode: u64,
     /// `true` if the directory did not contain the file type, which required a stat.
     pub(super) was_asked: bool,
@@ -114,8 +114,8 @@ pub(super) fn each_entry(
         if matches!(name, b"." | b"..") {
             continue;
         }
-        let mut kind = Kind::from(entry.file_type());
-        let was_asked = kind == Kind::Unknown;
+        let mut kind = FileKind::from(entry.file_type());
+        let was_asked = kind == FileKind::Unknown;
         if was_asked {
             let asked = statat(
                 dir,

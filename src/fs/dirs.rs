@@ -1,5 +1,5 @@
 //! Creates directories, one component at a time below an open one.
-#![expect(clippy::disallowed_methods, reason = "fs is the disk door")]
+#![expect(clippy::disallowed_methods, reason = "fs opens files")]
 
 use std::ffi::OsString;
 use std::os::fd::{AsFd, OwnedFd};

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use crate::budget::Exhausted;
 use crate::journal::JournalError;
 use crate::limits::{MAX_GITIGNORE_BYTES, MAX_GITIGNORE_RULES};
-use crate::policy::{Cause, Kind, Misplaced, Quoted, way_past};
+use crate::policy::{Cause, FileKind, Misplaced, Quoted, way_past};
 
 /// Reason why a file operation failed. Unless a variant says otherwise, nothing was changed.
 #[derive(Debug, thiserror::Error)]
@@ -63,7 +63,7 @@ pub enum FsError {
     Special {
         /// Absolute path.
         path: PathBuf,
-        kind: Kind,
+        kind: FileKind,
     },
     /// The operating system denied permission.
     #[error("cannot {doing} {}: the operating system refused permission", Quoted(.path))]
@@ -175,7 +175,7 @@ pub enum FsError {
         /// Absolute path of the destination.
         to: PathBuf,
         /// File type of the source.
-        kind: Kind,
+        kind: FileKind,
     },
     /// The destination lies below the source.
     #[error("{} cannot be moved into itself", Quoted(.path))]
@@ -288,11 +288,11 @@ impl FsError {
             // Opened without following links, so this is a link.
             Errno::LOOP => Self::Special {
                 path,
-                kind: Kind::Symlink,
+                kind: FileKind::Symlink,
             },
             Errno::NXIO | Errno::NODEV => Self::Special {
                 path,
-                kind: Kind::Socket,
+                kind: FileKind::Socket,
             },
             Errno::ACCESS | Errno::PERM => Self::AccessDenied { path, doing },
             Errno::NOSPC | Errno::DQUOT => Self::NoSpace {

@@ -7,14 +7,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{AtFlags, FileType, Statx, StatxFlags, StatxTimestamp, statx};
 
-use crate::policy::{Checked, Kind, Look, Read};
+use crate::policy::{Checked, FileKind, Look, Read};
 
 use super::error::FsError;
 
 /// Metadata from statx(2).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Info {
-    pub kind: Kind,
+    pub kind: FileKind,
     /// Size in bytes; for a link, the length of its target.
     pub size: u64,
     /// Permission bits, including setuid, setgid and sticky.

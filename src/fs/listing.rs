@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, StatxAttributes, StatxFlags, statx};
 use rustix::io::Errno;
 
-use crate::policy::Kind;
+use crate::policy::FileKind;
 
 use super::dir::each_entry;
 use super::version::{Version, is_honest};
@@ -27,18 +27,18 @@ struct Slot {
     inode: u64,
     start: u32,
     length: u16,
-    kind: Kind,
+    kind: FileKind,
     below: bool,
 }
 
-const KINDS: [Kind; 7] = [
-    Kind::File,
-    Kind::Directory,
-    Kind::Symlink,
-    Kind::Fifo,
-    Kind::Socket,
-    Kind::Device,
-    Kind::Unknown,
+const KINDS: [FileKind; 7] = [
+    FileKind::File,
+    FileKind::Directory,
+    FileKind::Symlink,
+    FileKind::Fifo,
+    FileKind::Socket,
+    FileKind::Device,
+    FileKind::Unknown,
 ];
 
 impl Slot {
@@ -55,7 +55,7 @@ impl Slot {
         let (name, after) = rest.split_at_checked(length.into())?;
         let is_name =
             !matches!(name, b"" | b"." | b"..") && memchr::memchr2(b'/', 0, name).is_none();
-        let is_whole = below == 0 || kind == Kind::Directory && after.first() == Some(&b'/');
+        let is_whole = below == 0 || kind == FileKind::Directory && after.first() == Some(&b'/');
         let inode = u64::from_le_bytes(inode);
         (is_name && is_whole).then_some(Self {
             inode,
@@ -71,7 +71,7 @@ impl Slot {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ListedEntry<'a> {
     pub(super) name: &'a [u8],
-    pub(super) kind: Kind,
+    pub(super) kind: FileKind,
     pub(super) inode: u64,
     /// `true` for the content of the directory, `false` for the directory itself.
     pub(super) below: bool,
@@ -164,7 +164,7 @@ impl Listing {
         })
     }
 
-    fn add(&mut self, name: &[u8], kind: Kind, inode: u64) -> Result<(), Errno> {
+    fn add(&mut self, name: &[u8], kind: FileKind, inode: u64) -> Result<(), Errno> {
         let start = u32::try_from(self.names.len()).map_err(|_| Errno::OVERFLOW)?;
         let length = u16::try_from(name.len()).map_err(|_| Errno::NAMETOOLONG)?;
         self.names.extend_from_slice(name);
@@ -175,7 +175,7 @@ impl Listing {
             kind,
             below: false,
         });
-        if kind == Kind::Directory {
+        if kind == FileKind::Directory {
             // The slash belongs to the content, and so takes part in the order of paths.
             self.names.push(b'/');
             self.slots.push(Slot {
@@ -280,11 +280,11 @@ mod tests {
     fn listing_has_position_for_directory_content() {
         let mut listing = Listing::default();
         for (name, kind) in [
-            ("b", Kind::File),
-            ("a.c", Kind::File),
-            ("a", Kind::Directory),
-            ("a-b", Kind::Directory),
-            ("a0", Kind::File),
+            ("b", FileKind::File),
+            ("a.c", FileKind::File),
+            ("a", FileKind::Directory),
+            ("a-b", FileKind::Directory),
+            ("a0", FileKind::File),
         ] {
             listing.add(name.as_bytes(), kind, 1).unwrap();
         }

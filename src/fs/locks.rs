@@ -1,5 +1,5 @@
 //! Locks for changes: on each file within this process, and on its directory among all processes.
-#![expect(clippy::disallowed_methods, reason = "fs is the disk door")]
+#![expect(clippy::disallowed_methods, reason = "fs opens files")]
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;

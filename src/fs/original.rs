@@ -1,5 +1,5 @@
 //! A file to be replaced: its version and content.
-#![expect(clippy::disallowed_methods, reason = "fs is the disk door")]
+#![expect(clippy::disallowed_methods, reason = "fs opens files")]
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::budget::{Room, Share};
 use crate::limits::COARSEST_CLOCK_SECS;
-use crate::policy::{Cause, Checked, Kind, Write};
+use crate::policy::{Cause, Checked, FileKind, Write};
 
 use super::error::FsError;
 use super::read::{Loaded, Reader, read_whole};
@@ -123,13 +123,13 @@ pub(super) fn open_original(dir: &OwnedFd, target: &Checked<Write>) -> Result<Or
             why: Cause::Hidden,
         });
     }
-    match Kind::from(FileType::from_raw_mode(stat.st_mode)) {
-        Kind::File => Ok(Original {
+    match FileKind::from(FileType::from_raw_mode(stat.st_mode)) {
+        FileKind::File => Ok(Original {
             file,
             stat,
             leased: false,
         }),
-        Kind::Directory => Err(FsError::IsDirectory {
+        FileKind::Directory => Err(FsError::IsDirectory {
             path: target.shown().into(),
         }),
         kind => Err(FsError::Special {

@@ -9,7 +9,7 @@ use rustix::fs::fstat;
 use rustix::io::{Errno, pread};
 
 use crate::budget::{Room, Share};
-use crate::policy::{Checked, Kind, Read};
+use crate::policy::{Checked, FileKind, Read};
 
 use super::error::FsError;
 use super::version::{Version, is_honest, is_written_back};
@@ -28,7 +28,7 @@ pub struct Loaded {
 /// `max_bytes` limits the bytes read, not the reported size, so growing files and wrong sizes are
 /// safe. The memory is not charged; use it only with small caps.
 pub fn read_all(file: &Checked<Read>, max_bytes: u64) -> Result<Vec<u8>, FsError> {
-    if file.kind() == Kind::Directory {
+    if file.kind() == FileKind::Directory {
         return Err(FsError::IsDirectory {
             path: file.shown().into(),
         });
@@ -38,7 +38,7 @@ pub fn read_all(file: &Checked<Read>, max_bytes: u64) -> Result<Vec<u8>, FsError
 
 /// Reads the whole file and charges the memory to `room` in advance; small files are not charged.
 pub fn load(file: &Checked<Read>, max_bytes: u64, room: Room<'_>) -> Result<Loaded, FsError> {
-    if file.kind() == Kind::Directory {
+    if file.kind() == FileKind::Directory {
         return Err(FsError::IsDirectory {
             path: file.shown().into(),
         });
@@ -142,7 +142,7 @@ pub struct OpenFile {
 impl OpenFile {
     /// Wraps a regular file that the policy opened.
     pub fn of(file: &Checked<Read>) -> io::Result<Self> {
-        if file.kind() != Kind::File {
+        if file.kind() != FileKind::File {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         let handle = file.as_fd().try_clone_to_owned()?;

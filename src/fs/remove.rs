@@ -1,5 +1,5 @@
 //! Deletes an entry, optionally with everything below it. Links are removed, never followed.
-#![expect(clippy::disallowed_methods, reason = "fs is the disk door")]
+#![expect(clippy::disallowed_methods, reason = "fs opens files")]
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -12,9 +12,9 @@ use rustix::io::Errno;
 use crate::cancel::CancelToken;
 use crate::journal::Changes;
 use crate::limits::{MAX_WALK_DEPTH, REMOVE_RETRIES};
-use crate::policy::{Checked, Entry, Kind, Misplaced};
+use crate::policy::{Checked, Entry, FileKind, Misplaced};
 
-use super::descent::{Descent, Step};
+use super::descent::{Descent, DescentStep};
 use super::dir::{LIST, is_hidden};
 use super::error::FsError;
 use super::locks::DirLocks;
@@ -136,12 +136,12 @@ impl Removal<'_> {
         }
     }
 
-    fn step(&mut self, descent: &mut Descent, step: Step) -> Result<(), FsError> {
+    fn step(&mut self, descent: &mut Descent, step: DescentStep) -> Result<(), FsError> {
         if self.cancel.is_cancelled() {
             return Err(FsError::Cancelled { path: self.shown() });
         }
         let (name, kind) = match step {
-            Step::Entry(entry) => {
+            DescentStep::Entry(entry) => {
                 let dir = descent.dir().map_err(|errno| self.failed(errno))?;
                 let place = || self.entry.place().join(&self.below).join(&entry.name);
                 if is_hidden(
@@ -155,7 +155,7 @@ impl Removal<'_> {
                 }
                 (entry.name, entry.kind)
             }
-            Step::Left(name) => {
+            DescentStep::Left(name) => {
                 self.below.pop();
                 let dir = descent.dir().map_err(|errno| self.failed(errno))?;
                 return match unlinkat(dir, &name, AtFlags::REMOVEDIR) {
@@ -174,7 +174,7 @@ impl Removal<'_> {
         let dir = descent.dir().map_err(|errno| self.failed(errno))?;
         self.record_loss(dir, &name)?;
         self.guard(dir, &name)?;
-        if kind != Kind::Directory {
+        if kind != FileKind::Directory {
             let dir = descent.dir().map_err(|errno| self.failed(errno))?;
             match unlinkat(dir, &name, AtFlags::empty()) {
                 Ok(()) => {

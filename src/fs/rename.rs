@@ -12,7 +12,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use crate::journal::Changes;
-use crate::policy::{Cause, Checked, Entry, Kind, Write};
+use crate::policy::{Cause, Checked, Entry, FileKind, Write};
 
 use super::attributes;
 use super::dir::open_file;
@@ -35,8 +35,8 @@ pub fn move_no_clobber(
 ) -> Result<(), FsError> {
     let failed = |errno| FsError::of(source.shown(), "move", errno);
     let stat = statat(source.dir(), source.name(), AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
-    let kind = Kind::from(FileType::from_raw_mode(stat.st_mode));
-    if destination.wants_dir() && kind != Kind::Directory {
+    let kind = FileKind::from(FileType::from_raw_mode(stat.st_mode));
+    if destination.wants_dir() && kind != FileKind::Directory {
         return Err(FsError::NotADirectory {
             path: destination.shown().into(),
         });
@@ -85,7 +85,9 @@ pub fn move_no_clobber(
             copy_and_remove(changes, &arrival)
         }
         Err(Errno::NOSYS) => link_and_remove(changes, locked, &arrival),
-        Err(Errno::INVAL) if kind != Kind::Directory => link_and_remove(changes, locked, &arrival),
+        Err(Errno::INVAL) if kind != FileKind::Directory => {
+            link_and_remove(changes, locked, &arrival)
+        }
         // The destination lies below the source (rename(2)). Filesystems without `RENAME_NOREPLACE`
         // return the same error, but are not asked again.
         Err(Errno::INVAL) => Err(FsError::IntoItself {
@@ -101,7 +103,7 @@ pub fn move_no_clobber(
 /// A move, with the destination directory.
 struct Arrival<'a> {
     source: &'a Checked<Entry>,
-    kind: Kind,
+    kind: FileKind,
     dir: &'a Arc<OwnedFd>,
     destination: &'a Checked<Write>,
 }
@@ -143,7 +145,7 @@ impl Arrival<'_> {
             let place = rules.may_bear(
                 dir,
                 destination.name(),
-                (kind == Kind::Directory).then_some(now),
+                (kind == FileKind::Directory).then_some(now),
             );
             refuse_way(
                 source.place(),
@@ -168,7 +170,7 @@ fn refuse_way(
     from: &Path,
     to: &Path,
     destination: &Checked<Write>,
-    kind: Kind,
+    kind: FileKind,
 ) -> Result<(), FsError> {
     let rules = destination.rules();
     let refuse = |protected: &Path, why| {
@@ -178,7 +180,7 @@ fn refuse_way(
             why,
         })
     };
-    if !matches!(kind, Kind::Directory | Kind::Symlink) {
+    if !matches!(kind, FileKind::Directory | FileKind::Symlink) {
         return Ok(());
     }
     if rules.is_git_directory(to) {
@@ -231,8 +233,8 @@ fn copy_and_remove(changes: &Changes<'_>, arrival: &Arrival<'_>) -> Result<(), F
         destination,
     } = *arrival;
     match kind {
-        Kind::File => copy_file_and_remove(changes, arrival),
-        Kind::Symlink => {
+        FileKind::File => copy_file_and_remove(changes, arrival),
+        FileKind::Symlink => {
             let _locked = DirLocks::if_readable(source.dir(), source.shown())?;
             let target = readlinkat(source.dir(), source.name(), Vec::new())
                 .map_err(|errno| FsError::of(source.shown(), "move", errno))?;

@@ -1,5 +1,5 @@
 //! Removes temporary files of killed writers.
-#![expect(clippy::disallowed_methods, reason = "fs is the disk door")]
+#![expect(clippy::disallowed_methods, reason = "fs opens files")]
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;

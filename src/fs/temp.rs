@@ -1,6 +1,6 @@
 //! Temporary files beside their target: `.replay-tmp-` and sixteen hexadecimal digits, locked while
 //! in use.
-#![expect(clippy::disallowed_methods, reason = "fs is the disk door")]
+#![expect(clippy::disallowed_methods, reason = "fs opens files")]
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;

@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use crate::budget::Account;
 use crate::cancel::CancelToken;
 use crate::limits::MAX_WALK_DEPTH;
-use crate::policy::{Checked, Kind, Read};
+use crate::policy::{Checked, FileKind, Read};
 
 use super::error::FsError;
 use super::listing::Order;
@@ -25,7 +25,7 @@ pub struct TreeOptions<'a> {
     /// Account for the memory of these rules; `None` if memory is not limited.
     pub account: Option<&'a Account>,
     /// Filter of listed entries, by the path below the start.
-    pub keep: &'a (dyn Fn(&[u8], Kind) -> bool + Sync),
+    pub keep: &'a (dyn Fn(&[u8], FileKind) -> bool + Sync),
     /// Names of directories that are listed without their content.
     pub closed: &'a [&'a str],
     pub cancel: &'a CancelToken,
@@ -38,7 +38,7 @@ pub struct TreeEntry {
     pub depth: usize,
     pub name: OsString,
     /// File type; links are not followed.
-    pub kind: Kind,
+    pub kind: FileKind,
     /// `false` for a directory that was not entered: too deep, unreadable or closed.
     pub listed: bool,
 }
@@ -110,7 +110,7 @@ struct TreeChunk {
 }
 
 struct Lister<'a> {
-    keep: &'a (dyn Fn(&[u8], Kind) -> bool + Sync),
+    keep: &'a (dyn Fn(&[u8], FileKind) -> bool + Sync),
     closed: &'a [&'a str],
     max_depth: usize,
 }
@@ -130,7 +130,7 @@ impl Visitor for Lister<'_> {
     fn local(&self) {}
 
     fn enters(&self, rel: &[u8]) -> bool {
-        !self.is_closed(rel) && (self.keep)(rel, Kind::Directory)
+        !self.is_closed(rel) && (self.keep)(rel, FileKind::Directory)
     }
 
     fn visit(&self, (): &mut (), out: &mut TreeChunk, found: &WalkEntry<'_>, (): &()) {
@@ -140,7 +140,7 @@ impl Visitor for Lister<'_> {
         }
         let depth = memchr::memchr_iter(b'/', found.rel()).count() + 1;
         let listed =
-            kind != Kind::Directory || depth < self.max_depth && !self.is_closed(found.rel());
+            kind != FileKind::Directory || depth < self.max_depth && !self.is_closed(found.rel());
         out.entries.push(TreeEntry {
             depth,
             name: found.name().to_owned(),

@@ -4,7 +4,7 @@
 //! Tasks are cut in the order of the tree, and results leave in that order as soon as all previous
 //! ones are there (`line`). So a walk that stops after the first few files has examined little
 //! more.
-#![expect(clippy::disallowed_methods, reason = "fs is the disk door")]
+#![expect(clippy::disallowed_methods, reason = "fs opens files")]
 
 use std::ffi::OsStr;
 use std::io;
@@ -20,7 +20,7 @@ use rustix::io::Errno;
 use crate::budget::{Account, Room};
 use crate::cancel::CancelToken;
 use crate::limits::{MAX_WALK_DEPTH, MAX_WALK_OPEN_DIRS, MAX_WALK_THREADS, MAX_WALK_WAITING_BYTES};
-use crate::policy::{Checked, Kind, Read, Rules};
+use crate::policy::{Checked, FileKind, Read, Rules};
 
 use super::dir::{LIST, is_hidden, is_home, open_below, open_file, version_of};
 use super::dirs::reopen;
@@ -32,10 +32,10 @@ use super::read::OpenFile;
 use super::temp::is_temp_name;
 use super::version::Version;
 
-mod line;
+mod task_queue;
 mod work;
-use line::{Line, TaskOutcome};
-use work::{Dir, ListedDir, RemainingWork, Start, Step, Task};
+use task_queue::{TaskOutcome, TaskQueue};
+use work::{Dir, ListedDir, ListingPosition, RemainingWork, Start, Task};
 
 /// Options of a walk.
 pub struct WalkOptions<'a> {
@@ -100,7 +100,7 @@ pub trait Visitor: Sync {
 
     /// Called for an entry, given by its path below the start, that a `.gitignore` rule excludes;
     /// an excluded directory is not entered.
-    fn ignored(&self, out: &mut Self::Out, rel: &[u8], kind: Kind) {
+    fn ignored(&self, out: &mut Self::Out, rel: &[u8], kind: FileKind) {
         let _ = (out, rel, kind);
     }
 
@@ -124,7 +124,7 @@ pub enum Ended {
 pub struct WalkEntry<'a> {
     rel: &'a [u8],
     name: usize,
-    kind: Kind,
+    kind: FileKind,
     inode: u64,
     place: usize,
     dir: BorrowedFd<'a>,
@@ -142,7 +142,7 @@ impl WalkEntry<'_> {
     }
 
     /// Returns the file type; links are not followed.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> FileKind {
         self.kind
     }
 
@@ -192,7 +192,7 @@ pub fn walk<V: Visitor>(
     visitor: &V,
     settle: impl FnMut(V::Out) -> ControlFlow<()> + Send,
 ) -> Result<Ended, FsError> {
-    if start.kind() != Kind::Directory {
+    if start.kind() != FileKind::Directory {
         return Err(FsError::NotADirectory {
             path: start.shown().into(),
         });
@@ -205,7 +205,7 @@ pub fn walk<V: Visitor>(
         ignores,
         taken: false,
     };
-    let line = Line::new(RemainingWork::Start(first), MAX_WALK_WAITING_BYTES, settle);
+    let line = TaskQueue::new(RemainingWork::Start(first), MAX_WALK_WAITING_BYTES, settle);
     let walker = Walker {
         start,
         options,
@@ -255,7 +255,7 @@ struct ThreadState<L> {
     local: L,
     path: Vec<u8>,
     buffer: Vec<u8>,
-    steps: Vec<Step>,
+    steps: Vec<ListingPosition>,
 }
 
 impl<L> ThreadState<L> {
@@ -293,7 +293,7 @@ impl<V: Visitor> Walker<'_, V> {
     /// Works alone until there is work for others; returns true if there is.
     fn work_alone<F>(
         &self,
-        line: &Line<RemainingWork<V::Notes>, V::Out, F>,
+        line: &TaskQueue<RemainingWork<V::Notes>, V::Out, F>,
         own: &mut ThreadState<V::Local>,
     ) -> bool
     where
@@ -310,7 +310,7 @@ impl<V: Visitor> Walker<'_, V> {
 
     fn work<F>(
         &self,
-        line: &Line<RemainingWork<V::Notes>, V::Out, F>,
+        line: &TaskQueue<RemainingWork<V::Notes>, V::Out, F>,
         own: &mut ThreadState<V::Local>,
     ) where
         F: FnMut(V::Out) -> ControlFlow<()>,
@@ -324,7 +324,7 @@ impl<V: Visitor> Walker<'_, V> {
 
     fn run_task<F>(
         &self,
-        line: &Line<RemainingWork<V::Notes>, V::Out, F>,
+        line: &TaskQueue<RemainingWork<V::Notes>, V::Out, F>,
         task: Task<V::Notes>,
         own: &mut ThreadState<V::Local>,
     ) -> TaskOutcome<RemainingWork<V::Notes>, V::Out>
@@ -376,7 +376,7 @@ impl<V: Visitor> Walker<'_, V> {
 
     fn entries<F>(
         &self,
-        line: &Line<RemainingWork<V::Notes>, V::Out, F>,
+        line: &TaskQueue<RemainingWork<V::Notes>, V::Out, F>,
         place: &ListedDir<V::Notes>,
         range: Range<usize>,
         own: &mut ThreadState<V::Local>,
@@ -436,7 +436,7 @@ impl<V: Visitor> Walker<'_, V> {
     )]
     fn list<F>(
         &self,
-        line: &Line<RemainingWork<V::Notes>, V::Out, F>,
+        line: &TaskQueue<RemainingWork<V::Notes>, V::Out, F>,
         opened: Result<OwnedFd, Errno>,
         mut rel: Vec<u8>,
         above: Option<Arc<Ignores>>,
@@ -515,7 +515,7 @@ impl<V: Visitor> DirContext<'_, V> {
         rel: &[u8],
         own: &mut ThreadState<V::Local>,
         out: &mut V::Out,
-    ) -> Arc<[Step]> {
+    ) -> Arc<[ListingPosition]> {
         let by_names = self.walker.options.order == Order::Names;
         own.steps.clear();
         own.path.clear();
@@ -538,7 +538,7 @@ impl<V: Visitor> DirContext<'_, V> {
             };
             match take {
                 EntryAction::Entry | EntryAction::EntryAndBelow if !listed.below => {
-                    own.steps.push(Step::new(place, false));
+                    own.steps.push(ListingPosition::new(place, false));
                 }
                 EntryAction::Ignored if !listed.below => {
                     self.walker.visitor.ignored(out, &own.path, listed.kind);
@@ -549,7 +549,7 @@ impl<V: Visitor> DirContext<'_, V> {
             // position.
             if take == EntryAction::EntryAndBelow && listed.below != by_names {
                 if self.depth < MAX_WALK_DEPTH {
-                    own.steps.push(Step::new(place, true));
+                    own.steps.push(ListingPosition::new(place, true));
                 } else {
                     self.walker.visitor.unreadable(out, &own.path);
                 }
@@ -558,9 +558,9 @@ impl<V: Visitor> DirContext<'_, V> {
         Arc::from(&own.steps[..])
     }
 
-    fn take(&self, path: &[u8], name: &[u8], kind: Kind) -> EntryAction {
+    fn take(&self, path: &[u8], name: &[u8], kind: FileKind) -> EntryAction {
         let options = self.walker.options;
-        let is_dir = kind == Kind::Directory;
+        let is_dir = kind == FileKind::Directory;
         // Temporary files of a running write are skipped: they would give duplicate matches, or be
         // edited.
         if options.respect_gitignore && name == b".git"

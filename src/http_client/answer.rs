@@ -7,7 +7,7 @@ use httparse::{EMPTY_HEADER, Response, Status};
 use crate::limits::{MAX_OUTBOUND_ANSWER_BYTES, MAX_OUTBOUND_HEADERS};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct HttpResponse {
     pub status: u16,
     /// `Retry-After`, if it is a number of seconds.
     pub retry_after: Option<Duration>,
@@ -29,7 +29,7 @@ struct Head {
     at: usize,
 }
 
-impl Answer {
+impl HttpResponse {
     /// Returns true if the answer is complete, or longer than the limit.
     pub fn is_whole(bytes: &[u8]) -> bool {
         if bytes.len() >= MAX_OUTBOUND_ANSWER_BYTES {
@@ -159,9 +159,9 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> (bool, Result<(u16, String), String>) {
-        let answer = Answer::read(text.as_bytes());
+        let answer = HttpResponse::read(text.as_bytes());
         let shown = answer.map(|answer| (answer.status, String::from_utf8(answer.body).unwrap()));
-        (Answer::is_whole(text.as_bytes()), shown)
+        (HttpResponse::is_whole(text.as_bytes()), shown)
     }
 
     fn good(is_whole: bool, body: &str) -> (bool, Result<(u16, String), String>) {
@@ -210,7 +210,10 @@ mod tests {
                 .1
                 .is_err()
         );
-        assert!(Answer::is_whole(&vec![b' '; MAX_OUTBOUND_ANSWER_BYTES]));
+        assert!(HttpResponse::is_whole(&vec![
+            b' ';
+            MAX_OUTBOUND_ANSWER_BYTES
+        ]));
     }
 
     #[test]
@@ -218,7 +221,7 @@ mod tests {
         let pause = |value: &str| {
             let text =
                 format!("HTTP/1.1 503 x\r\nRetry-After: {value}\r\nContent-Length: 0\r\n\r\n");
-            Answer::read(text.as_bytes()).unwrap().retry_after
+            HttpResponse::read(text.as_bytes()).unwrap().retry_after
         };
         assert_eq!(pause("7"), Some(Duration::from_secs(7)));
         assert_eq!(pause("Fri, 31 Dec 1999 23:59:59 GMT"), None);

@@ -16,7 +16,7 @@ use thiserror::Error;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::{self, ClientConfig, ClientConnection, InvalidMessage, StreamOwned};
 
-pub use answer::Answer;
+pub use answer::HttpResponse;
 pub use target::HttpTarget;
 pub use verify::{Verifier, reason};
 
@@ -106,7 +106,7 @@ pub fn ask(
     trust: Option<&Trust>,
     question: Question<'_>,
     deadline: Instant,
-) -> Result<Answer, OutboundError> {
+) -> Result<HttpResponse, OutboundError> {
     let host = || target.authority();
     let stream = Timed {
         stream: connect(target, deadline)?,
@@ -152,7 +152,7 @@ pub fn ask(
             reason,
         });
     }
-    Answer::read(&bytes).map_err(|reason| OutboundError::Answer {
+    HttpResponse::read(&bytes).map_err(|reason| OutboundError::Answer {
         host: host(),
         reason,
     })
@@ -186,7 +186,7 @@ fn exchange(mut stream: impl Read + Write, request: &[u8]) -> io::Result<Vec<u8>
     stream.flush()?;
     let mut bytes = Vec::new();
     let mut piece = [0; 8 * 1024];
-    while !Answer::is_whole(&bytes) {
+    while !HttpResponse::is_whole(&bytes) {
         match stream.read(&mut piece) {
             Ok(0) => break,
             Ok(count) => bytes.extend_from_slice(&piece[..count]),

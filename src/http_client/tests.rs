@@ -58,7 +58,7 @@ fn request_asks_to_close_connection() {
     let answer = ask(&target, None, QUESTION, Instant::now() + LONG).unwrap();
     assert_eq!(
         answer,
-        Answer {
+        HttpResponse {
             status: 200,
             retry_after: None,
             body: b"ok".to_vec()

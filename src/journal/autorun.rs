@@ -22,7 +22,7 @@ use rustix::io::Errno;
 
 use super::autorun_change::Outside;
 use super::bytes::Bytes;
-use super::entry::{Change, Place};
+use super::entry::{Change, RootedPath};
 use super::error::JournalError;
 use super::memory::Memory;
 use super::object::{self, Id, Stat, stat_of};
@@ -39,7 +39,7 @@ use crate::limits::{JOURNAL_DEPTH, MAX_AUTORUN_BYTES, MAX_AUTORUN_NAMES, MAX_PAT
 #[derive(Debug, Default)]
 pub struct AutorunFindings {
     pub all: Vec<Outside>,
-    pub by: BTreeSet<Place>,
+    pub by: BTreeSet<RootedPath>,
 }
 
 /// An autorun file of the table that matches a path, and the index of the first matching component.
@@ -51,17 +51,17 @@ struct AutorunSearch<'a> {
     number: Option<u64>,
     versions: Option<Versions<'a>>,
     /// New and old places of moved objects.
-    moved: Vec<(&'a Place, &'a Place)>,
+    moved: Vec<(&'a RootedPath, &'a RootedPath)>,
     /// Hooks directories by directory: those named by its own git configuration and by those above
     /// it, outermost first.
-    hooks: HashMap<Place, Rc<[Place]>>,
+    hooks: HashMap<RootedPath, Rc<[RootedPath]>>,
     /// Objects that gained a hard link and are autorun files by an older name, by inode.
-    linked: HashMap<u64, Vec<(Id, Place, &'static AutorunRule)>>,
+    linked: HashMap<u64, Vec<(Id, RootedPath, &'static AutorunRule)>>,
     names_left: usize,
     /// The current change.
-    by: Place,
+    by: RootedPath,
     found: BTreeMap<PathBuf, BTreeSet<String>>,
-    because: BTreeSet<Place>,
+    because: BTreeSet<RootedPath>,
 }
 
 impl Store {
@@ -70,7 +70,7 @@ impl Store {
     pub fn outside(
         &self,
         number: u64,
-        changes: &[(Place, Change)],
+        changes: &[(RootedPath, Change)],
     ) -> Result<AutorunFindings, JournalError> {
         if changes.is_empty() {
             return Ok(AutorunFindings::default());
@@ -107,8 +107,8 @@ impl Store {
     /// Returns the autorun files that would change if the object at a place were moved or deleted.
     pub(super) fn outside_if_moved(
         &self,
-        from: &Place,
-        to: Option<&Place>,
+        from: &RootedPath,
+        to: Option<&RootedPath>,
     ) -> Result<Vec<Outside>, JournalError> {
         let mut look = AutorunSearch::new(self, None, from);
         look.check_move(from, to)?;
@@ -119,7 +119,7 @@ impl Store {
     pub(super) fn outside_if_put(
         &self,
         file: BorrowedFd<'_>,
-        place: &Place,
+        place: &RootedPath,
     ) -> Result<Vec<Outside>, JournalError> {
         let mut look = AutorunSearch::new(self, None, place);
         let failed = || failed(self, place);
@@ -142,7 +142,7 @@ impl Store {
 }
 
 impl Store {
-    fn linked(&self) -> MutexGuard<'_, HashMap<Id, (Place, &'static AutorunRule)>> {
+    fn linked(&self) -> MutexGuard<'_, HashMap<Id, (RootedPath, &'static AutorunRule)>> {
         // The protected value is consistent at any point, also after a panic.
         self.linked.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -159,7 +159,7 @@ impl Store {
     }
 }
 
-fn failed(store: &Store, place: &Place) -> impl FnOnce(Errno) -> JournalError {
+fn failed(store: &Store, place: &RootedPath) -> impl FnOnce(Errno) -> JournalError {
     JournalError::io(format!(
         "{}: looking at what runs outside",
         store.path(place).display()
@@ -167,7 +167,7 @@ fn failed(store: &Store, place: &Place) -> impl FnOnce(Errno) -> JournalError {
 }
 
 impl<'a> AutorunSearch<'a> {
-    fn new(store: &'a Store, number: Option<u64>, by: &Place) -> Self {
+    fn new(store: &'a Store, number: Option<u64>, by: &RootedPath) -> Self {
         let (versions, by, names_left) = (None, by.clone(), MAX_AUTORUN_NAMES);
         let (hooks, linked) = (HashMap::new(), HashMap::new());
         let (moved, found, because) = (Vec::new(), BTreeMap::new(), BTreeSet::new());
@@ -197,14 +197,14 @@ impl<'a> AutorunSearch<'a> {
     }
 
     /// Remembers an autorun file with several names: later calls may change it by a name that is no autorun file.
-    fn remember_link(&self, id: Id, place: &Place, rule: &'static AutorunRule) {
+    fn remember_link(&self, id: Id, place: &RootedPath, rule: &'static AutorunRule) {
         let mut linked = self.store.linked();
         if linked.len() < MAX_AUTORUN_NAMES {
             linked.insert(id, (place.clone(), rule));
         }
     }
 
-    fn change(&mut self, place: &Place, change: &Change) -> Result<(), JournalError> {
+    fn change(&mut self, place: &RootedPath, change: &Change) -> Result<(), JournalError> {
         let now = self.open(place).and_then(|handle| {
             handle
                 .map(|handle| Ok((stat_of(&handle)?, handle)))
@@ -244,7 +244,7 @@ impl<'a> AutorunSearch<'a> {
     }
 
     /// Reports an autorun file whose other name was made by an earlier call.
-    fn edit(&mut self, by: &Place, stat: &Stat) {
+    fn edit(&mut self, by: &RootedPath, stat: &Stat) {
         let Some((place, rule)) = self.store.linked().get(&stat.id).cloned() else {
             return;
         };
@@ -270,7 +270,7 @@ impl<'a> AutorunSearch<'a> {
     fn walk(
         &mut self,
         dir: BorrowedFd<'_>,
-        place: &Place,
+        place: &RootedPath,
         depth: usize,
     ) -> Result<(), JournalError> {
         let failed = || failed(self.store, place);
@@ -318,7 +318,7 @@ impl<'a> AutorunSearch<'a> {
     /// Examines a non-directory at a place, and its previous version.
     fn check_place(
         &mut self,
-        place: &Place,
+        place: &RootedPath,
         now: Option<&(Stat, OwnedFd)>,
     ) -> Result<(), JournalError> {
         let old = self.old_place(place);
@@ -387,7 +387,7 @@ impl<'a> AutorunSearch<'a> {
         Ok(())
     }
 
-    fn find(&mut self, place: &Place, what: String) {
+    fn find(&mut self, place: &RootedPath, what: String) {
         self.found
             .entry(self.store.path(place))
             .or_default()
@@ -396,7 +396,7 @@ impl<'a> AutorunSearch<'a> {
     }
 
     /// Returns the old place of an object that was moved, itself or with a directory above it.
-    fn old_place(&self, place: &Place) -> Option<Place> {
+    fn old_place(&self, place: &RootedPath) -> Option<RootedPath> {
         let above = self.moved.iter().filter(|(to, _)| place.is_at_or_below(to));
         let (to, from) = above.max_by_key(|(to, _)| to.path.0.len())?;
         let rest = place.path.0.get(to.path.0.len() + 1..);
@@ -404,12 +404,12 @@ impl<'a> AutorunSearch<'a> {
     }
 
     /// Returns the number of path components up to the moved object at or above the place.
-    fn moved_depth(&self, place: &Place) -> usize {
+    fn moved_depth(&self, place: &RootedPath) -> usize {
         let above = self.moved.iter().filter(|(to, _)| place.is_at_or_below(to));
         above.map(|(to, _)| to.depth()).max().unwrap_or(0)
     }
 
-    fn line(&mut self, place: &Place, is_link: bool) -> Option<RuleMatch> {
+    fn line(&mut self, place: &RootedPath, is_link: bool) -> Option<RuleMatch> {
         let path = &place.path.0;
         let by_name = named(path).or_else(|| if is_link { named_directory(path) } else { None });
         by_name.or_else(|| self.hook(place, is_link))
@@ -417,13 +417,13 @@ impl<'a> AutorunSearch<'a> {
 
     /// Returns the autorun file if the place lies below hooks of a repository, or is a link that replaces
     /// such a directory.
-    fn hook(&mut self, place: &Place, is_link: bool) -> Option<RuleMatch> {
+    fn hook(&mut self, place: &RootedPath, is_link: bool) -> Option<RuleMatch> {
         // Git runs hooks by their paths, which the kernel limits.
         if place.path.0.len() > MAX_PATH_BYTES {
             return None;
         }
         let names: Vec<&[u8]> = place.path.0.split(|byte| *byte == b'/').collect();
-        let at = |end: usize| Place {
+        let at = |end: usize| RootedPath {
             root: place.root,
             path: Bytes(names[..end].join(&b'/')),
         };
@@ -444,14 +444,14 @@ impl<'a> AutorunSearch<'a> {
             .iter()
             .flat_map(|known| known.directories());
         let known = known.filter_map(|path| self.store.place(path));
-        let is_in = |hooks: &Place| place.is_at_or_below(hooks) && (is_link || place != hooks);
+        let is_in = |hooks: &RootedPath| place.is_at_or_below(hooks) && (is_link || place != hooks);
         let hooks = above.iter().cloned().chain(known).find(is_in)?;
         Some((&HOOK, hooks.depth().saturating_sub(1)))
     }
 
     /// Returns true for a git directory, judged like `is_git_directory` in git's setup.c, but more
     /// broadly: missing parts can be added again.
-    fn is_repository(&self, dir: &Place) -> bool {
+    fn is_repository(&self, dir: &RootedPath) -> bool {
         let has = |name: &[u8]| {
             self.open(&dir.join(&Bytes(name.to_vec())))
                 .is_ok_and(|found| found.is_some())
@@ -461,7 +461,7 @@ impl<'a> AutorunSearch<'a> {
 
     /// Returns the hooks directories named by the git configurations of a directory and of those
     /// above it.
-    fn hooks_above(&mut self, dir: Place) -> Rc<[Place]> {
+    fn hooks_above(&mut self, dir: RootedPath) -> Rc<[RootedPath]> {
         let (mut unknown, mut at) = (Vec::new(), Some(dir));
         let mut hooks = loop {
             let Some(dir) = at else { break Rc::from([]) };
@@ -481,7 +481,7 @@ impl<'a> AutorunSearch<'a> {
     }
 
     /// Returns the hooks directory that a work tree's or a bare repository's configuration names.
-    fn hooks_of(&self, dir: &Place) -> Option<Place> {
+    fn hooks_of(&self, dir: &RootedPath) -> Option<RootedPath> {
         let is_own = dir.path.0.ends_with(b".git");
         let read = |path: &[u8]| {
             let handle = self.open(&dir.join(&Bytes(path.to_vec()))).ok()??;
@@ -497,14 +497,14 @@ impl<'a> AutorunSearch<'a> {
         let root = &self.store.roots.get(dir.root)?.shown;
         let path = hooks_directory(&self.store.path(dir), &said)?;
         let below = path.strip_prefix(root).ok()?;
-        Some(Place {
+        Some(RootedPath {
             root: dir.root,
             path: Bytes::of(below.as_os_str()),
         })
     }
 
     /// Opens the object at a place without following symlinks.
-    fn open(&self, place: &Place) -> Result<Option<OwnedFd>, Errno> {
+    fn open(&self, place: &RootedPath) -> Result<Option<OwnedFd>, Errno> {
         let Some(root) = self.store.roots.get(place.root) else {
             return Ok(None);
         };
@@ -533,7 +533,11 @@ impl<'a> AutorunSearch<'a> {
     }
 
     /// Finds the autorun files that a planned move would change.
-    fn check_move(&mut self, from: &Place, to: Option<&Place>) -> Result<(), JournalError> {
+    fn check_move(
+        &mut self,
+        from: &RootedPath,
+        to: Option<&RootedPath>,
+    ) -> Result<(), JournalError> {
         let Some(handle) = self.open(from).map_err(failed(self.store, from))? else {
             return Ok(());
         };
@@ -547,7 +551,7 @@ impl<'a> AutorunSearch<'a> {
     fn check_dir_move(
         &mut self,
         dir: BorrowedFd<'_>,
-        (from, to): (&Place, Option<&Place>),
+        (from, to): (&RootedPath, Option<&RootedPath>),
         depth: usize,
     ) -> Result<(), JournalError> {
         let top = from.depth() - depth;
@@ -577,7 +581,7 @@ impl<'a> AutorunSearch<'a> {
         &mut self,
         stat: &Stat,
         handle: &OwnedFd,
-        (from, to): (&Place, Option<&Place>),
+        (from, to): (&RootedPath, Option<&RootedPath>),
         top: usize,
     ) -> Result<(), JournalError> {
         let (old, new) = (
@@ -617,16 +621,16 @@ fn hard_linked(rule: &AutorunRule) -> String {
     format!("{}, hard-linked", rule.obeyed_by)
 }
 
-fn above(place: &Place) -> Place {
+fn above(place: &RootedPath) -> RootedPath {
     let path = &place.path.0;
     let end = path.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
-    Place {
+    RootedPath {
         root: place.root,
         path: Bytes(path[..end].to_vec()),
     }
 }
 
-fn is_below_dot_git(place: &Place) -> bool {
+fn is_below_dot_git(place: &RootedPath) -> bool {
     place
         .path
         .0

@@ -11,10 +11,10 @@ use super::autorun::AutorunFindings;
 use super::autorun_change::Outside;
 use super::autorun_report::AutorunChanges;
 use super::bounds::Bounds;
-use super::entry::{Change, Entry, Place};
+use super::entry::{Change, Entry, RootedPath};
 use super::error::JournalError;
 use super::keeping::{SKIPPED, WhenFull};
-use super::log::Kind;
+use super::log::EntryKind;
 use super::memory::Memory;
 use super::reading::EndedEntry;
 use super::recorder::{At, Recorder};
@@ -143,7 +143,7 @@ impl Journal {
     fn take_back(&self, mended: &[u64]) -> Result<(), JournalError> {
         for number in mended.iter().rev() {
             let entry = self.store.entry_with(*number, Memory::Overdrawn)?;
-            if entry.kind == Kind::AtomicCall {
+            if entry.kind == EntryKind::AtomicCall {
                 // Changes that somebody has overwritten since stay.
                 let options = Options {
                     memory: Memory::Overdrawn,
@@ -182,13 +182,13 @@ impl Journal {
 
 impl Journal {
     /// Finds the autorun files that an ended entry changed, and restores them if they are frozen.
-    pub fn settle(&self, number: u64, changes: &[(Place, Change)]) -> AutorunChanges {
+    pub fn settle(&self, number: u64, changes: &[(RootedPath, Change)]) -> AutorunChanges {
         let settled = self.settle_changes(number, changes);
         self.store.note_settled();
         settled
     }
 
-    fn settle_changes(&self, number: u64, changes: &[(Place, Change)]) -> AutorunChanges {
+    fn settle_changes(&self, number: u64, changes: &[(RootedPath, Change)]) -> AutorunChanges {
         let AutorunFindings { all, by } = match self.store.outside(number, changes) {
             Ok(found) => found,
             Err(error) => {
@@ -204,7 +204,7 @@ impl Journal {
                 ..AutorunChanges::none()
             };
         }
-        let paths: Vec<Place> = by.into_iter().collect();
+        let paths: Vec<RootedPath> = by.into_iter().collect();
         let options = Options {
             paths: &paths,
             freezes: true,
@@ -311,7 +311,7 @@ pub struct ByCommands {
 pub struct Ended {
     /// Number of the entry; `None` if no recorded file has changed.
     pub number: Option<u64>,
-    pub changes: Vec<(Place, Change)>,
+    pub changes: Vec<(RootedPath, Change)>,
     /// Contents that cannot be restored, and the reason.
     pub lost: Option<String>,
     pub settled: AutorunChanges,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::bytes::Bytes;
-use super::entry::{Entry, NameRecord, Place};
+use super::entry::{Entry, NameRecord, RootedPath};
 use super::object::{Id, Stat};
 use super::same::{Equivalences, SelectedNames};
 use super::scan::Survey;
@@ -16,7 +16,7 @@ const PUT_THERE: &str = "it was put there or changed since";
 /// A place that differs from the state in which the entry left it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Conflict {
-    pub place: Place,
+    pub place: RootedPath,
     /// Description of the difference.
     pub why: String,
 }
@@ -29,8 +29,8 @@ pub(super) struct Check<'a> {
     pub(super) same: &'a Equivalences,
     pub(super) selected: &'a SelectedNames,
     /// Places of directories at the start and at the end of the entry.
-    pub(super) before: &'a HashMap<Id, Place>,
-    pub(super) after: &'a HashMap<Id, Place>,
+    pub(super) before: &'a HashMap<Id, RootedPath>,
+    pub(super) after: &'a HashMap<Id, RootedPath>,
     /// Later entries that are not undone with this one.
     pub(super) others: &'a [Entry],
     /// First undone entry that changed a name. Earlier changes by others stay.
@@ -49,7 +49,7 @@ pub(super) struct Part {
     /// Names that the entry changed.
     names: HashSet<(Id, Bytes)>,
     /// Directories in which it changed names.
-    dirs: HashSet<Place>,
+    dirs: HashSet<RootedPath>,
 }
 
 impl Part {
@@ -83,7 +83,7 @@ impl Check<'_> {
     pub(super) fn conflicts(
         &self,
         mut obstacles: Obstacles,
-        hides: &dyn Fn(&Place) -> bool,
+        hides: &dyn Fn(&RootedPath) -> bool,
     ) -> Vec<Conflict> {
         let places = Places {
             survey: self.survey,
@@ -338,8 +338,8 @@ pub(super) fn select(
         after,
     }: Places<'_>,
     units: &Units,
-    paths: &[Place],
-    except: &[Place],
+    paths: &[RootedPath],
+    except: &[RootedPath],
 ) -> [SelectedNames; 2] {
     let changed: BTreeMap<(Id, &Bytes), _> = entry
         .all_names()
@@ -350,15 +350,15 @@ pub(super) fn select(
         .collect();
     // A recreated directory is undone as a whole: its previous content can only return with it.
     let remade = entry.remade(after);
-    let whole = |path: &Place| {
+    let whole = |path: &RootedPath| {
         remade
             .iter()
             .find(|above| path.is_at_or_below(above))
             .unwrap_or(path)
             .clone()
     };
-    let paths: Vec<Place> = paths.iter().map(whole).collect();
-    let is_in = |dir: &Id, name: &Bytes, among: &[Place]| {
+    let paths: Vec<RootedPath> = paths.iter().map(whole).collect();
+    let is_in = |dir: &Id, name: &Bytes, among: &[RootedPath]| {
         let places = before
             .get(dir)
             .into_iter()

@@ -12,18 +12,18 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::bytes::Bytes;
-use super::log::{Content, End, Event, Kind, Version};
+use super::log::{Content, End, EntryKind, Event, Version};
 use super::object::{Attributes, Id, Stat, is_name};
 use crate::budget::Share;
 
 /// A place in one of the roots: the index of the root, and the path below it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Place {
+pub struct RootedPath {
     pub root: usize,
     pub path: Bytes,
 }
 
-impl Place {
+impl RootedPath {
     pub(super) fn join(&self, name: &Bytes) -> Self {
         let path = if self.path.0.is_empty() {
             name.0.clone()
@@ -122,7 +122,7 @@ pub enum Change {
     Metadata,
     Renamed {
         /// Original place.
-        from: Place,
+        from: RootedPath,
     },
 }
 
@@ -133,7 +133,7 @@ pub struct Entry {
     pub title: String,
     /// Numbers of the entries that this one undoes; empty if it is not an undo.
     pub undoes: Vec<u64>,
-    pub(super) kind: Kind,
+    pub(super) kind: EntryKind,
     pub(super) start: i64,
     pub(super) end: Option<End>,
     pub(super) is_deep: bool,
@@ -144,7 +144,7 @@ pub struct Entry {
     pub(super) olds: BTreeMap<Id, OldObject>,
     /// New objects under recorded names, at the end of the entry.
     pub(super) news: BTreeMap<Id, Stat>,
-    pub(super) inside: BTreeMap<Id, Place>,
+    pub(super) inside: BTreeMap<Id, RootedPath>,
     pub(super) same: Vec<(Version, Version)>,
     /// Time spans of the entries that were joined into this one.
     pub(super) spans: Vec<(i64, i64)>,
@@ -247,7 +247,9 @@ impl Entry {
                 }
                 None => drop(self.news.insert(stat.id, stat)),
             },
-            Event::Inside { id, root, path } => drop(self.inside.insert(id, Place { root, path })),
+            Event::Inside { id, root, path } => {
+                drop(self.inside.insert(id, RootedPath { root, path }))
+            }
             Event::End(end) => {
                 self.end = Some(end);
                 self.spans = vec![(self.start, end.time)];
@@ -327,15 +329,15 @@ impl Entry {
         &self,
         roots: &[Id],
         side: impl Fn(&NameRecord) -> Option<Id>,
-    ) -> HashMap<Id, Place> {
+    ) -> HashMap<Id, RootedPath> {
         let mut found = HashMap::new();
-        let mut waiting: Vec<(Id, Place)> = roots
+        let mut waiting: Vec<(Id, RootedPath)> = roots
             .iter()
             .enumerate()
             .map(|(root, id)| {
                 (
                     *id,
-                    Place {
+                    RootedPath {
                         root,
                         path: Bytes(Vec::new()),
                     },
@@ -358,7 +360,7 @@ impl Entry {
     }
 
     /// Returns objects that gained a hard link, with their recorded names.
-    pub(super) fn linked(&self, roots: &[Id]) -> Vec<(Id, Place)> {
+    pub(super) fn linked(&self, roots: &[Id]) -> Vec<(Id, RootedPath)> {
         let after = self.places(roots, |noted| noted.after);
         let has_more = |old: &OldObject| {
             old.after
@@ -397,7 +399,7 @@ impl Entry {
 
     /// Returns the places where a new directory replaced a removed one; `after` holds the places of
     /// directories at the end of the entry.
-    pub(super) fn remade(&self, after: &HashMap<Id, Place>) -> BTreeSet<Place> {
+    pub(super) fn remade(&self, after: &HashMap<Id, RootedPath>) -> BTreeSet<RootedPath> {
         let left = self.left();
         let remade = |(dir, name, noted): (Id, &Bytes, &NameRecord)| {
             let (was, is) = noted.before.zip(noted.after)?;
@@ -412,7 +414,7 @@ impl Entry {
     }
 
     /// Returns the changes, ordered by place.
-    pub(super) fn changes(&self, roots: &[Id]) -> Vec<(Place, Change)> {
+    pub(super) fn changes(&self, roots: &[Id]) -> Vec<(RootedPath, Change)> {
         let before = self.places(roots, |noted| noted.before);
         let after = self.places(roots, |noted| noted.after);
         let (still, remade) = (self.left(), self.remade(&after));

@@ -12,7 +12,7 @@ use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 
 use super::bytes::Bytes;
-use super::entry::{Entry, NameRecord, Place};
+use super::entry::{Entry, NameRecord, RootedPath};
 use super::error::JournalError;
 use super::object::{self, Id, open_dir, stat, stat_of};
 use super::store::Store;
@@ -20,7 +20,7 @@ use super::unit_kind::{SQLITE_LOGS, UnitKind, sqlite_base};
 
 /// A directory that the call made, under a recorded name.
 struct MadeDir {
-    place: Place,
+    place: RootedPath,
     id: Id,
 }
 
@@ -33,15 +33,15 @@ impl Store {
     pub(super) fn expose(
         &self,
         entry: &mut Entry,
-        paths: &[Place],
-        except: &[Place],
+        paths: &[RootedPath],
+        except: &[RootedPath],
         first: &dyn Fn(Id) -> Id,
-    ) -> Result<Vec<Place>, JournalError> {
+    ) -> Result<Vec<RootedPath>, JournalError> {
         if paths.is_empty() && except.is_empty() {
             return Ok(Vec::new());
         }
         let made = self.made_dirs(entry, paths, except);
-        let around = |path: &Place| {
+        let around = |path: &RootedPath| {
             made.iter()
                 .find(|dir| *path != dir.place && path.is_at_or_below(&dir.place))
         };
@@ -76,7 +76,12 @@ impl Store {
 
     /// Returns the directories that the entry made above these paths. A directory that replaced
     /// another one is undone with that one.
-    fn made_dirs(&self, entry: &Entry, paths: &[Place], except: &[Place]) -> Vec<MadeDir> {
+    fn made_dirs(
+        &self,
+        entry: &Entry,
+        paths: &[RootedPath],
+        except: &[RootedPath],
+    ) -> Vec<MadeDir> {
         let after = entry.places(&self.root_ids, |noted| noted.after);
         let remade = entry.remade(&after);
         let mut made = Vec::new();
@@ -98,7 +103,7 @@ impl Store {
         made
     }
 
-    fn exists(&self, path: &Place) -> Result<bool, JournalError> {
+    fn exists(&self, path: &RootedPath) -> Result<bool, JournalError> {
         let found = || match path.parent() {
             None => Ok(true),
             Some(above) => match self.open_place(&above)? {
@@ -110,11 +115,11 @@ impl Store {
     }
 
     /// Returns true if there is nothing at a place.
-    pub fn is_gone(&self, place: &Place) -> bool {
+    pub fn is_gone(&self, place: &RootedPath) -> bool {
         self.exists(place).is_ok_and(|exists| !exists)
     }
 
-    fn failed_at(&self, path: &Place) -> impl FnOnce(Errno) -> JournalError + use<> {
+    fn failed_at(&self, path: &RootedPath) -> impl FnOnce(Errno) -> JournalError + use<> {
         JournalError::io(format!("{}: looking at it", self.path(path).display()))
     }
 
@@ -123,9 +128,9 @@ impl Store {
         &self,
         entry: &mut Entry,
         made: &MadeDir,
-        path: &Place,
+        path: &RootedPath,
         first: &dyn Fn(Id) -> Id,
-    ) -> Result<Vec<Place>, Errno> {
+    ) -> Result<Vec<RootedPath>, Errno> {
         let as_named = || Ok(vec![path.clone()]);
         if self.is_in_unit(&made.place)? {
             return Ok(vec![made.place.clone()]);
@@ -188,12 +193,12 @@ impl Store {
     }
 
     /// Returns the places that an old object had before the entry moved it.
-    fn previous_places(&self, entry: &Entry, id: Id, path: &Place) -> Vec<Place> {
+    fn previous_places(&self, entry: &Entry, id: Id, path: &RootedPath) -> Vec<RootedPath> {
         let before = entry.places(&self.root_ids, |noted| noted.before);
         let sources = entry
             .all_names()
             .filter(|(.., noted)| noted.before == Some(id) && noted.after != Some(id));
-        let mut places: Vec<Place> = sources
+        let mut places: Vec<RootedPath> = sources
             .filter_map(|(dir, name, _)| Some(before.get(&dir)?.join(name)))
             .collect();
         if places.is_empty() {
@@ -203,8 +208,8 @@ impl Store {
     }
 
     /// Returns true if a directory lies in a unit.
-    fn is_in_unit(&self, place: &Place) -> Result<bool, Errno> {
-        for above in std::iter::successors(place.parent(), Place::parent) {
+    fn is_in_unit(&self, place: &RootedPath) -> Result<bool, Errno> {
+        for above in std::iter::successors(place.parent(), RootedPath::parent) {
             if let Some(dir) = self.open_place(&above)?
                 && is_unit(&dir, &above)?
             {
@@ -215,7 +220,7 @@ impl Store {
     }
 
     /// Opens the directory at a place, without following links.
-    pub(super) fn open_place(&self, place: &Place) -> Result<Option<OwnedFd>, Errno> {
+    pub(super) fn open_place(&self, place: &RootedPath) -> Result<Option<OwnedFd>, Errno> {
         let Some(root) = self.roots.get(place.root) else {
             return Ok(None);
         };
@@ -240,7 +245,7 @@ fn add_records(entry: &mut Entry, made: &MadeDir, records: Vec<NewRecord>) {
     }
 }
 
-fn is_unit(dir: &OwnedFd, place: &Place) -> Result<bool, Errno> {
+fn is_unit(dir: &OwnedFd, place: &RootedPath) -> Result<bool, Errno> {
     let names = match object::names(dir) {
         Err(Errno::ACCESS) => Vec::new(),
         names => names?,

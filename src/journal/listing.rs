@@ -11,9 +11,9 @@ use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::{Errno, pread};
 
 use super::bytes::Bytes;
-use super::entry::{Entry, Place};
+use super::entry::{Entry, RootedPath};
 use super::error::JournalError;
-use super::log::{self, Kind};
+use super::log::{self, EntryKind};
 use super::object;
 use super::store::{Store, unknown};
 use super::versions::Version;
@@ -74,7 +74,7 @@ impl Store {
             let Some(head) = log::head(&log) else {
                 continue;
             };
-            let is_covered = head.kind == Kind::PartialUndo
+            let is_covered = head.kind == EntryKind::PartialUndo
                 && head.undoes.iter().all(|part| undone.contains(part));
             if undone.contains(&number) || is_covered {
                 continue;
@@ -140,7 +140,7 @@ impl Store {
     }
 
     /// Returns the real path of a place.
-    pub fn path(&self, place: &Place) -> PathBuf {
+    pub fn path(&self, place: &RootedPath) -> PathBuf {
         let root = self
             .roots
             .get(place.root)
@@ -149,10 +149,10 @@ impl Store {
     }
 
     /// Returns the place of a real path; `None` if it lies in no root.
-    pub fn place(&self, path: &Path) -> Option<Place> {
+    pub fn place(&self, path: &Path) -> Option<RootedPath> {
         let below = |(root, known): (usize, &super::Root)| {
             let below = path.strip_prefix(&known.shown).ok()?;
-            Some(Place {
+            Some(RootedPath {
                 root,
                 path: Bytes::of(below.as_os_str()),
             })

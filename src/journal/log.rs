@@ -46,7 +46,7 @@ pub(super) type Version = (Id, i64);
 
 /// Kind of an entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Kind {
+pub(super) enum EntryKind {
     #[default]
     Call,
     /// A call that makes all its changes or none: it is rolled back if interrupted.
@@ -66,7 +66,7 @@ pub(super) enum Event {
         start: i64,
         title: String,
         undoes: Vec<u64>,
-        kind: Kind,
+        kind: EntryKind,
     },
     /// Object under a name when the entry began. Also recorded for a directory's own name once a
     /// name in it is recorded.
@@ -247,7 +247,7 @@ pub(super) struct EntryHead {
     pub(super) title: String,
     pub(super) start: i64,
     pub(super) undoes: Vec<u64>,
-    pub(super) kind: Kind,
+    pub(super) kind: EntryKind,
 }
 
 /// Reads the first line of a log; `None` if it is not a begin record.
@@ -279,7 +279,7 @@ pub(super) fn head(mut log: &File) -> Option<EntryHead> {
 pub(super) fn undone(log: &File) -> Option<Vec<u64>> {
     let EntryHead {
         undoes,
-        kind: Kind::Undo,
+        kind: EntryKind::Undo,
         ..
     } = head(log)?
     else {

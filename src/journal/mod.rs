@@ -63,7 +63,7 @@ pub use bytes::Bytes;
 pub use call::{ByCommands, Changes, Ended, Journal};
 pub use conflict::Conflict;
 pub use counting::ChangeCounts;
-pub use entry::{Change, Entry, Place};
+pub use entry::{Change, Entry, RootedPath};
 pub use error::JournalError;
 pub use keeping::{SKIPPED, Skips, WhenFull};
 pub use object::{Id, Stat, stat};

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use rustix::io::Errno;
 
 use super::bytes::Bytes;
-use super::entry::{Entry, Place};
+use super::entry::{Entry, RootedPath};
 use super::error::JournalError;
 use super::log::{self, Event};
 use super::memory::Memory;
@@ -133,7 +133,7 @@ impl Store {
             if stat(&self.kept, name.name())?.is_some_and(|found| found.id == id && !found.is_dir())
             {
                 let dir = rustix::io::fcntl_dupfd_cloexec(&self.kept, 0)?;
-                let place = Place {
+                let place = RootedPath {
                     root: 0,
                     path: name.clone(),
                 };
@@ -151,7 +151,7 @@ impl Store {
 
     /// Returns places where another entry may have put an object: of an entry without an end all
     /// recorded names.
-    fn possible_places(&self, other: &Entry, id: Id) -> Vec<Place> {
+    fn possible_places(&self, other: &Entry, id: Id) -> Vec<RootedPath> {
         let dirs = [
             other.places(&self.root_ids, |noted| noted.after),
             other.places(&self.root_ids, |noted| noted.before),

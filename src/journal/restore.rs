@@ -16,7 +16,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, ftruncate, mkdirat, renamea
 use rustix::io::Errno;
 
 use super::bytes::Bytes;
-use super::entry::{Entry, OldObject, Place, StoredFile, file_name};
+use super::entry::{Entry, OldObject, RootedPath, StoredFile, file_name};
 use super::error::JournalError;
 use super::log::Content;
 use super::object::{self, Id, Stat, open_dir, stat_of, with_access};
@@ -36,7 +36,7 @@ pub(super) struct Undo<'a> {
     pub(super) guard: Option<&'a dyn Changer>,
     pub(super) origins: Origins,
     /// Places of directories at the start of the entry.
-    pub(super) before: &'a HashMap<Id, Place>,
+    pub(super) before: &'a HashMap<Id, RootedPath>,
     pub(super) entry: &'a Entry,
     pub(super) survey: &'a Survey,
     pub(super) selected: &'a SelectedNames,
@@ -101,7 +101,7 @@ impl StagedName {
 #[derive(Clone, Copy)]
 struct CurrentDir<'a> {
     dir: BorrowedFd<'a>,
-    place: &'a Place,
+    place: &'a RootedPath,
     depth: usize,
 }
 
@@ -131,7 +131,7 @@ impl Undo<'_> {
         let store = self.store;
         for pass in [Self::take_away, Self::put_back] {
             for (number, root) in store.roots.iter().enumerate() {
-                let place = Place {
+                let place = RootedPath {
                     root: number,
                     path: Bytes(Vec::new()),
                 };

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::PathBuf;
 
 use super::bytes::Bytes;
-use super::entry::{OldObject, Place};
+use super::entry::{OldObject, RootedPath};
 use super::error::JournalError;
 use super::object::{self, Id, Stat, open_dir};
 use super::recorder::At;
@@ -26,8 +26,8 @@ struct ComingDir {
 }
 
 impl ComingDir {
-    fn place(&self) -> Place {
-        Place {
+    fn place(&self) -> RootedPath {
+        RootedPath {
             root: self.root,
             path: Bytes::of(self.path.as_os_str()),
         }
@@ -42,7 +42,7 @@ impl Undo<'_> {
         };
         match guard.may_change(at.dir, at.name) {
             Err(Misplaced::Protected(protected)) => {
-                let place = Place {
+                let place = RootedPath {
                     root: at.root,
                     path: Bytes::of(at.path.as_os_str()),
                 };
@@ -119,7 +119,7 @@ impl Undo<'_> {
     /// the entry moved.
     fn check_version(
         &self,
-        place: &Place,
+        place: &RootedPath,
         stat: &Stat,
         is_unchanged: bool,
         protected: PathBuf,
@@ -140,7 +140,7 @@ impl Undo<'_> {
     }
 
     /// Returns the places where the entry found an object.
-    fn found_places(&self, id: Id) -> impl Iterator<Item = Place> {
+    fn found_places(&self, id: Id) -> impl Iterator<Item = RootedPath> {
         let names = self
             .entry
             .all_names()

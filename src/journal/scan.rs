@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 use super::appended::{Digests, digest};
 use super::bytes::Bytes;
-use super::entry::{Entry, OldObject, Place, file_name};
+use super::entry::{Entry, OldObject, RootedPath, file_name};
 use super::error::{JournalError, UNWANTED};
 use super::log::{Content, Event};
 use super::object::{self, Id, Stat, open_dir, stat};
@@ -26,7 +26,7 @@ pub(super) struct MovedObject {
     /// Current directory and name, in the tree or in the store.
     pub(super) dir: OwnedFd,
     pub(super) name: Bytes,
-    pub(super) place: Place,
+    pub(super) place: RootedPath,
 }
 
 #[derive(Debug, Default)]
@@ -34,15 +34,15 @@ pub(super) struct Survey {
     /// All recorded names in existing directories.
     pub(super) names: BTreeMap<(Id, Bytes), Option<Stat>>,
     /// Existing directories with recorded names.
-    pub(super) dirs: HashMap<Id, Place>,
+    pub(super) dirs: HashMap<Id, RootedPath>,
     /// Current state of objects that the entry knows, or that have recorded names.
     pub(super) objects: BTreeMap<Id, Stat>,
     /// Known objects in directories that the entry made, and new objects in a directory that
     /// replaced another one.
-    pub(super) inside: BTreeMap<Id, Place>,
+    pub(super) inside: BTreeMap<Id, RootedPath>,
     /// Content of directories that the entry made, each with its place and the recorded name that
     /// leads there.
-    pub(super) inner: Vec<(Place, Stat, (Id, Bytes))>,
+    pub(super) inner: Vec<(RootedPath, Stat, (Id, Bytes))>,
     /// Directories unknown to the entry, each with the directory that it replaced at a recorded
     /// name.
     pub(super) stand_ins: Vec<(Id, Id)>,
@@ -108,7 +108,7 @@ impl Survey {
             survey: Self::default(),
         };
         for (number, root) in roots.iter().enumerate() {
-            let place = Place {
+            let place = RootedPath {
                 root: number,
                 path: Bytes(Vec::new()),
             };
@@ -163,7 +163,7 @@ impl Survey {
         lost.chain(left).chain(states).chain(
             inside
                 .into_iter()
-                .map(|(id, Place { root, path })| Event::Inside { id, root, path }),
+                .map(|(id, RootedPath { root, path })| Event::Inside { id, root, path }),
         )
     }
 }
@@ -182,7 +182,7 @@ impl SurveyWalk<'_> {
         &mut self,
         dir: BorrowedFd<'_>,
         id: Id,
-        place: &Place,
+        place: &RootedPath,
         depth: usize,
     ) -> Result<(), Errno> {
         let entry = self.entry;
@@ -230,7 +230,7 @@ impl SurveyWalk<'_> {
         &mut self,
         dir: BorrowedFd<'_>,
         id: Id,
-        place: &Place,
+        place: &RootedPath,
     ) -> Result<(), Errno> {
         let Some(noted) = self.entry.names.get(&id) else {
             return Ok(());
@@ -272,7 +272,7 @@ impl SurveyWalk<'_> {
         dir: BorrowedFd<'_>,
         name: &Bytes,
         stat: &Stat,
-        place: &Place,
+        place: &RootedPath,
         key: &(Id, Bytes),
         depth: usize,
     ) -> Result<(), Errno> {
@@ -327,7 +327,7 @@ impl SurveyWalk<'_> {
         dir: BorrowedFd<'_>,
         name: &Bytes,
         before: Id,
-        place: &Place,
+        place: &RootedPath,
         depth: usize,
     ) -> Result<(), Errno> {
         let opened = if depth > JOURNAL_DEPTH {

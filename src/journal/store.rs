@@ -25,10 +25,10 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
-use super::entry::{Change, Entry, Place, file_name};
+use super::entry::{Change, Entry, RootedPath, file_name};
 use super::error::JournalError;
 use super::keeping::Keeping;
-use super::log::{self, End, Event, Kind, Log, VERSION};
+use super::log::{self, End, EntryKind, Event, Log, VERSION};
 use super::memory::{Memory, Readings};
 use super::object::{self, Id, open_dir, stat, stat_of};
 use super::recorder::Recorder;
@@ -77,7 +77,7 @@ pub struct Store {
     /// nothing is protected.
     pub guard: Option<Arc<dyn Changer>>,
     /// Autorun files that gained a hard link, with their places.
-    pub(super) linked: Mutex<HashMap<Id, (Place, &'static AutorunRule)>>,
+    pub(super) linked: Mutex<HashMap<Id, (RootedPath, &'static AutorunRule)>>,
 }
 
 /// Hooks directories of the repositories that existed at the start.
@@ -222,7 +222,7 @@ impl Store {
             .flatten()
         {
             Some(recorder) => Ok(recorder),
-            None => self.begin_as(&lock, title, Vec::new(), Kind::Call),
+            None => self.begin_as(&lock, title, Vec::new(), EntryKind::Call),
         }
     }
 
@@ -266,7 +266,7 @@ impl Store {
             start,
             title: title.to_owned(),
             undoes: Vec::new(),
-            kind: Kind::Call,
+            kind: EntryKind::Call,
         };
         let log = Log::new(log, length, &self.root_ids);
         let mut recorder = self.recorder(
@@ -300,7 +300,7 @@ impl Store {
     /// Begins an entry for an atomic call.
     pub(super) fn begin_atomic(&self, title: &str) -> Result<Recorder, JournalError> {
         let lock = self.lock()?;
-        self.begin_as(&lock, title, Vec::new(), Kind::AtomicCall)
+        self.begin_as(&lock, title, Vec::new(), EntryKind::AtomicCall)
     }
 
     pub(super) fn begin_as(
@@ -308,7 +308,7 @@ impl Store {
         lock: &File,
         title: &str,
         undoes: Vec<u64>,
-        kind: Kind,
+        kind: EntryKind,
     ) -> Result<Recorder, JournalError> {
         let failed = |source| JournalError::Io {
             what: format!("{}: beginning an entry", self.shown.display()),
@@ -493,17 +493,17 @@ impl Store {
 
     /// Returns the changes of an entry, ordered by place: the current place, or the previous one of
     /// a removed object.
-    pub fn changes(&self, entry: &Entry) -> Vec<(Place, Change)> {
+    pub fn changes(&self, entry: &Entry) -> Vec<(RootedPath, Change)> {
         entry.changes(&self.root_ids)
     }
 
     /// Returns the places whose content an entry changed and could not save, sorted.
-    pub fn not_kept(&self, entry: &Entry) -> Vec<Place> {
+    pub fn not_kept(&self, entry: &Entry) -> Vec<RootedPath> {
         let before = entry.places(&self.root_ids, |noted| noted.before);
         let lost = entry
             .all_names()
             .filter(|(.., noted)| noted.before.is_some_and(|id| entry.is_lost(id)));
-        let mut places: Vec<Place> = lost
+        let mut places: Vec<RootedPath> = lost
             .filter_map(|(dir, name, _)| Some(before.get(&dir)?.join(name)))
             .collect();
         places.sort();

@@ -8,10 +8,10 @@ use rustix::fs::{AtFlags, unlinkat};
 
 use super::bytes::Bytes;
 use super::conflict::{Check, Conflict, Part, select};
-use super::entry::{Change, Entry, Place, StoredFile};
+use super::entry::{Change, Entry, RootedPath, StoredFile};
 use super::error::JournalError;
 use super::keeping::Keeping;
-use super::log::{Event, Kind};
+use super::log::{EntryKind, Event};
 use super::memory::Memory;
 use super::object::{self, Id, Stat};
 use super::origin::Origins;
@@ -30,9 +30,9 @@ use crate::limits::JOURNAL_DEPTH;
 )]
 pub struct Options<'a> {
     /// Only changes at or below these places, before or after; everything, if empty.
-    pub paths: &'a [Place],
+    pub paths: &'a [RootedPath],
     /// Exceptions: places whose content is left alone.
-    pub except: &'a [Place],
+    pub except: &'a [RootedPath],
     /// Only reports the changes, without making them.
     pub dry_run: bool,
     /// Ignores conflicts. Objects of others are moved into the entry of the undo. For people only.
@@ -42,7 +42,7 @@ pub struct Options<'a> {
     /// Undoes single files of units. Set for undos by the server itself.
     pub splits_units: bool,
     /// Further places that must not be named.
-    pub hides: Option<&'a dyn Fn(&Place) -> bool>,
+    pub hides: Option<&'a dyn Fn(&RootedPath) -> bool>,
     /// Polled during the undo; if it returns false, the undo is rolled back.
     pub wanted: Option<&'a dyn Fn() -> bool>,
     /// Policy for the memory of entries.
@@ -53,16 +53,16 @@ pub struct Options<'a> {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Changes that were undone, or would be.
-    pub undone: Vec<(Place, Change)>,
+    pub undone: Vec<(RootedPath, Change)>,
     /// Conflicts. If there are any, nothing was undone, unless forced.
     pub conflicts: Vec<Conflict>,
     /// Number of the undo's entry, if there is one.
     pub number: Option<u64>,
     /// Files and new directories beside the undone ones that others changed or made since. They
     /// stay.
-    pub others: Vec<Place>,
+    pub others: Vec<RootedPath>,
     /// Repositories that keep objects made by the calls, until `git gc` removes them.
-    pub objects: Vec<Place>,
+    pub objects: Vec<RootedPath>,
 }
 
 /// Errors of an undo that has begun.
@@ -182,7 +182,7 @@ impl Store {
         };
         let is_back = |(dir, name): &(Id, Bytes)| check.is_back(*dir, name);
         let obstacles = search.obstacles(&selected, &cut, &others, &is_back)?;
-        let hides = |place: &Place| options.hides.is_some_and(|hides| hides(place));
+        let hides = |place: &RootedPath| options.hides.is_some_and(|hides| hides(place));
         let conflicts = check.conflicts(obstacles, &hides);
         let left: SelectedNames = selected
             .iter()
@@ -212,9 +212,9 @@ impl Store {
             .iter()
             .all(|key| selected.contains(key) || check.is_back(key.0, &key.1));
         let kind = if is_whole {
-            Kind::Undo
+            EntryKind::Undo
         } else {
-            Kind::PartialUndo
+            EntryKind::PartialUndo
         };
         let origins = match &self.guard {
             Some(_) => self.origins(numbers)?,
@@ -244,7 +244,7 @@ impl Store {
             entry: &entry,
             survey: &survey,
             selected: &selected,
-            all: kind == Kind::Undo,
+            all: kind == EntryKind::Undo,
             recorder,
             same,
             is_leaving: false,
@@ -372,7 +372,7 @@ impl Store {
     /// Fails for directories that are too deep for the passes.
     fn check_depth<'p>(
         &self,
-        mut dirs: impl Iterator<Item = &'p Place>,
+        mut dirs: impl Iterator<Item = &'p RootedPath>,
     ) -> Result<(), JournalError> {
         let deep = dirs.find(|place| place.depth() > JOURNAL_DEPTH);
         deep.map_or(Ok(()), |place| {
@@ -446,7 +446,11 @@ impl Store {
         Ok(found)
     }
 
-    fn selected_changes(&self, entry: &Entry, selected: &SelectedNames) -> Vec<(Place, Change)> {
+    fn selected_changes(
+        &self,
+        entry: &Entry,
+        selected: &SelectedNames,
+    ) -> Vec<(RootedPath, Change)> {
         let mut part = entry.clone();
         for (dir, names) in &mut part.names {
             for (name, noted) in names {
@@ -591,8 +595,8 @@ fn others_since(
     survey: &Survey,
     left: &SelectedNames,
     custody: &KnownStates<'_>,
-    hides: &dyn Fn(&Place) -> bool,
-) -> Vec<Place> {
+    hides: &dyn Fn(&RootedPath) -> bool,
+) -> Vec<RootedPath> {
     // Of a directory that the entry made, it has no records.
     let dirs = left
         .iter()

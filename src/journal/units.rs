@@ -14,7 +14,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use rustix::io::Errno;
 
 use super::bytes::Bytes;
-use super::entry::{Entry, Place};
+use super::entry::{Entry, RootedPath};
 use super::error::{JournalError, UNWANTED};
 use super::object::{self, Id, Stat, open_dir};
 use super::root::Root;
@@ -32,7 +32,7 @@ type Key = (Id, Bytes);
 struct Unit {
     kind: UnitKind,
     /// The directory, or the main file of an `SQLite` database.
-    place: Place,
+    place: RootedPath,
     /// The directory, or the one that contains the files of an `SQLite` database.
     dir: Id,
     /// Changed names; they are selected together.
@@ -48,7 +48,7 @@ pub(super) struct Units {
     /// Names below the objects of a git repository, which stay.
     stays: HashSet<Key>,
     /// Repositories with such names.
-    objects: BTreeSet<Place>,
+    objects: BTreeSet<RootedPath>,
     /// Directories below objects that an undo would remove.
     blocked: BTreeSet<Key>,
 }
@@ -57,12 +57,12 @@ pub(super) struct Units {
 #[derive(Clone, Copy)]
 pub(super) struct Places<'a> {
     pub(super) survey: &'a Survey,
-    pub(super) before: &'a HashMap<Id, Place>,
-    pub(super) after: &'a HashMap<Id, Place>,
+    pub(super) before: &'a HashMap<Id, RootedPath>,
+    pub(super) after: &'a HashMap<Id, RootedPath>,
 }
 
 impl<'a> Places<'a> {
-    pub(super) fn of(&self, dir: Id) -> Option<&'a Place> {
+    pub(super) fn of(&self, dir: Id) -> Option<&'a RootedPath> {
         self.survey
             .dirs
             .get(&dir)
@@ -71,7 +71,7 @@ impl<'a> Places<'a> {
     }
 }
 
-impl Place {
+impl RootedPath {
     /// Returns the last component; empty for a root.
     pub(super) fn name(&self) -> &[u8] {
         let path = &self.path.0;
@@ -112,7 +112,7 @@ impl Units {
             dirs.extend(kind.map(|kind| (place.clone(), (*dir, kind))));
         }
         let mut units = Self::default();
-        let mut numbers: HashMap<Place, usize> = HashMap::new();
+        let mut numbers: HashMap<RootedPath, usize> = HashMap::new();
         for (dir, name, noted) in entry
             .all_names()
             .filter(|(.., noted)| entry.is_changed(noted))
@@ -194,12 +194,12 @@ impl Units {
     }
 
     /// Returns the unit's place, which stands for all of its names.
-    pub(super) fn place(&self, key: &Key) -> Option<&Place> {
+    pub(super) fn place(&self, key: &Key) -> Option<&RootedPath> {
         self.of.get(key).map(|unit| &self.all[*unit].place)
     }
 
     /// Returns repositories whose new objects stay although the entry is undone.
-    pub(super) fn objects(&self) -> impl Iterator<Item = &Place> {
+    pub(super) fn objects(&self) -> impl Iterator<Item = &RootedPath> {
         self.objects.iter()
     }
 
@@ -213,11 +213,11 @@ impl Units {
 /// Returns the unit of a directory: the innermost, or, if that is a database, the outermost
 /// database around it. A `PostgreSQL` cluster has a `PG_VERSION` in each of its databases.
 fn outermost(
-    dirs: &BTreeMap<Place, (Id, UnitKind)>,
-    place: &Place,
-) -> Option<(Place, Id, UnitKind)> {
-    let mut found: Option<(Place, Id, UnitKind)> = None;
-    for above in std::iter::successors(Some(place.clone()), Place::parent) {
+    dirs: &BTreeMap<RootedPath, (Id, UnitKind)>,
+    place: &RootedPath,
+) -> Option<(RootedPath, Id, UnitKind)> {
+    let mut found: Option<(RootedPath, Id, UnitKind)> = None;
+    for above in std::iter::successors(Some(place.clone()), RootedPath::parent) {
         let Some((dir, kind)) = dirs.get(&above) else {
             continue;
         };
@@ -428,7 +428,7 @@ impl Search<'_> {
     }
 
     /// Returns the members that somebody else changed.
-    fn changed(&self, unit: &Unit) -> Result<Vec<Place>, Errno> {
+    fn changed(&self, unit: &Unit) -> Result<Vec<RootedPath>, Errno> {
         let mut found = Vec::new();
         let dir_place = if unit.kind == UnitKind::Sqlite {
             unit.place.parent()
@@ -472,7 +472,7 @@ impl Search<'_> {
     }
 
     /// Opens the directory at a place; `None` if it is a different one.
-    fn open(&self, place: &Place, id: Id) -> Result<Option<OwnedFd>, Errno> {
+    fn open(&self, place: &RootedPath, id: Id) -> Result<Option<OwnedFd>, Errno> {
         let Some(mut dir) = object::handle(&self.roots[place.root].handle, "".as_ref())? else {
             return Ok(None);
         };
@@ -491,7 +491,7 @@ struct UnitWalk<'a> {
     search: &'a Search<'a>,
     unit: &'a Unit,
     /// Members that somebody else changed.
-    found: Vec<Place>,
+    found: Vec<RootedPath>,
 }
 
 impl UnitWalk<'_> {
@@ -499,7 +499,7 @@ impl UnitWalk<'_> {
         &mut self,
         dir: BorrowedFd<'_>,
         id: Id,
-        place: &Place,
+        place: &RootedPath,
         names: &[OsString],
         depth: usize,
     ) -> Result<(), Errno> {
@@ -557,7 +557,7 @@ impl UnitWalk<'_> {
 
 impl Unit {
     /// Returns true if the place is a member's.
-    fn contains_member(&self, place: &Place) -> bool {
+    fn contains_member(&self, place: &RootedPath) -> bool {
         if self.kind == UnitKind::Sqlite {
             let rest = place.path.0.strip_prefix(self.place.path.0.as_slice());
             let is_part = |rest: &[u8]| rest.is_empty() || SQLITE_LOGS.contains(&rest);
@@ -568,7 +568,7 @@ impl Unit {
     }
 
     /// Returns the name of a member for messages.
-    fn name_of(&self, place: &Place) -> String {
+    fn name_of(&self, place: &RootedPath) -> String {
         let name = if self.kind == UnitKind::Sqlite {
             place.name()
         } else {
@@ -582,17 +582,17 @@ impl Unit {
 #[derive(Debug)]
 struct Obstacle {
     /// Place of the member, which may be hidden from the caller.
-    place: Option<Place>,
+    place: Option<RootedPath>,
     why: String,
 }
 
 /// Obstacles by the place of a unit.
 #[derive(Debug, Default)]
-pub(super) struct Obstacles(BTreeMap<Place, Vec<Obstacle>>);
+pub(super) struct Obstacles(BTreeMap<RootedPath, Vec<Obstacle>>);
 
 impl Obstacles {
     /// Adds an obstacle for one of the unit's names. Returns false if the name belongs to no unit.
-    pub(super) fn add(&mut self, units: &Units, key: &Key, place: Place, why: &str) -> bool {
+    pub(super) fn add(&mut self, units: &Units, key: &Key, place: RootedPath, why: &str) -> bool {
         let Some(unit) = units.of.get(key).map(|unit| &units.all[*unit]) else {
             return false;
         };
@@ -611,16 +611,16 @@ impl Obstacles {
     pub(super) fn texts(
         self,
         units: &Units,
-        hides: &dyn Fn(&Place) -> bool,
-    ) -> Vec<(Place, String)> {
-        let kind = |place: &Place| {
+        hides: &dyn Fn(&RootedPath) -> bool,
+    ) -> Vec<(RootedPath, String)> {
+        let kind = |place: &RootedPath| {
             units
                 .all
                 .iter()
                 .find(|unit| unit.place == *place)
                 .map_or("unit", |unit| unit.kind.word())
         };
-        let text = |(place, obstacles): (Place, Vec<Obstacle>)| {
+        let text = |(place, obstacles): (RootedPath, Vec<Obstacle>)| {
             let shown = obstacles
                 .iter()
                 .filter(|obstacle| !obstacle.place.as_ref().is_some_and(hides));

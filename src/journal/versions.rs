@@ -16,7 +16,7 @@ use rustix::fs::{Mode, OFlags, ResolveFlags, openat2, readlinkat};
 use rustix::io::Errno;
 
 use super::bytes::Bytes;
-use super::entry::{Entry, NameRecord, Place, file_name};
+use super::entry::{Entry, NameRecord, RootedPath, file_name};
 use super::error::JournalError;
 use super::log::Content;
 use super::memory::Memory;
@@ -51,8 +51,8 @@ pub struct Versions<'a> {
     /// Oldest first.
     entries: Vec<Arc<Entry>>,
     same: Equivalences,
-    before: HashMap<Place, Id>,
-    after: HashMap<Place, Id>,
+    before: HashMap<RootedPath, Id>,
+    after: HashMap<RootedPath, Id>,
 }
 
 impl Store {
@@ -99,25 +99,25 @@ impl Store {
 impl Versions<'_> {
     /// Returns the version before the entry; `None` if there was no recorded object. A renamed
     /// object is found by its old place.
-    pub fn before(&self, place: &Place) -> Result<Option<Version>, JournalError> {
+    pub fn before(&self, place: &RootedPath) -> Result<Option<Version>, JournalError> {
         self.stat_before(place)
             .map(|stat| self.version(place, &stat, 0))
             .transpose()
     }
 
     /// Returns true if the place, by its old name, is recorded.
-    pub(super) fn is_noted(&self, place: &Place) -> bool {
+    pub(super) fn is_noted(&self, place: &RootedPath) -> bool {
         self.noted(&self.before, place).is_some()
     }
 
     /// Returns the object that was there before.
-    pub(super) fn stat_before(&self, place: &Place) -> Option<Stat> {
+    pub(super) fn stat_before(&self, place: &RootedPath) -> Option<Stat> {
         let id = self.noted(&self.before, place)?.before?;
         self.entries[0].olds.get(&id).map(|old| old.stat)
     }
 
     /// Returns the version at the end of the entry.
-    pub fn after(&self, place: &Place) -> Result<Option<Version>, JournalError> {
+    pub fn after(&self, place: &RootedPath) -> Result<Option<Version>, JournalError> {
         let own = &self.entries[0];
         let Some(id) = self.noted(&self.after, place).and_then(|noted| noted.after) else {
             return Ok(None);
@@ -133,13 +133,13 @@ impl Versions<'_> {
         self.version(place, &stat, 1).map(Some)
     }
 
-    fn noted(&self, dirs: &HashMap<Place, Id>, place: &Place) -> Option<&NameRecord> {
+    fn noted(&self, dirs: &HashMap<RootedPath, Id>, place: &RootedPath) -> Option<&NameRecord> {
         let path = &place.path.0;
         let (above, name) = match path.iter().rposition(|byte| *byte == b'/') {
             Some(at) => (&path[..at], &path[at + 1..]),
             None => (&[][..], &path[..]),
         };
-        let dir = dirs.get(&Place {
+        let dir = dirs.get(&RootedPath {
             root: place.root,
             path: Bytes(above.to_vec()),
         })?;
@@ -147,7 +147,12 @@ impl Versions<'_> {
     }
 
     /// Returns the version of an object before the entries from this one on.
-    fn version(&self, place: &Place, was: &Stat, from: usize) -> Result<Version, JournalError> {
+    fn version(
+        &self,
+        place: &RootedPath,
+        was: &Stat,
+        from: usize,
+    ) -> Result<Version, JournalError> {
         if was.is_dir() {
             return Ok(Version::Directory);
         }

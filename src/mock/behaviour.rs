@@ -18,7 +18,7 @@ use crate::schema::Validator;
 pub struct Answers {
     arms: Vec<AnswerArm>,
     /// Answer of a call that no arm fits.
-    fallback: Option<Answer>,
+    fallback: Option<MockAnswer>,
 }
 
 #[derive(Debug)]
@@ -26,7 +26,7 @@ struct AnswerArm {
     matches: Option<Validator>,
     times: Option<u64>,
     used: AtomicU64,
-    reply: Answer,
+    reply: MockAnswer,
 }
 
 /// The answer chosen for a call. The choice is made when the call arrives, since threads may
@@ -41,10 +41,10 @@ pub struct AnswerChoice {
 
 /// One answer, and the steps before it.
 #[derive(Debug)]
-pub struct Answer {
+pub struct MockAnswer {
     pub body: AnswerBody,
     /// Answers of a `sequence`, given in turn; the last one repeats.
-    steps: Vec<Answer>,
+    steps: Vec<MockAnswer>,
     /// Calls that got this answer.
     given: AtomicU64,
     pub delay: Duration,
@@ -142,7 +142,7 @@ impl Answers {
         let mut behaviour = Self::default();
         for (index, arm) in from.responses.iter().enumerate() {
             let pointer = format!("{pointer}/responses/{index}");
-            let reply = Answer::compile(&arm.reply, &pointer, output, faults);
+            let reply = MockAnswer::compile(&arm.reply, &pointer, output, faults);
             if arm.default {
                 if behaviour.fallback.replace(reply).is_some() {
                     faults.add(&pointer, "there are two default answers; one is enough");
@@ -167,7 +167,7 @@ impl Answers {
             });
         }
         let own = &from.reply;
-        let mut beside = Answer::compile(own, pointer, output, faults);
+        let mut beside = MockAnswer::compile(own, pointer, output, faults);
         if own.result.is_some()
             || own.error.is_some()
             || !own.sequence.is_empty()
@@ -190,7 +190,11 @@ impl Answers {
     /// Picks the answer to a call with these arguments, and counts it. A call is not counted while
     /// `asks` is true, that is, while the client still owes answers. The client then repeats the
     /// call, which counts.
-    pub fn pick(&self, arguments: &Value, asks: impl Fn(&Answer) -> bool) -> Option<AnswerChoice> {
+    pub fn pick(
+        &self,
+        arguments: &Value,
+        asks: impl Fn(&MockAnswer) -> bool,
+    ) -> Option<AnswerChoice> {
         let fits = |arm: &AnswerArm| {
             arm.matches
                 .as_ref()
@@ -217,12 +221,12 @@ impl Answers {
     }
 
     /// Returns the picked answer and its count.
-    pub fn reply(&self, choice: AnswerChoice) -> Option<(&Answer, u64)> {
+    pub fn reply(&self, choice: AnswerChoice) -> Option<(&MockAnswer, u64)> {
         self.answer_at(choice.arm)
             .map(|reply| (reply.step(choice.count), choice.count))
     }
 
-    fn answer_at(&self, arm: Option<usize>) -> Option<&Answer> {
+    fn answer_at(&self, arm: Option<usize>) -> Option<&MockAnswer> {
         match arm {
             Some(index) => self.arms.get(index).map(|arm| &arm.reply),
             None => self.fallback.as_ref(),
@@ -231,25 +235,26 @@ impl Answers {
 
     /// Returns true if an answer depends on earlier calls.
     pub fn is_stateful(&self) -> bool {
-        self.arms.iter().any(|arm| arm.times.is_some()) || self.replies().any(Answer::is_stateful)
+        self.arms.iter().any(|arm| arm.times.is_some())
+            || self.replies().any(MockAnswer::is_stateful)
     }
 
     /// Returns true if any answer takes time.
     pub fn waits(&self) -> bool {
-        self.replies().any(Answer::waits)
+        self.replies().any(MockAnswer::waits)
     }
 
     /// Returns true if any answer sends log messages.
     pub fn logs(&self) -> bool {
-        self.replies().any(Answer::logs)
+        self.replies().any(MockAnswer::logs)
     }
 
-    fn replies(&self) -> impl Iterator<Item = &Answer> {
+    fn replies(&self) -> impl Iterator<Item = &MockAnswer> {
         self.arms.iter().map(|arm| &arm.reply).chain(&self.fallback)
     }
 }
 
-impl Answer {
+impl MockAnswer {
     fn compile(
         from: &manifest::Reply,
         pointer: &str,

@@ -14,7 +14,7 @@ use super::schema;
 use super::yaml::{TextPlace, YamlError, YamlNode};
 use crate::limits::MAX_MANIFEST_BYTES;
 use crate::protocol::fault;
-use crate::schema::{Kind, Validator};
+use crate::schema::{Constraint, Validator};
 
 /// Parses a manifest: YAML, or a snapshot of tools/list if the name ends in `.json`. A name without
 /// an extension, such as `/dev/stdin`, means YAML. Other extensions are refused.
@@ -138,7 +138,7 @@ fn against_schema(source: &SourceText, value: &Value, whole: &Value) -> Vec<File
     for wrong in validator.faults(value, MAX_PROBLEMS) {
         let pointer = wrong.place.as_str();
         let path = schema::dotted("", pointer);
-        if let Kind::Unexpected(unexpected) = &wrong.kind {
+        if let Constraint::Unexpected(unexpected) = &wrong.kind {
             for key in unexpected
                 .iter()
                 .take(MAX_PROBLEMS.saturating_sub(problems.len()))
@@ -172,7 +172,8 @@ fn against_schema(source: &SourceText, value: &Value, whole: &Value) -> Vec<File
 }
 
 fn next_step(wrong: &crate::schema::Fault<'_>) -> &'static str {
-    let is_bare = wrong.place.is_empty() && wrong.kind == Kind::Required("mock_server".to_owned());
+    let is_bare =
+        wrong.place.is_empty() && wrong.kind == Constraint::Required("mock_server".to_owned());
     if is_bare {
         "; indent all of it below `mock_server:`"
     } else {

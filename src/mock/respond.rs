@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::behaviour::{self, Answer, AnswerBody, Ask};
+use super::behaviour::{self, AnswerBody, Ask, MockAnswer};
 use super::catalog::{Catalog, CatalogTool};
 use super::client::ClientState;
 use super::corrupt::spoil;
@@ -49,7 +49,7 @@ impl AnswerExecution<'_> {
     /// none.
     pub fn run(
         &self,
-        picked: Option<(&Answer, u64)>,
+        picked: Option<(&MockAnswer, u64)>,
         fault: MockFault,
         generic: impl FnOnce() -> Outcome,
     ) -> Option<Outcome> {
@@ -116,7 +116,7 @@ impl AnswerExecution<'_> {
     }
 
     /// Sends progress, spread over the delay, and the other messages before the answer.
-    fn prelude(&self, reply: Option<&Answer>, delay: Duration) -> WaitOutcome {
+    fn prelude(&self, reply: Option<&MockAnswer>, delay: Duration) -> WaitOutcome {
         let cancel = Some(&self.exchange.ticket.cancel);
         // Most answers need only the wait, or nothing.
         let Some(reply) = reply.filter(|reply| reply.has_messages()) else {
@@ -146,7 +146,7 @@ impl AnswerExecution<'_> {
 
     fn send_messages(
         &self,
-        reply: &Answer,
+        reply: &MockAnswer,
         scope: &TemplateScope<'_>,
         delay: Duration,
     ) -> WaitOutcome {
@@ -180,7 +180,7 @@ impl AnswerExecution<'_> {
     /// - `Err(None)` means that the client is gone.
     /// - `Ok(Some)` replaces the result.
     /// - `Ok(None)` means that there is nothing to ask.
-    fn ask(&self, reply: &Answer) -> Result<Option<Body>, Option<Value>> {
+    fn ask(&self, reply: &MockAnswer) -> Result<Option<Body>, Option<Value>> {
         if reply.asks.is_empty() {
             return Ok(None);
         }
@@ -209,7 +209,7 @@ impl AnswerExecution<'_> {
     /// client repeats its request with the answers.
     fn ask_by_result(
         &self,
-        reply: &Answer,
+        reply: &MockAnswer,
         scope: &TemplateScope<'_>,
     ) -> Result<Option<Body>, Option<Value>> {
         let name = self
@@ -245,7 +245,7 @@ impl AnswerExecution<'_> {
 
     fn answer(
         &self,
-        reply: Option<&Answer>,
+        reply: Option<&MockAnswer>,
         answer: &AnswerBody,
         count: u64,
         answers: Value,

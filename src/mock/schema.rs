@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::schema::{Fault, Kind};
+use crate::schema::{Constraint, Fault};
 
 /// Schema of a manifest, for editors and for validation at startup. A test compares it with the
 /// type.
@@ -17,19 +17,19 @@ pub fn describe(fault: &Fault<'_>, root: &str) -> String {
     let path = dotted(root, &fault.place);
     let got = shorten(&fault.value.to_string());
     match &fault.kind {
-        Kind::Required(property) => format!("`{path}` lacks `{property}`"),
-        Kind::Type(kinds) => format!(
+        Constraint::Required(property) => format!("`{path}` lacks `{property}`"),
+        Constraint::Type(kinds) => format!(
             "`{path}` is {got}; it must be of type {}",
             kinds.join(" or ")
         ),
-        Kind::Unexpected(names) => format!(
+        Constraint::Unexpected(names) => format!(
             "`{path}` has `{}`, which it must not have",
             names.join("`, `")
         ),
-        Kind::Enum(options) => format!("`{path}` is {got}; it must be one of {options}"),
-        Kind::Const(value) => format!("`{path}` is {got}; it must be {value}"),
-        Kind::Pattern(pattern) => format!("`{path}` is {got}; it must match {pattern}"),
-        Kind::Other(must) => format!("`{path}` is {got}; it must {must}"),
+        Constraint::Enum(options) => format!("`{path}` is {got}; it must be one of {options}"),
+        Constraint::Const(value) => format!("`{path}` is {got}; it must be {value}"),
+        Constraint::Pattern(pattern) => format!("`{path}` is {got}; it must match {pattern}"),
+        Constraint::Other(must) => format!("`{path}` is {got}; it must {must}"),
     }
 }
 

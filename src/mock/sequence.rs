@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::behaviour::{Answer, AnswerChoice, Answers};
+use super::behaviour::{AnswerChoice, Answers, MockAnswer};
 use super::catalog::{Catalog, CatalogTool};
 use super::faker::{hash, splitmix};
 use super::fault::MockFault;
@@ -108,7 +108,7 @@ impl RequestTurn {
             .and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok());
         let params = params.unwrap_or_else(|| json!({}));
         let stateless = Meta::of(request.params).is_ok_and(|meta| meta.protocol_version.is_some());
-        let asks = |name: &str, reply: &Answer| {
+        let asks = |name: &str, reply: &MockAnswer| {
             stateless && !reply.asks.is_empty() && !has_answers(&self.catalog, name, reply, &params)
         };
         if let Some(behaviour) = self.catalog.methods.get(&*request.method) {
@@ -163,7 +163,7 @@ pub fn request_state(catalog: &Catalog, name: &str) -> String {
 
 /// Returns true if a request of 2026-07-28 holds all answers that `reply` asks for
 /// (basic/patterns/mrtr).
-pub fn has_answers(catalog: &Catalog, name: &str, reply: &Answer, params: &Value) -> bool {
+pub fn has_answers(catalog: &Catalog, name: &str, reply: &MockAnswer, params: &Value) -> bool {
     let state = params.get("requestState");
     state.is_none_or(|sent| *sent == request_state(catalog, name))
         && reply

@@ -11,7 +11,8 @@ use super::resolve::{LastPart, WalkTarget};
 use super::rules::below;
 use super::spelling::Spelling;
 use super::{
-    Checked, Entry, Kind, Policy, PolicyError, Touch, Write, exists_below, noted, split, touches,
+    Checked, Entry, FileKind, Policy, PolicyError, Touch, Write, exists_below, noted, split,
+    touches,
 };
 use crate::limits::MAX_RESOLVE_STEPS;
 
@@ -156,7 +157,7 @@ impl Policy {
             let dir = self
                 .reopen(&parent, &mut MAX_RESOLVE_STEPS.clone())
                 .map_err(halted)?;
-            spot.found = Some((spot.dir, Kind::Directory));
+            spot.found = Some((spot.dir, FileKind::Directory));
             spot.tail = name.into_iter().collect();
             spot.place = parent;
             spot.dir = dir;

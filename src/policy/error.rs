@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 use crate::limits::{MAX_LINKS, MAX_PATH_BYTES};
 
-use super::kind::Kind;
+use super::kind::FileKind;
 use super::rules::Cause;
 
 /// Reason why a path was not opened. The message of `Denied` depends only on the requested path.
@@ -104,7 +104,7 @@ pub enum PolicyError {
     Special {
         /// The absolute path.
         path: PathBuf,
-        kind: Kind,
+        kind: FileKind,
     },
     /// Symbolic links that lead in a circle, or a very long chain.
     #[error("{} goes through more than {MAX_LINKS} symbolic links", Quoted(.path))]
@@ -233,7 +233,7 @@ impl PolicyError {
             Errno::NAMETOOLONG => Self::NameTooLong { path },
             Errno::NXIO | Errno::NODEV => Self::Special {
                 path,
-                kind: Kind::Socket,
+                kind: FileKind::Socket,
             },
             errno => Self::Io {
                 path,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rustix::fs::Stat;
 
-use super::kind::Kind;
+use super::kind::FileKind;
 use super::rules::Rules;
 
 /// A path that the policy has opened for one kind of use. It is no path any more: nothing is
@@ -33,7 +33,7 @@ pub struct Read {
 #[derive(Debug)]
 pub struct Look {
     pub(super) handle: Arc<OwnedFd>,
-    pub(super) kind: Kind,
+    pub(super) kind: FileKind,
     pub(super) writable: bool,
 }
 
@@ -89,8 +89,8 @@ impl Checked<Read> {
     }
 
     /// A regular file or a directory: nothing else is ever opened for reading.
-    pub fn kind(&self) -> Kind {
-        Kind::from(rustix::fs::FileType::from_raw_mode(self.how.stat.st_mode))
+    pub fn kind(&self) -> FileKind {
+        FileKind::from(rustix::fs::FileType::from_raw_mode(self.how.stat.st_mode))
     }
 
     pub(crate) fn rules(&self) -> &Arc<Rules> {
@@ -122,7 +122,7 @@ impl Checked<Look> {
     }
 
     /// Returns the kind of the entry, with links followed.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> FileKind {
         self.how.kind
     }
 }

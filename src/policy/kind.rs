@@ -6,7 +6,7 @@ use rustix::fs::FileType;
 
 /// The kind of a directory entry, as `d_type` and `st_mode` tell it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
+pub enum FileKind {
     File,
     Directory,
     /// A symbolic link, not followed.
@@ -20,14 +20,14 @@ pub enum Kind {
     Unknown,
 }
 
-impl Kind {
+impl FileKind {
     /// Returns true for anything but a file, directory or link.
     pub fn is_special(self) -> bool {
         !matches!(self, Self::File | Self::Directory | Self::Symlink)
     }
 }
 
-impl From<FileType> for Kind {
+impl From<FileType> for FileKind {
     fn from(kind: FileType) -> Self {
         match kind {
             FileType::RegularFile => Self::File,
@@ -41,7 +41,7 @@ impl From<FileType> for Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for FileKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::File => "file",

@@ -46,7 +46,7 @@ pub use error::PolicyError;
 pub(crate) use error::{Quoted, way_past};
 pub use grant::{Access, Grant, Pins, Restrictions};
 pub use handle::{Checked, Entry, Look, NewDir, Read, Write};
-pub use kind::Kind;
+pub use kind::FileKind;
 pub use linked_git::{GitDirectory, LinkedRepository};
 pub(crate) use place::Misplaced;
 pub use repositories::{Repositories, RepositoryPaths};
@@ -78,7 +78,7 @@ impl Policy {
     /// Opens a regular file or directory for reading. Links are followed while they stay inside.
     pub fn read(&self, requested: impl AsRef<Path>) -> Result<Checked<Read>, PolicyError> {
         let touch = |file: &Checked<Read>| {
-            if file.kind() == Kind::Directory {
+            if file.kind() == FileKind::Directory {
                 Touch::List
             } else {
                 Touch::Read
@@ -95,7 +95,7 @@ impl Policy {
             note(
                 file.shown(),
                 real,
-                if file.kind() == Kind::Directory {
+                if file.kind() == FileKind::Directory {
                     Touch::List
                 } else {
                     Touch::Read
@@ -185,7 +185,7 @@ impl Policy {
                 path: requested.into(),
             });
         }
-        let kind = Kind::from(FileType::from_raw_mode(stat.st_mode));
+        let kind = FileKind::from(FileType::from_raw_mode(stat.st_mode));
         if kind.is_special() {
             return Err(PolicyError::Special {
                 path: spelling.into_path(),
@@ -228,7 +228,7 @@ impl Policy {
         let writable = self.rules.writable(&place);
         *real = Some(place);
         let (handle, kind) = match (spot.tail.is_empty(), spot.found) {
-            (true, _) => (spot.dir, Kind::Directory),
+            (true, _) => (spot.dir, FileKind::Directory),
             (false, Some(found)) => found,
             (false, None) => {
                 return Err(PolicyError::inside(
@@ -282,9 +282,9 @@ impl Policy {
     ) -> Result<Checked<Write>, PolicyError> {
         let spelling = self.spell(requested)?;
         let direct = self.direct_entry(&spelling)?;
-        let direct = direct.filter(|entry| entry.kind != Some(Kind::Symlink));
+        let direct = direct.filter(|entry| entry.kind != Some(FileKind::Symlink));
         let found = match direct {
-            Some(entry) if entry.kind == Some(Kind::Directory) => Err(Errno::ISDIR),
+            Some(entry) if entry.kind == Some(FileKind::Directory) => Err(Errno::ISDIR),
             Some(entry) => Ok((entry.dir, Vec::new(), entry.name, entry.place)),
             None => {
                 let spot = self
@@ -421,7 +421,7 @@ impl Policy {
             }
             // Mounted by itself: the walk looks at it.
             Ok(stat) if stat.st_dev != device => return Ok(None),
-            Ok(stat) => Some(Kind::from(FileType::from_raw_mode(stat.st_mode))),
+            Ok(stat) => Some(FileKind::from(FileType::from_raw_mode(stat.st_mode))),
             Err(Errno::NOENT) => None,
             Err(errno) => return Err(PolicyError::inside(spelling.clone().into_path(), errno)),
         };
@@ -524,7 +524,7 @@ struct DirectEntry {
     dir: Arc<OwnedFd>,
     name: OsString,
     place: PathBuf,
-    kind: Option<Kind>,
+    kind: Option<FileKind>,
 }
 
 type WalkEnd = (Arc<OwnedFd>, Vec<OsString>, OsString, PathBuf);
@@ -548,10 +548,10 @@ pub(crate) fn exists_below(dir: impl AsFd, name: &OsStr, rest: &Path) -> bool {
     while let Some(part) = parts.next() {
         let here = at.as_ref().map_or(dir.as_fd(), AsFd::as_fd);
         match statat(here, part, AtFlags::SYMLINK_NOFOLLOW)
-            .map(|s| Kind::from(FileType::from_raw_mode(s.st_mode)))
+            .map(|s| FileKind::from(FileType::from_raw_mode(s.st_mode)))
         {
-            Ok(Kind::Directory) => {}
-            Ok(Kind::Symlink) => return true,
+            Ok(FileKind::Directory) => {}
+            Ok(FileKind::Symlink) => return true,
             Ok(_) => return parts.peek().is_none(),
             Err(errno) => return !matches!(errno, Errno::NOENT | Errno::NOTDIR),
         }

@@ -26,7 +26,7 @@ use rustix::io::Errno;
 use crate::limits::{MAX_LINKS, MAX_RESOLVE_STEPS, RESOLVE_RETRIES};
 
 use super::directories::Policy;
-use super::kind::Kind;
+use super::kind::FileKind;
 use super::spelling::{Spelling, parts};
 
 /// Reason why a walk ended without a place.
@@ -62,7 +62,7 @@ pub(super) struct WalkTarget {
     /// missing.
     pub(super) tail: Vec<OsString>,
     /// Entry that `tail` names, if it exists.
-    pub(super) found: Option<(Arc<OwnedFd>, Kind)>,
+    pub(super) found: Option<(Arc<OwnedFd>, FileKind)>,
     /// Error that kept the walk from entering the first part of `tail`, unless it is missing.
     pub(super) stuck: Option<Errno>,
     /// Spelt, or linked to, with a slash at the end.
@@ -163,7 +163,7 @@ struct Walk<'a> {
     here: Here,
     todo: VecDeque<OsString>,
     tail: Vec<OsString>,
-    found: Option<(Arc<OwnedFd>, Kind)>,
+    found: Option<(Arc<OwnedFd>, FileKind)>,
     stuck: Option<Errno>,
     wants_dir: bool,
     through_link: bool,
@@ -288,14 +288,14 @@ impl<'a> Walk<'a> {
         if self.policy.rules.is_kernels(stat.st_dev, &handle) {
             return Err(Halt::Kernel);
         }
-        let kind = Kind::from(FileType::from_raw_mode(stat.st_mode));
+        let kind = FileKind::from(FileType::from_raw_mode(stat.st_mode));
         match kind {
             _ if last && self.keep_last => {
                 self.tail.push(part.into());
                 self.found = Some((Arc::new(handle), kind));
             }
-            Kind::Symlink => self.follow(&handle)?,
-            Kind::Directory => {
+            FileKind::Symlink => self.follow(&handle)?,
+            FileKind::Directory => {
                 self.place = next;
                 self.here = Here::At(Arc::new(handle));
             }

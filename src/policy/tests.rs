@@ -76,7 +76,7 @@ impl Tree {
         match self.policy.read(self.at(path)) {
             Ok(checked) => {
                 let what = match checked.kind() {
-                    Kind::Directory => "dir".into(),
+                    FileKind::Directory => "dir".into(),
                     _ => std::fs::read_to_string(fd_path(&checked.how.handle)).unwrap(),
                 };
                 format!("{what} {}", if checked.writable() { "rw" } else { "ro" })

@@ -22,11 +22,11 @@ use crate::exec::{Bell, ExecError, Exit, Launcher, Program, Resident, Slots, rea
 use crate::limits::{
     MAX_PYTHON_QUESTIONS, MAX_PYTHON_UNSENT_BYTES, PYTHON_SPARE_MS, PYTHON_START_MS,
 };
-use crate::sandbox::{Place, RawString};
+use crate::sandbox::{CanonicalPath, RawString};
 
 /// First script of the interpreter. Reports that the interpreter is up, then reads the driver's
 /// source, with builtins that no cell can change.
-const START_SCRIPT: &str = include_str!("driver/door.py");
+const START_SCRIPT: &str = include_str!("driver/start.py");
 /// Source of the driver, one text: definitions first, then the code that uses them.
 const SOURCE: &str = concat!(
     include_str!("driver/ground.py"),
@@ -53,7 +53,7 @@ pub struct Interpreter<'a> {
     pub session: &'a str,
     /// Name or path of the interpreter.
     pub python: &'a str,
-    pub dir: Place,
+    pub dir: CanonicalPath,
     /// Variables that extend or override those of commands.
     pub environment: &'a [(OsString, OsString)],
     /// Idle time after which the interpreter is ended.

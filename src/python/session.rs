@@ -19,7 +19,7 @@ use super::turn::TurnQueue;
 use crate::cancel::CancelToken;
 use crate::exec::{ExecError, Exit, place_of};
 use crate::fs::FsError;
-use crate::policy::{Checked, Kind, Policy, Read};
+use crate::policy::{Checked, FileKind, Policy, Read};
 use crate::text::escape::show_path;
 
 /// See signal(7).
@@ -154,7 +154,7 @@ impl Session {
     /// Returns the working directory, checked by the policy now.
     pub fn directory(&self, policy: &Policy) -> Result<Checked<Read>, PythonError> {
         let directory = policy.read(&self.settings.directory)?;
-        if directory.kind() != Kind::Directory {
+        if directory.kind() != FileKind::Directory {
             return Err(FsError::NotADirectory {
                 path: directory.shown().into(),
             }
@@ -359,7 +359,7 @@ impl Session {
             .is_some_and(|name| !name.contains('/'))
             && policy
                 .read(self.settings.directory.join(file))
-                .is_ok_and(|found| found.kind() == Kind::File)
+                .is_ok_and(|found| found.kind() == FileKind::File)
     }
 
     /// Writes outputs that are not shown whole into files.

@@ -11,7 +11,7 @@ use crate::fs::{Ended, FsError, Order, Visitor, WalkEntry, WalkOptions, walk};
 use crate::limits::{
     MAX_CHANGED_FILES, MAX_SNAPSHOT_FILES, MAX_WALK_DEPTH, SNAPSHOT_MS, SNAPSHOT_PAUSE_TIMES,
 };
-use crate::policy::{Checked, Kind, Read};
+use crate::policy::{Checked, FileKind, Read};
 
 /// Names of directories whose files are not reported.
 const SKIPPED: [&[u8]; 6] = [
@@ -197,7 +197,7 @@ impl Visitor for SnapshotVisitor<'_> {
         if self.stop.is_cancelled() {
             return;
         }
-        if found.kind() == Kind::File
+        if found.kind() == FileKind::File
             && let Some(version) = found.version()
         {
             out.push((

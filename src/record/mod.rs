@@ -23,7 +23,7 @@ pub use call::{
     Content, Dns, End, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Link, Message,
     Outline, Protocol, Side, Target, Wire,
 };
-pub use matching::{Book, DeclaredNoise, Noise, Recording, Report};
+pub use matching::{DeclaredNoise, Noise, Recording, Recordings, Report};
 pub use protocol::registry::{player, recorder};
 pub use protocol::wire::{PlayStep, RecordStep};
 pub use protocol::words;

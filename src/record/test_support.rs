@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use crate::record::call::{Content, Exchange, Link, Protocol, Side, Target, Wire};
-use crate::record::matching::{Book, Connection, Noise};
+use crate::record::matching::{Connection, Noise, Recordings};
 use crate::record::protocol::registry::{player, recorder};
 use crate::record::protocol::wire::{PlayStep, RecordStep, WirePlayer};
 
@@ -173,11 +173,11 @@ pub(super) struct Played {
 }
 
 impl Played {
-    pub(super) fn new(protocol: Protocol, book: &Arc<Book>) -> Self {
+    pub(super) fn new(protocol: Protocol, book: &Arc<Recordings>) -> Self {
         Self::of(protocol, &link(), book)
     }
 
-    pub(super) fn of(protocol: Protocol, link: &Link, book: &Arc<Book>) -> Self {
+    pub(super) fn of(protocol: Protocol, link: &Link, book: &Arc<Recordings>) -> Self {
         let player = player(protocol, link, Connection::on(book)).unwrap();
         Self {
             player,
@@ -219,8 +219,8 @@ impl Played {
     }
 }
 
-pub(super) fn book(calls: &[Exchange]) -> Arc<Book> {
-    Arc::new(Book::new(calls.to_vec(), Noise::default()))
+pub(super) fn book(calls: &[Exchange]) -> Arc<Recordings> {
+    Arc::new(Recordings::new(calls.to_vec(), Noise::default()))
 }
 
 /// Replays the client's side of a conversation, whole and in chunks, and asserts that the server's

@@ -28,8 +28,8 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::fault::{Fault, Step};
-use super::plan::{Extent, Place, PlannedCache, PlannedRoot};
+use super::fault::{Fault, StepContext};
+use super::plan::{CanonicalPath, Extent, PlannedCache, PlannedRoot};
 use super::toolchains::CACHES;
 use crate::limits::{CACHE_SWEEP_MS, MAX_REMOVED_LEVELS, SWEEP_MS};
 use crate::removal::{DIRECTORY, PRIVATE, remove};
@@ -303,9 +303,9 @@ fn make(dir: &OwnedFd, name: &[u8]) -> rustix::io::Result<()> {
     }
 }
 
-fn place(dir: &OwnedFd, path: &Path) -> Result<Place, Fault> {
+fn place(dir: &OwnedFd, path: &Path) -> Result<CanonicalPath, Fault> {
     let found = fstat(dir).step_with(|| format!("look at `{}`", path.display()))?;
-    Ok(Place {
+    Ok(CanonicalPath {
         path: path.into(),
         dev: found.st_dev,
         ino: found.st_ino,

@@ -11,7 +11,7 @@ use std::path::Path;
 use rustix::fs::{CWD, FileType, Mode, OFlags, lstat, openat};
 use rustix::mount::{MoveMountFlags, UnmountFlags, move_mount, unmount};
 
-use super::fault::{Fault, Step};
+use super::fault::{Fault, StepContext};
 use super::mount;
 
 /// Paths of the system's certificate bundle, by distribution.

@@ -20,7 +20,7 @@ use nix::unistd::{Pid, getpid, getppid};
 use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, mkdirat, openat, unlinkat};
 use rustix::io::Errno;
 
-use super::fault::{Fault, Step};
+use super::fault::{Fault, StepContext};
 use super::sys::{self, SingleThread};
 
 /// Name prefix of every cgroup; the launcher's process number follows.

@@ -18,7 +18,7 @@ use std::path::Path;
 use rustix::fs::{Dir, FileType, Mode, OFlags, mkdirat, openat};
 use rustix::io::Errno;
 
-use super::fault::{Fault, Step};
+use super::fault::{Fault, StepContext};
 use super::{landlock, mount, view};
 use crate::limits::MAX_COMMON_GIT_ENTRIES;
 

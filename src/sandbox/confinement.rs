@@ -13,14 +13,14 @@ use nix::unistd::Pid;
 use super::cgroup::{Bounds, Group, Groups};
 use super::dry_run::DryRun;
 use super::explain::ExplicitRequests;
-use super::fault::{Fault, Step};
+use super::fault::{Fault, StepContext};
 use super::intercept::{self as interception, DatagramNetwork, Interceptor, ProxySocket};
 use super::journaling::{Journal, SkipsOf};
 use super::kill_scope::{FirstProcess, KillScope, SignalScope};
 use super::memory_watch::kernel_kills;
 use super::monitor::{InView, Monitor, NamingRules, OnSystem, WithoutWalls};
 use super::opens::{self, Places};
-use super::plan::{Extent, Network, Place, Plan, Tier};
+use super::plan::{CanonicalPath, Extent, Network, Plan, Tier};
 use super::program::Start;
 use super::protected_paths::{Guarded, Watcher};
 use super::raw_string::RawString;
@@ -646,7 +646,7 @@ impl Confinement {
 
     /// Mounts overlays over all directories that the command of this supervisor could change.
     /// Changes there are not recorded.
-    fn run_dry(&mut self, dir: &mut Place) -> Result<DryRun, Fault> {
+    fn run_dry(&mut self, dir: &mut CanonicalPath) -> Result<DryRun, Fault> {
         if self.start.tier != Tier::Namespaces {
             let reason = format!(
                 "it needs overlays in a root of the command's own, which there is in the tier of namespaces alone; this is `{}`",

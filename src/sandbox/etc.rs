@@ -21,7 +21,7 @@ use rustix::fs::{
 };
 use rustix::mount::{MoveMountFlags, OpenTreeFlags, move_mount, open_tree};
 
-use super::fault::{Fault, Step};
+use super::fault::{Fault, StepContext};
 use super::mount::{clone_tree, directory, read_only, set};
 use super::plan::Network;
 use super::sys::{self, MountAttributes, SingleThread};

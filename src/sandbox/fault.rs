@@ -40,14 +40,14 @@ impl Fault {
 }
 
 /// Adds the failed step to an error.
-pub trait Step<T> {
+pub trait StepContext<T> {
     /// Adds `step` to the error.
     fn step(self, step: &str) -> Result<T, Fault>;
-    /// Like [`Step::step`], with a step that is only computed for an error.
+    /// Like [`StepContext::step`], with a step that is only computed for an error.
     fn step_with(self, step: impl FnOnce() -> String) -> Result<T, Fault>;
 }
 
-impl<T, E: Into<io::Error>> Step<T> for Result<T, E> {
+impl<T, E: Into<io::Error>> StepContext<T> for Result<T, E> {
     fn step(self, step: &str) -> Result<T, Fault> {
         self.step_with(|| step.to_owned())
     }

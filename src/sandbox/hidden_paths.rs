@@ -23,8 +23,8 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, mkdir, mkdirat, open, opena
 use rustix::io::Errno;
 use rustix::mount::{MoveMountFlags, UnmountFlags, move_mount, unmount};
 
-use super::fault::{Fault, Step};
-use super::plan::{Extent, Place, Plan, Tier};
+use super::fault::{Fault, StepContext};
+use super::plan::{CanonicalPath, Extent, Plan, Tier};
 use super::raw_string::RawString;
 use super::{kernel_filesystems, mount};
 use crate::hide::{GlobsOf, Hide};
@@ -89,7 +89,7 @@ pub fn cover(plan: &Plan) -> Result<(), Fault> {
         .step("remove their names")
 }
 
-fn cover_one(plan: &Plan, hidden: &Place) -> Result<(), Fault> {
+fn cover_one(plan: &Plan, hidden: &CanonicalPath) -> Result<(), Fault> {
     let Some(at) = HiddenPath::of(plan, hidden) else {
         return Ok(());
     };
@@ -133,7 +133,7 @@ impl HiddenPath {
             .collect()
     }
 
-    fn of(plan: &Plan, hidden: &Place) -> Option<Self> {
+    fn of(plan: &Plan, hidden: &CanonicalPath) -> Option<Self> {
         let path = hidden.path.as_path();
         let roots = plan.roots.iter().map(|root| root.place.path.as_path());
         let root = roots

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 use rustix::fs::{Mode, OFlags, open};
 
-use super::fault::{Fault, Step};
+use super::fault::{Fault, StepContext};
 use super::mount::mount_at;
 use super::plan::Plan;
 use crate::limits::MAX_MOUNT_LOOKS;

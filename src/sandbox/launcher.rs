@@ -19,10 +19,10 @@ use rustix::process::{
 
 use super::cache::Cache;
 use super::confinement::{Confinement, RequestDescriptors};
-use super::fault::{Fault, Step};
+use super::fault::{Fault, StepContext};
 use super::journaling::SkipsOf;
 use super::kill_scope::strays;
-use super::plan::{Place, Plan, Tier};
+use super::plan::{CanonicalPath, Plan, Tier};
 use super::reaper::{ReapResult, reap_one};
 use super::scratch::ScratchHold;
 use super::supervisor::wait_for;
@@ -161,7 +161,7 @@ impl Launcher {
             call: None,
             is_dry_run: false,
             run: Run::Script(":".into()),
-            dir: Place {
+            dir: CanonicalPath {
                 path: "/".into(),
                 dev: root.st_dev,
                 ino: root.st_ino,

@@ -68,7 +68,7 @@ pub use dry_run::{Content, DryRunReport, ReportedChange};
 pub use environment::EnvRules;
 pub use launcher::run as run_launcher;
 pub use plan::{
-    Extent, Limits, Network, Place, Plan, PlannedHide, PlannedJournal, PlannedRoot, Tier,
+    CanonicalPath, Extent, Limits, Network, Plan, PlannedHide, PlannedJournal, PlannedRoot, Tier,
 };
 pub use raw_string::RawString;
 pub use reader_sandbox::enclose;

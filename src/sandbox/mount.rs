@@ -19,8 +19,8 @@ use rustix::mount::{
     fsconfig_create, fsconfig_set_string, fsmount, fsopen, mount_remount, move_mount, open_tree,
 };
 
-use super::fault::{Fault, Step};
-use super::plan::Place;
+use super::fault::{Fault, StepContext};
+use super::plan::CanonicalPath;
 use super::sys::{self, MountAttributes};
 use crate::limits::CERTIFICATES_BYTES;
 use crate::mounts::{self, Mount};
@@ -217,7 +217,7 @@ pub fn file_system_in_memory() -> Result<OwnedFd, Fault> {
 }
 
 /// Fails unless the tree is the directory that policy opened when the server started.
-pub fn same(tree: &OwnedFd, place: &Place) -> Result<(), Fault> {
+pub fn same(tree: &OwnedFd, place: &CanonicalPath) -> Result<(), Fault> {
     let stat = fstat(tree).step("fstat")?;
     if (stat.st_dev, stat.st_ino) == (place.dev, place.ino) {
         return Ok(());

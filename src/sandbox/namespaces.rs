@@ -11,7 +11,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with, socketpai
 use rustix::process::{getegid, geteuid};
 use rustix::thread::{CapabilitySet, UnshareFlags};
 
-use super::fault::{Fault, Step};
+use super::fault::{Fault, StepContext};
 use super::plan::Network;
 use super::sys::{self, SingleThread};
 use crate::limits::WATCHES_SHARE;

@@ -55,7 +55,7 @@ impl Network {
 
 /// Canonical path of a directory or file, with its inode to detect a replacement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct CanonicalPath {
     /// Absolute, without symlinks.
     pub path: RawString,
     /// `st_dev` of stat(2).
@@ -66,7 +66,7 @@ pub struct Place {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedRoot {
-    pub place: Place,
+    pub place: CanonicalPath,
     /// `true` if commands may change files below it.
     pub writable: bool,
     pub extent: Extent,
@@ -128,13 +128,13 @@ pub struct Plan {
     pub protected: Vec<RawString>,
     /// Files below allowed directories that commands must not reach by any name: canonical path and
     /// inode. Requires [`Tier::Namespaces`].
-    pub hidden: Vec<Place>,
+    pub hidden: Vec<CanonicalPath>,
     /// Patterns of hidden paths, if any. Requires [`Tier::Namespaces`].
     pub hide: Option<PlannedHide>,
     /// Directories (or single files) of programs: read-only and executable. They need not exist.
     pub system: Vec<RawString>,
     /// Unix sockets of programs outside that commands may connect to.
-    pub sockets: Vec<Place>,
+    pub sockets: Vec<CanonicalPath>,
     /// World-readable entries of /etc ([`super::landlock::public_entries`]), for
     /// [`Tier::Landlock`]. The server looks them up while the launcher starts.
     pub public: Vec<RawString>,
@@ -169,7 +169,7 @@ impl Plan {
 /// The directory of [`super::Cache`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedCache {
-    pub place: Place,
+    pub place: CanonicalPath,
     /// Bytes that remain in the cache when the server ends.
     pub bytes: u64,
 }
@@ -188,10 +188,10 @@ pub struct PlannedHide {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedJournal {
     /// The directory of the store.
-    pub store: Place,
+    pub store: CanonicalPath,
     /// Directories whose changes are recorded. They are disjoint and in the order of the server's
     /// own journal.
-    pub roots: Vec<Place>,
+    pub roots: Vec<CanonicalPath>,
     /// Globs over paths below the roots; changes of matching paths are not recorded.
     pub skip: Vec<String>,
     /// `true` if a change proceeds even though it cannot be recorded.

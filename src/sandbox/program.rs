@@ -20,8 +20,8 @@ use rustix::thread::set_no_new_privs;
 
 use super::capabilities;
 use super::environment::{FALLBACK_SHELL, SHELL};
-use super::fault::{Fault, Step};
-use super::plan::{Limits, Place, Tier};
+use super::fault::{Fault, StepContext};
+use super::plan::{CanonicalPath, Limits, Tier};
 use super::raw_string::RawString;
 use super::sys::{self, SingleThread};
 use super::view;
@@ -293,7 +293,7 @@ fn limit_open_files(limits: &Limits) -> Result<(), Fault> {
 ///
 /// A descriptor from another process would not do: it would refer to the mounts of the process that
 /// opened it, outside all walls.
-pub fn working_directory(place: &Place) -> Result<OwnedFd, Fault> {
+pub fn working_directory(place: &CanonicalPath) -> Result<OwnedFd, Fault> {
     let (dir, now) = directory_at(&place.path)?;
     if now == *place {
         Ok(dir)
@@ -303,7 +303,7 @@ pub fn working_directory(place: &Place) -> Result<OwnedFd, Fault> {
 }
 
 /// Opens the directory that this process sees at a path.
-pub fn directory_at(path: &RawString) -> Result<(OwnedFd, Place), Fault> {
+pub fn directory_at(path: &RawString) -> Result<(OwnedFd, CanonicalPath), Fault> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     #[expect(
@@ -314,7 +314,7 @@ pub fn directory_at(path: &RawString) -> Result<(OwnedFd, Place), Fault> {
     let stat = fstat(&dir).step("fstat")?;
     Ok((
         dir,
-        Place {
+        CanonicalPath {
             path: path.clone(),
             dev: stat.st_dev,
             ino: stat.st_ino,

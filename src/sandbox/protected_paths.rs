@@ -27,7 +27,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::denied::Denied;
-use super::fault::{Fault, Step};
+use super::fault::{Fault, StepContext};
 use super::mount::{DetachedMount, find, may_change};
 use super::raw_string::RawString;
 use crate::aside::{has_only_samples, set_aside};

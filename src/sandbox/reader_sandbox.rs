@@ -7,7 +7,7 @@ use rustix::process::{
 };
 use rustix::thread::set_no_new_privs;
 
-use super::fault::{Fault, Step};
+use super::fault::{Fault, StepContext};
 use super::landlock::{self, LEAST_ABI, Options, SCOPES_ABI, abi};
 use super::{capabilities, seccomp, sys};
 

@@ -16,7 +16,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::fault::{Fault, Step};
+use super::fault::{Fault, StepContext};
 use super::raw_string::RawString;
 use super::shared_directory::SharedDirectory;
 use crate::limits::SWEEP_MS;

@@ -16,7 +16,7 @@ mod table;
 use std::collections::BTreeMap;
 
 use super::bpf::{Assembler, Label, Program, Test, Word};
-use table::{Answer, Clause, Line};
+use table::{Clause, FilterAction, FilterRule};
 pub use table::{MARK, Rules, Sockets};
 pub(super) use table::{
     SYS_FCHMODAT2, SYS_GETXATTRAT, SYS_LISTXATTRAT, SYS_REMOVEXATTRAT, SYS_SETXATTRAT,
@@ -92,7 +92,7 @@ pub fn filter(rules: Rules) -> Program {
 
 /// Assembles a filter with binary search, not line by line. The kernel evaluates every system call
 /// number once when it loads a filter. With a linear search this dominated the start of a command.
-fn assemble(lines: &[Line]) -> Program {
+fn assemble(lines: &[FilterRule]) -> Program {
     let mut code = Assembler::default();
     let foreign = code.label();
     code.load(Word::Arch);
@@ -113,8 +113,8 @@ fn assemble(lines: &[Line]) -> Program {
                 demand(&mut code, *clause, &miss);
             }
             code.answer(match *answer {
-                Answer::Errno(number) => errno(number),
-                Answer::Ask => libc::SECCOMP_RET_USER_NOTIF,
+                FilterAction::Errno(number) => errno(number),
+                FilterAction::Ask => libc::SECCOMP_RET_USER_NOTIF,
             });
             code.place(miss);
         }
@@ -127,11 +127,11 @@ fn assemble(lines: &[Line]) -> Program {
 }
 
 /// Lines for a system call, up to the first unconditional one.
-type Case = Vec<(&'static [Clause], Answer)>;
+type Case = Vec<(&'static [Clause], FilterAction)>;
 
 /// Ranges of system call numbers with equal treatment, each by its first number. They start at 0
 /// and have no gap.
-fn ranges(lines: &[Line]) -> Vec<(u32, Case)> {
+fn ranges(lines: &[FilterRule]) -> Vec<(u32, Case)> {
     let mut cases: BTreeMap<u32, Case> = BTreeMap::new();
     for line in lines {
         for call in line.calls {

@@ -24,7 +24,7 @@ use super::capabilities;
 use super::cgroup::Group;
 use super::denied::Denied;
 use super::dry_run::DryRun;
-use super::fault::{Fault, Step};
+use super::fault::{Fault, StepContext};
 use super::intercept::ProxySocket;
 use super::kill_scope::KillScope;
 use super::memory_watch::{MemoryWatch, kernel_kills};

@@ -14,7 +14,7 @@ use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, socketpair}
 use serde::{Deserialize, Serialize};
 
 use super::denied::Denied;
-use super::fault::{Fault, Step};
+use super::fault::{Fault, StepContext};
 use super::raw_string::RawString;
 use super::wire::{Request, receive, send};
 use crate::limits::SUPERVISOR_SEND_MS;

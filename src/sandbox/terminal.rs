@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
-use super::fault::{Fault, Step};
+use super::fault::{Fault, StepContext};
 
 /// Opens a pseudoterminal of this size: slave, then master. Neither becomes this process's
 /// controlling terminal.

@@ -23,7 +23,7 @@ use rustix::mount::{
     unmount,
 };
 
-use super::fault::{Fault, Step};
+use super::fault::{Fault, StepContext};
 use super::mount::{
     clone_tree, directory, file_system, no_devices, open_path, read_only, same, set,
 };

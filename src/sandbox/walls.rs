@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, Mode, OFlags, readlinkat};
 
 use super::bpf::Program;
-use super::fault::{Fault, Step};
+use super::fault::{Fault, StepContext};
 use super::intercept::can_fetch;
 use super::landlock::{self, Options, Right, Ruleset, SCOPES_ABI, abi};
 use super::plan::{Extent, Network, Plan};

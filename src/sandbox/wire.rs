@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use super::denied::Denied;
 use super::fault::Fault;
-use super::plan::Place;
+use super::plan::CanonicalPath;
 use super::raw_string::RawString;
 use super::sys::seccomp::send_marked;
 use crate::journal::AutorunChanges;
@@ -110,7 +110,7 @@ pub enum Run {
 pub struct Request {
     pub run: Run,
     /// The working directory: a readable place below an allowed directory.
-    pub dir: Place,
+    pub dir: CanonicalPath,
     /// Variables to add to the plan's, or to replace there.
     pub environment: Vec<(RawString, RawString)>,
     /// `true` if a descriptor for standard input is attached; otherwise standard input is
@@ -508,7 +508,7 @@ mod tests {
         let line = RawString(OsString::from_vec(b"caf\xe9 \x01".to_vec()));
         let request = Request {
             run: Run::Script(line),
-            dir: Place {
+            dir: CanonicalPath {
                 path: "/src".into(),
                 dev: 1,
                 ino: u64::MAX,

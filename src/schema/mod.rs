@@ -32,7 +32,7 @@ pub struct Validator {
 
 /// Constraint that a value violates.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Kind {
+pub enum Constraint {
     /// It lacks this property.
     Required(String),
     /// It is of another type than one of these.
@@ -57,7 +57,7 @@ pub struct Fault<'v> {
     pub place: String,
     /// Keyword that the value violates, as a JSON pointer into the schema.
     pub keyword: String,
-    pub kind: Kind,
+    pub kind: Constraint,
 }
 
 /// A place in a value or in a schema. It is put into words only where something is wrong there.
@@ -118,7 +118,7 @@ impl<'v> Faults<'v> {
         self.found.len() >= self.most
     }
 
-    fn add(&mut self, pair: Pair<'_, 'v>, keyword: &str, kind: Kind) {
+    fn add(&mut self, pair: Pair<'_, 'v>, keyword: &str, kind: Constraint) {
         if !self.are_enough() {
             let (place, keyword) = (
                 pair.place.to_string(),
@@ -134,7 +134,7 @@ impl<'v> Faults<'v> {
     }
 
     fn say(&mut self, pair: Pair<'_, 'v>, keyword: &str, must: impl Into<String>) {
-        self.add(pair, keyword, Kind::Other(must.into()));
+        self.add(pair, keyword, Constraint::Other(must.into()));
     }
 }
 
@@ -222,7 +222,7 @@ impl Validator {
                     faults.add(
                         pair,
                         keyword,
-                        Kind::Type(kinds.into_iter().map(str::to_owned).collect()),
+                        Constraint::Type(kinds.into_iter().map(str::to_owned).collect()),
                     );
                 }
             }
@@ -233,10 +233,10 @@ impl Validator {
                     .flatten()
                     .any(|known| is_equal(known, value)) =>
             {
-                faults.add(pair, keyword, Kind::Enum(schema.clone()));
+                faults.add(pair, keyword, Constraint::Enum(schema.clone()));
             }
             ("const", value) if !is_equal(schema, value) => {
-                faults.add(pair, keyword, Kind::Const(schema.clone()));
+                faults.add(pair, keyword, Constraint::Const(schema.clone()));
             }
             ("allOf", _) => {
                 for (index, schema) in schema.as_array().into_iter().flatten().enumerate() {
@@ -266,7 +266,7 @@ impl Validator {
                 if let Value::String(pattern) = schema
                     && !self.matches(pattern, text)
                 {
-                    faults.add(pair, keyword, Kind::Pattern(pattern.clone()));
+                    faults.add(pair, keyword, Constraint::Pattern(pattern.clone()));
                 }
             }
             ("minLength" | "maxLength", Value::String(text)) => {
@@ -488,7 +488,7 @@ impl Validator {
                     .filter_map(Value::as_str)
                     .filter(|name| !properties.contains_key(*name))
                 {
-                    faults.add(pair, keyword, Kind::Required(name.to_owned()));
+                    faults.add(pair, keyword, Constraint::Required(name.to_owned()));
                 }
             }
             (
@@ -508,7 +508,7 @@ impl Validator {
                         .filter_map(Value::as_str)
                         .filter(|name| !properties.contains_key(*name))
                     {
-                        faults.add(pair, keyword, Kind::Required(name.to_owned()));
+                        faults.add(pair, keyword, Constraint::Required(name.to_owned()));
                     }
                 }
             }
@@ -529,7 +529,7 @@ impl Validator {
         if beside.schema == &Value::Bool(false) {
             let names: Vec<String> = others.map(|(name, _)| name.clone()).collect();
             if !names.is_empty() {
-                faults.add(pair, keyword, Kind::Unexpected(names));
+                faults.add(pair, keyword, Constraint::Unexpected(names));
             }
             return;
         }

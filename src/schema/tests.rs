@@ -3,7 +3,7 @@ use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{Fault, Kind, Validator};
+use super::{Constraint, Fault, Validator};
 
 fn validator(schema: &Value) -> Validator {
     Validator::new(schema).unwrap()
@@ -30,29 +30,33 @@ fn fault_has_place_keyword_and_kind() {
             fault(
                 "/list/0/n",
                 "/$defs/a~1b/properties/n/minimum",
-                Kind::Other("be at least 2".to_owned())
+                Constraint::Other("be at least 2".to_owned())
             ),
             fault(
                 "/list/1/n",
                 "/$defs/a~1b/properties/n/type",
-                Kind::Type(vec!["integer".to_owned(), "null".to_owned()])
+                Constraint::Type(vec!["integer".to_owned(), "null".to_owned()])
             ),
             fault(
                 "/list/1/n",
                 "/$defs/a~1b/properties/n/minimum",
-                Kind::Other("be at least 2".to_owned())
+                Constraint::Other("be at least 2".to_owned())
             ),
             fault(
                 "/list/2",
                 "/$defs/a~1b/additionalProperties",
-                Kind::Unexpected(vec!["m".to_owned()])
+                Constraint::Unexpected(vec!["m".to_owned()])
             ),
-            fault("/word", "/properties/word/enum", Kind::Enum(json!(["a"]))),
-            fault("", "/required", Kind::Required("other".to_owned())),
+            fault(
+                "/word",
+                "/properties/word/enum",
+                Constraint::Enum(json!(["a"]))
+            ),
+            fault("", "/required", Constraint::Required("other".to_owned())),
             fault(
                 "/xa",
                 "/patternProperties/^x(?!y)/pattern",
-                Kind::Pattern("^[0-9]+$".to_owned())
+                Constraint::Pattern("^[0-9]+$".to_owned())
             ),
         ]
     );

@@ -17,7 +17,7 @@ use crate::cancel::Bound;
 use crate::fs::{self, Ended, Entries, OpenDir, OpenFile, Visitor};
 use crate::limits::{FOUND_COPIES, MAX_NAMED_UNREADABLE, SEARCH_PROGRESS_STEP};
 use crate::pattern::{Budget, Pattern, PatternError};
-use crate::policy::{Checked, Kind, Read};
+use crate::policy::{Checked, FileKind, Read};
 
 /// Part of a file's matches that is reported.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -321,12 +321,13 @@ impl<'a> Visitor for Search<'a> {
         notes: &Notes,
     ) {
         let kind = found.kind();
-        if !matches!(kind, Kind::File | Kind::Symlink) || !self.scope.holds(self.start, found.rel())
+        if !matches!(kind, FileKind::File | FileKind::Symlink)
+            || !self.scope.holds(self.start, found.rel())
         {
             return;
         }
         let path = || self.start.path(found.rel());
-        if kind == Kind::Symlink {
+        if kind == FileKind::Symlink {
             // A link is not followed: what it leads to inside is searched where it lies, and what
             // is outside is none of ours.
             if self.call.policy.leads_to(path()).is_none() {
@@ -380,10 +381,10 @@ impl<'a> Visitor for Search<'a> {
         out.add(searched, path, self.wanted.mode);
     }
 
-    fn ignored(&self, out: &mut Stretch, rel: &[u8], kind: Kind) {
+    fn ignored(&self, out: &mut Stretch, rel: &[u8], kind: FileKind) {
         let is_of_scope = match kind {
-            Kind::File => self.scope.holds(self.start, rel),
-            Kind::Directory => self.start.is_above(rel) && self.scope.enters(self.start, rel),
+            FileKind::File => self.scope.holds(self.start, rel),
+            FileKind::Directory => self.start.is_above(rel) && self.scope.enters(self.start, rel),
             _ => false,
         };
         if is_of_scope {

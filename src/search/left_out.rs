@@ -2,7 +2,7 @@
 
 use std::ops::AddAssign;
 
-use crate::policy::Kind;
+use crate::policy::FileKind;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LeftOut {
@@ -15,8 +15,8 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
-    pub(super) fn add_ignored(&mut self, kind: Kind) {
-        let count = if kind == Kind::Directory {
+    pub(super) fn add_ignored(&mut self, kind: FileKind) {
+        let count = if kind == FileKind::Directory {
             &mut self.ignored_directories
         } else {
             &mut self.ignored_files

@@ -18,7 +18,7 @@ use crate::limits::{
     FOUND_COPIES, GLOB_COUNT_ON_ENTRIES, MAX_NAMED_UNREADABLE, MAX_NAMES_BYTES,
     SEARCH_PROGRESS_STEP,
 };
-use crate::policy::Kind;
+use crate::policy::FileKind;
 
 /// Absolute paths in one buffer.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -104,7 +104,7 @@ pub fn names(
     call: Call<'_>,
     scope: &Scope,
     max: usize,
-    keep: &(dyn Fn(&OsStr, Kind) -> bool + Sync),
+    keep: &(dyn Fn(&OsStr, FileKind) -> bool + Sync),
 ) -> Result<NameMatches, SearchError> {
     let mut named = NameMatches {
         held: call.room().share(),
@@ -192,10 +192,10 @@ pub fn first(
     call: Call<'_>,
     scope: &Scope,
     most: u64,
-    keep: &(dyn Fn(Kind) -> bool + Sync),
+    keep: &(dyn Fn(FileKind) -> bool + Sync),
 ) -> First {
     let (seen, enough) = (AtomicU64::new(0), CancelToken::new());
-    let count = |_: &OsStr, kind: Kind| {
+    let count = |_: &OsStr, kind: FileKind| {
         if seen.fetch_add(1, Ordering::Relaxed) >= most || call.cancel.is_cancelled() {
             enough.cancel();
         }
@@ -251,7 +251,7 @@ struct Look<'a> {
     call: Call<'a>,
     scope: &'a Scope,
     start: &'a Start,
-    keep: &'a (dyn Fn(&OsStr, Kind) -> bool + Sync),
+    keep: &'a (dyn Fn(&OsStr, FileKind) -> bool + Sync),
     seen: &'a AtomicU64,
     recall: Option<&'a Recall>,
 }
@@ -286,10 +286,10 @@ impl Visitor for Look<'_> {
         }
     }
 
-    fn ignored(&self, out: &mut Stretch, rel: &[u8], kind: Kind) {
+    fn ignored(&self, out: &mut Stretch, rel: &[u8], kind: FileKind) {
         let is_found = (self.keep)(name_of(rel), kind) && self.scope.holds(self.start, rel);
         if is_found
-            || kind == Kind::Directory
+            || kind == FileKind::Directory
                 && self.start.is_above(rel)
                 && self.scope.enters(self.start, rel)
         {

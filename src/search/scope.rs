@@ -13,7 +13,7 @@ use super::used_glob::UsedGlob;
 use crate::budget::{Room, Share};
 use crate::fs::{self, Order, WalkOptions};
 use crate::limits::{GLOB_BYTES_PER_BYTE, MAX_WALK_DEPTH};
-use crate::policy::{Checked, Kind, Policy, PolicyError, Read};
+use crate::policy::{Checked, FileKind, Policy, PolicyError, Read};
 use crate::text::glob::{GlobError, GlobMatcher, Reading, escape, few_enough};
 
 /// Search request of an agent.
@@ -277,7 +277,7 @@ fn starts(
             Err(PolicyError::NotFound { .. } | PolicyError::NotADirectory { .. }) => continue,
             dir => dir?,
         };
-        if dir.kind() != Kind::Directory {
+        if dir.kind() != FileKind::Directory {
             continue;
         }
         // An exclusion with a slash is a path below the start, so it would mean something else

@@ -4,7 +4,7 @@
 use super::memory::Memory;
 use super::*;
 use crate::pattern::{Options, Pattern};
-use crate::policy::Kind;
+use crate::policy::FileKind;
 use crate::policy::tests::Tree;
 use pretty_assertions::assert_eq;
 
@@ -298,7 +298,7 @@ fn names_are_in_order_and_counted_beyond_cap() {
     };
     let base = format!("{}/", tree.at("A/sub/w").display());
     let named = |max| {
-        let named = names(call, &scope, max, &|_, kind| kind == Kind::File).unwrap();
+        let named = names(call, &scope, max, &|_, kind| kind == FileKind::File).unwrap();
         let paths = named
             .paths
             .iter()

@@ -38,7 +38,7 @@ use crate::telemetry::Tracer;
 use crate::transport::http::{
     NoLeavings, Offer, Roster, Settings, Tenant, TenantLimits, Usage, serve,
 };
-use crate::transport::{Door, Limits, Writer};
+use crate::transport::{Limits, StdioServer, Writer};
 use notify::Notifier;
 use provisioning::{Provisioning, ScratchParent};
 use registry::{ANYONE, offer, tenant_of};
@@ -390,10 +390,10 @@ impl Servers {
         }
         let scheme = if is_encrypted { "https" } else { "http" };
         tracing::info!("serving at {scheme}://{address}/mcp; watch it at {scheme}://{address}/");
-        // The door waits for the end of this pipe: the signal itself is consumed by its first
+        // The stdio server waits for the end of this pipe: the signal itself is consumed by its first
         // reader.
         let (ended, end) = pipe_with(PipeFlags::CLOEXEC).context("a pipe")?;
-        let door = match stdio {
+        let stdio_server = match stdio {
             Some((input, output)) => {
                 let service = self.ledger.over(self.cores[0].1.clone(), STDIO);
                 let session = Session::new(Traced::over(
@@ -401,8 +401,9 @@ impl Servers {
                     self.settings.tracer.as_ref(),
                     Way::Stdio,
                 ));
-                let door = Door::new(session, input, Writer::to_descriptor(output)?, self.limits)?;
-                let run = move || door.run(Some(ended.as_fd())).map(drop);
+                let stdio_server =
+                    StdioServer::new(session, input, Writer::to_descriptor(output)?, self.limits)?;
+                let run = move || stdio_server.run(Some(ended.as_fd())).map(drop);
                 Some(
                     thread::Builder::new()
                         .name("stdio".to_owned())
@@ -444,8 +445,8 @@ impl Servers {
             reloader.end();
         }
         tracing::debug!(ended, "stopped by a signal");
-        if let Some(door) = door
-            && let Ok(Err(error)) = door.join()
+        if let Some(stdio_server) = stdio_server
+            && let Ok(Err(error)) = stdio_server.join()
         {
             tracing::warn!("stdin cannot be served: {error}");
         }

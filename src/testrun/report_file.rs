@@ -4,7 +4,7 @@ use super::command::{REPORT, RunPlan};
 use super::context::RunContext;
 use crate::fs::{self, OpenFile, Version};
 use crate::limits::MAX_TEST_REPORT_BYTES;
-use crate::policy::{Checked, Kind, PolicyError, Read};
+use crate::policy::{Checked, FileKind, PolicyError, Read};
 use crate::sandbox::SharedDirectory;
 
 /// Reads the report of the runner. Returns the bytes, and a description of the problem if there is
@@ -40,7 +40,7 @@ pub fn report_of(
     }
     let shown = project.shown().join(path);
     match context.policy.read(&shown) {
-        Ok(file) if file.kind() == Kind::File => {
+        Ok(file) if file.kind() == FileKind::File => {
             match fs::read_all(&file, MAX_TEST_REPORT_BYTES as u64) {
                 Ok(bytes) => (bytes, None),
                 Err(error) => nothing(error.to_string()),

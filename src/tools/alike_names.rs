@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use super::Context;
 use super::selection::{Selection, call, scope};
 use crate::error::Error;
-use crate::policy::{Checked, Kind, Read};
+use crate::policy::{Checked, FileKind, Read};
 use crate::search::names;
 use crate::text::alike::{Divergence, find, skeleton};
 use crate::text::escape::show;
@@ -114,7 +114,7 @@ pub fn alike_to_globs(
             .is_some_and(|name| matcher.is_match(skeleton(name).as_bytes()))
     };
     let found = names(call(context, &|_| {}), &scope, NAMED, &|name, kind| {
-        kind != Kind::Directory && is_alike(name)
+        kind != FileKind::Directory && is_alike(name)
     })?;
     let paths: Vec<String> = found
         .paths

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 use crate::fs;
-use crate::policy::{Kind, Policy, PolicyError, Touched};
+use crate::policy::{FileKind, Policy, PolicyError, Touched};
 use crate::python::PythonError;
 use crate::text::alike::{Divergence, skeleton};
 use crate::text::escape::show_path;
@@ -56,7 +56,7 @@ fn twin(policy: &Policy, path: &Path) -> Option<(PathBuf, String)> {
         let directory = policy
             .read(&place)
             .ok()
-            .filter(|place| place.kind() == Kind::Directory)?;
+            .filter(|place| place.kind() == FileKind::Directory)?;
         let entries = fs::entries(&directory).ok()?;
         let other = entries
             .iter()

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::change_notes::Names;
 use crate::budget::Room;
 use crate::error::Error;
-use crate::journal::{Change, Place, Version, Versions};
+use crate::journal::{Change, RootedPath, Version, Versions};
 use crate::limits::{
     MAX_EDIT_MS, MAX_NAMED_CHANGES, MAX_SHOWN_CHANGES_BYTES, MAX_SHOWN_FILE_BYTES,
 };
@@ -83,7 +83,7 @@ impl Side {
 pub fn difference(
     names: &Names<'_>,
     versions: &Versions<'_>,
-    (place, change): &(Place, Change),
+    (place, change): &(RootedPath, Change),
     room: &Room<'_>,
 ) -> Result<String, Error> {
     let from = if let Change::Renamed { from } = change {

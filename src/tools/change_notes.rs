@@ -15,7 +15,7 @@ use crate::budget::Exhausted;
 use crate::error::Error;
 use crate::journal::{
     AutorunChanges, ByCommands, Change, ChangeCounts, Conflict, Ended, Entry, Journal, Outcome,
-    Outside, Place, Store,
+    Outside, RootedPath, Store,
 };
 use crate::policy::Root;
 use crate::sandbox::Changed;
@@ -70,7 +70,7 @@ pub fn is_zero(number: &usize) -> bool {
 }
 
 impl Counts {
-    pub fn of(changes: &[(Place, Change)]) -> Self {
+    pub fn of(changes: &[(RootedPath, Change)]) -> Self {
         let mut counts = Self::default();
         for (_, change) in changes {
             counts.add(change, 1);
@@ -426,12 +426,12 @@ impl<'a> Names<'a> {
         }
     }
 
-    pub fn place(&self, place: &Place) -> String {
+    pub fn place(&self, place: &RootedPath) -> String {
         name(&self.store.path(place), self.below)
     }
 
     /// Describes a change, such as `edited src/main.rs`.
-    pub fn change(&self, (place, change): &(Place, Change)) -> String {
+    pub fn change(&self, (place, change): &(RootedPath, Change)) -> String {
         let path = self.place(place);
         match change {
             Change::Renamed { from } => format!("moved {} to {path}", self.place(from)),
@@ -440,7 +440,7 @@ impl<'a> Names<'a> {
     }
 
     /// Describes the undo of a change, such as `reverted src/main.rs`, or `would revert`.
-    pub fn undone(&self, (place, change): &(Place, Change), is_dry: bool) -> String {
+    pub fn undone(&self, (place, change): &(RootedPath, Change), is_dry: bool) -> String {
         let path = self.place(place);
         let (done, dry, what) = match change {
             Change::Edited => ("reverted", "revert", path),
@@ -462,7 +462,7 @@ impl<'a> Names<'a> {
 
     /// Lines on changes that an undo leaves alone: later changes by others, and git objects.
     pub fn left_alone(&self, outcome: &Outcome) -> Vec<String> {
-        let list = |places: &[Place]| {
+        let list = |places: &[RootedPath]| {
             let named: Vec<String> = places
                 .iter()
                 .take(NAMED_OTHERS)
@@ -502,7 +502,7 @@ impl<'a> Names<'a> {
     }
 
     /// Describes changes in one line: by name if they are few, otherwise by counts.
-    pub fn line(&self, changes: &[(Place, Change)]) -> String {
+    pub fn line(&self, changes: &[(RootedPath, Change)]) -> String {
         match changes.len() {
             0 => "nothing".to_owned(),
             1..=NAMED => changes
@@ -516,9 +516,9 @@ impl<'a> Names<'a> {
 
     /// Describes the changes of a call that has just ended. Files that are not where the call left
     /// them were moved by another call meanwhile.
-    pub fn line_at_end(&self, changes: &[(Place, Change)]) -> String {
+    pub fn line_at_end(&self, changes: &[(RootedPath, Change)]) -> String {
         let line = self.line(changes);
-        let is_moved = |(place, change): &&(Place, Change)| {
+        let is_moved = |(place, change): &&(RootedPath, Change)| {
             *change != Change::Deleted && self.store.is_gone(place)
         };
         match changes.iter().take(LOOKED_AT).filter(is_moved).count() {

@@ -15,7 +15,7 @@ use crate::fs::{self, TreeEntry, TreeOptions};
 use crate::limits::{
     MAX_NESTED_LEVELS, MAX_TREE_ENTRIES, MAX_WALK_DEPTH, TREE_COPIES, TREE_NODE_BYTES,
 };
-use crate::policy::Kind;
+use crate::policy::FileKind;
 use crate::protocol::{Content, escape_into};
 use crate::search::{Exclude, with_slash};
 use crate::text::escape::show;
@@ -206,7 +206,7 @@ fn json(
     let cut = all.iter().filter(|entry| entry.depth > levels).count();
     let name = Node {
         name: root.name,
-        kind: Kind::Directory,
+        kind: FileKind::Directory,
         is_truncated: root.is_truncated,
         left_out: root.left_out + cut,
     };
@@ -262,7 +262,7 @@ fn length(entry: &TreeEntry) -> usize {
 /// JSON members of one entry.
 struct Node<'a> {
     name: &'a str,
-    kind: Kind,
+    kind: FileKind,
     is_truncated: bool,
     left_out: usize,
 }
@@ -291,7 +291,7 @@ fn node(out: &mut Vec<u8>, node: Node<'_>, listed: bool, open: &mut usize) -> bo
         out.extend_from_slice(b",\"leftOut\":");
         out.extend_from_slice(left_out.to_string().as_bytes());
     }
-    let has_list = kind == Kind::Directory && listed;
+    let has_list = kind == FileKind::Directory && listed;
     out.extend_from_slice(if has_list { b",\"children\":[" } else { b"}" });
     *open += usize::from(has_list);
     has_list
@@ -310,12 +310,12 @@ mod tests {
             listed,
         };
         let entries = [
-            entry(1, "a", Kind::Directory, true),
-            entry(2, "b", Kind::Directory, true),
-            entry(3, "c\"", Kind::File, false),
-            entry(1, "d", Kind::Directory, false),
-            entry(1, "e", Kind::Directory, true),
-            entry(1, "f", Kind::Symlink, false),
+            entry(1, "a", FileKind::Directory, true),
+            entry(2, "b", FileKind::Directory, true),
+            entry(3, "c\"", FileKind::File, false),
+            entry(1, "d", FileKind::Directory, false),
+            entry(1, "e", FileKind::Directory, true),
+            entry(1, "f", FileKind::Symlink, false),
         ];
         let expected = concat!(
             r#"{"name":"r","type":"directory","children":[{"name":"a","type":"directory","children":["#,

@@ -10,7 +10,8 @@ use base64::engine::general_purpose::STANDARD;
 use super::{Context, Reply};
 use crate::budget::Purpose;
 use crate::documents::{
-    Answer, ConvertedPicture, Kind, Part, Question, Size, claimed, kind, picture_size, read_answer,
+    ConvertedPicture, DocumentKind, Part, Question, ReaderAnswer, Size, claimed, kind,
+    picture_size, read_answer,
 };
 use crate::error::Error;
 use crate::exec::{ReaderError, ReaderLimits, read_apart};
@@ -58,9 +59,9 @@ pub fn read(
         return claimed(name(file)).map_or(Ok(None), |claim| Err(is_not(file, claim, &head)));
     };
     let foreign = match (kind, part) {
-        (Kind::Picture, Part { pages: Some(_), .. }) => Some(("pages", "picture")),
+        (DocumentKind::Picture, Part { pages: Some(_), .. }) => Some(("pages", "picture")),
         (
-            Kind::Notebook | Kind::Pdf | Kind::Office,
+            DocumentKind::Notebook | DocumentKind::Pdf | DocumentKind::Office,
             Part {
                 region: Some(_), ..
             },
@@ -73,7 +74,7 @@ pub fn read(
             "`{parameter}` of read_file means nothing here: `{path}` is a {what}"
         )));
     }
-    let wanted = if kind == Kind::Picture {
+    let wanted = if kind == DocumentKind::Picture {
         let size = picture_size(&head);
         let is_small = size.is_some_and(|size| size.width.max(size.height) <= MAX_PICTURE_SIDE);
         if part.region.is_none() && is_small && file.size() <= MAX_PICTURE_BYTES as u64 {
@@ -106,18 +107,18 @@ pub fn read(
         )
     };
     match read_answer(&said).ok_or_else(unsound)? {
-        (Answer::AsItIs, _) => Ok(Some(DocumentContent::Nothing)),
-        (Answer::Picture(shown), picture) => Ok(Some(DocumentContent::Picture(picture_reply(
-            file, shown, picture,
-        )))),
-        (Answer::Text, text) => {
+        (ReaderAnswer::AsItIs, _) => Ok(Some(DocumentContent::Nothing)),
+        (ReaderAnswer::Picture(shown), picture) => Ok(Some(DocumentContent::Picture(
+            picture_reply(file, shown, picture),
+        ))),
+        (ReaderAnswer::Text, text) => {
             let text = String::from_utf8(text.to_vec()).map_err(|_| unsound())?;
             Ok(Some(DocumentContent::Text(match kind {
-                Kind::Notebook => format!("{NOTEBOOK_NOTE}\n{text}"),
-                Kind::Picture | Kind::Pdf | Kind::Office => text,
+                DocumentKind::Notebook => format!("{NOTEBOOK_NOTE}\n{text}"),
+                DocumentKind::Picture | DocumentKind::Pdf | DocumentKind::Office => text,
             })))
         }
-        (Answer::Fault(reason), _) => Err(Error::Unsuitable {
+        (ReaderAnswer::Fault(reason), _) => Err(Error::Unsuitable {
             message: format!("`{}` {reason}", show_path(file.shown())),
             hint: "ask for what there is, or use a command that knows its format".into(),
         }),

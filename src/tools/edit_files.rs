@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::fs::Stamp;
 use crate::fs::{self, FsError, Prepared};
 use crate::limits::{CHANGE_ATTEMPTS, MAX_EDIT_BYTES, MAX_EDIT_FILES, MAX_EDIT_TOTAL_BYTES};
-use crate::policy::{Checked, Kind, Write};
+use crate::policy::{Checked, FileKind, Write};
 use crate::protocol::Content;
 use crate::search::names;
 use crate::text::encoding;
@@ -162,7 +162,7 @@ fn resolve(context: &Context<'_>, patterns: &[String]) -> Result<Vec<PathBuf>, E
             error => error,
         })?;
         let found = names(call(context, &|_| {}), &scope, usize::MAX, &|_, kind| {
-            kind == Kind::File
+            kind == FileKind::File
         })?;
         if found.paths.is_empty() {
             let names = if named.is_unclear {

@@ -18,7 +18,7 @@ use crate::exec::{
     place_of,
 };
 use crate::limits::{KILL_GRACE_MS, TERMINAL_COLUMNS, TERMINAL_ROWS};
-use crate::policy::{Checked, Kind, Read};
+use crate::policy::{Checked, FileKind, Read};
 use crate::protocol::Content;
 use crate::testrun::path;
 use crate::text::escape::show_path;
@@ -156,7 +156,7 @@ fn directory(context: &Context<'_>, asked: Option<&str>) -> Result<Checked<Read>
         (None, Some(root)) => policy.read(root.path())?,
         (None, None) => policy.read(".")?,
     };
-    if directory.kind() != Kind::Directory {
+    if directory.kind() != FileKind::Directory {
         let message = format!(
             "`workingDirectory` {} is not a directory",
             show_path(directory.shown())

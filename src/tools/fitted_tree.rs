@@ -192,22 +192,22 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::policy::Kind;
+    use crate::policy::FileKind;
 
     fn entries(listing: &str) -> Vec<TreeEntry> {
         let entry = |line: &str| {
             let name = line.trim_start();
             let kind = if name.ends_with('/') {
-                Kind::Directory
+                FileKind::Directory
             } else {
-                Kind::File
+                FileKind::File
             };
             let depth = line.len() - name.len() + 1;
             TreeEntry {
                 depth,
                 name: name.trim_end_matches('/').into(),
                 kind,
-                listed: kind == Kind::Directory,
+                listed: kind == FileKind::Directory,
             }
         };
         listing.split(',').map(entry).collect()
@@ -257,7 +257,7 @@ mod tests {
             let mut all: Vec<TreeEntry> = Vec::new();
             for (number, (up, is_directory)) in steps.into_iter().enumerate() {
                 let deepest = all.last().map_or(1, |last| last.depth + usize::from(last.listed));
-                let kind = if is_directory { Kind::Directory } else { Kind::File };
+                let kind = if is_directory { FileKind::Directory } else { FileKind::File };
                 let depth = deepest.saturating_sub(up).max(1);
                 all.push(TreeEntry { depth, name: number.to_string().into(), kind, listed: is_directory });
             }

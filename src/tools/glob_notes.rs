@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Context;
 use super::selection::{Selection, call, scope};
-use crate::policy::Kind;
+use crate::policy::FileKind;
 use crate::search::{First, UsedGlob, first};
 use crate::text::escape::show;
 
@@ -115,6 +115,6 @@ fn below(
         return First::Unknown;
     };
     first(call(context, &|_| {}), &scope, MAX_LOOKED_AT, &|kind| {
-        kind != Kind::Directory
+        kind != FileKind::Directory
     })
 }

@@ -13,7 +13,7 @@ use super::selection::{Selection, call, scope, unreadable_note};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::limits::DEFAULT_GLOB_RESULTS;
-use crate::policy::Kind;
+use crate::policy::FileKind;
 use crate::protocol::Content;
 use crate::search::names;
 
@@ -89,7 +89,7 @@ impl Tool for GlobSearch {
                 .report(seen, None, &format!("{seen} entries seen"));
         };
         let named = names(call(context, &progress), &scope, max, &|_, kind| {
-            kind != Kind::Directory
+            kind != FileKind::Directory
         })?;
         let matches = NameList::new(&named.paths);
         let (count, total) = (matches.len(), named.total);

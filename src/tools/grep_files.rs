@@ -17,7 +17,7 @@ use crate::limits::{
     DEFAULT_GREP_BYTES, DEFAULT_GREP_RESULTS, MAX_CONTEXT_LINES, MAX_GREP_BYTES, MAX_GREP_RESULTS,
 };
 use crate::pattern::{Options, Pattern, slip};
-use crate::policy::Kind;
+use crate::policy::FileKind;
 use crate::protocol::Content;
 use crate::search::{FileHits, GrepOptions, Mode, grep, grep_one};
 use crate::text::escape::show_path;
@@ -132,7 +132,7 @@ impl Tool for GrepFiles {
         // A `directory` that is a file means that file.
         let file = place
             .as_ref()
-            .filter(|place| place.kind() == Kind::File && params.globs.is_none());
+            .filter(|place| place.kind() == FileKind::File && params.globs.is_none());
         let is_file = file.is_some();
         let (hits, root, globs) = if let Some(file) = file {
             (grep_one(call, file, &pattern, wanted)?, None, [].into())

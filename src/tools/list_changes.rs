@@ -11,7 +11,7 @@ use super::python::Open;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::budget::Exhausted;
 use crate::error::Error;
-use crate::journal::{Change, Entry, Journal, Place};
+use crate::journal::{Change, Entry, Journal, RootedPath};
 use crate::limits::MAX_LISTED_CALLS;
 
 /// Default number of calls.
@@ -136,8 +136,8 @@ fn show_call(
     let _held = context.room().take(entry.list_bytes())?;
     let changes = journal.store.changes(entry);
     let versions = journal.store.versions(entry.number)?;
-    let is_hidden = |place: &Place| context.services.policy.hides(&journal.store.path(place));
-    let one = |change: &(Place, Change)| {
+    let is_hidden = |place: &RootedPath| context.services.policy.hides(&journal.store.path(place));
+    let one = |change: &(RootedPath, Change)| {
         if context.cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }

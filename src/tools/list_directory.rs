@@ -9,7 +9,7 @@ use super::{Context, Hints, Reply, Tool, Toolset, Weight, page};
 use crate::error::Error;
 use crate::fs::{self, DirEntry};
 use crate::limits::QUICK_LIST_BYTES;
-use crate::policy::{Checked, Kind, Policy, Read};
+use crate::policy::{Checked, FileKind, Policy, Read};
 use crate::protocol::Content;
 use crate::text::escape::{show, show_path};
 
@@ -74,12 +74,12 @@ impl ItemKind {
     }
 }
 
-impl From<Kind> for ItemKind {
-    fn from(kind: Kind) -> Self {
+impl From<FileKind> for ItemKind {
+    fn from(kind: FileKind) -> Self {
         match kind {
-            Kind::File => Self::File,
-            Kind::Directory => Self::Directory,
-            Kind::Symlink => Self::Link,
+            FileKind::File => Self::File,
+            FileKind::Directory => Self::Directory,
+            FileKind::Symlink => Self::Link,
             _ => Self::Other,
         }
     }
@@ -103,7 +103,7 @@ impl Tool for ListDirectory {
         }
         let entries = fs::entries(&directory)?;
         // Resolving a symlink may be slow.
-        if entries.iter().any(|entry| entry.kind == Kind::Symlink) {
+        if entries.iter().any(|entry| entry.kind == FileKind::Symlink) {
             return context.at_length(|| list(context, &directory, &entries));
         }
         list(context, &directory, &entries)
@@ -164,7 +164,7 @@ pub(super) fn open_directory(policy: &Policy, path: &str) -> Result<Checked<Read
 
 /// Checks that an opened path is a directory.
 pub(super) fn as_directory(directory: Checked<Read>) -> Result<Checked<Read>, Error> {
-    if directory.kind() != Kind::Directory {
+    if directory.kind() != FileKind::Directory {
         return Err(Error::Unsuitable {
             message: format!(
                 "`{}` is a file, not a directory",
@@ -179,11 +179,13 @@ pub(super) fn as_directory(directory: Checked<Read>) -> Result<Checked<Read>, Er
 fn item(policy: &Policy, directory: &Checked<Read>, entry: &DirEntry) -> Item {
     let name = show(entry.name.as_bytes()).into_owned();
     // An entry that vanishes meanwhile is listed without a size.
-    let (kind, size) = if entry.kind == Kind::Symlink {
+    let (kind, size) = if entry.kind == FileKind::Symlink {
         let target = policy.leads_to(directory.shown().join(&entry.name));
         let info = target.and_then(|target| fs::info(&target).ok());
-        info.map_or((Kind::Symlink, None), |info| (info.kind, Some(info.size)))
-    } else if entry.kind == Kind::File {
+        info.map_or((FileKind::Symlink, None), |info| {
+            (info.kind, Some(info.size))
+        })
+    } else if entry.kind == FileKind::File {
         (
             entry.kind,
             fs::entry_info(directory, &entry.name)
@@ -196,6 +198,6 @@ fn item(policy: &Policy, directory: &Checked<Read>, entry: &DirEntry) -> Item {
     Item {
         name,
         kind: kind.into(),
-        size: size.filter(|_| kind == Kind::File),
+        size: size.filter(|_| kind == FileKind::File),
     }
 }

@@ -12,7 +12,7 @@ use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::fs::{self, Tree, TreeOptions};
 use crate::limits::{MAX_LISTED_FILES, MAX_TREE_ENTRIES, MAX_WALK_DEPTH};
-use crate::policy::Kind;
+use crate::policy::FileKind;
 use crate::python::PythonError;
 use crate::text::escape::show;
 
@@ -130,7 +130,7 @@ fn files(tree: &Tree, lead: &str, max_depth: usize) -> Vec<String> {
     for entry in &tree.entries {
         above.truncate(entry.depth - 1);
         let name = show(entry.name.as_bytes());
-        let is_directory = entry.kind == Kind::Directory;
+        let is_directory = entry.kind == FileKind::Directory;
         let is_open = is_directory && entry.listed && entry.depth < max_depth;
         if !is_open && entry.depth <= max_depth {
             let (between, slash) = (
@@ -151,7 +151,7 @@ fn files(tree: &Tree, lead: &str, max_depth: usize) -> Vec<String> {
 fn draw(tree: &Tree) -> String {
     let mut drawn = String::new();
     for entry in tree.entries.iter().take(MAX_LISTED_FILES) {
-        let slash = if entry.kind == Kind::Directory {
+        let slash = if entry.kind == FileKind::Directory {
             "/"
         } else {
             ""
@@ -181,11 +181,11 @@ mod tests {
             listed: true,
         };
         let entries = vec![
-            entry(1, "a", Kind::Directory),
-            entry(2, "b", Kind::Directory),
-            entry(3, "c.py", Kind::File),
-            entry(2, "d.py", Kind::File),
-            entry(1, "e", Kind::Symlink),
+            entry(1, "a", FileKind::Directory),
+            entry(2, "b", FileKind::Directory),
+            entry(3, "c.py", FileKind::File),
+            entry(2, "d.py", FileKind::File),
+            entry(1, "e", FileKind::Symlink),
         ];
         let tree = Tree {
             entries,

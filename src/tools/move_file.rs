@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::fs::{self, FsError};
-use crate::policy::Kind;
+use crate::policy::FileKind;
 use crate::text::escape::show_path;
 
 /// Moves or renames; never overwrites.
@@ -42,7 +42,7 @@ impl Tool for MoveFile {
                 FsError::AlreadyExists { path }
                     if policy
                         .look(&path)
-                        .is_ok_and(|place| place.kind() == Kind::Directory) =>
+                        .is_ok_and(|place| place.kind() == FileKind::Directory) =>
                 {
                     let name = source.shown().file_name().unwrap_or_default();
                     Error::Unsuitable {

@@ -10,7 +10,7 @@ use super::Context;
 use super::selection::call;
 use crate::error::Error;
 use crate::fs::Reader;
-use crate::policy::{Checked, Kind, Read, Touched};
+use crate::policy::{Checked, FileKind, Read, Touched};
 use crate::search::{Scope, names};
 use crate::text::encoding::{detect_and_decode, is_binary, is_utf16};
 use crate::text::escape::show_path;
@@ -24,7 +24,7 @@ const MAX_CUT_BYTES: usize = 4;
 /// Returns a note on such files in a scope.
 pub fn note_of(context: &Context<'_>, scope: &Scope) -> Result<Option<String>, Error> {
     let found = names(call(context, &|_| {}), scope, MAX_LOOKED, &|_, kind| {
-        kind == Kind::File
+        kind == FileKind::File
     })?;
     // The search has reported these files to the audit log already.
     let aside = Touched::default();

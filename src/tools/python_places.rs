@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::fs;
 use crate::limits::MAX_MODULE_PLACES;
-use crate::policy::{Kind, Policy};
+use crate::policy::{FileKind, Policy};
 use crate::text::escape::show_path;
 
 /// Names of virtual environments, the usual one first.
@@ -90,7 +90,7 @@ fn names(policy: &Policy, directory: &Path) -> Option<Vec<String>> {
     let opened = policy
         .probe(directory)
         .ok()
-        .filter(|opened| opened.kind() == Kind::Directory)?;
+        .filter(|opened| opened.kind() == FileKind::Directory)?;
     let entries = fs::entries(&opened).ok()?;
     let mut names: Vec<String> = entries
         .into_iter()

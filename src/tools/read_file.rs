@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::exec::{ExecError, LOGS};
 use crate::fs;
 use crate::limits::{DECODING_COPIES, MAX_BLOB_BYTES, MAX_READ_BYTES, QUICK_BYTES, READ_COPIES};
-use crate::policy::{Checked, Kind, Read};
+use crate::policy::{Checked, FileKind, Read};
 use crate::protocol::Content;
 use crate::text::encoding::{self, Decoded, Encoding};
 use crate::text::escape::{file_uri, show_path};
@@ -203,7 +203,7 @@ fn log(context: &Context<'_>, params: &Params) -> Result<Reply<()>, Error> {
 /// Opens a file for reading; for a directory, the error names the right tool.
 pub(super) fn open(context: &Context<'_>, path: &str) -> Result<Checked<Read>, Error> {
     let file = context.services.policy.read(path)?;
-    if file.kind() == Kind::Directory {
+    if file.kind() == FileKind::Directory {
         return Err(Error::Unsuitable {
             message: format!("`{}` is a directory", show_path(file.shown())),
             hint: "use list_directory or directory_tree".into(),

@@ -115,7 +115,7 @@ fn descend<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::Kind;
+    use crate::policy::FileKind;
 
     fn paths(modules: usize) -> Vec<String> {
         let mut all = vec!["/p/a.ts".to_owned(), "/p/web/b.ts".to_owned()];
@@ -163,12 +163,12 @@ mod tests {
             listed: true,
         };
         let mut tree = vec![
-            entry(1, "a".to_owned(), Kind::File),
-            entry(1, "web".to_owned(), Kind::Directory),
+            entry(1, "a".to_owned(), FileKind::File),
+            entry(1, "web".to_owned(), FileKind::Directory),
         ];
-        tree.push(entry(2, "node_modules".to_owned(), Kind::Directory));
-        tree.extend((0..97).map(|number| entry(3, format!("m{number}"), Kind::File)));
-        tree.push(entry(2, "src".to_owned(), Kind::File));
+        tree.push(entry(2, "node_modules".to_owned(), FileKind::Directory));
+        tree.extend((0..97).map(|number| entry(3, format!("m{number}"), FileKind::File)));
+        tree.push(entry(2, "src".to_owned(), FileKind::File));
         assert_eq!(
             Bulk::of_tree(&tree),
             Some(Bulk {

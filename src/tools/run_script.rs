@@ -12,7 +12,7 @@ use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::exec::{self, Blocked, Captured, Denied, ExecError, place_of};
 use crate::journal::AutorunChanges;
-use crate::policy::Kind;
+use crate::policy::FileKind;
 use crate::python::packages::quoted;
 use crate::python::{PythonError, Session};
 use crate::text::escape::show_path;
@@ -75,7 +75,7 @@ impl Tool for RunScript {
             .policy
             .read(&params.path)
             .map_err(PythonError::Policy)?;
-        if script.kind() != Kind::File {
+        if script.kind() != FileKind::File {
             let message = format!("`path` {} is no file", show_path(script.shown()));
             return Err(Error::params(message));
         }

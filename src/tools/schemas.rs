@@ -27,10 +27,10 @@ pub(super) use embedded;
 pub const fn minify<const N: usize>(json: &str) -> (usize, [u8; N]) {
     let json = json.as_bytes();
     let (mut minified, mut length) = ([0; N], 0);
-    let (mut place, mut index) = (Place::Outside, 0);
+    let (mut place, mut index) = (JsonPosition::Outside, 0);
     while index < json.len() {
         let byte = json[index];
-        if !matches!(place, Place::Outside) || !byte.is_ascii_whitespace() {
+        if !matches!(place, JsonPosition::Outside) || !byte.is_ascii_whitespace() {
             if length < N {
                 minified[length] = byte;
             }
@@ -85,10 +85,10 @@ const fn member<'a>(json: &'a [u8], beginning: &[u8]) -> (Option<&'a [u8]>, &'a 
 /// Returns the length of the JSON value at the beginning of `json`: up to a comma or bracket
 /// outside of it.
 const fn value_length(json: &[u8]) -> usize {
-    let (mut place, mut depth, mut index) = (Place::Outside, 0, 0);
+    let (mut place, mut depth, mut index) = (JsonPosition::Outside, 0, 0);
     while index < json.len() {
         let byte = json[index];
-        if matches!(place, Place::Outside) {
+        if matches!(place, JsonPosition::Outside) {
             match byte {
                 b'{' | b'[' => depth += 1,
                 b'}' | b']' | b',' if depth == 0 => break,
@@ -104,14 +104,14 @@ const fn value_length(json: &[u8]) -> usize {
 
 /// Place in a JSON text, relative to its strings.
 #[derive(Clone, Copy)]
-enum Place {
+enum JsonPosition {
     Outside,
     String,
     /// After a backslash in a string.
     Escape,
 }
 
-impl Place {
+impl JsonPosition {
     const fn after(self, byte: u8) -> Self {
         match (self, byte) {
             (Self::Outside, b'"') | (Self::Escape, _) => Self::String,

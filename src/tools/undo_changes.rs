@@ -11,7 +11,7 @@ use super::change_notes::{Counts, Names, is_zero, journal, some};
 use super::python::Open;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::journal::{Change, Ended, Journal, Options, Outcome, Place};
+use crate::journal::{Change, Ended, Journal, Options, Outcome, RootedPath};
 use crate::limits::{MAX_NAMED_CHANGES, MAX_UNDONE_LINES};
 use crate::policy::{PolicyError, Touch, note};
 
@@ -87,7 +87,7 @@ impl Tool for UndoChanges {
             context.progress.report(steps.get(), None, "undoing");
             !context.cancel.is_cancelled()
         };
-        let hides = |place: &Place| context.services.policy.hides(&journal.store.path(place));
+        let hides = |place: &RootedPath| context.services.policy.hides(&journal.store.path(place));
         let options = Options {
             paths: &paths,
             except: &except,
@@ -176,7 +176,7 @@ fn numbers(journal: &Journal, params: &Params) -> Result<Vec<u64>, Error> {
 }
 
 /// Returns the place of a path that may no longer exist.
-fn place(context: &Context<'_>, journal: &Journal, path: &str) -> Result<Place, Error> {
+fn place(context: &Context<'_>, journal: &Journal, path: &str) -> Result<RootedPath, Error> {
     let policy = &context.services.policy;
     let absolute = policy.absolute(path)?;
     let found = journal.store.place(&absolute);
@@ -243,7 +243,7 @@ fn reply(context: &Context<'_>, journal: &Journal, outcome: &Outcome) -> Reply<O
     let text = left_alone
         .into_iter()
         .fold(text, |text, line| format!("{text}\n[{line}]"));
-    let some = |places: &[Place]| {
+    let some = |places: &[RootedPath]| {
         places
             .iter()
             .take(MAX_NAMED_CHANGES)

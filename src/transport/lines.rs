@@ -8,7 +8,7 @@ use memchr::memchr;
 const READ_BYTES: usize = 64 * 1024;
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum Line {
+pub enum InputLine {
     /// A whole line, without its newline; the last one may have had none.
     Whole(Vec<u8>),
     /// A line above the length limit, which was read to its end and dropped.
@@ -30,7 +30,7 @@ pub struct Lines<R> {
     /// `true` if the line at `start` is above the limit and only partly read.
     too_long: bool,
     ended: bool,
-    put_back: Option<Line>,
+    put_back: Option<InputLine>,
 }
 
 impl<R: Read> Lines<R> {
@@ -51,7 +51,7 @@ impl<R: Read> Lines<R> {
     }
 
     /// Returns the next line; blocks until it is complete.
-    pub fn next(&mut self) -> io::Result<Line> {
+    pub fn next(&mut self) -> io::Result<InputLine> {
         loop {
             if let Some(line) = self.buffered_line() {
                 return Ok(line);
@@ -61,12 +61,12 @@ impl<R: Read> Lines<R> {
     }
 
     /// Returns a line to the front.
-    pub fn put_back(&mut self, line: Line) {
+    pub fn put_back(&mut self, line: InputLine) {
         self.put_back = Some(line);
     }
 
     /// Returns the next line if it is complete in the buffer.
-    pub fn buffered_line(&mut self) -> Option<Line> {
+    pub fn buffered_line(&mut self) -> Option<InputLine> {
         if let Some(line) = self.put_back.take() {
             return Some(line);
         }
@@ -75,9 +75,9 @@ impl<R: Read> Lines<R> {
             let length = self.scanned + found;
             let line = if std::mem::take(&mut self.too_long) || length > self.max_bytes {
                 self.start += length;
-                Line::TooLong
+                InputLine::TooLong
             } else {
-                Line::Whole(self.take(length))
+                InputLine::Whole(self.take(length))
             };
             self.start += 1;
             self.scanned = 0;
@@ -95,9 +95,9 @@ impl<R: Read> Lines<R> {
         self.discard();
         Some(
             match (std::mem::take(&mut self.too_long), rest.is_empty()) {
-                (true, _) => Line::TooLong,
-                (false, true) => Line::End,
-                (false, false) => Line::Whole(rest),
+                (true, _) => InputLine::TooLong,
+                (false, true) => InputLine::End,
+                (false, false) => InputLine::Whole(rest),
             },
         )
     }
@@ -154,12 +154,12 @@ impl<R: Read> Lines<R> {
 mod tests {
     use super::*;
 
-    fn all(source: impl Read, max_bytes: usize) -> Vec<Line> {
+    fn all(source: impl Read, max_bytes: usize) -> Vec<InputLine> {
         let mut lines = Lines::new(source, max_bytes);
         let mut found = Vec::new();
         loop {
             match lines.next().unwrap() {
-                Line::End => return found,
+                InputLine::End => return found,
                 line => found.push(line),
             }
         }
@@ -183,13 +183,18 @@ mod tests {
     fn line_above_buffer_size_keeps_next_line() {
         let long = "x".repeat(READ_BYTES * 3 + 5);
         let text = format!("{long}\nnext\n{long}\n{long}");
-        let whole = |text: &str| Line::Whole(text.as_bytes().to_vec());
+        let whole = |text: &str| InputLine::Whole(text.as_bytes().to_vec());
         let expected = [whole(&long), whole("next"), whole(&long), whole(&long)];
         assert!(all(text.as_bytes(), usize::MAX) == expected);
         assert!(all(Dribble(text.as_bytes()), usize::MAX) == expected);
         assert_eq!(
             all(text.as_bytes(), READ_BYTES),
-            [Line::TooLong, whole("next"), Line::TooLong, Line::TooLong]
+            [
+                InputLine::TooLong,
+                whole("next"),
+                InputLine::TooLong,
+                InputLine::TooLong
+            ]
         );
     }
 
@@ -200,8 +205,11 @@ mod tests {
         lines.fill().unwrap();
         let first = lines.buffered_line().unwrap();
         lines.put_back(first);
-        assert_eq!(lines.next().unwrap(), Line::Whole(b"one".to_vec()));
-        assert_eq!(lines.buffered_line(), Some(Line::Whole(b"two".to_vec())));
+        assert_eq!(lines.next().unwrap(), InputLine::Whole(b"one".to_vec()));
+        assert_eq!(
+            lines.buffered_line(),
+            Some(InputLine::Whole(b"two".to_vec()))
+        );
         assert_eq!(lines.buffered_line(), None);
     }
 
@@ -209,8 +217,8 @@ mod tests {
     fn dropped_line_frees_its_buffer() {
         let text = "x".repeat(READ_BYTES * 9) + "\nnext\n";
         let mut lines = Lines::new(text.as_bytes(), READ_BYTES * 4);
-        assert_eq!(lines.next().unwrap(), Line::TooLong);
-        assert_eq!(lines.next().unwrap(), Line::Whole(b"next".to_vec()));
+        assert_eq!(lines.next().unwrap(), InputLine::TooLong);
+        assert_eq!(lines.next().unwrap(), InputLine::Whole(b"next".to_vec()));
         assert!(
             lines.buffer.len() <= 2 * READ_BYTES,
             "{}",
@@ -221,17 +229,17 @@ mod tests {
     #[test]
     fn lines_are_split_and_length_limited() {
         let text = b"one\n\n1234567890\n123456789\ntwo";
-        let whole = |text: &str| Line::Whole(text.as_bytes().to_vec());
+        let whole = |text: &str| InputLine::Whole(text.as_bytes().to_vec());
         let expected = [
             whole("one"),
             whole(""),
-            Line::TooLong,
+            InputLine::TooLong,
             whole("123456789"),
             whole("two"),
         ];
         assert_eq!(all(&text[..], 9), expected);
         assert_eq!(all(Dribble(text), 9), expected);
-        assert_eq!(all(Dribble(b"1234567890"), 9), [Line::TooLong]);
+        assert_eq!(all(Dribble(b"1234567890"), 9), [InputLine::TooLong]);
         assert_eq!(all(Dribble(b""), 9), []);
     }
 }

@@ -9,5 +9,5 @@ mod stdio;
 mod wake;
 mod writer;
 
-pub use stdio::{Door, End, Limits};
+pub use stdio::{End, Limits, StdioServer};
 pub use writer::Writer;

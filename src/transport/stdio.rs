@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::batch;
-use super::lines::{Line, Lines};
+use super::lines::{InputLine, Lines};
 use super::pool::Pool;
 use super::wake::Wake;
 use super::writer::Writer;
@@ -57,7 +57,7 @@ pub struct Limits {
 }
 
 /// Stream of one client, served until it ends.
-pub struct Door {
+pub struct StdioServer {
     session: Session,
     writer: Arc<Writer>,
     lines: Mutex<Lines<Box<dyn Read + Send>>>,
@@ -76,7 +76,7 @@ pub struct Door {
     ended: AtomicBool,
 }
 
-impl Door {
+impl StdioServer {
     /// Connects a session to a stream. Fails only if no event descriptor is available.
     pub fn new(
         session: Session,
@@ -105,7 +105,7 @@ impl Door {
 
     /// Answers handshake requests on the calling thread, while the launcher starts. Stops when
     /// `ready` is readable, at any other request, or at the limit of requests. `source` is the
-    /// descriptor that the door reads from; its errors recur in `run`. Returns true if it answered
+    /// descriptor that the server reads from; its errors recur in `run`. Returns true if it answered
     /// a request.
     pub fn greet(self: &Arc<Self>, source: BorrowedFd<'_>, ready: BorrowedFd<'_>) -> bool {
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
@@ -113,7 +113,7 @@ impl Door {
         let until = Instant::now() + Duration::from_millis(LAUNCHER_START_MS);
         while answered < MAX_GREETINGS {
             match lines.buffered_line() {
-                Some(Line::Whole(line)) if is_greeting(&line) => {
+                Some(InputLine::Whole(line)) if is_greeting(&line) => {
                     self.accept(line, Share::default(), &mut out, || {});
                     answered += 1;
                     continue;
@@ -244,24 +244,24 @@ impl Door {
     /// Starts the first leader, or one that takes over after the given turn. Only the new thread
     /// itself takes over: without a thread, the old leader must stay one.
     fn spawn_leader(self: &Arc<Self>, after: Option<u64>) -> std::io::Result<()> {
-        let door = Arc::clone(self);
+        let server = Arc::clone(self);
         thread::Builder::new()
             .name("leader".to_owned())
             .spawn(move || {
                 let turn = after.map_or(0, |seen| seen + 1);
                 if let Some(seen) = after
-                    && door
+                    && server
                         .lead
                         .compare_exchange(seen, turn, SeqCst, SeqCst)
                         .is_err()
                 {
-                    return door.pool.leave();
+                    return server.pool.leave();
                 }
-                // A session turns panics into errors, so this is a bug of the door itself; ending
+                // A session turns panics into errors, so this is a bug of the server itself; ending
                 // is better than hanging.
-                if catch_unwind(AssertUnwindSafe(|| door.lead(turn))).is_err() {
+                if catch_unwind(AssertUnwindSafe(|| server.lead(turn))).is_err() {
                     tracing::error!("the thread that reads has panicked");
-                    door.end();
+                    server.end();
                 }
             })
             .map(drop)
@@ -276,8 +276,8 @@ impl Door {
                 .unwrap_or_else(PoisonError::into_inner)
                 .next();
             let line = match line {
-                Ok(Line::Whole(line)) => line,
-                Ok(Line::TooLong) => {
+                Ok(InputLine::Whole(line)) => line,
+                Ok(InputLine::TooLong) => {
                     let message = format!(
                         "the line is longer than {} bytes (--max-line-bytes); split the message",
                         self.limits.max_line_bytes
@@ -292,7 +292,7 @@ impl Door {
                     );
                     continue;
                 }
-                Ok(Line::End) => return self.end(),
+                Ok(InputLine::End) => return self.end(),
                 Err(error) => {
                     tracing::error!("stdin cannot be read: {error}");
                     return self.end();
@@ -386,7 +386,7 @@ impl Door {
     }
 
     fn hand_on(self: &Arc<Self>, job: Job, share: Share) {
-        let door = Arc::clone(self);
+        let server = Arc::clone(self);
         let pool = match &job {
             Job::Call(ticket, _) if ticket.weight == Weight::Waits => &self.waiting,
             Job::Call(..) | Job::Batch(_) => &self.pool,
@@ -397,12 +397,13 @@ impl Door {
             match job {
                 Job::Call(ticket, line) => {
                     if let Incoming::Request(request) = parse(&line)
-                        && let Some(outcome) = door.session.serve(&ticket, &request, &*door.writer)
+                        && let Some(outcome) =
+                            server.session.serve(&ticket, &request, &*server.writer)
                     {
-                        door.reply(&mut out, &ticket, &outcome);
+                        server.reply(&mut out, &ticket, &outcome);
                     }
                 }
-                Job::Batch(line) => door.serve_batch(&line, &mut out),
+                Job::Batch(line) => server.serve_batch(&line, &mut out),
             }
         });
         pool.run(work);
@@ -543,7 +544,8 @@ mod tests {
             Session::new(Arc::<StartingService>::clone(&coming)),
             Writer::new(kept.clone()),
         );
-        let door = Door::new(session, source.try_clone().unwrap(), writer, limits).unwrap();
+        let server =
+            StdioServer::new(session, source.try_clone().unwrap(), writer, limits).unwrap();
         for (id, method) in ["ping", "tools/call", "ping"].into_iter().enumerate() {
             writeln!(
                 client,
@@ -551,15 +553,15 @@ mod tests {
             )
             .unwrap();
         }
-        assert!(door.greet(source.as_fd(), ready.as_fd()));
+        assert!(server.greet(source.as_fd(), ready.as_fd()));
         let mut answers = vec!["{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{}}".to_owned()];
         assert_eq!(kept.lines(), answers);
         drop(launcher);
-        assert!(!door.greet(source.as_fd(), ready.as_fd()));
+        assert!(!server.greet(source.as_fd(), ready.as_fd()));
         assert_eq!(kept.lines(), answers);
         coming.arrived(Arc::new(EchoService));
         drop(client);
-        assert_eq!(door.run(None).unwrap(), End::Served);
+        assert_eq!(server.run(None).unwrap(), End::Served);
         let later = [(1, "tools/call"), (2, "ping")];
         answers.extend(later.map(|(id, method)| {
             format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":\"{method}\"}}")

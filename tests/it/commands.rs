@@ -14,7 +14,7 @@ use replay::internals::exec::{
 };
 use replay::internals::journal::Changes;
 use replay::internals::limits::{KILL_GRACE_MS, OUTPUT_CAP_BYTES};
-use replay::internals::sandbox::{Limits, Network, Place, Plan, Scratch, Tier};
+use replay::internals::sandbox::{CanonicalPath, Limits, Network, Plan, Scratch, Tier};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::Pid;
 
@@ -36,7 +36,7 @@ fn handle(path: &Path) -> OwnedFd {
 
 struct Shell {
     launcher: Launcher,
-    dir: Place,
+    dir: CanonicalPath,
     timeout: Duration,
     grace: Duration,
     cap: usize,

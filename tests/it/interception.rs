@@ -28,7 +28,7 @@ use replay::internals::exec::{
 };
 use replay::internals::journal::Changes;
 use replay::internals::sandbox::{
-    Extent, Limits, Network, Place, Plan, PlannedRoot, Scratch, Tier,
+    CanonicalPath, Extent, Limits, Network, Plan, PlannedRoot, Scratch, Tier,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -166,7 +166,7 @@ fn foreground<'a>(
     }
 }
 
-fn place(path: &Path) -> Place {
+fn place(path: &Path) -> CanonicalPath {
     place_of(fs::File::open(path).unwrap().as_fd()).unwrap()
 }
 

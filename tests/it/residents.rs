@@ -15,7 +15,7 @@ use replay::internals::exec::{
     ExecError, Exit, Launcher, Program, ProgramStatus, Resident, Slots, place_of,
 };
 use replay::internals::sandbox::{
-    Extent, Limits, Network, Place, Plan, PlannedRoot, RawString, Scratch, Tier,
+    CanonicalPath, Extent, Limits, Network, Plan, PlannedRoot, RawString, Scratch, Tier,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -72,7 +72,7 @@ fn everywhere(test: impl Fn(&LauncherFixture)) {
     everywhere_within(&Limits::default(), test);
 }
 
-fn place(path: &Path) -> Place {
+fn place(path: &Path) -> CanonicalPath {
     place_of(fs::File::open(path).unwrap().as_fd()).unwrap()
 }
 

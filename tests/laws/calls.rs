@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 use replay::internals::record::redact::{Secrets, left_over};
 use replay::internals::record::store::{self, BodyFiles, BodyRef, Head};
 use replay::internals::record::{
-    Book, Content, Dns, End, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Message,
-    Noise, Protocol, Recording, Side, Target, Wire,
+    Content, Dns, End, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Message, Noise,
+    Protocol, Recording, Recordings, Side, Target, Wire,
 };
 
 use super::Source;
@@ -38,7 +38,7 @@ pub fn a_file_of_calls_is_read_or_refused(bytes: &[u8]) {
     );
     for recording in calls.recordings {
         let asked = recording.exchange.clone();
-        let book = Book::of(vec![recording], Noise::default(), Secrets::default());
+        let book = Recordings::of(vec![recording], Noise::default(), Secrets::default());
         book.find(&asked).unwrap_or_else(|miss| panic!("{miss}"));
     }
 }
@@ -81,7 +81,7 @@ pub fn a_call_comes_back(bytes: &[u8]) {
     for recording in &mut redacted {
         Secrets::default().calls(std::slice::from_mut(&mut recording.exchange));
     }
-    let book = Book::of(redacted, Noise::default(), Secrets::default());
+    let book = Recordings::of(redacted, Noise::default(), Secrets::default());
     for recording in &recordings {
         book.find(&recording.exchange)
             .unwrap_or_else(|miss| panic!("{miss}"));

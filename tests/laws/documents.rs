@@ -3,7 +3,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use replay::internals::documents::{Answer, Kind, Part, Question, answer, kind, read_answer};
+use replay::internals::documents::{
+    DocumentKind, Part, Question, ReaderAnswer, answer, kind, read_answer,
+};
 
 /// Memory limit for reading a document, large enough for the samples.
 const MEMORY_BYTES: u64 = 64 * 1024 * 1024;
@@ -26,17 +28,20 @@ pub fn a_document_has_an_answer(bytes: &[u8]) {
     .unwrap();
     let said = catch_unwind(AssertUnwindSafe(|| answer(&question, bytes)));
     // Readers of these kinds may end their process (`exec::read_apart`).
-    if said.is_err() && matches!(kind, Kind::Pdf | Kind::Picture) {
+    if said.is_err() && matches!(kind, DocumentKind::Pdf | DocumentKind::Picture) {
         return;
     }
     let said = said.unwrap();
     let (answer, payload) = read_answer(&said).expect("an honest answer");
     match answer {
-        Answer::Picture(shown) => {
-            assert!(kind == Kind::Picture && !payload.is_empty(), "{shown:?}");
+        ReaderAnswer::Picture(shown) => {
+            assert!(
+                kind == DocumentKind::Picture && !payload.is_empty(),
+                "{shown:?}"
+            );
         }
-        Answer::Text => assert!(kind != Kind::Picture),
-        Answer::AsItIs => panic!("a part was asked for"),
-        Answer::Fault(reason) => assert!(!reason.is_empty()),
+        ReaderAnswer::Text => assert!(kind != DocumentKind::Picture),
+        ReaderAnswer::AsItIs => panic!("a part was asked for"),
+        ReaderAnswer::Fault(reason) => assert!(!reason.is_empty()),
     }
 }

@@ -12,7 +12,7 @@ use replay::internals::compose::alone;
 use replay::internals::config::Config;
 use replay::internals::protocol::{Incoming, parse};
 use replay::internals::server::{Server, Session};
-use replay::internals::transport::{Door, End, Limits, Writer};
+use replay::internals::transport::{End, Limits, StdioServer, Writer};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -65,7 +65,7 @@ pub fn a_line_has_at_most_one_answer(bytes: &[u8]) {
     let sink = Sink::default();
     let dir = tempfile::tempdir().unwrap();
     let stdin = Cursor::new(bytes.to_vec());
-    let door = Door::new(
+    let door = StdioServer::new(
         Session::new(server(&dir)),
         stdin,
         Writer::new(sink.clone()),

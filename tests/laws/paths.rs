@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use replay::internals::cancel::CancelToken;
 use replay::internals::fs::{self as disk, TreeOptions, Writer};
 use replay::internals::journal::Changes;
-use replay::internals::policy::{Access, Grant, Kind, Policy};
+use replay::internals::policy::{Access, FileKind, Grant, Policy};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
 
@@ -161,7 +161,7 @@ impl Stage {
                 if let Ok(place) = self.policy.look(self.path(source)) {
                     let info = disk::info(&place).unwrap();
                     assert!(
-                        info.kind != Kind::File || info.size != SECRET.len() as u64,
+                        info.kind != FileKind::File || info.size != SECRET.len() as u64,
                         "metadata from outside"
                     );
                 }
@@ -197,7 +197,7 @@ impl Stage {
         let Ok(opened) = self.policy.read(path) else {
             return;
         };
-        if opened.kind() == Kind::Directory {
+        if opened.kind() == FileKind::Directory {
             let entries = disk::entries(&opened).unwrap();
             assert!(
                 entries.iter().all(|entry| entry.name != OUTSIDE_NAME),

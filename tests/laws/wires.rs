@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use replay::internals::record::matching::{Book, Connection, Noise};
+use replay::internals::record::matching::{Connection, Noise, Recordings};
 use replay::internals::record::{
     Exchange, Link, PlayStep, Protocol, RecordStep, Side, Target, player, recorder,
 };
@@ -72,7 +72,7 @@ fn record(protocol: Protocol, relay_tls: bool, said: &[(Side, &[u8])], size: usi
 
 /// Replays a client's messages, cut into pieces of `size`.
 fn play(protocol: Protocol, calls: &[Exchange], said: &[(Side, &[u8])], size: usize) -> Vec<u8> {
-    let book = Arc::new(Book::new(calls.to_vec(), Noise::default()));
+    let book = Arc::new(Recordings::new(calls.to_vec(), Noise::default()));
     let mut player =
         player(protocol, &link(), Connection::on(&book)).expect("each of these has a player");
     let mut sent = Vec::new();

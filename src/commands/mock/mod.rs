@@ -29,7 +29,7 @@ use crate::mock::{
 use crate::server::{ErrorStyle, Service, Session};
 use crate::tenants;
 use crate::text::reasons::reasons;
-use crate::transport::{Door, Writer};
+use crate::transport::{StdioServer, Writer};
 
 /// Serves a mock until its client closes stdin, or over HTTP until a signal.
 pub fn serve(serve: &MockServe) -> Result<ExitCode> {
@@ -49,8 +49,10 @@ pub fn serve(serve: &MockServe) -> Result<ExitCode> {
     } else {
         tracing::info!("replay {version} serves the mock {source} on stdin and stdout");
         let session = Session::new(mock.service);
-        let door = Door::new(session, stdin()?, Writer::to_descriptor(stdout()?)?, limits)?;
-        door.run(Some(signals.as_fd()))
+        let stdio_server =
+            StdioServer::new(session, stdin()?, Writer::to_descriptor(stdout()?)?, limits)?;
+        stdio_server
+            .run(Some(signals.as_fd()))
             .context("stdin cannot be served")?;
     }
     let Some(verifier) = mock.verifier else {

@@ -22,7 +22,7 @@ use super::process::{
 use crate::cli::SandboxAction;
 use crate::config::Config;
 use crate::exec::{Denied, Launcher, News, place_of, received};
-use crate::sandbox::{Event, Guard, Place, RawString, Request, Run};
+use crate::sandbox::{CanonicalPath, Event, Guard, RawString, Request, Run};
 use crate::tools::{Commands, DATAGRAM_NOTE, Services, socket_note};
 
 pub fn run(action: &SandboxAction) -> Result<ExitCode> {
@@ -49,7 +49,7 @@ pub fn launcher(commands: &Commands) -> Result<&Launcher> {
 }
 
 /// Request for a single program, without watching or journaling.
-pub fn request(argv: Vec<RawString>, dir: Place, stdin: bool) -> Request {
+pub fn request(argv: Vec<RawString>, dir: CanonicalPath, stdin: bool) -> Request {
     Request {
         title: String::new(),
         call: None,

@@ -26,7 +26,7 @@ struct Sheet {
 
 /// Data that cells refer to.
 #[derive(Default)]
-struct Book {
+struct Workbook {
     strings: Vec<String>,
     /// `true` for each cell format whose numbers are dates.
     dates: Vec<bool>,
@@ -46,9 +46,9 @@ pub fn write(
             .find(|relation| relation.kind == kind)
             .map(|found| found.target.as_str())
     };
-    let mut book = Book {
+    let mut book = Workbook {
         day_zero: DAY_ZERO[0],
-        ..Book::default()
+        ..Workbook::default()
     };
     let sheets = sheets(package.part(main)?, &mut book)?;
     if let Some(mut xml) = target("sharedStrings")
@@ -84,7 +84,7 @@ pub fn write(
     Ok(())
 }
 
-fn sheets(mut xml: Xml<'_, '_>, book: &mut Book) -> Result<Vec<Sheet>, Fault> {
+fn sheets(mut xml: Xml<'_, '_>, book: &mut Workbook) -> Result<Vec<Sheet>, Fault> {
     let mut found = Vec::new();
     while let Some(node) = xml.next()? {
         let Node::Open(element) = node else { continue };
@@ -177,7 +177,7 @@ fn is_date(code: &str) -> bool {
     false
 }
 
-fn table(mut xml: Xml<'_, '_>, book: &Book, parts: &mut Parts) -> Result<(), Fault> {
+fn table(mut xml: Xml<'_, '_>, book: &Workbook, parts: &mut Parts) -> Result<(), Fault> {
     let (mut rows, mut columns, mut bytes) =
         (Vec::<(u32, Vec<(u32, String)>)>::new(), BTreeSet::new(), 0);
     let (mut row, mut column) = (0_u32, 0_u32);
@@ -230,7 +230,7 @@ fn table(mut xml: Xml<'_, '_>, book: &Book, parts: &mut Parts) -> Result<(), Fau
 
 /// Returns the text of the open cell: for a formula its cached value, or the formula itself if
 /// there is none.
-fn value(xml: &mut Xml<'_, '_>, cell: &Element, book: &Book) -> Result<String, Fault> {
+fn value(xml: &mut Xml<'_, '_>, cell: &Element, book: &Workbook) -> Result<String, Fault> {
     let (mut raw, mut formula, mut open) = (String::new(), String::new(), String::new());
     while let Some(node) = xml.next()? {
         match node {

@@ -35,7 +35,7 @@ fn scripted<T: Send + 'static>(
     let program = Program {
         title: "a program that stays",
         argv: &argv,
-        dir: Place {
+        dir: CanonicalPath {
             path: "/src".into(),
             dev: 1,
             ino: 2,
@@ -58,7 +58,7 @@ fn expected() -> Request {
         call: None,
         is_dry_run: false,
         run: Run::Program(vec!["/bin/program".into(), "argument".into()]),
-        dir: Place {
+        dir: CanonicalPath {
             path: "/src".into(),
             dev: 1,
             ino: 2,
@@ -243,7 +243,7 @@ fn invalid_program_is_refused_before_request() {
     .unwrap();
     let launcher = Launcher::over(here, None);
     let refused = |argv: &[RawString], environment: &[(OsString, OsString)]| {
-        let dir = Place {
+        let dir = CanonicalPath {
             path: "/src".into(),
             dev: 1,
             ino: 2,

@@ -3,7 +3,7 @@ use std::io::Read as _;
 
 use super::*;
 use crate::fs::info::Info;
-use crate::policy::Kind;
+use crate::policy::FileKind;
 
 #[test]
 fn read_above_cap_fails() {
@@ -87,12 +87,12 @@ fn entries_are_sorted_by_bytes() {
             .collect::<Vec<_>>()
     };
     let expected = [
-        ("B", Kind::File),
-        ("Z", Kind::File),
-        ("a", Kind::File),
-        ("deep", Kind::Directory),
-        ("link", Kind::Symlink),
-        ("\u{e9}", Kind::File),
+        ("B", FileKind::File),
+        ("Z", FileKind::File),
+        ("a", FileKind::File),
+        ("deep", FileKind::Directory),
+        ("link", FileKind::Symlink),
+        ("\u{e9}", FileKind::File),
     ];
     assert_eq!(
         list(),
@@ -105,7 +105,7 @@ fn entries_are_sorted_by_bytes() {
     ));
     assert_eq!(
         entry_info(&dir, OsStr::new("link")).unwrap().kind,
-        Kind::Symlink
+        FileKind::Symlink
     );
     for name in ["..", ".", "", "deep/f", "../f", "none"] {
         assert!(
@@ -129,7 +129,7 @@ fn info_matches_system_metadata() {
     assert_eq!(
         found,
         Info {
-            kind: Kind::File,
+            kind: FileKind::File,
             size: 3,
             mode: 0o640,
             owner: expected.uid(),

@@ -1,7 +1,7 @@
 use std::ops::ControlFlow;
 
 use super::*;
-use crate::policy::Kind;
+use crate::policy::FileKind;
 
 /// Collects the result of `note` for each entry.
 pub(super) struct Notes<'a> {
@@ -11,7 +11,7 @@ pub(super) struct Notes<'a> {
 
 const ENTER: &(dyn Fn(&[u8]) -> bool + Sync) = &|_| true;
 const REL: &(dyn Fn(&WalkEntry<'_>) -> String + Sync) = &|found| {
-    let mark = if found.kind() == Kind::Directory {
+    let mark = if found.kind() == FileKind::Directory {
         "/"
     } else {
         ""

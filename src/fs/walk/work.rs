@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::line::Source;
+use super::task_queue::Source;
 use crate::fs::gitignore::Ignores;
 use crate::fs::listing::Entries;
 use crate::limits::WALK_BATCH_FILES;
@@ -13,9 +13,9 @@ use crate::limits::WALK_BATCH_FILES;
 /// A position of a listing, as an entry or as the content of a directory. A listing holds at most 4
 /// GiB of names, so positions fit into 31 bits.
 #[derive(Clone, Copy)]
-pub(super) struct Step(u32);
+pub(super) struct ListingPosition(u32);
 
-impl Step {
+impl ListingPosition {
     pub(super) fn new(place: usize, below: bool) -> Self {
         Self((place as u32) << 1 | u32::from(below))
     }
@@ -48,7 +48,7 @@ pub(super) struct ListedDir<N> {
     pub rel: Arc<[u8]>,
     pub entries: Arc<Entries<N>>,
     /// Steps, in order.
-    pub steps: Arc<[Step]>,
+    pub steps: Arc<[ListingPosition]>,
     pub ignores: Option<Arc<Ignores>>,
     /// Depth: 0 for the start.
     pub depth: usize,
@@ -95,7 +95,7 @@ pub(super) struct Start {
 pub(super) enum Task<N> {
     Start(Option<Arc<Ignores>>),
     Entries(ListedDir<N>, Range<usize>),
-    Below(ListedDir<N>, Step),
+    Below(ListedDir<N>, ListingPosition),
 }
 
 impl<N> Source for RemainingWork<N> {

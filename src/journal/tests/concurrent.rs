@@ -50,7 +50,7 @@ fn overlap(
     store: &Store,
     (from, to): (&str, &str),
     (writer_first, writer_ends_first): (bool, bool),
-) -> Vec<(super::super::Place, Change)> {
+) -> Vec<(super::super::RootedPath, Change)> {
     let root = &world.roots[0];
     fs::create_dir_all(root.join("d/sub")).unwrap();
     fs::write(root.join("d/f"), "old").unwrap();

@@ -8,14 +8,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::super::{
-    At, Bounds, Bytes, Change, Conflict, JournalError, Options, Outcome, Place, Recorder, Store,
-    Writing,
+    At, Bounds, Bytes, Change, Conflict, JournalError, Options, Outcome, Recorder, RootedPath,
+    Store, Writing,
 };
 use super::picture::differences;
 use super::property::World;
 
-pub(super) fn place(path: &str) -> Place {
-    Place {
+pub(super) fn place(path: &str) -> RootedPath {
+    RootedPath {
         root: 0,
         path: Bytes(path.into()),
     }

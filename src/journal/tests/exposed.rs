@@ -4,7 +4,9 @@ use std::fs;
 use std::os::fd::AsFd as _;
 use std::path::Path;
 
-use super::super::{At, Change, Conflict, JournalError, Options, Outcome, Place, Recorder, Store};
+use super::super::{
+    At, Change, Conflict, JournalError, Options, Outcome, Recorder, RootedPath, Store,
+};
 use super::entries::{edit, place, some, tell, texts, undo};
 use super::picture::differences;
 use super::property::World;
@@ -56,8 +58,8 @@ fn call(world: &World, store: &Store) -> u64 {
 fn undo_paths(
     store: &Store,
     number: u64,
-    paths: &[Place],
-    except: &[Place],
+    paths: &[RootedPath],
+    except: &[RootedPath],
 ) -> Result<Outcome, JournalError> {
     store.undo(
         &[number],
@@ -122,8 +124,8 @@ fn unit_in_made_directory_is_undone_whole() {
         ("made/q.db-wal", &["made/q.db", "made/q.db-wal"]),
     ] {
         let outcome = undo_paths(&store, number, &[place(path)], &[]).unwrap();
-        let undone: Vec<Place> = outcome.undone.into_iter().map(|(place, _)| place).collect();
-        let whole: Vec<Place> = whole.iter().map(|path| place(path)).collect();
+        let undone: Vec<RootedPath> = outcome.undone.into_iter().map(|(place, _)| place).collect();
+        let whole: Vec<RootedPath> = whole.iter().map(|path| place(path)).collect();
         assert_eq!((undone, outcome.conflicts), (whole, vec![]), "{path}");
     }
     assert_eq!(texts(&world, &["made/sub/x"]), [some("new")]);

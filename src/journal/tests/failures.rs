@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::super::log::Kind;
+use super::super::log::EntryKind;
 use super::super::{JournalError, Options, Recorder, Store};
 use super::entries::{call, tell, texts};
 use super::picture::differences;
@@ -74,7 +74,7 @@ fn entry_without_process_is_interrupted() {
     let number = call(&world, &store, "call", &[("a", "1")]);
     let lock = store.lock().unwrap();
     let recorder = store
-        .begin_as(&lock, "undo", vec![number], Kind::Undo)
+        .begin_as(&lock, "undo", vec![number], EntryKind::Undo)
         .unwrap();
     let undo = recorder.number();
     drop(lock);

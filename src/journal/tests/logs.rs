@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::sync::Arc;
 
-use super::super::log::{Event, Kind, Log, VERSION, read};
+use super::super::log::{EntryKind, Event, Log, VERSION, read};
 use super::super::{Bytes, Id, Options, Recorder};
 use super::entries::{call, some, tell, texts, undo};
 use super::property::World;
@@ -89,7 +89,7 @@ fn log_survives_changed_device_numbers() {
         start: 0,
         title: String::new(),
         undoes: Vec::new(),
-        kind: Kind::Call,
+        kind: EntryKind::Call,
     });
     let name = |dir, before| Event::Name {
         dir,

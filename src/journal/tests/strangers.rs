@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
-use super::super::{Change, Entry, Options, Place, Store};
+use super::super::{Change, Entry, Options, RootedPath, Store};
 use super::picture::{Picture, differences};
 use super::property::{World, cases, steps};
 
@@ -34,7 +34,7 @@ fn contents_of(who: &str, picture: &Picture) -> BTreeSet<Vec<u8>> {
 fn undo(
     store: &Store,
     numbers: &[u64],
-    paths: &[Place],
+    paths: &[RootedPath],
 ) -> Result<u64, Vec<super::super::Conflict>> {
     let outcome = store
         .undo(
@@ -53,7 +53,7 @@ fn undo(
     }
 }
 
-fn places(changes: &[(Place, Change)]) -> Vec<Place> {
+fn places(changes: &[(RootedPath, Change)]) -> Vec<RootedPath> {
     changes.iter().map(|(place, _)| place.clone()).collect()
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::door::destination;
+use super::access::destination;
 use super::watching::{Decision, Origin, Ruling, Watcher};
 use crate::limits::{MAX_LEARNED, MAX_RECORDING_NOTES};
 use crate::network::rules::{Destination, Host, is_special, rules_for};

@@ -5,8 +5,8 @@
 //! connection (`sandbox/intercept`). If the supervisor or this process ends, no more connections
 //! are made.
 
+mod access;
 mod blocked_list;
-mod door;
 mod filling;
 mod learned;
 mod net_log;
@@ -24,7 +24,7 @@ use std::time::Duration;
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::oneshot;
 
-pub use self::door::RuledDoor;
+pub use self::access::RuledAccess;
 pub use self::learned::Learned;
 pub use self::net_log::NetLog;
 pub use self::player::Script;
@@ -161,7 +161,7 @@ impl Gate {
 
     /// Returns the access decisions for one command that this thread starts. `title` is the tool
     /// and its command.
-    pub fn door(&self, title: &str) -> Arc<RuledDoor> {
+    pub fn access(&self, title: &str) -> Arc<RuledAccess> {
         let Shared {
             rules,
             credentials,
@@ -173,7 +173,7 @@ impl Gate {
             origin: Origin::of(title),
             watchers: Arc::clone(watchers),
         };
-        Arc::new(RuledDoor::new(
+        Arc::new(RuledAccess::new(
             Arc::clone(rules),
             Arc::clone(credentials),
             *has_loopback,
@@ -236,16 +236,19 @@ impl Gatekeeper for Gate {
 impl Gate {
     /// Returns the guard of one command, and the way out of its connections.
     fn way(&self, title: &str) -> (Arc<dyn Guarded>, io::Result<(Out, Mode)>) {
-        let door = self.door(title);
+        let access = self.access(title);
         let Some(script) = &self.shared.script else {
-            return (Arc::clone(&door) as _, Ok((Out::ByRule(door), Mode::Pass)));
+            return (
+                Arc::clone(&access) as _,
+                Ok((Out::ByRule(access), Mode::Pass)),
+            );
         };
         match script.play(&self.shared.account) {
             Ok(player) => {
                 let mode = player.mode();
                 (Arc::new(player), Ok((Out::Nothing, mode)))
             }
-            Err(error) => (door, Err(error)),
+            Err(error) => (access, Err(error)),
         }
     }
 }

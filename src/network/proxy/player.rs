@@ -11,7 +11,7 @@ use crate::limits::{MAX_DENIED, TURN_QUIET_MS};
 use crate::record::matching::Why;
 use crate::record::proxy::{Mode, OnMiss, Replay};
 use crate::record::redact::Secrets;
-use crate::record::{Book, Noise, Outline, Recording};
+use crate::record::{Noise, Outline, Recording, Recordings};
 
 /// A mock set, and how calls are looked up in it.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl Script {
         let secrets =
             Secrets::new(self.variables.iter().cloned(), &self.redact).map_err(io::Error::other)?;
         let outline = Outline::of(self.recordings.iter().map(|recording| &recording.exchange));
-        let book = Arc::new(Book::of(
+        let book = Arc::new(Recordings::of(
             self.recordings.clone(),
             self.noise.clone(),
             secrets,

@@ -15,7 +15,7 @@ use rustix::fs::{AtFlags, statat};
 use rustix::net::{Shutdown, shutdown};
 
 use crate::limits::{MAX_SSH_AGENT_BYTES, MAX_SSH_AGENT_CONNECTIONS, SSH_AGENT_TIMEOUT_SECS};
-use crate::sandbox::{Place, Scratch};
+use crate::sandbox::{CanonicalPath, Scratch};
 
 /// Directory of the socket below the commands' private HOME.
 const DIRECTORY: &str = ".ssh-agent";
@@ -44,7 +44,7 @@ pub const GIT_SIGNS: [(&str, &str); 2] = [
 pub struct SshAgent {
     listening: OwnedFd,
     /// The file of its socket.
-    pub file: Place,
+    pub file: CanonicalPath,
 }
 
 impl SshAgent {
@@ -59,7 +59,7 @@ impl SshAgent {
         let listening = listener.as_fd().try_clone_to_owned()?;
         let stat = statat(&directory, SOCKET, AtFlags::SYMLINK_NOFOLLOW)?;
         let path = scratch.path().join("home").join(DIRECTORY).join(SOCKET);
-        let file = Place {
+        let file = CanonicalPath {
             path: (&path).into(),
             dev: stat.st_dev,
             ino: stat.st_ino,

@@ -13,9 +13,9 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::runtime::Handle;
 
-use super::door::RuledDoor;
+use super::access::RuledAccess;
 use crate::exec::{Counts, Flow, Interception, Mark};
-use crate::record::proxy::{Attempt, Dialed, Door, Sockets, Wires};
+use crate::record::proxy::{AccessPolicy, Attempt, Dialed, Sockets, Wires};
 use crate::sandbox::addresses;
 use crate::sandbox::intercept::Datagrams;
 
@@ -37,7 +37,7 @@ pub enum Out {
     /// Network of this process.
     AsServer,
     /// Network of this process, limited by rules.
-    ByRule(Arc<RuledDoor>),
+    ByRule(Arc<RuledAccess>),
 }
 
 impl Ways {
@@ -103,9 +103,9 @@ fn attempt(flow: Flow) -> Attempt {
 }
 
 impl Wires for Ways {
-    fn door(&self) -> Option<&dyn Door> {
+    fn access(&self) -> Option<&dyn AccessPolicy> {
         match &self.out {
-            Out::ByRule(door) => Some(&**door),
+            Out::ByRule(access) => Some(&**access),
             Out::Nothing | Out::AsCommands { .. } | Out::AsServer => None,
         }
     }
@@ -160,7 +160,7 @@ impl Wires for Ways {
         match &self.out {
             Out::Nothing => done(Err(io::ErrorKind::PermissionDenied.into())),
             Out::AsCommands { .. } => self.interception.dial(to, done),
-            Out::ByRule(door) if door.is_own(to) => self.interception.dial(to, done),
+            Out::ByRule(access) if access.is_own(to) => self.interception.dial(to, done),
             Out::AsServer | Out::ByRule(_) => done(connecting(to)),
         }
     }
@@ -171,7 +171,7 @@ impl Wires for Ways {
                 Err(io::ErrorKind::NotFound.into())
             }
             Out::AsCommands { resolves: true } | Out::AsServer => addresses(name),
-            Out::ByRule(door) => addresses(name).inspect_err(|why| door.unresolved(name, why)),
+            Out::ByRule(access) => addresses(name).inspect_err(|why| access.unresolved(name, why)),
         }
     }
 }

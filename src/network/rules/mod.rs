@@ -11,7 +11,7 @@ mod sets;
 mod special_addresses;
 
 pub use credentials::{
-    Concealer, Credential, Credentials, MAX_SECRET_BYTES, Pair, Place, Scheme, Secret,
+    Concealer, Credential, CredentialTarget, Credentials, MAX_SECRET_BYTES, Pair, Scheme, Secret,
 };
 pub use host_name::canonical;
 pub use needed::rules_for;

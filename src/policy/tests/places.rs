@@ -412,11 +412,11 @@ fn special_files_are_refused_without_blocking() {
     );
     assert_eq!(
         tree.policy.look(tree.at("A/to_fifo")).unwrap().kind(),
-        Kind::Fifo
+        FileKind::Fifo
     );
     assert_eq!(
         tree.policy.look(tree.at("A/sub")).unwrap().kind(),
-        Kind::Directory
+        FileKind::Directory
     );
 }
 

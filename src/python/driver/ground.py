@@ -15,7 +15,7 @@ An interrupt (SIGINT) between `begun` and `done` is meant for the cell; at any o
 
 Cells may replace anything: `builtins.len`, `json.dumps`, `os.write`, the `__str__` of an exception.
 Code between cells therefore uses only objects saved at the start. This source has builtins of its
-own, and binds functions of modules to the names below, compiled ones where possible. (`door.py` has
+own, and binds functions of modules to the names below, compiled ones where possible. (`start.py` has
 sent `ready` and bound `FIRST`, `QUOTE`, `QUESTIONS` and `ADOPTION`.) All access to a cell's values
 is guarded by `try`.
 """

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Book;
+use super::Recordings;
 use super::history::{ConnectionState, History};
 use crate::record::call::{Exchange, Protocol, Target};
 use crate::record::protocol::script::{Identity, Script};
 
 pub struct Connection {
-    book: Arc<Book>,
+    book: Arc<Recordings>,
     history: History,
     /// See [`ConnectionState::transaction`].
     transaction: u64,
@@ -17,7 +17,7 @@ pub struct Connection {
 
 impl Connection {
     /// Creates a new connection to a server that the book plays.
-    pub fn on(book: &Arc<Book>) -> Box<dyn Script> {
+    pub fn on(book: &Arc<Recordings>) -> Box<dyn Script> {
         Box::new(Self {
             book: Arc::clone(book),
             history: History::default(),

@@ -11,7 +11,7 @@ use super::key::{Key, Question, digest, path_only, virtual_host};
 use super::lookup::LookupMiss;
 use super::noise::Shape;
 use super::parts::{Parts, chooses};
-use super::{Book, ClosestRecording, Entry};
+use super::{ClosestRecording, Entry, Recordings};
 use crate::limits::{
     MAX_CLOSEST_COMPARED, MAX_CLOSEST_HEAD_BYTES, MAX_CLOSEST_LOOKED_AT, MAX_DIFFERENCE_CHARS,
     MAX_DIFFERENCES,
@@ -56,7 +56,7 @@ fn index_keys(question: &Question<'_>) -> [IndexKey; 4] {
     ]
 }
 
-impl Book {
+impl Recordings {
     /// Returns the recording closest to a missed call; a known similar one takes precedence.
     pub(super) fn closest(
         &self,

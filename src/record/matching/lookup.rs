@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::SystemTime;
 
-use super::Book;
+use super::Recordings;
 use super::fields::NoiseFields;
 use super::history::{self, ConnectionState};
 use super::key::{self, Key, Question};
@@ -38,7 +38,7 @@ pub(super) struct LookupMiss {
 /// A recording, and its transaction if it identifies one.
 pub(in crate::record) type FoundAnswer = (Arc<Exchange>, u64);
 
-impl Book {
+impl Recordings {
     /// Returns the recording that answers a call. Each recording is given out once, in order. The
     /// last reusable one is repeated, as are those of connections and names.
     ///

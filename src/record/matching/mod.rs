@@ -121,7 +121,7 @@ struct PartialKey {
 
 /// Recordings and their use. All threads of a run share one book.
 #[derive(Default)]
-pub struct Book {
+pub struct Recordings {
     entries: Vec<Entry>,
     pairs: ValuePairs,
     /// Queues of recordings by call, with and without generated values.
@@ -151,7 +151,7 @@ pub struct Book {
     missed: Mutex<MissList>,
 }
 
-impl Book {
+impl Recordings {
     pub fn new(exchanges: Vec<Exchange>, noise: Noise) -> Self {
         Self::of(Recording::number(exchanges), noise, Secrets::default())
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use super::Book;
+use super::Recordings;
 use crate::limits::MAX_MISSES_TOLD;
 use crate::record::call::{Exchange, Protocol};
 
@@ -117,7 +117,7 @@ pub struct Report {
     pub unused: Vec<UnusedRecording>,
 }
 
-impl Book {
+impl Recordings {
     /// Returns the recordings of a protocol that belong to connections to any target, without using
     /// them up.
     pub fn logins(&self, protocol: Protocol) -> Vec<Arc<Exchange>> {

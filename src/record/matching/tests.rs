@@ -25,7 +25,7 @@ use calls::{
 #[test]
 fn identical_calls_get_answers_in_order() {
     let calls = ["1", "2", "3"].map(|answer| answered(post("{}"), answer));
-    let book = Book::new(calls.to_vec(), Noise::default());
+    let book = Recordings::new(calls.to_vec(), Noise::default());
     let answers: Vec<_> = (0..4).map(|_| ask(&book, &post("{}"))).collect();
     let used =
         "POST http://shop:80/orders: all 3 recordings of this call were used; record again what makes it more often"
@@ -60,7 +60,7 @@ fn last_reusable_or_read_recording_repeats() {
                 .to_vec(),
         );
         recordings[1].reusable = reusable;
-        let book = Book::of(recordings, Noise::default(), Secrets::default());
+        let book = Recordings::of(recordings, Noise::default(), Secrets::default());
         let answers: Vec<_> = (0..4).map(|_| ask(&book, &asked).unwrap()).collect();
         assert_eq!(answers, ["1", "2", "2", "2"]);
         assert_eq!(
@@ -106,7 +106,7 @@ fn equivalent_requests_match() {
         (request("GET", "/", JSON, ""), request("GET", "/", "", "")),
     ];
     for (recorded, asked) in same {
-        let book = Book::new(vec![answered(recorded, "x")], Noise::default());
+        let book = Recordings::new(vec![answered(recorded, "x")], Noise::default());
         assert_eq!(ask(&book, &asked), Ok("x".to_owned()), "{asked:?}");
     }
 }
@@ -167,15 +167,15 @@ fn different_requests_do_not_match() {
         } else {
             recorded
         };
-        let book = Book::new(vec![recorded], Noise::default());
+        let book = Recordings::new(vec![recorded], Noise::default());
         assert!(book.find(&asked).is_err(), "{asked:?}");
     }
-    let same = Book::new(
+    let same = Recordings::new(
         vec![answered(with("Range", "bytes=0-1"), "x")],
         Noise::default(),
     );
     assert_eq!(ask(&same, &with("range", "bytes=0-1")), Ok("x".to_owned()));
-    let date = Book::new(vec![answered(with("Date", "a"), "x")], Noise::default());
+    let date = Recordings::new(vec![answered(with("Date", "a"), "x")], Noise::default());
     assert_eq!(ask(&date, &with("Date", "b")), Ok("x".to_owned()));
 }
 
@@ -186,7 +186,7 @@ fn miss_reports_closest_recording_with_differences() {
         answered(post(r#"{"items":[{"id":"a","qty":2}],"note":"x"}"#), "yes"),
         answered(post(r#"{"other":true}"#), "no"),
     ];
-    let book = Book::new(calls.to_vec(), Noise::default());
+    let book = Recordings::new(calls.to_vec(), Noise::default());
     let miss = book
         .find(&post(r#"{"items":[{"id":"a","qty":3},1],"vip":true}"#))
         .unwrap_err();
@@ -258,7 +258,7 @@ fn sql_miss_shows_statement_text() {
         ]
         .concat()
     };
-    let book = Book::new(
+    let book = Recordings::new(
         vec![wire(Protocol::Postgres, &query("SELECT 1"), b"x", false)],
         Noise::default(),
     );
@@ -278,7 +278,7 @@ fn session_recording_repeats_for_any_password() {
         let text = format!("*2\r\n$4\r\nAUTH\r\n${}\r\n{password}\r\n", password.len());
         wire(Protocol::Redis, text.as_bytes(), b"+OK\r\n", true)
     };
-    let book = Book::new(vec![auth("[redacted]")], Noise::default());
+    let book = Recordings::new(vec![auth("[redacted]")], Noise::default());
     for password in ["one", "another"] {
         assert_eq!(ask(&book, &auth(password)), Ok("+OK\r\n".to_owned()));
     }
@@ -309,7 +309,7 @@ fn mongo_message_numbers_are_ignored() {
         .concat();
         wire(Protocol::Mongo, &bytes, b"x", false)
     };
-    let book = Book::new(vec![message(1, b"abcd")], Noise::default());
+    let book = Recordings::new(vec![message(1, b"abcd")], Noise::default());
     assert_eq!(ask(&book, &message(9, b"abcd")), Ok("x".to_owned()));
     assert!(book.find(&message(9, b"abce")).is_err());
 }
@@ -329,7 +329,7 @@ fn dns_last_answer_repeats_without_limit() {
             }),
         )
     };
-    let book = Book::new(
+    let book = Recordings::new(
         vec![dns("10.0.0.1", &["x"]), dns("10.0.0.1", &["y"])],
         Noise::default(),
     );
@@ -367,14 +367,14 @@ fn recordings_without_target_answer_last() {
         at("shop", 0, "port unknown"),
         at("shop", 80, "exact"),
     ];
-    let book = Book::new(calls, Noise::default());
+    let book = Recordings::new(calls, Noise::default());
     let answers: Vec<_> = (0..3)
         .map(|_| ask(&book, &at("shop", 80, "")).unwrap())
         .collect();
     assert_eq!(answers, ["exact", "port unknown", "anywhere"]);
     let mut named = Recording::number(vec![at("shop", 80, "named")]);
     named[0].named = true;
-    let book = Book::of(named, Noise::default(), Secrets::default());
+    let book = Recordings::of(named, Noise::default(), Secrets::default());
     assert_eq!(ask(&book, &at("127.0.0.1", 80, "")), Ok("named".to_owned()));
     assert!(book.find(&at("shop", 80, "")).is_err());
 
@@ -385,7 +385,7 @@ fn recordings_without_target_answer_last() {
         },
         ..wire(Protocol::MySql, b"q", b"x", true)
     };
-    let book = Book::new(vec![foreign], Noise::default());
+    let book = Recordings::new(vec![foreign], Noise::default());
     let target = Target {
         host: "db".to_owned(),
         port: 3306,
@@ -415,10 +415,10 @@ fn declared_noise_is_left_out() {
         ..DeclaredNoise::default()
     };
     noise.declare(None, &values).unwrap();
-    let book = Book::new(vec![recorded.clone()], noise.clone());
+    let book = Recordings::new(vec![recorded.clone()], noise.clone());
     assert_eq!(ask(&book, &asked), Ok("x".to_owned()));
 
-    let book = Book::new(vec![recorded], noise);
+    let book = Recordings::new(vec![recorded], noise);
     let miss = book
         .find(&post(
             r#"{"at":"2025-02-02","items":[{"id":7,"qty":3}],"trace":{}}"#,
@@ -474,7 +474,7 @@ fn http_noise_is_learned_from_two_recordings() {
     );
     assert_eq!(noise.learned(&one[2]), Some(learned(&["query.t"])));
     let calls = one.into_iter().map(|call| answered(call, "x")).collect();
-    let book = Book::new(calls, noise);
+    let book = Recordings::new(calls, noise);
     let third = run([30, 31], [9, 9]);
     assert!(third.iter().all(|call| book.find(call).is_ok()));
 }
@@ -504,7 +504,7 @@ fn recording_is_served_once_across_threads() {
     let calls = (0..CALLS)
         .map(|number| answered(get(&format!("/n/{}", number % 1000)), &number.to_string()))
         .collect();
-    let book = Book::new(calls, Noise::default());
+    let book = Recordings::new(calls, Noise::default());
     let start = Barrier::new(THREADS);
     let mut given: Vec<usize> = thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS)
@@ -537,7 +537,7 @@ fn recording_is_served_once_across_threads() {
 
 #[test]
 fn report_lists_limited_number_of_misses() {
-    let book = Book::new(
+    let book = Recordings::new(
         (0..5)
             .map(|number| answered(get(&format!("/{number}")), "x"))
             .collect(),
@@ -567,8 +567,8 @@ fn authorization_selects_among_several_recorded_callers() {
         Secrets::default().calls(std::slice::from_mut(&mut call));
         call
     };
-    let ask_as = |book: &Book, who: &str| ask(book, &from(who, ""));
-    let book = Book::new(
+    let ask_as = |book: &Recordings, who: &str| ask(book, &from(who, ""));
+    let book = Recordings::new(
         vec![from("alice", "a"), from("bob", "b"), from("", "nobody")],
         Noise::default(),
     );
@@ -577,7 +577,7 @@ fn authorization_selects_among_several_recorded_callers() {
     assert_eq!(ask_as(&book, ""), Ok("nobody".to_owned()));
     assert_eq!(ask_as(&book, "alice"), Ok("a".to_owned()));
     // Anonymous calls are distinguished too; the only credential may differ in a replay.
-    let book = Book::new(
+    let book = Recordings::new(
         vec![
             from("", "nobody"),
             from("alice", "a"),
@@ -588,14 +588,14 @@ fn authorization_selects_among_several_recorded_callers() {
     assert_eq!(ask_as(&book, ""), Ok("nobody".to_owned()));
     assert_eq!(ask_as(&book, "dummy"), Ok("a".to_owned()));
     assert_eq!(ask_as(&book, ""), Ok("still nobody".to_owned()));
-    let book = Book::new(
+    let book = Recordings::new(
         vec![from("alice", "a"), from("", "nobody")],
         Noise::default(),
     );
     assert_eq!(ask_as(&book, ""), Ok("nobody".to_owned()));
     assert_eq!(ask_as(&book, "alice"), Ok("a".to_owned()));
     // A single credential may differ in a replay.
-    let book = Book::new(vec![from("alice", "a")], Noise::default());
+    let book = Recordings::new(vec![from("alice", "a")], Noise::default());
     assert_eq!(ask_as(&book, "dummy"), Ok("a".to_owned()));
 }
 
@@ -609,7 +609,7 @@ fn single_body_secret_matches_several_select_answer() {
     let mut kept = login("q1w2e3");
     Secrets::default().calls(std::slice::from_mut(&mut kept));
     for recorded in [login("q1w2e3"), kept] {
-        let book = Book::new(vec![recorded], Noise::default());
+        let book = Recordings::new(vec![recorded], Noise::default());
         let other = post(r#"{"user":"b","password":"z9y8x7","db":{"apiKey":["z9y8x7"]}}"#);
         let told = book.find(&other).unwrap_err().closest.unwrap().differences;
         let declare = told
@@ -634,7 +634,7 @@ fn single_body_secret_matches_several_select_answer() {
     let recorded = |tokens: &[&str]| {
         let mut calls: Vec<_> = tokens.iter().map(|token| page(token, "me")).collect();
         Secrets::default().calls(&mut calls);
-        Book::new(calls, Noise::default())
+        Recordings::new(calls, Noise::default())
     };
     let [a, b, c, z] = ["q1w2e3a", "q1w2e3b", "q1w2e3c", "q1w2e3z"];
     assert_eq!(ask(&recorded(&[a]), &page(z, "you")), Ok(a.to_owned()));
@@ -655,7 +655,7 @@ fn tls_and_accept_header_distinguish_calls() {
         call.tls = tls;
         call
     };
-    let book = Book::new(
+    let book = Recordings::new(
         vec![
             with(false, "text/csv", "csv"),
             with(false, "text/html", "html"),
@@ -675,7 +675,7 @@ fn tls_and_accept_header_distinguish_calls() {
 
 #[test]
 fn repeated_miss_is_reported_once_with_count() {
-    let book = Book::new(vec![answered(get("/a"), "x")], Noise::default());
+    let book = Recordings::new(vec![answered(get("/a"), "x")], Noise::default());
     for path in ["/b", "/c", "/b", "/b"] {
         assert!(book.find(&get(path)).is_err());
     }
@@ -702,13 +702,14 @@ fn miss_reports_tls_difference() {
         named: true,
         ..Recording::number(vec![encrypted.clone()]).remove(0)
     };
-    let told =
-        |book: Book, asked: &Exchange| book.find(asked).unwrap_err().closest.unwrap().differences;
+    let told = |book: Recordings, asked: &Exchange| {
+        book.find(asked).unwrap_err().closest.unwrap().differences
+    };
     let again = "it is another call: record again what makes it";
     let plain = "encryption: recorded yes, asked no";
     assert_eq!(
         told(
-            Book::new(vec![encrypted.clone()], Noise::default()),
+            Recordings::new(vec![encrypted.clone()], Noise::default()),
             &get("/a")
         ),
         [plain, again]
@@ -716,7 +717,7 @@ fn miss_reports_tls_difference() {
     let path = "path: recorded `/a`, asked `/b`";
     assert_eq!(
         told(
-            Book::of(vec![named], Noise::default(), Secrets::default()),
+            Recordings::of(vec![named], Noise::default(), Secrets::default()),
             &get("/b")
         ),
         [path, again]
@@ -726,7 +727,7 @@ fn miss_reports_tls_difference() {
         ..get("/b")
     };
     assert_eq!(
-        told(Book::new(vec![encrypted], Noise::default()), &asked),
+        told(Recordings::new(vec![encrypted], Noise::default()), &asked),
         [path, again]
     );
 }
@@ -734,7 +735,7 @@ fn miss_reports_tls_difference() {
 #[test]
 fn miss_on_replayed_connection_explains_no_forwarding() {
     let recorded = wire(Protocol::Redis, b"PING\r\n", b"+PONG\r\n", false);
-    let book = Book::new(vec![recorded], Noise::default()).passing_on(true);
+    let book = Recordings::new(vec![recorded], Noise::default()).passing_on(true);
     let miss = book
         .find(&wire(Protocol::Redis, b"GET a\r\n", b"", false))
         .unwrap_err();
@@ -780,7 +781,7 @@ fn several_secrets_in_one_field_select_answer() {
         let kept = |names: &[&str]| {
             let mut calls: Vec<_> = names.iter().map(|who| answered(way(who), who)).collect();
             Secrets::default().calls(&mut calls);
-            Book::new(calls, Noise::default())
+            Recordings::new(calls, Noise::default())
         };
         let book = kept(&["alice", "bob"]);
         let missed = book.find(&way("somebody")).unwrap_err();
@@ -821,7 +822,7 @@ fn per_request_signatures_do_not_select_answer() {
             answer,
         )
     };
-    let book = Book::new(
+    let book = Recordings::new(
         vec![signed("1", "one"), signed("2", "two")],
         Noise::default(),
     );

@@ -5,7 +5,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::{Book, Ordering, is_session};
+use super::{Ordering, Recordings, is_session};
 use crate::limits::OVERTAKEN_MS;
 use crate::record::call::{Content, Exchange, HttpResponse, HttpVersion, Protocol};
 use crate::record::http::h1::field;
@@ -18,7 +18,7 @@ pub struct Overtaken {
     pub stayed: Duration,
 }
 
-impl Book {
+impl Recordings {
     /// Returns the first request of the program, on any connection, during this HTTP/2 response.
     pub fn overtaken(&self, found: &Exchange) -> Option<Overtaken> {
         let Content::Http(http) = &found.content else {

@@ -149,8 +149,8 @@ fn decide(shared: &Arc<Hub>, attempt: Attempt) -> (DecidedConnection, Option<Dia
     // Report a denial now, before a program that does not wait continues.
     if shared
         .wires
-        .door()
-        .is_some_and(|door| !door.admits(Transport::Tcp, &context.link.target, context.by))
+        .access()
+        .is_some_and(|access| !access.admits(Transport::Tcp, &context.link.target, context.by))
     {
         return refused(libc::EACCES);
     }

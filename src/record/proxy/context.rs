@@ -60,9 +60,9 @@ impl Context {
     /// server and is not recorded.
     pub fn handle_failed_dial(&self, error: &io::Error) -> Refusal {
         let refusal = Refusal::of(error);
-        match (error.raw_os_error(), self.shared.wires.door()) {
-            (Some(Refusal::NO_ROOM), Some(door)) => {
-                door.ended(
+        match (error.raw_os_error(), self.shared.wires.access()) {
+            (Some(Refusal::NO_ROOM), Some(access)) => {
+                access.ended(
                     &self.link.target,
                     Misfit::Many(self.shared.most_connections()),
                     self.by,

@@ -184,15 +184,15 @@ async fn reach(
     by: ProgramName,
 ) -> io::Result<(UdpSocket, Share)> {
     let refused = || io::Error::from_raw_os_error(libc::EACCES);
-    let (Mode::Pass, Some(door)) = (&shared.mode, shared.wires.door()) else {
+    let (Mode::Pass, Some(access)) = (&shared.mode, shared.wires.access()) else {
         return Err(refused());
     };
-    if !door.admits(Transport::Udp, target, by) {
+    if !access.admits(Transport::Udp, target, by) {
         return Err(refused());
     }
     let (mut failed, descriptor) = (refused(), shared.descriptors(1)?);
     for address in shared.resolve(&target.host).await? {
-        if !door.leads_to(Transport::Udp, target, address, by) {
+        if !access.leads_to(Transport::Udp, target, address, by) {
             continue;
         }
         let made = shared

@@ -67,7 +67,7 @@ use crate::limits::{
 };
 use crate::network::rules::Transport;
 use crate::record::call::{Outline, Target};
-use crate::record::matching::Book;
+use crate::record::matching::Recordings;
 use crate::record::net::ca::Authority;
 use crate::sandbox::intercept::{Datagrams, ProgramName};
 
@@ -87,7 +87,7 @@ pub type Dialed = Box<dyn FnOnce(io::Result<OwnedFd>) + Send>;
 pub trait Wires: Send + Sync + 'static {
     /// Returns the access policy. Without one, every address that [`Self::dial`] reaches is
     /// permitted.
-    fn door(&self) -> Option<&dyn Door> {
+    fn access(&self) -> Option<&dyn AccessPolicy> {
         None
     }
     /// Returns the original destination of an accepted connection, by its local and peer address,
@@ -121,7 +121,7 @@ pub trait Wires: Send + Sync + 'static {
 }
 
 /// Access policy, which also receives denials. Its methods may block briefly.
-pub trait Door: Send + Sync {
+pub trait AccessPolicy: Send + Sync {
     /// Returns true if the program may connect or send to the target.
     fn admits(&self, transport: Transport, target: &Target, by: ProgramName) -> bool;
     /// Returns true if the system's resolver may look up this name.
@@ -160,7 +160,7 @@ pub enum Mode {
 }
 
 pub struct Replay {
-    pub book: Arc<Book>,
+    pub book: Arc<Recordings>,
     /// Server properties from the same recordings.
     pub outline: Outline,
     /// Time to wait for the rest of a possibly incomplete message.

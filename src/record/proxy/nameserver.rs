@@ -131,8 +131,8 @@ async fn answer(shared: &Arc<Hub>, message: &[u8]) -> Option<Vec<u8>> {
 async fn resolved(shared: &Arc<Hub>, question: &DnsQuestion, kind: &'static str) -> u8 {
     if shared
         .wires
-        .door()
-        .is_some_and(|door| !door.may_ask(&question.name))
+        .access()
+        .is_some_and(|access| !access.may_ask(&question.name))
     {
         // A later connect(2) is denied, which the program sees and the report lists.
         return Dns::NOERROR;

@@ -49,8 +49,8 @@ impl Inspector for MisfitInspector {
     }
 
     fn misfit(&self, misfit: Misfit) -> Refusal {
-        match self.shared.wires.door() {
-            Some(door) => door.ended(&self.target, misfit, self.by),
+        match self.shared.wires.access() {
+            Some(access) => access.ended(&self.target, misfit, self.by),
             None => Refusal(misfit.to_string()),
         }
     }
@@ -63,14 +63,14 @@ pub async fn converse(
     server: Stream,
     unjudged: Option<VerdictGuard>,
 ) -> io::Result<()> {
-    let (target, door) = (&context.link.target, context.shared.wires.door());
-    if let Some(stand_in) = door.and_then(|door| door.login(target)) {
+    let (target, access) = (&context.link.target, context.shared.wires.access());
+    if let Some(stand_in) = access.and_then(|access| access.login(target)) {
         return tokio::select! {
             served = login::serve(context, stand_in, client, server) => served,
             () = context.stopped() => Ok(()),
         };
     }
-    let inspector = door.and_then(|door| door.opens(target, context.by));
+    let inspector = access.and_then(|access| access.opens(target, context.by));
     tokio::select! {
         passed = pass(context, inspector, client, server, unjudged) => passed,
         () = context.stopped() => Ok(()),
@@ -82,8 +82,8 @@ fn report_misfit(context: &Context, error: &io::Error) {
     let misfit = error
         .get_ref()
         .and_then(|inner| inner.downcast_ref::<Misfit>());
-    if let (Some(door), Some(misfit)) = (context.shared.wires.door(), misfit) {
-        door.ended(&context.link.target, misfit.clone(), context.by);
+    if let (Some(access), Some(misfit)) = (context.shared.wires.access(), misfit) {
+        access.ended(&context.link.target, misfit.clone(), context.by);
     }
 }
 

@@ -32,7 +32,7 @@ pub const PATIENCE: Duration = Duration::from_mins(1);
 pub struct Net {
     routes: Mutex<HashMap<SocketAddr, SocketAddr>>,
     hosts: HashMap<&'static str, Vec<IpAddr>>,
-    door: Option<Arc<dyn Door>>,
+    access: Option<Arc<dyn AccessPolicy>>,
 }
 
 /// Opens a connection without waiting for it.
@@ -55,8 +55,8 @@ fn connecting(to: SocketAddr) -> io::Result<OwnedFd> {
 }
 
 impl Wires for Net {
-    fn door(&self) -> Option<&dyn Door> {
-        self.door.as_deref()
+    fn access(&self) -> Option<&dyn AccessPolicy> {
+        self.access.as_deref()
     }
 
     fn destination(&self, accepted_local: SocketAddr, _peer: SocketAddr) -> Option<Attempt> {
@@ -145,7 +145,7 @@ pub fn setup_within(mode: Mode, to: SocketAddr, system: &[u8], account: Account)
 
 /// Does the same as [`setup_within`] with an access policy.
 pub fn setup_behind(
-    door: Option<Arc<dyn Door>>,
+    access: Option<Arc<dyn AccessPolicy>>,
     mode: Mode,
     to: SocketAddr,
     system: &[u8],
@@ -154,7 +154,7 @@ pub fn setup_behind(
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let net = Net {
-        door,
+        access,
         ..Net::default()
     };
     net.routes.lock().unwrap().insert(address, to);
@@ -195,7 +195,7 @@ pub fn start(
 pub fn replay_of(exchanges: Vec<Exchange>) -> Arc<Replay> {
     let outline = Outline::of(&exchanges);
     Arc::new(Replay {
-        book: Arc::new(Book::new(exchanges, Noise::default())),
+        book: Arc::new(Recordings::new(exchanges, Noise::default())),
         outline,
         quiet: PATIENCE,
     })

@@ -21,18 +21,18 @@ pub async fn dial(context: &Context) -> io::Result<Stream> {
 /// Connects with an already reserved descriptor.
 pub async fn dial_with_descriptor(context: &Context, descriptor: Share) -> io::Result<Stream> {
     let (shared, target, by) = (&context.shared, &context.link.target, context.by);
-    let Some(door) = shared.wires.door() else {
+    let Some(access) = shared.wires.access() else {
         return shared.dial(target, descriptor, |_| true).await;
     };
-    if !door.admits(Transport::Tcp, target, by) {
+    if !access.admits(Transport::Tcp, target, by) {
         return Err(io::Error::from_raw_os_error(libc::EACCES));
     }
     let server = shared
         .dial(target, descriptor, |address| {
-            door.leads_to(Transport::Tcp, target, address, by)
+            access.leads_to(Transport::Tcp, target, address, by)
         })
         .await?;
-    let opens = || door.opens(target, by).is_some() || door.login(target).is_some();
+    let opens = || access.opens(target, by).is_some() || access.login(target).is_some();
     let is_judged = target.host.parse::<IpAddr>().is_err() || opens();
     let is_looked_at = !matches!(shared.mode, Mode::Pass) && is_judged;
     if is_looked_at {

@@ -24,7 +24,7 @@ const ATTEMPT_LIMIT: Duration = Duration::from_secs(5);
 /// One line of what the inner half prints, as JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Line {
+pub(super) enum BatteryLine {
     /// This control or attempt comes next; what ends the battery is so known by name.
     Begins(String),
     /// Outcome of a control: `Through` if it works.
@@ -53,22 +53,28 @@ fn run(stage: &str, output: &mut impl Write) -> io::Result<()> {
     let mut stage: Stage = serde_json::from_str(stage)?;
     stage.supervisor = rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get());
     for control in CONTROLS {
-        say(output, &Line::Begins(control.name.to_owned()))?;
+        say(output, &BatteryLine::Begins(control.name.to_owned()))?;
         let outcome = apart(|| match (control.run)(&stage) {
             Ok(()) => Outcome::Through(String::new()),
             Err(error) => Outcome::Held(error_name(&error)),
         })?;
-        say(output, &Line::Control(control.name.to_owned(), outcome))?;
+        say(
+            output,
+            &BatteryLine::Control(control.name.to_owned(), outcome),
+        )?;
     }
     for attempt in GROUPS.iter().flat_map(|(_, attempts)| *attempts) {
-        say(output, &Line::Begins(attempt.name.to_owned()))?;
+        say(output, &BatteryLine::Begins(attempt.name.to_owned()))?;
         let outcome = apart(|| (attempt.run)(&stage).into())?;
-        say(output, &Line::Attempt(attempt.name.to_owned(), outcome))?;
+        say(
+            output,
+            &BatteryLine::Attempt(attempt.name.to_owned(), outcome),
+        )?;
     }
-    say(output, &Line::Done)
+    say(output, &BatteryLine::Done)
 }
 
-fn say(output: &mut impl Write, line: &Line) -> io::Result<()> {
+fn say(output: &mut impl Write, line: &BatteryLine) -> io::Result<()> {
     serde_json::to_writer(&mut *output, line)?;
     output.write_all(b"\n")?;
     output.flush()

@@ -10,7 +10,7 @@
 //! change the machine is spoilt on purpose.
 #![expect(
     clippy::disallowed_methods,
-    reason = "an attempt goes round the doors of this program on purpose"
+    reason = "an attempt uses system calls directly on purpose"
 )]
 
 mod attempt;

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::battery::{CONTROLS, GROUPS};
 use super::inside::ATTACK_ARGUMENT;
-use super::inside::Line;
+use super::inside::BatteryLine;
 use super::outcome::Outcome;
 use super::stage::Stage;
 use super::victims::Victims;
@@ -125,10 +125,14 @@ impl Report {
         };
         for line in output.split(|byte| *byte == b'\n') {
             match serde_json::from_slice(line) {
-                Ok(Line::Begins(name)) => report.broke_at = Some(name),
-                Ok(Line::Control(name, outcome)) => drop(report.controls.insert(name, outcome)),
-                Ok(Line::Attempt(name, outcome)) => drop(report.attempts.insert(name, outcome)),
-                Ok(Line::Done) => report.broke_at = None,
+                Ok(BatteryLine::Begins(name)) => report.broke_at = Some(name),
+                Ok(BatteryLine::Control(name, outcome)) => {
+                    drop(report.controls.insert(name, outcome))
+                }
+                Ok(BatteryLine::Attempt(name, outcome)) => {
+                    drop(report.attempts.insert(name, outcome))
+                }
+                Ok(BatteryLine::Done) => report.broke_at = None,
                 Err(_) => {}
             }
         }

@@ -13,8 +13,8 @@ mod report;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use super::fault::{Fault, Step};
-use super::plan::Place;
+use super::fault::{Fault, StepContext};
+use super::plan::CanonicalPath;
 use super::program;
 use crate::limits::DRY_RUN_BYTES;
 use compare::Comparison;
@@ -34,7 +34,7 @@ impl DryRun {
     pub fn begin(
         writable: &[&Path],
         memory_bytes: Option<u64>,
-        dir: &mut Place,
+        dir: &mut CanonicalPath,
     ) -> Result<Self, Fault> {
         program::working_directory(dir)?;
         let bytes = memory_bytes.unwrap_or(u64::MAX).clamp(1, DRY_RUN_BYTES);

@@ -22,7 +22,7 @@ use rustix::mount::{
 use super::attributes::attributes;
 use crate::limits::DRY_RUN_FILES;
 use crate::mounts::{self, Mount};
-use crate::sandbox::fault::{Fault, Step};
+use crate::sandbox::fault::{Fault, StepContext};
 use crate::sandbox::hidden_paths::MEANWHILE;
 use crate::sandbox::mount::{file_system, mount_of, no_devices};
 

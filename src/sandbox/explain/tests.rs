@@ -4,11 +4,11 @@ use pretty_assertions::assert_eq;
 
 use super::*;
 use crate::sandbox::attack::LANDLOCK_GAPS;
-use crate::sandbox::plan::{Extent, Limits, Place, PlannedCache};
+use crate::sandbox::plan::{CanonicalPath, Extent, Limits, PlannedCache};
 
 fn root(path: &str, writable: bool) -> PlannedRoot {
     PlannedRoot {
-        place: Place {
+        place: CanonicalPath {
             path: path.into(),
             dev: 1,
             ino: 2,
@@ -72,7 +72,7 @@ fn asked() -> ExplicitRequests<'static> {
 #[test]
 fn landlock_cannot_enforce_nested_or_hidden_paths() {
     let roots = vec![root("/src", true), root("/src/in", true)];
-    let hidden = vec![Place {
+    let hidden = vec![CanonicalPath {
         path: "/src/replay-0".into(),
         dev: 1,
         ino: 3,

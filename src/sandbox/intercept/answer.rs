@@ -35,7 +35,7 @@ pub(super) enum Deed {
 
 /// The answer to a call.
 #[derive(Debug)]
-pub(super) enum Answer {
+pub(super) enum CallAnswer {
     Value(i64),
     GoOn,
     /// A descriptor, and its close-on-exec flag.

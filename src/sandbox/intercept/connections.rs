@@ -11,9 +11,9 @@ use rustix::net::{bind, connect, connect_unspec, getpeername, getsockname, liste
 
 use super::Interceptor;
 use super::address::{AddressArgument, is_here, mapped, plain, somebody, write_to};
-use super::answer::{Answer, Deed, Halt, errno_of};
+use super::answer::{CallAnswer, Deed, Halt, errno_of};
 use super::call::Room;
-use super::descriptor::{CallerDescriptor, Kind};
+use super::descriptor::{CallerDescriptor, SocketKind};
 use super::destinations::Destination;
 use super::messages::{Flow, Mark, SupervisorMessage, SupervisorRequest};
 use super::own_ports::{Holder, Protocol};
@@ -31,15 +31,15 @@ impl Interceptor {
         socket: CallerDescriptor,
         holder: Holder,
         to: Result<AddressArgument, Errno>,
-    ) -> Result<Answer, Halt> {
-        let (six, is_stream) = match Kind::of(&socket)? {
+    ) -> Result<CallAnswer, Halt> {
+        let (six, is_stream) = match SocketKind::of(&socket)? {
             // No sockets of other families have names to connect to.
-            Kind::Other if self.rules.strict => return Err(Errno::ISCONN.into()),
+            SocketKind::Other if self.rules.strict => return Err(Errno::ISCONN.into()),
             // Another thread has put it in the place of a socket of IP.
-            Kind::Other if self.rules.ip_only => return Err(Errno::CONNREFUSED.into()),
-            Kind::Other => return Ok(Answer::GoOn),
-            Kind::Stream { six } => (six, true),
-            Kind::Datagram { six } => (six, false),
+            SocketKind::Other if self.rules.ip_only => return Err(Errno::CONNREFUSED.into()),
+            SocketKind::Other => return Ok(CallAnswer::GoOn),
+            SocketKind::Stream { six } => (six, true),
+            SocketKind::Datagram { six } => (six, false),
         };
         let AddressArgument::Address(to) = to? else {
             // The kernel would forget its device, too. So it keeps its peer, which the next
@@ -49,7 +49,7 @@ impl Interceptor {
                 connect_unspec(&socket)?;
             }
             self.destinations.forget(&socket);
-            return Ok(Answer::Value(0));
+            return Ok(CallAnswer::Value(0));
         };
         if to.is_ipv6() != six {
             return Err(Errno::AFNOSUPPORT.into());
@@ -85,7 +85,7 @@ impl Interceptor {
             return Ok(self.connect_to(socket, via)?);
         }
         let does_not_wait = fcntl_getfl(&socket)?.contains(OFlags::NONBLOCK);
-        Ok(Answer::Later(
+        Ok(CallAnswer::Later(
             socket,
             Deed::Ask {
                 via,
@@ -137,7 +137,7 @@ impl Interceptor {
         &mut self,
         socket: CallerDescriptor,
         via: SocketAddr,
-    ) -> Result<Answer, Errno> {
+    ) -> Result<CallAnswer, Errno> {
         let nobody = match via.ip().to_canonical() {
             IpAddr::V4(_) => self.listeners.nobody_4.port(),
             IpAddr::V6(_) => self
@@ -159,13 +159,13 @@ impl Interceptor {
         &mut self,
         socket: CallerDescriptor,
         via: SocketAddr,
-    ) -> Result<Answer, Errno> {
+    ) -> Result<CallAnswer, Errno> {
         match connect_without_waiting(&socket, via) {
             Ok(true) => {
                 self.settled(&socket, true);
-                Ok(Answer::Value(0))
+                Ok(CallAnswer::Value(0))
             }
-            Ok(false) => Ok(Answer::Later(socket, Deed::Connect(via))),
+            Ok(false) => Ok(CallAnswer::Later(socket, Deed::Connect(via))),
             Err(errno) => {
                 if matches!(errno, Errno::INPROGRESS | Errno::ALREADY | Errno::ISCONN) {
                     self.settled(&socket, errno == Errno::ISCONN);
@@ -190,13 +190,13 @@ impl Interceptor {
         holder: Holder,
         six: bool,
         to: SocketAddr,
-    ) -> Result<Answer, Halt> {
+    ) -> Result<CallAnswer, Halt> {
         let via = self.lead(socket, holder.pid, six, to)?;
         connect(socket, &via)?;
         if via == to {
             self.note_datagrams(socket, holder);
         }
-        Ok(Answer::Value(0))
+        Ok(CallAnswer::Value(0))
     }
 
     /// Returns the destination of a datagram.
@@ -252,13 +252,13 @@ impl Interceptor {
         socket: &OwnedFd,
         holder: Holder,
         to: Result<AddressArgument, Errno>,
-    ) -> Result<Answer, Errno> {
-        let kind = Kind::of(socket)?;
-        if kind == Kind::Other {
+    ) -> Result<CallAnswer, Errno> {
+        let kind = SocketKind::of(socket)?;
+        if kind == SocketKind::Other {
             return if self.rules.strict {
                 Err(Errno::ACCESS)
             } else {
-                Ok(Answer::GoOn)
+                Ok(CallAnswer::GoOn)
             };
         }
         let AddressArgument::Address(to) = to? else {
@@ -272,10 +272,10 @@ impl Interceptor {
             }
             (bound, _) => bound?,
         }
-        if matches!(kind, Kind::Datagram { .. }) {
+        if matches!(kind, SocketKind::Datagram { .. }) {
             self.note_datagrams(socket, holder);
         }
-        Ok(Answer::Value(0))
+        Ok(CallAnswer::Value(0))
     }
 
     /// Remembers a datagram socket that has a port now, if not all of its network are the
@@ -291,9 +291,9 @@ impl Interceptor {
         socket: &OwnedFd,
         holder: Holder,
         backlog: i32,
-    ) -> Result<Answer, Errno> {
-        if !matches!(Kind::of(socket)?, Kind::Stream { .. }) {
-            return Ok(Answer::GoOn);
+    ) -> Result<CallAnswer, Errno> {
+        if !matches!(SocketKind::of(socket)?, SocketKind::Stream { .. }) {
+            return Ok(CallAnswer::GoOn);
         }
         listen(socket, backlog)?;
         self.counts.listening += 1;
@@ -301,7 +301,7 @@ impl Interceptor {
         if let Some(table) = &mut self.table {
             table.listens(socket);
         }
-        Ok(Answer::Value(0))
+        Ok(CallAnswer::Value(0))
     }
 
     pub(super) fn peer_name(
@@ -309,21 +309,23 @@ impl Interceptor {
         socket: &OwnedFd,
         memory: CallerMemory,
         room: Room,
-    ) -> Result<Answer, Errno> {
+    ) -> Result<CallAnswer, Errno> {
         let Ok(peer) = getpeername(socket) else {
-            return Ok(Answer::GoOn);
+            return Ok(CallAnswer::GoOn);
         };
         let place = peer.and_then(|peer| self.relays.place(SocketAddr::try_from(peer).ok()?));
         let to = match (place, self.destinations.get(socket)) {
-            (Some(place), _) if matches!(Kind::of(socket)?, Kind::Datagram { six: true }) => {
+            (Some(place), _)
+                if matches!(SocketKind::of(socket)?, SocketKind::Datagram { six: true }) =>
+            {
                 mapped(place)
             }
             (Some(place), _) => place,
             (None, Some(Destination::Led { to, .. } | Destination::Asks(to))) => to,
-            (None, None) => return Ok(Answer::GoOn),
+            (None, None) => return Ok(CallAnswer::GoOn),
         };
         write_to(memory, room, to)?;
-        Ok(Answer::Value(0))
+        Ok(CallAnswer::Value(0))
     }
 
     /// Leaves a connection on its way.
@@ -332,7 +334,7 @@ impl Interceptor {
         socket: CallerDescriptor,
         via: SocketAddr,
         mark: Mark,
-    ) -> Result<Answer, Errno> {
+    ) -> Result<CallAnswer, Errno> {
         let Some((at, refused)) = self
             .half_open
             .as_mut()

@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with, socketpair};
 use serde::{Deserialize, Serialize};
 
-use crate::sandbox::fault::{Fault, Step};
+use crate::sandbox::fault::{Fault, StepContext};
 use crate::sandbox::namespaces;
 use crate::sandbox::sys::{self, SingleThread};
 use crate::sandbox::wire::{receive_packet, send_packet};

@@ -9,9 +9,9 @@ use rustix::net::{RecvFlags, SocketAddrAny, recvfrom};
 
 use super::Interceptor;
 use super::address::{AddressArgument, mapped, read_from, somebody};
-use super::answer::{Answer, Deed, Halt};
+use super::answer::{CallAnswer, Deed, Halt};
 use super::call::Span;
-use super::descriptor::{CallerDescriptor, Kind};
+use super::descriptor::{CallerDescriptor, SocketKind};
 use super::destinations::Destination;
 use super::msghdr::{Header, MANY_HEADER_BYTES};
 use super::own_ports::Holder;
@@ -40,8 +40,8 @@ impl Interceptor {
         to: Span,
     ) -> Result<Outgoing, Halt> {
         let length = usize::try_from(data.length).unwrap_or(usize::MAX);
-        match Kind::of(socket)? {
-            Kind::Datagram { six } => {
+        match SocketKind::of(socket)? {
+            SocketKind::Datagram { six } => {
                 if length > MAX_DATAGRAM_BYTES {
                     return Err(Errno::MSGSIZE.into());
                 }
@@ -57,11 +57,11 @@ impl Interceptor {
                 })
             }
             // The kernel overlooks the address of one that is connected.
-            Kind::Stream { .. } => Ok(Outgoing {
+            SocketKind::Stream { .. } => Ok(Outgoing {
                 data: memory.bytes(data.address, length.min(MAX_INTERCEPTED_BYTES))?,
                 ..Outgoing::default()
             }),
-            Kind::Other => {
+            SocketKind::Other => {
                 let data = memory.bytes(data.address, length.min(MAX_INTERCEPTED_BYTES))?;
                 Ok(other(
                     socket,
@@ -83,11 +83,11 @@ impl Interceptor {
         pid: u32,
         header: u64,
     ) -> Result<Outgoing, Halt> {
-        let kind = Kind::of(socket)?;
+        let kind = SocketKind::of(socket)?;
         let header = Header::read(memory, header)?;
         let (data, whole) = header.gather(memory)?;
         match kind {
-            Kind::Datagram { six } => {
+            SocketKind::Datagram { six } => {
                 if !whole || data.len() > MAX_DATAGRAM_BYTES {
                     return Err(Errno::MSGSIZE.into());
                 }
@@ -105,11 +105,11 @@ impl Interceptor {
                     ..Outgoing::default()
                 })
             }
-            Kind::Stream { .. } => Ok(Outgoing {
+            SocketKind::Stream { .. } => Ok(Outgoing {
                 data,
                 ..Outgoing::default()
             }),
-            Kind::Other => {
+            SocketKind::Other => {
                 let passed = header.passed(memory, pid)?;
                 Ok(Outgoing {
                     passed,
@@ -138,7 +138,7 @@ impl Interceptor {
         holder: Holder,
         mut outgoing: Outgoing,
         flags: u32,
-    ) -> Result<Answer, Errno> {
+    ) -> Result<CallAnswer, Errno> {
         (outgoing.flags, outgoing.holder) = (flags, Some(holder));
         self.send_now(socket, outgoing)
     }
@@ -147,7 +147,7 @@ impl Interceptor {
         &mut self,
         socket: CallerDescriptor,
         mut outgoing: Outgoing,
-    ) -> Result<Answer, Errno> {
+    ) -> Result<CallAnswer, Errno> {
         match outgoing.send(&socket)? {
             Some(length) => {
                 // Its own servers answer to where it was sent from.
@@ -158,9 +158,9 @@ impl Interceptor {
                 {
                     self.note_datagrams(&socket, holder);
                 }
-                Ok(Answer::Value(value(length)))
+                Ok(CallAnswer::Value(value(length)))
             }
-            None => Ok(Answer::Later(socket, Deed::Send(outgoing))),
+            None => Ok(CallAnswer::Later(socket, Deed::Send(outgoing))),
         }
     }
 
@@ -173,7 +173,7 @@ impl Interceptor {
         count: u32,
         flags: u32,
         mine: impl Fn() -> Result<(), Errno>,
-    ) -> Result<Answer, Halt> {
+    ) -> Result<CallAnswer, Halt> {
         /// `UIO_MAXIOV`.
         const MOST: u32 = 1024;
         let memory = CallerMemory::of(asked.pid);
@@ -197,7 +197,7 @@ impl Interceptor {
                 Err(_) => break,
             }
         }
-        Ok(Answer::Value(i64::from(sent)))
+        Ok(CallAnswer::Value(i64::from(sent)))
     }
 
     /// Receives in the caller's place on a socket that was led elsewhere; the kernel goes on with
@@ -208,19 +208,19 @@ impl Interceptor {
         memory: CallerMemory,
         flags: u32,
         buffer: ReceiveBuffer,
-    ) -> Result<Answer, Errno> {
+    ) -> Result<CallAnswer, Errno> {
         let Ok(socket) = socket else {
-            return Ok(Answer::GoOn);
+            return Ok(CallAnswer::GoOn);
         };
         let asked = match self.destinations.get(&socket) {
             Some(Destination::Asks(asked)) => Some(asked),
             _ => None,
         };
-        let Ok(Kind::Datagram { six }) = Kind::of(&socket) else {
-            return Ok(Answer::GoOn);
+        let Ok(SocketKind::Datagram { six }) = SocketKind::of(&socket) else {
+            return Ok(CallAnswer::GoOn);
         };
         if flags & !PLAIN_FLAGS != 0 || asked.is_none() && self.relays.is_empty() {
-            return Ok(Answer::GoOn);
+            return Ok(CallAnswer::GoOn);
         }
         self.receive_now(
             socket,
@@ -238,13 +238,13 @@ impl Interceptor {
         &mut self,
         socket: CallerDescriptor,
         incoming: Incoming,
-    ) -> Result<Answer, Errno> {
+    ) -> Result<CallAnswer, Errno> {
         let mut data = Vec::with_capacity(usize::from(u16::MAX));
         let peek = incoming.flags & libc::MSG_PEEK.cast_unsigned();
         let flags = RecvFlags::from_bits_retain(peek) | RecvFlags::DONTWAIT;
         let (length, _, sender) = match recvfrom(&socket, spare_capacity(&mut data), flags) {
             Err(Errno::AGAIN) if !is_impatient(&socket, incoming.flags)? => {
-                return Ok(Answer::Later(socket, Deed::Receive(incoming)));
+                return Ok(CallAnswer::Later(socket, Deed::Receive(incoming)));
             }
             other => other?,
         };
@@ -263,10 +263,10 @@ impl Interceptor {
             incoming
                 .memory
                 .put(headers.wrapping_add(MANY_HEADER_BYTES - 8), &length)?;
-            return Ok(Answer::Value(1));
+            return Ok(CallAnswer::Value(1));
         }
         let all = incoming.flags & libc::MSG_TRUNC.cast_unsigned() != 0;
-        Ok(Answer::Value(value(if all {
+        Ok(CallAnswer::Value(value(if all {
             length
         } else {
             length.min(room)

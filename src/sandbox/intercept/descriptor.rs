@@ -130,7 +130,7 @@ pub(super) fn leader(pid: u32) -> Result<u32, Errno> {
 
 /// Kind of a descriptor, as the interception distinguishes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum SocketKind {
     /// TCP over IPv4 or, if so, IPv6.
     Stream {
         six: bool,
@@ -142,7 +142,7 @@ pub(super) enum Kind {
     Other,
 }
 
-impl Kind {
+impl SocketKind {
     /// `ENOTSOCK` if it is none.
     pub(super) fn of(socket: &OwnedFd) -> Result<Self, Errno> {
         let six = match socket_domain(socket)? {

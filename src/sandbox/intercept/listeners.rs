@@ -12,7 +12,7 @@ use rustix::net::{
 use super::address::{is_here, plain};
 use super::datagram_network::DatagramNetwork;
 use crate::limits::INTERCEPTED_BACKLOG;
-use crate::sandbox::fault::{Fault, Step};
+use crate::sandbox::fault::{Fault, StepContext};
 use crate::sandbox::sys::sockets::bind_to_loopback;
 
 #[derive(Debug)]

@@ -69,7 +69,7 @@ use rustix::net::{AddressFamily, Protocol, SocketFlags, SocketType, socket_with}
 use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
 
 use super::caller_memory::CallerMemory;
-use super::fault::{Fault, Step};
+use super::fault::{Fault, StepContext};
 use super::sys::seccomp::{Notification, answer_with, let_go_on, respond, still_valid};
 use super::sys::sockets::bind_to_loopback;
 use super::wire::Dial;
@@ -77,7 +77,7 @@ use address::read_from;
 pub use address::{
     AddressArgument, MAX_ADDRESS_BYTES, read as read_address, write as write_address,
 };
-use answer::{Answer, Deed, Halt, Pending, errno_of};
+use answer::{CallAnswer, Deed, Halt, Pending, errno_of};
 use call::Network;
 use channel::Channel;
 pub use datagram_network::DatagramNetwork;
@@ -300,7 +300,7 @@ impl Interceptor {
     ) -> io::Result<()> {
         let answer = match self.judge(listener, &asked, call) {
             Err(Halt::Undecided(socket, relay)) => {
-                Ok(Answer::Later(socket, Deed::Begin { call, relay }))
+                Ok(CallAnswer::Later(socket, Deed::Begin { call, relay }))
             }
             Err(Halt::Errno(errno)) => Err(errno),
             Ok(answer) => Ok(answer),
@@ -313,7 +313,7 @@ impl Interceptor {
         listener: &OwnedFd,
         asked: &Notification,
         call: Network,
-    ) -> Result<Answer, Halt> {
+    ) -> Result<CallAnswer, Halt> {
         // Data read by the number of a thread belong to the caller only if it still waits.
         let mine = || {
             if still_valid(listener, asked.id) {
@@ -407,7 +407,7 @@ impl Interceptor {
                 mine()?;
                 // As many as there are now is one, and the caller asks again.
                 if count == 0 {
-                    Ok(Answer::GoOn)
+                    Ok(CallAnswer::GoOn)
                 } else {
                     Ok(self.receive(socket, memory, flags, ReceiveBuffer::First(headers))?)
                 }
@@ -416,7 +416,7 @@ impl Interceptor {
     }
 
     /// Makes a socket in the caller's place.
-    fn socket(&mut self, family: i32, kind: i32, protocol: i32) -> Result<Answer, Errno> {
+    fn socket(&mut self, family: i32, kind: i32, protocol: i32) -> Result<CallAnswer, Errno> {
         let family = match family {
             libc::AF_INET => AddressFamily::INET,
             libc::AF_INET6 => AddressFamily::INET6,
@@ -446,19 +446,22 @@ impl Interceptor {
         if !self.rules.open || kind == SocketType::DGRAM {
             bind_to_loopback(socket.as_fd()).map_err(|error| errno_of(&error))?;
         }
-        Ok(Answer::Socket(socket, flags.contains(SocketFlags::CLOEXEC)))
+        Ok(CallAnswer::Socket(
+            socket,
+            flags.contains(SocketFlags::CLOEXEC),
+        ))
     }
 
     fn give(
         &mut self,
         listener: &OwnedFd,
         asked: Notification,
-        answer: Result<Answer, Errno>,
+        answer: Result<CallAnswer, Errno>,
     ) -> io::Result<()> {
         let given = match answer {
-            Ok(Answer::Value(value)) => respond(listener, asked.id, Ok(value)),
-            Ok(Answer::GoOn) => let_go_on(listener, asked.id),
-            Ok(Answer::Socket(socket, close)) => {
+            Ok(CallAnswer::Value(value)) => respond(listener, asked.id, Ok(value)),
+            Ok(CallAnswer::GoOn) => let_go_on(listener, asked.id),
+            Ok(CallAnswer::Socket(socket, close)) => {
                 match answer_with(listener, asked.id, socket.as_fd(), close) {
                     // The caller has no room for one more.
                     Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -479,7 +482,7 @@ impl Interceptor {
                     Err(gone) => Err(gone),
                 }
             }
-            Ok(Answer::Later(socket, deed)) => match self.wait(asked, socket, deed) {
+            Ok(CallAnswer::Later(socket, deed)) => match self.wait(asked, socket, deed) {
                 Ok(()) => return Ok(()),
                 Err(errno) => respond(listener, asked.id, Err(errno.raw_os_error())),
             },

@@ -8,7 +8,7 @@ use rustix::event::epoll;
 use super::channel::Channel;
 use super::listeners::{self, Listeners};
 use super::messages::{SupervisorMessage, SupervisorRequest};
-use crate::sandbox::fault::{Fault, Step};
+use crate::sandbox::fault::{Fault, StepContext};
 use crate::sandbox::wire::Dial;
 
 /// Makes connections for the server from where the command is.

@@ -16,9 +16,9 @@ use rustix::io::Errno;
 use rustix::net::getpeername;
 
 use super::address::{AddressArgument, read_from, write_to};
-use super::answer::Answer;
+use super::answer::CallAnswer;
 use super::call::Network;
-use super::descriptor::{CallerDescriptor, Kind, can_fetch, leader};
+use super::descriptor::{CallerDescriptor, SocketKind, can_fetch, leader};
 use super::destinations::{Destination, Destinations};
 use super::own_ports::Holder;
 use crate::limits::{MAX_INTERCEPTED_SOCKETS, MAX_KEPT_SOCKETS};
@@ -189,7 +189,8 @@ impl SocketTable {
     pub(super) fn tidy(&mut self, destinations: &Destinations) {
         self.sweep();
         let streams = self.held.values().map(|held| &held.socket);
-        let streams = streams.filter(|socket| matches!(Kind::of(socket), Ok(Kind::Stream { .. })));
+        let streams = streams
+            .filter(|socket| matches!(SocketKind::of(socket), Ok(SocketKind::Stream { .. })));
         let connected: Vec<CallerDescriptor> = streams
             .filter(|socket| getpeername(&***socket).is_ok())
             .filter_map(|socket| Some(socket.try_clone().ok()?.into()))
@@ -208,7 +209,7 @@ impl SocketTable {
         memory: CallerMemory,
         call: Network,
         mine: impl Fn() -> Result<(), Errno>,
-    ) -> Result<Answer, Errno> {
+    ) -> Result<CallAnswer, Errno> {
         let connected = self.connected.get_mut(&inode);
         match call {
             Network::Connect { .. } if self.is_strict => Err(Errno::ISCONN),
@@ -218,10 +219,12 @@ impl SocketTable {
                 match (to, connected) {
                     (Ok(AddressArgument::Address(_)), Some(connected)) if !connected.is_told => {
                         connected.is_told = true;
-                        Ok(Answer::Value(0))
+                        Ok(CallAnswer::Value(0))
                     }
                     (Ok(AddressArgument::Address(_)), _) => Err(Errno::ISCONN),
-                    (Ok(AddressArgument::Nobody) | Err(Errno::AFNOSUPPORT), _) => Ok(Answer::GoOn),
+                    (Ok(AddressArgument::Nobody) | Err(Errno::AFNOSUPPORT), _) => {
+                        Ok(CallAnswer::GoOn)
+                    }
                     (Err(errno), _) => Err(errno),
                 }
             }
@@ -233,23 +236,23 @@ impl SocketTable {
                 if matches!(to, Ok(AddressArgument::Address(_))) {
                     Err(Errno::INVAL)
                 } else {
-                    Ok(Answer::GoOn)
+                    Ok(CallAnswer::GoOn)
                 }
             }
             Network::PeerName { room, .. } => {
                 let Some(to) = connected.and_then(|connected| connected.to) else {
-                    return Ok(Answer::GoOn);
+                    return Ok(CallAnswer::GoOn);
                 };
                 mine()?;
                 write_to(memory, room, to)?;
-                Ok(Answer::Value(0))
+                Ok(CallAnswer::Value(0))
             }
             Network::SendTo { .. } | Network::SendMessage { .. } | Network::SendMessages { .. }
                 if self.is_strict =>
             {
                 Err(Errno::ACCESS)
             }
-            _ => Ok(Answer::GoOn),
+            _ => Ok(CallAnswer::GoOn),
         }
     }
 }

@@ -19,9 +19,9 @@ use rustix::io::Errno;
 
 use super::broker::{Caller, Object, Witness};
 use super::denied::Denied;
-use super::fault::{Fault, Step};
+use super::fault::{Fault, StepContext};
 use super::kill_scope::each_descendant;
-use super::plan::{Place, PlannedJournal};
+use super::plan::{CanonicalPath, PlannedJournal};
 use super::sys::seccomp::Notification;
 use super::wire::Changed;
 use crate::journal::{
@@ -114,7 +114,7 @@ impl Journal {
     }
 }
 
-fn root(place: &Place) -> Result<Root, Fault> {
+fn root(place: &CanonicalPath) -> Result<Root, Fault> {
     let handle = super::mount::open_path(place.path.as_path())?;
     super::mount::same(&handle, place)?;
     Ok(Root {

@@ -51,7 +51,7 @@ pub struct Rules {
 
 /// The answer to a call that a rule matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Answer {
+pub(super) enum FilterAction {
     Errno(i32),
     /// The supervisor decides.
     Ask,
@@ -73,11 +73,11 @@ use Clause::{Given, Has, In, NotIn};
 
 /// A refusal. The first line whose calls and clauses fit decides.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Line {
+pub(super) struct FilterRule {
     pub(super) calls: &'static [c_long],
     /// All must hold; none: always.
     pub(super) when: &'static [Clause],
-    pub(super) answer: Answer,
+    pub(super) answer: FilterAction,
     /// Read by people, and by the test that there is one.
     #[cfg_attr(
         not(test),
@@ -87,13 +87,13 @@ pub(super) struct Line {
 }
 
 const ALL: u32 = u32::MAX;
-const EPERM: Answer = Answer::Errno(libc::EPERM);
-const EACCES: Answer = Answer::Errno(libc::EACCES);
-const EBUSY: Answer = Answer::Errno(libc::EBUSY);
-const ENOSYS: Answer = Answer::Errno(libc::ENOSYS);
-const EPROTONOSUPPORT: Answer = Answer::Errno(libc::EPROTONOSUPPORT);
-const EOPNOTSUPP: Answer = Answer::Errno(libc::EOPNOTSUPP);
-const ENOTTY: Answer = Answer::Errno(libc::ENOTTY);
+const EPERM: FilterAction = FilterAction::Errno(libc::EPERM);
+const EACCES: FilterAction = FilterAction::Errno(libc::EACCES);
+const EBUSY: FilterAction = FilterAction::Errno(libc::EBUSY);
+const ENOSYS: FilterAction = FilterAction::Errno(libc::ENOSYS);
+const EPROTONOSUPPORT: FilterAction = FilterAction::Errno(libc::EPROTONOSUPPORT);
+const EOPNOTSUPP: FilterAction = FilterAction::Errno(libc::EOPNOTSUPP);
+const ENOTTY: FilterAction = FilterAction::Errno(libc::ENOTTY);
 
 // Numbers that the libc crate does not have on every architecture; from 424 on they are the same on
 // all.
@@ -134,10 +134,10 @@ const FAST_OPEN: u32 = libc::MSG_FASTOPEN.cast_unsigned();
 const fn line(
     calls: &'static [c_long],
     when: &'static [Clause],
-    answer: Answer,
+    answer: FilterAction,
     why: &'static str,
-) -> Line {
-    Line {
+) -> FilterRule {
+    FilterRule {
         calls,
         when,
         answer,
@@ -146,7 +146,7 @@ const fn line(
 }
 
 /// The table for these rules, in its order.
-pub(super) fn lines(rules: Rules) -> Vec<Line> {
+pub(super) fn lines(rules: Rules) -> Vec<FilterRule> {
     let mut lines = COMMON.to_vec();
     lines.extend(if rules.supervised {
         SUPERVISED
@@ -193,7 +193,7 @@ pub(super) fn lines(rules: Rules) -> Vec<Line> {
 }
 
 /// The table for a command without walls whose calls over the network are intercepted.
-pub(super) fn interception() -> Vec<Line> {
+pub(super) fn interception() -> Vec<FilterRule> {
     [RINGS, NO_SECOND_LISTENER]
         .into_iter()
         .chain(INTERCEPTED.iter().copied())
@@ -201,7 +201,7 @@ pub(super) fn interception() -> Vec<Line> {
         .collect()
 }
 
-const RINGS: Line = line(
+const RINGS: FilterRule = line(
     &[
         libc::SYS_io_uring_setup,
         libc::SYS_io_uring_enter,
@@ -212,7 +212,7 @@ const RINGS: Line = line(
     "does other calls' work where no filter sees it; the kernel's own switch answers the same",
 );
 
-const COMMON: &[Line] = &[
+const COMMON: &[FilterRule] = &[
     // Parts of the kernel with a record of holes, or that go around filters.
     RINGS,
     line(&[libc::SYS_bpf], &[], EPERM, "programs for the kernel"),
@@ -283,7 +283,7 @@ const COMMON: &[Line] = &[
         &[libc::SYS_fcntl],
         // F_SETLEASE, F_SETDELEG
         &[In(1, ALL, &[1024, 1040])],
-        Answer::Errno(libc::EINVAL),
+        FilterAction::Errno(libc::EINVAL),
         "a lease, which a read-only file can have too, holds up everybody who opens it; many file systems answer the same",
     ),
     // The system as a whole.
@@ -518,14 +518,14 @@ const COMMON: &[Line] = &[
     line(
         &[libc::SYS_renameat2],
         &[Has(4, libc::RENAME_WHITEOUT)],
-        Answer::Errno(libc::EINVAL),
+        FilterAction::Errno(libc::EINVAL),
         "it makes a device; file systems without whiteouts answer the same",
     ),
 ];
 
 /// With namespaces: the only process in sight that is not the command's is its supervisor, number
 /// 1.
-const ENCLOSED: &[Line] = &[
+const ENCLOSED: &[FilterRule] = &[
     line(
         &[
             libc::SYS_prlimit64,
@@ -551,19 +551,19 @@ const ENCLOSED: &[Line] = &[
     line(
         &[libc::SYS_chmod],
         &[Has(1, SET_GROUP_ID)],
-        Answer::Ask,
+        FilterAction::Ask,
         "a directory may have it, a file not",
     ),
     line(
         &[libc::SYS_fchmod],
         &[Has(1, SET_GROUP_ID)],
-        Answer::Ask,
+        FilterAction::Ask,
         "a directory may have it, a file not",
     ),
     line(
         &[libc::SYS_fchmodat, SYS_FCHMODAT2],
         &[Has(2, SET_GROUP_ID)],
-        Answer::Ask,
+        FilterAction::Ask,
         "a directory may have it, a file not",
     ),
     line(
@@ -574,25 +574,25 @@ const ENCLOSED: &[Line] = &[
             SYS_SETXATTRAT,
         ],
         &[],
-        Answer::Ask,
+        FilterAction::Ask,
         "an access control list is a mode as well, and which attribute is meant lies in memory",
     ),
 ];
 
-const OF_A_USER: Line = line(
+const OF_A_USER: FilterRule = line(
     &[libc::SYS_setpriority],
     &[In(0, ALL, &[2])],
     EPERM,
     "PRIO_USER means all of the user's processes",
 );
-const IO_OF_A_USER: Line = line(
+const IO_OF_A_USER: FilterRule = line(
     &[libc::SYS_ioprio_set],
     &[In(0, ALL, &[3])],
     EPERM,
     "IOPRIO_WHO_USER means all of the user's processes",
 );
 
-const NO_SECOND_LISTENER: Line = line(
+const NO_SECOND_LISTENER: FilterRule = line(
     &[libc::SYS_seccomp],
     &[Has(1, libc::SECCOMP_FILTER_FLAG_NEW_LISTENER as u32)],
     EBUSY,
@@ -600,7 +600,7 @@ const NO_SECOND_LISTENER: Line = line(
 );
 
 /// Without namespaces: everything of the user is in sight.
-const SUPERVISED: &[Line] = &[
+const SUPERVISED: &[FilterRule] = &[
     line(
         &[
             libc::SYS_prlimit64,
@@ -657,7 +657,7 @@ const SUPERVISED: &[Line] = &[
             libc::SYS_futimesat,
         ],
         &[],
-        Answer::Ask,
+        FilterAction::Ask,
         "metadata, which Landlock does not mediate",
     ),
     line(
@@ -678,7 +678,7 @@ const SUPERVISED: &[Line] = &[
             SYS_REMOVEXATTRAT,
         ],
         &[],
-        Answer::Ask,
+        FilterAction::Ask,
         "metadata, which Landlock does not mediate",
     ),
     line(
@@ -693,7 +693,7 @@ const SUPERVISED: &[Line] = &[
             SYS_LISTXATTRAT,
         ],
         &[],
-        Answer::Ask,
+        FilterAction::Ask,
         "what extended attributes hold is contents, and Landlock does not mediate reading them",
     ),
     line(
@@ -735,7 +735,7 @@ const SUPERVISED: &[Line] = &[
     ),
 ];
 
-const INET_SOCKETS: &[Line] = &[
+const INET_SOCKETS: &[FilterRule] = &[
     line(
         &[libc::SYS_socket],
         &[
@@ -767,22 +767,22 @@ const INET_SOCKETS: &[Line] = &[
 ];
 
 /// Once the listener was sent.
-pub(super) const NO_MARK: Line = line(
+pub(super) const NO_MARK: FilterRule = line(
     &[libc::SYS_sendmsg],
     &[In(3, ALL, &[MARK])],
     EPERM,
     "the supervisor would not be asked; the call has no such argument, so nobody needs it",
 );
 
-const ASKED_SOCKETS: Line = line(
+const ASKED_SOCKETS: FilterRule = line(
     &[libc::SYS_socket],
     &[In(0, ALL, &[INET, INET6])],
-    Answer::Ask,
+    FilterAction::Ask,
     "the supervisor makes it, bound to the loopback device before the command has it, or says no, and the result says so",
 );
 
 /// Rules for an intercepted network: calls that name an address, and calls that return one.
-const INTERCEPTED: &[Line] = &[
+const INTERCEPTED: &[FilterRule] = &[
     line(
         &[libc::SYS_socket],
         &[
@@ -846,49 +846,49 @@ const INTERCEPTED: &[Line] = &[
     line(
         &[libc::SYS_connect],
         &[],
-        Answer::Ask,
+        FilterAction::Ask,
         "where to lies in memory",
     ),
     line(
         &[libc::SYS_sendto],
         &[Given(4)],
-        Answer::Ask,
+        FilterAction::Ask,
         "where to lies in memory",
     ),
     line(
         &[libc::SYS_sendmsg],
         &[NotIn(3, ALL, &[MARK])],
-        Answer::Ask,
+        FilterAction::Ask,
         "whether there is an address lies in memory; with the mark the listener itself is sent, and no call after it",
     ),
     line(
         &[libc::SYS_sendmmsg],
         &[],
-        Answer::Ask,
+        FilterAction::Ask,
         "whether there is an address lies in memory",
     ),
     line(
         &[libc::SYS_bind, libc::SYS_listen],
         &[],
-        Answer::Ask,
+        FilterAction::Ask,
         "connections of the command to its own servers are let through, so they have to be known",
     ),
     line(
         &[libc::SYS_getpeername],
         &[],
-        Answer::Ask,
+        FilterAction::Ask,
         "it is told where it wanted to go, not where it was led",
     ),
     line(
         &[libc::SYS_recvfrom],
         &[Given(4)],
-        Answer::Ask,
+        FilterAction::Ask,
         "resolvers drop an answer that does not come from whom they asked",
     ),
     line(
         &[libc::SYS_recvmsg, libc::SYS_recvmmsg],
         &[],
-        Answer::Ask,
+        FilterAction::Ask,
         "the same; whether the address is wanted lies in memory",
     ),
 ];

@@ -6,7 +6,7 @@ use libc::c_long;
 use pretty_assertions::assert_eq;
 
 use super::super::bpf::tests::run;
-use super::table::{Answer, lines};
+use super::table::{FilterAction, lines};
 use super::*;
 
 const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
@@ -228,12 +228,13 @@ fn by_the_table(rules: Rules, call: u32, args: [u64; 6]) -> u32 {
         Clause::NotIn(argument, mask, values) => !values.contains(&(low(argument) & mask)),
         Clause::Given(argument) => args[usize::from(argument)] != 0,
     };
-    let fits =
-        |line: &&Line| line.calls.contains(&c_long::from(call)) && line.when.iter().all(holds);
+    let fits = |line: &&FilterRule| {
+        line.calls.contains(&c_long::from(call)) && line.when.iter().all(holds)
+    };
     match lines(rules).iter().find(fits).map(|line| line.answer) {
         None => ALLOW,
-        Some(Answer::Ask) => ASK,
-        Some(Answer::Errno(number)) => errno(number),
+        Some(FilterAction::Ask) => ASK,
+        Some(FilterAction::Errno(number)) => errno(number),
     }
 }
 
@@ -281,7 +282,7 @@ fn supervised_calls_are_decoded_by_a_supervisor() {
     for rules in all_rules() {
         let asked = lines(rules)
             .into_iter()
-            .filter(|line| line.answer == Answer::Ask);
+            .filter(|line| line.answer == FilterAction::Ask);
         let calls: Vec<c_long> = asked.flat_map(|line| line.calls.iter().copied()).collect();
         assert!(!calls.is_empty(), "{rules:?}");
         for call in calls {

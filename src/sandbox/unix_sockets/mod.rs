@@ -132,7 +132,7 @@ struct SocketCall {
 }
 
 /// Answer to a call.
-enum Answer {
+enum ConnectAnswer {
     Value(i64),
     GoOn,
     /// A thread answers.
@@ -178,11 +178,11 @@ impl UnixSockets {
         let is_connect = matches!(call, Network::Connect { .. });
         let answer = match asking {
             // Whether bind(2) and listen(2) go on decides nothing.
-            Err(Errno::PERM | Errno::ACCESS) if !is_connect => Ok(Answer::GoOn),
+            Err(Errno::PERM | Errno::ACCESS) if !is_connect => Ok(ConnectAnswer::GoOn),
             Err(errno) => Err(errno),
             Ok(_) if !still_valid(listener, asked.id) => Err(Errno::SRCH),
             Ok(asking) if is_connect => self.connect(listener, asked, asking),
-            Ok(asking) if !is_unix(&asking) => Ok(Answer::GoOn),
+            Ok(asking) if !is_unix(&asking) => Ok(ConnectAnswer::GoOn),
             Ok(SocketCall {
                 socket,
                 way: Some(way),
@@ -191,12 +191,12 @@ impl UnixSockets {
             Ok(SocketCall { socket, .. }) if matches!(call, Network::Listen { .. }) => {
                 self.listen(&socket)
             }
-            Ok(_) => Ok(Answer::GoOn),
+            Ok(_) => Ok(ConnectAnswer::GoOn),
         };
         Some(match answer {
-            Ok(Answer::Later) => Ok(()),
-            Ok(Answer::GoOn) => let_go_on(listener, asked.id),
-            Ok(Answer::Value(value)) => respond(listener, asked.id, Ok(value)),
+            Ok(ConnectAnswer::Later) => Ok(()),
+            Ok(ConnectAnswer::GoOn) => let_go_on(listener, asked.id),
+            Ok(ConnectAnswer::Value(value)) => respond(listener, asked.id, Ok(value)),
             Err(errno) => respond(listener, asked.id, Err(errno.raw_os_error())),
         })
     }
@@ -253,7 +253,7 @@ impl UnixSockets {
         listener: &Arc<OwnedFd>,
         asked: &Notification,
         asking: SocketCall,
-    ) -> Result<Answer, Errno> {
+    ) -> Result<ConnectAnswer, Errno> {
         let SocketCall {
             socket,
             address: bytes,
@@ -289,7 +289,7 @@ impl UnixSockets {
         socket: &CallerDescriptor,
         to: SocketAddrAny,
         file: Option<OwnedFd>,
-    ) -> Result<Answer, Errno> {
+    ) -> Result<ConnectAnswer, Errno> {
         let flags = fcntl_getfl(socket)?;
         let waits = !flags.contains(OFlags::NONBLOCK);
         // Another thread of the caller may change the flag meanwhile.
@@ -308,7 +308,7 @@ impl UnixSockets {
             fcntl_setfl(socket, flags)?;
         }
         match done {
-            Ok(()) => return Ok(Answer::Value(0)),
+            Ok(()) => return Ok(ConnectAnswer::Value(0)),
             Err(Errno::INTR) => {}
             // Of a unix socket whose queue is full, the third.
             Err(Errno::INPROGRESS | Errno::ALREADY | Errno::AGAIN) if waits => {}
@@ -321,14 +321,14 @@ impl UnixSockets {
             connect(&socket, &to).map(|()| Completed::Value(0))
         };
         self.waiting.begin(listener, asked, work)?;
-        Ok(Answer::Later)
+        Ok(ConnectAnswer::Later)
     }
 
     /// Remembers where the file of a socket will be.
-    fn bind(&mut self, thread: u32, socket: &OwnedFd, way: Way) -> Result<Answer, Errno> {
+    fn bind(&mut self, thread: u32, socket: &OwnedFd, way: Way) -> Result<ConnectAnswer, Errno> {
         // The kernel says what is wrong with it.
         let Ok((dir, name)) = Asker(thread).find_above(way) else {
-            return Ok(Answer::GoOn);
+            return Ok(ConnectAnswer::GoOn);
         };
         if self.bound.len() >= at_most(MAX_LISTENING, 16) {
             self.bound.clear();
@@ -345,7 +345,7 @@ impl UnixSockets {
                 file: None,
             },
         );
-        Ok(Answer::GoOn)
+        Ok(ConnectAnswer::GoOn)
     }
 
     /// Opens the files that bind(2) has made since the last call. Any next call may rename them.
@@ -360,11 +360,11 @@ impl UnixSockets {
     }
 
     /// Adds the file of a socket to the table.
-    fn listen(&mut self, socket: &OwnedFd) -> Result<Answer, Errno> {
+    fn listen(&mut self, socket: &OwnedFd) -> Result<ConnectAnswer, Errno> {
         let number = fstat(socket)?.st_ino;
         let bound = self.bound.remove(&number);
         let Some((file, id)) = bound.and_then(|bound| bound.file_of(socket)) else {
-            return Ok(Answer::GoOn);
+            return Ok(ConnectAnswer::GoOn);
         };
         let most = at_most(MAX_LISTENING, 16);
         if self.listening.len() >= most {
@@ -381,7 +381,7 @@ impl UnixSockets {
         {
             self.files.remove(before.slot);
         }
-        Ok(Answer::GoOn)
+        Ok(ConnectAnswer::GoOn)
     }
 
     /// Removes files without a name, which nobody finds any more.

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::fs::{AtFlags, StatxFlags, makedev, statx};
 use rustix::io::Errno;
 
-use crate::sandbox::fault::{Fault, Step as _};
+use crate::sandbox::fault::{Fault, StepContext as _};
 use crate::sandbox::mount;
-use crate::sandbox::plan::Place;
+use crate::sandbox::plan::CanonicalPath;
 use crate::sandbox::sys::shared_words::SharedWords;
 
 /// Listening sockets of all commands together.
@@ -78,7 +78,7 @@ impl SocketFiles {
 
     /// A table that holds these sockets from the start. Fails if one of them is another file by
     /// now.
-    pub fn allowing(sockets: &[Place]) -> Result<Self, Fault> {
+    pub fn allowing(sockets: &[CanonicalPath]) -> Result<Self, Fault> {
         let mut files = Self::new().step("share memory")?;
         for place in sockets {
             let step = || format!("allow the unix socket `{}`", place.path.as_path().display());

@@ -41,7 +41,7 @@ use crate::limits::{
 
 /// Location of the cache file.
 #[derive(Debug)]
-pub struct Place {
+pub struct CacheLocation {
     /// Directory of this user that no agent can reach.
     pub dir: OwnedFd,
     /// Name of the cache file for these trees.
@@ -53,7 +53,7 @@ pub struct Place {
 /// Cache file of a memory.
 #[derive(Debug, Default)]
 pub(super) struct Cache {
-    place: Option<Place>,
+    place: Option<CacheLocation>,
     /// Cache file at the first search.
     found: OnceLock<Option<CacheFile>>,
     /// The bits that still stand for the patterns of the file.
@@ -92,7 +92,7 @@ const PART_BYTES: usize = 36;
 const UNFINISHED: &str = ".new-";
 
 impl Cache {
-    pub(super) fn new(place: Option<Place>) -> Self {
+    pub(super) fn new(place: Option<CacheLocation>) -> Self {
         Self {
             place,
             ..Self::default()
@@ -151,7 +151,7 @@ impl CacheFile {
     }
 }
 
-impl Place {
+impl CacheLocation {
     /// Opens the file, if it is private to this user and of this boot, program and clock.
     fn open(&self, ahead: i64) -> Option<CacheFile> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;

@@ -22,7 +22,7 @@ use crate::limits::{
     LEARNING_PAUSE_MS, MAX_LEARNED_TREES, MAX_SIGNED_FILE_BYTES, MAX_WALK_DEPTH,
     SEARCH_CACHE_PAUSE_SECS,
 };
-use crate::policy::{Checked, Kind, Read};
+use crate::policy::{Checked, FileKind, Read};
 
 /// The lowest priority (`setpriority(2)`).
 const LOWEST: i32 = 19;
@@ -154,7 +154,7 @@ impl Visitor for Visit<'_> {
         found: &WalkEntry<'_>,
         notes: &Notes,
     ) {
-        if full.0 || found.kind() != Kind::File || !notes.wants_signature(found.place()) {
+        if full.0 || found.kind() != FileKind::File || !notes.wants_signature(found.place()) {
             return;
         }
         if !self.shared.wait_until_quiet() {

@@ -62,7 +62,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-pub use cache::Place;
+pub use cache::CacheLocation;
 pub use learner::Busy;
 pub use recall::{Recall, entries};
 pub use store::{Finding, Notes};
@@ -111,7 +111,7 @@ struct Watch {
 impl Memory {
     /// Returns a memory of at most `cap_bytes`, with a cache file at `place`. It is off at 0, or if
     /// the clock cannot be watched.
-    pub fn new(cap_bytes: usize, place: Option<Place>) -> Self {
+    pub fn new(cap_bytes: usize, place: Option<CacheLocation>) -> Self {
         let clock = (cap_bytes > 0).then(SystemClock::new).and_then(Result::ok);
         let inner = clock.map(|clock| Arc::new(Inner::new(cap_bytes, Box::new(clock), place)));
         Self {
@@ -186,7 +186,7 @@ impl Memory {
 }
 
 impl Inner {
-    fn new(cap_bytes: usize, clock: Box<dyn Clock>, place: Option<Place>) -> Self {
+    fn new(cap_bytes: usize, clock: Box<dyn Clock>, place: Option<CacheLocation>) -> Self {
         Self {
             store: Store::new(cap_bytes),
             cache: Cache::new(place),

@@ -21,7 +21,7 @@ use crate::fs::{
     Entries, Listing, OpenDir, OpenFile, Order, Version, Visitor, WalkEntry, WalkOptions, walk,
 };
 use crate::pattern::{Options, Pattern};
-use crate::policy::{Access, Grant, Kind, Policy};
+use crate::policy::{Access, FileKind, Grant, Policy};
 use crate::search::{Call, GrepOptions, Hits, Mode, Scope, SearchRequest, grep};
 
 /// The true clock, so many seconds ahead: whatever was changed before now looks old.
@@ -246,7 +246,7 @@ impl Visitor for Each<'_> {
     }
 
     fn visit(&self, (): &mut (), (): &mut (), found: &WalkEntry<'_>, notes: &Notes) {
-        if found.kind() == Kind::File {
+        if found.kind() == FileKind::File {
             (self.act)(found, notes);
         }
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::exec::place_of;
 use crate::fs;
 use crate::limits::MAX_PROJECT_FILE_BYTES;
-use crate::policy::{Checked, Kind, Policy, PolicyError, Read};
+use crate::policy::{Checked, FileKind, Policy, PolicyError, Read};
 use crate::testrun::error::TestrunError;
 
 /// Read access to directories and small files.
@@ -24,7 +24,7 @@ pub struct AllowedDisk<'a>(pub &'a Policy);
 impl ProjectTree for AllowedDisk<'_> {
     fn names(&self, dir: &Path) -> Option<Vec<String>> {
         let dir = self.0.probe(dir).ok()?;
-        if dir.kind() != Kind::Directory {
+        if dir.kind() != FileKind::Directory {
             return None;
         }
         let entries = fs::entries(&dir).ok()?;
@@ -57,7 +57,7 @@ impl AllowedDisk<'_> {
     }
 
     fn true_directory(self, dir: Checked<Read>) -> Result<Checked<Read>, TestrunError> {
-        if dir.kind() != Kind::Directory {
+        if dir.kind() != FileKind::Directory {
             return Err(TestrunError::NoDirectory {
                 path: dir.shown().to_path_buf(),
             });
@@ -82,7 +82,7 @@ impl AllowedDisk<'_> {
             .0
             .probe(file)
             .ok()
-            .filter(|file| file.kind() == Kind::File)?;
+            .filter(|file| file.kind() == FileKind::File)?;
         Some(place_of(&file).ok()?.path.as_path().to_str()?.to_owned())
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::disk::AllowedDisk;
 use crate::exec::place_of;
 use crate::limits::MAX_TEST_FILES;
-use crate::policy::{Checked, Kind, PolicyError, Read};
+use crate::policy::{Checked, FileKind, PolicyError, Read};
 use crate::search::{self, Call, Scope, SearchRequest};
 use crate::testrun::error::TestrunError;
 use crate::text::glob::{escape, is_glob};
@@ -119,7 +119,7 @@ fn one(
     for base in bases {
         match call.policy.look(base.shown().join(path)) {
             Ok(found) => {
-                let is_dir = found.kind() == Kind::Directory;
+                let is_dir = found.kind() == FileKind::Directory;
                 let spelt: PathBuf = found.shown().components().collect();
                 // Programs name files by their true paths.
                 let path = if spelt.starts_with(base.shown()) {
@@ -265,7 +265,7 @@ fn found(
         room: Some(call.room()),
     };
     let scope = Scope::new(call.policy, asked)?;
-    let is_file = |_: &OsStr, kind: Kind| kind == Kind::File;
+    let is_file = |_: &OsStr, kind: FileKind| kind == FileKind::File;
     let named = search::names(call, &scope, MAX_TEST_FILES + 1, &is_file)?;
     Ok(named
         .paths

@@ -18,7 +18,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 use super::blocking::{BlockingMonitor, InlineCall, ThreadUsage};
 use super::conversation::Conversation;
 use super::in_flight::Pending;
-use super::message::{Answer, Message};
+use super::message::{EncodedReply, Message};
 use super::tenant::{QueuePlace, Tenant};
 use crate::budget::Share;
 use crate::cancel::CancelToken;
@@ -165,7 +165,7 @@ impl CallRunner {
     }
 
     /// Serves the work on this thread. Returns the reply and its id.
-    fn now(&self, turn: Turn, work: Work) -> Option<(Answer, Option<Id>)> {
+    fn now(&self, turn: Turn, work: Work) -> Option<(EncodedReply, Option<Id>)> {
         let Turn { held, _permit } = turn;
         let id = work.id();
         let outbox = InlineOutbox {
@@ -183,7 +183,7 @@ impl CallRunner {
         Some((served.ok().flatten()?, id))
     }
 
-    async fn serve(self, place: &QueuePlace, work: Work) -> Option<Answer> {
+    async fn serve(self, place: &QueuePlace, work: Work) -> Option<EncodedReply> {
         let (ids, queue, is_batch) = match &work {
             Work::Request(ticket, _, queue) => (vec![ticket.id.clone()], *queue, false),
             Work::Batch(_, ids, _) => (ids.clone(), Queue::Calls, true),
@@ -208,7 +208,7 @@ impl CallRunner {
                 done = &mut done => break done.ok().flatten(),
                 Some(bytes) = given_up.recv() => {
                     let bytes = if is_batch { [b"[", &bytes[..], b"]"].concat() } else { bytes };
-                    break Some(Answer { bytes, code: Some(Code::Internal), room: None });
+                    break Some(EncodedReply { bytes, code: Some(Code::Internal), room: None });
                 }
                 _ = look.tick() => self.conversation.give_up(self.stall),
             }
@@ -219,7 +219,7 @@ impl CallRunner {
     }
 
     /// Waits for memory for a reply that has none reserved, or replaces the reply by an error.
-    async fn account(&self, mut answer: Answer, id: Option<&Id>) -> Answer {
+    async fn account(&self, mut answer: EncodedReply, id: Option<&Id>) -> EncodedReply {
         if answer.room.is_none() {
             let Some(room) = room(&self.tenant, answer.bytes.len()).await else {
                 return no_memory_reply(id, self.conversation.session.state.revision());
@@ -245,7 +245,7 @@ async fn room(tenant: &Tenant, bytes: usize) -> Option<Share> {
 }
 
 /// Error reply if there is no memory for the real one.
-fn no_memory_reply(id: Option<&Id>, revision: Revision) -> Answer {
+fn no_memory_reply(id: Option<&Id>, revision: Revision) -> EncodedReply {
     let text = "the call is done, but replies that nobody has read take all the room there is for them; read those, or ask \
         for less at once";
     let mut bytes = Vec::new();
@@ -255,7 +255,7 @@ fn no_memory_reply(id: Option<&Id>, revision: Revision) -> Answer {
         &Err(RpcError::new(Code::Internal, text)),
         revision,
     );
-    Answer {
+    EncodedReply {
         bytes,
         code: Some(Code::Internal),
         room: None,
@@ -267,7 +267,7 @@ fn perform(
     conversation: &Conversation,
     outbox: &dyn Outbox,
     work: Work,
-) -> Option<Answer> {
+) -> Option<EncodedReply> {
     let session = &conversation.session;
     match work {
         Work::Request(ticket, message, _) => {
@@ -275,7 +275,7 @@ fn perform(
                 return None;
             };
             let outcome = session.serve(&ticket, &request, outbox)?;
-            let mut answer = Answer {
+            let mut answer = EncodedReply {
                 bytes: Vec::new(),
                 code: outcome.as_ref().err().map(|error| error.code),
                 room: None,
@@ -301,7 +301,7 @@ fn perform(
             };
             let mut bytes = Vec::new();
             let _held = batch::serve(session, &members, outbox, &cancel, &mut bytes);
-            (!bytes.is_empty()).then_some(Answer {
+            (!bytes.is_empty()).then_some(EncodedReply {
                 bytes,
                 code: None,
                 room: None,
@@ -312,7 +312,7 @@ fn perform(
 
 /// Renders a large reply once its memory is reserved. Escaped control characters are six times as
 /// long, so rendering first could take far more memory than the limit.
-fn write(tenant: &Tenant, waits: &Handle, ticket: &Ticket, outcome: &Outcome) -> Answer {
+fn write(tenant: &Tenant, waits: &Handle, ticket: &Ticket, outcome: &Outcome) -> EncodedReply {
     let bytes = rendered_length(outcome) + ENVELOPE_BYTES;
     let held = match outcome {
         Ok(Body::Tool(reply)) => reply.held.clone(),
@@ -323,7 +323,7 @@ fn write(tenant: &Tenant, waits: &Handle, ticket: &Ticket, outcome: &Outcome) ->
     };
     let code = outcome.as_ref().err().map(|error| error.code);
     // `render` reserves a sixteenth more than the text; untouched pages take no memory.
-    let mut answer = Answer {
+    let mut answer = EncodedReply {
         bytes: Vec::with_capacity(bytes + bytes / 16),
         code,
         room: Some(room),

@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::message::Answer;
+use super::message::EncodedReply;
 use crate::limits::MAX_EVENTS_WAITING_BYTES;
 use crate::server::{ExclusiveWork, Outbox};
 
@@ -29,7 +29,7 @@ pub struct FeedReceiver {
 pub enum Item {
     /// A notification, or a request of the server.
     Message(Vec<u8>),
-    Answer(Answer),
+    Answer(EncodedReply),
     /// The end of the stream.
     End,
 }
@@ -58,7 +58,7 @@ pub fn feed() -> (Feed, FeedReceiver) {
 
 impl Feed {
     /// Queues a reply.
-    pub fn answer(&self, answer: Answer) {
+    pub fn answer(&self, answer: EncodedReply) {
         // The client has disconnected if the other end is gone.
         let _ = self.sender.send(Item::Answer(answer));
     }
@@ -149,9 +149,9 @@ mod tests {
         for _ in 0..5 {
             feed.send(&half);
         }
-        feed.answer(Answer {
+        feed.answer(EncodedReply {
             bytes: vec![b'y'; MAX_EVENTS_WAITING_BYTES * 2],
-            ..Answer::default()
+            ..EncodedReply::default()
         });
         drop(feed);
         let mut cx = Context::from_waker(std::task::Waker::noop());

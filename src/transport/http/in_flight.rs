@@ -5,21 +5,21 @@ use std::task::{Context, Poll};
 
 use tokio::task::JoinHandle;
 
-use super::message::Answer;
+use super::message::EncodedReply;
 
 /// A reply in progress; `None` means no reply. Dropping it does not stop the work; a [`Hangup`]
 /// does.
 #[derive(Debug)]
 pub enum Pending {
-    Known(Option<Answer>),
+    Known(Option<EncodedReply>),
     /// A task computes the reply.
-    Task(JoinHandle<Option<Answer>>),
+    Task(JoinHandle<Option<EncodedReply>>),
 }
 
 impl Future for Pending {
-    type Output = Option<Answer>;
+    type Output = Option<EncodedReply>;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Answer>> {
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<EncodedReply>> {
         match self.get_mut() {
             Self::Known(answer) => Poll::Ready(answer.take()),
             // A panic of the task yields no reply; a panic of a call is handled inside it.

@@ -20,7 +20,7 @@ use super::conversation::Conversation;
 use super::feed::{FeedReceiver, Item, NullOutbox, feed};
 use super::headers::{Accept, SESSION_ID, accept, coding, is_json, mirrored, single};
 use super::in_flight::{Hangup, Pending};
-use super::message::{Answer, Message};
+use super::message::{EncodedReply, Message};
 use super::reply::{Reply, empty, events, later, message, refuse, refuse_as};
 use super::reply_body::ReplyBody;
 use super::request_body::{pass_over, read};
@@ -39,7 +39,7 @@ const TRACE_STATE: HeaderName = HeaderName::from_static("tracestate");
 const LARGE_BYTES: usize = 256 * 1024;
 
 /// Next step for a parsed message.
-enum Step {
+enum ParsedMessage {
     /// The reply is known already.
     Done(Box<Reply>),
     /// The message must be served.
@@ -110,8 +110,8 @@ pub async fn post(
         block_in_place(|| look(tenant, &head, &message.bytes))
     };
     match step {
-        Step::Done(reply) => *reply,
-        Step::Serve(serving) => {
+        ParsedMessage::Done(reply) => *reply,
+        ParsedMessage::Serve(serving) => {
             let place = tenant.queue(*shown);
             serve(
                 tenant,
@@ -131,16 +131,16 @@ fn not_acceptable(kinds: &str) -> Reply {
     refuse(StatusCode::NOT_ACCEPTABLE, Code::InvalidRequest, text)
 }
 
-fn done(reply: Reply) -> Step {
-    Step::Done(Box::new(reply))
+fn done(reply: Reply) -> ParsedMessage {
+    ParsedMessage::Done(Box::new(reply))
 }
 
-fn bad(id: Option<&Id>, error: RpcError) -> Step {
+fn bad(id: Option<&Id>, error: RpcError) -> ParsedMessage {
     done(refuse_as(StatusCode::BAD_REQUEST, id, error))
 }
 
 /// Parses a message, and finds its session.
-fn look(tenant: &Arc<Tenant>, head: &Parts, bytes: &[u8]) -> Step {
+fn look(tenant: &Arc<Tenant>, head: &Parts, bytes: &[u8]) -> ParsedMessage {
     let incoming = parse(bytes);
     if let Err(step) = charge(tenant, &incoming) {
         return step;
@@ -180,7 +180,7 @@ fn conversation(
     tenant: &Arc<Tenant>,
     headers: &HeaderMap,
     request: Option<&Request<'_>>,
-) -> Result<(Arc<Conversation>, bool), Step> {
+) -> Result<(Arc<Conversation>, bool), ParsedMessage> {
     let id = request.and_then(|request| request.id.as_ref());
     let mirrored = mirrored(headers);
     let service = || Arc::clone(&tenant.service);
@@ -244,7 +244,7 @@ fn no_session(id: Option<&Id>) -> Reply {
 }
 
 /// Charges a message to the rate limit, even if it gets no reply.
-fn charge(tenant: &Arc<Tenant>, incoming: &Incoming<'_>) -> Result<(), Step> {
+fn charge(tenant: &Arc<Tenant>, incoming: &Incoming<'_>) -> Result<(), ParsedMessage> {
     tenant.charge(incoming.count()).map_err(|wait| {
         done(later(
             StatusCode::TOO_MANY_REQUESTS,
@@ -261,7 +261,7 @@ fn admit(
     stays: bool,
     request: &Request<'_>,
     trace: Option<TraceContext>,
-) -> Step {
+) -> ParsedMessage {
     match conversation.session.admit(request) {
         Admission::Nothing => done(empty(StatusCode::ACCEPTED)),
         Admission::Refused(refused) => bad(Some(&refused.id), refused.error),
@@ -271,7 +271,7 @@ fn admit(
             let is_stateless = ticket.revision.is_stateless();
             let opens = request.method == "initialize" && !is_stateless;
             let admitted = AdmittedWork::Request(ticket, Queue::of(&request.method, weight));
-            Step::Serve(Serving {
+            ParsedMessage::Serve(Serving {
                 conversation,
                 admitted,
                 opens,
@@ -288,7 +288,7 @@ fn admit_batch(
     conversation: Arc<Conversation>,
     stays: bool,
     members: &[&RawValue],
-) -> Step {
+) -> ParsedMessage {
     // Without a session and a version header, only one revision is possible.
     let is_said = stays || mirrored(headers).version.is_some();
     let (conversation, revision) = if is_said {
@@ -303,7 +303,7 @@ fn admit_batch(
     }
     let ids: Vec<Id> = members.iter().filter_map(|member| id_of(member)).collect();
     let admitted = AdmittedWork::Batch(ids, CancelToken::new());
-    Step::Serve(Serving {
+    ParsedMessage::Serve(Serving {
         conversation,
         admitted,
         opens: false,
@@ -417,7 +417,7 @@ fn finish(
     conversation: &Arc<Conversation>,
     opens: bool,
     is_stateless: bool,
-    answer: Option<Answer>,
+    answer: Option<EncodedReply>,
 ) -> Reply {
     // A cancelled request has no reply, but HTTP requires a response.
     let Some(answer) = answer else {

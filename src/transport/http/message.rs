@@ -28,7 +28,7 @@ impl Message {
 
 /// A reply.
 #[derive(Debug, Default)]
-pub struct Answer {
+pub struct EncodedReply {
     /// The message; empty if there is no reply.
     pub bytes: Vec<u8>,
     pub code: Option<Code>,

@@ -7,7 +7,7 @@ use hyper::header::{
 };
 use hyper::{Response, StatusCode};
 
-use super::message::Answer;
+use super::message::EncodedReply;
 use super::reply_body::ReplyBody;
 use crate::protocol::{Code, Id, Revision, RpcError, render};
 
@@ -33,7 +33,7 @@ pub fn json(status: StatusCode, text: impl Into<Vec<u8>>) -> Reply {
 }
 
 /// Returns a response with a protocol message.
-pub fn message(status: StatusCode, answer: Answer) -> Reply {
+pub fn message(status: StatusCode, answer: EncodedReply) -> Reply {
     reply(status, "application/json", ReplyBody::whole(answer))
 }
 

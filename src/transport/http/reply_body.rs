@@ -14,7 +14,7 @@ use tokio::time::{Instant, Sleep, sleep};
 use super::activity::Open;
 use super::feed::{FeedReceiver, Item};
 use super::in_flight::{Hangup, Pending};
-use super::message::Answer;
+use super::message::EncodedReply;
 use super::tenant::Tenant;
 use crate::limits::{EVENTS_ALIVE_MS, HTTP_CHUNK_BYTES};
 use crate::server::{Follower, News};
@@ -24,7 +24,7 @@ pub struct ReplyBody {
     /// Bytes to send next.
     ready: Bytes,
     /// Holds the memory share of `ready`.
-    answer: Answer,
+    answer: EncodedReply,
     events: Option<Events>,
     open: Option<Open>,
     /// Unread body of the request: dropping it resets the request.
@@ -38,7 +38,7 @@ struct Events {
     /// The reply, after which the stream ends.
     pending: Option<Pending>,
     /// The finished reply, sent after the messages before it.
-    last: Option<Answer>,
+    last: Option<EncodedReply>,
     ended: bool,
     alive: Pin<Box<Sleep>>,
     /// Cancels the work if the client disconnects.
@@ -55,23 +55,23 @@ enum Source {
 
 impl Source {
     /// Polls for the next event; `None` at the end.
-    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<(Bytes, Answer)>> {
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<(Bytes, EncodedReply)>> {
         match self {
             Self::Feed(fed) => fed.poll_next(cx).map(|item| match item {
-                Some(Item::Message(bytes)) => Some((event(&bytes), Answer::default())),
+                Some(Item::Message(bytes)) => Some((event(&bytes), EncodedReply::default())),
                 Some(Item::Answer(answer)) => Some((event(&answer.bytes), answer)),
                 Some(Item::End) | None => None,
             }),
             Self::Followed(follower) => follower
                 .poll_next(cx)
-                .map(|news| Some((news_event(&news?), Answer::default()))),
+                .map(|news| Some((news_event(&news?), EncodedReply::default()))),
         }
     }
 }
 
 impl ReplyBody {
     /// Returns a body of these bytes.
-    pub fn whole(mut answer: Answer) -> Self {
+    pub fn whole(mut answer: EncodedReply) -> Self {
         let ready = Bytes::from(std::mem::take(&mut answer.bytes));
         Self {
             ready,
@@ -105,9 +105,9 @@ impl ReplyBody {
     }
 
     pub fn text(text: impl Into<Vec<u8>>) -> Self {
-        Self::whole(Answer {
+        Self::whole(EncodedReply {
             bytes: text.into(),
-            ..Answer::default()
+            ..EncodedReply::default()
         })
     }
 
@@ -115,7 +115,7 @@ impl ReplyBody {
     pub fn shared(ready: Bytes) -> Self {
         Self {
             ready,
-            answer: Answer::default(),
+            answer: EncodedReply::default(),
             events: None,
             open: None,
             unread: None,
@@ -131,7 +131,7 @@ impl ReplyBody {
     }
 
     /// Returns a stream of a single event.
-    pub fn single(mut answer: Answer) -> Self {
+    pub fn single(mut answer: EncodedReply) -> Self {
         let ready = event(&std::mem::take(&mut answer.bytes));
         Self {
             ready,
@@ -185,7 +185,7 @@ impl ReplyBody {
         };
         Self {
             ready,
-            answer: Answer::default(),
+            answer: EncodedReply::default(),
             events: Some(events),
             open: None,
             unread: None,
@@ -227,7 +227,7 @@ fn news_event(news: &News) -> Bytes {
 
 impl Events {
     /// Polls for the next bytes, with their memory share.
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Option<(Bytes, Answer)>> {
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Option<(Bytes, EncodedReply)>> {
         if self.ended {
             return Poll::Ready(None);
         }
@@ -260,7 +260,10 @@ impl Events {
             return Poll::Ready(Some((bytes, last)));
         }
         if self.alive.as_mut().poll(cx).is_ready() {
-            return Poll::Ready(Some((Bytes::from_static(b":\n\n"), Answer::default())));
+            return Poll::Ready(Some((
+                Bytes::from_static(b":\n\n"),
+                EncodedReply::default(),
+            )));
         }
         Poll::Pending
     }
@@ -286,7 +289,7 @@ impl Body for ReplyBody {
                     events.alive.as_mut().reset(again);
                     (this.ready, this.answer) = (
                         bytes,
-                        Answer {
+                        EncodedReply {
                             bytes: Vec::new(),
                             ..answer
                         },
@@ -341,10 +344,10 @@ mod tests {
         }
     }
 
-    fn answer(text: &str) -> Answer {
-        Answer {
+    fn answer(text: &str) -> EncodedReply {
+        EncodedReply {
             bytes: text.as_bytes().to_vec(),
-            ..Answer::default()
+            ..EncodedReply::default()
         }
     }
 

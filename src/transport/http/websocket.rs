@@ -28,7 +28,7 @@ use super::calls::{CallRunner, Queue, Work};
 use super::conversation::Conversation;
 use super::feed::{Feed, FeedReceiver, feed};
 use super::headers::single;
-use super::message::{Answer, Message};
+use super::message::{EncodedReply, Message};
 use super::reply::{Reply, empty, later, refuse};
 use super::tenant::{Client, TOO_MANY, Tenant};
 use crate::cancel::CancelToken;
@@ -40,7 +40,7 @@ use crate::protocol::{Code, Id, Incoming, RpcError, parse, render};
 use crate::server::{Admission, Session};
 use crate::transport::batch;
 use crate::transport::stdio::Limits;
-use frames::{Close, Kind};
+use frames::{Close, Opcode};
 
 type Stream = TokioIo<Upgraded>;
 
@@ -208,14 +208,14 @@ async fn write(
             biased;
             item = fed.next() => {
                 let Some(item) = item else { break };
-                frame(&mut sink, Kind::Text, item.bytes()).await?;
+                frame(&mut sink, Opcode::Text, item.bytes()).await?;
             }
             Some(control) = control.recv() => match control {
-                Control::Pong(payload) => frame(&mut sink, Kind::Pong, &payload).await?,
-                Control::Ping => frame(&mut sink, Kind::Ping, b"").await?,
+                Control::Pong(payload) => frame(&mut sink, Opcode::Pong, &payload).await?,
+                Control::Ping => frame(&mut sink, Opcode::Ping, b"").await?,
                 Control::Close(close) => {
                     // The close frame is last, even if messages are still queued.
-                    frame(&mut sink, Kind::Close, &(close as u16).to_be_bytes()).await?;
+                    frame(&mut sink, Opcode::Close, &(close as u16).to_be_bytes()).await?;
                     return sink.shutdown().await;
                 }
             },
@@ -223,13 +223,13 @@ async fn write(
     }
     while let Some(control) = control.recv().await {
         if let Control::Close(close) = control {
-            frame(&mut sink, Kind::Close, &(close as u16).to_be_bytes()).await?;
+            frame(&mut sink, Opcode::Close, &(close as u16).to_be_bytes()).await?;
         }
     }
     sink.shutdown().await
 }
 
-async fn frame(sink: &mut WriteHalf<Stream>, kind: Kind, payload: &[u8]) -> io::Result<()> {
+async fn frame(sink: &mut WriteHalf<Stream>, kind: Opcode, payload: &[u8]) -> io::Result<()> {
     let head = frames::frame_head(kind, payload.len());
     if payload.len() < 64 * 1024 {
         sink.write_all(&[&head, payload].concat()).await?;
@@ -255,7 +255,7 @@ struct Reader<'a> {
 }
 
 /// Next step for a parsed message.
-enum Step {
+enum ParsedFrame {
     /// The message needs no work. The reply may be empty.
     Done(Vec<u8>),
     /// Work, the id of a single request, and true if later messages must wait for it.
@@ -313,15 +313,15 @@ impl Reader<'_> {
             is_pinged = false;
             let end =
                 *begun.get_or_insert_with(|| Instant::now() + Duration::from_millis(HTTP_BODY_MS));
-            let is_part = head.kind == Kind::Continuation;
+            let is_part = head.kind == Opcode::Continuation;
             let has_part = message.is_within;
             match head.kind {
-                Kind::Binary => return Ok(Err(Close::Kind)),
-                Kind::Text | Kind::Continuation if is_part != has_part => {
+                Opcode::Binary => return Ok(Err(Close::Kind)),
+                Opcode::Text | Opcode::Continuation if is_part != has_part => {
                     return Ok(Err(Close::Protocol));
                 }
-                Kind::Text | Kind::Continuation => {}
-                Kind::Close | Kind::Ping | Kind::Pong => {
+                Opcode::Text | Opcode::Continuation => {}
+                Opcode::Close | Opcode::Ping | Opcode::Pong => {
                     let mut payload = Vec::new();
                     let mut take = |piece: &[u8]| {
                         payload.extend_from_slice(piece);
@@ -329,8 +329,8 @@ impl Reader<'_> {
                     };
                     timeout_at(end, frames::payload(&mut self.source, head, &mut take)).await??;
                     match head.kind {
-                        Kind::Close => return Ok(Err(Close::Normal)),
-                        Kind::Ping => {
+                        Opcode::Close => return Ok(Err(Close::Normal)),
+                        Opcode::Ping => {
                             let sent = self.controls.send(Control::Pong(payload)).await;
                             sent.map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
                         }
@@ -370,9 +370,9 @@ impl Reader<'_> {
     /// call is left to its task, as on stdin.
     async fn accept(&mut self, message: Message) {
         let (work, id, waits) = match self.look(message) {
-            Step::Done(bytes) if bytes.is_empty() => return,
-            Step::Done(bytes) => return self.reply(bytes).await,
-            Step::Serve(work, id, waits) => (work, id, waits),
+            ParsedFrame::Done(bytes) if bytes.is_empty() => return,
+            ParsedFrame::Done(bytes) => return self.reply(bytes).await,
+            ParsedFrame::Serve(work, id, waits) => (work, id, waits),
         };
         let Some(place) = self.tenant.queue(self.shown) else {
             self.tenant.metrics.turned_away.fetch_add(1, Relaxed);
@@ -390,7 +390,7 @@ impl Reader<'_> {
             stall: self.stall,
         };
         let (feed, tenant) = (self.feed.clone(), Arc::clone(self.tenant));
-        let say = move |answer: Answer| {
+        let say = move |answer: EncodedReply| {
             tenant
                 .metrics
                 .sent_bytes
@@ -410,42 +410,47 @@ impl Reader<'_> {
     /// read is not read from either.
     async fn reply(&mut self, bytes: Vec<u8>) {
         let room = Some(Arc::new(self.tenant.give_out(bytes.len()).await));
-        self.feed.answer(Answer {
+        self.feed.answer(EncodedReply {
             bytes,
             room,
-            ..Answer::default()
+            ..EncodedReply::default()
         });
     }
 
-    fn look(&self, message: Message) -> Step {
+    fn look(&self, message: Message) -> ParsedFrame {
         let session = &self.conversation.session;
         let incoming = parse(&message.bytes);
         if let Err(wait) = self.tenant.charge(incoming.count()) {
             let text = format!("{TOO_MANY}; try again in {} s", wait.as_secs() + 1);
             // A message without a reply has no id.
-            return Step::Done(error(incoming.id(), RpcError::new(Code::Internal, text)));
+            return ParsedFrame::Done(error(incoming.id(), RpcError::new(Code::Internal, text)));
         }
         match incoming {
-            Incoming::Refused(refusal) => Step::Done(error(
+            Incoming::Refused(refusal) => ParsedFrame::Done(error(
                 refusal.id.as_ref(),
                 RpcError::new(refusal.code, refusal.message),
             )),
             Incoming::Response(response) => {
                 session.answered(&response);
-                Step::Done(Vec::new())
+                ParsedFrame::Done(Vec::new())
             }
             Incoming::Request(request) => match session.admit(&request) {
-                Admission::Nothing => Step::Done(Vec::new()),
-                Admission::Refused(refused) => Step::Done(error(Some(&refused.id), refused.error)),
+                Admission::Nothing => ParsedFrame::Done(Vec::new()),
+                Admission::Refused(refused) => {
+                    ParsedFrame::Done(error(Some(&refused.id), refused.error))
+                }
                 Admission::Admitted(ticket) => {
                     let (id, waits) = (ticket.id.clone(), ticket.weight.is_light());
                     let queue = Queue::of(&request.method, ticket.weight);
-                    Step::Serve(Work::Request(ticket, message, queue), Some(id), waits)
+                    ParsedFrame::Serve(Work::Request(ticket, message, queue), Some(id), waits)
                 }
             },
             Incoming::Batch(members) => {
                 if let Some(text) = batch::fault(session.state.revision(), members.len()) {
-                    return Step::Done(error(None, RpcError::new(Code::InvalidRequest, text)));
+                    return ParsedFrame::Done(error(
+                        None,
+                        RpcError::new(Code::InvalidRequest, text),
+                    ));
                 }
                 let id =
                     |member: &&serde_json::value::RawValue| match parse(member.get().as_bytes()) {
@@ -453,7 +458,7 @@ impl Reader<'_> {
                         _ => None,
                     };
                 let ids: Vec<Id> = members.iter().filter_map(id).collect();
-                Step::Serve(Work::Batch(message, ids, CancelToken::new()), None, false)
+                ParsedFrame::Serve(Work::Batch(message, ids, CancelToken::new()), None, false)
             }
         }
     }

@@ -5,7 +5,7 @@
 
 mod conceal;
 mod field;
-mod place;
+mod target;
 
 use std::fmt;
 use std::io;
@@ -14,7 +14,7 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use thiserror::Error;
 
 pub use conceal::{Concealer, Pair};
-pub use place::{Place, Scheme};
+pub use target::{CredentialTarget, Scheme};
 
 use super::request::RequestLine;
 use super::rule::Destination;
@@ -55,7 +55,7 @@ pub struct Credential {
     pub name: String,
     pub stand_in: String,
     pub secret: Secret,
-    pub places: Vec<Place>,
+    pub targets: Vec<CredentialTarget>,
 }
 
 #[derive(Debug, Error)]
@@ -69,7 +69,11 @@ pub enum SecretError {
 }
 
 impl Credential {
-    pub fn new(name: String, secret: Secret, places: Vec<Place>) -> Result<Self, SecretError> {
+    pub fn new(
+        name: String,
+        secret: Secret,
+        targets: Vec<CredentialTarget>,
+    ) -> Result<Self, SecretError> {
         let bytes = secret.bytes();
         if !(MIN_SECRET_BYTES..=MAX_SECRET_BYTES).contains(&bytes.len()) {
             return Err(SecretError::Length(bytes.len()));
@@ -82,7 +86,7 @@ impl Credential {
             name,
             stand_in,
             secret,
-            places,
+            targets,
         })
     }
 
@@ -100,13 +104,13 @@ impl Credential {
     }
 
     fn is_for_requests(&self, to: &Destination) -> bool {
-        self.places
+        self.targets
             .iter()
             .any(|place| place.scheme.login_port().is_none() && place.names(to))
     }
 
     fn is_for_login(&self, scheme: Scheme, to: &Destination) -> bool {
-        self.places
+        self.targets
             .iter()
             .any(|place| place.scheme == scheme && place.names(to))
     }
@@ -174,7 +178,7 @@ impl Credentials {
         let meant = self
             .0
             .iter()
-            .filter(|it| it.places.iter().any(|place| place.matches(to, line)));
+            .filter(|it| it.targets.iter().any(|place| place.matches(to, line)));
         for Credential {
             stand_in, secret, ..
         } in meant
@@ -194,7 +198,7 @@ impl Credentials {
     /// Returns the name of a credential whose stand-in is in a field's value although the
     /// destination is not allowed for it.
     pub fn astray(&self, to: &Destination, line: RequestLine<'_>, value: &[u8]) -> Option<&str> {
-        let is_meant = |it: &Credential| it.places.iter().any(|place| place.matches(to, line));
+        let is_meant = |it: &Credential| it.targets.iter().any(|place| place.matches(to, line));
         let stray = self
             .0
             .iter()

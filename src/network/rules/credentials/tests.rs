@@ -212,7 +212,7 @@ fn password_replaces_stand_in() {
         ),
         (0, 0)
     );
-    let with_port: Place = "postgres://[::1]:5433".parse().unwrap();
+    let with_port: CredentialTarget = "postgres://[::1]:5433".parse().unwrap();
     let host = Host::Address("::1".parse().unwrap());
     let there = Destination {
         transport: Transport::Tcp,
@@ -222,7 +222,7 @@ fn password_replaces_stand_in() {
     assert!(
         with_port.names(&there)
             && "postgres://[::1]"
-                .parse::<Place>()
+                .parse::<CredentialTarget>()
                 .unwrap()
                 .names(&Destination {
                     port: 5432,
@@ -260,10 +260,10 @@ fn invalid_destination_is_rejected_with_reason() {
         ),
     ];
     for (text, expected) in cases {
-        let error = text.parse::<Place>().unwrap_err();
+        let error = text.parse::<CredentialTarget>().unwrap_err();
         assert_eq!((error.rule.as_str(), error.why.as_ref()), (text, expected));
     }
-    let place: Place = "https://alice@git.example.com:8443".parse().unwrap();
+    let place: CredentialTarget = "https://alice@git.example.com:8443".parse().unwrap();
     assert_eq!(
         (place.user.as_deref(), place.authority.as_str()),
         (Some("alice"), "git.example.com:8443")

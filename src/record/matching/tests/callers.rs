@@ -127,7 +127,7 @@ fn known_cookies_select_answer() {
         given.starts_with("redacted-") && given.len() == bob.len(),
         "{given}"
     );
-    let book = Book::new(calls, Noise::default());
+    let book = Recordings::new(calls, Noise::default());
     assert_eq!(ask(&book, &of(given)), Ok("bobby".to_owned()));
     assert_eq!(
         [alice, alice].map(|who| ask(&book, &of(who)).unwrap()),

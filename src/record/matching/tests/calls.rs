@@ -95,7 +95,7 @@ pub(super) fn wire(protocol: Protocol, asked: &[u8], answer: &[u8], session: boo
 }
 
 /// Returns the body of the answer, or the text of the miss.
-pub(super) fn ask(book: &Book, asked: &Exchange) -> Result<String, String> {
+pub(super) fn ask(book: &Recordings, asked: &Exchange) -> Result<String, String> {
     let found = book.find(asked).map_err(|miss| miss.to_string())?;
     let bytes = match &found.content {
         Content::Http(http) => http.response.as_ref().unwrap().body.clone(),
@@ -124,7 +124,7 @@ pub(super) fn me(fields: &[(&str, &str)], answer: &str) -> Exchange {
 }
 
 /// Returns a book of these calls as they are stored.
-pub(super) fn redacted_book(mut calls: Vec<Exchange>) -> Book {
+pub(super) fn redacted_book(mut calls: Vec<Exchange>) -> Recordings {
     Secrets::default().calls(&mut calls);
-    Book::new(calls, Noise::default())
+    Recordings::new(calls, Noise::default())
 }

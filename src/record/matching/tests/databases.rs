@@ -122,7 +122,7 @@ fn several_secrets_in_statement_select_answer() {
             assert_eq!(left, None, "{index}");
             let mut exact = Noise::default();
             exact.exactly(true);
-            Book::new(calls, exact)
+            Recordings::new(calls, exact)
         };
         let book = kept(&["alice", "bob"]);
         assert!(book.find(&asked("somebody")).is_err(), "{index}");
@@ -141,7 +141,10 @@ fn several_secrets_in_statement_select_answer() {
         // Kept secrets select the answer too.
         let calls = ["alice", "bob"].map(|who| call(protocol, way(who), who));
         assert_eq!(
-            ask(&Book::new(calls.to_vec(), Noise::default()), &asked("bob")),
+            ask(
+                &Recordings::new(calls.to_vec(), Noise::default()),
+                &asked("bob")
+            ),
             Ok("bob".to_owned()),
             "{index}"
         );
@@ -166,7 +169,7 @@ fn different_statement_with_same_secret_is_missed() {
         vec![query("SELECT 1 FROM u WHERE password = 'a'")],
         "one",
     )];
-    let book = Book::new(calls, Noise::default());
+    let book = Recordings::new(calls, Noise::default());
     for other in [
         "SELECT 2 FROM u WHERE password = 'a'",
         "SELECT 1 FROM u WHERE password = 'a' OR b = 'c'",
@@ -292,7 +295,7 @@ fn miss_excerpt_starts_near_difference() {
         ),
     ];
     for (recorded, asked, expected) in cases {
-        let book = Book::new(
+        let book = Recordings::new(
             vec![call(Protocol::Postgres, recorded, "")],
             Noise::default(),
         );
@@ -325,7 +328,7 @@ fn closest_recording_has_same_statement() {
         postgres(b'D', &[b"S", text, b"\0"]),
     ];
     let calls = [run(&"1.17".repeat(20)), prepared];
-    let book = Book::new(
+    let book = Recordings::new(
         calls
             .map(|said| call(Protocol::Postgres, said, ""))
             .to_vec(),

@@ -5,7 +5,7 @@ use pretty_assertions::assert_eq;
 use super::*;
 use crate::record::matching::learned_noise::FieldChange;
 
-fn answers(book: &Book, asked: &[Exchange]) -> Vec<Option<String>> {
+fn answers(book: &Recordings, asked: &[Exchange]) -> Vec<Option<String>> {
     asked.iter().map(|asked| ask(book, asked).ok()).collect()
 }
 
@@ -111,7 +111,7 @@ fn generated_header_values_pair_with_recorded_ones() {
     };
     assert_eq!(
         answers(
-            &Book::new(vec![at(1, "1"), at(2, "2")], Noise::default()),
+            &Recordings::new(vec![at(1, "1"), at(2, "2")], Noise::default()),
             &[at(7, ""), at(8, "")]
         ),
         some(&["1", "2"])
@@ -151,7 +151,7 @@ fn declared_noise_ignores_header() {
     noise
         .declare(None, &learned(&["header.X-Feature"]))
         .unwrap();
-    let book = Book::new(vec![of("a"), of("b")], noise);
+    let book = Recordings::new(vec![of("a"), of("b")], noise);
     assert_eq!(answers(&book, &[of("c"), of("a")]), some(&["a", "b"]));
 }
 
@@ -246,11 +246,11 @@ fn selecting_headers_changing_per_run_become_noise() {
     );
     let third = run(2);
     assert_eq!(
-        answers(&Book::new(run(0), Noise::default()), &third),
+        answers(&Recordings::new(run(0), Noise::default()), &third),
         [None, None]
     );
     assert_eq!(
-        answers(&Book::new(run(0), noise), &third),
+        answers(&Recordings::new(run(0), noise), &third),
         some(&["0", "1"])
     );
     // In another order they are not noise.

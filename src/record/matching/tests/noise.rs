@@ -157,7 +157,7 @@ fn declared_noise_ignores_only_declared_values() {
         let recorded = call(protocol, way(IDS[0], "a"), "one");
         let pattern = declared(&[], &["^[0-9a-f]{8}-[0-9a-f]{4}-|trace="]);
         for declared in [declared(&[field], &[]), pattern] {
-            let book = || Book::new(vec![recorded.clone()], noise_of(&recorded, &declared));
+            let book = || Recordings::new(vec![recorded.clone()], noise_of(&recorded, &declared));
             let asked = call(protocol, way(IDS[1], "a"), "");
             assert_eq!(
                 ask(&book(), &asked),
@@ -170,8 +170,11 @@ fn declared_noise_ignores_only_declared_values() {
             );
         }
         // Without the noise it is a miss with a hint how to declare it.
-        let miss =
-            Book::new(vec![recorded.clone()], exact()).find(&call(protocol, way(IDS[1], "a"), ""));
+        let miss = Recordings::new(vec![recorded.clone()], exact()).find(&call(
+            protocol,
+            way(IDS[1], "a"),
+            "",
+        ));
         let last = miss
             .unwrap_err()
             .closest
@@ -203,7 +206,7 @@ fn database_noise_is_learned_from_two_recordings() {
             "{protocol:?} {field}"
         );
         assert_eq!(noise.unlike(&one(IDS[0]), &one(IDS[1])), 0);
-        let book = Book::new(one(IDS[0]), noise);
+        let book = Recordings::new(one(IDS[0]), noise);
         assert_eq!(
             ask(&book, &call(protocol, way(IDS[2], "a"), "")),
             Ok("one".to_owned()),
@@ -220,7 +223,7 @@ fn database_noise_is_learned_from_two_recordings() {
             ]
         };
         let (noise, _) = learn(&others(IDS[0], "bb"), &others(IDS[1], "ccc"));
-        let book = Book::new(others(IDS[0], "bb"), noise);
+        let book = Recordings::new(others(IDS[0], "bb"), noise);
         assert!(
             book.find(&call(protocol, way(IDS[2], "ccc"), "")).is_err(),
             "{protocol:?} {field}"
@@ -234,7 +237,7 @@ fn exact_values_win_over_noise() {
     let calls = [("fixed", "1"), (IDS[0], "2"), ("other", "3")];
     let calls = calls.map(|(id, answer)| call(Protocol::Postgres, way(id), answer));
     let noise = noise_of(&calls[1], &declared(&["Param.1"], &[]));
-    let book = Book::new(calls.to_vec(), noise);
+    let book = Recordings::new(calls.to_vec(), noise);
     let asked = ["other", "fixed", IDS[2], IDS[2]]
         .map(|id| ask(&book, &call(Protocol::Postgres, way(id), "")));
     let used = format!(
@@ -256,7 +259,7 @@ fn exact_values_win_over_noise() {
 #[test]
 fn noise_does_not_match_null() {
     let way = |id: Option<&str>| call(Protocol::Postgres, bound("SELECT $1", &[id]), "one");
-    let book = Book::new(
+    let book = Recordings::new(
         vec![way(Some("a"))],
         noise_of(&way(Some("a")), &declared(&["param.1"], &[])),
     );
@@ -276,7 +279,7 @@ fn redis_noise_applies_to_equal_other_arguments() {
         call(Protocol::Redis, vec![redis(&["SET", key, value])], answer)
     };
     let calls = vec![set("lock:a", "t1", "one"), set("cart:1", "v1", "two")];
-    let book = Book::new(
+    let book = Recordings::new(
         calls.clone(),
         noise_of(&calls[0], &declared(&["arg.2"], &[])),
     );
@@ -329,7 +332,7 @@ fn miss_by_header_hints_at_noise_declaration() {
             .push(("X-Run".to_owned(), run.as_bytes().to_vec()));
         call
     };
-    let book = Book::new(vec![of("red fox"), of("blue owl")], Noise::default());
+    let book = Recordings::new(vec![of("red fox"), of("blue owl")], Noise::default());
     let miss = book.find(&of("green elk")).unwrap_err().closest.unwrap();
     let expected = "only values differ: record again if the program was changed; if they change from run to run, add `noise: {req: [header.x-run]}` below `name: mock-1`, \
                     learn it with `replay calls noise SET OTHER --write`, or fix the clock, seed or id that makes them";
@@ -341,7 +344,7 @@ fn miss_by_header_hints_at_noise_declaration() {
         ]
     );
     let noise = noise_of(&of("red fox"), &declared(&["header.x-run"], &[]));
-    let book = Book::new(vec![of("red fox"), of("blue owl")], noise);
+    let book = Recordings::new(vec![of("red fox"), of("blue owl")], noise);
     assert_eq!(
         [ask(&book, &of("green elk")), ask(&book, &of("x"))],
         ["red fox", "blue owl"].map(|it| Ok(it.to_owned()))
@@ -357,7 +360,7 @@ fn miss_by_values_hints_at_noise_declaration() {
         call
     };
     let last = |asked: &Exchange| {
-        let book = Book::new(vec![of("?t=1", body(1, ""))], Noise::default());
+        let book = Recordings::new(vec![of("?t=1", body(1, ""))], Noise::default());
         book.find(asked)
             .unwrap_err()
             .closest
@@ -376,7 +379,10 @@ fn miss_by_values_hints_at_noise_declaration() {
     assert_eq!(last(&asked), declare("query.t, body.items.id"));
     let noise = noise_of(&asked, &declared(&["query.t", "body.items.id"], &[]));
     assert_eq!(
-        ask(&Book::new(vec![of("?t=1", body(1, ""))], noise), &asked),
+        ask(
+            &Recordings::new(vec![of("?t=1", body(1, ""))], noise),
+            &asked
+        ),
         Ok("x".to_owned())
     );
     assert_eq!(
@@ -424,7 +430,7 @@ fn redis_noise_is_learned_per_equal_arguments() {
         [learned_of(0), learned_of(2)],
         [Some(learned(&["arg.2"])), None]
     );
-    let book = Book::new(ours.to_vec(), noise);
+    let book = Recordings::new(ours.to_vec(), noise);
     assert_eq!(ask(&book, &way("SET lock:a 37 NX")), Ok("one".to_owned()));
     assert_eq!(
         ask(&book, &way("ZADD jobs 1763879999 a")),

@@ -121,12 +121,12 @@ fn per_run_secrets_are_learned_as_noise() {
     for (program, field, run) in PROGRAMS {
         let answers = run(&RUNS[0])
             .iter()
-            .map(|call| ask(&Book::new(run(&RUNS[0]), Noise::default()), call))
+            .map(|call| ask(&Recordings::new(run(&RUNS[0]), Noise::default()), call))
             .collect::<Vec<_>>();
         // Without noise another run is missed, with a hint how to declare it.
         let mut exact = Noise::default();
         exact.exactly(true);
-        let book = Book::new(run(&RUNS[0]), exact);
+        let book = Recordings::new(run(&RUNS[0]), exact);
         let miss = run(&RUNS[2])
             .iter()
             .find_map(|call| book.find(call).err())
@@ -139,7 +139,7 @@ fn per_run_secrets_are_learned_as_noise() {
         assert_eq!(named, field, "{program}: {hint}");
         let (noise, lessons) = learn(&run(&RUNS[0]), &run(&RUNS[1]));
         for replayed in [&RUNS[2], &RUNS[0]] {
-            let book = Book::new(run(&RUNS[0]), noise.clone());
+            let book = Recordings::new(run(&RUNS[0]), noise.clone());
             let given: Vec<_> = run(replayed).iter().map(|call| ask(&book, call)).collect();
             assert_eq!(given, answers, "{program}: {lessons:?}");
         }
@@ -191,7 +191,7 @@ fn ignored_credential_headers_do_not_select_answer() {
     };
     let recorded = [of(RUNS[0][0], "one"), of(RUNS[0][1], "two")];
     assert!(
-        Book::new(recorded.to_vec(), Noise::default())
+        Recordings::new(recorded.to_vec(), Noise::default())
             .find(&of(RUNS[1][0], ""))
             .is_err()
     );
@@ -208,7 +208,7 @@ fn ignored_credential_headers_do_not_select_answer() {
             },
         )
         .unwrap();
-    let book = Book::new(recorded.to_vec(), noise);
+    let book = Recordings::new(recorded.to_vec(), noise);
     let answers = [0, 1].map(|who| ask(&book, &of(RUNS[1][who], "")));
     assert_eq!(answers, ["one", "two"].map(|answer| Ok(answer.to_owned())));
 }

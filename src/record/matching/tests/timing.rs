@@ -27,7 +27,7 @@ fn timed(path: &str, asked: u64, came: u64, field: (&str, &str)) -> Exchange {
 #[test]
 fn unstreamed_http2_response_waits_for_next_request() {
     let stayed = |first: Exchange, next: u64| {
-        let book = Book::new(
+        let book = Recordings::new(
             vec![first.clone(), timed("/next", next, next + 1, ("Date", "x"))],
             Noise::default(),
         );

@@ -9,7 +9,7 @@ use super::*;
 use crate::record::call::{Link, Message, Side, Wire};
 
 /// Returns a book of these calls in order: connection, request and answer.
-fn recorded(protocol: Protocol, calls: &[(u64, Vec<u8>, &str)]) -> Arc<Book> {
+fn recorded(protocol: Protocol, calls: &[(u64, Vec<u8>, &str)]) -> Arc<Recordings> {
     let exchange = |(order, (connection, said, answer)): (usize, &(u64, Vec<u8>, &str))| {
         let at = SystemTime::UNIX_EPOCH + Duration::from_secs(order as u64);
         let said = [
@@ -25,7 +25,7 @@ fn recorded(protocol: Protocol, calls: &[(u64, Vec<u8>, &str)]) -> Arc<Book> {
             ..asked(protocol, *connection, messages)
         }
     };
-    Arc::new(Book::new(
+    Arc::new(Recordings::new(
         calls.iter().enumerate().map(exchange).collect(),
         Noise::default(),
     ))
@@ -52,7 +52,11 @@ fn asked(protocol: Protocol, connection: u64, messages: Vec<Message>) -> Exchang
 }
 
 /// Returns the answers to these requests, each on one of the connections.
-fn answers(book: &Arc<Book>, protocol: Protocol, questions: &[(usize, Vec<u8>)]) -> Vec<String> {
+fn answers(
+    book: &Arc<Recordings>,
+    protocol: Protocol,
+    questions: &[(usize, Vec<u8>)],
+) -> Vec<String> {
     let mut connections = [Connection::on(book), Connection::on(book)];
     let answer = |(connection, said): &(usize, Vec<u8>)| {
         let said = vec![Message {

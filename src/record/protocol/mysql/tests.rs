@@ -73,7 +73,7 @@ fn recorded(extra: u32, conversation: &[ScriptedMessage]) -> Outcome {
 fn connected(
     calls: &[Exchange],
     extra: u32,
-) -> (std::sync::Arc<crate::record::matching::Book>, Played) {
+) -> (std::sync::Arc<crate::record::matching::Recordings>, Played) {
     let book = book(calls);
     let mut played = Played::new(Protocol::MySql, &book);
     let first = played.open();

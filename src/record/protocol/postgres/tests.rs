@@ -133,7 +133,7 @@ fn expected(conversation: &[ScriptedMessage]) -> Vec<u8> {
 fn plays(
     conversation: &[ScriptedMessage],
     calls: &[Exchange],
-) -> Arc<crate::record::matching::Book> {
+) -> Arc<crate::record::matching::Recordings> {
     let asked: Vec<_> = std::iter::once(login()[0].1.clone())
         .chain(
             conversation
@@ -825,7 +825,7 @@ fn postgres_refused_login_is_replayed_in_turn() {
             .flat_map(|one| record(Protocol::Postgres, one).calls)
             .collect()
     };
-    let connect = |book: &Arc<crate::record::matching::Book>| {
+    let connect = |book: &Arc<crate::record::matching::Recordings>| {
         let mut played = Played::new(Protocol::Postgres, book);
         (played.ask(&login()[0].1), played.closed)
     };

@@ -343,7 +343,7 @@ fn turn_limit_applies_to_each_direction() {
 }
 
 /// Returns a factory of players for these recorded requests and answers.
-fn player_of(calls: &[(&[u8], &[u8])]) -> (impl Fn() -> GenericPlayer, Arc<Book>) {
+fn player_of(calls: &[(&[u8], &[u8])]) -> (impl Fn() -> GenericPlayer, Arc<Recordings>) {
     let link = Link {
         target: Target {
             host: "127.0.0.1".to_owned(),
@@ -362,7 +362,7 @@ fn player_of(calls: &[(&[u8], &[u8])]) -> (impl Fn() -> GenericPlayer, Arc<Book>
         };
         *kept
     });
-    let book = Arc::new(Book::new(recorded.collect(), Noise::default()));
+    let book = Arc::new(Recordings::new(recorded.collect(), Noise::default()));
     let said: FirstMessages = Arc::new(calls.iter().map(|(asked, _)| Arc::from(*asked)).collect());
     let of = Arc::clone(&book);
     (

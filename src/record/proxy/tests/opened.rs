@@ -59,7 +59,7 @@ impl Rewriter for DelayingRewriter {
 #[derive(Default)]
 struct InspectingDoor(Mutex<Vec<Misfit>>, Condvar);
 
-impl Door for InspectingDoor {
+impl AccessPolicy for InspectingDoor {
     fn admits(&self, _: Transport, _: &Target, _: ProgramName) -> bool {
         true
     }
@@ -85,8 +85,8 @@ impl Door for InspectingDoor {
 }
 
 fn opening(server: &Server, real: &Authority) -> (Arc<InspectingDoor>, Setup) {
-    let door = Arc::new(InspectingDoor::default());
-    let behind = Some(Arc::clone(&door) as Arc<dyn Door>);
+    let access = Arc::new(InspectingDoor::default());
+    let behind = Some(Arc::clone(&access) as Arc<dyn AccessPolicy>);
     let setup = setup_behind(
         behind,
         Mode::Pass,
@@ -94,14 +94,14 @@ fn opening(server: &Server, real: &Authority) -> (Arc<InspectingDoor>, Setup) {
         real.pem().as_bytes(),
         Account::default(),
     );
-    (door, setup)
+    (access, setup)
 }
 
 #[test]
 fn http2_requests_are_judged_individually() {
     let real = Arc::new(Authority::new().unwrap());
     let server = grpc(&real);
-    let (door, setup) = opening(&server, &real);
+    let (access, setup) = opening(&server, &real);
     let got = block_on(async {
         let stream = tokio::net::TcpStream::connect(setup.address).await.unwrap();
         let name = ServerName::try_from("127.0.0.1").unwrap();
@@ -145,7 +145,7 @@ fn http2_requests_are_judged_individually() {
         good(),
     ];
     assert_eq!(got, expected);
-    assert_eq!(*door.0.lock().unwrap(), []);
+    assert_eq!(*access.0.lock().unwrap(), []);
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn body_is_rewritten_in_any_framing() {
 fn certificate_rejection_is_reported_as_misfit() {
     let real = Arc::new(Authority::new().unwrap());
     let server = grpc(&real);
-    let (door, setup) = opening(&server, &real);
+    let (access, setup) = opening(&server, &real);
     let connected = block_on(async {
         let stream = tokio::net::TcpStream::connect(setup.address).await.unwrap();
         connector(&real, &[b"h2"])
@@ -201,9 +201,9 @@ fn certificate_rejection_is_reported_as_misfit() {
     assert!(!connected);
     // The alert may arrive after the connection is closed.
     let is_untold = |told: &mut Vec<Misfit>| told.is_empty();
-    let (told, _) = door
+    let (told, _) = access
         .1
-        .wait_timeout_while(door.0.lock().unwrap(), PATIENCE, is_untold)
+        .wait_timeout_while(access.0.lock().unwrap(), PATIENCE, is_untold)
         .unwrap();
     assert_eq!(*told, [Misfit::Distrust]);
 }
@@ -299,9 +299,9 @@ fn concurrent_http2_heads_are_charged_to_budget() {
         + MAX_HTTP2_STREAMS as usize * MAX_OPENED_HEAD_BYTES;
     let one = head_bytes(asked().uri(), asked().headers());
     let account = Budget::new((besides + 10 * one + one / 2) * 16 / 14).account();
-    let door = Some(Arc::new(InspectingDoor::default()) as Arc<dyn Door>);
+    let access = Some(Arc::new(InspectingDoor::default()) as Arc<dyn AccessPolicy>);
     let setup = setup_behind(
-        door,
+        access,
         Mode::Pass,
         server.address,
         real.pem().as_bytes(),

@@ -3,7 +3,8 @@
 
 use super::Clause::{Has, In, NotIn};
 use super::{
-    ALL, Answer, ENOSYS, ENOTTY, EOPNOTSUPP, Line, PATH, SYS_FCHMODAT2, SYS_REMOVEXATTRAT, line,
+    ALL, ENOSYS, ENOTTY, EOPNOTSUPP, FilterAction, FilterRule, PATH, SYS_FCHMODAT2,
+    SYS_REMOVEXATTRAT, line,
 };
 
 /// Of a file that was opened for appending, only the size is kept: what else can change it comes
@@ -34,18 +35,18 @@ const OF_FILES: &[u32] = &[
     0xc018_9436,
 ];
 
-pub(super) const LINES: &[Line] = &[
+pub(super) const LINES: &[FilterRule] = &[
     #[cfg(target_arch = "x86_64")]
     line(
         &[libc::SYS_open],
         &[Has(1, CHANGES_BY_OPENING), NotIn(1, PATH, &[PATH])],
-        Answer::Ask,
+        FilterAction::Ask,
         "what is there may be written to",
     ),
     line(
         &[libc::SYS_openat],
         &[Has(2, CHANGES_BY_OPENING), NotIn(2, PATH, &[PATH])],
-        Answer::Ask,
+        FilterAction::Ask,
         "what is there may be written to",
     ),
     #[cfg(target_arch = "x86_64")]
@@ -61,7 +62,7 @@ pub(super) const LINES: &[Line] = &[
             libc::SYS_rename,
         ],
         &[],
-        Answer::Ask,
+        FilterAction::Ask,
         "another object gets the name, or none",
     ),
     line(
@@ -76,7 +77,7 @@ pub(super) const LINES: &[Line] = &[
             libc::SYS_bind,
         ],
         &[],
-        Answer::Ask,
+        FilterAction::Ask,
         "another object gets the name, or none",
     ),
     #[cfg(target_arch = "x86_64")]
@@ -90,7 +91,7 @@ pub(super) const LINES: &[Line] = &[
             libc::SYS_futimesat,
         ],
         &[],
-        Answer::Ask,
+        FilterAction::Ask,
         "metadata",
     ),
     line(
@@ -107,21 +108,26 @@ pub(super) const LINES: &[Line] = &[
             SYS_REMOVEXATTRAT,
         ],
         &[],
-        Answer::Ask,
+        FilterAction::Ask,
         "metadata",
     ),
     line(
         &[libc::SYS_truncate],
         &[],
-        Answer::Ask,
+        FilterAction::Ask,
         "the end of what is there is lost",
     ),
-    line(&[libc::SYS_ftruncate], &[], Answer::Ask, CAN_OVERWRITE),
+    line(
+        &[libc::SYS_ftruncate],
+        &[],
+        FilterAction::Ask,
+        CAN_OVERWRITE,
+    ),
     // FALLOC_FL_KEEP_SIZE only makes room.
     line(
         &[libc::SYS_fallocate],
         &[Has(1, !1)],
-        Answer::Ask,
+        FilterAction::Ask,
         CAN_OVERWRITE,
     ),
     line(
@@ -130,7 +136,7 @@ pub(super) const LINES: &[Line] = &[
             In(1, ALL, &[libc::F_SETFL.cast_unsigned()]),
             NotIn(2, APPEND, &[APPEND]),
         ],
-        Answer::Ask,
+        FilterAction::Ask,
         CAN_OVERWRITE,
     ),
     line(

@@ -1,18 +1,18 @@
 //! Calls that give an object another name or place. The supervisor makes them itself
 //! (`sandbox/opens`).
 
-use super::{Answer, EOPNOTSUPP, Line, line};
+use super::{EOPNOTSUPP, FilterAction, FilterRule, line};
 
 /// A path in memory can change after any check, so the kernel never carries out the caller's own
 /// call.
 const NAMED: &str = "no symlink appears below .git, and no directory above a protected path moves";
 
-pub(super) const LINES: &[Line] = &[
+pub(super) const LINES: &[FilterRule] = &[
     #[cfg(target_arch = "x86_64")]
     line(
         &[libc::SYS_link, libc::SYS_symlink, libc::SYS_rename],
         &[],
-        Answer::Ask,
+        FilterAction::Ask,
         NAMED,
     ),
     line(
@@ -23,7 +23,7 @@ pub(super) const LINES: &[Line] = &[
             libc::SYS_renameat2,
         ],
         &[],
-        Answer::Ask,
+        FilterAction::Ask,
         NAMED,
     ),
     line(
@@ -36,18 +36,18 @@ pub(super) const LINES: &[Line] = &[
 
 /// In namespaces: the kernel refuses to remove a protected path, since something is mounted there.
 /// The supervisor removes it with its whole repository.
-pub(super) const REMOVALS: &[Line] = &[
+pub(super) const REMOVALS: &[FilterRule] = &[
     #[cfg(target_arch = "x86_64")]
     line(
         &[libc::SYS_unlink, libc::SYS_rmdir],
         &[],
-        Answer::Ask,
+        FilterAction::Ask,
         "a repository is removed as a whole",
     ),
     line(
         &[libc::SYS_unlinkat],
         &[],
-        Answer::Ask,
+        FilterAction::Ask,
         "a repository is removed as a whole",
     ),
 ];

@@ -11,9 +11,9 @@ use crate::limits::{
 };
 use crate::policy::Hidden;
 
-pub(super) fn place(dir: &Path) -> Place {
+pub(super) fn place(dir: &Path) -> CacheLocation {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    Place {
+    CacheLocation {
         dir: open(dir, flags, Bits::empty()).unwrap(),
         name: "trees".to_owned(),
         identity: [7; 32],
@@ -34,7 +34,7 @@ impl Tree {
         self.session_at(place(self.cache.path()))
     }
 
-    fn session_at(&self, place: Place) -> Memory {
+    fn session_at(&self, place: CacheLocation) -> Memory {
         let any_filesystem = self.inner().any_filesystem;
         let new = Inner::new(
             self.store().cap_bytes(),
@@ -168,7 +168,7 @@ fn cache_is_ignored_after_clock_change_or_reboot() {
         tree.begin();
         assert_eq!(tree.search("two"), lines(expected), "{ahead}");
     }
-    tree.memory = tree.session_at(Place {
+    tree.memory = tree.session_at(CacheLocation {
         identity: [8; 32],
         ..place(tree.cache.path())
     });

@@ -33,7 +33,7 @@ pub enum Close {
 
 /// Opcode of a frame (5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum Opcode {
     Continuation = 0,
     /// A text, or its first fragment.
     Text = 1,
@@ -50,7 +50,7 @@ pub enum Kind {
 /// Header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
-    pub kind: Kind,
+    pub kind: Opcode,
     /// `true` for the last fragment of its message.
     pub is_last: bool,
     /// Length of the payload, in bytes.
@@ -71,16 +71,16 @@ pub async fn head(source: &mut (impl AsyncRead + Unpin)) -> io::Result<Result<He
     let mut first = [0; 2];
     source.read_exact(&mut first).await?;
     let kind = match first[0] & 0x0F {
-        0 => Kind::Continuation,
-        1 => Kind::Text,
-        2 => Kind::Binary,
-        8 => Kind::Close,
-        9 => Kind::Ping,
-        10 => Kind::Pong,
+        0 => Opcode::Continuation,
+        1 => Opcode::Text,
+        2 => Opcode::Binary,
+        8 => Opcode::Close,
+        9 => Opcode::Ping,
+        10 => Opcode::Pong,
         _ => return Ok(Err(Close::Protocol)),
     };
     let is_last = first[0] & 0x80 != 0;
-    let is_control = matches!(kind, Kind::Close | Kind::Ping | Kind::Pong);
+    let is_control = matches!(kind, Opcode::Close | Opcode::Ping | Opcode::Pong);
     let short = first[1] & 0x7F;
     let has_extension = first[0] & 0x70 != 0;
     let is_masked = first[1] & 0x80 != 0;
@@ -134,7 +134,7 @@ pub async fn payload(
 }
 
 /// Returns the header of an unfragmented server frame, which has no mask.
-pub fn frame_head(kind: Kind, length: usize) -> Vec<u8> {
+pub fn frame_head(kind: Opcode, length: usize) -> Vec<u8> {
     let mut head = vec![0x80 | kind as u8];
     match length {
         0..=125 => head.push(length as u8),
@@ -164,10 +164,10 @@ mod tests {
 
     #[test]
     fn frame_lengths_are_encoded_as_in_rfc() {
-        assert_eq!(frame_head(Kind::Text, 5), [0x81, 5]);
-        assert_eq!(frame_head(Kind::Text, 256), [0x81, 126, 1, 0]);
+        assert_eq!(frame_head(Opcode::Text, 5), [0x81, 5]);
+        assert_eq!(frame_head(Opcode::Text, 256), [0x81, 126, 1, 0]);
         assert_eq!(
-            frame_head(Kind::Text, 65_536),
+            frame_head(Opcode::Text, 65_536),
             [0x81, 127, 0, 0, 0, 0, 0, 1, 0, 0]
         );
     }
@@ -181,7 +181,7 @@ mod tests {
         let head = super::head(&mut source).await.unwrap().unwrap();
         assert_eq!(
             (head.kind, head.is_last, head.length),
-            (Kind::Text, true, 5)
+            (Opcode::Text, true, 5)
         );
         let mut text = Vec::new();
         let mut take = |piece: &[u8]| {

@@ -27,7 +27,7 @@ fn plain(before: &[ScriptedMessage], answer: &str) -> Vec<ScriptedMessage> {
     with(before, &query(ASKED), value(answer))
 }
 
-fn book_of(whole: &[ScriptedMessage]) -> Arc<crate::record::matching::Book> {
+fn book_of(whole: &[ScriptedMessage]) -> Arc<crate::record::matching::Recordings> {
     book(&record(Protocol::Postgres, whole).calls)
 }
 

@@ -24,7 +24,7 @@ pub(super) fn session(
 
 /// Returns the last answer on a replayed connection.
 pub(super) fn replay(
-    book: &Arc<crate::record::matching::Book>,
+    book: &Arc<crate::record::matching::Recordings>,
     whole: &[ScriptedMessage],
 ) -> Vec<u8> {
     let mut played = Played::new(Protocol::Postgres, book);
@@ -156,7 +156,7 @@ fn bound_setting_values_distinguish_calls() {
 #[test]
 fn noisy_setting_leads_to_recorded_state() {
     use crate::record::matching::DeclaredNoise;
-    use crate::record::matching::{Book, Noise};
+    use crate::record::matching::{Noise, Recordings};
 
     let whole = |run: &str| {
         let set = format!("SELECT set_config('app.run', '{run}', true)");
@@ -169,7 +169,7 @@ fn noisy_setting_leads_to_recorded_state() {
     };
     let mut noise = Noise::default();
     noise.declare(Some(&calls[2]), &declared).unwrap();
-    let book = Arc::new(Book::new(calls, noise));
+    let book = Arc::new(Recordings::new(calls, noise));
     assert_eq!(replay(&book, &whole("two")), value("a"));
     assert_eq!(book.report().missed, []);
 }
@@ -197,7 +197,7 @@ fn login_matches_with_any_application_name() {
 #[test]
 fn portal_with_noisy_values_keeps_fetching_rows() {
     use crate::record::matching::DeclaredNoise;
-    use crate::record::matching::{Book, Noise};
+    use crate::record::matching::{Noise, Recordings};
 
     let conversation = |id: &str| {
         let first = [
@@ -223,7 +223,7 @@ fn portal_with_noisy_values_keeps_fetching_rows() {
     for call in &calls {
         noise.declare(Some(call), &declared).unwrap();
     }
-    let book = Arc::new(Book::new(calls, noise));
+    let book = Arc::new(Recordings::new(calls, noise));
     let expected = [row("b"), complete("SELECT 1"), ready(b'I')].concat();
     assert_eq!(replay(&book, &conversation("another")), expected);
     assert_eq!(book.report().missed, []);

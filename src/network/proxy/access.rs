@@ -17,11 +17,13 @@ use crate::network::rules::{
     canonical, danger,
 };
 use crate::record::Target;
-use crate::record::proxy::{Door, Inspector, Misfit, PasswordSubstitution, Refusal, StandIn};
+use crate::record::proxy::{
+    AccessPolicy, Inspector, Misfit, PasswordSubstitution, Refusal, StandIn,
+};
 
 /// Cheap to clone; all clones are the same.
 #[derive(Clone, Debug)]
-pub struct RuledDoor {
+pub struct RuledAccess {
     rules: Arc<Rules>,
     credentials: Arc<Credentials>,
     /// `true` if commands have a loopback device of their own.
@@ -43,7 +45,7 @@ pub(super) fn destination(transport: Transport, target: &Target) -> Option<Desti
     })
 }
 
-impl RuledDoor {
+impl RuledAccess {
     pub(super) fn new(
         rules: Arc<Rules>,
         credentials: Arc<Credentials>,
@@ -195,13 +197,13 @@ impl RuledDoor {
     }
 }
 
-impl Guarded for RuledDoor {
+impl Guarded for RuledAccess {
     fn blocked(&self) -> Vec<Denied> {
         self.blocked.take()
     }
 }
 
-impl Door for RuledDoor {
+impl AccessPolicy for RuledAccess {
     fn admits(&self, transport: Transport, target: &Target, by: ProgramName) -> bool {
         let Some(to) = destination(transport, target) else {
             self.add(target, None, None, None, by, None);
@@ -269,7 +271,7 @@ impl Door for RuledDoor {
             return None;
         }
         let judge = Arc::new(Judge {
-            door: self.clone(),
+            access: self.clone(),
             target: target.clone(),
             to: to.clone(),
             by,
@@ -280,7 +282,7 @@ impl Door for RuledDoor {
         let told = Arc::clone(&judge);
         let refuse = move |why: &str| {
             Refusal(
-                told.door
+                told.access
                     .add(
                         &told.target,
                         None,
@@ -326,7 +328,7 @@ impl Door for RuledDoor {
 
 /// Inspector of the requests of one intercepted connection.
 struct Judge {
-    door: RuledDoor,
+    access: RuledAccess,
     target: Target,
     to: Destination,
     by: ProgramName,
@@ -346,9 +348,9 @@ impl Inspector for Judge {
         };
         let asked = shorten_request(head);
         let missing = || Some(self.to.rule_for(line).to_string());
-        let (why, rule) = match self.door.rules.judge(&self.to, line) {
+        let (why, rule) = match self.access.rules.judge(&self.to, line) {
             Verdict::Allowed => {
-                self.door
+                self.access
                     .allow(self.to.transport, &self.target, Some(&asked), None, self.by);
                 return Ok(());
             }
@@ -357,7 +359,7 @@ impl Inspector for Judge {
             Verdict::OddMethod => (Some("a method is in capital letters"), None),
             Verdict::Denied => (Some("--deny-host names it"), None),
         };
-        let blocked = self.door.add(
+        let blocked = self.access.add(
             &self.target,
             Some(asked),
             None,
@@ -369,6 +371,6 @@ impl Inspector for Judge {
     }
 
     fn misfit(&self, misfit: Misfit) -> Refusal {
-        self.door.ended(&self.target, misfit, self.by)
+        self.access.ended(&self.target, misfit, self.by)
     }
 }

@@ -31,8 +31,11 @@ fn result(value: u32) -> TaskOutcome<Range, u32> {
     }
 }
 
-fn line<F: FnMut(u32) -> ControlFlow<()>>(most_waiting: usize, settle: F) -> Line<Range, u32, F> {
-    Line::new(Range { next: 0, end: 4 }, most_waiting, settle)
+fn line<F: FnMut(u32) -> ControlFlow<()>>(
+    most_waiting: usize,
+    settle: F,
+) -> TaskQueue<Range, u32, F> {
+    TaskQueue::new(Range { next: 0, end: 4 }, most_waiting, settle)
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub(super) trait Source {
     fn close(&mut self) -> bool;
 }
 
-pub(super) struct Line<S, O, F> {
+pub(super) struct TaskQueue<S, O, F> {
     state: Mutex<State<S, O, F>>,
     changed: Condvar,
     stopped: AtomicBool,
@@ -30,7 +30,7 @@ pub(super) struct Line<S, O, F> {
 }
 
 struct State<S, O, F> {
-    line: VecDeque<LineSlot<S, O>>,
+    line: VecDeque<QueueSlot<S, O>>,
     /// Number of running tasks.
     running: usize,
     /// Number of threads that wait for work.
@@ -41,7 +41,7 @@ struct State<S, O, F> {
     settle: F,
 }
 
-enum LineSlot<S, O> {
+enum QueueSlot<S, O> {
     Source(S),
     Running(u64),
     Done(Vec<(O, usize)>),
@@ -66,16 +66,16 @@ pub(super) struct AssignedTask<'a, S: Source, O, F> {
 /// A running task, for whose result the others wait. Dropping it unfinished, in a panic, stops the
 /// others.
 pub(super) struct TaskTurn<'a, S, O, F> {
-    line: &'a Line<S, O, F>,
+    line: &'a TaskQueue<S, O, F>,
     ticket: u64,
     over: bool,
 }
 
-impl<S: Source, O, F: FnMut(O) -> ControlFlow<()>> Line<S, O, F> {
+impl<S: Source, O, F: FnMut(O) -> ControlFlow<()>> TaskQueue<S, O, F> {
     /// Creates a line. `settle` receives all results in order, one at a time, and may end
     /// everything.
     pub(super) fn new(first: S, most_waiting: usize, settle: F) -> Self {
-        let line = VecDeque::from([LineSlot::Source(first)]);
+        let line = VecDeque::from([QueueSlot::Source(first)]);
         let state = State {
             line,
             running: 0,
@@ -188,12 +188,12 @@ impl<S: Source, O, F: FnMut(O) -> ControlFlow<()>> State<S, O, F> {
     fn first_source(&self) -> Option<usize> {
         self.line
             .iter()
-            .position(|place| matches!(place, LineSlot::Source(_)))
+            .position(|place| matches!(place, QueueSlot::Source(_)))
     }
 
     /// Cuts a task from the source at `at`; the task stands before the rest of the source.
     fn cut(&mut self, at: usize) -> Option<(S::Task, u64)> {
-        let Some(LineSlot::Source(source)) = self.line.get_mut(at) else {
+        let Some(QueueSlot::Source(source)) = self.line.get_mut(at) else {
             return None;
         };
         if source.is_empty() {
@@ -205,9 +205,9 @@ impl<S: Source, O, F: FnMut(O) -> ControlFlow<()>> State<S, O, F> {
         self.tickets += 1;
         self.running += 1;
         if is_empty {
-            self.line[at] = LineSlot::Running(self.tickets);
+            self.line[at] = QueueSlot::Running(self.tickets);
         } else {
-            self.line.insert(at, LineSlot::Running(self.tickets));
+            self.line.insert(at, QueueSlot::Running(self.tickets));
         }
         Some((task, self.tickets))
     }
@@ -217,27 +217,27 @@ impl<S: Source, O, F: FnMut(O) -> ControlFlow<()>> State<S, O, F> {
         let found = self
             .line
             .iter()
-            .position(|place| matches!(place, LineSlot::Running(of) if *of == ticket));
+            .position(|place| matches!(place, QueueSlot::Running(of) if *of == ticket));
         let Some(mut at) = found else { return };
         let more = done.more.filter(|more| !more.is_empty());
         if more.is_none() || done.result.is_some() {
-            self.line[at] = LineSlot::Done(Vec::new());
+            self.line[at] = QueueSlot::Done(Vec::new());
             if let Some(more) = more {
-                self.line.insert(at + 1, LineSlot::Source(more));
+                self.line.insert(at + 1, QueueSlot::Source(more));
             }
             at = match done.result {
                 Some(result) => self.add_result(at, result),
                 None => self.join(at),
             };
         } else if let Some(more) = more {
-            self.line[at] = LineSlot::Source(more);
+            self.line[at] = QueueSlot::Source(more);
         }
-        if let Some(LineSlot::Done(_)) = self.line.get(at + 1) {
+        if let Some(QueueSlot::Done(_)) = self.line.get(at + 1) {
             self.join(at + 1);
         }
         if done.close_one {
             let _ = self.line.iter_mut().rev().any(|place| match place {
-                LineSlot::Source(source) => source.close(),
+                QueueSlot::Source(source) => source.close(),
                 _ => false,
             });
         }
@@ -245,7 +245,7 @@ impl<S: Source, O, F: FnMut(O) -> ControlFlow<()>> State<S, O, F> {
 
     fn add_result(&mut self, at: usize, (result, weight): (O, usize)) -> usize {
         self.waiting += weight;
-        if let Some(LineSlot::Done(results)) = self.line.get_mut(at) {
+        if let Some(QueueSlot::Done(results)) = self.line.get_mut(at) {
             results.push((result, weight));
         }
         self.join(at)
@@ -258,12 +258,12 @@ impl<S: Source, O, F: FnMut(O) -> ControlFlow<()>> State<S, O, F> {
         };
         if !matches!(
             (&self.line[before], &self.line[at]),
-            (LineSlot::Done(_), LineSlot::Done(_))
+            (QueueSlot::Done(_), QueueSlot::Done(_))
         ) {
             return at;
         }
-        if let Some(LineSlot::Done(more)) = self.line.remove(at)
-            && let Some(LineSlot::Done(results)) = self.line.get_mut(before)
+        if let Some(QueueSlot::Done(more)) = self.line.remove(at)
+            && let Some(QueueSlot::Done(results)) = self.line.get_mut(before)
         {
             results.extend(more);
         }
@@ -272,8 +272,8 @@ impl<S: Source, O, F: FnMut(O) -> ControlFlow<()>> State<S, O, F> {
 
     /// Releases the results at the front of the line.
     fn settle(&mut self) -> ControlFlow<()> {
-        while let Some(LineSlot::Done(_)) = self.line.front() {
-            let Some(LineSlot::Done(results)) = self.line.pop_front() else {
+        while let Some(QueueSlot::Done(_)) = self.line.front() {
+            let Some(QueueSlot::Done(results)) = self.line.pop_front() else {
                 break;
             };
             for (result, weight) in results {

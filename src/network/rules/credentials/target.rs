@@ -50,7 +50,7 @@ impl Scheme {
 
 /// Destination of a credential: hosts, and the requests to them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct CredentialTarget {
     pub scheme: Scheme,
     /// User name for programs that need one.
     pub user: Option<String>,
@@ -61,7 +61,7 @@ pub struct Place {
     rules: Rules,
 }
 
-impl FromStr for Place {
+impl FromStr for CredentialTarget {
     type Err = RuleError;
 
     fn from_str(text: &str) -> Result<Self, RuleError> {
@@ -126,7 +126,7 @@ impl FromStr for Place {
     }
 }
 
-impl Place {
+impl CredentialTarget {
     /// Returns true if this destination is the credential's.
     pub(super) fn names(&self, to: &Destination) -> bool {
         self.rules.allows(to)
