@@ -32,7 +32,7 @@ pub enum Error {
     #[error(transparent)]
     Memory(#[from] Exhausted),
     /// The call succeeded, but there is no memory for its reply.
-    #[error("the call is done, but its reply cannot be held: {0}")]
+    #[error("the call succeeded, but there is no memory for its reply: {0}")]
     Unanswered(Exhausted),
     /// An edit that does not fit its file.
     #[error("{path}: {source}")]
@@ -53,7 +53,7 @@ pub enum Error {
     #[error(transparent)]
     Pattern(#[from] PatternError),
     /// An invalid glob.
-    #[error("`{parameter}` has a bad glob: {source}")]
+    #[error("`{parameter}` has an invalid glob: {source}")]
     Glob {
         /// The parameter, such as `globs[0]`.
         parameter: String,
@@ -120,7 +120,7 @@ pub enum Error {
     #[error("the call was cancelled")]
     Cancelled,
     /// A reply that cannot be serialized as JSON: a bug of the server.
-    #[error("the reply cannot be written: {0}")]
+    #[error("the reply cannot be encoded as JSON, a bug of the server: {0}")]
     Output(serde_json::Error),
 }
 
@@ -296,11 +296,12 @@ impl From<SearchError> for Error {
             SearchError::Globs { .. } => Self::params(error.to_string()),
             SearchError::UnknownType { name, near } => Self::params(if near.is_empty() {
                 format!(
-                    "unknown file type `{name}`; the names are those of ripgrep, such as `rust`, `py` or `cpp`"
+                    "unknown file type `{name}`; use a type of ripgrep, such as `rust`, `py` or \
+                     `cpp`"
                 )
             } else {
                 format!(
-                    "unknown file type `{name}`; known ones that are like it: {}",
+                    "unknown file type `{name}`; similar types: {}",
                     near.join(", ")
                 )
             }),

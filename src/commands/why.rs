@@ -24,6 +24,7 @@ use crate::cli::{Access, Sandbox, WhyArgs};
 use crate::compose::alone;
 use crate::config::Config;
 use crate::exec::place_of;
+use crate::mounts::is_kernels;
 use crate::network::rules::{
     Destination, Host, RequestLine, Transport, Verdict, canonical, danger,
 };
@@ -264,6 +265,12 @@ fn refused(policy: &Policy, path: &Path, error: &PolicyError, suffix: &str) -> R
             let Some(dir) = path.ancestors().find(|above| is_dir(above)) else {
                 return denied;
             };
+            if belongs_to_kernel(dir) {
+                return denied.with_notes([format!(
+                    "{} belongs to the kernel, so no flag allows it",
+                    Quoted(dir)
+                )]);
+            }
             let does = if suffix.is_empty() {
                 "read"
             } else {
@@ -272,15 +279,19 @@ fn refused(policy: &Policy, path: &Path, error: &PolicyError, suffix: &str) -> R
             let holds_sockets = dir
                 .read_dir()
                 .is_ok_and(|entries| entries.flatten().any(|entry| is_socket(&entry.path())));
-            let note =
-                "unix sockets lie there; commands connect to none of them without --allow-socket"
-                    .to_owned();
+            let note = format!(
+                "{} has unix sockets; commands connect to none of them without --allow-socket",
+                Quoted(dir)
+            );
+            let is_home = std::env::var_os("HOME").is_some_and(|home| Path::new(&home) == dir);
+            let home_note = "this is your home directory, with keys and tokens in it; copy the file into an allowed directory instead".to_owned();
             denied
                 .with_flag(
                     format!("--allow {}{suffix}", shell(dir)),
                     format!("tools and commands {does} all that lies in {}", Quoted(dir)),
                 )
                 .with_notes(holds_sockets.then_some(note))
+                .with_notes(is_home.then_some(home_note))
         }
         PolicyError::ReadOnly { .. } => {
             let Some(root) = policy.governing(path).ok().flatten() else {
@@ -315,6 +326,15 @@ fn refused(policy: &Policy, path: &Path, error: &PolicyError, suffix: &str) -> R
         }
         _ => denied,
     }
+}
+
+/// Returns true if the policy refuses the directory as the kernel's.
+fn belongs_to_kernel(dir: &Path) -> bool {
+    let is_tree = ["/proc", "/sys", "/dev"]
+        .iter()
+        .any(|tree| dir.starts_with(tree));
+    (is_tree && !dir.starts_with("/dev/shm"))
+        || std::fs::File::open(dir).is_ok_and(|opened| is_kernels(opened).unwrap_or(true))
 }
 
 fn shell(path: &Path) -> String {
@@ -386,8 +406,11 @@ fn connect(config: &Config, services: &Services, what: &OsStr) -> Result<RuleAns
     };
     let own = || {
         RuleAnswer::allowed(
-            "commands have a loopback of their own, which is not that of this machine",
+            "commands have a private loopback: there they reach servers that commands started, and no server of this machine",
         )
+        .with_notes([format!(
+            "{flag} lets commands reach the server of this machine at that address"
+        )])
     };
     if rules.is_empty() {
         return Ok(match (standing.tier, standing.effective_network()) {

@@ -129,19 +129,20 @@ pub enum EditErrorKind {
     #[error(transparent)]
     Encoding(EncodingError),
     /// The result would exceed the maximum size of editable files.
-    #[error("the result would be more than {MAX_EDIT_BYTES} bytes")]
+    #[error("the edited file would have more than {MAX_EDIT_BYTES} bytes, the maximum")]
     TooLarge,
     /// There are too many matches.
-    #[error("the edit would replace more than {MAX_EDIT_PLACES} places")]
+    #[error("the edit would replace more than {MAX_EDIT_PLACES} places, the maximum")]
     TooMany,
     /// There is not enough memory for the edit.
     #[error(transparent)]
     Memory(#[from] Exhausted),
-    #[error("the edit took longer than its time limit")]
+    #[error("the edit was stopped at its time limit")]
     TimedOut,
     /// There is no exact match, and a search without indentation takes too many steps.
     #[error(
-        "oldText not found as it stands; its lines occur too often in the file to look for it without indentation"
+        "oldText not found exactly; its lines occur too often in the file for a search without \
+         indentation"
     )]
     TooManySteps,
 }
@@ -178,27 +179,51 @@ impl EditError {
                 "give the pattern to find; to write a whole file use `write_file`".to_owned()
             }
             EditErrorKind::Empty { is_regex: false } => {
-                "give the text to replace; to insert, take a line beside the place and repeat it in `newText`; to write a whole file use `write_file`".to_owned()
+                "give the text to replace; to insert text, use a neighbouring line as `oldText` \
+                 and repeat it in `newText`; to write a whole file use `write_file`"
+                    .to_owned()
             }
             EditErrorKind::NotUnique { .. } => {
-                "add surrounding lines to `oldText` so that it matches one place, or set `limit: 0` to replace all, or to 2 or more for the first so many".to_owned()
+                "add surrounding lines to `oldText` so that it matches one place, or set `limit`: \
+                 0 replaces all, 2 or more the first ones"
+                    .to_owned()
             }
             EditErrorKind::TextNotFound(cause) => cause.hint(),
-            EditErrorKind::PatternNotFound { slip: Some(slip), .. } => (*slip).to_owned(),
-            EditErrorKind::PatternNotFound { literal_line: Some(line), .. } => {
-                format!("the text of the pattern itself is on line {line}: leave `isRegex` out to match it literally")
+            EditErrorKind::PatternNotFound {
+                slip: Some(slip), ..
+            } => (*slip).to_owned(),
+            EditErrorKind::PatternNotFound {
+                literal_line: Some(line),
+                ..
+            } => {
+                format!(
+                    "line {line} contains the pattern as plain text: leave `isRegex` out to \
+                    match it literally"
+                )
             }
-            EditErrorKind::PatternNotFound { literal_line: None, .. } => {
-                "the pattern sees the whole file, `^` and `$` match at each line and `.` matches no line ending; for known text leave `isRegex` out".to_owned()
+            EditErrorKind::PatternNotFound {
+                literal_line: None, ..
+            } => {
+                "`^` and `$` match at each line, `.` matches no line ending, and a match may span \
+                 lines; for known text leave `isRegex` out"
+                    .to_owned()
             }
             EditErrorKind::Pattern(error) => error.hint().to_owned(),
             EditErrorKind::Replacement(error) => error.hint(),
             EditErrorKind::Encoding(error) => error.hint().to_owned(),
-            EditErrorKind::TooLarge => "use a shorter `newText`, or replace fewer places".to_owned(),
-            EditErrorKind::TooMany => "replace them in steps with `limit`, or use a command such as sed".to_owned(),
+            EditErrorKind::TooLarge => {
+                "use a shorter `newText`, or replace fewer places".to_owned()
+            }
+            EditErrorKind::TooMany => {
+                "replace them in steps with `limit`, or use a command such as sed".to_owned()
+            }
             EditErrorKind::Memory(error) => error.hint().to_owned(),
-            EditErrorKind::TooManySteps => "copy oldText from the file exactly, or leave out lines that repeat".to_owned(),
-            EditErrorKind::TimedOut => "use a longer literal `oldText`, or fewer edits in one call".to_owned(),
+            EditErrorKind::TooManySteps => {
+                "copy oldText from the file exactly, or leave out lines that repeat".to_owned()
+            }
+            EditErrorKind::TimedOut => {
+                "use a longer literal `oldText`, or fewer edits in one call".to_owned()
+            }
         };
         let after_others = self.index > 0
             && matches!(
@@ -206,7 +231,7 @@ impl EditError {
                 EditErrorKind::NotUnique { .. } | EditErrorKind::TextNotFound(_)
             );
         let note = if after_others {
-            "\nlines are counted as they stand after the edits before this one"
+            "\nline numbers are those after the earlier edits of this call"
         } else {
             ""
         };
@@ -275,8 +300,8 @@ impl fmt::Display for Cause {
             Self::Closest { first, last, .. } => {
                 write!(f, "the closest text is at {}", span(*first, *last))
             }
-            Self::Nothing => f.write_str("nothing like it is in the file"),
-            Self::OutOfTime => f.write_str("nothing like it was found in the time allowed"),
+            Self::Nothing => f.write_str("the file has no similar text"),
+            Self::OutOfTime => f.write_str("no similar text was found within the time limit"),
         }
     }
 }

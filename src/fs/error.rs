@@ -31,7 +31,7 @@ pub enum FsError {
         cap: u64,
     },
     /// There is not enough memory for the content.
-    #[error("{} cannot be held: {source}", Quoted(.path))]
+    #[error("{} is too large for the memory that is free now: {source}", Quoted(.path))]
     Memory {
         /// Absolute path.
         path: PathBuf,
@@ -39,7 +39,8 @@ pub enum FsError {
     },
     /// The rules would take too much memory and time.
     #[error(
-        "{} is not obeyed, and nothing was searched: it has more than {MAX_GITIGNORE_RULES} rules or {MAX_GITIGNORE_BYTES} bytes",
+        "{} has more than {MAX_GITIGNORE_RULES} rules or {MAX_GITIGNORE_BYTES} bytes, so nothing \
+         was searched",
         Quoted(.path)
     )]
     TooManyRules {
@@ -53,7 +54,7 @@ pub enum FsError {
         path: PathBuf,
     },
     /// A file instead of a directory.
-    #[error("{} is not a directory, or goes through something that is not", Quoted(.path))]
+    #[error("{} is not a directory, or its path goes through a file", Quoted(.path))]
     NotADirectory {
         /// Absolute path.
         path: PathBuf,
@@ -73,13 +74,14 @@ pub enum FsError {
         doing: &'static str,
     },
     /// A replacement needs a temporary file in the directory of the target.
-    #[error("{} was not written: its directory cannot be written to, so it cannot be replaced safely", Quoted(.path))]
+    #[error("{} was not written: no file can be created in its directory, so it cannot be \
+        replaced safely", Quoted(.path))]
     DirectoryNotWritable {
         /// Absolute path.
         path: PathBuf,
     },
     /// The replacement would have lost an attribute of the old file.
-    #[error("{} was not written: its {what} cannot be kept ({source})", Quoted(.path))]
+    #[error("{} was not written: its {what} would be lost ({source})", Quoted(.path))]
     CannotKeep {
         /// Absolute path.
         path: PathBuf,
@@ -98,14 +100,14 @@ pub enum FsError {
         source: io::Error,
     },
     /// The previous state cannot be saved, so the change could not be undone.
-    #[error("{} was left as it is, since the change could not be undone: {source}", Quoted(.path))]
+    #[error("{} was not changed, since the change could not be undone later: {source}", Quoted(.path))]
     NotKept {
         /// Absolute path.
         path: PathBuf,
         source: JournalError,
     },
     /// Programs outside the sandbox run this file, and the operator freezes such files.
-    #[error("{} was left as it is: {source} (--freeze-autorun)", Quoted(.path))]
+    #[error("{} was not changed: {source} (--freeze-autorun)", Quoted(.path))]
     Frozen {
         /// Absolute path.
         path: PathBuf,
@@ -130,7 +132,7 @@ pub enum FsError {
         path: PathBuf,
     },
     /// Another program keeps its lock on the directory.
-    #[error("{} was left as it is: another program holds a lock on its directory (flock)", Quoted(.path))]
+    #[error("{} was not changed: another program holds a lock on its directory (flock)", Quoted(.path))]
     Locked {
         /// Absolute path of the file.
         path: PathBuf,
@@ -150,7 +152,8 @@ pub enum FsError {
         path: PathBuf,
     },
     /// Others changed the file faster than its name could be given back.
-    #[error("{} was changed by other programs meanwhile, and one version could not get its name back: it is `{}`",
+    #[error("{} was changed by other programs at the same time; one version could not be renamed \
+        back and is now `{}`",
         Quoted(.path), .at.display())]
     KeptAside {
         /// Absolute path.
@@ -159,7 +162,8 @@ pub enum FsError {
         at: PathBuf,
     },
     /// One of several files to be changed together could not be restored.
-    #[error("{} was changed by another program before its edit could be taken back, which was to be done because: {source}",
+    #[error("{} was changed by another program before its edit could be rolled back (reason of \
+        the rollback: {source})",
         Quoted(.path))]
     NotTakenBack {
         /// Absolute path.
@@ -184,7 +188,7 @@ pub enum FsError {
         path: PathBuf,
     },
     /// A recursive delete met an allowed directory, or a move would create a protected path.
-    #[error("{} holds or would become something protected: `{}`", Quoted(.path), .protected.display())]
+    #[error("{} is, contains or would become a protected path: `{}`", Quoted(.path), .protected.display())]
     Protected {
         /// Absolute path.
         path: PathBuf,
@@ -207,7 +211,7 @@ pub enum FsError {
         path: PathBuf,
     },
     /// A recursive delete stopped half way.
-    #[error("{removed} entries below {} were deleted before this: {source}", Quoted(.path))]
+    #[error("{removed} entries below {} were deleted before the error: {source}", Quoted(.path))]
     Partly {
         /// Absolute path.
         path: PathBuf,
@@ -235,7 +239,7 @@ impl FsError {
             Self::NotFound { .. } => "list the parent directory to see what is there",
             Self::Memory { source, .. } => source.hint(),
             Self::TooManyRules { .. } => {
-                "leave out `respectGitignore`, and name what to leave out in `excludeGlobs`"
+                "leave `respectGitignore` out, and exclude files with `excludeGlobs`"
             }
             Self::TooLarge { .. } => "read a range of its lines instead",
             Self::AlreadyExists { .. } => "choose another name, or delete what is there first",
@@ -243,10 +247,11 @@ impl FsError {
                 "make room on that disk, or ask the operator for less --undo-mib, --undo-full drop or --undo off; then repeat the call"
             }
             Self::Frozen { .. } => {
-                "go on without it; only the operator can allow it, by a start without --freeze-autorun"
+                "go on without this change; only the operator can allow it, by a start without \
+                 --freeze-autorun"
             }
-            Self::NotEmpty { .. } => "ask for a recursive delete if everything in it should go",
-            Self::Changed { .. } => "read it again, then repeat the change",
+            Self::NotEmpty { .. } => "delete the entries of the directory first",
+            Self::Changed { .. } => "read the file again, then repeat the change",
             Self::Locked { .. } => {
                 "end the program that holds the lock (`lslocks` names it), or wait for it; then repeat the call"
             }
@@ -255,7 +260,7 @@ impl FsError {
                 "wait for the program, or end it (`fuser -v FILE` names it), then read the file again and repeat the change"
             }
             Self::KeptAside { .. } => "compare the two files, then move or delete the second",
-            Self::NotTakenBack { .. } => "read it before you repeat the call",
+            Self::NotTakenBack { .. } => "read the file before you repeat the call",
             Self::OtherFilesystem { .. } => "move its files one by one, or use a command",
             Self::Partly { source, .. } => return source.hint(),
             _ => return None,

@@ -50,13 +50,13 @@ pub enum PolicyError {
         path: PathBuf,
     },
     /// The path lies on a filesystem of the kernel that is mounted below an allowed directory.
-    #[error("{} lies on a filesystem of the kernel (such as proc, sysfs or devpts), which no tool serves", Quoted(.path))]
+    #[error("{} is on a kernel filesystem (such as proc, sysfs or devpts), which no tool can open", Quoted(.path))]
     Kernel {
         /// The path as requested.
         path: PathBuf,
     },
     /// Removing or moving what contains something hidden.
-    #[error("{} contains something hidden by the operator: it cannot be deleted or moved", Quoted(.path))]
+    #[error("{} contains a path hidden by the operator, so it cannot be deleted or moved", Quoted(.path))]
     HoldsHidden {
         /// The path as requested.
         path: PathBuf,
@@ -88,7 +88,7 @@ pub enum PolicyError {
         difference: String,
     },
     /// Something on the way, or before a slash at the end, is no directory.
-    #[error("{} goes through something that is not a directory", Quoted(.path))]
+    #[error("{} goes through a file, not only directories", Quoted(.path))]
     NotADirectory {
         /// The absolute path.
         path: PathBuf,
@@ -131,23 +131,23 @@ pub enum PolicyError {
     #[error("the path is empty")]
     Empty,
     /// A URI instead of a path.
-    #[error("{} is a URI (`{scheme}`), and a path is wanted", Quoted(.path))]
+    #[error("{} is a URI (`{scheme}`); a path is expected", Quoted(.path))]
     Uri {
         /// The path as requested.
         path: PathBuf,
         /// Scheme of the URI, such as `file:`.
         scheme: String,
     },
-    #[error("{} holds a NUL byte, which no path can", Quoted(.path))]
+    #[error("{} contains a NUL byte, which a path cannot", Quoted(.path))]
     Nul {
         /// The path as requested.
         path: PathBuf,
     },
     /// A relative path, and no allowed directory that it could be relative to.
-    #[error("the path is relative, and there is no allowed directory it could be relative to")]
+    #[error("the path is relative, and there is no allowed directory to resolve it against")]
     NoProject,
     /// Another process keeps renaming parts of the path.
-    #[error("{} was being changed by another process while it was opened", Quoted(.path))]
+    #[error("{} was changed by another process while it was opened", Quoted(.path))]
     Busy {
         /// The absolute path.
         path: PathBuf,
@@ -167,18 +167,19 @@ pub(crate) fn way_past(protected: &Path, why: Cause) -> String {
         Cause::Default(_) => {
             let shown = Quoted(protected);
             return format!(
-                "leave it as it is; protected by default: the operator can allow it with --unprotect {shown}"
+                "leave it unchanged; protected by default: the operator can allow changes with \
+                 --unprotect {shown}"
             );
         }
         Cause::Asked => "the operator protects it (--protect)",
-        Cause::Configures => "it configures this server, and no flag allows it",
-        Cause::Hidden => "it belongs to the operator, and no flag allows it",
+        Cause::Configures => "it configures this server, and no flag allows changes",
+        Cause::Hidden => "it belongs to the operator, and no flag allows changes",
     };
-    format!("leave it as it is: {why}")
+    format!("leave it unchanged: {why}")
 }
 
 /// Remedy if no directory is allowed.
-const NO_DIRECTORY: &str = "no directory is allowed; the operator allows one with --allow DIR";
+const NO_DIRECTORY: &str = "no directory is allowed; the operator can allow one with --allow DIR";
 
 impl PolicyError {
     /// Returns the next step, if there is more to say than the message.
@@ -188,35 +189,41 @@ impl PolicyError {
             Self::Denied { allowed, .. } if allowed.is_empty() => NO_DIRECTORY.into(),
             Self::Denied { path, allowed } => {
                 let is_of_commands = path.starts_with("/tmp") && !allowed.contains("/tmp/");
-                let private = if is_of_commands { "; a /tmp that commands write to is their own" } else { "" };
+                let private = if is_of_commands { "; commands have a private /tmp, which file \
+                    tools do not see" } else { "" };
                 format!("allowed directories: {allowed}{private}; the operator can allow more with --allow DIR").into()
             }
             Self::ReadOnly { allowed, root, .. } => format!(
-                "write below a read-write directory; allowed: {allowed}; the operator can allow it with --allow {}:rw",
+                "write in a read-write directory; allowed: {allowed}; the operator can allow it \
+                 with --allow {}:rw, or with a smaller directory in it",
                 root.display()
             )
             .into(),
-            Self::Kernel { .. } => "go on without it; commands see an empty directory or file there".into(),
-            Self::HoldsHidden { .. } => "leave it, or change single entries of it".into(),
-            Self::Hidden { .. } => "no tool and no command reads it, and other ways do not lead there; go on without it, or ask the operator".into(),
+            Self::Kernel { .. } => "go on without it; commands see an empty file or directory \
+                there".into(),
+            Self::HoldsHidden { .. } => "change or delete single entries of the directory instead".into(),
+            Self::Hidden { .. } => "no tool and no command can read it; go on without it, or ask \
+                the operator".into(),
             // Syntax that a shell or a browser would have replaced is an ordinary name here.
             Self::Protected { protected, why, .. } => way_past(protected, *why).into(),
             Self::NotFound { path } if path.iter().any(|part| part == "~") => {
                 "`~` is not expanded; give an absolute path, or one below the first allowed directory".into()
             }
             Self::Uri { scheme, .. } => {
-                format!("give a path; one whose first directory is called `{scheme}` begins with `./`").into()
+                format!("give a path; if its first directory is called `{scheme}`, begin it with \
+                    `./`").into()
             }
             // Its domain (landlock(7)) names directories by inode and cannot be widened.
-            Self::Gone { .. } => "the operator restarts the server, which then opens what is there".into(),
+            Self::Gone { .. } => "ask the operator to restart the server, which opens the \
+                directory anew".into(),
             Self::LooksAlike { other, difference, .. } => {
                 format!("`{other}` exists and looks the same: its name has {difference}; copy it as it is").into()
             }
             Self::NotFound { .. } => "list the parent directory to see what is there".into(),
             Self::NotADirectory { .. } => {
-                "check each part of the path; leave off a slash at the end to name a file or a link itself".into()
+                "check each part of the path; remove a slash at the end to name a file or a link".into()
             }
-            Self::IsDirectory { .. } => "name a file, or use a tool for directories".into(),
+            Self::IsDirectory { .. } => "give the path of a file, or use a tool for directories".into(),
             Self::Busy { .. } => "try again".into(),
             _ => return None,
         })
@@ -260,8 +267,8 @@ pub enum StartError {
     },
     /// A link on the way that an agent may have made.
     #[error(
-        "the allowed directory {} goes through the link {}, which whoever may write to the allowed directory {} could lead \
-         elsewhere: name the directory by its true path (`realpath` prints it), or put a directory in the link's place",
+        "the allowed directory {} goes through the link {}, which an agent could change, since it \
+         is in the allowed directory {}: give the path without links (`realpath` prints it)",
         Quoted(.path), Quoted(.link), Quoted(.inside)
     )]
     ThroughLink {
@@ -288,7 +295,8 @@ pub enum StartError {
     #[error("--hide: {reason}")]
     Pattern { reason: String },
     /// The path is hidden too late.
-    #[error("{} can no longer be hidden: the rules over the allowed directories are in use; restart the server", Quoted(.path))]
+    #[error("{} can no longer be hidden, since the server already serves its directories; restart \
+        the server", Quoted(.path))]
     InUse {
         /// The path that would have been hidden.
         path: PathBuf,
@@ -300,7 +308,7 @@ pub enum StartError {
         path: PathBuf,
     },
     /// The directory does not exist.
-    #[error("the allowed directory {} does not exist; make it first, or allow another one", Quoted(.path))]
+    #[error("the allowed directory {} does not exist; create it first, or allow another one", Quoted(.path))]
     Missing {
         /// The directory as given.
         path: PathBuf,
@@ -313,8 +321,8 @@ pub enum StartError {
     },
     /// The path to protect lies in no allowed directory.
     #[error(
-        "{} shall be protected and lies below no allowed directory; a relative path is taken below the working directory \
-         that the program is started in", Quoted(.path)
+        "--protect {}: the path is not below an allowed directory; relative paths start at the \
+         current directory", Quoted(.path)
     )]
     ProtectsNothing {
         /// The path, absolute.
@@ -322,8 +330,8 @@ pub enum StartError {
     },
     /// The path to unprotect is not protected by default.
     #[error(
-        "{} shall not be protected and is not protected by default{}; `replay sandbox explain` lists what is, and a relative \
-         path is taken below the working directory that the program is started in", Quoted(.path), within(.whole.as_deref())
+        "--unprotect {}: the path is not protected by default{}; `replay sandbox explain` lists \
+         the protected paths; relative paths start at the current directory", Quoted(.path), within(.whole.as_deref())
     )]
     FreesNothing {
         /// The path, absolute.
@@ -342,12 +350,7 @@ pub enum StartError {
 
 fn within(whole: Option<&Path>) -> String {
     whole
-        .map(|whole| {
-            format!(
-                " by itself: it lies in {}, which can be named",
-                Quoted(whole)
-            )
-        })
+        .map(|whole| format!(" by itself: it is in {}, which can be given", Quoted(whole)))
         .unwrap_or_default()
 }
 

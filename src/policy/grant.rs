@@ -299,11 +299,8 @@ impl Policy {
                 .map(|root| (&*root.path, root.handle.as_fd())),
         )
         .map_err(failed)?;
-        let in_use = || {
-            failed(
-                "it comes too late: the rules over the allowed directories are in use".to_owned(),
-            )
-        };
+        let in_use =
+            || failed("it comes too late: the server already serves its directories".to_owned());
         Arc::get_mut(&mut self.rules).ok_or_else(in_use)?.hide = Some(hide);
         Ok(())
     }

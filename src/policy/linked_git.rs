@@ -77,7 +77,7 @@ pub fn find(root: &Root, all: &[Root]) -> Result<Option<LinkedRepository>, Strin
     }
     let pointer = pointer
         .strip_prefix(b"gitdir: ")
-        .ok_or("it does not begin with `gitdir: `")?;
+        .ok_or("the file does not begin with `gitdir: `")?;
     let own = directory(root, line(pointer))?;
     let is_inside = |path: &Path| all.iter().any(|root| path.starts_with(&root.path));
     // The allowed directory itself gives the access, so the pointer adds none.
@@ -107,15 +107,14 @@ pub fn find(root: &Root, all: &[Root]) -> Result<Option<LinkedRepository>, Strin
         }
         None => work_tree_of(&small_file(&own.handle, CONFIG, MAX_GIT_CONFIG_BYTES)?.0),
     };
-    let back = back.ok_or_else(|| {
-        format!(
-            "`{}` does not say which work tree it is of",
-            own.path.display()
-        )
-    })?;
+    let back =
+        back.ok_or_else(|| format!("`{}` does not name its work tree", own.path.display()))?;
     let back = directory(&own.handle, back.as_os_str().as_bytes());
     if !back.is_ok_and(|back| id_and_owner(&back.handle).is_ok_and(|(back, _)| back == id)) {
-        return Err(format!("`{}` is of another work tree", own.path.display()));
+        return Err(format!(
+            "`{}` belongs to another work tree",
+            own.path.display()
+        ));
     }
     is_older(root, &own, if common.is_some() { "gitdir" } else { CONFIG })?;
     Ok(Some(LinkedRepository {
@@ -139,14 +138,15 @@ fn is_older(root: &Root, own: &GitDirectory, witness: &str) -> Result<(), String
     let path = own.path.join(witness);
     if !is_told(&made, StatxFlags::BTIME) || !is_told(&written, StatxFlags::CTIME) {
         return Err(format!(
-            "the filesystem does not tell whether it is older than `{}`",
+            "the filesystem has no creation times, so its age against `{}` is unknown",
             path.display()
         ));
     }
     let time = |at: rustix::fs::StatxTimestamp| (at.tv_sec, at.tv_nsec);
     if time(made.stx_btime) > time(written.stx_ctime) {
         return Err(format!(
-            "the directory was made after `{0}`, which is of one before it; if it is the same work tree, run `touch {0}`",
+            "the directory is newer than `{0}`, which may belong to an earlier directory of this \
+             name; if it is the same work tree, run `touch {0}`",
             path.display()
         ));
     }
@@ -169,14 +169,17 @@ fn common_of(
         && is_directory("refs")
         && small_file(&common.handle, "HEAD", MAX_GIT_POINTER_BYTES).is_ok())
     {
-        return Err(format!("`{}` is no git repository", common.path.display()));
+        return Err(format!(
+            "`{}` is not a git repository",
+            common.path.display()
+        ));
     }
     let above = directory(&own.handle, b"..")?;
     let id = |found: &GitDirectory| id_and_owner(&found.handle).map(|(id, _)| id).ok();
     match worktrees {
         Ok(worktrees) if id(&worktrees) == id(&above) => Ok((common, worktrees)),
         _ => Err(format!(
-            "`{}` is no work tree of `{}`",
+            "`{}` is not a work tree of `{}`",
             own.path.display(),
             common.path.display()
         )),
@@ -202,7 +205,7 @@ fn directory(from: impl AsFd, path: &[u8]) -> Result<GitDirectory, String> {
         path.map_err(|errno| failed(&errno))?.into_bytes(),
     ));
     if path.parent().is_none() {
-        return Err(failed(&"it is the whole disk"));
+        return Err(failed(&"it is the root directory"));
     }
     Ok(GitDirectory {
         path,
@@ -230,7 +233,7 @@ fn small_file(dir: impl AsFd, name: &str, most: usize) -> Result<(Vec<u8>, u32),
     let file = openat2(dir, name, flags, Mode::empty(), resolve).map_err(failed)?;
     let stat = fstat(&file).map_err(failed)?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-        return Err(format!("`{name}` is no regular file"));
+        return Err(format!("`{name}` is not a regular file"));
     }
     let mut bytes = Vec::new();
     let read = File::from(file)

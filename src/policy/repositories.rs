@@ -100,14 +100,16 @@ impl Repositories {
                 walk.run(path, handle);
             }
             // Those of one directory may lie in another one.
-            let is_below = |hooks: &PathBuf, root: &PathBuf| hooks.starts_with(root) && hooks != root;
-            walk.hooks.retain(|hooks| self.roots.iter().any(|(root, _)| is_below(hooks, root)));
+            let is_below =
+                |hooks: &PathBuf, root: &PathBuf| hooks.starts_with(root) && hooks != root;
+            walk.hooks
+                .retain(|hooks| self.roots.iter().any(|(root, _)| is_below(hooks, root)));
             let found = walk.found(&self.unprotected);
             if found.is_partial {
                 tracing::warn!(
-                    "not all directories were looked at for git repositories: configuration and hooks of some that lie deep, \
-                     or after {MAX_REPOSITORY_DIRECTORIES} directories, can be changed by commands; allow less, or name them \
-                     with --protect"
+                    "only the first {MAX_REPOSITORY_DIRECTORIES} directories were searched for \
+                     git repositories; commands can change hooks and configuration of the others: \
+                     allow smaller directories, or use --protect"
                 );
             }
             found

@@ -17,7 +17,7 @@ pub enum SearchError {
     #[error(transparent)]
     Fs(#[from] FsError),
     /// A glob that cannot be used.
-    #[error("`{parameter}` has a bad glob: {source}")]
+    #[error("`{parameter}` has an invalid glob: {source}")]
     Glob {
         /// The parameter, such as `globs[0]`.
         parameter: String,

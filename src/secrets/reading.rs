@@ -151,7 +151,7 @@ mod tests {
                 .map_err(|error| format!("{error:#}"));
             assert_eq!(
                 said,
-                Err(format!("`{}` is no regular file", path.display()))
+                Err(format!("`{}` is not a regular file", path.display()))
             );
         }
     }

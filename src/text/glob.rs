@@ -22,13 +22,13 @@ pub use reading::{LiteralGlob, Reading, with_names};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GlobError {
     /// An empty glob matches nothing.
-    #[error("a glob is empty")]
+    #[error("the glob is empty")]
     Empty,
     /// A slash at the end: it matches no file.
     #[error("glob `{glob}` ends with a slash, so it matches no file")]
     Directory { glob: String },
     /// A `!` that is meant as an exclusion.
-    #[error("glob `{glob}` begins with `!`, which leaves nothing out here")]
+    #[error("glob `{glob}` begins with `!`, which does not exclude files here")]
     Negated { glob: String },
     /// Longer than [`MAX_GLOB_BYTES`].
     #[error("a glob of {bytes} bytes is too long: at most {MAX_GLOB_BYTES} bytes are allowed")]
@@ -67,7 +67,8 @@ impl GlobError {
                 "write `**` behind the slash for all files below the directory"
             }
             Self::Negated { .. } => {
-                "name what is left out in `excludeGlobs`, where a tool has it, without `!`; write `\\!` for a name that begins with `!`"
+                "exclude files with `excludeGlobs`, where a tool has it, without `!`; write `\\!` \
+                 for a name that begins with `!`"
             }
             Self::TooLong { .. }
             | Self::TooManyAlternatives { .. }
@@ -246,7 +247,7 @@ fn measure(glob: &str) -> Result<(), GlobError> {
     while at < bytes.len() {
         match bytes[at] {
             b'\\' if at + 1 == bytes.len() => {
-                return Err(fault("a `\\` with nothing behind it", at));
+                return Err(fault("a `\\` without a character after it", at));
             }
             b'\\' => at += 1,
             b'[' => at = class_end(glob, at)?,
@@ -277,7 +278,7 @@ fn measure(glob: &str) -> Result<(), GlobError> {
         at += 1;
     }
     if let Some((offset, ..)) = open.first() {
-        return Err(fault("a `{` that is not closed", *offset));
+        return Err(fault("a `{` without its `}`", *offset));
     }
     if count > MAX_GLOB_ALTERNATIVES {
         return Err(GlobError::TooManyAlternatives {
@@ -312,7 +313,7 @@ fn class_end(glob: &str, open: usize) -> Result<usize, GlobError> {
             members = ahead;
         }
     }
-    Err(fault("a `[` that is not closed", open))
+    Err(fault("a `[` without its `]`", open))
 }
 
 /// Returns true if a given path is a glob: it contains `*`, `?`, `{`, `}` or `[`.
@@ -392,20 +393,17 @@ mod tests {
     fn glob_error_reports_offset() {
         let refusal = |glob: &str| GlobMatcher::new(&[glob], false).unwrap_err().to_string();
         for (glob, expected) in [
-            ("", "a glob is empty"),
-            (
-                "a/[b",
-                "glob `a/[b` has a `[` that is not closed at offset 2",
-            ),
-            ("[]", "glob `[]` has a `[` that is not closed at offset 0"),
+            ("", "the glob is empty"),
+            ("a/[b", "glob `a/[b` has a `[` without its `]` at offset 2"),
+            ("[]", "glob `[]` has a `[` without its `]` at offset 0"),
             (
                 "a{b,{c}",
-                "glob `a{b,{c}` has a `{` that is not closed at offset 1",
+                "glob `a{b,{c}` has a `{` without its `}` at offset 1",
             ),
             ("a}", "glob `a}` has a `}` without a `{` at offset 1"),
             (
                 "a\\",
-                "glob `a\\` has a `\\` with nothing behind it at offset 1",
+                "glob `a\\` has a `\\` without a character after it at offset 1",
             ),
             (
                 "[z-a]",

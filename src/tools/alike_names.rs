@@ -65,15 +65,15 @@ impl<'a> AlikeNames<'a> {
         let difference =
             place.and_then(|place| Divergence::of(&lower[place], &self.wanted.to_lowercase()));
         let difference = difference
-            .map(|one| format!(" has {}", one.words(parameter)))
+            .map(|one| format!(": it has {}", one.words(parameter)))
             .unwrap_or_default();
         let shown = show(first.as_bytes());
         let more = match count - 1 {
             0 => String::new(),
-            more => format!(", and {more} more"),
+            more => format!("; {more} more look alike"),
         };
         Some((
-            format!("[a name only looks like {parameter}: `{shown}`{difference}{more}]"),
+            format!("[no name matches {parameter}, but `{shown}` looks alike{difference}{more}]"),
             names,
         ))
     }
@@ -130,11 +130,11 @@ pub fn alike_to_globs(
         .unwrap_or_default();
     let difference = Divergence::of(name, &skeleton(name));
     let difference = difference
-        .map(|one| format!(" has {}", one.words("globs")))
+        .map(|one| format!(": it has {}", one.words("globs")))
         .unwrap_or_default();
     let shown = show(first);
     Ok(Some((
-        format!("[a name only looks like what globs name: `{shown}`{difference}]"),
+        format!("[no name matches globs, but `{shown}` looks alike{difference}]"),
         paths,
     )))
 }

@@ -27,8 +27,8 @@ impl CellContext<'_> {
         if let Some(place) = holder_of(self.policy, self.directory, module) {
             let place = literal(&place);
             return Some(format!(
-                "`{module}` is a module of the project, in a directory that Python does not look in: `import sys; \
-                 sys.path.insert(0, {place})`"
+                "`{module}` is a module of the project, but its directory is not in sys.path: run \
+                 `import sys; sys.path.insert(0, {place})` first"
             ));
         }
         let environment = environment_with(self.policy, self.directory, module)?;
@@ -66,7 +66,8 @@ pub(super) fn hints(
         let is_magic = |line: &str| line.trim_start().starts_with(['!', '%']);
         if raised.name == "SyntaxError" && around.code.lines().any(is_magic) {
             hints.push(
-                "lines that begin with ! or % are IPython's: use subprocess.run or execute_command, and install_packages"
+                "lines that begin with ! or % are IPython syntax, which sessions do not have: use \
+                 subprocess.run, execute_command or install_packages"
                     .to_owned(),
             );
         }
@@ -77,7 +78,9 @@ pub(super) fn hints(
                 .any(|line| line.trim_end().ends_with('?'))
         {
             hints.push(
-                "a ? behind a name is IPython's: inspect_object tells what an object is".to_owned(),
+                "a ? behind a name is IPython syntax, which sessions do not have: use \
+                 inspect_object"
+                    .to_owned(),
             );
         }
         if raised.name == "RuntimeError" && raised.value == "no running event loop" {
@@ -89,7 +92,7 @@ pub(super) fn hints(
         }
         if raised.name == "EOFError" && raised.value.contains("EOF when reading a line") {
             hints.push(
-                "sessions have no input: put the values into the code instead of input()"
+                "input() fails, since sessions have no stdin: put the values into the code"
                     .to_owned(),
             );
         }
@@ -104,13 +107,20 @@ pub(super) fn hints(
             hints.push(match owner {
                 None if let Some(own) = own => own,
                 Some(session) => {
-                    format!("session `{session}` has `{module}`; install_packages gives it to this one too")
+                    format!(
+                        "`{module}` is installed only in session `{session}`: \
+                        install_packages installs it in this session, too"
+                    )
                 }
                 None if around.offline => format!(
-                    "`{module}` is not there, and nothing can be fetched: use an environment that has it (create_session \
-                     with `python`, such as .venv/bin/python), or give install_packages a wheel or a source tree"
+                    "`{module}` is not installed, and there is no network: use an environment \
+                     that has it (create_session with `python`, such as .venv/bin/python), or \
+                     give install_packages a wheel or a source tree"
                 ),
-                None => format!("`{module}` is not there: install_packages installs it for this session"),
+                None => format!(
+                    "`{module}` is not installed: install_packages installs it for \
+                    this session"
+                ),
             });
         }
     }
@@ -176,17 +186,21 @@ mod tests {
         let error = "ModuleNotFoundError";
         assert_eq!(
             hints_for(error, "No module named 'tiny'", "", true),
-            ["session `other` has `tiny`; install_packages gives it to this one too"]
+            [
+                "`tiny` is installed only in session `other`: install_packages installs it in this \
+                session, too"
+            ]
         );
         assert_eq!(
             hints_for(error, "No module named 'numpy'", "", false),
-            ["`numpy` is not there: install_packages installs it for this session"]
+            ["`numpy` is not installed: install_packages installs it for this session"]
         );
         assert_eq!(
             hints_for(error, "No module named 'numpy'", "", true),
             [
-                "`numpy` is not there, and nothing can be fetched: use an environment that has it (create_session with \
-              `python`, such as .venv/bin/python), or give install_packages a wheel or a source tree"
+                "`numpy` is not installed, and there is no network: use an environment that has \
+                 it (create_session with `python`, such as .venv/bin/python), or give \
+                 install_packages a wheel or a source tree"
             ]
         );
         assert_eq!(
@@ -230,15 +244,16 @@ mod tests {
         let shown = base.display();
         let own = |module: &str| {
             format!(
-                "`{module}` is a module of the project, in a directory that Python does not look in: `import sys; \
-                 sys.path.insert(0, \"{shown}/src\")`"
+                "`{module}` is a module of the project, but its directory is not in sys.path: run \
+                 `import sys; sys.path.insert(0, \"{shown}/src\")` first"
             )
         };
         let venv = format!(
             "`{shown}/.venv` has `numpy`: call create_session with {{\"session_id\": \"venv\", \"python\": \"{shown}/.venv\"}}, \
              and run this with that session_id"
         );
-        let usual = "`b` is not there: install_packages installs it for this session".to_owned();
+        let usual =
+            "`b` is not installed: install_packages installs it for this session".to_owned();
         assert_eq!(told("", "own"), [own("own")]);
         assert_eq!(told("", "pack"), [own("pack")]);
         assert_eq!(told("", "numpy"), [venv.as_str()]);
@@ -260,7 +275,7 @@ mod tests {
         assert_eq!(hints_for("OSError", unreachable, "", false), [""; 0]);
         assert_eq!(
             hints_for("EOFError", "EOF when reading a line", "", true),
-            ["sessions have no input: put the values into the code instead of input()"]
+            ["input() fails, since sessions have no stdin: put the values into the code"]
         );
         assert_eq!(hints_for("EOFError", "Ran out of input", "", true), [""; 0]);
     }

@@ -64,10 +64,11 @@ impl Side {
             Self::Nothing => Ok(Vec::new()),
             Self::Directory => Err(String::new()),
             Self::Link(target) => Err(format!("[a link to {}]\n", show_path(&target))),
-            Self::Special => Err("[no regular file]\n".to_owned()),
-            Self::Unknown => {
-                Err("[no diff: a content was not kept, or changed since]\n".to_owned())
-            }
+            Self::Special => Err("[not a regular file]\n".to_owned()),
+            Self::Unknown => Err(
+                "[no diff: the old content was not kept for undo, or the file changed since]\n"
+                    .to_owned(),
+            ),
             Self::File {
                 bytes: Some(bytes), ..
             } => bytes.map_err(|error| format!("[no diff: {error}]\n")),

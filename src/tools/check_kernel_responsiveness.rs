@@ -72,14 +72,15 @@ impl Tool for CheckKernelResponsiveness {
                 )
             }
             (None, Some(busy), Some(_)) => format!(
-                "no answer within {PYTHON_PING_MS} ms: the code, which has been running for {:.1} s, is inside a call that \
-                 lets nothing else run; interrupt_session or restart_session ends it",
+                "no answer within {PYTHON_PING_MS} ms: the code, running for {:.1} s, is inside a \
+                 call that blocks the interpreter; interrupt_session or restart_session ends the \
+                 code",
                 busy.as_secs_f64()
             ),
             (None, None, Some(_)) => format!(
-                "no answer within {PYTHON_PING_MS} ms, though no code runs: the interpreter is still starting, or a thread of \
-                 earlier code is inside a call that lets nothing else run; ask again, and if it stays so, restart_session \
-                 ends it"
+                "no answer within {PYTHON_PING_MS} ms, though no code runs: the interpreter is \
+                 starting, or a thread of earlier code blocks it; ask again, then use \
+                 restart_session"
             ),
             (None, _, None) => match session.health()?.exit {
                 Some(exit) => format!(

@@ -43,11 +43,12 @@ pub fn signal(exit: Exit) -> Option<i32> {
 pub fn left_note(left: u32) -> Option<String> {
     let processes = match left {
         0 => return None,
-        1 => "1 process that it left running was ended with it".to_owned(),
-        _ => format!("{left} processes that it left running were ended with it"),
+        1 => "1 process that was still running was ended".to_owned(),
+        _ => format!("{left} processes that were still running were ended"),
     };
     Some(format!(
-        "{processes}; run a server in the foreground of a background command, without `&` or a daemon option"
+        "{processes}; to keep a server, start it with `background: true`, without `&` or a daemon \
+         option"
     ))
 }
 
@@ -61,7 +62,8 @@ pub fn denied_lines(denied: &[Denied], commands: &Commands) -> Vec<String> {
 /// Note on a path hidden by a pattern.
 pub fn hidden_note(place: &Path) -> String {
     format!(
-        "hidden by the operator: `{}` (--hide); other ways do not lead there",
+        "hidden by the operator: `{}` (--hide); no tool or command can read it, so go on without \
+         it",
         show_path(place)
     )
 }
@@ -69,15 +71,15 @@ pub fn hidden_note(place: &Path) -> String {
 /// Note on a refused connection to a unix socket.
 pub fn socket_note(place: &Path) -> String {
     format!(
-        "not connected to the unix socket `{}`: no command of this server listens there; the operator can open one of a program \
-         outside (--allow-socket, then a new start of the server)",
+        "not connected to the unix socket `{}`: no command of this server listens there; the \
+         operator can allow a socket of another program (--allow-socket, then restart the server)",
         show_path(place)
     )
 }
 
 /// Note on a refused unix socket for datagrams.
-pub const DATAGRAM_NOTE: &str = "a unix socket for datagrams (SOCK_DGRAM) was refused: no command gets one, so messages to syslog \
-     and systemd go nowhere; use SOCK_STREAM or SOCK_SEQPACKET";
+pub const DATAGRAM_NOTE: &str = "a unix datagram socket (SOCK_DGRAM) was refused: commands cannot \
+    have one, so messages to syslog and systemd are lost; use SOCK_STREAM or SOCK_SEQPACKET";
 
 /// Bracketed lines below an output, and their form as data.
 #[derive(Debug)]
@@ -161,56 +163,60 @@ impl Notes {
                     show_path(path.as_path())
                 )),
                 Denied::ReadOnly(path) => self.add(format_args!(
-                    "commands cannot change `{}`: it is protected, or lies on what is read-only; the operator can free a protected \
-                     path (--unprotect)",
+                    "commands cannot change `{}`: the path is protected or read-only; the \
+                     operator can allow it (--unprotect for a protected path, --allow DIR:rw for \
+                     a read-only one)",
                     show_path(path.as_path())
                 )),
                 Denied::GitLink(path) => self.add(format_args!(
-                    "commands cannot make or move a symlink to `{}`: git would write through it; below `.git` there are none",
+                    "commands cannot create the symlink `{}` or move one there: git would write \
+                     through it, so symlinks below `.git` are refused",
                     show_path(path.as_path())
                 )),
                 Denied::Move(path) => self.add(format_args!(
-                    "commands cannot move `{}`: a protected path lies below it, and nothing was moved; the operator can free it \
-                     (--unprotect)",
+                    "commands cannot move `{}`: it contains a protected path, so nothing was \
+                     moved; the operator can allow changes to that path (--unprotect)",
                     show_path(path.as_path())
                 )),
                 Denied::Kept(path) => self.add(format_args!(
-                    "`{}` is protected and still there: it goes only with its whole repository",
+                    "`{}` is protected and was not deleted: commands can delete it only together \
+                     with its whole repository",
                     show_path(path.as_path())
                 )),
                 Denied::Hidden(path) => self.add(format_args!("{}", hidden_note(path.as_path()))),
                 Denied::Socket(path) => self.add(format_args!("{}", socket_note(path.as_path()))),
                 Denied::DatagramSocket => self.add(format_args!("{DATAGRAM_NOTE}")),
                 Denied::Memory => self.add(format_args!(
-                    "ended because its processes together held more memory than a command may; only the operator can \
-                     raise that (--limit-memory-bytes)"
+                    "the command was ended: its processes together used more memory than allowed; \
+                     only the operator can raise the limit (--limit-memory-bytes)"
                 )),
                 Denied::MachineMemory => self.add(format_args!(
-                    "the kernel ended a process for want of memory: the machine, or the container around the server, has no \
-                     more; use less at once"
+                    "the kernel ended a process: the machine, or the container of the server, is \
+                     out of memory; run less at the same time"
                 )),
                 Denied::ProcessorTime => self.add(format_args!(
-                    "ended because a process used more processor time than it may; only the operator can raise that \
-                     (--limit-cpu-secs)"
+                    "the command was ended: a process used more CPU time than allowed; only the \
+                     operator can raise the limit (--limit-cpu-secs)"
                 )),
                 Denied::FileSize => self.add(format_args!(
-                    "ended because it wrote beyond the size that a file may have; only the operator can raise that \
-                     (--limit-file-bytes)"
+                    "the command was ended: it wrote a larger file than allowed; only the \
+                     operator can raise the limit (--limit-file-bytes)"
                 )),
                 Denied::Processes => self.add(format_args!(
-                    "commands had as many processes as they may, so no more could be started; only the operator can raise \
-                     that (--limit-processes)"
+                    "a process could not be started: commands already run as many processes as \
+                     allowed; only the operator can raise the limit (--limit-processes)"
                 )),
                 Denied::Protected(path) => self.add(format_args!(
-                    "`{}` is protected: what the command put there was moved aside (.set-aside); the operator decides that \
-                     (--protect, --unprotect)",
+                    "`{}` is protected: the file or directory that the command created there was renamed \
+                     (.set-aside); only the operator can allow it (--unprotect)",
                     show_path(path.as_path())
                 )),
                 Denied::Repeated => self.add(format_args!(
-                    "ended, with all commands that ran, because one of them put something at protected paths again and again"
+                    "all running commands were ended: one of them created files at protected \
+                     paths again and again"
                 )),
                 Denied::Unwatched(reason) => self.add(format_args!(
-                    "ended because protected paths could not be watched any more: {}",
+                    "the command was ended: protected paths could not be watched any more: {}",
                     show_path(reason.as_path())
                 )),
             }
@@ -244,13 +250,17 @@ impl Notes {
 fn no_network(commands: &Commands) -> &'static str {
     match commands.standing.effective_network() {
         Network::Loopback => {
-            "a network was looked for, and commands have only a loopback of their own (127.0.0.1); only the operator can \
-             give them more (--allow-host)"
+            "the command tried to use the network, but commands have only a private loopback \
+             (127.0.0.1); only the operator can allow hosts (--allow-host)"
         }
         Network::None => {
-            "a network was looked for, and commands have none; only the operator can give them one (--allow-host)"
+            "the command tried to use the network, but commands have none; only the operator can \
+             allow hosts (--allow-host)"
         }
-        Network::Host => "the command wanted a kind of network socket that no command gets",
+        Network::Host => {
+            "the command tried to open a kind of network socket that commands cannot \
+            have (raw or packet sockets, rare protocols)"
+        }
     }
 }
 
@@ -305,13 +315,15 @@ mod tests {
                 Network::Loopback,
                 &[Denied::Network, Denied::Metadata("/etc/x".into())]
             ),
-            "(no output)\n[a network was looked for, and commands have none; only the operator can give them one \
-             (--allow-host)]\n[commands cannot change mode, owner, times or attributes of `/etc/x`]\n[exit code: 137]"
+            "(no output)\n[the command tried to use the network, but commands have none; only the \
+             operator can allow hosts (--allow-host)]\n[commands cannot change mode, owner, times \
+             or attributes of `/etc/x`]\n[exit code: 137]"
         );
         assert_eq!(
             notes_text(Tier::Namespaces, Network::Loopback, &[Denied::Network]),
-            "(no output)\n[a network was looked for, and commands have only a loopback of their own (127.0.0.1); only the \
-             operator can give them more (--allow-host)]\n[exit code: 137]"
+            "(no output)\n[the command tried to use the network, but commands have only a private \
+             loopback (127.0.0.1); only the operator can allow hosts (--allow-host)]\n[exit code: \
+             137]"
         );
         assert_eq!(
             notes_text(
@@ -324,11 +336,13 @@ mod tests {
                     Denied::Processes
                 ]
             ),
-            "(no output)\n[the kernel ended a process for want of memory: the machine, or the container around the server, has \
-             no more; use less at once]\n[ended because a process used more processor time than it may; only the operator \
-             can raise that (--limit-cpu-secs)]\n[ended because it wrote beyond the size that a file may have; only the \
-             operator can raise that (--limit-file-bytes)]\n[commands had as many processes as they may, so no more could be \
-             started; only the operator can raise that (--limit-processes)]\n[exit code: 137]"
+            "(no output)\n[the kernel ended a process: the machine, or the container of the \
+             server, is out of memory; run less at the same time]\n[the command was ended: a \
+             process used more CPU time than allowed; only the operator can raise the limit \
+             (--limit-cpu-secs)]\n[the command was ended: it wrote a larger file than allowed; \
+             only the operator can raise the limit (--limit-file-bytes)]\n[a process could not be \
+             started: commands already run as many processes as allowed; only the operator can \
+             raise the limit (--limit-processes)]\n[exit code: 137]"
         );
         assert_eq!(
             notes_text(
@@ -336,9 +350,11 @@ mod tests {
                 Network::None,
                 &[Denied::Memory, Denied::Protected("/w/.git/hooks".into())]
             ),
-            "(no output)\n[ended because its processes together held more memory than a command may; only the operator \
-             can raise that (--limit-memory-bytes)]\n[`/w/.git/hooks` is protected: what the command put there was moved \
-             aside (.set-aside); the operator decides that (--protect, --unprotect)]\n[exit code: 137]"
+            "(no output)\n[the command was ended: its processes together used more memory than \
+             allowed; only the operator can raise the limit \
+             (--limit-memory-bytes)]\n[`/w/.git/hooks` is protected: the file or directory that the command \
+             created there was renamed (.set-aside); only the operator can allow it \
+             (--unprotect)]\n[exit code: 137]"
         );
         assert_eq!(
             notes_text(
@@ -346,7 +362,8 @@ mod tests {
                 Network::None,
                 &[Denied::Hidden("/w/.env".into())]
             ),
-            "(no output)\n[hidden by the operator: `/w/.env` (--hide); other ways do not lead there]\n[exit code: 137]"
+            "(no output)\n[hidden by the operator: `/w/.env` (--hide); no tool or command can \
+             read it, so go on without it]\n[exit code: 137]"
         );
         assert_eq!(
             notes_text(
@@ -354,8 +371,9 @@ mod tests {
                 Network::None,
                 &[Denied::Repeated, Denied::Unwatched("inotify: full".into())]
             ),
-            "(no output)\n[ended, with all commands that ran, because one of them put something at protected paths again and \
-             again]\n[ended because protected paths could not be watched any more: inotify: full]\n[exit code: 137]"
+            "(no output)\n[all running commands were ended: one of them created files at \
+             protected paths again and again]\n[the command was ended: protected paths could not \
+             be watched any more: inotify: full]\n[exit code: 137]"
         );
     }
 }

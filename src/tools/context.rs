@@ -111,7 +111,7 @@ impl<'a> Progress<'a> {
     /// Reports the running time of a command, and its timeout.
     pub fn stage(&self, elapsed: Duration, most: Duration, stage: Stage) {
         let message = match stage {
-            Stage::Waiting => "waiting for a free place".to_owned(),
+            Stage::Waiting => "waiting for a free slot".to_owned(),
             Stage::Running { bytes } => format!(
                 "running for {:.1} s, {bytes} bytes of output",
                 elapsed.as_secs_f64()

@@ -36,7 +36,7 @@ impl Tool for CreateDirectory {
             .map_err(|error| match error {
                 PolicyError::NotADirectory { path } if policy.look(&params.path).is_ok() => {
                     Error::Unsuitable {
-                        message: format!("`{}` exists and is no directory", show_path(&path)),
+                        message: format!("`{}` exists and is not a directory", show_path(&path)),
                         hint: "choose another name, or delete what is there first".into(),
                     }
                 }

@@ -66,7 +66,8 @@ impl Tool for CreateSession {
         let python = params.python.unwrap_or_else(|| DEFAULT_PYTHON.to_owned());
         if python.is_empty() || python.contains('\0') || python.starts_with('-') {
             return Err(Error::params(
-                "`python` of create_session is no name and no path of an interpreter",
+                "`python` of create_session is neither the name nor the path of a Python \
+                 interpreter; give one, such as `python3` or .venv/bin/python",
             ));
         }
         let policy = &context.services.policy;

@@ -36,7 +36,8 @@ pub enum DocumentContent {
 }
 
 /// Other tools see the lines of the JSON instead.
-const NOTEBOOK_NOTE: &str = "[cells and outputs; `encoding: \"utf-8\"` reads the JSON, whose lines grep_files and edit_file go by]";
+const NOTEBOOK_NOTE: &str = "[cells and outputs; `encoding: \"utf-8\"` shows the JSON, whose line \
+    numbers grep_files and edit_file use]";
 
 /// Returns true if the file name belongs to a format of [`read`].
 pub fn is_claimed(file: &Checked<Read>) -> bool {
@@ -71,7 +72,7 @@ pub fn read(
     if let Some((parameter, what)) = foreign {
         let path = show_path(file.shown());
         return Err(Error::params(format!(
-            "`{parameter}` of read_file means nothing here: `{path}` is a {what}"
+            "`{parameter}` of read_file does not apply: `{path}` is a {what}"
         )));
     }
     let wanted = if kind == DocumentKind::Picture {
@@ -103,7 +104,7 @@ pub fn read(
     let unsound = || {
         failed(
             file,
-            "the program that reads it gave an answer that makes no sense",
+            "the helper process that reads it sent an invalid answer",
         )
     };
     match read_answer(&said).ok_or_else(unsound)? {
@@ -120,7 +121,7 @@ pub fn read(
         }
         (ReaderAnswer::Fault(reason), _) => Err(Error::Unsuitable {
             message: format!("`{}` {reason}", show_path(file.shown())),
-            hint: "ask for what there is, or use a command that knows its format".into(),
+            hint: "ask for a part that exists, or use a command that reads this format".into(),
         }),
     }
 }
@@ -216,7 +217,9 @@ fn is_not(file: &Checked<Read>, claim: &str, head: &[u8]) -> Error {
     };
     let (path, size) = (show_path(file.shown()), file.size());
     Error::Unsuitable {
-        message: format!("`{path}` is named like {claim}, and is {is} ({size} bytes)"),
+        message: format!(
+            "`{path}` has the name of {claim}, but its content is {is} ({size} bytes)"
+        ),
         hint: hint.into(),
     }
 }
@@ -227,7 +230,7 @@ fn refused(file: &Checked<Read>, error: &ReaderError) -> Error {
         ReaderError::Start(_) | ReaderError::Unwalled(_) => Error::Refused {
             what: "reading pictures and documents",
             reason: error.to_string(),
-            hint: "the operator has to see to it; commands may read them",
+            hint: "ask the operator to look at the reason, or read the file with a command",
         },
         ReaderError::Failed(_) | ReaderError::TooSlow | ReaderError::TooLong(_) => {
             failed(file, &error.to_string())
@@ -238,6 +241,8 @@ fn refused(file: &Checked<Read>, error: &ReaderError) -> Error {
 fn failed(file: &Checked<Read>, why: &str) -> Error {
     Error::Unsuitable {
         message: format!("`{}` cannot be read: {why}", show_path(file.shown())),
-        hint: "it may be damaged, or ask for less of it with `pages` or `region`; a command that knows its format may read it".into(),
+        hint: "the file may be damaged; ask for less of it with `pages` or `region`, or use a \
+            command that reads this format"
+            .into(),
     }
 }

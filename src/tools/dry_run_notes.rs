@@ -53,10 +53,10 @@ pub fn would_change(
         _ => format!("dry run: would be {}; nothing was changed", counts.words()),
     };
     if counts.created > 0 && counts.deleted > 0 {
-        note.push_str("; what was moved counts as deleted and created");
+        note.push_str("; a moved file counts as deleted and created");
     }
     if context.services.commands.standing.network == Network::Host {
-        note.push_str("; what it did over the network is done");
+        note.push_str("; what the command did over the network is not taken back");
     }
     for gap in &report.gaps {
         note.push_str("; ");

@@ -166,7 +166,7 @@ fn resolve(context: &Context<'_>, patterns: &[String]) -> Result<Vec<PathBuf>, E
         })?;
         if found.paths.is_empty() {
             let names = if named.is_unclear {
-                "; brackets in it are parts of names"
+                "; its brackets are taken literally, as parts of names"
             } else {
                 ""
             };
@@ -185,7 +185,8 @@ fn resolve(context: &Context<'_>, patterns: &[String]) -> Result<Vec<PathBuf>, E
     paths.retain(|path| seen.insert(path.clone()));
     if paths.len() > MAX_EDIT_FILES {
         let message = format!(
-            "`paths` stands for {} files; at most {MAX_EDIT_FILES} are edited in one call",
+            "`paths` matches {} files; at most {MAX_EDIT_FILES} can be edited in one call, so use \
+             narrower globs or several calls",
             paths.len()
         );
         return Err(Error::params(message));
@@ -345,7 +346,7 @@ impl Batch<'_> {
         let held = budget.fetch_add(current.bytes.len() as u64, Ordering::Relaxed);
         if held + current.bytes.len() as u64 > MAX_EDIT_TOTAL_BYTES && held > 0 {
             let message = format!(
-                "the files of one call are more than {MAX_EDIT_TOTAL_BYTES} bytes together"
+                "the files of this call have more than {MAX_EDIT_TOTAL_BYTES} bytes together"
             );
             return Err(Error::Unsuitable {
                 message,

@@ -24,8 +24,9 @@ use crate::testrun::path;
 use crate::text::escape::show_path;
 
 /// Note on a failed dry run.
-const DRY_RUN_DIFFERS: &str = "in a dry run there are no sockets with names (EACCES), a directory that was there before cannot be \
-     renamed (EXDEV), files of other groups cannot be written (EOVERFLOW), and there is less room (ENOSPC): for real it may not fail";
+const DRY_RUN_DIFFERS: &str = "a dry run has no named sockets (EACCES), no rename of existing \
+    directories (EXDEV), no writes to files of other groups (EOVERFLOW) and less room (ENOSPC): a \
+    real run may succeed";
 
 /// Runs a shell command line in an allowed directory.
 pub struct ExecuteCommand;
@@ -124,8 +125,8 @@ impl Tool for ExecuteCommand {
         let is_dry = params.dry_run == Some(true);
         let reply = match (params.background == Some(true), is_dry) {
             (true, true) => {
-                let message = "`dryRun` and `background` cannot be true both: the reply of a dry run says what the command would \
-                               have changed at its end; leave one of them out";
+                let message = "`dryRun` and `background` cannot both be true: a dry run reports \
+                    changes only when the command has ended; leave one of them out";
                 return Err(Error::params(message));
             }
             (true, false) => start(context, &command, asked),
@@ -134,9 +135,13 @@ impl Tool for ExecuteCommand {
         reply.map_err(|error| match error {
             Error::Exec(ExecError::Cancelled) => Error::Cancelled,
             Error::Exec(ExecError::Refused { step, cause }) if is_dry => {
-                let hint = "nothing was run; without dryRun the command changes files, and undo_changes takes that back where \
-                            changes are kept";
-                Error::Refused { what: "dryRun", reason: format!("{step}: {cause}"), hint }
+                let hint = "nothing was run; without `dryRun` the command changes files, and \
+                    undo_changes can take that back if undo is on";
+                Error::Refused {
+                    what: "dryRun",
+                    reason: format!("{step}: {cause}"),
+                    hint,
+                }
             }
             error => error,
         })
@@ -204,8 +209,9 @@ fn run(
     if timeout > rules.max_timeout {
         let (asked, most) = (timeout.as_secs(), rules.max_timeout.as_secs());
         return Err(Error::params(format!(
-            "`timeout` is {asked} s, and a command that is waited for may take {most} s; there is no maximum with \
-             `background: true`, and without `timeout` it goes on in the background after {} s",
+            "`timeout` is {asked} s; at most {most} s are allowed. Give `background: true`, which \
+             has no maximum, or leave `timeout` out: the command moves to the background after {} \
+             s",
             rules.timeout.as_secs()
         )));
     }
@@ -220,7 +226,7 @@ fn run(
             Stage::Waiting => {
                 waited = elapsed;
                 format!(
-                    "waiting for a free place, all {} are taken",
+                    "waiting for a free slot: all {} are in use (--max-commands)",
                     rules.running.len()
                 )
             }
@@ -243,15 +249,19 @@ fn run(
     let mut outcome = if is_dry {
         foreground.run_dry(command, &mut progress)?
     } else if asked.is_some() {
-        "without `timeout` it would go on in the background".clone_into(&mut more_time);
+        "leave `timeout` out to let the command go on in the background".clone_into(&mut more_time);
         foreground.run(command, &mut progress)?
     } else {
         let Some(background) = &rules.background else {
             return Err(ExecError::NoLauncher.into());
         };
         let mut place = || {
-            let refused =
-                |error| more_time = format!("it could not go on in the background: {error}");
+            let refused = |error| {
+                more_time = format!(
+                    "the command could not go on in the background: \
+                    {error}"
+                )
+            };
             background.place().map_err(refused).ok()
         };
         match foreground.run_or_hand_over(command, &mut place, &mut progress)? {
@@ -302,8 +312,9 @@ fn handed_over(
         most,
     ));
     let state = format!(
-        "still running after {} s, and goes on in the background as commandId \"{id}\", without stdin; follow_command waits for \
-         its end, reads on from cursor {cursor}, and ends it",
+        "still running after {} s, and goes on in the background as commandId \"{id}\", without \
+         stdin; follow_command with cursor {cursor} reads more output, waits for the end, or ends \
+         the command",
         after.as_secs()
     );
     let mut content = vec![Content::text(notes.end(format_args!("{state}")))];
@@ -351,7 +362,8 @@ fn reply(
     if outcome.timed_out {
         let seconds = timeout.as_secs();
         notes.add(format_args!(
-            "timed out after {seconds} s, the output is what there was until then; {more_time}"
+            "timed out after {seconds} s and was ended; the output until then is shown; \
+             {more_time}"
         ));
     } else if outcome.left > 0 {
         let (count, plural) = (

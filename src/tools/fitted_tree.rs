@@ -126,8 +126,8 @@ impl FittedTree {
             left.push(format!("{others} others"));
         }
         format!(
-            "[{} of {} entries are shown, since the reply is full; left out are {}: list one of those by path, or give depth for \
-             all down to it]",
+            "[{} of {} entries are shown, since the reply is full; left out: {}; list one of them \
+             by path, or set depth]",
             self.entries.len(),
             self.all,
             left.join(", ")
@@ -237,8 +237,8 @@ mod tests {
         assert_eq!(lines, "a/, 1/,  2, 3,b,c/, 1,d");
         assert_eq!(
             note,
-            "[8 of 14 entries are shown, since the reply is full; left out are 6 below `b`: list one of those by path, or give \
-             depth for all down to it]"
+            "[8 of 14 entries are shown, since the reply is full; left out: 6 below `b`; list one \
+             of them by path, or set depth]"
         );
         assert_eq!(shown(tree, 4).0, "a,b,c,d");
         let equal = "a/, 1, 2, 3,b/, 1, 2, 3,c/, 1, 2, 3,d/, 1, 2, 3";

@@ -375,8 +375,8 @@ fn write_stdin(
         _ if context.cancel.is_cancelled() => Err(Error::Cancelled),
         None => Err(Error::Unsuitable {
             message: format!(
-                "{id} takes no input: its stdin is closed, as that of a command which began without `background: true`, or it has \
-                 ended"
+                "{id} takes no input: it has ended, its stdin was closed, or it was started \
+                 without `background: true`"
             ),
             hint: "call follow_command without `stdin` for its state and its last output".into(),
         }),
@@ -411,7 +411,7 @@ fn unknown(id: &str, background: &BackgroundCommands) -> Error {
         })
         .collect();
     let known = if known.is_empty() {
-        "no command went into the background".to_owned()
+        "no background command was started".to_owned()
     } else {
         format!("there are {}", known.join(", "))
     };

@@ -65,12 +65,13 @@ fn reading_note(glob: &UsedGlob) -> Option<String> {
     let text = &glob.text;
     if let Some(part) = &glob.unclear {
         return Some(format!(
-            "`{text}` matches nothing, with `{part}` read as a name or as a pattern"
+            "`{text}` matches nothing, whether `{part}` is read as a name or as a pattern"
         ));
     }
     let name = glob.name.as_ref()?;
     Some(format!(
-        "`{text}` matches nothing: `{name}` exists, so it is a name here and no pattern"
+        "`{text}` matches nothing: a file `{name}` exists, so its brackets are read as part of \
+         the name, not as a pattern"
     ))
 }
 

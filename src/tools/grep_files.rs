@@ -91,7 +91,7 @@ impl Tool for GrepFiles {
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Output>, Error> {
         if params.directory.is_none() && params.globs.is_none() {
             return Err(Error::params(
-                "grep_files needs `directory` or `globs`, so that it is clear what to search",
+                "grep_files needs `directory` or `globs`; give at least one of them",
             ));
         }
         let pattern = Pattern::new(
@@ -213,11 +213,11 @@ impl Tool for GrepFiles {
         if hits.files.is_empty() {
             if hits.searched == 0 && hits.left_out.is_empty() {
                 content.push(Content::text(
-                    "[no file was searched: none is left by directory, globs and fileTypes]",
+                    "[no file was searched: directory, globs and fileTypes together match no file]",
                 ));
             } else if !wanted.multiline && may_cross_lines(&params.regex) {
                 content.push(Content::text(
-                    "[a match ends with its line: set `multiline: true` to let it go over lines]",
+                    "[a match cannot span lines: set `multiline: true` to allow it]",
                 ));
             }
             content.extend(slip(&params.regex).map(|slip| Content::text(format!("[{slip}]"))));

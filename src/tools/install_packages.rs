@@ -55,9 +55,10 @@ impl Tool for InstallPackages {
     type Output = Open<Output>;
     const NAME: &'static str = "install_packages";
     const TITLE: &'static str = "Install Python packages";
-    const DESCRIPTION: &'static str = "Install packages with pip for one session, into an environment that lives as long \
-        as the server. The session can import them at once and keeps its variables; other sessions and run_tests do not see them. Names need a network (--network \
-        host); wheels and source trees in the allowed directories do not.";
+    const DESCRIPTION: &'static str = "Install packages with pip for one session, into an \
+        environment that lives as long as the server. The session can import them at once and \
+        keeps its variables; other sessions and run_tests do not see them. Names need a network \
+        (--allow-hosts pypi); wheels and source trees in the allowed directories do not.";
     const HINTS: Hints = Hints::Runs;
     const TOOLSET: Toolset = Toolset::Python;
     const WEIGHT: Weight = Weight::Heavy;
@@ -108,10 +109,13 @@ impl Tool for InstallPackages {
             ALL_THERE => "nothing to do: the session can import them".to_owned(),
             0 if success => "installed; the session can import them".to_owned(),
             NO_ENVIRONMENT => {
-                "no environment for packages can be made with this interpreter".to_owned()
+                "this interpreter cannot create an environment for packages (python -m venv \
+                 failed); use another one (create_session with `python`)"
+                    .to_owned()
             }
             NO_PIP => {
-                "this interpreter has neither pip nor ensurepip, so that nothing can be installed"
+                "this interpreter has neither pip nor ensurepip, so nothing can be installed; use \
+                 another one (create_session with `python`)"
                     .to_owned()
             }
             _ if offline && let Some(builder) = missing_builder(&outcome.stderr.text()) => {
@@ -121,14 +125,15 @@ impl Tool for InstallPackages {
                     "builds"
                 };
                 format!(
-                    "pip failed with exit code {code}; `{builder}`, which {who} the source tree, is not in this \
-                     interpreter, and programs have no network to fetch it: name a wheel of `{builder}` by its path first, or a \
-                     wheel of the package itself, or use an interpreter that has it"
+                    "pip failed with exit code {code}: `{builder}`, which {who} the source tree, \
+                     is not installed, and there is no network. First install a wheel of \
+                     `{builder}` by its path, or install a wheel of the package"
                 )
             }
             _ if offline => format!(
-                "pip failed with exit code {code}; programs have no network (the operator can give them one with --network \
-                 host), so what the packages need must be there already or be named by paths"
+                "pip failed with exit code {code}; there is no network, so name the packages' \
+                 dependencies by their paths, too; the operator can allow downloads with \
+                 --allow-hosts pypi"
             ),
             _ => format!("pip failed with exit code {code}"),
         };
@@ -188,14 +193,14 @@ fn not_there(context: &Context<'_>, wanted: &[String]) -> Error {
         |package: &&String| !is_path(package) && context.services.policy.is_there(package);
     if let Some(package) = wanted.iter().find(is_there) {
         return Error::params(format!(
-            "`{0}` of `packages` is a name to pip, and would have to be fetched, for which programs have no network; if the \
-             directory or file of that name is meant, write `./{0}`",
+            "`{0}` of `packages` is a package name, and there is no network to download it; write \
+             `./{0}` for the file or directory of that name",
             named(package)
         ));
     }
     Error::Refused {
         what: "install_packages",
-        reason: format!("{names} would have to be fetched, and programs have no network"),
+        reason: format!("{names} must be downloaded, and there is no network"),
         hint: "use an environment that has them (create_session with `python`, such as .venv/bin/python), or name a wheel \
                or a source tree in an allowed directory; the operator can allow them with --allow-hosts pypi",
     }
@@ -206,7 +211,8 @@ fn pip_argument(context: &Context<'_>, package: &str) -> Result<String, Error> {
     let package = package.trim();
     if package.is_empty() || package.starts_with('-') || package.chars().any(char::is_control) {
         return Err(Error::params(format!(
-            "`packages` of install_packages has `{}`, which is no package",
+            "`packages` of install_packages has `{}`; give package names, such as \
+             `requests==2.32`, or paths of wheels and source trees",
             named(package)
         )));
     }
@@ -217,7 +223,10 @@ fn pip_argument(context: &Context<'_>, package: &str) -> Result<String, Error> {
             .read(Path::new(package))
             .map_err(PythonError::Policy)?;
         return file.shown().to_str().map(str::to_owned).ok_or_else(|| {
-            Error::params("`packages` of install_packages has a path that is no UTF-8, which pip cannot be given")
+            Error::params(
+                "`packages` of install_packages has a path that is not UTF-8, which pip \
+                does not take; rename the file",
+            )
         });
     }
     Ok(package.to_owned())

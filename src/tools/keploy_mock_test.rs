@@ -155,8 +155,8 @@ fn replay(
         };
         more.extend(same.filter(|same| *same != latest).map(|same| {
             format!(
-                "of {} mock sets `{}` is the latest that was recorded with this command, `{}` the latest of all: `mockName` takes \
-                 another one",
+                "of {} mock sets, `{}` is the latest one recorded with this command and was \
+                 replayed; `{}` is the latest of all: `mockName` selects another set",
                 known.len(),
                 same.name,
                 latest.name
@@ -258,8 +258,9 @@ fn build_output(
 /// Hint for a run in which all calls went to other servers than the recorded ones.
 fn wrong_server_hint(report: &Report) -> Option<String> {
     report.went_elsewhere().then(|| {
-        "every call went to another server than those that were recorded: commands get no variables of the operator's, such as \
-         DATABASE_URL, but those passed with --env NAME; set what the command needs in the command itself, or ask the operator"
+        "every call went to a server that was not recorded. Commands do not inherit variables \
+         such as DATABASE_URL: set them in the command, or ask the operator to pass them (--env \
+         NAME)"
             .to_owned()
     })
 }

@@ -47,8 +47,11 @@ impl Tool for MoveFile {
                     let name = source.shown().file_name().unwrap_or_default();
                     Error::Unsuitable {
                         message: format!("`{}` is a directory that exists", show_path(&path)),
-                        hint: format!("to move into it, say `{}`", show_path(&path.join(name)))
-                            .into(),
+                        hint: format!(
+                            "to move into it, give `{}` as destination",
+                            show_path(&path.join(name))
+                        )
+                        .into(),
                     }
                 }
                 error => Error::Fs(error),

@@ -209,7 +209,8 @@ fn from_disk(
 }
 
 /// Note on a text with lone carriage returns as line ends.
-pub(super) const LONE_CR: &str = "[lines end with CR alone here, and count as one line]";
+pub(super) const LONE_CR: &str = "[this file ends its lines with CR alone, so it counts as one \
+    line]";
 
 /// Reads the start of the file, enough to detect binary data.
 pub fn head(file: &Checked<Read>) -> Result<Vec<u8>, Error> {

@@ -109,7 +109,8 @@ fn read(context: &Context<'_>, file: &Checked<Read>, params: &Params) -> Result<
     if is_partial {
         let path = show_path(file.shown());
         let message = format!(
-            "`region` and `pages` of read_file are for pictures and documents, and `{path}` is neither"
+            "`region` and `pages` of read_file apply to pictures and documents, and `{path}` is \
+             neither; leave them out"
         );
         return Err(Error::params(message));
     }
@@ -173,7 +174,7 @@ const WHOLE: Page = Page {
 fn log(context: &Context<'_>, params: &Params) -> Result<Reply<()>, Error> {
     let Some(log) = context.services.logs.find(&params.path) else {
         let message = format!(
-            "no log `{}`; only the last ones are kept",
+            "no log `{}`; only the latest logs are kept, and resources/list has them",
             show_path(Path::new(&params.path))
         );
         return Err(Error::params(message));

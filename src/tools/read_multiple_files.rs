@@ -110,8 +110,8 @@ fn fits(file: Checked<Read>, left: &mut u64) -> Result<Checked<Read>, Error> {
         }
         None => Err(Error::Unsuitable {
             message: format!(
-                "the file is {size} bytes, and the files before it have used up the {MAX_READ_TOTAL_BYTES} bytes of one \
-                 call; read it in another one"
+                "the file has {size} bytes, and the files before it used up the \
+                 {MAX_READ_TOTAL_BYTES} bytes of one call; read it in another call"
             ),
             hint: "read fewer files in one call".into(),
         }),

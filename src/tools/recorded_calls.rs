@@ -44,11 +44,9 @@ pub fn run_command(
 ) -> Result<Ran, CallsError> {
     let rules = &services.commands;
     let (Some(launcher), Some(scratch)) = (&rules.launcher, &rules.scratch) else {
-        let reason = rules
-            .standing
-            .refused
-            .clone()
-            .unwrap_or_else(|| "there is no launcher of commands".to_owned());
+        let reason = rules.standing.refused.clone().unwrap_or_else(|| {
+            "commands are not available, because their launcher did not start".to_owned()
+        });
         return Err(CallsError::Refused { reason });
     };
     let tmp = rules
@@ -123,8 +121,8 @@ fn isolation(services: &Services) -> Result<Isolation, CallsError> {
                 "--network host"
             };
             let reason = format!(
-                "`--isolation strict` takes a network of the command's own, and {why} leaves it that of the system; leave one \
-                 of the two out"
+                "`--isolation strict` needs a private network for the command, but {why} gives it \
+                 the system's network; leave one of the two out"
             );
             Err(CallsError::Refused { reason })
         }
@@ -212,13 +210,14 @@ fn nearness(services: &Services, ran: &Ran) -> Option<String> {
     let reason = match services.calls.reach {
         _ if services.commands.gate.is_some() => return None,
         Reach::AsCommands if !services.calls.resolves => {
-            "commands have a loopback of their own (--network loopback), on which servers of this machine are not"
+            "commands have a private loopback (--network loopback), which does not reach servers \
+             of this machine"
         }
         Reach::Nothing if ran.report.is_none() => "commands have no network (--network none)",
         _ => return None,
     };
     Some(format!(
-        "{reason}; the operator can let calls out with --allow-host"
+        "{reason}; the operator can allow servers with --allow-host"
     ))
 }
 
@@ -239,7 +238,7 @@ pub fn unreached(services: &Services, ran: &Ran, exchanges: &[Exchange]) -> Vec<
     let is_told = ran.recorded.counts.refused + ran.recorded.counts.unanswered > 0;
     let why = nearness(services, ran).filter(|_| !is_told);
     [format!(
-        "{looked_up} looked up and not reached: {}",
+        "{looked_up} looked up, but no server was reached: {}",
         some_of(&names)
     )]
     .into_iter()
@@ -256,7 +255,7 @@ pub fn notes(services: &Services, ran: &Ran) -> Vec<String> {
             notes.push(counted(count, one, several) + more);
         }
     };
-    add(counts.dropped, "call was", "calls were", " not kept");
+    add(counts.dropped, "call was", "calls were", " not recorded");
     add(
         counts.passed,
         "call found no recording and was",
@@ -292,7 +291,7 @@ pub fn notes(services: &Services, ran: &Ran) -> Vec<String> {
             *times,
             "call was",
             "calls were",
-            &format!(" asked with another `{name}` than when recorded"),
+            &format!(" made with another `{name}` than when recorded"),
         );
     }
     let anew: Vec<String> = ran
@@ -301,7 +300,7 @@ pub fn notes(services: &Services, ran: &Ran) -> Vec<String> {
         .flat_map(|report| &report.anew)
         .map(|(name, said)| format!("{name} ({said})"))
         .collect();
-    let values = " other values of those that each run makes anew: ";
+    let values = " calls with other values of kinds that change in each run: ";
     add(
         anew.len() as u64,
         "recording answered",
@@ -309,8 +308,13 @@ pub fn notes(services: &Services, ran: &Ran) -> Vec<String> {
         &(values.to_owned() + &some_of(&anew)),
     );
     let again = ran.report.iter().map(|report| report.again).sum();
-    let more_often = " more often than recorded, and the last answer was given again";
-    add(again, "read was asked", "reads were asked", more_often);
+    let more_often = " more often than recorded, and got the last answer again";
+    add(
+        again,
+        "read was repeated",
+        "reads were repeated",
+        more_often,
+    );
     let udp = " refused: UDP other than name lookups cannot be recorded";
     add(
         more.datagrams_refused,
@@ -328,7 +332,8 @@ pub fn notes(services: &Services, ran: &Ran) -> Vec<String> {
     notes.extend(nearness(services, ran).filter(|_| counts.refused + counts.unanswered > 0));
     if ran.isolation == Isolation::Env {
         notes.push(
-            "only what went through HTTP_PROXY and its like was seen; databases and direct connections were not"
+            "only traffic through HTTP_PROXY and similar variables was seen; databases and direct \
+             connections were not"
                 .to_owned(),
         );
     }
@@ -338,11 +343,13 @@ pub fn notes(services: &Services, ran: &Ran) -> Vec<String> {
         let left = u64::from(ran.outcome.left);
         let processes = counted(
             left,
-            "process that it left running was",
-            "processes that it left running were",
+            "process that was still running was",
+            "processes that were still running were",
         );
-        notes
-            .push(format!("{processes} ended with the application; start a server in the foreground, not as a daemon"));
+        notes.push(format!(
+            "{processes} ended with the application; start servers in the \
+                foreground, not as daemons"
+        ));
     }
     notes
 }

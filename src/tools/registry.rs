@@ -29,7 +29,8 @@ impl Registry {
             if !toolsets.contains(&tool.toolset()) {
                 registry.absent.push((
                     tool.name().to_owned(),
-                    "its toolset is not switched on (--tools, or the token's own tools)",
+                    "its toolset is not enabled; the operator can enable it (--tools, or the \
+                     tools of the token)",
                 ));
             } else if read_only
                 && !(tool.hints() == Hints::Observes || walled && tool.hints() == Hints::Runs)

@@ -82,7 +82,7 @@ impl Bulk {
     ) -> Option<String> {
         let Self { path, count } = (bytes >= LONG_REPLY_BYTES).then(find).flatten()?;
         Some(format!(
-            "[{count} of {all} {what} lie below `{}`: {means}]",
+            "[{count} of {all} {what} are below `{}`: {means}]",
             show(&path)
         ))
     }
@@ -183,7 +183,7 @@ mod tests {
             })
         };
         assert_eq!(note(LONG_REPLY_BYTES - 1), None);
-        let told = "[97 of 101 entries lie below `web/node_modules`: leave it out]";
+        let told = "[97 of 101 entries are below `web/node_modules`: leave it out]";
         assert_eq!(note(LONG_REPLY_BYTES).as_deref(), Some(told));
     }
 }

@@ -173,7 +173,7 @@ fn reply(
     let images = images(&mut cell.shown, &mut notes);
     if let Some(partial) = changes.partial {
         notes.push(format!(
-            "new and modified files are not all told: {partial}"
+            "the list of new and modified files is incomplete: {partial}"
         ));
     }
     let (note_of_changes, changed) = describe_changes(context, cell.changed.as_ref()).unzip();
@@ -224,9 +224,9 @@ fn reply(
     if cell.timed_out {
         let seconds = timeout.as_secs();
         let what = if cell.killed {
-            "it did not heed the interrupt, so the session was ended: its variables are lost"
+            "the code ignored the interrupt, so the session was ended and its variables are lost"
         } else {
-            "it was interrupted; variables are kept"
+            "the code was interrupted; variables are kept"
         };
         let traceback = error
             .take()
@@ -279,7 +279,7 @@ fn reply(
     }
     if left_out > 0 {
         notes.push(format!(
-            "the texts of {left_out} displayed values are left out: print what is needed of them"
+            "the texts of {left_out} displayed values are left out: print the parts that you need"
         ));
     }
     let is_error = error.is_some() || cell.timed_out;
@@ -348,7 +348,7 @@ fn images(shown: &mut [DisplayedValue], notes: &mut Vec<String>) -> Vec<Content>
     if more > 0 {
         images.truncate(MAX_CELL_PICTURES);
         notes.push(format!(
-            "{} in their files alone",
+            "{} not in this reply, but in the files that `outputs` names",
             counted(more as u64, "more picture is", "more pictures are")
         ));
     }
@@ -372,7 +372,7 @@ fn pictures(shown: &mut DisplayedValue, notes: &mut Vec<String>) -> Vec<Content>
                 "{} has {width} x {height} pixels: read_file shows it scaled, and with `region` a part of it",
                 shown.files.first().map_or("a picture", |file| file)
             )),
-            None => notes.push(format!("what was shown as {mime} is none")),
+            None => notes.push(format!("the value displayed as {mime} is not a valid {mime}")),
         }
     }
     found

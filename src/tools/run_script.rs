@@ -76,12 +76,13 @@ impl Tool for RunScript {
             .read(&params.path)
             .map_err(PythonError::Policy)?;
         if script.kind() != FileKind::File {
-            let message = format!("`path` {} is no file", show_path(script.shown()));
+            let message = format!("`path` {} is not a file", show_path(script.shown()));
             return Err(Error::params(message));
         }
         let Some(path) = script.shown().to_str() else {
             return Err(Error::params(
-                "`path` of run_script has bytes that are no UTF-8, which this tool cannot pass on",
+                "`path` of run_script is not UTF-8, which this tool does not support; rename the \
+                 file",
             ));
         };
         let line = line(&session, path, params.args.as_deref().unwrap_or_default());
@@ -136,11 +137,12 @@ impl Tool for RunScript {
         notes.extend(denied_lines(&outcome.denied, &services.commands));
         let (note, changed) = changes_made(context).unzip();
         notes.extend(note);
-        notes.extend(
-            changes
-                .partial
-                .map(|partial| format!("new and modified files are not all told: {partial}")),
-        );
+        notes.extend(changes.partial.map(|partial| {
+            format!(
+                "the list of new and modified files is incomplete: \
+                    {partial}"
+            )
+        }));
         note_written(context, &session, &changes);
         let exit_code = exit_code(outcome.exit);
         let mut reply = Reply::json(Open(Output {

@@ -73,7 +73,7 @@ impl Tool for SearchFiles {
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Output>, Error> {
         if params.name_contains.is_empty() {
             return Err(Error::params(
-                "`nameContains` of search_files is empty; give a part of a name",
+                "`nameContains` of search_files is empty; give a part of a file name",
             ));
         }
         let selection = Selection {

@@ -95,7 +95,7 @@ fn shorten(
     let log = (text != stream.text() || stream.file.is_some()).then(|| {
         let uri = context.services.logs.keep(tool, stream.log()).uri.clone();
         notes.push(format!(
-            "{name}: {} of {} bytes are shown, read_file has the others in `{uri}`",
+            "{name}: {} of {} bytes are shown; read_file with path `{uri}` has all of them",
             bytes, stream.total_bytes
         ));
         uri
@@ -103,7 +103,8 @@ fn shorten(
     let lost = stream.lost();
     if lost > 0 {
         notes.push(format!(
-            "{name}: {lost} bytes in its middle are not kept; for all of it redirect it to a file"
+            "{name}: {lost} bytes in the middle were dropped; redirect {name} to a file to get \
+             all of it"
         ));
     }
     let note = (!notes.is_empty()).then(|| notes.join("; "));

@@ -148,7 +148,7 @@ impl<'de, T: ToolKind + ?Sized> Deserialize<'de> for ToolChoice<T> {
         if named.is_none() && name != AUTO {
             let names: Vec<&str> = T::all().iter().map(|tool| tool.name()).collect();
             return Err(D::Error::custom(format!(
-                "`{name}` is none of {AUTO}, {}",
+                "`{name}` is unknown; use one of {AUTO}, {}",
                 names.join(", ")
             )));
         }

@@ -314,7 +314,8 @@ fn failed_start_names_next_step() {
     for (arguments, expected) in [
         (
             &["tools", "--allow", "/nonexistent"][..],
-            "the allowed directory `/nonexistent` does not exist; make it first, or allow another one",
+            "the allowed directory `/nonexistent` does not exist; create it first, or allow \
+             another one",
         ),
         (
             &["mock", "--tools-from", "nope.yaml"],
@@ -428,7 +429,7 @@ fn failed_start_reports_reason() {
         (vec!["--system", "nowhere"], "nowhere` does not exist"),
         (
             vec!["--allow", ".:rw", "--unprotect", "file"],
-            "file` shall not be protected and is not protected by default;",
+            "file`: the path is not protected by default;",
         ),
         (
             vec!["--allow", ".:rw", "--unprotect", ".cursor/rules"],
@@ -436,7 +437,7 @@ fn failed_start_reports_reason() {
         ),
         (
             vec!["--unprotect", ".vscode"],
-            ".vscode` shall not be protected",
+            ".vscode`: the path is not protected",
         ),
         (vec!["--system", "/proc"], "belongs to the kernel"),
         (
@@ -579,8 +580,8 @@ fn calls_without_directories_are_refused_with_hint() {
         .call("read_file", json!({"path": "/etc/hostname"}))
         .failure()
         .unwrap();
-    let message = "`/etc/hostname` is outside the allowed directories\nhint: no directory is allowed; the operator allows \
-        one with --allow DIR";
+    let message = "`/etc/hostname` is outside the allowed directories\nhint: no directory is \
+        allowed; the operator can allow one with --allow DIR";
     assert_eq!(
         (denied.code, denied.message.as_str()),
         (Some(-32001), message)
@@ -660,8 +661,8 @@ fn imprecise_arguments_are_accepted_or_explained() {
         "hint: `~` is not expanded; give an absolute path, or one below the first allowed directory"
     ));
     let uri = failure(&mut server, "read_file", json!({"path": "file:///a.rs"}));
-    let expected = "`file:///a.rs` is a URI (`file:`), and a path is wanted\n\
-                    hint: give a path; one whose first directory is called `file:` begins with `./`";
+    let expected = "`file:///a.rs` is a URI (`file:`); a path is expected\nhint: give a path; if \
+        its first directory is called `file:`, begin it with `./`";
     assert_eq!(uri, expected);
     for (tool, arguments) in [
         ("write_file", json!({"path": "file:///a.rs", "content": ""})),
@@ -692,7 +693,8 @@ fn imprecise_arguments_are_accepted_or_explained() {
     );
     let taken = failure(&mut server, "create_directory", json!({"path": "a.rs"}));
     let expected = format!(
-        "`{}` exists and is no directory\nhint: choose another name, or delete what is there first",
+        "`{}` exists and is not a directory\nhint: choose another name, or delete what is there \
+         first",
         tree.text("a.rs")
     );
     assert_eq!(taken, expected);
@@ -704,7 +706,10 @@ fn imprecise_arguments_are_accepted_or_explained() {
     let (sub, inside) = (tree.text("sub"), tree.text("sub/a.rs"));
     assert_eq!(
         into,
-        format!("`{sub}` is a directory that exists\nhint: to move into it, say `{inside}`")
+        format!(
+            "`{sub}` is a directory that exists\nhint: to move into it, give `{inside}` as \
+            destination"
+        )
     );
     let edits = json!([{"oldText": "a()", "newText": "b()"}]);
     let preview = server.call(

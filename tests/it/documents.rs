@@ -65,9 +65,10 @@ const SHEETS: &str = "--- sheet 1 of 2: Prices ---\nrow\tA\tC\tXFD\n1\tName\tWhe
     --- sheet 2 of 2: Old (hidden) ---\n[no sheet of cells]\n";
 const SLIDES: &str = "--- slide 1 of 1 ---\nHello\n--- notes of slide 1 ---\nSay it.\n";
 const PAGES: &str = "--- page 1 of 2 ---\nFirst page\nline two\n--- page 2 of 2 ---\nSecond\n";
-const CELLS: &str = "[cells and outputs; `encoding: \"utf-8\"` reads the JSON, whose lines grep_files and edit_file go by]\n\
-    --- cell 1 of 2: markdown ---\n# T\nx\n--- cell 2 of 2: code, run as [3] ---\n1+1\n--- output of cell 2 ---\nred\n\
-    --- output of cell 2 ---\n2\n--- output of cell 2 ---\n[image/png, 20 x 10 pixels, 393 bytes]\n";
+const CELLS: &str = "[cells and outputs; `encoding: \"utf-8\"` shows the JSON, whose line numbers \
+    grep_files and edit_file use]\n--- cell 1 of 2: markdown ---\n# T\nx\n--- cell 2 of 2: code, \
+    run as [3] ---\n1+1\n--- output of cell 2 ---\nred\n--- output of cell 2 ---\n2\n--- output \
+    of cell 2 ---\n[image/png, 20 x 10 pixels, 393 bytes]\n";
 
 fn serve(tree: &Tree) -> Server {
     Server::open(
@@ -214,9 +215,11 @@ fn document_part_is_read_by_range() {
             error("pages.pdf", json!({"pages": "2-1"})),
         ],
         [
-            "`/pages.pdf` has 2 pages, and `pages` begins with 3\nhint: ask for what there is, or use a command that knows its format",
-            "`/word.docx` is a Word document, which has no pages before it is printed; ask with `offset` and `limit`\n\
-             hint: ask for what there is, or use a command that knows its format",
+            "`/pages.pdf` has 2 pages, and `pages` begins with 3\nhint: ask for a part that \
+             exists, or use a command that reads this format",
+            "`/word.docx` is a Word document, which has no pages before it is printed; ask with \
+             `offset` and `limit`\nhint: ask for a part that exists, or use a command that reads \
+             this format",
             "`pages` of read_file is \"0\"; it must be one number from 1 or a range, such as 3, 3-7 or 3-",
             "`pages` of read_file is \"2-1\"; it must be one number from 1 or a range, such as 3, 3-7 or 3-",
         ]
@@ -238,26 +241,31 @@ fn content_unlike_extension_is_an_error() {
     let by_command = "\nhint: use a command that knows its format";
     assert_eq!(
         error("a.docx"),
-        format!("`/a.docx` is named like a Word document, and is text (5 bytes){as_text}")
+        format!(
+            "`/a.docx` has the name of a Word document, but its content is text (5 \
+            bytes){as_text}"
+        )
     );
     assert_eq!(
         error("a.pdf"),
-        format!("`/a.pdf` is named like a PDF, and is text (6 bytes){as_text}")
+        format!("`/a.pdf` has the name of a PDF, but its content is text (6 bytes){as_text}")
     );
     assert_eq!(
         error("a.ipynb"),
-        "`/a.ipynb` is named like a notebook, and is an empty file (0 bytes)\nhint: write it first"
+        "`/a.ipynb` has the name of a notebook, but its content is an empty file (0 bytes)\nhint: \
+         write it first"
     );
     assert_eq!(
         error("b.ipynb"),
-        "`/b.ipynb` is no notebook of nbformat 4: `nbformat` is null; `encoding` reads it as text\n\
-         hint: ask for what there is, or use a command that knows its format"
+        "`/b.ipynb` is no notebook of nbformat 4: `nbformat` is null; `encoding` reads it as \
+         text\nhint: ask for a part that exists, or use a command that reads this format"
     );
     let size = zip.len();
     assert_eq!(
         error("a.xlsx"),
         format!(
-            "`/a.xlsx` is named like an Excel workbook, and is application/zip ({size} bytes){by_command}"
+            "`/a.xlsx` has the name of an Excel workbook, but its content is application/zip \
+             ({size} bytes){by_command}"
         )
     );
     assert_eq!(
@@ -355,12 +363,12 @@ fn large_picture_is_scaled_unless_region() {
             "a.png",
             json!({"region": [2000, 0, 1, 1]})
         ),
-        "`/a.png` is 2000 x 1000 pixels, and `region` [2000, 0, 1, 1] lies outside of that\n\
-         hint: ask for what there is, or use a command that knows its format"
+        "`/a.png` is 2000 x 1000 pixels, and `region` [2000, 0, 1, 1] lies outside of that\nhint: \
+         ask for a part that exists, or use a command that reads this format"
     );
     assert_eq!(
         error(&mut server, &tree, "a.png", json!({"pages": "1"})),
-        "`pages` of read_file means nothing here: `/a.png` is a picture"
+        "`pages` of read_file does not apply: `/a.png` is a picture"
     );
     assert_eq!(
         error(&mut server, &tree, "a.png", json!({"limit": 1})),
@@ -369,7 +377,8 @@ fn large_picture_is_scaled_unless_region() {
     tree.file("a.txt", "text");
     assert_eq!(
         error(&mut server, &tree, "a.txt", json!({"region": [0, 0, 1, 1]})),
-        "`region` and `pages` of read_file are for pictures and documents, and `/a.txt` is neither"
+        "`region` and `pages` of read_file apply to pictures and documents, and `/a.txt` is \
+         neither; leave them out"
     );
 }
 
@@ -573,7 +582,7 @@ fn decompression_bombs_are_bounded() {
         "looped.pdf",
     ]
     .map(&mut error);
-    let hint = "\nhint: ask for what there is, or use a command that knows its format";
+    let hint = "\nhint: ask for a part that exists, or use a command that reads this format";
     let memory = spoken[0]
         .split_whitespace()
         .find_map(|word| word.parse::<u64>().ok())
@@ -716,7 +725,8 @@ fn slow_reader_is_killed_at_time_limit() {
     let message = error(&mut serve(&tree), &tree, "a.docx", json!({}));
     assert_eq!(
         message,
-        "`/a.docx` cannot be read: that takes more than 20 s of computing, or 50 s in all\nhint: it may be damaged, or ask for less of it \
-         with `pages` or `region`; a command that knows its format may read it"
+        "`/a.docx` cannot be read: that takes more than 20 s of computing, or 50 s in all\nhint: \
+         the file may be damaged; ask for less of it with `pages` or `region`, or use a command \
+         that reads this format"
     );
 }

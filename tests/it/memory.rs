@@ -135,8 +135,9 @@ fn request_above_budget_fails_immediately_with_limit() {
     // The request counts as well.
     let free = most - 141;
     let message = format!(
-        "`{}` cannot be held: {} bytes of memory are needed, and {free} of the {most} that may be held (--memory-mib) are \
-         free\nhint: ask for less at once, or have the operator raise --memory-mib",
+        "`{}` is too large for the memory that is free now: {} bytes of memory are needed, and \
+         {free} of the {most} that may be held (--memory-mib) are free\nhint: ask for less at \
+         once, or have the operator raise --memory-mib",
         tree.text("work/a"),
         100 << 20,
     );
@@ -229,8 +230,8 @@ fn ignore_rules_are_bounded_and_counted() {
     for text in ["a\n".repeat(8193), "a".repeat(128 * 1024 + 1)] {
         tree.file("work/x/.gitignore", text);
         let message = format!(
-            "`{}` is not obeyed, and nothing was searched: it has more than 8192 rules or 131072 bytes\nhint: leave out \
-             `respectGitignore`, and name what to leave out in `excludeGlobs`",
+            "`{}` has more than 8192 rules or 131072 bytes, so nothing was searched\nhint: leave \
+             `respectGitignore` out, and exclude files with `excludeGlobs`",
             tree.text("work/x/.gitignore")
         );
         let refused = Some(Failure {

@@ -236,8 +236,8 @@ fn data_sent_before_exit_is_judged_by_rules() {
     everywhere(|world| {
         world.file("leave.py", SEND_AND_EXIT);
         let ran = world.run(&RULES, "python3 leave.py");
-        let blocked = "replay: blocked: api.example.com:80, neither TLS nor HTTP was spoken, 20 times (python3); no rule is \
-                       proposed for that\n";
+        let blocked = "replay: blocked: api.example.com:80, the program spoke neither TLS nor \
+            HTTP, 20 times (python3); no rule is proposed for that\n";
         assert_eq!(
             (ran.err.as_str(), ran.notes),
             (blocked, Vec::new()),
@@ -604,8 +604,8 @@ fn recorded_program_is_held_to_network_rules() {
             .filter(|line| line.contains("blocked") || line.contains("refused"))
             .collect();
         let expected = [
-            "replay: blocked: api.example.com:80, it was asked for as other.example.net (python3); no rule is proposed for \
-             that",
+            "replay: blocked: api.example.com:80, the program asked for other.example.net \
+             (python3); no rule is proposed for that",
             "replay: blocked: example.org:80 (python3); the operator can allow it with --allow-host example.org",
             "replay: blocked: meta.example.com:80, it leads to 169.254.169.254, which gives the machine's credentials, in a cloud \
              (python3); no rule is proposed for that",

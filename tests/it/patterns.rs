@@ -152,7 +152,7 @@ fn glob_without_match_explains_bracket_meaning() {
     };
     let read = |glob: &str, part: &str| {
         json!([format!(
-            "`{glob}` matches nothing, with `{part}` read as a name or as a pattern"
+            "`{glob}` matches nothing, whether `{part}` is read as a name or as a pattern"
         )])
     };
     assert_eq!(notes(json!(["app/[uv]/**"])), read("app/[uv]/**", "[uv]"));
@@ -161,7 +161,8 @@ fn glob_without_match_explains_bracket_meaning() {
         read("**/{prod}.ts", "{prod}.ts")
     );
     let name = json!([
-        "`app/[slug]/no.ts` matches nothing: `[slug]` exists, so it is a name here and no pattern"
+        "`app/[slug]/no.ts` matches nothing: a file `[slug]` exists, so its brackets are read as \
+         part of the name, not as a pattern"
     ]);
     assert_eq!(notes(json!(["app/[slug]/no.ts"])), name);
     assert_eq!(notes(json!(["app/[rst]/*"])), Value::Null);
@@ -221,10 +222,12 @@ fn exclamation_mark_in_globs_is_refused() {
         .file("work/!c.ts", "x\n");
     let mut server = server(&tree, &[]);
     let work = tree.text("work");
-    let hint = "hint: name what is left out in `excludeGlobs`, where a tool has it, without `!`; write `\\!` for a name that begins with `!`";
+    let hint = "hint: exclude files with `excludeGlobs`, where a tool has it, without `!`; write \
+        `\\!` for a name that begins with `!`";
     let bad = |parameter: &str, glob: &str| {
         format!(
-            "`{parameter}` has a bad glob: glob `{glob}` begins with `!`, which leaves nothing out here\n{hint}"
+            "`{parameter}` has an invalid glob: glob `{glob}` begins with `!`, which does not \
+             exclude files here\n{hint}"
         )
     };
     let edits = json!([{"oldText": "x", "newText": "y"}]);
@@ -275,8 +278,8 @@ fn exclamation_mark_in_globs_is_refused() {
         .message;
     assert_eq!(
         said,
-        "`globs[0]` has a bad glob: glob `sub/` ends with a slash, so it matches no file\n\
-         hint: write `**` behind the slash for all files below the directory"
+        "`globs[0]` has an invalid glob: glob `sub/` ends with a slash, so it matches no \
+         file\nhint: write `**` behind the slash for all files below the directory"
     );
 }
 
@@ -314,8 +317,8 @@ fn edit_files_takes_bracketed_names_literally() {
         assert_eq!(changed, [""; 0], "{path}: {whole}");
     }
     let (_, whole) = edit("app/[id]/*.ts");
-    let said =
-        "no file matches the glob `app/[id]/*.ts` (`paths[0]`; brackets in it are parts of names)";
+    let said = "no file matches the glob `app/[id]/*.ts` (`paths[0]`; its brackets are taken literally, \
+         as parts of names)";
     assert!(whole.contains(said), "{whole}");
     for path in [
         "app/[k]/page.ts",
@@ -370,7 +373,7 @@ fn undo_skip_without_match_fails_start() {
         ("app//x", "write `app/x`"),
         ("../x", "has a `..`"),
         ("!app/x", "begins with `!`"),
-        ("app/[x", "has a `[` that is not closed"),
+        ("app/[x", "has a `[` without its `]`"),
         ("", "names nothing"),
     ] {
         let mut server = Server::start(

@@ -218,7 +218,7 @@ fn connection_is_judged_by_network_rules() {
     assert_eq!(
         (
             status,
-            text.contains("`ftp://` is none of tcp://, udp://, http:// and https://")
+            text.contains("`ftp://` is unknown; use one of tcp://, udp://, http:// and https://")
         ),
         (2, true),
         "{text}"
@@ -277,7 +277,10 @@ fn unix_socket_names_its_own_flag() {
     }
     let (_, text) = why(&tree, &["read", "outside/secret"], &[]);
     assert!(
-        text.ends_with("note: unix sockets lie there; commands connect to none of them without --allow-socket\n"),
+        text.ends_with(
+            "has unix sockets; commands connect to none of them without \
+            --allow-socket\n"
+        ),
         "{text}"
     );
 }

@@ -193,8 +193,9 @@ fn directory_lock_of_other_program_is_reported() {
     let mut server = open(&tree);
     let edit = json!({"path": path, "edits": [{"oldText": "one", "newText": "two"}]});
     let message = format!(
-        "`{path}` was left as it is: another program holds a lock on its directory (flock)\n\
-         hint: end the program that holds the lock (`lslocks` names it), or wait for it; then repeat the call"
+        "`{path}` was not changed: another program holds a lock on its directory (flock)\nhint: \
+         end the program that holds the lock (`lslocks` names it), or wait for it; then repeat \
+         the call"
     );
     assert_eq!(
         server

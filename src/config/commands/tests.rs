@@ -306,7 +306,7 @@ fn system_directories_merge_flags_and_profile() {
         wrong(&["--system", "/nowhere"], "{}"),
         "--system `/nowhere` does not exist or cannot be looked at"
     );
-    assert!(wrong(&["--system", "/"], "{}").contains("it is the whole disk"));
+    assert!(wrong(&["--system", "/"], "{}").contains("it is the root directory"));
     assert!(wrong(&[], r#"{"system": ["/proc/1"]}"#).contains("belongs to the kernel"));
     let inside = wrong(&[], r#"{"system": ["/project/tools"]}"#);
     assert!(
@@ -512,7 +512,7 @@ fn unusable_credential_is_refused() {
     );
     assert_eq!(
         one("TOKEN=file:/dev/null"),
-        "--credential TOKEN: `/dev/null` is no regular file"
+        "--credential TOKEN: `/dev/null` is not a regular file"
     );
     assert_eq!(
         said(&["--credential", "TOKEN=env:LONG_TOKEN"]),

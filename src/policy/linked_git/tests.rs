@@ -102,7 +102,8 @@ fn directory_created_after_repository_is_refused() {
         let why = found(stage.path(), &[dir]).remove(0).unwrap_err();
         let path = format!("{own}/{witness}");
         let said = format!(
-            "the directory was made after `{path}`, which is of one before it; if it is the same work tree, run `touch {path}`"
+            "the directory is newer than `{path}`, which may belong to an earlier directory of \
+             this name; if it is the same work tree, run `touch {path}`"
         );
         assert_eq!(why, said);
         // Acts as the operator: makes the change that the line describes.
@@ -134,11 +135,11 @@ fn forged_pointer_adds_no_access() {
     };
     assert_eq!(
         why(pointer(own.display().to_string()).as_bytes()),
-        "`main/.git/worktrees/wt` is of another work tree"
+        "`main/.git/worktrees/wt` belongs to another work tree"
     );
     assert_eq!(
         why(pointer("../super/.git/modules/sub".into()).as_bytes()),
-        "`super/.git/modules/sub` is of another work tree"
+        "`super/.git/modules/sub` belongs to another work tree"
     );
     assert_eq!(
         why(pointer("../main/.git".into()).as_bytes()),
@@ -150,12 +151,12 @@ fn forged_pointer_adds_no_access() {
     );
     assert_eq!(
         why(pointer("/".into()).as_bytes()),
-        "`/` cannot be opened without following links: it is the whole disk"
+        "`/` cannot be opened without following links: it is the root directory"
     );
     assert!(
         why(pointer("/etc".into()).as_bytes()).ends_with("No such file or directory (os error 2)")
     );
-    assert_eq!(why(b"main"), "it does not begin with `gitdir: `");
+    assert_eq!(why(b"main"), "the file does not begin with `gitdir: `");
     assert_eq!(
         why(&[b'x'; MAX_GIT_POINTER_BYTES + 1]),
         "`.git` is larger than 4111 bytes"
@@ -182,7 +183,7 @@ fn special_pointer_file_does_not_block() {
     mknodat(&wt, ".git", FileType::Fifo, Mode::RWXU, 0).unwrap();
     assert_eq!(
         found(stage.path(), &["wt"]),
-        [Err("`.git` is no regular file".into())]
+        [Err("`.git` is not a regular file".into())]
     );
     fs::remove_file(at("wt/.git")).unwrap();
     symlink(at("super/sub/.git"), at("wt/.git")).unwrap();
@@ -201,7 +202,7 @@ fn common_directory_must_contain_worktree() {
     .unwrap();
     assert_eq!(
         found(stage.path(), &["wt"]),
-        [Err("`super` is no git repository".into())]
+        [Err("`super` is not a git repository".into())]
     );
     for dir in ["super/objects", "super/refs", "super/worktrees"] {
         fs::create_dir(at(dir)).unwrap();
@@ -210,7 +211,7 @@ fn common_directory_must_contain_worktree() {
     assert_eq!(
         found(stage.path(), &["wt"]),
         [Err(
-            "`main/.git/worktrees/wt` is no work tree of `super`".into()
+            "`main/.git/worktrees/wt` is not a work tree of `super`".into()
         )]
     );
 }
@@ -224,7 +225,7 @@ fn hard_linked_pointer_is_no_worktree() {
     assert_eq!(
         found(stage.path(), &["evil"]),
         [Err(
-            "`main/.git/worktrees/wt` is of another work tree".into()
+            "`main/.git/worktrees/wt` belongs to another work tree".into()
         )]
     );
 }

@@ -370,7 +370,7 @@ mod tests {
         assert_eq!(refusal(""), GlobError::Empty);
         assert_eq!(
             refusal("a/[b").to_string(),
-            "glob `a/[b` has a `[` that is not closed at offset 2"
+            "glob `a/[b` has a `[` without its `]` at offset 2"
         );
         assert_eq!(read("\\!a*", &[]).2, false);
     }

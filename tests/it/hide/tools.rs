@@ -206,7 +206,7 @@ fn move_across_hidden_pattern_path_is_refused() {
         );
         let said = moved.failure().unwrap().message;
         assert!(
-            said.contains("holds or would become something protected"),
+            said.contains("is, contains or would become a protected path"),
             "{said}"
         );
     }
@@ -260,7 +260,7 @@ fn invalid_hide_pattern_is_refused_at_start() {
         ("/etc/passwd", "is a path in no allowed directory"),
         (
             "[a",
-            "has a `[` that is not closed at offset 0: write `\\` before",
+            "has a `[` without its `]` at offset 0: write `\\` before",
         ),
         ("!.env", "write `\\!.env`"),
         ("x[a/b]", "has a slash in brackets"),

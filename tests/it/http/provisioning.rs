@@ -248,7 +248,8 @@ fn token_beyond_sandbox_waits_for_restart() {
             "gone",
             format!("{elsewhere}/none"),
             format!(
-                "the allowed directory `{elsewhere}/none` does not exist; make it first, or allow another one"
+                "the allowed directory `{elsewhere}/none` does not exist; create it first, or \
+                 allow another one"
             ),
         ),
     ] {

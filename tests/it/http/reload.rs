@@ -248,7 +248,7 @@ fn reload_refuses_special_files_and_recovers() {
         ("key.pem", "the certificate stays as it is"),
     ] {
         let path = tree.path(name);
-        let refused = format!("{stays}: `{}` is no regular file", path.display());
+        let refused = format!("{stays}: `{}` is not a regular file", path.display());
         std::fs::rename(&path, tree.path("kept")).unwrap();
         tree.fifo(name);
         reload(&server, &refused);
@@ -278,7 +278,7 @@ fn reload_refuses_special_files_and_recovers() {
             (output.status.code(), said),
             (
                 Some(2),
-                format!("replay: `{}` is no regular file\n", tree.text(name))
+                format!("replay: `{}` is not a regular file\n", tree.text(name))
             )
         );
         std::fs::rename(tree.path("kept"), tree.path(name)).unwrap();

@@ -314,8 +314,8 @@ fn program_logs_in_to_postgresql_by_placeholder() {
             ask db.example.com "dbname=postgres password=another"
             ask other.example.com dbname=postgres"#;
         let ran = run(world, &flags, line);
-        let expected = "t\nt\nt\npassword authentication failed for user \"owner\"\n\
-                        replay: the server does not speak TLS, and the password goes nowhere without it\n";
+        let expected = "t\nt\nt\npassword authentication failed for user \"owner\"\nreplay: the \
+            server does not speak TLS, and the password is sent only over TLS\n";
         assert_eq!(
             (&*ran.out, &*ran.err),
             (expected, ""),

@@ -72,7 +72,10 @@ fn exception_in_cell_names_line() {
     let ran = run(&mut server, "len?");
     assert_eq!(
         ran["notes"],
-        json!(["a ? behind a name is IPython's: inspect_object tells what an object is"])
+        json!([
+            "a ? behind a name is IPython syntax, which sessions do not have: use \
+            inspect_object"
+        ])
     );
     assert_eq!(
         run(&mut server, "import sys; sys.exit(3)")["error"]["name"],
@@ -82,11 +85,12 @@ fn exception_in_cell_names_line() {
     assert_eq!(ran["error"]["name"], "EOFError");
     assert_eq!(
         ran["notes"],
-        json!(["sessions have no input: put the values into the code instead of input()"])
+        json!(["input() fails, since sessions have no stdin: put the values into the code"])
     );
     let ran = run(&mut server, "import nobody_has_this");
-    let note = "`nobody_has_this` is not there, and nothing can be fetched: use an environment that has it \
-                (create_session with `python`, such as .venv/bin/python), or give install_packages a wheel or a source tree";
+    let note = "`nobody_has_this` is not installed, and there is no network: use an environment \
+        that has it (create_session with `python`, such as .venv/bin/python), or give \
+        install_packages a wheel or a source tree";
     assert_eq!(ran["notes"], json!([note]));
     let ran = run(&mut server, "raise OSError(101, 'Network is unreachable')");
     assert!(
@@ -137,7 +141,10 @@ fn displayed_pictures_become_content_and_files() {
     );
     assert_eq!(
         (reply.all_texts().len(), &reply_data(&reply)["notes"][0]),
-        (1, &json!("what was shown as image/png is none"))
+        (
+            1,
+            &json!("the value displayed as image/png is not a valid image/png")
+        )
     );
     let ran = run(
         &mut server,
@@ -158,7 +165,10 @@ fn displayed_pictures_become_content_and_files() {
         .count();
     assert_eq!(
         (pictures, &reply_data(&reply)["notes"][0]),
-        (20, &json!("5 more pictures are in their files alone"))
+        (
+            20,
+            &json!("5 more pictures are not in this reply, but in the files that `outputs` names")
+        )
     );
 }
 

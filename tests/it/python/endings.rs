@@ -45,7 +45,8 @@ fn cell_timeout_keeps_session_state() {
                 &json!(false),
                 &json!("TimeoutError"),
                 &json!(
-                    "the code ran longer than its timeout of 1 s; it was interrupted; variables are kept; it was not run again"
+                    "the code ran longer than its timeout of 1 s; the code was interrupted; \
+                     variables are kept; it was not run again"
                 )
             ),
             "{tier}"

@@ -126,8 +126,8 @@ fn thread_holding_gil_differs_from_busy_code() {
         }
         assert!(std::time::Instant::now() < until, "{check}");
     };
-    let told = "no answer within 1000 ms, though no code runs: the interpreter is still starting, or a thread of earlier code is \
-                inside a call that lets nothing else run; ask again, and if it stays so, restart_session ends it";
+    let told = "no answer within 1000 ms, though no code runs: the interpreter is starting, or a \
+        thread of earlier code blocks it; ask again, then use restart_session";
     assert_eq!(
         (&check["busy"], &check["test_result"]),
         (&json!(false), &json!(told))

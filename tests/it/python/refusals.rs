@@ -13,8 +13,8 @@ fn autorun_file_is_reported_with_its_cell() {
     let code = "import os\nos.makedirs('.vscode')\n_ = open('.vscode/tasks.json', 'w').write('{}')";
     let ran = run(&mut server, code);
     let aside = format!(
-        "`{}` is protected: what the command put there was moved aside (.set-aside); the operator decides that (--protect, \
-         --unprotect)",
+        "`{}` is protected: the file or directory that the command created there was renamed \
+         (.set-aside); only the operator can allow it (--unprotect)",
         tree.text("work/.vscode/tasks.json")
     );
     assert!(
@@ -29,7 +29,8 @@ fn missing_network_of_cell_is_reported_once() {
     let tree = Tree::new();
     let mut server = open(&tree, &["--sandbox", "namespaces", "--network", "none"]);
     let quiet = "import socket\ntry:\n    socket.create_connection(('10.1.2.3', 80))\nexcept OSError:\n    pass";
-    let note = "a network was looked for, and commands have none; only the operator can give them one (--allow-host)";
+    let note = "the command tried to use the network, but commands have none; only the operator \
+        can allow hosts (--allow-host)";
     assert_eq!(run(&mut server, quiet)["notes"], json!([note]));
     let loud = "socket.create_connection(('10.1.2.3', 80))";
     let note = "Python has no network here; only the operator can give it one (--allow-host), so do not try again";
@@ -47,8 +48,8 @@ fn script_reports_ended_processes_and_signal() {
     );
     tree.file("work/dies.py", "import os\nos.kill(os.getpid(), 9)\n");
     let ran = reply_data(&server.call("run_script", json!({"path": "leaves.py"})));
-    let note = "1 process that it left running was ended with it; run a server in the foreground of a background command, without \
-                `&` or a daemon option";
+    let note = "1 process that was still running was ended; to keep a server, start it with \
+        `background: true`, without `&` or a daemon option";
     assert_eq!(
         (&ran["exit_code"], &ran["notes"]),
         (&json!(0), &json!([note])),

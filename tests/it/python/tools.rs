@@ -220,10 +220,7 @@ fn packages_are_installed_into_session_environment() {
         .call("install_packages", json!({"packages": ["nobody-has-this"]}))
         .failure()
         .unwrap();
-    assert!(
-        named.message.contains("programs have no network"),
-        "{named:?}"
-    );
+    assert!(named.message.contains("there is no network"), "{named:?}");
     // pip must not take the name for this directory.
     tree.file("work/tiny-1.0/pyproject.toml", "");
     let near = server
@@ -232,7 +229,7 @@ fn packages_are_installed_into_session_environment() {
         .unwrap();
     assert!(
         near.message
-            .ends_with("if the directory or file of that name is meant, write `./tiny-1.0`"),
+            .ends_with("write `./tiny-1.0` for the file or directory of that name"),
         "{near:?}"
     );
     // Packages installed for all users are found without a network.
@@ -304,7 +301,8 @@ fn packages_are_installed_into_session_environment() {
         json!({"code": "import tiny", "session_id": "other"}),
     ));
     assert_eq!(ran["error"]["name"], "ModuleNotFoundError");
-    let hint = "session `default` has `tiny`; install_packages gives it to this one too";
+    let hint = "`tiny` is installed only in session `default`: install_packages installs it in \
+        this session, too";
     assert_eq!(ran["notes"], json!([hint]));
 }
 

@@ -152,7 +152,8 @@ fn file_in_recreated_directory_is_not_reported_emptied() {
         let text = server.call("list_changes", json!({"call": 1})).text();
         assert!(
             text.contains(&format!(
-                "\n{told}\n[no diff: a content was not kept, or changed since]"
+                "\n{told}\n[no diff: the old content was not kept for undo, or the file changed \
+                 since]"
             )),
             "{text}"
         );

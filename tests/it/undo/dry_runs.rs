@@ -16,9 +16,9 @@ use crate::interception::started_as_nobody;
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
 
-const FAILED: &str = "[in a dry run there are no sockets with names (EACCES), a directory that was there before cannot be renamed \
-                      (EXDEV), files of other groups cannot be written (EOVERFLOW), and there is less room (ENOSPC): for real it may \
-                      not fail]\n";
+const FAILED: &str = "[a dry run has no named sockets (EACCES), no rename of existing directories \
+    (EXDEV), no writes to files of other groups (EOVERFLOW) and less room (ENOSPC): a real run \
+    may succeed]\n";
 
 fn tree() -> Tree {
     let tree = Tree::new();
@@ -120,8 +120,8 @@ fn dry_run_lists_changes_without_making_them() {
         run(
             "echo more >>a; rm b; mkdir new; echo n >new/file; cat a",
             &[
-                "a\nmore\n[dry run: would be edited a, deleted b, created new; nothing was changed; what was moved counts as deleted \
-                 and created]\n[exit code: 0]",
+                "a\nmore\n[dry run: would be edited a, deleted b, created new; nothing was \
+                 changed; a moved file counts as deleted and created]\n[exit code: 0]",
                 &format!("[diff]\n{diff}"),
             ],
             &json!({"edited": 1, "created": 1, "deleted": 1, "diff": diff}),
@@ -134,8 +134,9 @@ fn dry_run_lists_changes_without_making_them() {
             "chmod 600 b; rm -r d; ln -sf b l; rm -r replaced; mkdir -p replaced/in; echo x >replaced/new; echo oops >&2; exit 3",
             &[
                 &format!(
-                    "(no output)\n{FAILED}[dry run: would be 1 edited, 1 created, 5 deleted, 1 touched; nothing was changed; what was \
-                     moved counts as deleted and created]\n[exit code: 3]"
+                    "(no output)\n{FAILED}[dry run: would be 1 edited, 1 created, 5 deleted, 1 \
+                     touched; nothing was changed; a moved file counts as deleted and \
+                     created]\n[exit code: 3]"
                 ),
                 "[stderr]\noops\n",
                 &format!("[diff]\n{diff}"),
@@ -158,8 +159,8 @@ fn dry_run_lists_changes_without_making_them() {
         run(
             &format!("python3 -c \"{python}\"; mv d z"),
             &[
-                "18\n[dry run: would be 1 created, 3 deleted; nothing was changed; what was moved counts as deleted and created]\n\
-                 [exit code: 0]",
+                "18\n[dry run: would be 1 created, 3 deleted; nothing was changed; a moved file \
+                 counts as deleted and created]\n[exit code: 0]",
                 "[diff]\ndeleted d\ndeleted d/e\n--- d/e\n+++ d/e\n@@ -1 +0,0 @@\n-d/e\ndeleted d/f\n--- d/f\n+++ d/f\n@@ -1 +0,0 \
                  @@\n-d/f\ncreated z",
             ],
@@ -189,8 +190,9 @@ fn dry_run_neither_follows_links_nor_waits() {
         let line = format!(
             "rm a; mkfifo a; ln -s {outside} link; echo x >>d/e; chmod 000 d/e d; mknod w c 0 0; mknod n c 1 3; touch p; chmod 000 ."
         );
-        let diff = "touched WORK\nedited a\n[no regular file]\ntouched d\nedited d/e\n--- d/e\n+++ d/e\n@@ -1 +1 @@\n-e\n\\ No newline at \
-                    end of file\n+ex\ncreated link\n[a link to OUTSIDE]\ntouched p";
+        let diff = "touched WORK\nedited a\n[not a regular file]\ntouched d\nedited d/e\n--- \
+            d/e\n+++ d/e\n@@ -1 +1 @@\n-e\n\\ No newline at end of file\n+ex\ncreated link\n[a \
+            link to OUTSIDE]\ntouched p";
         let diff = diff
             .replace("WORK", &tree.text("work"))
             .replace("OUTSIDE", &outside);
@@ -269,7 +271,8 @@ fn unsupported_dry_run_is_refused() {
     let tree = tree();
     tree.file("work/a", "a").dir("work/m");
     let allowed = format!("{}:rw", tree.text("work"));
-    let hint = "nothing was run; without dryRun the command changes files, and undo_changes takes that back where changes are kept";
+    let hint = "nothing was run; without `dryRun` the command changes files, and undo_changes can \
+        take that back if undo is on";
     for tier in ["landlock", "off"] {
         let mut server = Server::open(
             &tree,
@@ -295,8 +298,8 @@ fn unsupported_dry_run_is_refused() {
     );
     assert_eq!(
         both.failure().unwrap().message,
-        "`dryRun` and `background` cannot be true both: the reply of a dry run says what the command would have changed at its end; \
-         leave one of them out"
+        "`dryRun` and `background` cannot both be true: a dry run reports changes only when the \
+         command has ended; leave one of them out"
     );
     drop(server);
     let script = format!("mount -t tmpfs none {} && exec \"$@\"", tree.text("work/m"));

@@ -75,7 +75,7 @@ fn unattached_system_v_memory_counts() {
         fs::write(walls.tree.path("work/fill.py"), UNATTACHED).unwrap();
         let text = walls.sh("python3 fill.py").text;
         assert!(
-            text.contains("more memory than a command may"),
+            text.contains("more memory than allowed"),
             "{setting:?}: {text}"
         );
         walls.end();
@@ -102,15 +102,15 @@ fn exceeded_limit_is_named() {
             let note = told(&mut walls, command);
             assert_eq!(
                 note,
-                "[ended because a process used more processor time than it may; only the operator can raise that \
-                 (--limit-cpu-secs)]",
+                "[the command was ended: a process used more CPU time than allowed; only the \
+                 operator can raise the limit (--limit-cpu-secs)]",
                 "{setting:?}: {command}"
             );
         }
         assert_eq!(
             told(&mut walls, "head -c 2000000 /dev/zero > large"),
-            "[ended because it wrote beyond the size that a file may have; only the operator can raise that \
-             (--limit-file-bytes)]",
+            "[the command was ended: it wrote a larger file than allowed; only the operator can \
+             raise the limit (--limit-file-bytes)]",
             "{setting:?}"
         );
         walls.end();
@@ -132,8 +132,8 @@ fn process_limit_is_reported_when_fork_fails() {
             return;
         }
         let mut walls = Walls::start(setting, &["--limit-processes", "1000"], &[]);
-        let note = "[commands had as many processes as they may, so no more could be started; only the operator can raise that \
-                    (--limit-processes)]";
+        let note = "[a process could not be started: commands already run as many processes as \
+            allowed; only the operator can raise the limit (--limit-processes)]";
         // bash retries a failed fork for 15 s, other shells give up.
         let text = walls
             .sh("sh -c 'for i in $(seq 1100); do sleep 100 & done'")
@@ -196,8 +196,8 @@ fn oom_killed_command_is_reported() {
         }
         // `tail` buffers a line until its end.
         let text = walls.sh("head -c 400000000 /dev/zero | tail").text;
-        let note = "[the kernel ended a process for want of memory: the machine, or the container around the server, has no \
-                    more; use less at once]";
+        let note = "[the kernel ended a process: the machine, or the container of the server, is \
+            out of memory; run less at the same time]";
         assert!(text.contains(note), "{setting:?}: {text}");
         walls.end();
     });

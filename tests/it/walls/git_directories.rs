@@ -85,9 +85,7 @@ fn refuses_links(walls: &mut Walls) {
     ] {
         let ran = walls.sh(attempt);
         assert_ne!(ran.code, 0, "{:?}: {attempt}: {ran:?}", walls.setting);
-        let told = ran
-            .text
-            .contains("commands cannot make or move a symlink to `");
+        let told = ran.text.contains("commands cannot create the symlink `");
         // A magic link of procfs that resolves differently in the supervisor is refused earlier.
         assert!(
             told || attempt.contains("/proc/self"),
@@ -215,7 +213,7 @@ fn directory_above_repository_moves_whole_or_fails() {
                 continue;
             }
             let told = format!(
-                "commands cannot move `{}`: a protected path",
+                "commands cannot move `{}`: it contains a protected path",
                 walls.tree.text(&format!("work/{from}"))
             );
             assert!(ran.text.contains(&told), "{:?}: {ran:?}", walls.setting);
@@ -247,8 +245,10 @@ fn repository_is_removed_with_its_tree() {
             let ran = walls
                 .sh("mkdir -p packages/lib/.git/hooks; echo evil > packages/lib/.git/config; true");
             assert!(
-                ran.text
-                    .contains("config` is protected: what the command put there was moved aside"),
+                ran.text.contains(
+                    "config` is protected: the file or directory that the command \
+                        created there was renamed"
+                ),
                 "{ran:?}"
             );
             walls.sh("echo evil > packages/lib/.git/hooks/pre-commit");
@@ -282,8 +282,10 @@ fn git_file_replacing_repository_is_set_aside() {
                 ran.text
             );
             assert!(
-                ran.text
-                    .contains("/.git` is protected: what the command put there was moved aside"),
+                ran.text.contains(
+                    "/.git` is protected: the file or directory that the command \
+                        created there was renamed"
+                ),
                 "{}",
                 ran.text
             );
@@ -304,7 +306,7 @@ fn protected_path_removed_without_its_repository_stays() {
         let ran = walls.sh("find packages/lib/.git -name config -delete; true");
         assert!(
             ran.text
-                .contains("packages/lib/.git/config` is protected and still there"),
+                .contains("packages/lib/.git/config` is protected and was not deleted"),
             "{ran:?}"
         );
         walls.fails("rm -rf packages/lib/.git/hooks; rmdir packages/lib/.git");
@@ -333,7 +335,7 @@ fn dry_run_refuses_symlinks_in_git_directory() {
             reply
                 .all_texts()
                 .join("\n")
-                .contains("cannot make or move a symlink"),
+                .contains("cannot create the symlink"),
             "{}",
             reply.whole()
         );

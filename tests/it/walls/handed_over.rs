@@ -114,7 +114,7 @@ fn log_has_all_output_beyond_cap() {
         let reply = walls.try_run(json!({"command": "cat much"}));
         let uri = &reply.result()["structuredContent"]["logs"][0];
         let note = format!(
-            "bytes are shown, read_file has the others in `{}`]\n[exit code: 0]",
+            "bytes are shown; read_file with path `{}` has all of them]\n[exit code: 0]",
             uri.as_str().unwrap()
         );
         assert!(reply.text().ends_with(&note), "{setting:?}");
@@ -164,7 +164,7 @@ fn log_over_its_limit_keeps_beginning_and_end() {
         assert!(
             reply
                 .text()
-                .contains(&format!("stdout: {count} bytes in its middle are not kept")),
+                .contains(&format!("stdout: {count} bytes in the middle were dropped")),
             "{setting:?}"
         );
         walls.end();

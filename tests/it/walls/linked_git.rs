@@ -335,7 +335,7 @@ fn forged_git_pointer_is_reported_and_ignored() {
         let mut walls = Walls::on(tree, setting, &[], &[]);
         let said = startup_messages(&mut walls);
         let words = format!(
-            "`{}` is not followed, since `{own}` is of another work tree",
+            "`{}` is not followed, since `{own}` belongs to another work tree",
             walls.tree.text("work/.git")
         );
         assert!(said.contains(&words), "{said}");

@@ -110,7 +110,7 @@ fn file_tools_refuse_kernel_filesystems() {
         let failure = reply
             .failure()
             .unwrap_or_else(|| panic!("`{path}` is served: {}", reply.whole()));
-        let said = format!("`{path}` lies on a filesystem of the kernel");
+        let said = format!("`{path}` is on a kernel filesystem");
         assert!(
             failure.code == Some(-32001) && failure.message.starts_with(&said),
             "{failure:?}"

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{Walls, everywhere, fresh_tag, installed};
 
-const NETWORK_NOTE: &str = "a network was looked for";
+const NETWORK_NOTE: &str = "the command tried to use the network";
 
 #[test]
 fn network_note_is_not_given_to_other_commands() {

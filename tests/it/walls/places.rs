@@ -197,7 +197,8 @@ fn removed_allowed_directory_is_reported() {
         let mut walls = Walls::start(setting, &[], &[]);
         let work = walls.tree.text("work");
         let gone = format!(
-            "the allowed directory `{work}` was removed or replaced after the server started\nhint: the operator restarts the server, which then opens what is there"
+            "the allowed directory `{work}` was removed or replaced after the server \
+             started\nhint: ask the operator to restart the server, which opens the directory anew"
         );
         for is_made_again in [false, true] {
             let _ = std::fs::remove_dir_all(&work);

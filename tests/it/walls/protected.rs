@@ -110,7 +110,7 @@ fn refused_change_of_protected_path_is_reported() {
             return;
         }
         let note = format!(
-            "[commands cannot change `{}`: it is protected,",
+            "[commands cannot change `{}`: the path is protected",
             walls.tree.text("work/a/keys")
         );
         for command in [
@@ -247,7 +247,8 @@ fn later_link_target_is_protected_for_next_command() {
             let said = walls.sh("echo evil > made.json").text;
             assert!(
                 said.contains(
-                    ".mcp.json` is protected: what the command put there was moved aside"
+                    ".mcp.json` is protected: the file or directory that the command created \
+                     there was renamed"
                 ),
                 "{said}"
             );
@@ -280,7 +281,10 @@ fn link_in_protected_path_cannot_be_redirected() {
                     .sh(&format!("mkdir {link}.evil; ln -s {link}.evil {link}"))
                     .text;
                 assert!(
-                    said.contains("is protected: what the command put there was moved aside"),
+                    said.contains(
+                        "is protected: the file or directory that the command created \
+                        there was renamed"
+                    ),
                     "{said}"
                 );
                 let at = walls.tree.text(&format!("work/{link}.evil/{name}"));
@@ -338,7 +342,10 @@ fn protected_file_is_set_aside_during_later_command() {
         walls.tree.file("work/stop", "");
         let said = await_end(walls, &id);
         assert!(
-            said.contains("new` is protected: what the command put there was moved aside"),
+            said.contains(
+                "new` is protected: the file or directory that the command created \
+                there was renamed"
+            ),
             "{said}"
         );
         walls.end();
@@ -388,7 +395,8 @@ fn passed_directory_descriptor_creates_no_hook() {
             let said = await_end(walls, &id);
             assert!(
                 said.contains(
-                    ".git/hooks` is protected: what the command put there was moved aside"
+                    ".git/hooks` is protected: the file or directory that the command created \
+                     there was renamed"
                 ),
                 "{said}"
             );
@@ -401,7 +409,8 @@ fn file_set_aside_is_reported_to_all_commands() {
     with_keys(|walls| {
         let id = start(walls, ": > begun; until [ -e stop ]; do sleep 0.01; done");
         await_file(walls, "work/begun");
-        let told = "new` is protected: what the command put there was moved aside (.set-aside)";
+        let told = "new` is protected: the file or directory that the command created there was \
+            renamed (.set-aside)";
         let said = walls.sh("echo evil > new; : > stop").text;
         assert!(said.contains(told), "{said}");
         let said = await_end(walls, &id);
@@ -417,7 +426,8 @@ fn repeated_writer_of_protected_path_is_ended() {
         let ran =
             walls.try_run(json!({"command": "for i in $(seq 1000); do echo evil > new; rm -f new; sleep 0.01; done"}));
         let said = ran.all_texts().join("\n");
-        let told = "ended, with all commands that ran, because one of them put something at protected paths again and again";
+        let told = "all running commands were ended: one of them created files at protected paths \
+            again and again";
         assert!(said.contains(told), "{said}");
         walls.end();
     });

@@ -44,7 +44,8 @@ fn refused_change_is_reported_when_command_succeeds() {
         );
         assert!(
             text.contains(
-                "/.vscode/tasks.json` is protected: what the command put there was moved aside"
+                "/.vscode/tasks.json` is protected: the file or directory that the command \
+                 created there was renamed"
             ),
             "{text}"
         );
@@ -71,7 +72,7 @@ fn refused_change_is_reported_when_command_succeeds() {
             notes.iter().any(|note| note
                 .as_str()
                 .unwrap()
-                .contains(".git/hooks/pre-commit`: it is protected")),
+                .contains(".git/hooks/pre-commit`: the path is protected")),
             "{data}"
         );
         walls.end();
@@ -85,7 +86,7 @@ fn missing_network_is_reported_when_command_succeeds() {
         let line = "python3 -c 'import socket; socket.create_connection((\"10.1.2.3\", 80))' 2>/dev/null; true";
         let (text, data) = run_command(&mut walls, json!({"command": line}));
         assert!(
-            text.contains("[a network was looked for, and commands have none;"),
+            text.contains("[the command tried to use the network, but commands have none;"),
             "{setting:?}: {text}"
         );
         assert_eq!(
@@ -109,8 +110,8 @@ fn missing_network_is_reported_when_command_succeeds() {
 fn ended_daemon_of_background_command_is_reported() {
     everywhere(|setting: Setting| {
         let mut walls = Walls::start(setting, &[], &[]);
-        let note = "1 process that it left running was ended with it; run a server in the foreground of a background command, \
-                    without `&` or a daemon option";
+        let note = "1 process that was still running was ended; to keep a server, start it with \
+            `background: true`, without `&` or a daemon option";
         let (text, data) = run_in_background(&mut walls, "(sleep 600 >/dev/null 2>&1 &); echo a");
         assert_eq!(text, format!("a\n[{note}]\n[exit code: 0]"), "{setting:?}");
         assert_eq!(data["notes"], json!([note]), "{setting:?}");
@@ -153,8 +154,8 @@ fn recording_reports_ended_processes() {
             .as_array()
             .cloned()
             .unwrap_or_default();
-        let note = "1 process that it left running was ended with the application; start a server in the foreground, not as a \
-                    daemon";
+        let note = "1 process that was still running was ended with the application; start \
+            servers in the foreground, not as daemons";
         assert!(
             notes.contains(&json!(note)),
             "{setting:?}: {}",

@@ -391,7 +391,7 @@ fn e94_network_is_denied() {
             let ran = walls.sh(&format!("python3 -c '{connect}'"));
             assert_ne!(ran.code, 0);
             assert!(
-                ran.text.contains("a network was looked for"),
+                ran.text.contains("the command tried to use the network"),
                 "{setting:?}: {}",
                 ran.text
             );

@@ -205,7 +205,7 @@ fn datagram_socket_is_refused_and_reported() {
             ] {
                 let ran = walls.sh(&format!("python3 -c 'import socket; {call}'"));
                 assert!(ran.stderr.contains("PermissionError"), "{}", ran.text);
-                let note = "[a unix socket for datagrams (SOCK_DGRAM) was refused";
+                let note = "[a unix datagram socket (SOCK_DGRAM) was refused";
                 assert!(ran.text.contains(note), "{setting:?}: {}", ran.text);
             }
         }

@@ -130,7 +130,7 @@ fn unknown_command_id_lists_existing_ones() {
     let message = |reply: Reply| (reply.code(), reply.failure().unwrap().message);
     let unknown = server.call("follow_command", json!({"commandId": "c7"}));
     let expected =
-        "no background command has the `commandId` `c7`; no command went into the background";
+        "no background command has the `commandId` `c7`; no background command was started";
     assert_eq!(message(unknown), (-32602, expected.to_owned()));
     start(&mut server, "sleep 600");
     let unknown = server.call("follow_command", json!({"commandId": "7"}));
@@ -154,8 +154,9 @@ fn unknown_command_id_lists_existing_ones() {
     let ended = start(&mut server, "true");
     follow_until(&mut server, &ended, "exit code: 0");
     let deaf = server.call("follow_command", json!({"commandId": ended, "stdin": "x"}));
-    let expected = "c2 takes no input: its stdin is closed, as that of a command which began without `background: true`, or it has \
-                    ended\nhint: call follow_command without `stdin` for its state and its last output";
+    let expected = "c2 takes no input: it has ended, its stdin was closed, or it was started \
+        without `background: true`\nhint: call follow_command without `stdin` for its state and \
+        its last output";
     assert_eq!(message(deaf), (-32603, expected.to_owned()));
 }
 
@@ -204,7 +205,7 @@ fn commands_above_limit_wait_with_notice() {
         if message["params"]["progressToken"] == "second" {
             assert_eq!(
                 message["params"]["message"],
-                "waiting for a free place, all 1 are taken"
+                "waiting for a free slot: all 1 are in use (--max-commands)"
             );
             break;
         }
@@ -297,8 +298,9 @@ fn long_command_moves_to_background() {
     // Half a character is left for the call that reads its other half.
     let line = "echo out; echo err >&2; printf '\\342\\202'; until [ -e go ]; do sleep 0.01; done; printf '\\254\\n'; cat; exit 3";
     let handed = server.call("execute_command", json!({"command": line}));
-    let told = "out\n[still running after 2 s, and goes on in the background as commandId \"c1\", without stdin; \
-                follow_command waits for its end, reads on from cursor 8, and ends it]";
+    let told = "out\n[still running after 2 s, and goes on in the background as commandId \"c1\", \
+        without stdin; follow_command with cursor 8 reads more output, waits for the end, or ends \
+        the command]";
     assert_eq!(handed.all_texts(), [told, "[stderr]\nerr\n"]);
     let expected = json!({"stdout": "out\n", "stderr": "err\n", "timedOut": false, "commandId": "c1", "cursor": 8});
     assert_eq!(
@@ -350,8 +352,9 @@ fn requested_timeout_ends_command() {
         "execute_command",
         json!({"command": "echo begun; exec sleep 600", "timeout": 2}),
     );
-    let told = "begun\n[timed out after 2 s, the output is what there was until then; without `timeout` it would go on in the \
-                background]\n[ended by signal 15]\n[exit code: 143]";
+    let told = "begun\n[timed out after 2 s and was ended; the output until then is shown; leave \
+        `timeout` out to let the command go on in the background]\n[ended by signal 15]\n[exit \
+        code: 143]";
     assert_eq!(
         (ended.all_texts(), ended.result()["isError"].clone()),
         (vec![told.to_owned()], json!(true))
@@ -360,8 +363,8 @@ fn requested_timeout_ends_command() {
         "execute_command",
         json!({"command": "touch ran", "timeout": 5}),
     );
-    let told = "`timeout` is 5 s, and a command that is waited for may take 4 s; there is no maximum with `background: true`, and \
-                without `timeout` it goes on in the background after 2 s";
+    let told = "`timeout` is 5 s; at most 4 s are allowed. Give `background: true`, which has no \
+        maximum, or leave `timeout` out: the command moves to the background after 2 s";
     assert_eq!(
         (refused.code(), refused.failure().unwrap().message),
         (-32602, told.to_owned())
@@ -381,8 +384,9 @@ fn long_command_without_background_place_is_ended() {
         "execute_command",
         json!({"command": "echo begun; exec sleep 600"}),
     );
-    let told = "begun\n[timed out after 2 s, the output is what there was until then; it could not go on in the background: all 1 \
-                places for background commands are taken (--max-background-commands): c1]\n[ended by signal 15]\n[exit code: 143]";
+    let told = "begun\n[timed out after 2 s and was ended; the output until then is shown; the \
+        command could not go on in the background: all 1 places for background commands are taken \
+        (--max-background-commands): c1]\n[ended by signal 15]\n[exit code: 143]";
     assert_eq!(ended.all_texts(), [told]);
     server.call("follow_command", json!({"commandId": id, "end": true}));
     let handed = server.call("execute_command", json!({"command": "exec sleep 600"}));

@@ -163,8 +163,8 @@ fn directory_and_tree_report_omitted_entries() {
     assert_eq!(shown.result()["structuredContent"], expected);
     assert_eq!(
         texts[1],
-        "[5 of 45 entries are shown, since the reply is full; left out are 40 below `big`: list one of those by path, or give \
-         depth for all down to it]"
+        "[5 of 45 entries are shown, since the reply is full; left out: 40 below `big`; list one \
+         of them by path, or set depth]"
     );
     let whole = server
         .call("directory_tree", json!({"path": ".", "depth": 9}))

@@ -54,7 +54,7 @@ fn folded_output_is_marked_and_logged_whole() {
         json!({"stdout": SHOWN, "stderr": "\u{1b}[1me\r\n", "exitCode": 3, "timedOut": false, "logs": [uri]})
     );
     let note = format!(
-        "[stdout: {} of {} bytes are shown, read_file has the others in `{uri}`]",
+        "[stdout: {} of {} bytes are shown; read_file with path `{uri}` has all of them]",
         SHOWN.len(),
         whole.len()
     );
@@ -81,7 +81,8 @@ fn folded_output_is_marked_and_logged_whole() {
         )
         .failure()
         .unwrap();
-    let message = "no log `replay://logs/execute_command-9.log`; only the last ones are kept";
+    let message = "no log `replay://logs/execute_command-9.log`; only the latest logs are kept, \
+        and resources/list has them";
     assert_eq!(
         (gone.code, gone.message.contains(message)),
         (Some(-32602), true),

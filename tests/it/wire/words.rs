@@ -93,7 +93,7 @@ fn hint_names_flag_without_allowed_directory() {
         let hint = failed.message.lines().last().expect("a hint").to_owned();
         assert_eq!(
             hint,
-            "hint: no directory is allowed; the operator allows one with --allow DIR"
+            "hint: no directory is allowed; the operator can allow one with --allow DIR"
         );
     }
 }
@@ -168,8 +168,9 @@ fn failed_file_of_many_is_named_once() {
         reply.all_texts(),
         [
             format!(
-                "{path}: [error -32603] oldText not found: nothing like it is in the file; `edits[0]` failed and the \
-                 file is unchanged\nhint: check the path, or read the file again: it may have changed"
+                "{path}: [error -32603] oldText not found: the file has no similar text; \
+                 `edits[0]` failed and the file is unchanged\nhint: check the path, or read the \
+                 file again: it may have changed"
             ),
             "[0 edited, 1 failed]".to_owned(),
         ],
@@ -219,7 +220,7 @@ fn long_listing_names_largest_directory() {
     assert_eq!(
         said("directory_tree", json!({"path": work})),
         [format!(
-            "[600 of 607 entries lie below `web/node_modules`: {leave}, or set depth]"
+            "[600 of 607 entries are below `web/node_modules`: {leave}, or set depth]"
         )]
     );
     assert_eq!(
@@ -228,7 +229,7 @@ fn long_listing_names_largest_directory() {
             json!({"directory": work, "nameContains": ".ts"})
         ),
         [format!(
-            "[300 of 301 names lie below `web/node_modules`: {leave}]"
+            "[300 of 301 names are below `web/node_modules`: {leave}]"
         )]
     );
     assert_eq!(
@@ -237,7 +238,7 @@ fn long_listing_names_largest_directory() {
             json!({"directory": work, "globs": ["**/*.ts"]})
         ),
         [format!(
-            "[300 of 301 paths lie below `web/node_modules`: {leave}]"
+            "[300 of 301 paths are below `web/node_modules`: {leave}]"
         )]
     );
     assert_eq!(
@@ -255,7 +256,7 @@ fn long_listing_names_largest_directory() {
     assert_eq!(
         said("grep_files", grep(250)),
         [format!(
-            "[250 of 250 matches lie below `web/node_modules`: {leave}]"
+            "[250 of 250 matches are below `web/node_modules`: {leave}]"
         )]
     );
     assert_eq!(said("grep_files", grep(500)), [""; 0]);
@@ -462,7 +463,8 @@ fn lookalike_file_name_is_proposed() {
         json!({"directory": ".", "nameContains": "9.41 pm"}),
     );
     let note = format!(
-        "[a name only looks like nameContains: `{shot}` has U+202F (narrow no-break space) where nameContains has U+0020 (space)]"
+        "[no name matches nameContains, but `{shot}` looks alike: it has U+202F (narrow no-break \
+         space) where nameContains has U+0020 (space)]"
     );
     assert_eq!(named.all_texts(), ["(no matches found)", &note]);
     assert_eq!(named.result()["structuredContent"]["alike"], json!([shot]));
@@ -471,7 +473,8 @@ fn lookalike_file_name_is_proposed() {
         json!({"directory": ".", "globs": ["*9.41 PM*"]}),
     );
     let note = format!(
-        "[a name only looks like what globs name: `{root}/{shot}` has U+202F (narrow no-break space) where globs has U+0020 (space)]"
+        "[no name matches globs, but `{root}/{shot}` looks alike: it has U+202F (narrow \
+         no-break space) where globs has U+0020 (space)]"
     );
     assert_eq!(globbed.all_texts()[1], note);
     assert_eq!(
@@ -507,6 +510,6 @@ fn grep_reports_file_not_searched() {
         texts("grep_files", json!({"directory": ".", "regex": "^b"}))[1],
         note
     );
-    let note = "[lines end with CR alone here, and count as one line]";
+    let note = "[this file ends its lines with CR alone, so it counts as one line]";
     assert_eq!(texts("read_file", json!({"path": "mac.txt"}))[1], note);
 }
