@@ -27,7 +27,7 @@ pub enum CallsError {
     #[error(transparent)]
     Memory(#[from] Exhausted),
     /// The path of the mock sets is not a directory.
-    #[error("`{path}` is not a directory, and mock sets are directories in one")]
+    #[error("`{path}` is not a directory; `path` must be the directory of the mock sets")]
     NoDirectory {
         /// Path as the caller spelt it.
         path: String,
@@ -50,7 +50,7 @@ pub enum CallsError {
     #[error(transparent)]
     Exec(#[from] ExecError),
     /// The certificate authority of the run could not be created or made visible to the program.
-    #[error("no certificates for the program can be made: {0}")]
+    #[error("the certificates for the program cannot be created: {0}")]
     Authority(#[from] CaError),
     /// Commands are disabled.
     #[error("commands are refused: {reason}")]
@@ -73,10 +73,16 @@ impl CallsError {
             Self::File(error) => Some(error.hint().into()),
             Self::Memory(error) => Some(error.hint().into()),
             Self::NotWritable { .. } => {
-                Some("give a directory with room that can be written to as `path`; nothing was run".into())
+                Some("give a writable directory with free space as `path`; nothing was run".into())
             }
-            Self::Exec(ExecError::Refused { cause, .. }) if Errno::from_io_error(cause) == Some(Errno::BUSY) => {
-                Some("run it outside of what supervises it, or ask for `--isolation env` with `--sandbox off`".into())
+            Self::Exec(ExecError::Refused { cause, .. })
+                if Errno::from_io_error(cause) == Some(Errno::BUSY) =>
+            {
+                Some(
+                    "run replay outside of its supervisor, or use `--isolation env` with \
+                    `--sandbox off`"
+                        .into(),
+                )
             }
             Self::Exec(error) => error.hint(),
             Self::NoDirectory { .. }

@@ -113,14 +113,14 @@ pub fn open_body(
         .components()
         .all(|part| matches!(part, Component::Normal(_)))
     {
-        return Err("it is no path inside the set".to_owned());
+        return Err("it is not a path inside the set".to_owned());
     }
     let file = policy
         .read(Path::new(directory).join(name).join(inside))
         .map_err(|error| error.to_string())?;
     if file.kind() == FileKind::File && file.size() > most {
         return Err(format!(
-            "the bodies of a set may have {MAX_CALLS_BODIES_BYTES} bytes together"
+            "the bodies of a set must not exceed {MAX_CALLS_BODIES_BYTES} bytes together"
         ));
     }
     Ok(file)

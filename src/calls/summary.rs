@@ -87,7 +87,8 @@ pub fn left(exchanges: &[Exchange]) -> String {
     } else {
         ""
     };
-    let head = "\nThese look like secrets and were left; `redact` at the head of the set's file takes names and patterns of them:\n";
+    let head = "\nThese values look like secrets and were not replaced; add their names or \
+        patterns to `redact` at the top of the set's file:\n";
     if text.is_empty() {
         text
     } else {

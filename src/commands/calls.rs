@@ -50,7 +50,8 @@ struct ProcessContext<'a> {
 }
 
 /// Possible cause if a program made no calls.
-const UNREACHED: &str = "nothing from outside reaches a port of the program; --isolation seccomp leaves it the system's network";
+const UNREACHED: &str = "other programs cannot connect to a port of the program; --isolation \
+    seccomp gives it the system's network";
 
 /// Runs the subcommand and returns the exit status. Messages go to stderr, since stdout belongs to
 /// the program.
@@ -232,7 +233,7 @@ fn noise(services: &Services, path: &str, name: &str, other: &str, write: bool) 
         if lesson.calls.0 != lesson.calls.1 {
             let (one, two) = lesson.calls;
             unlike.push(format!(
-                "nothing is learned of {}: {} in {name}, {two} in {other}",
+                "no noise was found for {}, which has {} in {name} and {two} in {other}",
                 lesson.place,
                 calls(one as u64)
             ));
@@ -241,15 +242,14 @@ fn noise(services: &Services, path: &str, name: &str, other: &str, write: bool) 
     let apart = noise.unlike(&ours, &theirs);
     if apart > 0 {
         unlike.push(format!(
-            "nothing is learned of {} of {name} that {other} has otherwise or not: more differs than values, values are in both, \
-             or keys of Redis differ in what somebody may have chosen; make them the same in each run (a fixed clock, seed or id), \
-             or declare them",
+            "no noise was found for {} of {name} that {other} lacks or has with larger \
+             differences; fix the clock, seed or id that makes them, or declare `noise`",
             counted(apart as u64, "call to databases", "calls to databases")
         ));
     }
     print(&text)?;
     let said = if noise.is_empty() {
-        "no field of the calls differs between the two".to_owned()
+        "the two sets have no call with different values".to_owned()
     } else if write {
         // Without `--mock` the latest set answers, which may be either of the two.
         let (mirrored, _) = learn(&theirs, &ours);
@@ -274,7 +274,7 @@ fn noise(services: &Services, path: &str, name: &str, other: &str, write: bool) 
             files.1.display()
         )
     } else {
-        "add --write to have it left out of replays of both".to_owned()
+        "add --write to ignore these fields when either set is replayed".to_owned()
     };
     tell(&said, &unlike);
     Ok(0)
@@ -304,7 +304,7 @@ fn record(
         let why = if did_not_run(&ran) {
             "the command did not run"
         } else {
-            "no call of the program went through"
+            "the program made no call, or every call failed"
         };
         let hint = hidden_path_hint(services, ran.outcome.exit, true)
             .into_iter()
@@ -334,7 +334,7 @@ fn record(
     let (kept, exchanges) = kept.or_else(|lost| rescue(here, path, count, *lost))?;
     let summary = Summary::of(&exchanges);
     let mut text = if summary.is_nothing {
-        "recorded no call that was answered, only that none was,".to_owned()
+        "recorded only failed connections".to_owned()
     } else {
         format!(
             "recorded {} ({})",
@@ -502,13 +502,14 @@ fn choose_set(services: &Services, path: &str, line: &str) -> Result<(String, Op
     }
     let same = sets::of_command(&services.policy, path, &known, line);
     let why = if same.is_some() {
-        "that was recorded with this command"
+        "recorded with this command"
     } else {
-        "and none was recorded with this command"
+        "(none was recorded with this command)"
     };
     let (name, count) = (&same.unwrap_or(latest).name, known.len());
-    let text =
-        format!("of {count} mock sets {name} is the latest {why}; --mock NAME takes another one");
+    let text = format!(
+        "of {count} mock sets, {name} is the latest {why}; --mock NAME selects another set"
+    );
     Ok((name.clone(), Some(text)))
 }
 
@@ -529,7 +530,7 @@ fn rescue(
     lost: NotKept,
 ) -> Result<(WrittenSet, Vec<Exchange>)> {
     let failed = anyhow::Error::new(lost.reason).context(format!(
-        "{} could not be kept in {path}",
+        "{} could not be written to {path}",
         counted(count as u64, "recorded call", "recorded calls")
     ));
     if lost.files.is_empty() {

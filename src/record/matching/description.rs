@@ -33,7 +33,7 @@ pub fn describe(exchange: &Exchange) -> String {
                 ""
             };
             format!(
-                "TCP {}: connected, and nothing was said{end}",
+                "TCP {}: connected, and neither side sent anything{end}",
                 exchange.target
             )
         }

@@ -23,10 +23,12 @@ use crate::record::protocol::{postgres, words};
 use crate::record::redact::places;
 
 /// Hint for differing secrets, or for a program that transforms a placeholder.
-const STAND_IN_HINT: &str = "`redacted...` and `edac7...` stand for secrets, which the recording has otherwise: record again with the secrets of this run, or with `--keep-secrets` if the program takes them apart";
+const STAND_IN_HINT: &str = "`redacted...` and `edac7...` stand for secrets, which differ from \
+    the recorded ones: record again with the secrets of this run, or with `--keep-secrets` if the \
+    program parses them";
 
 /// Hint if more than values differs.
-const RECORD_HINT: &str = "it is another call: record again what makes it";
+const RECORD_HINT: &str = "this call was not recorded: record the program again";
 
 /// Recordings by common features. Built at the first miss.
 pub(super) type Index = HashMap<IndexKey, Vec<usize>>;
@@ -114,8 +116,9 @@ impl Recordings {
         } else if let Some(names) = values.filter(|names| !names.is_empty() && names.len() <= MAX_DIFFERENCES) {
             let names = names.join(", ");
             format!(
-                "only values differ: record again if the program was changed; if they change from run to run, add `noise: {{req: [{names}]}}` below `name: {name}`, learn it \
-                 with `replay calls noise SET OTHER --write`, or fix the clock, seed or id that makes them"
+                "only values differ. If the program was changed, record again. If they change in \
+                 each run, add `noise: {{req: [{names}]}}` below `name: {name}`, or run `replay \
+                 calls noise SET OTHER --write`"
             )
         } else {
             RECORD_HINT.to_owned()
@@ -473,8 +476,8 @@ fn state_differences(recorded: &EffectDigests, asked: &EffectDigests) -> Vec<Str
     let told = |shape: &String| {
         let said = match (recorded.get(shape), asked.get(shape)) {
             (recorded, asked) if recorded == asked => return None,
-            (None, _) => "asked after it, recorded without",
-            (_, None) => "recorded after it, asked without",
+            (None, _) => "made after it, recorded without it",
+            (_, None) => "recorded after it, made without it",
             _ => "recorded after it with other values",
         };
         Some(format!("`{}`: {said}", short(shape)))

@@ -32,7 +32,7 @@ impl NoiseFields {
                 .map(|pattern| (source.clone(), Arc::new(pattern)))
                 .map_err(|error| {
                     format!(
-                        "the noise `{}` cannot be used: {error}",
+                        "the noise pattern `{}` is invalid: {error}",
                         source.escape_debug()
                     )
                 })

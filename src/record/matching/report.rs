@@ -47,24 +47,24 @@ impl fmt::Display for Miss {
         f.write_str(&self.asked)?;
         match self.why {
             Why::NothingRecorded => {
-                f.write_str(
-                    ": nothing of this kind was recorded; record again what makes this call",
-                )?;
+                f.write_str(": no call of this protocol was recorded; record the program again")?;
             }
             Why::Forwarded => {
-                f.write_str(": nothing was recorded of this target; it went to the real server")?;
+                f.write_str(": this target was not recorded, so the call went to the real server")?;
             }
             Why::Said => {}
             Why::Differs => f.write_str(": no recording of this call")?,
             Why::Used(1) => {
                 f.write_str(
-                    ": the one recording of this call was used; record again what makes it twice",
+                    ": the only recording of this call was used already; record a run that makes \
+                     the call twice",
                 )?;
             }
             Why::Used(count) => {
                 write!(
                     f,
-                    ": all {count} recordings of this call were used; record again what makes it more often"
+                    ": all {count} recordings of this call were used already; record a run that \
+                     makes the call more often"
                 )?;
             }
         }
@@ -72,7 +72,10 @@ impl fmt::Display for Miss {
             write!(f, " ({} times)", self.times)?;
         }
         if self.bound {
-            f.write_str("; its connection is answered from the recording, so it did not go to the real server")?;
+            f.write_str(
+                "; the connection is answered from the recording, so the call did not go \
+                to the real server",
+            )?;
         }
         if let (Why::Differs, Some(closest)) = (self.why, &self.closest) {
             write!(f, "; the closest is `{}`", closest.name)?;

@@ -28,7 +28,8 @@ fn identical_calls_get_answers_in_order() {
     let book = Recordings::new(calls.to_vec(), Noise::default());
     let answers: Vec<_> = (0..4).map(|_| ask(&book, &post("{}"))).collect();
     let used =
-        "POST http://shop:80/orders: all 3 recordings of this call were used; record again what makes it more often"
+        "POST http://shop:80/orders: all 3 recordings of this call were used already; record a \
+         run that makes the call more often"
             .to_owned();
     assert_eq!(
         answers,
@@ -200,7 +201,7 @@ fn miss_reports_closest_recording_with_differences() {
                 "body.note: recorded `x`, not asked".to_owned(),
                 "body.items: asked 1, not recorded".to_owned(),
                 "body.vip: asked true, not recorded".to_owned(),
-                "it is another call: record again what makes it".to_owned(),
+                "this call was not recorded: record the program again".to_owned(),
             ],
         }),
         bound: false,
@@ -209,9 +210,10 @@ fn miss_reports_closest_recording_with_differences() {
     assert_eq!(miss, expected);
 
     let miss = book.find(&get("/order?page=2&password=p")).unwrap_err();
-    let expected = "GET http://shop:80/order?page=2&password=*: no recording of this call; the closest is `mock-1`\n  \
-                    path: recorded `/orders`, asked `/order`\n  query.page: asked `2`, not recorded\n  \
-                    query.password: asked `*`, not recorded\n  it is another call: record again what makes it";
+    let expected = "GET http://shop:80/order?page=2&password=*: no recording of this call; the \
+        closest is `mock-1`\n  path: recorded `/orders`, asked `/order`\n  query.page: asked `2`, \
+        not recorded\n  query.password: asked `*`, not recorded\n  this call was not recorded: \
+        record the program again";
     assert_eq!(miss.to_string(), expected);
 
     let nothing = book
@@ -219,7 +221,7 @@ fn miss_reports_closest_recording_with_differences() {
         .unwrap_err();
     assert_eq!(
         nothing.to_string(),
-        "Redis db:5432 PING: nothing of this kind was recorded; record again what makes this call"
+        "Redis db:5432 PING: no call of this protocol was recorded; record the program again"
     );
     book.missed(
         &Target {
@@ -265,10 +267,10 @@ fn sql_miss_shows_statement_text() {
     let miss = book
         .find(&wire(Protocol::Postgres, &query("SELECT 2"), b"", false))
         .unwrap_err();
-    let expected = "Postgres db:5432 SELECT 2: no recording of this call; the closest is `mock-1`\n  \
-                    message 1: recorded `SELECT 1`, asked `SELECT 2`\n  \
-                    only values differ: record again if the program was changed; if they change from run to run, add `noise: {req: [literal.1]}` below `name: mock-1`, learn it \
-                    with `replay calls noise SET OTHER --write`, or fix the clock, seed or id that makes them";
+    let expected = "Postgres db:5432 SELECT 2: no recording of this call; the closest is \
+        `mock-1`\n  message 1: recorded `SELECT 1`, asked `SELECT 2`\n  only values differ. If \
+        the program was changed, record again. If they change in each run, add `noise: {req: \
+        [literal.1]}` below `name: mock-1`, or run `replay calls noise SET OTHER --write`";
     assert_eq!(miss.to_string(), expected);
 }
 
@@ -437,7 +439,7 @@ fn declared_noise_is_left_out() {
         Noise::default()
             .declare(None, &broken)
             .unwrap_err()
-            .starts_with("the noise `(` cannot be used: ")
+            .starts_with("the noise pattern `(` is invalid: ")
     );
 }
 
@@ -702,10 +704,9 @@ fn miss_reports_tls_difference() {
         named: true,
         ..Recording::number(vec![encrypted.clone()]).remove(0)
     };
-    let told = |book: Recordings, asked: &Exchange| {
-        book.find(asked).unwrap_err().closest.unwrap().differences
-    };
-    let again = "it is another call: record again what makes it";
+    let told =
+        |book: Recordings, asked: &Exchange| book.find(asked).unwrap_err().closest.unwrap().differences;
+    let again = "this call was not recorded: record the program again";
     let plain = "encryption: recorded yes, asked no";
     assert_eq!(
         told(
@@ -741,8 +742,9 @@ fn miss_on_replayed_connection_explains_no_forwarding() {
         .unwrap_err();
     assert_eq!(
         miss.to_string(),
-        "Redis db:5432 GET a: no recording of this call; its connection is answered from the recording, so it did not go to the \
-         real server; the closest is `mock-1`\n  message 1: recorded `PING`, asked `GET a`\n  it is another call: record again what makes it"
+        "Redis db:5432 GET a: no recording of this call; the connection is answered from the \
+         recording, so the call did not go to the real server; the closest is `mock-1`\n  message \
+         1: recorded `PING`, asked `GET a`\n  this call was not recorded: record the program again"
     );
     assert!(!book.find(&get("/a")).unwrap_err().bound);
     let target = Target {
@@ -753,7 +755,8 @@ fn miss_on_replayed_connection_explains_no_forwarding() {
     let told = book.report().missed.last().unwrap().to_string();
     assert_eq!(
         told,
-        "a connection to db:5432: nothing was recorded of this target; it went to the real server"
+        "a connection to db:5432: this target was not recorded, so the call went to the real \
+         server"
     );
 }
 

@@ -20,16 +20,16 @@ pub enum NameError {
     #[error("`mockName` is empty")]
     Empty,
     /// The name is a path.
-    #[error("`mockName` is `{0}`; it may not hold `/` or `\\`, nor be `.` or `..`")]
+    #[error("`mockName` is `{0}`; it must not contain `/` or `\\`, nor be `.` or `..`")]
     Path(String),
     /// The name has control characters.
-    #[error("`mockName` holds a control character")]
+    #[error("`mockName` contains a control character")]
     Control,
     /// The name is longer than a file name may be.
     #[error("`mockName` is {0} bytes; at most {MAX_SET_NAME_BYTES} are allowed")]
     TooLong(usize),
     /// Lists omit this directory.
-    #[error("`mockName` is `{0}`, a directory that is kept for other things")]
+    #[error("`mockName` is `{0}`, a reserved directory name")]
     Reserved(String),
 }
 

@@ -81,7 +81,7 @@ impl CallLog {
             let (target, size) = (&self.link.target, draft.size);
             let most = "at most 64 MiB are recorded";
             RecordStep::Lost(format!(
-                "a call to `{target}`: question and answer have {size} bytes, {most}"
+                "a call to `{target}`: request and answer have {size} bytes, {most}"
             ))
         } else {
             let wire = Wire {
@@ -227,7 +227,7 @@ impl DialogueRecorder {
             }
         }
         if self.dialogue.buffered_bytes() > MAX_WIRE_CONNECTION_BYTES {
-            return Err("more than 128 MiB wait for their answers");
+            return Err("more than 128 MiB of requests wait for their answers");
         }
         Ok(())
     }

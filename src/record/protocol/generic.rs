@@ -58,7 +58,7 @@ impl GenericRecorder {
         if std::mem::take(&mut self.too_long) {
             let most = MAX_RECORDED_BODY_BYTES >> 20;
             let what = format!(
-                "what one side said at once at `{}`: at most {most} MiB are recorded",
+                "a message of one side at `{}`: at most {most} MiB are recorded",
                 self.link.target
             );
             return Some(RecordStep::Lost(what));

@@ -158,8 +158,8 @@ impl Prompter {
         };
         let known = known[..known.len().min(MAX_DIFFERENCES)].join(", ");
         let text = format!(
-            "no recording has a connection of {} to {}; recorded: {known}{more}; give the program the address that it was \
-             recorded with (its variable, such as DATABASE_URL)",
+            "no connection of {} to {} was recorded; recorded: {known}{more}; give the program \
+             the recorded address (its variable, such as DATABASE_URL)",
             named("user", &who.user),
             named("database", &who.database)
         );
@@ -229,7 +229,7 @@ impl ResponderPlayer {
                 + self.prompter.script.buffered_bytes()
                 + self.prompter.unasked.len();
             if self.kept > MAX_WIRE_CONNECTION_BYTES {
-                return Err("more than 128 MiB wait for their answers");
+                return Err("more than 128 MiB of requests wait for their answers");
             }
         }
         Ok(())

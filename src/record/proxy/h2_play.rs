@@ -148,7 +148,7 @@ async fn wait_for_overtaken(
 /// Reads a whole body. Errors carry a reason, or `None` if the sender reset the stream.
 async fn read(mut kept: Body, mut body: RecvStream) -> Result<Body, Option<&'static str>> {
     let patience = Duration::from_millis(PLAYED_BODY_MS);
-    let waits = |_| Some("a request that waits for an answer before it ends");
+    let waits = |_| Some("a request that waits for an answer before its end");
     while let Some(data) = timeout(patience, body.data()).await.map_err(waits)? {
         let data = data.map_err(|_| None)?;
         let _ = body.flow_control().release_capacity(data.len());

@@ -30,19 +30,17 @@ pub enum Misfit {
 impl fmt::Display for Misfit {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Name(name) => write!(out, "it was asked for as {name}"),
-            Self::NoName => out.write_str("TLS or HTTP did not say which server is asked for"),
-            Self::Tunnel => {
-                out.write_str("CONNECT and HTTP/2 without TLS lead on to other servers")
-            }
-            Self::Unknown => out.write_str("neither TLS nor HTTP was spoken"),
-            Self::Malformed => out.write_str("what was said is no valid HTTP"),
+            Self::Name(name) => write!(out, "the program asked for {name}"),
+            Self::NoName => out.write_str("neither TLS nor HTTP named the server"),
+            Self::Tunnel => out.write_str("CONNECT and HTTP/2 without TLS can reach other servers"),
+            Self::Unknown => out.write_str("the program spoke neither TLS nor HTTP"),
+            Self::Malformed => out.write_str("the request is not valid HTTP"),
             Self::Certificate(reason) => {
-                write!(out, "the certificate of the server is not good: {reason}")
+                write!(out, "the certificate of the server is invalid: {reason}")
             }
             Self::Many(most) => write!(out, "more than {most} connections at once"),
             Self::Distrust => {
-                out.write_str("the program does not trust the authority that opens its connection")
+                out.write_str("the program does not trust the certificate authority of the proxy")
             }
         }
     }

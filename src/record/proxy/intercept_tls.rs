@@ -393,7 +393,7 @@ impl OpenedConnection {
         drop(waiting);
         let mut answer = match sent {
             Err(error) if error.is_parse() => {
-                let refusal = Refusal("the answer of the server is no valid HTTP".to_owned());
+                let refusal = Refusal("the answer of the server is not valid HTTP".to_owned());
                 return Ok(refusal.into_answer(StatusCode::BAD_GATEWAY));
             }
             answer => answer?,

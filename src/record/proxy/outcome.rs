@@ -59,44 +59,55 @@ impl fmt::Display for Note {
             Self::Opaque { target, reason } => {
                 write!(
                     formatter,
-                    "{target}: encrypted connections passed and could not be looked into: {reason}"
+                    "{target}: encrypted connections reached the server, but were not recorded: \
+                     {reason}"
                 )
             }
             Self::Certificate { target, reason } => {
                 write!(
                     formatter,
-                    "{target}: refused, since the certificate of the server is not good: {reason}"
+                    "{target}: refused, since the certificate of the server is invalid: {reason}"
                 )
             }
-            Self::Lost { what } => write!(formatter, "passed and was not kept: {what}"),
+            Self::Lost { what } => write!(
+                formatter,
+                "reached the server, but was not recorded: \
+                {what}"
+            ),
             Self::Full => write!(
                 formatter,
-                "the recording is full: calls of more than {} MiB together, or more than --memory-mib leaves, are not kept",
+                "the recording is full: further calls are not recorded (at most {} MiB together, \
+                 less if --memory-mib is small)",
                 MAX_RECORDING_BYTES >> 20
             ),
             Self::Crowded => {
                 write!(
                     formatter,
-                    "connections waited for memory, or requests were refused: more at once than --memory-mib leaves room for"
+                    "connections waited for memory or were refused: the program opens too many at \
+                     once; raise --memory-mib"
                 )
             }
             Self::Many(most) => write!(
                 formatter,
-                "connections were refused: more than {most} at once, for which there are no open files (RLIMIT_NOFILE)"
+                "connections were refused: more than {most} at once need more open files; raise \
+                 the limit (ulimit -n)"
             ),
             Self::CutOff { call, bytes } => write!(
                 formatter,
-                "{call}: the recording of this answer was cut off by the client after {bytes} bytes, and was read further"
+                "{call}: the recorded answer ends after {bytes} bytes, where the program stopped \
+                 reading; now it reads further, so record again"
             ),
             Self::Unanswered { call, stayed } => write!(
                 formatter,
-                "{call}: there was no answer when it was recorded and the client left after {} ms; now it waits longer",
+                "{call}: no answer was recorded, since the program hung up after {} ms; now it \
+                 waits longer, so record again",
                 stayed.as_millis()
             ),
             Self::NotUnderstood { target } => {
                 write!(
                     formatter,
-                    "{target}: what began like HTTP is none; it passed and was not kept"
+                    "{target}: a connection began like HTTP, but is not valid HTTP; it reached \
+                     the server and was not recorded"
                 )
             }
         }

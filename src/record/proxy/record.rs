@@ -133,7 +133,7 @@ fn encrypted(
             Err(error) => {
                 if tls::distrusts(&context, &error) {
                     let reason = format!(
-                        "the program does not accept the certificate of the recording: {error}"
+                        "the program does not accept the certificate of the recorder: {error}"
                     );
                     shared.set_opaque(target, tls::hung_up(&error), reason);
                 }

@@ -127,7 +127,7 @@ fn converse(
                     if !replay.outline.knows(target) {
                         replay
                             .book
-                            .missed(target, "a connection that nothing was sent on");
+                            .missed(target, "a connection on which nothing was sent");
                     }
                     return Ok(());
                 }
@@ -194,7 +194,7 @@ async fn encrypted(context: Context, replay: Arc<Replay>, client: Stream) -> io:
                 let _ = timeout(Duration::from_millis(HANG_UP_SETTLED_MS), context.stopped()).await;
             }
             if tls::distrusts(&context, &error) {
-                let what = "a connection that the program encrypts and whose certificate it does not accept";
+                let what = "an encrypted connection whose certificate the program does not accept";
                 replay.book.missed(&context.link.target, what);
             }
             Err(error)
@@ -296,7 +296,7 @@ async fn play(
         if !held.try_cover(player.kept()) {
             replay.book.missed(
                 &context.link.target,
-                "a message that --memory-mib leaves no room for",
+                "a message that does not fit into --memory-mib",
             );
             return client.shutdown().await;
         }

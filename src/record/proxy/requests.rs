@@ -50,7 +50,7 @@ impl Requests {
                     }
                 }
                 Err(Malformed) => {
-                    return refuse(client, "400 Bad Request", "a request that is no HTTP").await;
+                    return refuse(client, "400 Bad Request", "a request that is not HTTP").await;
                 }
             }
         }

@@ -114,7 +114,7 @@ pub async fn connect(
 
 /// Reason for not sending a password.
 pub const WITHOUT_TLS: &str =
-    "the server does not speak TLS, and the password goes nowhere without it";
+    "the server does not speak TLS, and the password is sent only over TLS";
 
 /// Performs the TLS handshake with a database, or returns the reason for its failure.
 pub async fn to_database(
@@ -125,10 +125,10 @@ pub async fn to_database(
     match connect(context, &ClientHello { name: None, offers }, server).await {
         Ok((server, _)) => Ok(server),
         Err(HandshakeError::Certificate(reason)) => Err(format!(
-            "the certificate of the server is not good: {reason}"
+            "the certificate of the server is invalid: {reason}"
         )),
         Err(HandshakeError::Other(reason)) => Err(format!(
-            "the server does not speak TLS as it should: {reason}"
+            "the TLS handshake with the server failed: {reason}"
         )),
     }
 }

@@ -72,7 +72,7 @@ pub async fn reach(context: &Context, hello: &tls::ClientHello) -> io::Result<St
     match tls::connect(context, hello, server).await {
         Ok((server, _)) => Ok(server),
         Err(tls::HandshakeError::Certificate(reason)) => Err(io::Error::other(format!(
-            "the certificate of the server is not good: {reason}"
+            "the certificate of the server is invalid: {reason}"
         ))),
         Err(tls::HandshakeError::Other(reason)) => Err(io::Error::other(reason)),
     }

@@ -75,9 +75,13 @@ impl Secrets {
         }
         if !patterns.is_empty() {
             let built = Shapes::new(&patterns, true).map_err(|(which, reason)| {
-                let which = which.map_or_else(|| patterns.join("/`, `/"), |which| patterns[which].to_owned());
+                let which = which.map_or_else(
+                    || patterns.join("/`, `/"),
+                    |which| patterns[which].to_owned(),
+                );
                 format!(
-                    "`redact` has the pattern `/{which}/`, which cannot be used: {reason}; write a regular expression between slashes"
+                    "`redact` has the invalid pattern `/{which}/`: {reason}; write a regular \
+                     expression between slashes"
                 )
             })?;
             secrets.patterns = Some(built);
@@ -102,7 +106,7 @@ impl Secrets {
         }
         let answered = follow(seen.into_inner(), calls);
         let told = format!(
-            "a secret of another place stood in {answered} answers, which say what stands for it instead"
+            "{answered} answers contained a secret of another call; it was replaced there, too"
         );
         (answered > 0).then_some(told).into_iter().collect()
     }

@@ -101,7 +101,7 @@ impl Node {
         let is_hash = name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
         if is_hash && !hex(&Sha256::digest(&bytes)).eq_ignore_ascii_case(name) {
             return Err(problem(
-                "was changed: its SHA-256 is not its name".to_owned(),
+                "was changed: its SHA-256 differs from its name".to_owned(),
             ));
         }
         Ok(Some(bytes))

@@ -95,7 +95,7 @@ fn read_message(message: &Node) -> Result<Message, Problem> {
         }
         _ => Err(Problem::new(
             message.line,
-            "expected `client` or `server`, and what it said".to_owned(),
+            "expected `client` or `server`, and its message".to_owned(),
         )),
     }
 }

@@ -97,7 +97,7 @@ pub(super) fn read(root: &Node, bodies: BodyLoader<'_>) -> Result<Recording, Pro
     {
         return Err(Problem::new(
             root.line,
-            format!("the document has no `{key}`"),
+            format!("the document lacks `{key}`"),
         ));
     }
     let version = root.need("version", Node::text)?;

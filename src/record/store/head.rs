@@ -53,7 +53,8 @@ pub(super) fn is_ours(bytes: &[u8]) -> Result<bool, Problem> {
         Some((_, VERSION)) => Ok(true),
         None => Err(problem(
             1,
-            "an earlier version wrote it, in a format that is read no more".to_owned(),
+            "an earlier version wrote the file, in a format that is not supported any more"
+                .to_owned(),
         )),
         Some((line, other)) => Err(problem(
             line,

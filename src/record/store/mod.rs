@@ -136,7 +136,7 @@ impl FileError {
                 "is it a file of recorded calls? record the set again".to_owned()
             }
             Self::Broken { whole, .. } => {
-                format!("correct that document or remove it; the {whole} before it are whole")
+                format!("correct that document or remove it; the {whole} before it are valid")
             }
         }
     }
@@ -187,7 +187,7 @@ pub fn read(file: &str, bytes: &[u8], bodies: BodyLoader<'_>) -> Result<CallsFil
                 };
             }
             Ok(Document::Head(_)) => {
-                let message = "what holds for all calls stands before the first of them".to_owned();
+                let message = "settings for all calls must come before the first call".to_owned();
                 return Err(broken(Problem::new(*line, message), calls.recordings.len()));
             }
             Ok(Document::Call(recording, line)) => {

@@ -218,7 +218,7 @@ pub fn decode_base64(text: &str) -> Result<Vec<u8>, Problem> {
         .collect();
     STANDARD
         .decode(packed)
-        .map_err(|error| Problem::new(0, format!("no base64: {error}")))
+        .map_err(|error| Problem::new(0, format!("invalid base64: {error}")))
 }
 
 #[derive(Debug, Default)]
@@ -400,7 +400,7 @@ impl<'a> Reader<'a> {
                 let (mut members, mut keys) = (Vec::new(), HashSet::new());
                 while let Some(Node { line, kind, .. }) = self.value(depth + 1)? {
                     let NodeKind::Scalar(Scalar { text: key, .. }) = kind else {
-                        return Err(Problem::new(line, "a key that is no text".to_owned()));
+                        return Err(Problem::new(line, "a key that is not text".to_owned()));
                     };
                     // Duplicate keys would lose a value.
                     if !keys.insert(key.clone()) {
@@ -556,7 +556,7 @@ mod tests {
         assert_eq!(reason("a: 1\nb: [1, 2\nc: }\n").0, 12);
         assert_eq!(
             reason("? [a]\n: 1\n"),
-            (10, "a key that is no text".to_owned())
+            (10, "a key that is not text".to_owned())
         );
         assert!(parse(&"[".repeat(100_000), 1).is_err());
         assert!(parse(&"- ".repeat(100_000), 1).is_err());

@@ -104,7 +104,7 @@ pub fn read(text: &str) -> Result<Vec<u8>, String> {
             rest.chars().take(20).collect::<String>(),
         );
         format!(
-            "nothing that is read at byte {at} of the protoscope text: `{}`",
+            "byte {at} of the protoscope text is invalid: `{}`",
             shown.escape_debug()
         )
     })

@@ -333,7 +333,7 @@ fn other_format_versions_are_refused_with_hint() {
     for (format, told) in [
         (
             "",
-            "f:1: an earlier version wrote it, in a format that is read no more",
+            "f:1: an earlier version wrote the file, in a format that is not supported any more",
         ),
         ("# replay: 2\n", "f:2: expected format 3, got `2`"),
     ] {
@@ -595,7 +595,7 @@ fn large_bodies_round_trip_through_separate_files() {
     let hash = &files.iter().find(|(_, bytes)| bytes[0] == b'q').unwrap().0;
     assert_eq!(
         places[0].message,
-        format!("the body in `{hash}` was changed: its SHA-256 is not its name")
+        format!("the body in `{hash}` was changed: its SHA-256 differs from its name")
     );
     // Smaller bodies stay in the file.
     let mut apart = BodyFiles::default();
@@ -652,7 +652,7 @@ fn broken_document_error_names_line_and_field() {
         ),
         (
             good.replace("kind: DNS\n", ""),
-            "f:1: the document has no `kind`",
+            "f:1: the document lacks `kind`",
         ),
         (
             good.replace("        name: a.\n", "        nam: a.\n"),
@@ -695,7 +695,7 @@ fn broken_document_error_names_line_and_field() {
         (*whole, error.hint().as_str()),
         (
             1,
-            "correct that document or remove it; the 1 before it are whole"
+            "correct that document or remove it; the 1 before it are valid"
         )
     );
 
@@ -761,7 +761,7 @@ fn file_header_holds_redactions_and_noise() {
     let behind = format!("{}---\n{text}", golden("redis", 1));
     assert_eq!(
         refused(&format!("{behind}{behind}")),
-        "f:19: what holds for all calls stands before the first of them"
+        "f:19: settings for all calls must come before the first call"
     );
 }
 

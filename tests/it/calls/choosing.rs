@@ -25,8 +25,9 @@ fn latest_set_of_same_command_is_replayed() {
         (
             0,
             "{\"n\":2,\"path\":\"/a\"}\n",
-            "replay: replayed 1 call of shop-http-2\nreplay: isolation: strict\nreplay: of 3 mock sets shop-http-2 is the latest \
-             that was recorded with this command; --mock NAME takes another one\n"
+            "replay: replayed 1 call of shop-http-2\nreplay: isolation: strict\nreplay: of 3 mock \
+             sets, shop-http-2 is the latest recorded with this command; --mock NAME selects \
+             another set\n"
         )
     );
     let tested = replay(&tree, &["calls", "test", "--", "python3", "./other.py"]);
@@ -35,8 +36,9 @@ fn latest_set_of_same_command_is_replayed() {
         (
             0,
             "{\"n\":3,\"path\":\"/b\"}\n",
-            "replay: replayed 1 call of other-http\nreplay: isolation: strict\nreplay: of 3 mock sets other-http is the latest \
-             and none was recorded with this command; --mock NAME takes another one\n"
+            "replay: replayed 1 call of other-http\nreplay: isolation: strict\nreplay: of 3 mock \
+             sets, other-http is the latest (none was recorded with this command); --mock NAME \
+             selects another set\n"
         )
     );
     let named = replay(
@@ -134,8 +136,8 @@ fn tool_replays_latest_set_of_command() {
         (
             &json!("shop-http"),
             &json!([
-                "of 2 mock sets `shop-http` is the latest that was recorded with this command, `other-http` the latest of all: \
-                 `mockName` takes another one"
+                "of 2 mock sets, `shop-http` is the latest one recorded with this command and was \
+                 replayed; `other-http` is the latest of all: `mockName` selects another set"
             ])
         ),
         "{tested}"

@@ -95,13 +95,12 @@ fn differing_call_is_a_miss() {
     let told = tested.err.replace(&upstream.url(), "URL");
     assert_eq!(
         told,
-        "replay: replayed 2 calls of shop-http, 1 missed, 1 recording was not used\n\
-         replay: isolation: strict\n\
-         replay: 1 read was asked more often than recorded, and the last answer was given again\n\
-         replay: missed: GET URL/b?x=2: no recording of this call; the closest is `mock-2`\n  \
-         query.x: recorded `1`, asked `2`\n  \
-         only values differ: record again if the program was changed; if they change from run to run, add `noise: {req: [query.x]}` below `name: mock-2`, learn it with \
-         `replay calls noise SET OTHER --write`, or fix the clock, seed or id that makes them\n"
+        "replay: replayed 2 calls of shop-http, 1 missed, 1 recording was not used\nreplay: \
+         isolation: strict\nreplay: 1 read was repeated more often than recorded, and got the \
+         last answer again\nreplay: missed: GET URL/b?x=2: no recording of this call; the closest \
+         is `mock-2`\n  query.x: recorded `1`, asked `2`\n  only values differ. If the program \
+         was changed, record again. If they change in each run, add `noise: {req: [query.x]}` \
+         below `name: mock-2`, or run `replay calls noise SET OTHER --write`\n"
     );
 }
 
@@ -200,7 +199,8 @@ fn passthrough_to_unrecorded_target_is_reported() {
     let told = tested
         .err
         .replace(&other.url().replace("http://", ""), "HOST");
-    let missed = "replay: missed: a connection to HOST: nothing was recorded of this target; it went to the real server\n";
+    let missed = "replay: missed: a connection to HOST: this target was not recorded, so the call \
+        went to the real server\n";
     assert!(told.ends_with(missed), "{told}");
     assert!(
         told.contains("\nreplay: 1 call found no recording and was passed on\n"),
@@ -230,8 +230,9 @@ fn repeated_miss_is_reported_once() {
     let tested = replay(&tree, &["calls", "test", "--", "python3", "shop.py"]);
     assert_eq!(
         tested.err.replace(&upstream.url(), "URL"),
-        "replay: replayed 1 call of shop-http, 3 missed\nreplay: isolation: strict\nreplay: missed: GET URL/b: no recording \
-         of this call (3 times); the closest is `mock-1`\n  path: recorded `/a`, asked `/b`\n  it is another call: record again what makes it\n"
+        "replay: replayed 1 call of shop-http, 3 missed\nreplay: isolation: strict\nreplay: \
+         missed: GET URL/b: no recording of this call (3 times); the closest is `mock-1`\n  path: \
+         recorded `/a`, asked `/b`\n  this call was not recorded: record the program again\n"
     );
 }
 
@@ -320,7 +321,8 @@ fn exit_status_of_program_is_passed_on() {
          a private one\n",
         tree.root().display()
     );
-    let nothing = "replay: recorded nothing: no call of the program went through\nreplay: isolation: seccomp\n";
+    let nothing = "replay: recorded nothing: the program made no call, or every call \
+        failed\nreplay: isolation: seccomp\n";
     assert_eq!(
         (recorded.status, recorded.err),
         (7, format!("{nothing}{sees}"))
@@ -574,7 +576,7 @@ fn values_that_vary_between_runs_become_noise() {
         (shown.status, shown.err.as_str()),
         (
             0,
-            "replay: add --write to have it left out of replays of both\n"
+            "replay: add --write to ignore these fields when either set is replayed\n"
         )
     );
     let written = replay(
@@ -677,7 +679,7 @@ fn large_bodies_are_stored_in_separate_files() {
         "y".repeat(MIN_BODY_APART_BYTES),
     );
     assert!(
-        told().contains("was changed: its SHA-256 is not its name"),
+        told().contains("was changed: its SHA-256 differs from its name"),
         "{}",
         told()
     );

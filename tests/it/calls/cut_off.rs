@@ -86,8 +86,8 @@ fn read_past_truncated_recording_is_reported() {
         further.err
     );
     let told = format!(
-        "replay: GET http://{at}/half: the recording of this answer was cut off by the client after {half} bytes, and was \
-         read further\n"
+        "replay: GET http://{at}/half: the recorded answer ends after {half} bytes, where the \
+         program stopped reading; now it reads further, so record again\n"
     );
     assert!(further.err.ends_with(&told), "{}", further.err);
 }

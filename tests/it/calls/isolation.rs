@@ -9,7 +9,8 @@ use super::tools::{open, structured_content};
 use super::{REPLAY, Upstream, client, replay, run};
 use crate::tree::Tree;
 
-const SEEN: &str = "only what went through HTTP_PROXY and its like was seen; databases and direct connections were not";
+const SEEN: &str = "only traffic through HTTP_PROXY and similar variables was seen; databases and \
+    direct connections were not";
 
 #[test]
 fn env_isolation_intercepts_only_proxy_aware_clients() {
@@ -159,8 +160,9 @@ fn unavailable_strict_isolation_is_refused() {
         ),
         (
             2,
-            "replay: failed to setup agent: commands are refused: `--isolation strict` takes a network of the command's own, and \
-             --sandbox off leaves it that of the system; leave one of the two out\n",
+            "replay: failed to setup agent: commands are refused: `--isolation strict` needs a \
+             private network for the command, but --sandbox off gives it the system's network; \
+             leave one of the two out\n",
             false
         )
     );
@@ -188,9 +190,10 @@ fn nested_supervisor_is_reported_once_with_hint() {
     assert_eq!(
         first,
         Some(
-            "replay: failed to setup agent: cannot start the command: this program is supervised already, by another replay or the \
-             runtime of its container, and the kernel takes only one supervisor: Device or resource busy (os error 16); run it \
-             outside of what supervises it, or ask for `--isolation env` with `--sandbox off`"
+            "replay: failed to setup agent: cannot start the command: this program is supervised \
+             already, by another replay or the runtime of its container, and the kernel takes \
+             only one supervisor: Device or resource busy (os error 16); run replay outside of \
+             its supervisor, or use `--isolation env` with `--sandbox off`"
         )
     );
     assert_eq!(nested.status, 2);

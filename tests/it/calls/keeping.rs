@@ -46,7 +46,7 @@ fn unwritable_directory_is_reported_before_program_runs() {
         &tree,
         &format!("mount -t tmpfs -o ro none sets; exec {record}"),
     );
-    let next = "; give a directory with room that can be written to as `path`; nothing was run\n";
+    let next = "; give a writable directory with free space as `path`; nothing was run\n";
     for (part, at) in [
         ("replay: no mock set can be written to `sets`: ", true),
         (next, false),
@@ -133,7 +133,10 @@ fn recording_is_stored_elsewhere_when_directory_vanishes() {
         .unwrap_or_else(|| panic!("{lost:?}"));
     assert_eq!(before.lines().last(), Some("replay: "), "{lost:?}");
     let directory = directory
-        .split_once("; move it to sets/shop-http once there is room: 1 recorded call could not be kept in sets: ")
+        .split_once(
+            "; move it to sets/shop-http once there is room: 1 recorded call could not be \
+            written to sets: ",
+        )
         .unwrap_or_else(|| panic!("{lost:?}"))
         .0;
     let kept = std::fs::read_to_string(format!("{directory}/mocks.yaml")).unwrap();

@@ -59,7 +59,8 @@ fn redis_values_that_vary_become_noise() {
         "shop.py",
     ];
     let missed = replay(&tree, &test);
-    let declare = "only values differ: record again if the program was changed; if they change from run to run, add `noise: {req: [arg.2]}` below `name: mock-1`";
+    let declare = "only values differ. If the program was changed, record again. If they change \
+        in each run, add `noise: {req: [arg.2]}` below `name: mock-1`";
     assert!(
         missed.status == 1 && missed.err.contains(declare),
         "{}",
@@ -80,7 +81,8 @@ fn redis_values_that_vary_become_noise() {
         )
     );
     let latest = ["calls", "test", "--", "python3", "shop.py"];
-    let told = "replay: of 2 mock sets shop-redis-2 is the latest that was recorded with this command; --mock NAME takes another one\n";
+    let told = "replay: of 2 mock sets, shop-redis-2 is the latest recorded with this command; \
+        --mock NAME selects another set\n";
     for (set, test, told) in [
         ("shop-redis", &test[..], ""),
         ("shop-redis-2", &latest[..], told),

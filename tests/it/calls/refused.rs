@@ -83,9 +83,9 @@ fn refused_connection_is_replayed_as_refused() {
             recorded.err
         );
         assert!(
-            recorded.err.starts_with(
-                "replay: recorded no call that was answered, only that none was, as mock-"
-            ),
+            recorded
+                .err
+                .starts_with("replay: recorded only failed connections as mock-"),
             "{}",
             recorded.err
         );
@@ -172,7 +172,8 @@ fn unrecorded_server_first_connection_is_refused() {
         "{}",
         tested.err
     );
-    let missed = "replay: missed: a connection whose server speaks first (192.0.2.7:3306): nothing of this kind was recorded; record again what makes this call (4 times)\n";
+    let missed = "replay: missed: a connection whose server speaks first (192.0.2.7:3306): no \
+        call of this protocol was recorded; record the program again (4 times)\n";
     assert!(tested.err.ends_with(missed), "{}", tested.err);
 }
 
@@ -203,9 +204,7 @@ fn set_with_only_refusals_is_not_latest() {
         .to_owned();
     let none = record(&[&bad]).err;
     assert!(
-        none.starts_with(
-            "replay: recorded no call that was answered, only that none was, as mock-"
-        ),
+        none.starts_with("replay: recorded only failed connections as mock-"),
         "{none}"
     );
     upstream.stop();
@@ -262,8 +261,8 @@ fn tool_reports_unreached_names() {
     let recorded = structured_content(
         &server.call("keploy_mock_record", json!({"command": "python3 shop.py"})),
     );
-    let network = "commands have a loopback of their own (--network loopback), on which servers of this machine are not; the \
-                   operator can let calls out with --allow-host";
+    let network = "commands have a private loopback (--network loopback), which does not reach \
+        servers of this machine; the operator can allow servers with --allow-host";
     assert_eq!(
         (
             &recorded["message"],
@@ -276,7 +275,7 @@ fn tool_reports_unreached_names() {
             &json!(0),
             &json!([]),
             &json!([
-                "1 name was looked up and not reached: shop.invalid",
+                "1 name was looked up, but no server was reached: shop.invalid",
                 network
             ])
         ),

@@ -80,7 +80,8 @@ fn connect_probe_is_replayed_without_miss() {
         &["calls", "test", "--", "python3", "probe.py", &other],
     );
     let missed = format!(
-        "replay: missed: a connection that nothing was sent on ({other}): nothing of this kind was recorded; record again what makes this call (2 times)\n"
+        "replay: missed: a connection on which nothing was sent ({other}): no call of this \
+         protocol was recorded; record the program again (2 times)\n"
     );
     assert!(
         tested.status == 1 && tested.err.ends_with(&missed),
@@ -127,7 +128,10 @@ fn show_lists_probes_and_refusals() {
     calls.sort_unstable();
     assert_eq!(
         calls,
-        ["connected, and nothing was said", "refused (ECONNREFUSED)"],
+        [
+            "connected, and neither side sent anything",
+            "refused (ECONNREFUSED)"
+        ],
         "{shown}"
     );
 }

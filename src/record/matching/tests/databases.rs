@@ -228,12 +228,14 @@ fn miss_excerpt_starts_near_difference() {
     };
     let token = "s3cr3t-1-abcdef0123456789";
     let stand_in = "redacted-965b42bec7d5b7f0";
-    let hint = "`redacted...` and `edac7...` stand for secrets, which the recording has otherwise: record again with the secrets of this \
-                run, or with `--keep-secrets` if the program takes them apart";
+    let hint = "`redacted...` and `edac7...` stand for secrets, which differ from the recorded \
+        ones: record again with the secrets of this run, or with `--keep-secrets` if the program \
+        parses them";
     let values = |name: &str| {
         format!(
-            "only values differ: record again if the program was changed; if they change from run to run, add `noise: {{req: [{name}]}}` below `name: mock-1`, learn it with \
-             `replay calls noise SET OTHER --write`, or fix the clock, seed or id that makes them"
+            "only values differ. If the program was changed, record again. If they change in each \
+             run, add `noise: {{req: [{name}]}}` below `name: mock-1`, or run `replay calls noise \
+             SET OTHER --write`"
         )
     };
     let secret = |end: &str| vec![query(&format!("UPDATE u SET password = 'x', n = {end}"))];
@@ -279,7 +281,7 @@ fn miss_excerpt_starts_near_difference() {
                     "message 1: recorded 4 bytes, asked 5; from byte 2 on {}",
                     r"recorded `A\nB\u{0}`, asked `A\n\nB\u{0}`"
                 ),
-                "it is another call: record again what makes it".to_owned(),
+                "this call was not recorded: record the program again".to_owned(),
             ],
         ),
         (

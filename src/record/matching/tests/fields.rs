@@ -60,8 +60,9 @@ fn miss_reports_header_of_unrecorded_value() {
     let miss = redacted_book(vec![of("a"), of("b")])
         .find(&of("c"))
         .unwrap_err();
-    let hint = "only values differ: record again if the program was changed; if they change from run to run, add `noise: {req: [header.x-feature]}` below `name: mock-1`, \
-                learn it with `replay calls noise SET OTHER --write`, or fix the clock, seed or id that makes them";
+    let hint = "only values differ. If the program was changed, record again. If they change in \
+        each run, add `noise: {req: [header.x-feature]}` below `name: mock-1`, or run `replay \
+        calls noise SET OTHER --write`";
     let told = |line: &str| vec![line.to_owned(), hint.to_owned()];
     assert_eq!(
         miss.closest.unwrap().differences,

@@ -183,8 +183,9 @@ fn declared_noise_ignores_only_declared_values() {
             .pop()
             .unwrap();
         let expected = format!(
-            "only values differ: record again if the program was changed; if they change from run to run, add `noise: {{req: [{field}]}}` below `name: mock-1`, learn it with \
-             `replay calls noise SET OTHER --write`, or fix the clock, seed or id that makes them"
+            "only values differ. If the program was changed, record again. If they change in each \
+             run, add `noise: {{req: [{field}]}}` below `name: mock-1`, or run `replay calls \
+             noise SET OTHER --write`"
         );
         assert_eq!(last, expected, "{protocol:?} {field}");
     }
@@ -241,7 +242,8 @@ fn exact_values_win_over_noise() {
     let asked = ["other", "fixed", IDS[2], IDS[2]]
         .map(|id| ask(&book, &call(Protocol::Postgres, way(id), "")));
     let used = format!(
-        "Postgres db:5432 SELECT * FROM t WHERE id = $1 {}: all 3 recordings of this call were used; record again what makes it more often",
+        "Postgres db:5432 SELECT * FROM t WHERE id = $1 {}: all 3 recordings of this call were \
+         used already; record a run that makes the call more often",
         IDS[2]
     );
     assert_eq!(
@@ -268,7 +270,7 @@ fn noise_does_not_match_null() {
         miss.differences,
         [
             "message 1: recorded `SELECT $1 a`, asked `SELECT $1 NULL`",
-            "it is another call: record again what makes it"
+            "this call was not recorded: record the program again"
         ]
     );
 }
@@ -334,8 +336,9 @@ fn miss_by_header_hints_at_noise_declaration() {
     };
     let book = Recordings::new(vec![of("red fox"), of("blue owl")], Noise::default());
     let miss = book.find(&of("green elk")).unwrap_err().closest.unwrap();
-    let expected = "only values differ: record again if the program was changed; if they change from run to run, add `noise: {req: [header.x-run]}` below `name: mock-1`, \
-                    learn it with `replay calls noise SET OTHER --write`, or fix the clock, seed or id that makes them";
+    let expected = "only values differ. If the program was changed, record again. If they change \
+        in each run, add `noise: {req: [header.x-run]}` below `name: mock-1`, or run `replay \
+        calls noise SET OTHER --write`";
     assert_eq!(
         miss.differences,
         [
@@ -371,8 +374,9 @@ fn miss_by_values_hints_at_noise_declaration() {
     };
     let declare = |names: &str| {
         format!(
-            "only values differ: record again if the program was changed; if they change from run to run, add `noise: {{req: [{names}]}}` below `name: mock-1`, learn it with \
-             `replay calls noise SET OTHER --write`, or fix the clock, seed or id that makes them"
+            "only values differ. If the program was changed, record again. If they change in each \
+             run, add `noise: {{req: [{names}]}}` below `name: mock-1`, or run `replay calls \
+             noise SET OTHER --write`"
         )
     };
     let asked = of("?t=2", body(2, ""));
@@ -387,7 +391,7 @@ fn miss_by_values_hints_at_noise_declaration() {
     );
     assert_eq!(
         last(&of("?t=1", body(2, r#","n":1"#))),
-        "it is another call: record again what makes it"
+        "this call was not recorded: record the program again"
     );
 }
 

@@ -14,7 +14,7 @@ pub(in crate::record) mod kind {
     pub(crate) const INT64: u8 = 0x12;
 }
 
-const BROKEN: Fault = "a document of MongoDB is broken";
+const BROKEN: Fault = "a MongoDB document is malformed";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::record) struct Element<'a> {

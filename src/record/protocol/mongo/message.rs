@@ -18,7 +18,7 @@ pub(super) const MORE_TO_COME: u32 = 1 << 1;
 pub(super) const OPERATION: usize = 12;
 const HEAD: usize = 16;
 
-const SHORT: Fault = "a message of MongoDB is shorter than what it holds";
+const SHORT: Fault = "a MongoDB message is shorter than its content";
 
 pub(super) fn word(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..at + 4).map_or(0, |word| {
@@ -32,7 +32,7 @@ pub(super) fn length(bytes: &[u8]) -> Result<Option<usize>, Fault> {
     }
     let length = word(bytes, 0) as usize;
     if length < HEAD + 4 {
-        Err("a message of MongoDB is shorter than its head")
+        Err("a MongoDB message is shorter than its header")
     } else {
         Ok(Some(length))
     }
@@ -119,7 +119,7 @@ pub(in crate::record) fn sections(message: &[u8]) -> Result<Vec<Section<'_>>, Fa
             ));
             after
         } else {
-            return Err("a section of MongoDB is of no known kind");
+            return Err("a MongoDB section has an unknown kind");
         };
     }
     Ok(found)
@@ -129,7 +129,8 @@ pub(in crate::record) fn sections(message: &[u8]) -> Result<Vec<Section<'_>>, Fa
 pub(super) fn body(message: &[u8]) -> Result<usize, Fault> {
     match operation(message) {
         // The checksum covers the message numbers, which change. Drivers send none.
-        MSG if flags(message) & CHECKSUM != 0 => Err("a message of MongoDB has a checksum"),
+        MSG if flags(message) & CHECKSUM != 0 => Err("a MongoDB message has a checksum, which is \
+            not supported"),
         MSG => Ok(HEAD + 4),
         // Flags, cursor, start, number of documents.
         REPLY => Ok(HEAD + 20),
@@ -138,8 +139,11 @@ pub(super) fn body(message: &[u8]) -> Result<usize, Fault> {
             let name = message.get(HEAD + 4..).ok_or(SHORT)?;
             Ok(HEAD + 4 + memchr::memchr(0, name).ok_or(SHORT)? + 1 + 8)
         }
-        COMPRESSED => Err("a message of MongoDB is compressed"),
-        _ => Err("a message of MongoDB is of an operation from before version 3.6"),
+        COMPRESSED => Err("a MongoDB message is compressed, which is not supported"),
+        _ => Err(
+            "a MongoDB message has an operation from before version 3.6, which is not \
+            supported",
+        ),
     }
 }
 

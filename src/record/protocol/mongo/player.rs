@@ -5,8 +5,9 @@ use crate::record::call::Side;
 use crate::record::protocol::dialogue::Fault;
 use crate::record::protocol::responder::{Prompter, Responder, messages_from};
 
-const NO_PROOF: &str = "authentication cannot be replayed: its answer proves that the server knows the password, which no \
-                        recording has; connect without a user name, to a server without access control while recording";
+const NO_PROOF: &str = "MongoDB authentication cannot be replayed, since the server must prove \
+    that it knows the password; record with a server without access control, and connect without \
+    a user name";
 
 #[derive(Default)]
 pub(super) struct MongoResponder {

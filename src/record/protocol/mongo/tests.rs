@@ -365,21 +365,27 @@ fn mongo_unsupported_stream_is_forwarded_as_lost() {
     let why = |outcome: Outcome| outcome.lost;
     assert_eq!(
         why(recorded(&[client(head(1, 0, 2012, &[0; 9]))])),
-        ["the rest of a connection to `db.test:7`: a message of MongoDB is compressed"]
+        [
+            "the rest of a connection to `db.test:7`: a MongoDB message is compressed, which is not \
+            supported"
+        ]
     );
     assert_eq!(
         why(recorded(&[client([9, 0, 0, 0, 0])])),
-        ["the rest of a connection to `db.test:7`: a message of MongoDB is shorter than its head"]
+        ["the rest of a connection to `db.test:7`: a MongoDB message is shorter than its header"]
     );
     assert_eq!(
         why(recorded(&[client(msg(1, 0, 1, &find("a", 1)))])),
-        ["the rest of a connection to `db.test:7`: a message of MongoDB has a checksum"]
+        [
+            "the rest of a connection to `db.test:7`: a MongoDB message has a checksum, which is not \
+            supported"
+        ]
     );
     let mut broken = msg(1, 0, 0, &find("a", 1));
     broken[21] = 200;
     assert_eq!(
         why(recorded(&[client(broken)])),
-        ["the rest of a connection to `db.test:7`: a document of MongoDB is broken"]
+        ["the rest of a connection to `db.test:7`: a MongoDB document is malformed"]
     );
     assert_eq!(
         why(recorded(&[client(msg(1, 0, 0, &find("a", 1)))])),

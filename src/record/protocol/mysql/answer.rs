@@ -41,7 +41,7 @@ pub(super) fn begin(code: Option<u8>) -> Result<Option<AnswerState>, Fault> {
         command::FETCH => AnswerState::Rows,
         command::CHANGE_USER => AnswerState::Login,
         command::BINLOG_DUMP | command::BINLOG_DUMP_GTID | command::TABLE_DUMP | command::CLONE => {
-            return Err("it became a stream of another kind (replication)");
+            return Err("the connection became a replication stream, which is not recorded");
         }
         _ => AnswerState::One,
     }))
@@ -61,7 +61,12 @@ impl AnswerState {
             Self::Login => Some(self),
             Self::Result => match first {
                 0 => after_result(status_of_ok(payload)?),
-                0xfb => return Err("it asks for a file of the client (`LOAD DATA LOCAL`)"),
+                0xfb => {
+                    return Err(
+                        "the server asks for a file of the client (`LOAD DATA LOCAL`), \
+                    which is not recorded",
+                    );
+                }
                 _ => Some(Self::Columns(packet::integer(&mut &payload[..])?)),
             },
             Self::Columns(0 | 1) => Some(if no_eof { Self::Rows } else { Self::ColumnsEnd }),

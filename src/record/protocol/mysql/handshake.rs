@@ -37,7 +37,7 @@ pub(super) const CACHING: &[u8] = b"caching_sha2_password";
 pub(super) fn greeting(message: &[u8], encryption: bool) -> Result<Vec<u8>, Fault> {
     let mut greeting = message.to_vec();
     let version = memchr::memchr(0, packet::payload(message))
-        .ok_or("the greeting of MySQL has no version")?;
+        .ok_or("the greeting of the MySQL server has no version")?;
     // Header of the packet, version, thread id, first part of the challenge, filler.
     let low = 4 + version + 1 + 4 + 8 + 1;
     let high = low + 2 + 1 + 2;
@@ -123,7 +123,10 @@ pub(super) fn hello(message: &[u8]) -> Result<HandshakeRequest, Fault> {
     let fixed = packet::bytes(&mut rest, 32)?;
     let capabilities = u32::from_le_bytes([fixed[0], fixed[1], fixed[2], fixed[3]]);
     if capabilities & PROTOCOL_41 == 0 {
-        return Err("a client of MySQL speaks the protocol from before version 4.1");
+        return Err(
+            "the MySQL client speaks the protocol from before version 4.1, which is not \
+            supported",
+        );
     }
     if rest.is_empty() && capabilities & ENCRYPTION != 0 {
         return Ok(HandshakeRequest::Encryption);

@@ -100,7 +100,7 @@ pub fn asks_for_tls(message: &[u8]) -> bool {
 
 impl Greeting {
     pub fn read(message: &[u8]) -> Result<Self, Fault> {
-        const ODD: Fault = "the server does not begin as MySQL does since version 5.5";
+        const ODD: Fault = "the server does not send the greeting of MySQL 5.5 or newer";
         let mut payload = packet::payload(message).to_vec();
         let mut rest = payload.strip_prefix(&[10]).ok_or(ODD)?;
         packet::text(&mut rest);
@@ -141,7 +141,10 @@ impl Hello {
         let fixed = packet::bytes(&mut rest, 32)?;
         let capabilities = u32::from_le_bytes([fixed[0], fixed[1], fixed[2], fixed[3]]);
         if capabilities & PROTOCOL_41 == 0 {
-            return Err("a client of MySQL speaks the protocol from before version 4.1");
+            return Err(
+                "the MySQL client speaks the protocol from before version 4.1, which is \
+                not supported",
+            );
         }
         let user = packet::text(&mut rest).to_vec();
         let proof = proof(&mut rest, capabilities)?.to_vec();
@@ -263,7 +266,8 @@ pub const ENOUGH: &[u8] = &[1, 3];
 /// Returns the reaction to a message of the server. `is_tls`: the connection is encrypted.
 /// `is_here`: the server is on this machine.
 pub fn server_said(said: &[u8], secret: &[u8], is_tls: bool, is_here: bool) -> Result<Next, Fault> {
-    const OTHER: Fault = "the server asks for another login than mysql_native_password, caching_sha2_password or mysql_clear_password";
+    const OTHER: Fault = "the server wants an unsupported login method; supported are \
+        mysql_native_password, caching_sha2_password and mysql_clear_password";
     let clear = || [secret, b"\0"].concat();
     match packet::payload(said) {
         [0, ..] => Ok(Next::Over { is_in: true }),
@@ -271,7 +275,8 @@ pub fn server_said(said: &[u8], secret: &[u8], is_tls: bool, is_here: bool) -> R
         ENOUGH => Ok(Next::Wait),
         [1, 4] if is_tls => Ok(Next::Answer(clear())),
         [1, 4] => Err(
-            "the server wants the whole password by caching_sha2_password, for which it has to speak TLS",
+            "the server wants the plain password (caching_sha2_password), which is sent only over \
+             TLS; switch TLS on at the server",
         ),
         [0xfe, rest @ ..] => {
             let mut rest = rest;
@@ -430,8 +435,10 @@ mod tests {
         let said = |bytes: &[u8]| packet::message(2, bytes);
         let switch = |method: &[u8]| said(&[b"\xfe", method, b"\0", CHALLENGE, b"\0"].concat());
         let (answer, clear) = (|bytes: &[u8]| Ok(Next::Answer(bytes.to_vec())), b"pencil\0");
-        let tls = "the server wants the whole password by caching_sha2_password, for which it has to speak TLS";
-        let other = "the server asks for another login than mysql_native_password, caching_sha2_password or mysql_clear_password";
+        let tls = "the server wants the plain password (caching_sha2_password), which is sent \
+            only over TLS; switch TLS on at the server";
+        let other = "the server wants an unsupported login method; supported are \
+            mysql_native_password, caching_sha2_password and mysql_clear_password";
         let cases = [
             (
                 said(&[0, 0, 0]),

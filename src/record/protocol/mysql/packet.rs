@@ -34,7 +34,7 @@ pub(super) fn length(bytes: &[u8]) -> Result<Option<usize>, Fault> {
         .first_chunk::<4>()
         .map(|head| u32::from_le_bytes([head[0], head[1], head[2], 0]))
     {
-        Some(0xff_ffff) => Err("a message of MySQL is of 16 MiB or more"),
+        Some(0xff_ffff) => Err("a MySQL message has 16 MiB or more"),
         length => Ok(length.map(|length| 4 + length as usize)),
     }
 }
@@ -80,7 +80,7 @@ pub(super) fn error(sequence: u8, text: &str) -> Vec<u8> {
 pub(super) fn bytes<'a>(rest: &mut &'a [u8], length: usize) -> Result<&'a [u8], Fault> {
     let (found, after) = rest
         .split_at_checked(length)
-        .ok_or("a packet of MySQL is shorter than what it holds")?;
+        .ok_or("a MySQL packet is shorter than its content")?;
     *rest = after;
     Ok(found)
 }
@@ -101,7 +101,7 @@ pub(super) fn integer(rest: &mut &[u8]) -> Result<u64, Fault> {
         0xfc => 2,
         0xfd => 3,
         0xfe => 8,
-        _ => return Err("a number of MySQL has no known length"),
+        _ => return Err("a MySQL number has an invalid length"),
     };
     let mut number = [0; 8];
     number[..length].copy_from_slice(bytes(rest, length)?);

@@ -12,7 +12,7 @@ use crate::record::protocol::responder::{Prompter, Responder, messages_from};
 use crate::record::protocol::wire::PlayStep;
 
 /// The server must speak first, but no greeting was recorded.
-const UNGREETED: &str = "a connection whose greeting no recording has";
+const UNGREETED: &str = "a connection for which no greeting was recorded";
 
 #[derive(Default)]
 pub(super) struct MySqlResponder {

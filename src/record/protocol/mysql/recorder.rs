@@ -55,7 +55,7 @@ impl MySqlDialogue {
                 log.complete(draft);
                 Ok(Disposition::On)
             }
-            _ => Err("it does not begin as a connection to MySQL does"),
+            _ => Err("the connection does not begin as MySQL connections do"),
         }
     }
 
@@ -106,7 +106,7 @@ impl MySqlDialogue {
                 answer,
             ));
         }
-        Err("MySQL answered something that was not asked")
+        Err("MySQL sent an answer without a request")
     }
 
     fn on_reply(&mut self, bytes: Vec<u8>, log: &mut CallLog) -> Result<(), Fault> {
@@ -136,7 +136,7 @@ impl MySqlDialogue {
 impl Dialogue for MySqlDialogue {
     fn length(&mut self, from: Side, bytes: &[u8]) -> Result<Option<usize>, Fault> {
         if from == Side::Client && matches!(self.phase, Phase::Greeting) {
-            return Err("a client of MySQL did not wait for the greeting");
+            return Err("the MySQL client did not wait for the greeting");
         }
         packet::length(bytes)
     }

@@ -52,7 +52,7 @@ impl Statements {
         as_what: &PreparedStatement,
     ) -> Result<(), Fault> {
         if self.known.len() == MAX_WIRE_STATEMENTS {
-            return Err("it has more than 65,536 prepared statements");
+            return Err("the connection has more than 65,536 prepared statements");
         }
         self.last = as_what.id;
         let parameters = usize::from(as_what.counts.0);

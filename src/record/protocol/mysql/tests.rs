@@ -374,7 +374,8 @@ fn mysql_local_infile_is_not_recorded() {
             server(message(1, b"\xfbf")),
         ],
     );
-    let lost = "the rest of a connection to `db.test:7`: it asks for a file of the client (`LOAD DATA LOCAL`)";
+    let lost = "the rest of a connection to `db.test:7`: the server asks for a file of the client \
+        (`LOAD DATA LOCAL`), which is not recorded";
     assert_eq!(
         (outcome.calls.len(), outcome.lost),
         (1, vec![lost.to_owned()])
@@ -444,13 +445,14 @@ fn mysql_unsupported_stream_is_forwarded_as_lost() {
     assert_eq!(
         outcome.lost,
         [
-            "the rest of a connection to `db.test:7`: it became a stream of another kind (replication)"
+            "the rest of a connection to `db.test:7`: the connection became a replication stream, \
+             which is not recorded"
         ]
     );
     let outcome = recorded(0, &[client([0xff, 0xff, 0xff, 0])]);
     assert_eq!(
         outcome.lost,
-        ["the rest of a connection to `db.test:7`: a message of MySQL is of 16 MiB or more"]
+        ["the rest of a connection to `db.test:7`: a MySQL message has 16 MiB or more"]
     );
     let outcome = recorded(
         0,
@@ -470,7 +472,8 @@ fn mysql_unsupported_stream_is_forwarded_as_lost() {
     assert_eq!(
         outcome.lost,
         [
-            "the rest of a connection to `db.test:7`: it does not begin as a connection to MySQL does"
+            "the rest of a connection to `db.test:7`: the connection does not begin as MySQL \
+             connections do"
         ]
     );
 }

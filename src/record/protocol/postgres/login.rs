@@ -106,12 +106,12 @@ impl<'a> Login<'a> {
         let Some(b'R') = said.first() else {
             return match said.first() {
                 Some(b'E' | b'N' | b'v') => Ok(on()),
-                _ => Err("the server said something other than a login asks for"),
+                _ => Err("the server sent an unexpected message during the login"),
             };
         };
         let (code, rest) = said[HEAD..]
             .split_at_checked(4)
-            .ok_or("a message of PostgreSQL is shorter than what it holds")?;
+            .ok_or("a PostgreSQL message is shorter than its content")?;
         match (&mut self.stage, code) {
             (LoginStage::Begun | LoginStage::Asked { .. } | LoginStage::Proven, [0, 0, 0, 0]) => {
                 self.stage = LoginStage::Done;
@@ -141,7 +141,10 @@ impl<'a> Login<'a> {
             (LoginStage::Proving(_), _) => {
                 Err("the server does not prove that it knows the password")
             }
-            _ => Err("the server asks for another login than scram-sha-256 or password"),
+            _ => Err(
+                "the server wants an unsupported login method; supported are scram-sha-256 \
+                and password",
+            ),
         }
     }
 
@@ -257,7 +260,8 @@ mod tests {
 
     #[test]
     fn postgres_unsupported_login_methods_are_rejected() {
-        let other = "the server asks for another login than scram-sha-256 or password";
+        let other = "the server wants an unsupported login method; supported are scram-sha-256 \
+            and password";
         for said in [
             challenge(5, b"salt"),
             challenge(10, b"SCRAM-SHA-256-PLUS\0\0"),

@@ -27,7 +27,7 @@ pub(super) fn opening_length(bytes: &[u8]) -> Result<Option<usize>, Fault> {
     if (8..=MAX_POSTGRES_STARTUP_BYTES).contains(&length) {
         Ok(Some(length))
     } else {
-        Err("it does not begin as a connection to PostgreSQL does")
+        Err("the connection does not begin as PostgreSQL connections do")
     }
 }
 
@@ -35,7 +35,7 @@ pub(super) fn length(bytes: &[u8]) -> Result<Option<usize>, Fault> {
     match be32(bytes, 1) {
         None => Ok(None),
         Some(length) if length >= 4 && bytes[0].is_ascii_graphic() => Ok(Some(length + 1)),
-        Some(_) => Err("a message of PostgreSQL has no type or is shorter than its head"),
+        Some(_) => Err("a PostgreSQL message has no type or is shorter than its header"),
     }
 }
 
@@ -50,7 +50,7 @@ pub(super) fn opening(message: &[u8]) -> Result<Opening, Fault> {
         Some(80_877_104) => Ok(Opening::Gss),
         Some(80_877_102) => Ok(Opening::Cancel),
         Some(version) if version >> 16 == 3 => Ok(Opening::Startup),
-        _ => Err("it begins with a version of PostgreSQL's protocol that is not 3"),
+        _ => Err("the client speaks a version of PostgreSQL's protocol other than 3"),
     }
 }
 
@@ -70,7 +70,7 @@ pub(super) fn parameter<'a>(startup: &'a [u8], name: &[u8]) -> Option<&'a [u8]> 
 
 /// Reads a text that ends with NUL.
 pub(super) fn text<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8], Fault> {
-    let end = memchr::memchr(0, rest).ok_or("a text of PostgreSQL has no end")?;
+    let end = memchr::memchr(0, rest).ok_or("a PostgreSQL string has no end")?;
     let found = &rest[..end];
     *rest = &rest[end + 1..];
     Ok(found)
@@ -79,7 +79,7 @@ pub(super) fn text<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8], Fault> {
 pub(super) fn bytes<'a>(rest: &mut &'a [u8], length: usize) -> Result<&'a [u8], Fault> {
     let (found, after) = rest
         .split_at_checked(length)
-        .ok_or("a message of PostgreSQL is shorter than what it holds")?;
+        .ok_or("a PostgreSQL message is shorter than its content")?;
     *rest = after;
     Ok(found)
 }

@@ -149,7 +149,7 @@ impl PostgresDialogue {
     fn on_reply(&mut self, bytes: Vec<u8>, log: &mut CallLog) -> Result<(), Fault> {
         let kind = bytes[0];
         if kind == b'W' {
-            return Err("it became a stream of another kind (replication)");
+            return Err("the connection became a replication stream, which is not recorded");
         }
         let is_unasked = matches!(kind, b'N' | b'A' | b'S');
         let is_call =
@@ -164,7 +164,7 @@ impl PostgresDialogue {
                 self.add_to_previous_call(bytes);
                 Ok(())
             } else {
-                Err("PostgreSQL answered something that was not asked")
+                Err("PostgreSQL sent an answer without a request")
             };
         };
         let simple = matches!(running.kind, b'Q' | b'F');
@@ -275,7 +275,7 @@ impl Dialogue for PostgresDialogue {
             (Phase::Opening, Side::Client) => message::opening_length(bytes),
             (Phase::Encryption, Side::Server) => Ok(Some(1)),
             (Phase::Encryption, Side::Client) => {
-                Err("a client of PostgreSQL did not wait to be told about encryption")
+                Err("the PostgreSQL client did not wait for the answer about encryption")
             }
             // A server without free connections sends an error at once.
             (Phase::Startup | Phase::Calls, _) | (Phase::Opening, Side::Server) => {

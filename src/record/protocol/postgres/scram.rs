@@ -37,7 +37,7 @@ impl Scram {
 
     /// Returns the answer to the server's first message.
     pub(super) fn last(&mut self, user: &str, said: &[u8]) -> Result<String, Fault> {
-        const ODD: Fault = "the server's SCRAM challenge is not what it should be";
+        const ODD: Fault = "the server's SCRAM challenge is invalid";
         let said = std::str::from_utf8(said).map_err(|_| ODD)?;
         let field = |name: &str| {
             said.split(',')

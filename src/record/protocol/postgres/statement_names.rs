@@ -131,7 +131,7 @@ impl StatementNames {
             b'd' => Input::CopyData(rest.to_vec()),
             b'c' | b'f' => Input::CopyEnd(whole.to_vec()),
             b'X' => Input::Terminate,
-            _ => return Err("a message of a client of PostgreSQL is of no known type"),
+            _ => return Err("a message of the PostgreSQL client has an unknown type"),
         })
     }
 
@@ -178,7 +178,7 @@ impl StatementNames {
         if self.statements.len() + self.portals.len() < MAX_WIRE_STATEMENTS {
             Ok(())
         } else {
-            Err("it has more than 65,536 prepared statements and portals")
+            Err("the connection has more than 65,536 prepared statements and portals")
         }
     }
 }

@@ -638,8 +638,8 @@ fn postgres_unknown_request_fails_without_disconnect() {
     assert!(other.closed);
     let target = "db.test:7";
     let expected = format!(
-        "no recording has a connection of user `u` to database `nobody`; recorded: `u@{target}/d`; give the program the address \
-         that it was recorded with (its variable, such as DATABASE_URL) ({target})"
+        "no connection of user `u` to database `nobody` was recorded; recorded: `u@{target}/d`; \
+         give the program the recorded address (its variable, such as DATABASE_URL) ({target})"
     );
     assert_eq!(
         book.report().missed.last().map(ToString::to_string),
@@ -665,14 +665,16 @@ fn postgres_unsupported_stream_is_forwarded_as_lost() {
     assert_eq!(
         outcome.lost,
         [
-            "the rest of a connection to `db.test:7`: it became a stream of another kind (replication)"
+            "the rest of a connection to `db.test:7`: the connection became a replication stream, \
+             which is not recorded"
         ]
     );
     let (_, outcome) = recorded(&[client(b"Q\0\0\0\x03"), server(ready(b'I'))]);
     assert_eq!(
         outcome.lost,
         [
-            "the rest of a connection to `db.test:7`: a message of PostgreSQL has no type or is shorter than its head"
+            "the rest of a connection to `db.test:7`: a PostgreSQL message has no type or is \
+             shorter than its header"
         ]
     );
     let (_, outcome) = recorded(&[client(query("SELECT 1")), server(columns())]);

@@ -58,7 +58,8 @@ impl RedisDialogue {
             CommandKind::Empty => return Ok(()),
             CommandKind::Foreign => {
                 return Err(
-                    "it became a stream of another kind (`MONITOR`, `SYNC`, `PSYNC` or `CLIENT REPLY`)",
+                    "the connection became a stream (`MONITOR`, `SYNC`, `PSYNC` or `CLIENT \
+                     REPLY`), which is not recorded",
                 );
             }
             CommandKind::Begin => (PendingKind::Transaction, 1),
@@ -130,7 +131,7 @@ impl RedisDialogue {
             self.stream_begins(log);
         }
         let Some(mut front) = self.waiting.pop_front() else {
-            return Err("Redis answered something that was not asked");
+            return Err("Redis sent an answer without a request");
         };
         front.draft.push(Side::Server, bytes);
         front.left = front.left.saturating_sub(1);

@@ -71,13 +71,13 @@ impl FrameScanner {
                         _ => (end, count),
                     }
                 }
-                _ => return Err("an element of RESP is of no known type"),
+                _ => return Err("a RESP element has an unknown type"),
             };
             self.at = next;
             self.searched = 0;
             if children > 0 {
                 if self.open.len() == MAX_RESP_DEPTH {
-                    return Err("a reply of Redis is nested deeper than 128 levels");
+                    return Err("a Redis reply is nested deeper than 128 levels");
                 }
                 self.open.push(children);
             } else if self.element_ends() {
@@ -107,7 +107,7 @@ fn number(text: &[u8]) -> Result<i64, Fault> {
     std::str::from_utf8(text)
         .ok()
         .and_then(|text| text.parse().ok())
-        .ok_or("a length of RESP is no number")
+        .ok_or("a RESP length is not a number")
 }
 
 /// Returns the words of a command; empty if it is malformed.

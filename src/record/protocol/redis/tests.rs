@@ -271,14 +271,15 @@ fn redis_invalid_resp_is_forwarded_as_lost() {
     assert_eq!(
         recorded(&deep).lost,
         [
-            "the rest of a connection to `db.test:7`: a reply of Redis is nested deeper than 128 levels"
+            "the rest of a connection to `db.test:7`: a Redis reply is nested deeper than 128 \
+             levels"
         ]
     );
     let book = book(&[]);
     let mut played = Played::new(Protocol::Redis, &book);
     assert_eq!(
         played.ask(b"*x\r\n"),
-        b"-ERR Protocol error: a length of RESP is no number\r\n"
+        b"-ERR Protocol error: a RESP length is not a number\r\n"
     );
     assert!(played.closed);
     assert_eq!(book.report().missed.len(), 1);

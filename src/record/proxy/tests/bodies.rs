@@ -71,7 +71,8 @@ fn replay_past_cut_off_answer_is_reset() {
         assert_eq!(notes.len(), 1, "{notes:?}");
         assert!(
             notes[0].ends_with(
-                "the recording of this answer was cut off by the client after 5 bytes, and was read further"
+                "the recorded answer ends after 5 bytes, where the program stopped reading; now \
+                 it reads further, so record again"
             ),
             "{notes:?}"
         );

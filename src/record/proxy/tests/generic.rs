@@ -334,8 +334,7 @@ fn turn_limit_applies_to_each_direction() {
     );
     recorder.take(Side::Client, &piece, now);
     recorder.take(Side::Client, &piece, now);
-    let lost =
-        "what one side said at once at `127.0.0.1:9`: at most 128 MiB are recorded".to_owned();
+    let lost = "a message of one side at `127.0.0.1:9`: at most 128 MiB are recorded".to_owned();
     assert_eq!(
         recorder.end(Side::Client, SystemTime::now()),
         [RecordStep::Lost(lost)]

@@ -141,7 +141,7 @@ fn http2_requests_are_judged_individually() {
     let expected = [
         good(),
         refused("not that"),
-        refused("it was asked for as api.example"),
+        refused("the program asked for api.example"),
         good(),
     ];
     assert_eq!(got, expected);

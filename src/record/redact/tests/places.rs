@@ -217,7 +217,8 @@ fn invalid_declaration_error_shows_valid_form() {
     );
     assert_eq!(
         refused("/(a/"),
-        "`redact` has the pattern `/(a/`, which cannot be used: unclosed group; write a regular expression between slashes"
+        "`redact` has the invalid pattern `/(a/`: unclosed group; write a regular expression \
+         between slashes"
     );
 }
 
@@ -287,7 +288,7 @@ fn request_secret_in_answers_is_redacted() {
         ]
     };
     let mut made = calls(key, key);
-    let told = "a secret of another place stood in 2 answers, which say what stands for it instead";
+    let told = "2 answers contained a secret of another call; it was replaced there, too";
     assert_eq!(Secrets::default().calls(&mut made), [told]);
     assert_eq!(made, calls(&placeholder_text(key), &placeholder_text(key)));
 }
