@@ -114,11 +114,12 @@ pub struct Link {
 /// bytes. The error is a short description of the fault.
 pub fn check(line: &[u8], hasher: &Hasher) -> Result<Link, &'static str> {
     let tail = BEFORE_HASH.len() + DIGITS + AFTER_HASH.len();
-    let link: Link = serde_json::from_slice(line).map_err(|_| "it is no line of an audit log")?;
+    let link: Link =
+        serde_json::from_slice(line).map_err(|_| "it is not a line of an audit log")?;
     let (open, close) = line.split_at(
         line.len()
             .checked_sub(tail)
-            .ok_or("it is no line of an audit log")?,
+            .ok_or("it is not a line of an audit log")?,
     );
     let hash = hasher.hash(&[open, b"}"]);
     if close != format!("{BEFORE_HASH}{hash}{AFTER_HASH}").as_bytes() || link.hash != hash {
@@ -178,7 +179,7 @@ mod tests {
         for broken in ["", "{}", "{\"seq\":1,\"prev\":\"\",\"hash\":\"\"}"] {
             assert_eq!(
                 check(broken.as_bytes(), &hasher).unwrap_err(),
-                "it is no line of an audit log",
+                "it is not a line of an audit log",
                 "{broken}"
             );
         }

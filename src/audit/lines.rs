@@ -36,7 +36,7 @@ impl<'a, R: BufRead> Lines<'a, R> {
         if is_whole {
             bytes.pop();
         } else if bytes.len() as u64 == most {
-            bail!("this is no audit log: it has a line of more than {most} bytes");
+            bail!("this is not an audit log: it has a line of more than {most} bytes");
         }
         Ok(Some(LogLine { bytes, is_whole }))
     }

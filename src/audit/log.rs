@@ -226,8 +226,8 @@ impl AuditLog {
     fn settle(&self, writing: &mut Writing, consequence: &str) -> Result<(), RpcError> {
         self.flush(writing).map_err(|error| {
             let message = format!(
-                "the audit log cannot be written ({error}), {consequence}\nhint: no call is served until the operator has \
-                 seen to that; try again later"
+                "the audit log cannot be written ({error}), {consequence}\nhint: no call is \
+                 served until the operator has fixed that; try again later"
             );
             RpcError::new(Code::Internal, message)
         })
@@ -254,7 +254,7 @@ impl AuditLog {
 
 fn unwritable(error: &serde_json::Error, consequence: &str) -> RpcError {
     let message =
-        format!("the line of the audit log for this call cannot be made: {error}; {consequence}");
+        format!("the audit log line of this call cannot be created: {error}; {consequence}");
     RpcError::new(Code::Internal, message)
 }
 
@@ -299,12 +299,12 @@ impl Observer for AuditLog {
             .filter(|_| self.changes(&entry.call.tool))
             .and_then(entry::detail);
         let line = entry::call(entry, detail, reply)
-            .map_err(|error| unwritable(&error, "what it did stands"))?;
+            .map_err(|error| unwritable(&error, "its changes stay"))?;
         let mut writing = self.lock();
         writing.waiting.push_back(line);
         self.settle(
             &mut writing,
-            "so the answer is withheld; the call was carried out, and what it did stands",
+            "so the answer is withheld; the call was carried out, and its changes stay",
         )
     }
 }

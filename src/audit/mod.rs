@@ -90,7 +90,7 @@ fn hasher(key: Option<&Path>) -> Result<(Hasher, Option<File>)> {
         .with_context(|| format!("the key `{name}` cannot be read"))?;
     if is_regular && key.mode & 0o077 != 0 {
         bail!(
-            "others may use the key `{name}` (mode {:04o}); take that away with chmod 600",
+            "other users can read the key `{name}` (mode {:04o}); run chmod 600 on it",
             key.mode
         );
     }

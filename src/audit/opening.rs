@@ -16,7 +16,7 @@ pub fn log(path: &Path) -> Result<(File, Hidden)> {
     let (file, identity) = open_log(path)?;
     flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|errno| match errno {
         Errno::WOULDBLOCK => {
-            anyhow!("another server writes to it; give each server a file of its own")
+            anyhow!("another server writes to it; give each server its own file")
         }
         errno => anyhow!("it cannot be locked: {}", io::Error::from(errno)),
     })?;
@@ -46,7 +46,7 @@ mod tests {
         std::fs::set_permissions(at("open"), PermissionsExt::from_mode(0o777)).unwrap();
         let refused = said("open/sub/log").unwrap_err();
         assert!(
-            refused.starts_with("others may put another file in its place: they may write to `"),
+            refused.starts_with("other users can replace it, since they can write to `"),
             "{refused}"
         );
         assert!(refused.contains("/open` (mode 0777)"), "{refused}");

@@ -99,10 +99,10 @@ pub fn show(input: &mut impl BufRead, wanted: &CallFilter, out: &mut impl Write)
     while let Some(line) = lines.read()? {
         number += 1;
         let Ok(mut row) = serde_json::from_slice::<Row>(&line.bytes) else {
-            tracing::debug!(number, "no line of an audit log");
+            tracing::debug!(number, "not a line of an audit log");
             // The first line may be torn; then the second line says so.
             if !is_log && number > 1 {
-                bail!("line 1: it is no line of an audit log");
+                bail!("line 1: it is not a line of an audit log");
             }
             if !wanted.json && is_log {
                 printer.print(format!("(line {number} cannot be read)"))?;
@@ -151,7 +151,7 @@ pub fn show(input: &mut impl BufRead, wanted: &CallFilter, out: &mut impl Write)
         }
     }
     if !is_log && number > 0 {
-        bail!("line 1: it is no line of an audit log");
+        bail!("line 1: it is not a line of an audit log");
     }
     begun
         .into_values()
@@ -213,7 +213,8 @@ fn time(text: &str, now: SystemTime) -> Result<SystemTime> {
         Some(time) => Ok(time),
         None => {
             bail!(
-                "`--since {text}` is no time; give one such as 2026-07-28T12:00:00Z (UTC), or 2h for two hours ago"
+                "`--since {text}` is not a time; give one such as 2026-07-28T12:00:00Z (UTC), or \
+                 2h for two hours ago"
             )
         }
     }
@@ -427,7 +428,7 @@ mod tests {
 
     #[test]
     fn show_rejects_file_without_log_lines() {
-        let said = Err("line 1: it is no line of an audit log".to_owned());
+        let said = Err("line 1: it is not a line of an audit log".to_owned());
         let event = r#"{"at":"","event":"end"}"#;
         let good = Ok("(line 1 cannot be read)\n  -- end\n".to_owned());
         for (log, expected) in [

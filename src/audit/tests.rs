@@ -125,11 +125,11 @@ fn verify_explains_each_kind_of_tampering() {
         (1, "it is number 2"),
         (
             3,
-            "it is number 4, where 3 was to come, which stands further down",
+            "it is number 4, where 3 was expected, which is further down",
         ),
         (4, "it is number 2 again, where 4 was to come"),
-        (4, "it is no line of an audit log"),
-        (4, "number 4 follows another line than the one before it"),
+        (4, "it is not a line of an audit log"),
+        (4, "number 4 does not follow the line before it"),
         (6, "it is torn"),
     ];
     assert_eq!(told, expected.map(|(line, what)| (line, what.to_owned())));
@@ -211,9 +211,8 @@ fn log_continues_after_torn_line() {
     std::fs::write(&path, text.replace("\"n\":1", "\"n\":7")).unwrap();
     let refused = format!("{:#}", opened(&path).err().unwrap());
     assert!(
-        refused.starts_with(
-            "its last line cannot be gone on with: its hash is not that of its content"
-        ),
+        refused
+            .starts_with("its last line cannot be continued: its hash is not that of its content"),
         "{refused}"
     );
     std::fs::write(&path, "something else\n").unwrap();
@@ -230,14 +229,14 @@ fn open_refuses_locked_or_linked_file() {
     let said = |path: &Path| format!("{:#}", opened(path).err().unwrap());
     assert_eq!(
         said(&at("log")),
-        "another server writes to it; give each server a file of its own"
+        "another server writes to it; give each server its own file"
     );
     drop(first);
     opened(&at("log")).unwrap();
     std::os::unix::fs::symlink(at("log"), at("link")).unwrap();
     assert_eq!(
         said(&at("link")),
-        "it is a symbolic link, and must be the file itself"
+        "it is a symbolic link; give the file itself"
     );
     std::fs::hard_link(at("log"), at("name")).unwrap();
     assert!(said(&at("log")).starts_with("it has 2 names (hard links)"));
@@ -266,11 +265,9 @@ fn write_refuses_changed_or_deleted_file() {
     let moved = dir.path().join("log.1");
     let said = || format!("{:#}", log.write(&event).unwrap_err());
     std::fs::rename(&path, &moved).unwrap();
-    assert!(
-        said().ends_with(
-            "its name leads elsewhere: it, or a directory above it, was moved or replaced"
-        )
-    );
+    assert!(said().ends_with(
+        "its path leads to another file: it, or a directory above it, was moved or replaced"
+    ));
     std::fs::write(&path, "").unwrap();
     assert!(said().ends_with("was moved or replaced") && !log.is_well());
     std::fs::rename(&moved, &path).unwrap();
@@ -349,8 +346,8 @@ fn calls_without_end_are_reported() {
     );
     let (said, good) =
         verify::report(&mut [(String::new(), text.as_bytes())], &plain(), None).unwrap();
-    let first = "ok: 3 calls in 9 lines, 2 starts of servers; 2 calls began without an end (the server was killed, or \
-                 serves them now)\n";
+    let first = "ok: 3 calls in 9 lines, 2 starts of servers; 2 calls have no end (the server was \
+        killed, or they still run)\n";
     assert!(good && said.starts_with(first), "{said}");
     let (lines, shown) = table(&text, &CallFilter::default());
     assert_eq!(
@@ -387,13 +384,14 @@ fn verify_rejects_impossible_call_numbers() {
         said(&[start.clone(), end(1), begin(1)]),
         (
             3,
-            "call 1 begins behind its end: lines were put in, and all of the log hashed anew"
+            "call 1 begins after its end: lines were inserted, and the log was hashed again"
                 .to_owned()
         )
     );
     let twice = |what: &str| {
         format!(
-            "call 1 {what} a second time: one of the lines was put in, or a line about a start was left out, and all of the log hashed anew"
+            "call 1 {what} a second time: a line was inserted, or a line about a start was \
+             removed, and the log was hashed again"
         )
     };
     assert_eq!(
@@ -452,7 +450,8 @@ fn chain_continues_in_next_file() {
     assert_eq!(said(&["1", "2", "3"], None), (ok, true));
     let (text, good) = said(&["3"], None);
     let alone = format!(
-        "ok: 1 call in 2 lines, 0 starts of servers\ngoes on from line 5 of another file, whose head must be {}\nfrom ",
+        "ok: 1 call in 2 lines, 0 starts of servers\ncontinues line 5 of another file, whose last \
+         hash must be {}\nfrom ",
         second.head
     );
     assert!(good && text.starts_with(&alone), "{text}");
@@ -463,7 +462,8 @@ fn chain_continues_in_next_file() {
     );
     let apart = |name: &str, head: &WallStatus| {
         let text = format!(
-            "{name}: line 1: it does not go on from the file before, which ends with line {} and hash {}\n",
+            "{name}: line 1: it does not continue the file before, which ends with line {} and \
+             hash {}\n",
             head.lines, head.head
         );
         (text, false)

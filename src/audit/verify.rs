@@ -64,7 +64,8 @@ impl CallNumbers {
     fn begin(&mut self, call: u64) -> Result<(), String> {
         if self.ended.contains(&call) {
             return Err(format!(
-                "call {call} begins behind its end: lines were put in, and all of the log hashed anew"
+                "call {call} begins after its end: lines were inserted, and the log was hashed \
+                 again"
             ));
         }
         if !self.begun.insert(call) {
@@ -96,7 +97,8 @@ impl CallNumbers {
 }
 
 /// Explanation of two lines of the same kind and number.
-const TWICE: &str = "one of the lines was put in, or a line about a start was left out, and all of the log hashed anew";
+const TWICE: &str = "a line was inserted, or a line about a start was removed, and the log was \
+    hashed again";
 
 /// Members of a line other than its position in the chain.
 #[derive(Deserialize)]
@@ -148,20 +150,20 @@ pub fn report(
         let calls = counted(whole.unended, "call", "calls");
         let _ = write!(
             text,
-            "; {calls} began without an end (the server was killed, or serves them now)"
+            "; {calls} have no end (the server was killed, or they still run)"
         );
     }
     if whole.torn > 0 {
         let _ = write!(
             text,
-            ", {} torn and made up for",
+            ", {} torn and completed",
             counted(whole.torn, "line", "lines")
         );
     }
     if let Some(Head { seq, hash }) = &whole.before {
         let _ = write!(
             text,
-            "\ngoes on from line {seq} of another file, whose head must be {hash}"
+            "\ncontinues line {seq} of another file, whose last hash must be {hash}"
         );
     }
     if let Some((first, last)) = &whole.span {
@@ -232,7 +234,7 @@ fn verify_file(
         };
         let fault = |what: String| Ok(Err(Fault { line: number, what }));
         let Ok(event) = serde_json::from_slice::<LineBody>(&line.bytes) else {
-            return fault("it is no line of an audit log".to_owned());
+            return fault("it is not a line of an audit log".to_owned());
         };
         let continues = number == 1 && event.event == CONTINUED;
         if continues && whole.head == Head::default() && link.seq > 1 {
@@ -247,7 +249,8 @@ fn verify_file(
             let Head { seq, hash } = &whole.head;
             if number == 1 && *seq > 0 {
                 return fault(format!(
-                    "it does not go on from the file before, which ends with line {seq} and hash {hash}"
+                    "it does not continue the file before, which ends with line {seq} and hash \
+                     {hash}"
                 ));
             }
             return fault(explain_break(&link, expected, &mut lines)?);
@@ -263,9 +266,9 @@ fn verify_file(
                 whole.unended += std::mem::take(&mut calls).unended();
                 Ok(())
             }
-            (CONTINUED, _) if !continues => {
-                Err("it says that another file goes on here, in the middle of one".to_owned())
-            }
+            (CONTINUED, _) if !continues => Err(
+                "it is the continuation mark of another file, in the middle of this one".to_owned(),
+            ),
             _ => Ok(()),
         };
         if let Err(what) = counted {
@@ -285,8 +288,8 @@ fn verify_file(
         };
     }
     if is_last && head.is_some() && whole.known.is_none() {
-        let what = "the log ends before it, and no line has the hash that was given: its end was cut off, or all of it was \
-                    written anew";
+        let what = "no line has the given hash: the end of the log was cut off, or the log was \
+            rewritten";
         return Ok(Err(Fault {
             line: number + 1,
             what: what.to_owned(),
@@ -304,8 +307,8 @@ fn verify_file(
 
 fn torn_line_fault(line: &LogLine) -> String {
     format!(
-        "it is torn: {} without an end. Its server was ended while it wrote, or somebody cut the log; the next start says \
-         so in the log",
+        "it is torn: {} without an end. Its server was killed while it wrote, or the log was cut; \
+         the next start records that",
         counted(line.bytes.len() as u64, "byte", "bytes")
     )
 }
@@ -336,20 +339,21 @@ fn explain_break(
     let seq = link.seq;
     if seq < expected {
         return Ok(format!(
-            "it is number {seq} again, where {expected} was to come: it was put in, or moved"
+            "it is number {seq} again, where {expected} was expected: it was inserted or moved"
         ));
     }
     if seq == expected {
         return Ok(format!(
-            "number {seq} follows another line than the one before it: that one was changed and hashed anew, or this one is \
-             of another log"
+            "number {seq} does not follow the line before it: that line was changed and hashed \
+             again, or this line is from another log"
         ));
     }
     while let Some(later) = lines.read()? {
         let later = serde_json::from_slice::<Link>(&later.bytes);
         if later.is_ok_and(|later| later.seq == expected) {
             return Ok(format!(
-                "it is number {seq}, where {expected} was to come, which stands further down: lines were moved"
+                "it is number {seq}, where {expected} was expected, which is further down: lines \
+                 were moved"
             ));
         }
     }

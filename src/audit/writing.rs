@@ -71,11 +71,11 @@ impl Writing {
         if !torn.is_empty() {
             tracing::warn!(
                 bytes = torn.len(),
-                "the last line of the audit log is torn: its server was ended while it wrote"
+                "the last line of the audit log is torn: its server was killed while it wrote"
             );
             writing
                 .recover(&torn)
-                .context("what makes up for its torn last line cannot be written")?;
+                .context("the line that completes its torn last line cannot be written")?;
         }
         Ok(writing)
     }
@@ -92,7 +92,7 @@ impl Writing {
         let (mut file, is_regular) = match reading::open(previous) {
             Err(error) if is_missing(&error) => {
                 tracing::warn!(
-                    "there is no log at `{}` to go on from: the chain begins anew",
+                    "no log to continue at `{}`: a new chain begins",
                     previous.display()
                 );
                 return Ok(None);
@@ -100,14 +100,15 @@ impl Writing {
             opened => opened?,
         };
         if !is_regular {
-            bail!("it is no regular file");
+            bail!("it is not a regular file");
         }
         let place = identity(previous, &file)?;
         let size = file.metadata().context("it cannot be looked at")?.len();
         let (head, torn) = tail(&mut file, size, &self.hasher)?;
         if !torn.is_empty() {
             bail!(
-                "its last line is torn; start a server that goes on in it (--audit), which says so there, and rotate it then"
+                "its last line is torn; start a server with it (--audit), which records that, and \
+                 rotate it then"
             );
         }
         if head.seq > 0 {
@@ -150,7 +151,8 @@ impl Writing {
         }
         if !leads_to(&self.place.path, self.place.id) && !self.is_parent_inaccessible() {
             return Err(io::Error::other(
-                "its name leads elsewhere: it, or a directory above it, was moved or replaced",
+                "its path leads to another file: it, or a directory above it, was moved or \
+                 replaced",
             ));
         }
         Ok(())
@@ -214,7 +216,7 @@ fn tail(file: &mut File, size: u64, hasher: &Hasher) -> Result<(Head, Vec<u8>)> 
         .seek(SeekFrom::Start(from))
         .and_then(|_| file.read_to_end(&mut bytes));
     read.context("it cannot be read")?;
-    let no_log = || anyhow!("it is something else than an audit log; give a file of its own");
+    let no_log = || anyhow!("it is not an audit log; give a separate file");
     let Some(end) = memchr::memrchr(b'\n', &bytes) else {
         // The first line of a new log may be torn. Never write to any other file.
         return if from == 0 && b"{\"seq\":1,\"prev\":".starts_with(&bytes[..bytes.len().min(16)]) {
@@ -236,8 +238,8 @@ fn tail(file: &mut File, size: u64, hasher: &Hasher) -> Result<(Head, Vec<u8>)> 
             bytes.split_off(end + 1),
         )),
         Err(what) => bail!(
-            "its last line cannot be gone on with: {what}, as {} has it; `replay audit verify` says more. Give the key that \
-             it was begun with, or another file",
+            "its last line cannot be continued: {what}, as {} has it; see `replay audit verify`. \
+             Give the key of the log, or another file",
             hasher.name()
         ),
     }

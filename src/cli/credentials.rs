@@ -83,9 +83,8 @@ impl FromArgMatches for CredentialArgs {
                 .rev()
                 .find(|(before, _)| *before < at)
             else {
-                let said = format!(
-                    "--for `{place}` has no --credential before it, to which it would belong"
-                );
+                let said =
+                    format!("--for `{place}` must follow the --credential that it belongs to");
                 return Err(Error::raw(ErrorKind::MissingRequiredArgument, said));
             };
             of.targets.push(place);

@@ -86,10 +86,15 @@ fn tip(command: &Command, error: &Error) -> Option<String> {
             .any(|end| typed.ends_with(end))
     };
     if let Some(file) = word.or(flag).filter(is_manifest) {
-        return Some(format!("a manifest is served with '--tools-from {file}'"));
+        return Some(format!("to serve a manifest use '--tools-from {file}'"));
     }
     match error.kind() {
-        ErrorKind::ArgumentConflict => word.map(|word| format!("flags of '{word}' come after it")),
+        ErrorKind::ArgumentConflict => word.map(|word| {
+            format!(
+                "give flags of '{word}' after \
+            '{word}'"
+            )
+        }),
         ErrorKind::InvalidSubcommand => word.map(|word| subcommand_tip(command, word, error)),
         ErrorKind::UnknownArgument => flag.and_then(server_flag_tip),
         _ => None,

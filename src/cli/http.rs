@@ -206,8 +206,11 @@ fn host(text: &str) -> Result<String, String> {
     if !text.is_empty() && text.bytes().all(is_name) {
         return Ok(text.to_ascii_lowercase());
     }
-    Err("it must be a name or an address without a scheme and a port, such as mcp.example.com; any port will do then"
-        .to_owned())
+    Err(
+        "it must be a name or an address without scheme and port, such as mcp.example.com; every \
+        port is accepted"
+            .to_owned(),
+    )
 }
 
 #[cfg(test)]

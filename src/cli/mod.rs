@@ -24,6 +24,7 @@ use clap::{Arg, Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 pub use ranges::*;
 
+use crate::text::nearest::nearest;
 use crate::tools::TOOLS;
 
 pub use audit::{AuditAction, AuditArgs, CallFilter, UNENDED};
@@ -320,8 +321,16 @@ impl TypedValueParser for ToolName {
             .parse_ref(command, arg, typed)
             .map_err(|mut error| {
                 error.remove(ContextKind::ValidValue);
+                // The suggestion of clap may have little in common with the word.
+                error.remove(ContextKind::SuggestedValue);
+                let names: Vec<String> =
+                    TOOLS.iter().map(|make| make().name().to_owned()).collect();
+                let typed = typed.to_string_lossy();
+                let near = nearest(&typed, names.iter().map(String::as_str));
+                let near = near.map(|name| format!("the nearest is '{name}'").into());
                 let list = "'replay tools --tools all' lists the tools".into();
-                error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![list]));
+                let tips = near.into_iter().chain([list]).collect();
+                error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
                 error
             })
     }

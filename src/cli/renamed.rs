@@ -70,8 +70,8 @@ pub fn warn_of_old_name(place: &str, old: &str, new: &str) {
 /// Warns that `--allow-host` does not name hosts of the HTTP server, as it once did.
 pub fn warn_of_http_names() {
     warn(
-        "--allow-host is a rule about the network of commands; names that clients reach this \
-         server by are given with --http-host",
+        "--allow-host is a rule for the network of commands; for names by which clients reach \
+         this server use --http-host",
     );
 }
 

@@ -55,8 +55,9 @@ pub fn run(asked: &BenchArgs) -> Result<ExitCode> {
         Vec::from_iter(versions).join(", ")
     );
     table.push_str(
-        "\nEach time runs from the request to the whole reply, or from the start of a program to its exit.\n\
-         Look at the counts first: they differ where programs mean different things.\n",
+        "\nEach time is from the request to the whole reply, or from the start of a program to \
+         its exit.\nCompare the counts first: they differ where programs search different \
+         things.\n",
     );
     print(table)
 }

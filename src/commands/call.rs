@@ -60,13 +60,16 @@ fn answer(
     let arguments = self::arguments(tool, arguments)?;
     if tool == "execute_command" && [json!(true), json!("true")].contains(&arguments["background"])
     {
-        bail!("a background command would end with this program; `replay --mcp-server` keeps them");
+        bail!(
+            "`replay call` cannot start a background command, which would end with it; use \
+            `replay --mcp-server`"
+        );
     }
     let params = json!({"name": tool, "arguments": arguments});
     let line =
         json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
     let Incoming::Request(request) = parse(line.as_bytes()) else {
-        bail!("the call cannot be written as a request")
+        bail!("the call cannot be encoded as a request")
     };
     let session = Session::new(server.clone());
     match session.admit(&request) {
@@ -90,7 +93,7 @@ fn arguments(tool: &str, typed: &[String]) -> Result<Value> {
             let example = required(tool)
                 .next()
                 .map_or_else(|| json!({}), |name| json!({ name: "VALUE" }));
-            anyhow!("the arguments are not JSON: {error}; they are an object such as '{example}'")
+            anyhow!("the arguments are not valid JSON: {error}; give an object such as '{example}'")
         });
     }
     let mut members = Map::new();

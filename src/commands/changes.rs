@@ -64,7 +64,7 @@ fn choose_store(dir: &Path, asked: Option<&Path>) -> Result<FoundStore> {
         }
         let path = std::fs::canonicalize(asked).with_context(|| {
             format!(
-                "--store `{}` is no path, and none of the stores of `{}`{}",
+                "--store `{}` is neither a path nor a store of `{}`{}",
                 asked.display(),
                 dir.display(),
                 store_list(&found)
@@ -84,10 +84,14 @@ fn choose_store(dir: &Path, asked: Option<&Path>) -> Result<FoundStore> {
         );
     }
     found.pop().with_context(|| {
-        let state = state.map_or_else(|| "the state directory".to_owned(), |state| format!("`{}`", state.display()));
+        let state = state.map_or_else(
+            || "the state directory".to_owned(),
+            |state| format!("`{}`", state.display()),
+        );
         format!(
-            "nothing is kept of changes in `{}`: neither {state} nor a directory above has a store of it; a server that may write \
-             there (--allow DIR:rw) keeps them, unless --undo off is given, and says so when it starts{left_out}",
+            "no changes in `{}` can be undone: no store for it is in {state} or in a directory \
+             above. A server that may write there (--allow DIR:rw) makes one, unless it has \
+             --undo off{left_out}",
             dir.display()
         )
     })
@@ -164,7 +168,7 @@ fn show(names: &Names<'_>, number: u64) -> Result<ExitCode> {
     for place in names.store.not_kept(&entry) {
         let _ = writeln!(
             text,
-            "[not kept, and cannot be undone: what was in {}]",
+            "[cannot be undone, since the old content was not kept: {}]",
             names.place(&place)
         );
     }
@@ -229,7 +233,8 @@ fn undo(names: &Names<'_>, asked: &UndoArguments) -> Result<ExitCode> {
     // `--force` cannot restore a file whose target place is gone.
     if !done.conflicts.is_empty() && (!asked.force || !asked.dry_run && done.number.is_none()) {
         let refused = "nothing was undone, since not all is as the calls left it";
-        let next = "--except leaves these out, undoing later calls first may help, and --force takes away what was changed since";
+        let next = "--except leaves these paths out, undoing later calls first may help, and \
+            --force overwrites the later changes";
         // Writing to stderr may fail; the exit status reports it, too.
         let _ = writeln!(stderr(), "{refused}:\n{}\n{next}", conflicts.join("\n"));
         return Ok(status(false));
@@ -237,7 +242,7 @@ fn undo(names: &Names<'_>, asked: &UndoArguments) -> Result<ExitCode> {
     if done.undone.is_empty() {
         let _ = writeln!(
             stderr(),
-            "there is nothing left to undo of that; `replay changes` says what each call changed"
+            "nothing is left to undo in these calls; `replay changes` lists what each call changed"
         );
         return Ok(status(false));
     }
@@ -282,7 +287,7 @@ fn place(names: &Names<'_>, path: &Path) -> Result<RootedPath> {
         });
     found.with_context(|| {
         format!(
-            "--path `{}` is in no directory of which this store keeps changes",
+            "--path `{}` is not in a directory whose changes this store keeps",
             path.display()
         )
     })

@@ -101,7 +101,10 @@ pub fn run(options: &Options, is_json: bool) -> Result<ExitCode> {
     ];
     let mut best = None;
     if options.walls.sandbox == Some(Sandbox::Off) {
-        bail!("with --sandbox off there are no walls to look at; leave it out");
+        bail!(
+            "doctor checks the walls around commands, and --sandbox off removes them; leave it \
+            out"
+        );
     }
     let asked = options
         .walls
@@ -175,7 +178,7 @@ fn text(findings: &[Finding], tier: Option<Tier>) -> String {
     }
     let _ = match tier {
         Some(tier) => writeln!(text, "commands run behind walls: {}", tier.as_str()),
-        None => writeln!(text, "commands are refused: no walls stand"),
+        None => writeln!(text, "commands are refused: no walls can be built"),
     };
     text
 }
@@ -207,7 +210,7 @@ fn check_inside_walls(services: &Services, signals: &SignalFd) -> Result<Vec<Fin
                 run.then(|| "systemd-run --user --scope -p Delegate=yes replay ...".to_owned());
             Finding::lack(
                 "memory limits",
-                format!("by a look ten times a second: {reason}"),
+                format!("by a check ten times a second: {reason}"),
                 run,
             )
         }
@@ -241,7 +244,7 @@ fn check_inside_walls(services: &Services, signals: &SignalFd) -> Result<Vec<Fin
             (false, _) => Finding::good(name, path),
             (true, Some(dir)) => Finding::lack(
                 name,
-                format!("commands do not see it (for {what_for}); --system {dir} shows it"),
+                format!("commands do not see it (for {what_for}); --system {dir} adds it"),
                 None,
             ),
             (true, None) => {
@@ -297,7 +300,7 @@ fn of_client(client: Client) -> Option<Finding> {
                     let run = Some(format!("replay setup {name} --write --force"));
                     Finding::lack(
                         known.title,
-                        format!("{shown} starts `{program}`, which is not there"),
+                        format!("{shown} starts `{program}`, which does not exist"),
                         run,
                     )
                 }
@@ -312,7 +315,7 @@ fn of_client(client: Client) -> Option<Finding> {
     }
     let installed = || {
         find_program(known.program.as_ref())
-            .map(|_| Finding::lack(known.title, "it has no servers yet", run()))
+            .map(|_| Finding::lack(known.title, "the file has no servers yet", run()))
     };
     lack.or_else(installed)
 }

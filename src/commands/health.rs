@@ -45,7 +45,8 @@ fn check(args: &HealthArgs) -> Result<()> {
     match answer.status {
         200 => Ok(()),
         401 => bail!(
-            "`{}` answers with 401: it needs a token; ask /health, which needs none (a URL without a path)",
+            "`{}` answers with 401: this path needs a token; give the URL without a path, which \
+             asks /health",
             args.url
         ),
         status => {

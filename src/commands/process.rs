@@ -135,12 +135,13 @@ pub fn hidden_path_hint(services: &Services, exit: Exit, idle: bool) -> Option<S
         .map(|root| root.path().display().to_string());
     let roots = roots.collect::<Vec<_>>().join(", ");
     let home = if services.commands.standing.private_home {
-        ", HOME is a private one"
+        ", and HOME is private"
     } else {
         ""
     };
     Some(format!(
-        "the program sees the system's programs and the allowed directories only ({roots}); --allow DIR shows it more{home}"
+        "the program sees only the system's programs and the allowed directories ({roots}); \
+         --allow DIR adds a directory{home}"
     ))
 }
 

@@ -108,7 +108,7 @@ fn serve(config: Config, cli: &ServerArgs) -> Result<ExitCode> {
     let why = if end == End::Served {
         "stdin has ended"
     } else {
-        "stopped by a signal, or nobody reads any more"
+        "stopped by a signal, or the client closed its end"
     };
     tracing::debug!(ended, "{why}");
     if let Some(log) = &log {
@@ -149,7 +149,12 @@ fn observers(log: Option<&Arc<AuditLog>>) -> Vec<Arc<dyn Observer>> {
 fn tracer(cli: &ServerArgs) -> Result<Option<Arc<Tracer>>> {
     let settings = config::telemetry(&cli.telemetry)?;
     settings
-        .map(|settings| Tracer::start(settings).context("no thread to be had"))
+        .map(|settings| {
+            Tracer::start(settings).context(
+                "no thread can be started; raise the \
+            limit of processes (ulimit -u)",
+            )
+        })
         .transpose()
 }
 
@@ -253,11 +258,15 @@ fn announce(servers: &[(&str, &Server)], own_landlock: Option<u32>) {
             .is_ok_and(|journal| journal.freezes())
         {
             tracing::info!(
-                "{owner}what programs outside the walls run stays as it is (--freeze-autorun)"
+                "{owner}files that programs outside the walls run cannot be changed \
+                 (--freeze-autorun)"
             );
         }
         if services.commands.ssh_agent.is_some() {
-            tracing::info!("{owner}the ssh-agent signs for commands what git signs (--ssh-sign)");
+            tracing::info!(
+                "{owner}the ssh-agent signs git commits and tags of commands \
+                (--ssh-sign)"
+            );
         }
     }
     let own = own_landlock.map_or_else(

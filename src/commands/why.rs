@@ -84,7 +84,9 @@ impl RuleAnswer {
         match &config.sandbox.cache {
             Some(cache) if path.starts_with(&cache.dir) => Self {
                 notes: vec![
-                    "this is the cache of commands (--cache), which they use below their HOME; tools do not".to_owned(),
+                    "this is the cache of commands (--cache): commands use it below their HOME, \
+                     and tools cannot"
+                        .to_owned(),
                 ],
                 ..Self::denied(self.rule)
             },
@@ -134,7 +136,7 @@ pub fn run(asked: &WhyArgs) -> Result<ExitCode> {
             socket(&config, &absolute(Path::new(&asked.what)))
         }
         Access::Connect if is_path(&asked.what) => {
-            RuleAnswer::denied("no unix socket is there; hosts are given as HOST:PORT or a URL")
+            RuleAnswer::denied("the path is not a unix socket; give a host as HOST:PORT or URL")
         }
         Access::Connect => connect(&config, services, &asked.what)?,
         Access::Run => program(&config, services, &asked.what, signals.as_fd())?,
@@ -173,13 +175,12 @@ fn socket(config: &Config, path: &Path) -> RuleAnswer {
         return RuleAnswer::allowed("commands run without walls (--sandbox off)");
     }
     RuleAnswer::denied(
-        "it is a unix socket, and commands connect only to those that commands of the same server listen with, in whatever \
-         directory a socket lies",
+        "it is a unix socket, and commands connect only to sockets of commands of the same server",
     )
     .with_flag(
         format!("--allow-socket {}", shell(path)),
-        "commands get all that the program which listens there does for whoever connects: a socket of docker, tmux or a bus leads \
-         out of the walls, that of an ssh-agent logs in with your keys",
+        "commands can do whatever the listening program allows: a socket of docker, tmux or D-Bus \
+         leads out of the walls, an ssh-agent logs in with your keys",
     )
 }
 
@@ -195,7 +196,7 @@ fn read(config: &Config, policy: &Policy, path: &Path) -> RuleAnswer {
         .find(|seen| path.starts_with(&seen.path));
     let seen = seen.map(|seen| {
         format!(
-            "commands read it all the same: {} ({})",
+            "commands can read it, since it belongs to the system directories: {} ({})",
             seen.path.display(),
             seen.why
         )
@@ -221,7 +222,7 @@ fn write(config: &Config, policy: &Policy, path: &Path) -> RuleAnswer {
         .and_then(|_| named(path.as_os_str().as_bytes()));
     let frozen = rule.filter(|_| config.undo.freezes).map(|(rule, _)| {
         format!(
-            "what {} runs of it stays as it is (--freeze-autorun)",
+            "the parts that {} runs cannot be changed (--freeze-autorun)",
             rule.obeyed_by
         )
     });
@@ -231,7 +232,7 @@ fn write(config: &Config, policy: &Policy, path: &Path) -> RuleAnswer {
         {
             RuleAnswer::denied(frozen).with_flag(
                 "no --freeze-autorun",
-                "commands and tools change all that programs outside run",
+                "commands and tools can change files that programs outside the walls run",
             )
         }
         (Ok(()), frozen) => RuleAnswer::allowed(allowed_by(policy, &path)).with_notes(frozen),
@@ -288,7 +289,10 @@ fn refused(policy: &Policy, path: &Path, error: &PolicyError, suffix: &str) -> R
             denied
                 .with_flag(
                     format!("--allow {}{suffix}", shell(dir)),
-                    format!("tools and commands {does} all that lies in {}", Quoted(dir)),
+                    format!(
+                        "tools and commands can {does} everything in {}",
+                        Quoted(dir)
+                    ),
                 )
                 .with_notes(holds_sockets.then_some(note))
                 .with_notes(is_home.then_some(home_note))
@@ -300,7 +304,7 @@ fn refused(policy: &Policy, path: &Path, error: &PolicyError, suffix: &str) -> R
             denied.with_flag(
                 format!("--allow {}:rw", shell(root.path())),
                 format!(
-                    "tools and commands change all that lies in {}, but for protected paths",
+                    "tools and commands can change everything in {}, except protected paths",
                     Quoted(root.path())
                 ),
             )
@@ -319,7 +323,7 @@ fn refused(policy: &Policy, path: &Path, error: &PolicyError, suffix: &str) -> R
             denied.with_flag(
                 flag,
                 format!(
-                    "tools and commands change all at or below {}{obeyed}",
+                    "tools and commands can change everything at or below {}{obeyed}",
                     Quoted(protected)
                 ),
             )
@@ -343,13 +347,13 @@ fn shell(path: &Path) -> String {
 
 /// Parses `[udp://]HOST[:PORT]` or a URL into a destination and a request.
 fn destination(what: &OsStr) -> Result<(Destination, Option<(bool, String)>)> {
-    let what = what.to_str().context("a host is plain text")?;
+    let what = what.to_str().context("the host is not UTF-8")?;
     let (scheme, rest) = what.split_once("://").unwrap_or(("", what));
     let (transport, port) = match scheme {
         "" | "tcp" | "https" => (Transport::Tcp, 443),
         "http" => (Transport::Tcp, 80),
         "udp" => (Transport::Udp, 53),
-        other => bail!("`{other}://` is none of tcp://, udp://, http:// and https://"),
+        other => bail!("`{other}://` is unknown; use one of tcp://, udp://, http:// and https://"),
     };
     let (authority, path) = rest.split_once('/').map_or((rest, None), |(host, path)| {
         (host, Some(format!("/{path}")))
@@ -393,7 +397,10 @@ fn connect(config: &Config, services: &Services, what: &OsStr) -> Result<RuleAns
     }
     let rule = to.rule().to_string();
     let flag = format!("--allow-host {}", quoted(&rule));
-    let besides = format!("commands, Python sessions and tests send {rule} whatever they can read");
+    let besides = format!(
+        "commands, Python sessions and tests can send {rule} everything that \
+        they can read"
+    );
     let danger = if let Host::Address(address) = to.host {
         danger(address)
     } else {
@@ -415,7 +422,7 @@ fn connect(config: &Config, services: &Services, what: &OsStr) -> Result<RuleAns
     if rules.is_empty() {
         return Ok(match (standing.tier, standing.effective_network()) {
             _ if standing.by_rule => {
-                RuleAnswer::allowed("the mock set of --network answers, and nothing is reached")
+                RuleAnswer::allowed("the mock set of --network answers; no real server is reached")
             }
             (Some(Tier::Off), _) => {
                 RuleAnswer::allowed("commands run without walls (--sandbox off)")
@@ -424,10 +431,10 @@ fn connect(config: &Config, services: &Services, what: &OsStr) -> Result<RuleAns
                 RuleAnswer::allowed("commands have the system's network (--network host)")
             }
             (_, Network::Loopback) if is_own => return Ok(own()),
-            (_, Network::Loopback) => RuleAnswer::denied(
-                "commands have only a loopback of their own (--network loopback)",
-            )
-            .with_flag(flag, besides),
+            (_, Network::Loopback) => {
+                RuleAnswer::denied("commands have only a private loopback (--network loopback)")
+                    .with_flag(flag, besides)
+            }
             (_, Network::None) => RuleAnswer::denied("commands have no network (--network none)")
                 .with_flag(flag, besides),
         }
@@ -438,7 +445,7 @@ fn connect(config: &Config, services: &Services, what: &OsStr) -> Result<RuleAns
         return Ok(
             RuleAnswer::denied(format!("--deny-host {}", quoted(deciding))).with_flag(
                 format!("no --deny-host {}", quoted(deciding)),
-                "what else that names and --allow-host allows",
+                "everything else that this rule denies and --allow-host allows",
             ),
         );
     }
@@ -446,15 +453,18 @@ fn connect(config: &Config, services: &Services, what: &OsStr) -> Result<RuleAns
         if is_own && standing.tier == Some(Tier::Namespaces) {
             return Ok(own());
         }
-        return Ok(RuleAnswer::denied("no --allow-host names it")
+        return Ok(RuleAnswer::denied("no --allow-host rule matches it")
             .with_flag(flag, besides)
             .with_notes(danger));
     }
     let by = format!("--allow-host {}", quoted(deciding));
     let (Some((_, opening)), Some((is_tls, path))) = (rules.opens(&to), &asked) else {
-        let some = rules
-            .opens(&to)
-            .map(|(_, rule)| format!("only for requests, by {rule}: ask with a URL"));
+        let some = rules.opens(&to).map(|(_, rule)| {
+            format!(
+                "only requests that match {rule} are allowed: ask again with \
+                a URL"
+            )
+        });
         return Ok(RuleAnswer::allowed(by)
             .with_notes(some)
             .with_notes(private_address_note(&to)));
@@ -472,11 +482,12 @@ fn connect(config: &Config, services: &Services, what: &OsStr) -> Result<RuleAns
         }
         Verdict::Denied => RuleAnswer::denied("--deny-host names this request"),
         Verdict::Missing | Verdict::OddPath | Verdict::OddMethod => RuleAnswer::denied(format!(
-            "only some requests are allowed there ({opening}), and GET of this path is none"
+            "only some requests are allowed there ({opening}), and GET of this path is not among \
+             them"
         ))
         .with_flag(
             format!("--allow-host {}", quoted(&request)),
-            "requests of that method to that path, with any query",
+            "requests with this method to this path, with any query",
         ),
     })
 }
@@ -484,8 +495,9 @@ fn connect(config: &Config, services: &Services, what: &OsStr) -> Result<RuleAns
 /// Note about an allowed host name.
 fn private_address_note(to: &Destination) -> Option<String> {
     let is_name = matches!(to.host, Host::Name(_));
-    is_name
-        .then(|| "a private address that the name leads to has to be allowed by itself".to_owned())
+    is_name.then(|| {
+        "if the name resolves to a private address, that address must be allowed, too".to_owned()
+    })
 }
 
 /// The shell inside the walls finds the program with the PATH of commands.
@@ -504,7 +516,7 @@ fn program(
     let root = services
         .policy
         .project()
-        .context("there is no directory to run it in; add --allow DIR")?;
+        .context("there is no directory to run the program in; add --allow DIR")?;
     let argv = ["/bin/sh", "-c", FIND, "sh"]
         .map(Into::into)
         .into_iter()
@@ -547,14 +559,14 @@ fn program(
     let Some(outside) = find_program(what) else {
         let name = what.display();
         return Ok(RuleAnswer::denied(format!(
-            "there is no program `{name}` on the PATH of commands, nor on that of this shell"
+            "the program `{name}` is neither on the PATH of commands nor on the PATH of this shell"
         )));
     };
     let dir = outside.parent().unwrap_or(&outside);
     Ok(
         RuleAnswer::denied(format!("commands do not see {}", Quoted(&outside))).with_flag(
             format!("--system {}", shell(dir)),
-            format!("commands read and run all that lies in {}", Quoted(dir)),
+            format!("commands can read and run everything in {}", Quoted(dir)),
         ),
     )
 }

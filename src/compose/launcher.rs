@@ -39,8 +39,8 @@ const OWN_PROGRAM: &str = "/proc/self/exe";
 /// Reason to refuse commands, if known before any wall is built.
 fn refused(config: &Config) -> Option<String> {
     let is_nested = config.sandbox.mode != Sandbox::Off && is_inside();
-    let nested = "this program runs inside another replay already, and the kernel takes only one supervisor; run it outside \
-                  of that, or with --sandbox off (and --isolation env to record calls)";
+    let nested = "this program already runs inside another replay, and the kernel allows only one \
+        supervisor; run it outside, or with --sandbox off (and --isolation env to record calls)";
     config
         .sandbox
         .refused
@@ -109,14 +109,14 @@ pub fn start(
         }
         if tier != Tier::Namespaces && !config.hide.is_empty() {
             bail!(
-                "--hide can be held for commands by the tier of namespaces alone, and {}; leave out the tools that run programs \
-                 (--tools files), which works everywhere",
+                "for commands --hide needs the namespaces tier, and {}; leave out the tools that \
+                 run programs (--tools files)",
                 not_namespaces(tier, &tried)
             );
         }
         if tier == Tier::Landlock && !config.sandbox.sockets.is_empty() {
             bail!(
-                "--allow-socket: only the tier of namespaces has unix sockets, and {}; leave the flag out",
+                "--allow-socket needs the namespaces tier, and {}; leave the flag out",
                 not_namespaces(tier, &tried)
             );
         }
@@ -162,7 +162,10 @@ pub fn start(
         .map(|(tier, reason)| format!("{}: {reason}", tier.as_str()))
         .collect();
     Ok(bounds(WallStatus::refused(
-        format!("no wall can be built for them ({})", reasons.join("; ")),
+        format!(
+            "no walls can be built for commands ({})",
+            reasons.join("; ")
+        ),
         tried,
     )))
 }
@@ -170,8 +173,8 @@ pub fn start(
 /// Error message: commands of this tier would see a path that must be hidden.
 fn cannot_hide(path: &Path, tier: Tier, tried: &[(Tier, String)]) -> String {
     format!(
-        "`{}` lies below an allowed directory, where only the tier of namespaces can hide it from commands, and {}; put it \
-         elsewhere, such as below ~/.local/state, or leave out the tools that run programs (--tools files)",
+        "`{}` is in an allowed directory, where hiding it from commands needs the namespaces \
+         tier, and {}; move it, such as below ~/.local/state, or use --tools files",
         path.display(),
         not_namespaces(tier, tried)
     )
@@ -182,7 +185,7 @@ fn not_namespaces(tier: Tier, tried: &[(Tier, String)]) -> String {
     match (tier, tried.first()) {
         (Tier::Off, _) => "commands run without walls (--sandbox off)".to_owned(),
         (_, Some((_, reason))) => format!("that tier cannot be built here ({reason})"),
-        _ => format!("--sandbox {} asks for another one", tier.as_str()),
+        _ => format!("--sandbox {} selects another tier", tier.as_str()),
     }
 }
 
@@ -215,8 +218,10 @@ pub fn depots(config: &Config, policy: &Policy) -> Result<Vec<Hidden>> {
             Ok(_) => {}
             Err(fault) if [libc::EROFS, libc::EACCES, libc::EPERM].contains(&fault.errno()) => {}
             Err(fault) => {
-                return Err(fault)
-                    .context("what holds private directories of commands cannot be hidden");
+                return Err(fault).context(
+                    "the directory with the private directories of commands cannot be \
+                        hidden",
+                );
             }
         }
     }
@@ -244,7 +249,7 @@ pub fn private_directory(config: &Config, roots: &[&Path]) -> Result<Scratch> {
         }
     }
     bail!(
-        "no private directory for commands can be made (TMPDIR says where): {}",
+        "the private directory of commands cannot be created (TMPDIR sets its place): {}",
         reasons.join("; ")
     )
 }
@@ -382,7 +387,10 @@ fn ssh_agent(config: &Config, plan: &mut Plan, scratch: &Scratch) -> Result<Opti
     };
     let home = match plan.tier {
         Tier::Namespaces => PathBuf::from(private_home(plan)),
-        Tier::Landlock => bail!("--ssh-sign needs unix sockets, and this tier has none"),
+        Tier::Landlock => bail!(
+            "--ssh-sign needs unix sockets, which this tier does not have; \
+            leave it out"
+        ),
         Tier::Off => scratch.path().join("home"),
     };
     let agent = SshAgent::start(scratch, socket.clone()).with_context(|| {
@@ -413,7 +421,8 @@ fn cache(config: &Config, policy: &Policy) -> Result<Option<Cache>> {
         .find(|root| dir.starts_with(root) || root.starts_with(dir))
     {
         bail!(
-            "--cache `{}` and the allowed directory `{}` lie in one another; put the cache elsewhere, such as below ~/.cache",
+            "--cache `{}` and the allowed directory `{}` contain one another; move the cache, \
+             such as below ~/.cache",
             dir.display(),
             root.display()
         );
@@ -452,7 +461,10 @@ fn recording(config: &Config, policy: &Policy, account: &Account) -> Result<Opti
     let loaded =
         load(policy, directory, name, &room).with_context(|| format!("--network replay:{path}"))?;
     let loaded = loaded.with_context(|| {
-        format!("--network replay:{path}: there is no set `{name}` in {directory}")
+        format!(
+            "--network replay:{path}: the set `{name}` does not exist in {directory}; `replay \
+            calls list` lists the sets"
+        )
     })?;
     loaded
         .torn
@@ -567,7 +579,7 @@ fn sockets(config: &Config) -> Result<Vec<CanonicalPath>> {
         let stat = std::fs::metadata(&path)?;
         anyhow::ensure!(
             stat.file_type().is_socket(),
-            "it is no unix socket; name the one that the program outside listens at"
+            "it is not a unix socket; give the socket of the program outside"
         );
         Ok(CanonicalPath {
             path: (&path).into(),

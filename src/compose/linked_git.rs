@@ -31,7 +31,7 @@ fn refusal(linked: &LinkedRepository, tier: Tier) -> Option<&'static str> {
             .common
             .as_ref()
             .and_then(|(common, _)| cannot_hold(&common.path)),
-        Tier::Landlock | Tier::Off => Some("which only the tier of namespaces can hold"),
+        Tier::Landlock | Tier::Off => Some("which needs the namespaces tier"),
     }
 }
 
@@ -97,8 +97,8 @@ pub fn lines(policy: &Policy, tier: Tier) -> Vec<(bool, String)> {
         let (tree, outermost) = (linked.work_tree.display(), linked.outermost().display());
         if let Some(why) = refusal(linked, tier) {
             let words = format!(
-                "git does not work in `{tree}`: of `{outermost}` only a part may be written, {why}; `--allow {outermost}:rw` opens \
-                 all of it"
+                "git does not work in `{tree}`: only a part of `{outermost}` may be written, \
+                 {why}; `--allow {outermost}:rw` allows all of it"
             );
             return (true, words);
         }
@@ -106,14 +106,23 @@ pub fn lines(policy: &Policy, tier: Tier) -> Vec<(bool, String)> {
             (_, false) => "read it".to_owned(),
             (None, true) => "write it, but for hooks and configuration".to_owned(),
             (Some(_), true) => {
-                format!("write what worktrees share and `{}`, and read the rest", linked.own.path.display())
+                format!(
+                    "write what worktrees share and `{}`, and read the rest",
+                    linked.own.path.display()
+                )
             }
         };
-        (false, format!("git in `{tree}` uses `{outermost}`: commands may {may} (--git none: nothing of it)"))
+        (
+            false,
+            format!(
+                "git in `{tree}` uses `{outermost}`: commands may {may} (--git none: nothing of it)"
+            ),
+        )
     });
     let unfollowed = policy.unfollowed().iter().map(|(path, reason)| {
         let words = format!(
-            "git does not work in commands there: `{}` is not followed, since {reason}; if you trust it, allow the directory that it names",
+            "git does not work in commands there: `{}` is not followed, since {reason}; if you \
+             trust the file, allow the directory in it",
             path.display()
         );
         (true, words)

@@ -97,12 +97,10 @@ fn server(
     let journal = undo::check_hidden(journal, &policy, &commands);
     if config.undo.freezes && !read_only && !policy.roots().is_empty() {
         if let Err(reason) = &journal {
-            bail!("--freeze-autorun needs what undo keeps, and nothing is kept: {reason}");
+            bail!("--freeze-autorun needs undo, which is not available: {reason}");
         }
         if commands.standing.tier == Some(Tier::Off) {
-            bail!(
-                "--freeze-autorun cannot be held with --sandbox off, where nobody stands between commands and the kernel"
-            );
+            bail!("--freeze-autorun needs the walls around commands; leave --sandbox off out");
         }
     }
     let calls = calls(config, &commands.standing);
@@ -166,8 +164,8 @@ fn warn_of_history(policy: &Policy) {
 /// Warning about a hidden file that git tracks.
 pub fn in_history(path: &Path) -> String {
     format!(
-        "`{}` is hidden and git has it: commands can read what was committed, and `git add -A` fails; take it out with \
-         `git rm --cached`, and change what was secret in it",
+        "`{}` is hidden, but committed to git: commands can read it in the repository, and `git \
+         add -A` fails; run `git rm --cached`, and replace its secrets",
         path.display()
     )
 }

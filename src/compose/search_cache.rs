@@ -29,7 +29,7 @@ pub fn place(config: &Config, policy: &Policy, reach: &Reach) -> Option<CacheLoc
         let above = path
             .ancestors()
             .find(|above| std::fs::metadata(above).is_ok())
-            .context("nothing is above it")?;
+            .context("it has no parent directory")?;
         reach.keeps_apart("the search cache", above)?;
         let path = make_private(path)?;
         reach.keeps_apart("the search cache", &path)?;

@@ -121,8 +121,9 @@ fn state_directories(undo: &UndoConfig, policy: &Policy) -> Result<Vec<PathBuf>>
                 let (shown, root) = (path.display(), root.path().display());
                 return Err(error).with_context(|| {
                     format!(
-                        "`{shown}` cannot be made, and an agent could make it, since it lies in `{root}`, which is read-write: make \
-                         it yourself, or allow a directory without it"
+                        "`{shown}` cannot be created, and an agent could create it in the \
+                         read-write directory `{root}`: create it yourself, or allow a smaller \
+                         directory"
                     )
                 });
             }
@@ -172,8 +173,8 @@ pub fn check_hidden(
         .filter(|_| commands.launcher.is_some());
     match tier {
         Some(tier) if !is_store_protected(policy, store, tier) => Err(format!(
-            "`{}` lies in an allowed directory, where only the tier of namespaces can hide it from commands; set XDG_STATE_HOME to a \
-             directory elsewhere",
+            "`{}` is in an allowed directory, where hiding it from commands needs the namespaces \
+             tier; set XDG_STATE_HOME to another directory",
             store.display()
         )),
         _ => Ok(journal),
@@ -254,7 +255,7 @@ fn first_place(undo: &UndoConfig, policy: &Policy) -> Result<PathBuf> {
         undo,
         writable(policy)
             .first()
-            .context("no directory may be written to")?,
+            .context("no directory is read-write")?,
     )
 }
 
@@ -269,7 +270,7 @@ fn place(undo: &UndoConfig, root: &Root) -> Result<PathBuf> {
         return same
             .or(places.first())
             .cloned()
-            .context("the server has to be restarted to have a place for it");
+            .context("restart the server, which then creates a store for the directory");
     }
     let state = undo.state.as_ref().map(|state| state.join(IN_STATE));
     let state_mount = state
@@ -297,7 +298,7 @@ fn place(undo: &UndoConfig, root: &Root) -> Result<PathBuf> {
             return Ok(place);
         }
     }
-    make_private(&state.context("HOME says no directory, and XDG_STATE_HOME neither")?)
+    make_private(&state.context("neither HOME nor XDG_STATE_HOME names a directory")?)
 }
 
 /// Mount ID and device of a path.
@@ -387,7 +388,8 @@ fn create_journal(
     // Beside a tree only the store of the note is trusted. Without a note, create another store.
     let beside = (state.as_deref() != Some(place)).then_some(&name);
     let state = state.context(
-        "without a state directory that is yours alone (XDG_STATE_HOME), nothing says which store is a server's",
+        "the stores of servers cannot be verified without a private state directory \
+         (XDG_STATE_HOME)",
     );
     let (name, state) = match beside {
         None => (name.clone(), None),

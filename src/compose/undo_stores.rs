@@ -95,7 +95,7 @@ pub(super) fn note(state: &Path, name: &str, store: &Path) -> Result<()> {
     let written = std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, &note));
     written.with_context(|| {
         format!(
-            "`{}`, which has to say that this store is a server's",
+            "`{}`, which must confirm that a server made this store",
             note.display()
         )
     })
@@ -106,11 +106,12 @@ pub(super) fn store_of_note(note: &Path) -> Result<PathBuf> {
     let shown = note.display();
     let text = text_of(note).with_context(|| format!("`{shown}`"))?;
     let note: Note =
-        serde_json::from_slice(&text).with_context(|| format!("`{shown}` names no store"))?;
+        serde_json::from_slice(&text).with_context(|| format!("`{shown}` is not a store"))?;
     let path = note.path.path().to_owned();
     if identity(&path)? != (note.inode, note.born) {
         bail!(
-            "`{}` is not the store that a server made there; if you know it, name it by --store and this path",
+            "`{}` is not the store that a server made there; if you trust it, give this path as \
+             --store",
             path.display()
         );
     }
@@ -167,7 +168,7 @@ pub fn stores_of(dir: &Path, state: Option<&Path>) -> (Vec<FoundStore>, Vec<Stri
             .filter(|path| !found.iter().any(|known: &FoundStore| known.path == **path));
         left_out.extend(unknown.map(|path| {
             format!(
-                "`{}`, of which no server has left a note; if it is a server's, name it by --store and this path",
+                "`{}`, which no server has registered; if you trust it, give this path as --store",
                 path.display()
             )
         }));
@@ -209,8 +210,8 @@ impl FoundStore {
         let file = path.join(ROOTS);
         let shown = file.display();
         let text = text_of(&file)
-            .with_context(|| format!("`{}` is no store: `{ROOTS}` in it", path.display()))?;
-        let no_roots = || format!("`{shown}` does not say of which directories the store is");
+            .with_context(|| format!("`{}` is not a store: its `{ROOTS}`", path.display()))?;
+        let no_roots = || format!("`{shown}` does not name the directories of the store");
         let said: Value = serde_json::from_slice(&text).with_context(no_roots)?;
         if said["version"] != VERSION {
             let version = &said["version"];
@@ -226,7 +227,7 @@ impl FoundStore {
         };
         if let Some(root) = roots.iter().map(Bytes::path).find(|root| !is_plain(root)) {
             bail!(
-                "`{shown}` names `{}`, and a server writes an absolute path without `..`",
+                "`{shown}` has `{}`; it must be an absolute path without `..`",
                 root.display()
             );
         }
@@ -263,7 +264,7 @@ impl FoundStore {
         });
         let roots: Vec<Root> = opened
             .collect::<Result<_>>()
-            .context("a directory that the store is of cannot be opened")?;
+            .context("a directory of the store cannot be opened")?;
         let dir = open_plain(self.path.parent().unwrap_or(Path::new("/")))?;
         Ok(open(dir.as_fd(), self.name(), &self.path, roots.into())?)
     }
@@ -298,7 +299,8 @@ pub(super) fn private(path: &Path) -> Result<PathBuf> {
     let found = std::fs::symlink_metadata(&path).with_context(|| format!("`{shown}`"))?;
     if found.uid() != geteuid().as_raw() || found.mode() & 0o077 != 0 {
         bail!(
-            "`{shown}` is another user's or open to others; make it yours and take that away (chmod 700)"
+            "`{shown}` belongs to another user or is open to others; make it your own, with mode \
+             700"
         );
     }
     Ok(path)

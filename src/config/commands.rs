@@ -322,7 +322,8 @@ fn network(
         && allow != (*network == NetworkArg::Host)
     {
         bail!(
-            "the profile's `allow_network` is {allow} and its `network` says otherwise; leave one of them out"
+            "the profile's `allow_network` is {allow}, which contradicts its `network`; leave one \
+             of them out"
         );
     }
     let allowed = profile.allow_network.map(|allow| {
@@ -338,8 +339,8 @@ fn network(
     if mode == Sandbox::Off {
         if asked.is_some_and(|network| network != NetworkArg::Host) {
             bail!(
-                "only a wall can keep commands from the network, and it is switched off (sandbox off); say --network host, \
-                 or leave the wall on"
+                "without walls (--sandbox off) commands have the whole network; add --network \
+                 host, or leave --sandbox off out"
             );
         }
         return Ok((Network::Host, false, None));
@@ -375,19 +376,17 @@ fn rules(options: &Options, profile: &Profile, mode: Sandbox) -> Result<Rules> {
     }
     if mode == Sandbox::Off {
         bail!(
-            "only a wall can hold commands to --allow-host and --deny-host, and it is switched off (sandbox off)"
+            "--allow-host and --deny-host need the walls around commands; leave --sandbox off out"
         );
     }
     if allow.is_empty() && options.network.learned.is_none() {
-        bail!("--deny-host takes away from what --allow-host gives, and nothing is given");
+        bail!("--deny-host narrows --allow-host, which is missing; add --allow-host");
     }
     if options.network.network.is_some()
         || profile.network.is_some()
         || profile.allow_network == Some(true)
     {
-        bail!(
-            "--allow-host says which network commands have, and --network says it, too; leave one of them out"
-        );
+        bail!("--allow-host and --network both set the network of commands; leave one of them out");
     }
     Ok(rules)
 }
@@ -419,7 +418,8 @@ fn cache(
     };
     if !private_home {
         bail!(
-            "--cache is for the private HOME of commands, and with --sandbox off or --home read-only they have none"
+            "--cache needs the private HOME of commands; leave out --sandbox off and --home \
+             read-only"
         );
     }
     let mib = options
@@ -469,7 +469,7 @@ fn system(
         let path = without_parents(&world.here, dir);
         if std::fs::metadata(&path).is_err() {
             bail!(
-                "--system `{}` does not exist or cannot be looked at",
+                "--system `{}` does not exist or cannot be read",
                 path.display()
             );
         }
@@ -533,19 +533,21 @@ fn check_system(system: &[Visible], roots: &[PathBuf]) -> Result<()> {
                 .any(|tree| path.starts_with(tree))
         {
             bail!(
-                "`{shown}` ({why}) cannot be a directory of programs: it is the whole disk or belongs to the kernel"
+                "`{shown}` ({why}) cannot be a directory of programs: it is the root directory or \
+                 belongs to the kernel"
             );
         }
         if let Some(root) = roots.iter().find(|root| path.starts_with(root)) {
             bail!(
-                "`{shown}` ({why}) lies in the allowed directory `{}`, whose rights it has; to keep it read-only give it as \
-                 --protect",
+                "`{shown}` ({why}) is in the allowed directory `{}` and has its rights; to make \
+                 it read-only use --protect",
                 root.display()
             );
         }
         if is_led_by_agents(path, roots) {
             bail!(
-                "`{shown}` ({why}) leads through an allowed directory, where an agent can lead it elsewhere: give its true path"
+                "`{shown}` ({why}) goes through a link in an allowed directory, which an agent \
+                 can change: give the path without links"
             );
         }
     }
@@ -559,7 +561,7 @@ fn shell(asked: Option<&PathBuf>) -> Result<OsString> {
         Some(path) if path.is_absolute() && path.is_file() => Ok(path.into()),
         Some(path) => {
             bail!(
-                "--shell `{}` is no program; give the absolute path of one, such as /bin/sh",
+                "--shell `{}` is not a program; give the absolute path of one, such as /bin/sh",
                 path.display()
             )
         }
@@ -627,21 +629,18 @@ fn env_rules(
 fn reject_fixed_variable(name: &OsStr) -> Result<()> {
     if name == "HOME" || name == "TMPDIR" {
         let remedy = if name == "HOME" {
-            "--home read-only shows commands the real one"
+            "--home read-only gives commands the real one"
         } else {
             "it is always private"
         };
-        bail!(
-            "`{}` of commands is not taken from the environment: {remedy}",
-            name.display()
-        );
+        bail!("`{}` of commands cannot be set: {remedy}", name.display());
     }
     Ok(())
 }
 
 fn passable(name: &str, by: &str) -> Result<String> {
     if !environment::is_name(OsStr::new(name)) {
-        bail!("`{by}`: `{name}` is no name of a variable");
+        bail!("`{by}`: `{name}` is not a valid variable name");
     }
     reject_fixed_variable(OsStr::new(name))?;
     Ok(name.to_owned())
@@ -650,7 +649,7 @@ fn passable(name: &str, by: &str) -> Result<String> {
 fn settable(name: OsString, value: OsString) -> Result<(OsString, OsString)> {
     if !environment::is_name(&name) || value.as_bytes().contains(&0) {
         bail!(
-            "`{}` is no name of a variable, or its value holds a NUL byte",
+            "`{}` is not a valid variable name, or its value contains a NUL byte",
             name.display()
         );
     }
@@ -678,12 +677,13 @@ fn git_identity(identity: &str) -> Result<[(OsString, OsString); 4]> {
 /// Reason to refuse commands that no wall can remove.
 fn refused(profile: &Profile, mode: Sandbox, system: &[Visible]) -> Option<String> {
     let reason = if profile.allow_exec == Some(false) {
-        "the profile says `allow_exec: false`"
+        "the profile has `allow_exec: false`"
     } else if profile.allow_fork == Some(false) {
-        "the profile says `allow_fork: false`, and a shell that may start nothing is of no use; `limits.processes` holds \
-         the number of processes"
+        "the profile has `allow_fork: false`, but a shell must start programs; use \
+         `limits.processes` to limit their number"
     } else if mode != Sandbox::Off && system.is_empty() {
-        "the profile says `import_baseline: false` and names no directory of programs (`system`), so there is no shell"
+        "the profile has `import_baseline: false` and names no directory of programs (`system`), \
+         so there is no shell"
     } else {
         return None;
     };

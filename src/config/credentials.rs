@@ -32,16 +32,19 @@ pub(super) fn resolve(
     {
         // Do not repeat the argument, since it may be a secret.
         let Some((name, from)) = credential.split_once('=') else {
-            bail!("--credential is NAME=env:VARIABLE or NAME=file:PATH, and one has no `=`");
+            bail!("--credential must be NAME=env:VARIABLE or NAME=file:PATH; one has no `=`");
         };
         let said = || format!("--credential {name}");
         check_name(name).with_context(said)?;
         if all.iter().any(|other| other.name == name) {
-            bail!("--credential {name} is said twice; a second --for adds a place");
+            bail!(
+                "--credential {name} is given twice; to use it at a second place add another \
+                --for"
+            );
         }
         if targets.is_empty() {
             bail!(
-                "--credential {name} has no --for behind it that says what it is for, such as --for https://example.com/**"
+                "--credential {name} needs a --for after it, such as --for https://example.com/**"
             );
         }
         let secret = match from.split_once(':') {
@@ -59,9 +62,7 @@ pub(super) fn resolve(
                 files.push(path);
                 secret
             }
-            _ => bail!(
-                "--credential {name} is not read from there; env:VARIABLE and file:PATH are known"
-            ),
+            _ => bail!("--credential {name} must be read from env:VARIABLE or file:PATH"),
         };
         let targets = targets
             .iter()
@@ -78,7 +79,8 @@ pub(super) fn resolve(
         {
             let (one, other) = (&one.name, &other.name);
             bail!(
-                "the value of --credential {one} stands in that of {other} too; declare it once, with a --for for each place"
+                "the value of --credential {other} contains that of {one}; declare it once, with \
+                 a --for for each place"
             );
         }
     }
@@ -92,7 +94,7 @@ fn check_name(name: &str) -> Result<()> {
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     if name.is_empty() || !is_name {
-        bail!("it is no name of a variable");
+        bail!("it is not a valid variable name");
     }
     Ok(())
 }
@@ -103,9 +105,7 @@ fn place_of(text: &str, rules: &Rules) -> Result<CredentialTarget> {
         .map_err(|error| anyhow::anyhow!("--for: {error}"))?;
     if !place.is_within(rules) {
         let rule = place.reaching();
-        bail!(
-            "--for `{text}`: commands do not reach that; allow it, too, such as with --allow-host {rule}"
-        );
+        bail!("--for `{text}`: commands cannot reach it; add a rule, such as --allow-host {rule}");
     }
     Ok(place)
 }
@@ -115,7 +115,7 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     let shown = path.display();
     let (file, is_regular) = reading::open(path)?;
     if !is_regular {
-        bail!("`{shown}` is no regular file");
+        bail!("`{shown}` is not a regular file");
     }
     identity(path, &file).with_context(|| format!("`{shown}`"))?;
     // Editors may end the line with CRLF.
@@ -123,7 +123,7 @@ fn read(path: &Path) -> Result<Vec<u8>> {
         .with_context(|| format!("`{shown}`"))?;
     if read.mode & 0o077 != 0 {
         bail!(
-            "others may use `{shown}` (mode {:04o}); take that away with chmod 600",
+            "other users can read or change `{shown}` (mode {:04o}); run chmod 600 on it",
             read.mode & 0o777
         );
     }
@@ -187,7 +187,7 @@ pub fn configure_git<Text: Into<OsString>>(
             .and_then(|count| count.parse().ok())
             .with_context(|| {
                 format!(
-                    "--env {GIT_COUNT} of commands is `{}`, which is no number",
+                    "--env {GIT_COUNT} of commands is `{}`; it must be a number",
                     count.display()
                 )
             })?,

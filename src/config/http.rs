@@ -204,7 +204,7 @@ impl TokenEntry {
         }
         if RESERVED.contains(&&*self.name) {
             bail!(
-                "the name `{}` is that of whoever has no token; choose another",
+                "the name `{}` is reserved for clients without a token; choose another",
                 self.name
             );
         }
@@ -243,7 +243,7 @@ impl TokenEntry {
             (
                 "allow",
                 self.allow.as_ref().is_some_and(Vec::is_empty),
-                "a directory, be it one that holds nothing",
+                "a directory, even an empty one",
             ),
             (
                 "tools",
@@ -253,28 +253,29 @@ impl TokenEntry {
         ] {
             if is_empty {
                 bail!(
-                    "`{what}` of `{}` is empty, which leaves it nothing; name at least {least}, or leave `{what}` out for what the server has",
+                    "`{what}` of `{}` is empty; name at least {least}, or leave `{what}` out to \
+                     use those of the server",
                     self.name
                 );
             }
         }
         if let Some(relative) = self.allow.iter().flatten().find(|path| path.is_relative()) {
             bail!(
-                "`{}` allows `{}`, which is not absolute",
+                "`{}` allows `{}`; the path must be absolute",
                 self.name,
                 relative.display()
             );
         }
         if let Some(relative) = self.cache.iter().find(|path| path.is_relative()) {
             bail!(
-                "`cache` of `{}` is `{}`, which is not absolute",
+                "`cache` of `{}` is `{}`; the path must be absolute",
                 self.name,
                 relative.display()
             );
         }
         if let Some(relative) = self.unprotect.iter().find(|path| path.is_relative()) {
             bail!(
-                "`unprotect` of `{}` names `{}`, which is not absolute",
+                "`unprotect` of `{}` has `{}`; the path must be absolute",
                 self.name,
                 relative.display()
             );
@@ -289,12 +290,7 @@ impl TokenEntry {
                 .iter()
                 .filter_map(clap::ValueEnum::to_possible_value);
             let known: Vec<String> = known.map(|value| value.get_name().to_owned()).collect();
-            let message = || {
-                format!(
-                    "`{name}` is no set of tools; there are {}",
-                    known.join(", ")
-                )
-            };
+            let message = || format!("`{name}` is not a set of tools; use {}", known.join(", "));
             ToolsetArg::from_str(name, false)
                 .map_err(anyhow::Error::msg)
                 .with_context(message)
@@ -316,8 +312,9 @@ impl HttpConfig {
         let tokens = tokens(args)?;
         if tokens.is_empty() && !address.ip().is_loopback() {
             bail!(
-                "--http {address} can be reached by other machines, and there is no token: give --token-file (`replay token \
-                 new NAME` makes lines for it) or the variable {TOKEN_VARIABLE}, or listen at 127.0.0.1"
+                "--http {address}: other machines can connect, so a token is needed: give \
+                 --token-file (see `replay token new`) or set {TOKEN_VARIABLE}, or listen at \
+                 127.0.0.1"
             );
         }
         let tls = encryption(args)?.map(Encryption::new);
@@ -358,9 +355,7 @@ pub fn encryption(args: &HttpArgs) -> Result<Option<Arc<ServerConfig>>> {
     // A group may read the key, since many systems have a group for TLS servers.
     if key_text.mode & 0o027 != 0 {
         let (key, mode) = (key.display(), key_text.mode & 0o777);
-        bail!(
-            "others may use the key `{key}` (mode {mode:04o}); take that away with chmod 640, or 600"
-        );
+        bail!("other users can read the key `{key}` (mode {mode:04o}); run chmod 640 or 600 on it");
     }
     let config = server_config(&chain_text, &key_text.bytes);
     config
@@ -395,7 +390,7 @@ pub fn tokens(args: &HttpArgs) -> Result<Vec<TokenEntry>> {
     let read = reading::read(path, MAX_TOKEN_FILE_BYTES)?;
     if read.mode & 0o022 != 0 {
         bail!(
-            "`{shown}` can be written by others (mode {:o}); take that away with chmod go-w",
+            "other users can change `{shown}` (mode {:o}); run chmod go-w on it",
             read.mode & 0o777
         );
     }
@@ -423,16 +418,16 @@ pub fn entries(text: &str) -> Result<Vec<TokenEntry>> {
             .any(|other| other.name == entry.name || other.digest() == entry.digest())
         {
             bail!(
-                "line {number}: there is another line with the name or the token of `{}`",
+                "line {number}: an earlier line has the name or the token of `{}`",
                 entry.name
             );
         }
         entries.push(entry);
     }
     match entries.len() {
-        0 => bail!("there is no token in it; `replay token new NAME` makes lines for it"),
+        0 => bail!("the file has no token; `replay token new NAME` makes lines for it"),
         count if count > MAX_HTTP_TENANTS => {
-            bail!("it has {count} tokens; at most {MAX_HTTP_TENANTS} are served")
+            bail!("the file has {count} tokens; at most {MAX_HTTP_TENANTS} are allowed")
         }
         _ => Ok(entries),
     }
@@ -518,7 +513,7 @@ mod tests {
         );
         assert_eq!(
             fault("# only\n"),
-            "there is no token in it; `replay token new NAME` makes lines for it"
+            "the file has no token; `replay token new NAME` makes lines for it"
         );
         assert_eq!(
             fault("\n{\"name\":\"a\",\"sha256\":\"xyz\"}"),
@@ -532,20 +527,21 @@ mod tests {
         let taken = fault(&format!("{{\"name\":\"stdio\",\"sha256\":\"{sha}\"}}"));
         assert_eq!(
             taken,
-            "line 1: the name `stdio` is that of whoever has no token; choose another"
+            "line 1: the name `stdio` is reserved for clients without a token; choose another"
         );
         assert_eq!(
             fault(&line(",\"allow\":[\"src\"]")),
-            "line 1: `a` allows `src`, which is not absolute"
+            "line 1: `a` allows `src`; the path must be absolute"
         );
         let empty = |what: &str, least: &str| {
             format!(
-                "line 1: `{what}` of `a` is empty, which leaves it nothing; name at least {least}, or leave `{what}` out for what the server has"
+                "line 1: `{what}` of `a` is empty; name at least {least}, or leave `{what}` out \
+                 to use those of the server"
             )
         };
         assert_eq!(
             fault(&line(",\"allow\":[]")),
-            empty("allow", "a directory, be it one that holds nothing")
+            empty("allow", "a directory, even an empty one")
         );
         assert_eq!(fault(&line(",\"tools\":[]")), empty("tools", "`files`"));
         for what in ["allow", "tools"] {
@@ -569,12 +565,11 @@ mod tests {
         let twice = fault(&format!("{}\n{}", line(""), line("")));
         assert_eq!(
             twice,
-            "line 2: there is another line with the name or the token of `a`"
+            "line 2: an earlier line has the name or the token of `a`"
         );
         let tools = fault(&line(",\"tools\":[\"fiels\"]"));
         assert!(
-            tools
-                .starts_with("line 1: `fiels` is no set of tools; there are files, command, calls"),
+            tools.starts_with("line 1: `fiels` is not a set of tools; use files, command, calls"),
             "{tools}"
         );
     }
@@ -648,7 +643,7 @@ mod tests {
             .map(drop)
             .unwrap_err();
         let expected = format!(
-            "--credential A: others may use `{}` (mode 0640); take that away with chmod 600",
+            "--credential A: other users can read or change `{}` (mode 0640); run chmod 600 on it",
             dir.path().join("ours").display()
         );
         assert_eq!(format!("{error:#}"), expected);

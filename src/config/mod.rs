@@ -567,7 +567,8 @@ fn timeouts(asked: Option<u64>, most: Option<u64>) -> Result<(u64, u64)> {
     };
     if asked > most {
         bail!(
-            "--command-timeout-secs is {asked} and --max-command-timeout-secs is {most}; the first must not be more"
+            "--command-timeout-secs is {asked}; it must not exceed --max-command-timeout-secs, \
+             which is {most}"
         );
     }
     Ok((asked, most))
@@ -595,13 +596,14 @@ fn toolsets(args: &[ToolsetArg]) -> Vec<Toolset> {
 fn parse_suffixed(here: &Path, flag: &str, typed: &Path) -> Result<Grant> {
     let (path, access) = access_of(typed);
     if path.as_os_str().is_empty() {
-        bail!("{flag} `{}` names no directory", typed.display());
+        bail!("{flag} `{}` does not name a directory", typed.display());
     }
     let path = absolute(here, path);
     let slip = mistyped_suffix(&path).filter(|_| is_missing(&path));
     if let Some(slip) = slip {
         bail!(
-            "{flag} `{}`: `:{slip}` is no suffix, and no such directory is there; there are `:ro` and `:rw`",
+            "{flag} `{}`: `:{slip}` is not a suffix, and no such directory exists; use `:ro` or \
+             `:rw`",
             typed.display()
         );
     }
@@ -725,7 +727,8 @@ mod tests {
         };
         let refusal = |typed: &str, slip: &str| {
             format!(
-                "--allow `{typed}`: `:{slip}` is no suffix, and no such directory is there; there are `:ro` and `:rw`"
+                "--allow `{typed}`: `:{slip}` is not a suffix, and no such directory exists; use \
+                 `:ro` or `:rw`"
             )
         };
         for (typed, slip) in [
@@ -760,7 +763,7 @@ mod tests {
             own_directory("--own", Path::new(":rw"))
                 .unwrap_err()
                 .to_string(),
-            "--own `:rw` names no directory"
+            "--own `:rw` does not name a directory"
         );
     }
 }

@@ -189,8 +189,8 @@ impl Profile {
         let profile: Self = serde_json::from_str(text)?;
         if !profile.extra_rules.is_empty() {
             bail!(
-                "`extra_rules` are in the language of another system's sandbox, which Linux cannot enforce; say the same \
-                 with `read_only` and `read_write`, and leave the list empty"
+                "`extra_rules` use the syntax of another system's sandbox, which Linux cannot \
+                 enforce; use `read_only` and `read_write`, and leave the list empty"
             );
         }
         profile.limits.check()?;
@@ -215,7 +215,7 @@ fn read(path: &Path) -> Result<String> {
         .take(MAX_PROFILE_BYTES + 1)
         .read_to_string(&mut text)?;
     if text.len() as u64 > MAX_PROFILE_BYTES {
-        bail!("it is longer than {MAX_PROFILE_BYTES} bytes");
+        bail!("the profile is longer than {MAX_PROFILE_BYTES} bytes");
     }
     Ok(text)
 }
@@ -271,7 +271,7 @@ impl Limits {
                 && !(range.min..=range.max).contains(&value)
             {
                 bail!(
-                    "`limits.{name}` is {value}, and must be from {} to {}",
+                    "`limits.{name}` is {value}; it must be from {} to {}",
                     range.min,
                     range.max
                 );
@@ -379,7 +379,7 @@ mod tests {
 
     #[test]
     fn invalid_values_are_refused() {
-        let zero = "`limits.processes` is 0, and must be from 8 to 4194304";
+        let zero = "`limits.processes` is 0; it must be from 8 to 4194304";
         assert_eq!(wrong(r#"{"limits": {"processes": 0}}"#), zero);
         assert!(wrong(r#"{"limits": {"cpu_secs": -1}}"#).contains("invalid value"));
         assert!(

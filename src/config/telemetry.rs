@@ -48,7 +48,7 @@ pub fn trust(file: Option<&Path>, trusting: &'static str) -> Result<Trust> {
             let shown = path.display();
             let bytes = std::fs::read(path).with_context(|| format!("`{shown}` cannot be read"))?;
             if memchr::memmem::find(&bytes, b"-----BEGIN CERTIFICATE-----").is_none() {
-                bail!("`{shown}` holds no `BEGIN CERTIFICATE`");
+                bail!("`{shown}` has no `BEGIN CERTIFICATE`");
             }
             bytes
         }
@@ -132,7 +132,8 @@ fn resolve(
             .is_some_and(|protocol| protocol == "grpc")
     {
         tracing::warn!(
-            "no spans are exported: OTEL_EXPORTER_OTLP_PROTOCOL is `grpc`, and only OTLP/HTTP is spoken"
+            "no spans are exported: OTEL_EXPORTER_OTLP_PROTOCOL is `grpc`; only OTLP/HTTP is \
+             supported"
         );
         return Ok(None);
     }
@@ -166,7 +167,8 @@ fn sampler(variables: &Variables<'_>) -> Sampler {
     Sampler::parse(&name, variables.get("OTEL_TRACES_SAMPLER_ARG").as_deref()).unwrap_or_else(|| {
         let known = Sampler::NAMES;
         tracing::warn!(
-            "OTEL_TRACES_SAMPLER is `{name}` and is not heeded; there are {known}, with a ratio from 0 to 1"
+            "OTEL_TRACES_SAMPLER is `{name}`, which is unknown and ignored; use {known}, with a \
+             ratio from 0 to 1"
         );
         Sampler::default()
     })
@@ -218,7 +220,10 @@ fn headers(text: &str) -> Result<String> {
         let is_token =
             |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
         if !name.bytes().all(is_token) || OURS.contains(&&*name.to_ascii_lowercase()) {
-            bail!("`{}` cannot be a header of an export", name.escape_debug());
+            bail!(
+                "`{}` cannot be used as a header of an export",
+                name.escape_debug()
+            );
         }
         if !value.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
             bail!("the value of `{name}` must be printable ASCII");
@@ -391,10 +396,10 @@ mod tests {
     fn header_injection_is_refused() {
         for (text, reason) in [
             ("a=b%0D%0Ac: d", "the value of `a` must be printable ASCII"),
-            ("a b=c", "`a b` cannot be a header of an export"),
+            ("a b=c", "`a b` cannot be used as a header of an export"),
             (
                 "Content-Length=1",
-                "`Content-Length` cannot be a header of an export",
+                "`Content-Length` cannot be used as a header of an export",
             ),
         ] {
             let set = [("OTEL_EXPORTER_OTLP_HEADERS", text)];

@@ -55,11 +55,10 @@ fn skip(pattern: &str, allowed: &[PathBuf]) -> Result<[String; 2]> {
             .iter()
             .find_map(|dir| Path::new(pattern).strip_prefix(dir).ok())
             .map(Path::display);
-        let right = below.map_or(
-            "one that lies below an allowed directory".to_owned(),
-            |below| format!("`{below}`"),
-        );
-        bail!("--undo-skip: `{pattern}` is no path below an allowed directory: write {right}");
+        let right = below.map_or("a path below an allowed directory".to_owned(), |below| {
+            format!("`{below}`")
+        });
+        bail!("--undo-skip: `{pattern}` is not a path below an allowed directory: write {right}");
     }
     let exists = |name: &str| {
         allowed
@@ -115,8 +114,8 @@ impl UndoConfig {
         let freezes = options.walls.freeze_autorun || profile.freeze_autorun;
         if freezes && (!is_on || drops || !skip.is_empty()) {
             bail!(
-                "--freeze-autorun puts back what commands change, for which everything has to be kept: leave out --undo off, \
-                 --undo-full drop and --undo-skip"
+                "--freeze-autorun restores files that commands change, so undo must keep \
+                 everything: leave out --undo off, --undo-full drop and --undo-skip"
             );
         }
         Ok(Self {

@@ -16,7 +16,8 @@ pub fn text(bytes: &[u8], pages: Option<Pages>) -> Result<String, Fault> {
     if notebook["nbformat"].as_u64() != Some(4) {
         let got = &notebook["nbformat"];
         return Err(Fault::new(format!(
-            "is no notebook of nbformat 4: `nbformat` is {got}; `encoding` reads it as text"
+            "is not a notebook of nbformat 4: `nbformat` is {got}; give `encoding` to read it as \
+             text"
         )));
     }
     let cells = notebook["cells"]

@@ -65,7 +65,8 @@ impl Parts {
 
     pub fn too_long() -> Fault {
         Fault::new(format!(
-            "has more than {MAX_DOCUMENT_TEXT_BYTES} bytes of text; ask for some of its `pages`, or convert it with a command"
+            "has more than {MAX_DOCUMENT_TEXT_BYTES} bytes of text; read some of its `pages`, or \
+             convert it with a command"
         ))
     }
 

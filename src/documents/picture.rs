@@ -152,7 +152,8 @@ fn clip_region([x, y, width, height]: Region, of: Size) -> Result<Region, Fault>
             height: high,
         } = of;
         return Err(Fault::new(format!(
-            "is {all} x {high} pixels, and `region` [{x}, {y}, {width}, {height}] lies outside of that"
+            "is {all} x {high} pixels, and `region` [{x}, {y}, {width}, {height}] is outside of \
+             that"
         )));
     }
     Ok(part)

@@ -55,7 +55,7 @@ impl<'a> Capture<'a> {
         if self.captured.truncated && !was_truncated {
             let file = self.files.map(OutputFiles::ring).transpose();
             self.file = file.unwrap_or_else(|error| {
-                tracing::warn!("there is no file for the output of a command: {error}");
+                tracing::warn!("the file for the output of a command cannot be created: {error}");
                 None
             });
             self.file

@@ -89,7 +89,7 @@ impl Pump {
 impl Drop for Pump {
     fn drop(&mut self) {
         self.background.settle(State::Lost(
-            "the server has a fault here; its log says more".to_owned(),
+            "the server has a bug here; its log has the details".to_owned(),
         ));
         self.listener.notify(&self.background);
     }

@@ -87,7 +87,7 @@ pub enum LaunchError {
     #[error("cannot start the launcher of commands: {0}")]
     Start(#[source] io::Error),
     /// Sending or receiving failed.
-    #[error("cannot speak with the launcher of commands: {0}")]
+    #[error("cannot talk to the launcher of commands: {0}")]
     Speak(#[source] io::Error),
     /// The launcher did not answer in time.
     #[error("the launcher of commands has not answered within {} s", LAUNCHER_START_MS / 1000)]

@@ -83,7 +83,7 @@ impl Logs {
             if stream.truncated {
                 let _ = writeln!(
                     text,
-                    "[only its first {} bytes were kept]",
+                    "[only the first {} bytes were stored]",
                     stream.bytes.len()
                 );
             }

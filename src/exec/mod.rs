@@ -135,21 +135,22 @@ pub enum ExecError {
     },
     /// All slots were taken, and none became free in time.
     #[error(
-        "all {most} places for commands are taken (--max-commands), and none became free within the timeout"
+        "all {most} slots for commands are in use (--max-commands), and none became free within \
+         the timeout"
     )]
     NoPlace {
         /// Maximum number of commands.
         most: usize,
     },
     /// All background slots are taken.
-    #[error("all {most} places for background commands are taken (--max-background-commands): {}", ids.join(", "))]
+    #[error("all {most} slots for background commands are in use (--max-background-commands): {}", ids.join(", "))]
     NoBackgroundPlace {
         /// Maximum number of background commands.
         most: usize,
         ids: Vec<String>,
     },
     /// All slots for resident programs are taken.
-    #[error("all {most} places for programs that stay are taken")]
+    #[error("all {most} slots for long-running programs are in use")]
     NoResidentPlace {
         /// Maximum number of resident programs.
         most: usize,
@@ -158,7 +159,7 @@ pub enum ExecError {
     #[error("the program has ended already, {}", describe_exit(*exit))]
     Over { exit: Exit },
     /// The supervisor of a resident program did not answer in time.
-    #[error("the process that watches over the program has not answered within {} ms", timeout.as_millis())]
+    #[error("the supervisor of the program has not answered within {} ms", timeout.as_millis())]
     Silent {
         /// Timeout of the request.
         timeout: Duration,
@@ -167,12 +168,10 @@ pub enum ExecError {
     #[error("the launcher of commands has ended, and no command can be started without it")]
     NoLauncher,
     /// The supervisor has gone without a final message.
-    #[error(
-        "the process that watched over the command has vanished; how the command ended is not known"
-    )]
+    #[error("the supervisor of the command has crashed, so the result of the command is unknown")]
     Vanished,
     /// A process of the command still exists, seconds after SIGKILL.
-    #[error("the command does not end, not even by SIGKILL; it may hang inside the kernel")]
+    #[error("the command does not end, not even after SIGKILL; it may hang in the kernel")]
     Stuck,
     /// The kernel refused an operation that the run needs (a pipe, `poll`), or a message of the
     /// supervisor is invalid.
@@ -197,15 +196,17 @@ impl ExecError {
                 "write the script to a file with `write_file` and run that file".into()
             }
             Self::NoPlace { .. } => {
-                "wait for the commands that run, or cancel one, then try again".into()
+                "wait for a running command, or cancel one, then try again".into()
             }
             Self::NoBackgroundPlace { .. } => {
-                "end one of them with follow_command and `end: true`".into()
+                "end one of these commands with follow_command and `end: true`".into()
             }
             Self::NoResidentPlace { .. } => "end one of them, then try again".into(),
-            Self::Over { .. } => "start it again; what it held in memory is lost".into(),
-            Self::NoLauncher => "the server must be restarted; the file tools work on".into(),
-            Self::Vanished => "look at what the command did before it is run again".into(),
+            Self::Over { .. } => "start the program again; its memory is lost".into(),
+            Self::NoLauncher => {
+                "the operator must restart the server; file tools still work".into()
+            }
+            Self::Vanished => "check what the command did before you run it again".into(),
             Self::Silent { .. } => "try again; the machine may be busy".into(),
             Self::Refused { .. }
             | Self::Stuck
@@ -239,7 +240,7 @@ impl ExecError {
     fn out_of_turn() -> Self {
         Self::Follow(io::Error::new(
             io::ErrorKind::InvalidData,
-            "its supervisor speaks out of turn",
+            "its supervisor sent an unexpected message",
         ))
     }
 }

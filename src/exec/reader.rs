@@ -47,17 +47,18 @@ pub struct ReaderLimits {
 /// Reason for a missing answer.
 #[derive(Debug, Error)]
 pub enum ReaderError {
-    #[error("the process that reads it cannot be started: {0}")]
+    #[error("the helper process that reads it cannot be started: {0}")]
     Start(#[source] io::Error),
-    #[error("the process that reads it cannot be walled in: {0}")]
+    #[error("the helper process that reads it cannot be sandboxed: {0}")]
     Unwalled(String),
-    #[error("the program that reads it failed on it: {0}")]
+    #[error("the helper process that reads it failed: {0}")]
     Failed(String),
     #[error(
-        "that takes more than {READER_CPU_SECS} s of computing, or {READER_TIMEOUT_SECS} s in all"
+        "reading takes more than {READER_CPU_SECS} s of CPU time, or {READER_TIMEOUT_SECS} s in \
+         all"
     )]
     TooSlow,
-    #[error("what comes out of it is more than {0} bytes")]
+    #[error("its content is more than {0} bytes")]
     TooLong(usize),
     #[error("the call was cancelled")]
     Cancelled,
@@ -157,9 +158,9 @@ fn receive_answer(
 fn exit_error(status: ExitStatus) -> ReaderError {
     match status.signal() {
         Some(libc::SIGXCPU) => ReaderError::TooSlow,
-        Some(libc::SIGSYS) => ReaderError::Failed(
-            "it was ended at a system call that it may not make, or for want of memory".to_owned(),
-        ),
+        Some(libc::SIGSYS) => {
+            ReaderError::Failed("it made a forbidden system call, or was out of memory".to_owned())
+        }
         Some(signal) => ReaderError::Failed(format!("it crashed (signal {signal})")),
         None => ReaderError::Failed(format!("it ended with {status}")),
     }

@@ -110,7 +110,7 @@ impl Ring {
         self.oldest = self.oldest.max(self.end.saturating_sub(self.cap));
         if let Err(error) = self.put(&bytes[first..], start) {
             if is_news {
-                tracing::warn!("output of a command is lost: {error}");
+                tracing::warn!("output of a command was lost: {error}");
             }
             self.oldest = self.end;
         }

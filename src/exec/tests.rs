@@ -368,7 +368,7 @@ fn supervisor_failure_returns_specific_error() {
     let vanished = launcher(drop);
     assert_eq!(
         simple(&vanished).unwrap_err().to_string(),
-        "the process that watched over the command has vanished; how the command ended is not known"
+        "the supervisor of the command has crashed, so the result of the command is unknown"
     );
     let refused = launcher(|peer| {
         peer.say(&Event::Refused {
@@ -389,7 +389,7 @@ fn supervisor_failure_returns_specific_error() {
     );
     assert_eq!(
         error.hint().unwrap(),
-        "the server must be restarted; the file tools work on"
+        "the operator must restart the server; file tools still work"
     );
 }
 
@@ -597,7 +597,7 @@ fn background_command_supports_read_write_end() {
     let full = begin(&all, &launcher).unwrap_err();
     assert_eq!(
         full.to_string(),
-        "all 1 places for background commands are taken (--max-background-commands): c1"
+        "all 1 slots for background commands are in use (--max-background-commands): c1"
     );
     command.end();
     command.await_end(until, &cancel).unwrap();

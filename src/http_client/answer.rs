@@ -54,7 +54,7 @@ impl HttpResponse {
             length,
             at,
         } = head(bytes)?
-            .ok_or_else(|| format!("it ends after {} bytes, within its head", bytes.len()))?;
+            .ok_or_else(|| format!("it ends after {} bytes, in its header", bytes.len()))?;
         let rest = &bytes[at..];
         let body = match length {
             Length::Bytes(length) if length > rest.len() => {
@@ -108,12 +108,15 @@ fn head(bytes: &[u8]) -> Result<Option<Head>, String> {
             _ if matches!(status, 204 | 304) => Length::Bytes(0),
             (Some(coding), _) if coding.eq_ignore_ascii_case("chunked") => Length::Chunks,
             (Some(coding), _) => {
-                return Err(format!("its body is coded `{}`", coding.escape_default()));
+                return Err(format!(
+                    "its body has the unsupported coding `{}`",
+                    coding.escape_default()
+                ));
             }
             (None, Some(length)) => Length::Bytes(
                 length
                     .parse()
-                    .map_err(|_| "its length is no number".to_owned())?,
+                    .map_err(|_| "its length is not a number".to_owned())?,
             ),
             (None, None) => Length::UntilTheEnd,
         };
@@ -198,7 +201,7 @@ mod tests {
         assert!(read("SSH-2.0-x\r\n\r\n").0);
         assert_eq!(
             read("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n").1,
-            Err("its body is coded `gzip`".to_owned())
+            Err("its body has the unsupported coding `gzip`".to_owned())
         );
         assert!(
             read("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n")

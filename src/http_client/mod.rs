@@ -133,7 +133,8 @@ pub fn ask(
             host: host(),
             reason,
         };
-        let trust = trust.ok_or_else(|| fault("no authorities are known".to_owned()))?;
+        let trust =
+            trust.ok_or_else(|| fault("no certificate authorities are installed".to_owned()))?;
         let name =
             ServerName::try_from(target.host.clone()).map_err(|error| fault(error.to_string()))?;
         let session = ClientConnection::new(Arc::clone(&trust.config), name)
@@ -173,7 +174,7 @@ fn tls_error(
         rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
             Some(OutboundError::Tls {
                 host,
-                reason: "it speaks no TLS; ask it with http://".to_owned(),
+                reason: "it does not speak TLS; use http://".to_owned(),
             })
         }
         _ => None,
@@ -236,7 +237,7 @@ fn time_left(deadline: Instant) -> io::Result<Duration> {
 }
 
 fn late() -> io::Error {
-    io::Error::new(io::ErrorKind::TimedOut, "it took too long")
+    io::Error::new(io::ErrorKind::TimedOut, "the request took too long")
 }
 
 /// Connection whose every step is limited to the time until the deadline.

@@ -9,10 +9,10 @@ pub enum TargetError {
     #[error("`{0}` must begin with http:// or https://")]
     Scheme(String),
     /// A name and a password, which belong into a header.
-    #[error("a URL with a name and a password is not taken; give a header instead")]
+    #[error("a URL must not have a name and a password; give a header instead")]
     Credentials,
     /// No host, or one with odd characters.
-    #[error("`{0}` names no host")]
+    #[error("`{0}` has no host")]
     Host(String),
     /// No number from 1 to 65535.
     #[error("`{0}` has a port that is not 1 to 65535")]

@@ -108,12 +108,14 @@ pub fn reason(fault: &CertificateError, trusting: &str) -> String {
     let words = match fault {
         CertificateError::UnknownIssuer => {
             return format!(
-                "it is signed by an authority that this system does not trust; `{trusting}` trusts those of a file"
+                "it is signed by an authority that this system does not trust; `{trusting}` adds \
+                 the authorities in a file"
             );
         }
         fault if is_authority(fault) => {
             return format!(
-                "it is signed by itself, and this system does not trust it; `{trusting}` trusts those of a file"
+                "it is self-signed, and this system does not trust it; `{trusting}` adds the \
+                 certificates in a file"
             );
         }
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => "it has expired",
@@ -131,11 +133,9 @@ pub fn reason(fault: &CertificateError, trusting: &str) -> String {
         CertificateError::BadSignature => "its signature is wrong",
         CertificateError::UnsupportedSignatureAlgorithmContext { .. }
         | CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => {
-            "it is signed in a way that is not supported"
+            "its signature algorithm is not supported"
         }
-        CertificateError::UnhandledCriticalExtension => {
-            "it has a critical extension that is not known here"
-        }
+        CertificateError::UnhandledCriticalExtension => "it has an unsupported critical extension",
         CertificateError::BadEncoding => "it cannot be read",
         _ => "it cannot be verified",
     };

@@ -145,7 +145,7 @@ impl Answers {
             let reply = MockAnswer::compile(&arm.reply, &pointer, output, faults);
             if arm.default {
                 if behaviour.fallback.replace(reply).is_some() {
-                    faults.add(&pointer, "there are two default answers; one is enough");
+                    faults.add(&pointer, "there are two default answers; remove one");
                 }
                 continue;
             }
@@ -154,7 +154,7 @@ impl Answers {
                     .map_err(|reason| {
                         faults.add(
                             &format!("{pointer}/match"),
-                            format!("`match` cannot be used: {reason}"),
+                            format!("`match` is invalid: {reason}"),
                         );
                     })
                     .ok()
@@ -176,7 +176,8 @@ impl Answers {
             if behaviour.fallback.is_some() {
                 faults.add(
                     pointer,
-                    "there is an answer beside the arms and a default arm; one is enough",
+                    "there is an answer beside `responses` and also a default arm; remove one of \
+                     them",
                 );
             }
             if !behaviour.arms.is_empty() && beside.steps.is_empty() && beside.body.is_generic() {
@@ -269,7 +270,7 @@ impl MockAnswer {
         if given.iter().filter(|given| **given).count() > 1 {
             faults.add(
                 pointer,
-                "an answer is one of `result`, `error` and `sequence`, not more",
+                "an answer has more than one of `result`, `error` and `sequence`; keep one",
             );
         }
         let mut body = AnswerBody::Generic;
@@ -278,7 +279,7 @@ impl MockAnswer {
             if let Some(reason) = schema_violation(output, &result) {
                 faults.warn(
                     &format!("{pointer}/result"),
-                    format!("the result breaks its output_schema: {reason}"),
+                    format!("the result does not match its output_schema: {reason}"),
                 );
             }
             body = AnswerBody::result(&result);
@@ -294,7 +295,7 @@ impl MockAnswer {
                         .filter(|key| REPLY_KEYS.contains(&key.as_str()))
                     {
                         let message =
-                            "stands beside `content`; put what is the result below `result:`";
+                            "is beside `content`; put all parts of the result below `result:`";
                         faults.add(&format!("{pointer}/{key}"), format!("`{key}` {message}"));
                     }
                     manifest::Reply {
@@ -308,7 +309,7 @@ impl MockAnswer {
                 manifest::Item::Reply(_) => {
                     faults.add(
                         &format!("{pointer}/sequence"),
-                        "a sequence cannot stand in another one",
+                        "a `sequence` cannot contain another `sequence`",
                     );
                     manifest::Reply::default()
                 }
@@ -447,7 +448,7 @@ pub fn schema_violation(output: Option<&Validator>, result: &Value) -> Option<St
         return None;
     }
     match structured {
-        None => Some("it has no `structuredContent`".to_owned()),
+        None => Some("the result has no `structuredContent`".to_owned()),
         Some(value) => output
             .faults(value, 1)
             .first()

@@ -100,7 +100,7 @@ impl Cassette {
             let read = serde_json::from_slice::<CassetteEntry>(line);
             if read.is_err() && number > 0 && !whole {
                 tracing::warn!(
-                    "{file}:{}: the last exchange was not written to its end, and is left out",
+                    "{file}:{}: the last exchange is incomplete and is left out",
                     number + 1
                 );
                 break;
@@ -108,19 +108,24 @@ impl Cassette {
             let entry = read.map_err(|error| {
                 problem(
                     number,
-                    format!("the line is no recorded exchange: {}", fault(&error)),
+                    format!("the line is not a recorded exchange: {}", fault(&error)),
                 )
             })?;
             if entry.result.is_some() == entry.error.is_some() {
                 return Err(problem(
                     number,
-                    "an exchange has a `result` or an `error`".to_owned(),
+                    "an exchange must have either a `result` or an `error`".to_owned(),
                 ));
             }
             cassette.add(entry);
         }
         if cassette.entries.is_empty() {
-            return Err(problem(0, "the cassette holds no exchange".to_owned()));
+            return Err(problem(
+                0,
+                "the cassette has no exchange; record one with --target and \
+                --cassette"
+                    .to_owned(),
+            ));
         }
         Ok(cassette)
     }

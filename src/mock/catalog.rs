@@ -179,7 +179,7 @@ impl Catalog {
             if resource.content.text.is_some() && resource.content.blob.is_some() {
                 faults.add(
                     &format!("{pointer}/resources/{index}"),
-                    "a resource has a `text` or a `blob`, not both",
+                    "a resource must have either a `text` or a `blob`",
                 );
             }
         }
@@ -192,7 +192,7 @@ impl Catalog {
             if prompt.text.is_some() && prompt.messages.is_some() {
                 faults.add(
                     &format!("{pointer}/prompts/{index}"),
-                    "a prompt has a `text` or `messages`, not both",
+                    "a prompt must have either a `text` or `messages`",
                 );
             }
         }
@@ -300,7 +300,8 @@ impl Catalog {
         for catalog in [Some(self), later].into_iter().flatten() {
             if let Some(tool) = catalog.tools.iter().find(|tool| names.contains(&tool.name)) {
                 return Err(format!(
-                    "the manifest has a tool `{}`, and so has the server; rename the one of the manifest",
+                    "the manifest and the server both have a tool `{}`; rename the tool of the \
+                     manifest",
                     tool.name
                 ));
             }
@@ -369,7 +370,7 @@ impl CatalogTool {
                 .map_err(|reason| {
                     faults.add(
                         &format!("{pointer}/{key}"),
-                        format!("`{key}` is no JSON schema: {reason}"),
+                        format!("`{key}` is not a valid JSON schema: {reason}"),
                     );
                 })
                 .ok()

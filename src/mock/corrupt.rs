@@ -35,7 +35,7 @@ pub fn spoil(
             bytes.truncate(bytes.len() / 2);
             line(bytes)
         }
-        MockFault::WrongId => line(written(&Id::text("an id that nobody has asked with"))),
+        MockFault::WrongId => line(written(&Id::text("an id that no request had"))),
         MockFault::Duplicate => {
             let once = written(id);
             line([&once[..], b"\n", &once[..]].concat())

@@ -106,28 +106,31 @@ impl ExpectationVerifier {
         for (index, expectation) in from.expect.iter().enumerate() {
             let pointer = format!("/expect/{index}");
             if expectation.tool.is_none() && expectation.method.is_none() {
-                faults.add(&pointer, "an expectation names a `tool` or a `method`");
+                faults.add(
+                    &pointer,
+                    "an expectation must have either a `tool` or a `method`",
+                );
             }
             if expectation.times.is_some()
                 && (expectation.at_least.is_some() || expectation.at_most.is_some())
             {
                 faults.add(
                     &pointer,
-                    "an expectation has `times`, or `at_least` and `at_most`, not both",
+                    "an expectation must have either `times`, or `at_least` and `at_most`",
                 );
             }
             if let (Some(least), Some(most)) = (expectation.at_least, expectation.at_most)
                 && least > most
             {
                 let message =
-                    format!("`at_least` is {least}, and `at_most` is {most}; it must not be less");
+                    format!("`at_most` is {most}, less than `at_least`, which is {least}");
                 faults.add(&pointer, message);
             }
             let matches = expectation.matches.as_ref().and_then(|pattern| {
                 let compiled = Validator::new(&schema::match_schema(pattern));
                 compiled
                     .map_err(|reason| {
-                        faults.add(&pointer, format!("`match` cannot be used: {reason}"));
+                        faults.add(&pointer, format!("`match` is invalid: {reason}"));
                     })
                     .ok()
             });
@@ -186,7 +189,7 @@ impl ExpectationVerifier {
                 good = false;
                 let _ = writeln!(
                     report,
-                    "missing: {what}: expected {wanted}, came {}",
+                    "missing: {what}: expected {wanted}, got {}",
                     times(count)
                 );
                 let _ = report.write_str(&Self::nearest(expectation, matches.as_ref(), &seen));
@@ -196,7 +199,7 @@ impl ExpectationVerifier {
                     fitting.iter().map(|call| call.number.to_string()).collect();
                 let _ = writeln!(
                     report,
-                    "too much: {what}: expected {wanted}, came {} (messages {})",
+                    "too many: {what}: expected {wanted}, got {} (messages {})",
                     times(count),
                     numbers.join(", ")
                 );
@@ -210,7 +213,7 @@ impl ExpectationVerifier {
                     first.number
                 );
             } else {
-                let _ = writeln!(report, "good: {what}: came {}", times(count));
+                let _ = writeln!(report, "good: {what}: got {}", times(count));
             }
             if let Some(call) = fitting.iter().find(|call| call.number > last) {
                 last = call.number;
@@ -260,7 +263,7 @@ impl ExpectationVerifier {
         for call in same.take(SHOWN) {
             for error in matches.faults(&call.arguments, SHOWN) {
                 let reason = schema::describe(&error, "arguments");
-                let _ = writeln!(text, "  message {} does not fit: {reason}", call.number);
+                let _ = writeln!(text, "  message {} does not match: {reason}", call.number);
             }
         }
         text

@@ -53,31 +53,28 @@ impl MockFault {
     pub const MEANINGS: [(&'static str, &'static str); 14] = [
         (
             "none",
-            "nothing goes wrong, also where --fault or an answer around says otherwise",
+            "no fault, also where --fault or an outer answer has one",
         ),
         ("hang", "no answer; a cancellation ends the call"),
         ("wedged", "no answer, and a cancellation changes nothing"),
-        ("slow:MS", "the answer comes so many milliseconds later"),
+        ("slow:MS", "the answer is delayed by MS milliseconds"),
         (
             "recover-after:N",
-            "the first N calls hang, those after them are answered",
+            "the first N calls hang, later calls are answered",
         ),
         (
             "reply-after-cancel:MS",
-            "the call waits to be cancelled, and is answered so long after that all the same",
+            "the call waits to be cancelled, and is answered MS milliseconds later all the same",
         ),
-        ("silent", "the call is over at once, and never answered"),
+        ("silent", "the call ends at once, without an answer"),
         ("badjson", "a line that is not JSON"),
         ("truncated", "the first half of the answer, as a whole line"),
-        (
-            "wrong-id",
-            "the answer under an id that nobody has asked with",
-        ),
+        ("wrong-id", "the answer with an id that no request had"),
         ("duplicate", "the answer twice"),
         ("slowloris", "the answer a byte at a time"),
         (
             "stdout-noise",
-            "a line that is no message in front of the answer",
+            "a line that is not a message before the answer",
         ),
         (
             "exit",
@@ -112,7 +109,7 @@ impl FromStr for MockFault {
             Some((name, number)) => (name, Some(number)),
             None => (text, None),
         };
-        let unknown = || format!("`{text}` is no fault; valid: {}", Self::NAMES);
+        let unknown = || format!("`{text}` is not a fault; valid: {}", Self::NAMES);
         let count = |needed: &str, example: &str| {
             let read = number.and_then(|number| number.parse::<u64>().ok());
             read.ok_or_else(|| format!("`{text}` needs {needed}, as in `{name}:{example}`"))

@@ -101,7 +101,8 @@ impl Lint<'_, '_> {
             if !arm.default {
                 if let Some(before) = catches_all {
                     let message = format!(
-                        "this arm is never reached: `responses[{before}]` has no `match`, so that it fits every call"
+                        "this arm is never reached: `responses[{before}]` has no `match`, so it \
+                         matches every call"
                     );
                     self.faults.warn(&pointer, message);
                 } else if arm.matches.is_none() && arm.times.is_none() {
@@ -146,7 +147,7 @@ impl Lint<'_, '_> {
             {
                 let near = nearest(slip, OPERATORS.into_iter());
                 let what =
-                    "is no operator of `match`, so that an object with this member is wanted";
+                    "is not an operator of `match`, so `match` expects an object with this member";
                 self.faults.warn(&pointer, format!("`{slip}` {what}{near}"));
             }
             self.operators(value, schema, &pointer);
@@ -229,7 +230,7 @@ impl Lint<'_, '_> {
                     let valid = CONTENT_TYPES.join(", ");
                     self.faults.warn(
                         &format!("{pointer}/type"),
-                        format!("`{kind}` is no type of content; valid: {valid}"),
+                        format!("`{kind}` is not a type of content; valid: {valid}"),
                     );
                 }
                 Some(_) => {}
@@ -242,9 +243,8 @@ impl Lint<'_, '_> {
         match value {
             Value::String(text) => {
                 if let Some(rest) = unclosed_placeholder(text) {
-                    let message = format!(
-                        "`{rest}` is not closed by a brace; a plain `${{` is written `$${{`"
-                    );
+                    let message =
+                        format!("`{rest}` lacks its closing brace; write a plain `${{` as `$${{`");
                     self.faults.warn(pointer, message);
                 }
                 let Template::Text(parts) = Template::new(value) else {
@@ -255,7 +255,7 @@ impl Lint<'_, '_> {
                         && let Some(reason) = self.unfillable_reason(&path)
                     {
                         self.faults
-                            .warn(pointer, format!("`{written}` stands for nothing{reason}"));
+                            .warn(pointer, format!("`{written}` names no value{reason}"));
                     }
                 }
             }
@@ -277,7 +277,7 @@ impl Lint<'_, '_> {
         let [root, rest @ ..] = path else { return None };
         if !ROOTS.contains(&root.as_str()) {
             return Some(format!(
-                "; a place begins with one of {}{}",
+                "; a placeholder begins with one of {}{}",
                 ROOTS.join(", "),
                 nearest(root, ROOTS.into_iter())
             ));
@@ -295,7 +295,7 @@ impl Lint<'_, '_> {
                 let known = properties(schema)?;
                 (!known.contains_key(first)).then(|| {
                     let near = nearest(first, known.keys().map(String::as_str));
-                    format!(": the input_schema allows no `{first}`{near}")
+                    format!(": the input_schema has no `{first}`{near}")
                 })
             }
             _ => None,

@@ -45,8 +45,8 @@ pub fn load(file: &str, bytes: &[u8]) -> Result<(Manifest, SourceText), LoadErro
     match extension(file).to_ascii_lowercase().as_str() {
         "json" => return snapshot(file, text),
         other if !["", "yaml", "yml"].contains(&other) && !is_cassette(text) => {
-            let known = "it is YAML (.yaml, .yml), or a snapshot of tools/list in JSON (.json)";
-            return Err(fail(None, format!("`.{other}` is no manifest; {known}")));
+            let known = "give YAML (.yaml, .yml), or a snapshot of tools/list in JSON (.json)";
+            return Err(fail(None, format!("`.{other}` is not a manifest; {known}")));
         }
         _ => {}
     }
@@ -189,8 +189,8 @@ fn unknown(path: &str, key: &str, valid: &[String]) -> String {
     };
     if key == "when" && valid.iter().any(|known| known == "match") {
         return format!(
-            "{whose} has a `when`, which is not evaluated; say it with `match:`, as in \
-             match: {{ city: {{ regex: \"^A\" }} }}; valid: {}",
+            "{whose} has a `when`, which is not evaluated; use `match:`, as in match: {{ city: {{ \
+             regex: \"^A\" }} }}; valid: {}",
             valid.join(", ")
         );
     }
@@ -259,7 +259,7 @@ fn snapshot(file: &str, text: &str) -> Result<(Manifest, SourceText), LoadError>
     let is_there = value.get("tools").is_some();
     let Some(Value::Array(entries)) = value.get_mut("tools").map(Value::take) else {
         let got = if is_there {
-            "`tools` is no array"
+            "`tools` is not an array"
         } else {
             "there is no `tools`"
         };
@@ -272,12 +272,15 @@ fn snapshot(file: &str, text: &str) -> Result<(Manifest, SourceText), LoadError>
     for (index, entry) in entries.into_iter().enumerate() {
         let pointer = format!("/tools/{index}");
         let Value::Object(mut members) = entry else {
-            return Err(wrong(&pointer, format!("`tools[{index}]` is no object")));
+            return Err(wrong(
+                &pointer,
+                format!("`tools[{index}]` is not an object"),
+            ));
         };
         let Some(Value::String(name)) = members.remove("name") else {
             return Err(wrong(
                 &pointer,
-                format!("`tools[{index}]` has no `name` that is a string"),
+                format!("`tools[{index}]` has no `name`, or its `name` is not a string"),
             ));
         };
         let input_schema = members

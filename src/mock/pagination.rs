@@ -152,7 +152,7 @@ fn read(execution: &AnswerExecution<'_>) -> Result<Value, RpcError> {
     } = *execution;
     let Some(uri) = params["uri"].as_str() else {
         return Err(invalid(
-            "`uri` is missing or no string; resources/list has the URIs".to_owned(),
+            "`uri` is missing or not a string; resources/list has the URIs".to_owned(),
         ));
     };
     if let Some(resource) = catalog

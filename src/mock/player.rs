@@ -116,7 +116,7 @@ impl CassettePlayer {
             .map_err(|reason| {
                 RpcError::new(
                     Code::Internal,
-                    format!("the server behind the cassette has not answered: {reason}"),
+                    format!("the server of --target has not answered: {reason}"),
                 )
             })?;
         let entry = CassetteEntry {

@@ -34,7 +34,7 @@ impl Redactor {
             },
         );
         let compiled =
-            compiled.map_err(|error| format!("the pattern of `{name}` cannot be used: {error}"))?;
+            compiled.map_err(|error| format!("the pattern of `{name}` is invalid: {error}"))?;
         self.patterns.push((format!("[{name}]"), compiled));
         self.given.push((name.to_owned(), pattern.to_owned()));
         Ok(())

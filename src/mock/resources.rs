@@ -129,7 +129,9 @@ impl UriPattern {
         let mut rest = text;
         while let Some((before, after)) = rest.split_once('{') {
             let Some((name, after)) = after.split_once('}') else {
-                return Err(format!("`{text}` has a brace that is not closed"));
+                return Err(format!(
+                    "`{text}` has an opening brace without a closing one"
+                ));
             };
             if !before.is_empty() {
                 pieces.push(UriPiece::Literal(before.to_owned()));
@@ -143,7 +145,8 @@ impl UriPattern {
                     .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
             if !named || matches!(pieces.last(), Some(UriPiece::Name { .. })) {
                 return Err(format!(
-                    "`{text}`: braces hold one name, or + and a name, with text between two of them"
+                    "`{text}`: braces must contain one name, or + and a name, with text between \
+                     two expressions"
                 ));
             }
             pieces.push(UriPiece::Name {

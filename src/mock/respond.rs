@@ -236,7 +236,7 @@ impl AnswerExecution<'_> {
 
     fn missing_capability(&self, ask: &Ask) -> Body {
         let text = format!(
-            "the client has not declared `{}`, which this answer asks for",
+            "this answer needs the client capability `{}`, which the client has not declared",
             ask.name
         );
         let result = json!({"content": [{"type": "text", "text": text}], "isError": true});
@@ -261,7 +261,7 @@ impl AnswerExecution<'_> {
                 let name = self.tool.map_or("", |tool| &tool.name);
                 let arguments = schema::shorten(&self.arguments.to_string());
                 self.refuse(format!(
-                    "no arm of `{name}` fits {arguments}; add one with `default: true`"
+                    "no answer of `{name}` matches {arguments}; add one with `default: true`"
                 ))
             }
             AnswerBody::Generic | AnswerBody::Unfit => generic(),
@@ -275,7 +275,7 @@ impl AnswerExecution<'_> {
                 {
                     tracing::warn!(
                         tool = &*tool.name,
-                        "the result breaks its output_schema: {reason}"
+                        "the result does not match its output_schema: {reason}"
                     );
                 }
                 Ok(Body::Raw(self.finish(result).to_string().into()))

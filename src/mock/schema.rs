@@ -22,10 +22,7 @@ pub fn describe(fault: &Fault<'_>, root: &str) -> String {
             "`{path}` is {got}; it must be of type {}",
             kinds.join(" or ")
         ),
-        Constraint::Unexpected(names) => format!(
-            "`{path}` has `{}`, which it must not have",
-            names.join("`, `")
-        ),
+        Constraint::Unexpected(names) => format!("`{path}` must not have `{}`", names.join("`, `")),
         Constraint::Enum(options) => format!("`{path}` is {got}; it must be one of {options}"),
         Constraint::Const(value) => format!("`{path}` is {got}; it must be {value}"),
         Constraint::Pattern(pattern) => format!("`{path}` is {got}; it must match {pattern}"),

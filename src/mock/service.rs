@@ -154,7 +154,9 @@ impl Mock {
             return execution(&Value::Null).run(None, fault, || Ok(Body::Raw("{}".into())));
         }
         let Some(name) = params["name"].as_str() else {
-            return invalid("`name` is missing or no string; tools/list has the names".to_owned());
+            return invalid(
+                "`name` is missing or not a string; tools/list has the names".to_owned(),
+            );
         };
         let Some(tool) = catalog.tool(name) else {
             return invalid(format!("no tool `{name}`; tools/list has the names"));

@@ -32,7 +32,7 @@ impl Sink {
         line.push(b'\n');
         let mut out = lock(&self.out);
         if let Some(Err(error)) = out.as_mut().map(|out| out.write_all(&line)) {
-            tracing::error!("{} cannot be written, and ends here: {error}", self.what);
+            tracing::error!("{} cannot be written and is incomplete: {error}", self.what);
             *out = None;
         }
     }

@@ -71,9 +71,11 @@ impl YamlNode {
                 .unwrap_or(reason)
                 .trim_end_matches(':');
             if reason.starts_with("budget breached") {
-                let most = format!("at most {MAX_MOCK_NODES} values, {MAX_MOCK_DEPTH} levels deep");
-                let reason =
-                    format!("the manifest, or what its anchors stand for, is too large: {most}");
+                let most = format!(
+                    "at most {MAX_MOCK_NODES} values and {MAX_MOCK_DEPTH} levels \
+                    are allowed"
+                );
+                let reason = format!("the manifest is too large, its anchors expanded: {most}");
                 return (place, YamlError::Other(reason));
             }
             // The parser's messages are meant for programmers.
@@ -188,7 +190,7 @@ impl<'de> Visitor<'de> for AnyKind {
     type Value = NodeKind;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value that JSON has too")
+        f.write_str("a value that JSON also has")
     }
 
     fn visit_bool<E>(self, value: bool) -> Result<NodeKind, E> {

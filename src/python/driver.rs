@@ -139,7 +139,10 @@ impl Driver {
                 said,
             },
             None => {
-                let reason = format!("it has said nothing within {} s", PYTHON_START_MS / 1000);
+                let reason = format!(
+                    "the interpreter did not respond within {} s",
+                    PYTHON_START_MS / 1000
+                );
                 PythonError::NotStarted {
                     python,
                     reason,

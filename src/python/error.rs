@@ -25,14 +25,15 @@ pub enum PythonError {
     Exists { name: String },
     /// Invalid session name.
     #[error(
-        "`session_id` `{name}` is no name: 1 to {MAX_SESSION_NAME_CHARS} characters without control characters are allowed"
+        "`session_id` is `{name}`; it must have 1 to {MAX_SESSION_NAME_CHARS} characters, none of \
+         them control characters"
     )]
     BadName {
         /// The name as given.
         name: String,
     },
     /// The maximum number of sessions exists.
-    #[error("all {most} places for Python sessions are taken (--max-python-sessions): {names}")]
+    #[error("all {most} Python sessions are in use (--max-python-sessions): {names}")]
     TooMany {
         /// The maximum number of sessions.
         most: usize,
@@ -76,7 +77,8 @@ pub enum PythonError {
     },
     /// A cell blocks the interpreter, or the reply takes too long.
     #[error(
-        "session `{session}` does not answer; its cell may be inside a single call that lets nothing else run"
+        "session `{session}` does not answer; its code may be inside a call that blocks the \
+         interpreter"
     )]
     Silent { session: String },
     /// The interpreter cannot reply to the request.
@@ -102,19 +104,29 @@ impl PythonError {
     /// Returns the next step, if the caller can do something.
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         Some(match self {
-            Self::Unknown { .. } => "create_session makes one; without `session_id` the active session is used".into(),
-            Self::Exists { .. } => "use it by its `session_id`, or delete_session first".into(),
-            Self::TooMany { .. } => "end one with delete_session; its variables are lost".into(),
+            Self::Unknown { .. } => {
+                "create_session makes one; without `session_id` the active session is used".into()
+            }
+            Self::Exists { .. } => "use the session by its `session_id`, or delete it first with \
+                delete_session"
+                .into(),
+            Self::TooMany { .. } => {
+                "end a session with delete_session; its variables are lost".into()
+            }
             Self::TooLong { asked: true, .. } => "send only the lines around the cursor".into(),
-            Self::TooLong { .. } => "write the code to a file with write_file, and use run_script".into(),
+            Self::TooLong { .. } => {
+                "write the code to a file with write_file, and use run_script".into()
+            }
             Self::NoInterpreter { python, .. } if python.contains('/') => {
-                "it may not be there, or lie outside what commands see, as what it is a link to may: name one in an allowed \
-                 directory or of the system with `python` of create_session, or ask the operator to show it to commands \
-                 (--system DIR)"
+                "commands may not see the interpreter or the target of its link: with `python` of \
+                 create_session name one in an allowed directory or of the system, or ask the \
+                 operator (--system DIR)"
                     .into()
             }
             Self::NoInterpreter { .. } => {
-                "name another one with `python` of create_session; the other tools work on".into()
+                "give another interpreter as `python` of create_session; the other tools still \
+                 work"
+                    .into()
             }
             Self::Busy { .. } | Self::Silent { .. } => {
                 "wait, use interrupt_session or restart_session, or use another session".into()

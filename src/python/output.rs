@@ -93,7 +93,7 @@ impl Capture {
             let newline = if text.ends_with('\n') { "" } else { "\n" };
             let _ = write!(
                 text,
-                "{newline}[... of {total} bytes without what was written over"
+                "{newline}[... of {total} bytes without overwritten text"
             );
             let mark = text.len();
             text.push_str(" ...]\n");
@@ -279,8 +279,7 @@ mod tests {
         let mut shown = captured(4096, &[all.as_bytes()]);
         assert_eq!(shown.log.as_deref(), Some(all.as_bytes()));
         shown.name_file("outputs/x.txt");
-        let mark =
-            "[... of 1117 bytes without what was written over; all of it: outputs/x.txt ...]";
+        let mark = "[... of 1117 bytes without overwritten text; all of it: outputs/x.txt ...]";
         assert_eq!(shown.text, format!("100% of it\ndone\n{mark}\n"));
         // Output that only counts up may be the purpose of the cell.
         let counted = (0..100)

@@ -226,7 +226,7 @@ impl Session {
             if state.is_deleted {
                 return Err(PythonError::Unknown {
                     name: self.name.clone(),
-                    known: "it was just deleted".to_owned(),
+                    known: "the session was just deleted".to_owned(),
                 });
             }
             if let Some(kernel) = state.kernel.clone() {
@@ -317,7 +317,7 @@ impl Session {
                 "ran into its timeout"
             };
             lost = Some(format!(
-                "the cell {what} and did not heed an interrupt, so the session was ended"
+                "the cell {what} and ignored the interrupt, so the session was ended"
             ));
             self.lock().drop_kernel(&kernel, Exit::Signal(SIGKILL));
         } else if let Some(exit) = cell.ended {
@@ -400,7 +400,7 @@ impl Session {
                     ));
                     kept.push(path);
                 }
-                Err(error) => notes.push(format!("{name} could not be kept whole: {error}")),
+                Err(error) => notes.push(format!("the full {name} could not be stored: {error}")),
             }
         };
         keep("stdout", &mut cell.stdout);
@@ -486,7 +486,7 @@ impl SessionState {
         }
         self.late.push_str(&kernel.take_late());
         self.lost = Some(if kernel.has_expired() {
-            "the session was ended because nobody had used it for long (--python-idle-timeout-secs)"
+            "the session was ended because it was not used for long (--python-idle-timeout-secs)"
                 .to_owned()
         } else {
             format!("the session's process had ended ({})", describe_exit(exit))

@@ -100,7 +100,7 @@ impl Snapshot {
     pub(super) fn until(&self, later: &Self) -> Changes {
         if self.is_partial || later.is_partial {
             return Changes {
-                partial: Some("the directory has too many files to look at them all"),
+                partial: Some("the directory has too many files to compare them all"),
                 ..Changes::default()
             };
         }
@@ -163,7 +163,7 @@ impl SnapshotTaker {
         match (before, after) {
             (Ok(before), Ok(after)) => before.until(&after),
             _ => Changes {
-                partial: Some("the directory could not be looked at"),
+                partial: Some("the directory could not be read"),
                 ..Changes::default()
             },
         }

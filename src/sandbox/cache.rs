@@ -60,13 +60,13 @@ impl Cache {
         let refused = |reason: &str| Fault::because(step(), reason);
         let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(refused(
-                "it names no directory; give one such as ~/.cache/replay",
+                "it does not name a directory; give one such as ~/.cache/replay",
             ));
         };
         let parent = match opened_or_made(above) {
             Err(Errno::LOOP | Errno::NOTDIR) => {
                 return Err(refused(
-                    "it is reached through a link or a file; give its true path",
+                    "its path goes through a link or a file; give the path without links",
                 ));
             }
             opened => opened.step_with(step)?,
@@ -75,7 +75,7 @@ impl Cache {
         let dir = match openat(&parent, name, DIRECTORY, Mode::empty()) {
             Err(Errno::LOOP | Errno::NOTDIR) => {
                 return Err(refused(
-                    "it is a link or a file; give a directory by its true path",
+                    "it is a link or a file; give the path of a directory without links",
                 ));
             }
             opened => opened.step_with(step)?,
@@ -83,7 +83,7 @@ impl Cache {
         let found = fstat(&dir).step_with(step)?;
         if found.st_uid != rustix::process::geteuid().as_raw() || found.st_mode & 0o077 != 0 {
             return Err(refused(
-                "it is another user's or open to others; make it yours and take that away (chmod 700)",
+                "it belongs to another user or is open to others; make it your own, with mode 700",
             ));
         }
         claim(&dir, owner).map_err(|reason| refused(&reason))?;
@@ -264,7 +264,7 @@ fn claim(dir: &OwnedFd, owner: &str) -> Result<(), String> {
         && !is_empty().map_err(|errno: Errno| failed(errno.into()))?
     {
         return Err(
-            "it holds something else; give a directory that is empty or does not exist".to_owned(),
+            "it has other content; give a directory that is empty or does not exist".to_owned(),
         );
     }
     let flags =
@@ -284,8 +284,8 @@ fn claim(dir: &OwnedFd, owner: &str) -> Result<(), String> {
     }
     if found != text.as_bytes() {
         return Err(format!(
-            "its {TAG} says that it is not the cache of {}; give each token a directory of its own (`cache` in its line), or delete this \
-             one",
+            "by its {TAG} it is not the cache of {}; give each token its own directory (`cache` \
+             in its line), or delete this one",
             if owner.is_empty() {
                 "a server without tokens".to_owned()
             } else {

@@ -73,7 +73,7 @@ impl Groups {
             std::fs::read_to_string(path).unwrap_or_default()
         };
         let place = directory(&read("/proc/self/cgroup"), &read("/proc/self/mountinfo"))
-            .ok_or("there is no cgroup of version 2 in sight")?;
+            .ok_or("no cgroup of version 2 is visible")?;
         let own = open_dir(CWD, &place)
             .map_err(|errno| format!("the server's cgroup cannot be opened: {errno}"))?;
         let mut groups = Self::below(own, bounds, getppid(), getpid())?;

@@ -649,10 +649,10 @@ impl Confinement {
     fn run_dry(&mut self, dir: &mut CanonicalPath) -> Result<DryRun, Fault> {
         if self.start.tier != Tier::Namespaces {
             let reason = format!(
-                "it needs overlays in a root of the command's own, which there is in the tier of namespaces alone; this is `{}`",
+                "it needs the namespaces tier (overlays in a private root); the tier here is `{}`",
                 self.start.tier.as_str()
             );
-            return Err(Fault::because("run it dry", &reason));
+            return Err(Fault::because("run a command with dryRun", &reason));
         }
         (self.journal, self.plan.journal) = (None, None);
         let writable: Vec<&Path> = self.plan.writable().collect();
@@ -790,7 +790,7 @@ impl Confinement {
                     .as_ref()
                     .map_or(Ok(()), |walls| walls.bound_supervisor(intercepts))?;
                 let scope = SignalScope::check().ok_or_else(|| {
-                    Fault::because("Landlock", "signals to other processes are not kept back")
+                    Fault::because("Landlock", "signals to other processes are not blocked")
                 })?;
                 let protected = self.protected.clone();
                 let (interceptor, proxy_socket) = self.intercept(channel)?;

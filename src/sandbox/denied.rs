@@ -72,7 +72,7 @@ impl Denied {
     pub fn blocked_in_words(&self) -> Option<String> {
         match self {
             Self::Blocked(blocked) => Some(blocked.to_string()),
-            Self::MoreBlocked(count) => Some(format!("blocked: {count} more, at other places")),
+            Self::MoreBlocked(count) => Some(format!("blocked: {count} more, at other hosts")),
             _ => None,
         }
     }
@@ -154,7 +154,7 @@ impl fmt::Display for Blocked {
                 write!(out, "the operator can allow it with --allow-host '{rule}'")
             }
             Some(rule) => write!(out, "the operator can allow it with --allow-host {rule}"),
-            None => out.write_str("no rule is proposed for that"),
+            None => out.write_str("no rule is proposed for this target"),
         }
     }
 }

@@ -98,7 +98,7 @@ pub fn wait_for_copy(copying: Pid) -> Result<(), Fault> {
         Ok(WaitStatus::Exited(_, 0)) => Ok(()),
         _ => Err(Fault::because(
             "copy /etc",
-            "what commands are told of the system could not be put in it",
+            "the files about the system could not be written",
         )),
     }
 }

@@ -73,23 +73,25 @@ impl Unenforceable {
             }
             Self::NestedRoot { path, inside } => {
                 format!(
-                    "`{}` cannot be held in its place inside `{}`: commands could move it",
+                    "`{}` cannot be fixed inside `{}`: commands could move it",
                     path.display(),
                     inside.display()
                 )
             }
             Self::Hidden { path } => {
                 format!(
-                    "`{}`, where undo or commands of other servers have their files, cannot be hidden from commands: allow a directory \
-                     without it (TMPDIR moves the files of commands)",
+                    "`{}`, which has files of undo or of other servers' commands, cannot be \
+                     hidden from commands: allow a directory without it (TMPDIR moves the files \
+                     of commands)",
                     path.display()
                 )
             }
             Self::Loopback => {
-                "without namespaces there is no loopback of their own (--network loopback)".into()
+                "without namespaces commands have no private loopback (--network loopback)".into()
             }
             Self::Processes => {
-                "without namespaces processes cannot be counted (--limit-processes)".into()
+                "without namespaces the number of processes cannot be limited (--limit-processes)"
+                    .into()
             }
         }
     }
@@ -143,7 +145,7 @@ pub fn refusal(plan: &Plan, asked: ExplicitRequests<'_>) -> Option<String> {
         |open: &Unenforceable| !matches!(open, Unenforceable::Loopback | Unenforceable::Processes);
     let (why, narrower) = if open.iter().any(about_paths) {
         (
-            ", because rules of Landlock only add rights",
+            ", because Landlock rules only add rights",
             " give a narrower read-write directory,",
         )
     } else {
@@ -180,12 +182,12 @@ fn is_writable(plan: &Plan, path: &Path) -> bool {
 
 /// Metadata that Landlock does not mediate without namespaces; file contents are safe.
 const SEEN_OUTSIDE: [&str; 4] = [
-    "commands can ask what a file outside is like whose name they know: its size, times and owner (stat, O_PATH), whether it \
-     exists (access), where a link leads (readlink), how full its file system is (statfs)",
-    "commands can make a directory outside their working directory (chdir), and be told of names in use in one that they \
-     could read (inotify), but not list it",
-    "commands can list the processes of the system with the arguments of each (/proc/PID/cmdline), and wait for their end \
-     (pidfd_open), but not end or look into them",
+    "for a path outside, commands can find out whether it exists (access), its size, times and \
+     owner (stat, O_PATH), the target of a link (readlink) and the free space (statfs)",
+    "commands can change into a directory outside (chdir), and see which names are used in a \
+     readable one (inotify), but not list it",
+    "commands can list all processes with their arguments (/proc/PID/cmdline), and wait for their \
+     end (pidfd_open), but not signal or trace them",
     "commands can list the System V objects of the system (/proc/sysvipc), but not use them",
 ];
 
@@ -202,8 +204,8 @@ pub fn gaps(plan: &Plan, asked: ExplicitRequests<'_>, memory: Option<&MemoryHold
             let open = |path: &&Path| is_writable(plan, path) && !asked.protected.contains(path);
             if let Some(first) = plan.protected.iter().map(RawString::as_path).find(open) {
                 gaps.push(format!(
-                    "commands can write what the file tools keep read-only by default, such as `{}` and the configuration of \
-                     git repositories",
+                    "commands can write paths that file tools protect by default, such as `{}` \
+                     and the configuration of git repositories",
                     first.display()
                 ));
             }
@@ -213,7 +215,7 @@ pub fn gaps(plan: &Plan, asked: ExplicitRequests<'_>, memory: Option<&MemoryHold
             }
             if plan.network == Network::Loopback && !asked.loopback {
                 gaps.push(
-                    "there is no loopback of their own, so commands have no network at all".into(),
+                    "commands have no private loopback, so they have no network at all".into(),
                 );
             }
         }
@@ -294,7 +296,7 @@ fn heading(text: &mut String, plan: &Plan, standing: &WallStatus, kernel: &str) 
             row(
                 text,
                 "shown below",
-                format!("the rules that `{}` would have", plan.tier.as_str()),
+                format!("rules in the tier `{}`", plan.tier.as_str()),
             );
         }
         (_, Some(Tier::Off)) => row(text, "tier", "off: commands run outside any kernel wall"),
@@ -318,8 +320,8 @@ fn heading(text: &mut String, plan: &Plan, standing: &WallStatus, kernel: &str) 
             "by rule: the hosts of --allow-host, each connection made by the server"
         }
         Network::None => "none",
-        Network::Loopback => "loopback: one of their own, which all commands of a server share",
-        Network::Host => "host: the system's",
+        Network::Loopback => "loopback: a private one, shared by all commands of a server",
+        Network::Host => "host: the system's network",
     };
     row(text, "network", network);
 }
@@ -345,7 +347,7 @@ fn rules(text: &mut String, plan: &Plan, why: &Why<'_>) {
         line(text, "none");
     }
     if !of_git.is_empty() {
-        text.push_str("\nof git repositories that they are linked to, for commands alone (--git none: nothing)\n");
+        text.push_str("\nlinked git repositories, for commands only (--git none: nothing)\n");
     }
     for root in of_git {
         let path = root.place.path.as_path().display();
@@ -370,7 +372,10 @@ fn rules(text: &mut String, plan: &Plan, why: &Why<'_>) {
         .filter(|root| root.extent == Extent::Cache)
         .zip(&plan.cache)
     {
-        text.push_str("\ncaches of package managers that outlive the server, for commands alone\n");
+        text.push_str(
+            "\ncaches of package managers that stay after the server, for commands \
+            only\n",
+        );
         let mib = cache.bytes / (1024 * 1024);
         row(
             text,
@@ -410,12 +415,12 @@ fn rules(text: &mut String, plan: &Plan, why: &Why<'_>) {
         Tier::Namespaces => row(
             text,
             "connect",
-            "to those that commands of this server listen with, and to no other",
+            "only to sockets of commands of this server",
         ),
         Tier::Landlock | Tier::Off => row(
             text,
             "connect",
-            "none: commands make no unix sockets that have names",
+            "none: commands cannot create named unix sockets",
         ),
     }
     for socket in &plan.sockets {
@@ -423,7 +428,7 @@ fn rules(text: &mut String, plan: &Plan, why: &Why<'_>) {
             text,
             "--allow-socket",
             format!(
-                "{}: also this one of a program outside",
+                "{}: also this socket of a program outside",
                 socket.path.as_path().display()
             ),
         );
@@ -433,22 +438,22 @@ fn rules(text: &mut String, plan: &Plan, why: &Why<'_>) {
         row(text, seen.why, seen.path.display());
     }
     text.push_str("\nbeside them\n");
-    row(text, "/etc", "read-only, what everybody may read");
+    row(text, "/etc", "read-only, files that everybody may read");
     match plan.tier {
         Tier::Namespaces => {
             row(
                 text,
                 "/tmp, /dev/shm",
-                "read-write, their own, shared by the commands of a server",
+                "read-write, private, shared by the commands of a server",
             );
             if let Some(place) = &plan.cargo_home {
                 row(
                     text,
                     place.as_path().display(),
-                    "read-write, the .cargo of their HOME: cargo builds nothing anew inside",
+                    "read-write, the .cargo of their HOME, so that cargo does not rebuild inside",
                 );
             }
-            row(text, "/proc", "their own processes alone");
+            row(text, "/proc", "only their own processes");
             row(
                 text,
                 "/dev",
@@ -458,7 +463,7 @@ fn rules(text: &mut String, plan: &Plan, why: &Why<'_>) {
         Tier::Landlock | Tier::Off => row(
             text,
             "TMPDIR",
-            "read-write, their own, shared by the commands of a server",
+            "read-write, private, shared by the commands of a server",
         ),
     }
 }
@@ -478,7 +483,7 @@ fn environment(text: &mut String, plan: &Plan, standing: &WallStatus) {
         row(
             text,
             "HOME",
-            format!("{place}their own, empty at start, removed with the server"),
+            format!("{place}private, empty at start, removed with the server"),
         );
     }
     if plan.tier != Tier::Off {
@@ -490,7 +495,7 @@ fn environment(text: &mut String, plan: &Plan, standing: &WallStatus) {
         row(
             text,
             "TMPDIR",
-            format!("{place}their own, removed with the server"),
+            format!("{place}private, removed with the server"),
         );
     }
     for (name, value) in &plan.environment {
@@ -514,7 +519,7 @@ fn limits(text: &mut String, plan: &Plan, memory: Option<&MemoryHold>) {
     text.push_str("\nlimits\n");
     let mut limit = |name: &str, value: Option<u64>, unit: &str| match value {
         Some(value) => row(text, name, format!("{value} {unit}")),
-        None => row(text, name, "as the server itself"),
+        None => row(text, name, "as for the server"),
     };
     limit(
         "processes",

@@ -25,8 +25,8 @@ impl Fault {
     /// Creates the fault for a process that already has a supervisor. The kernel reports it with
     /// EBUSY, another replay's filter in its own way.
     pub fn supervised() -> Self {
-        let step = "this program is supervised already, by another replay or the runtime of its container, and the kernel \
-                    takes only one supervisor";
+        let step = "another replay or the container runtime already supervises this program, and \
+            the kernel allows only one supervisor";
         Self {
             step: step.to_owned(),
             cause: io::Error::from_raw_os_error(libc::EBUSY),

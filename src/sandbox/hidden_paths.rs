@@ -46,7 +46,7 @@ pub fn by_patterns(plan: &Plan, globs_of: GlobsOf) -> Result<Option<Arc<Hide>>, 
     if plan.tier != Tier::Namespaces {
         return Err(Fault::because(
             "--hide",
-            "only the tier of namespaces can hide from commands",
+            "hiding paths from commands needs the namespaces tier",
         ));
     }
     let allowed = plan
@@ -96,7 +96,7 @@ fn cover_one(plan: &Plan, hidden: &CanonicalPath) -> Result<(), Fault> {
     let other = || {
         Fault::because(
             at.fault(),
-            "something else took its name while the server started",
+            "it was replaced while the server started; start again",
         )
     };
     let there = at.open()?.ok_or_else(other)?.1;

@@ -63,8 +63,8 @@ impl MountCheck {
         }
         visit_each(&self.shown, |mount, _| {
             let reason = format!(
-                "`{}` is a filesystem of the kernel, which it cannot hide from commands: unmount it, or allow a directory that \
-                 it is not in",
+                "`{}` is a kernel filesystem, which cannot be hidden from commands: unmount it, \
+                 or allow a directory without it",
                 mount.place.display()
             );
             Err(Fault::because("Landlock", &reason))
@@ -113,6 +113,6 @@ fn visit_each(
     }
     Err(Fault::because(
         STEP,
-        "what is mounted in an allowed directory is being moved about",
+        "mounts in an allowed directory are changing; try again",
     ))
 }

@@ -31,7 +31,7 @@ pub const SCOPES_ABI: u32 = 6;
 pub enum Error {
     /// The kernel's Landlock is too old.
     #[error(
-        "version {have} of the kernel's landlock cannot {what}: that needs version {need} or newer"
+        "Landlock version {have} of this kernel cannot {what}, which needs version {need} or newer"
     )]
     TooOld {
         /// The requested version.

@@ -225,7 +225,7 @@ pub fn same(tree: &OwnedFd, place: &CanonicalPath) -> Result<(), Fault> {
     let path = place.path.as_path().display();
     Err(Fault::because(
         format!("mount `{path}`"),
-        "another directory took its name while the server started",
+        "it was replaced by another directory while the server started; start again",
     ))
 }
 

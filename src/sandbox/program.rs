@@ -330,7 +330,8 @@ pub fn directory_at(path: &RawString) -> Result<(OwnedFd, CanonicalPath), Fault>
 fn not_entered(errno: Errno) -> Fault {
     let step = match errno {
         Errno::NOSYS => {
-            "openat2(2), which a filter around the server refuses (RestrictSUIDSGID= or DynamicUser= of systemd)"
+            "openat2(2), which a seccomp filter around the server refuses (RestrictSUIDSGID= or \
+             DynamicUser= of systemd)"
         }
         _ => "the working directory was moved or replaced",
     };
@@ -349,8 +350,8 @@ mod tests {
         assert_eq!(
             [Errno::NOSYS, Errno::LOOP].map(|errno| not_entered(errno).to_string()),
             [
-                "openat2(2), which a filter around the server refuses (RestrictSUIDSGID= or DynamicUser= of systemd): \
-                 Function not implemented (os error 38)",
+                "openat2(2), which a seccomp filter around the server refuses (RestrictSUIDSGID= \
+                 or DynamicUser= of systemd): Function not implemented (os error 38)",
                 "the working directory was moved or replaced: Too many levels of symbolic links (os error 40)",
             ]
         );

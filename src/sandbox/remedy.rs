@@ -33,18 +33,23 @@ pub fn with_remedy(fault: Fault) -> Fault {
 fn remedy(errno: i32, read: impl Fn(&str) -> String, program: &Path) -> Option<String> {
     let is = |path, value| read(path).trim() == value;
     match errno {
-        libc::ENOSYS => Some("this takes Linux 5.10 or newer".to_owned()),
-        libc::ENOSPC if is(MOST, "0") => Some("`sysctl -w user.max_user_namespaces=15000` allows them".to_owned()),
-        libc::EPERM if is(CLONE, "0") => Some("`sysctl -w kernel.unprivileged_userns_clone=1` allows them".to_owned()),
+        libc::ENOSYS => Some("Linux 5.10 or newer is needed".to_owned()),
+        libc::ENOSPC if is(MOST, "0") => {
+            Some("`sysctl -w user.max_user_namespaces=15000` allows them".to_owned())
+        }
+        libc::EPERM if is(CLONE, "0") => {
+            Some("`sysctl -w kernel.unprivileged_userns_clone=1` allows them".to_owned())
+        }
         libc::EPERM | libc::EACCES if is(APPARMOR, "1") => Some(format!(
-            "AppArmor keeps them from programs without a profile: write `profile replay {} flags=(unconfined) {{ userns, }}` to \
-             /etc/apparmor.d/replay and run `apparmor_parser -r /etc/apparmor.d/replay`",
+            "AppArmor refuses user namespaces without a profile: write `profile replay {} \
+             flags=(unconfined) {{ userns, }}` to /etc/apparmor.d/replay and run `apparmor_parser \
+             -r /etc/apparmor.d/replay`",
             program.display()
         )),
         // This process already has its container's seccomp filter.
         libc::EPERM if read(STATUS).lines().any(|line| line == "Seccomp:\t2") => Some(
-            "a container's filter of system calls refuses them: `docker run --security-opt seccomp=FILE` gives \
-                  another one (docs/operating.md)"
+            "the seccomp filter of the container refuses user namespaces: `docker run \
+             --security-opt seccomp=FILE` sets another one (docs/operating.md)"
                 .to_owned(),
         ),
         _ => None,
@@ -78,15 +83,16 @@ mod tests {
         );
         assert_eq!(
             told(libc::EACCES, APPARMOR, "1\n"),
-            "AppArmor keeps them from programs without a profile: write `profile replay /opt/replay flags=(unconfined) \
-             { userns, }` to /etc/apparmor.d/replay and run `apparmor_parser -r /etc/apparmor.d/replay`"
+            "AppArmor refuses user namespaces without a profile: write `profile replay \
+             /opt/replay flags=(unconfined) { userns, }` to /etc/apparmor.d/replay and run \
+             `apparmor_parser -r /etc/apparmor.d/replay`"
         );
         assert_eq!(
             told(libc::EPERM, STATUS, "NoNewPrivs:\t0\nSeccomp:\t2\n"),
-            "a container's filter of system calls refuses them: `docker run --security-opt seccomp=FILE` gives another one \
-             (docs/operating.md)"
+            "the seccomp filter of the container refuses user namespaces: `docker run \
+             --security-opt seccomp=FILE` sets another one (docs/operating.md)"
         );
-        assert_eq!(told(libc::ENOSYS, "", ""), "this takes Linux 5.10 or newer");
+        assert_eq!(told(libc::ENOSYS, "", ""), "Linux 5.10 or newer is needed");
         assert_eq!(told(libc::EPERM, APPARMOR, "0\n"), "");
     }
 }

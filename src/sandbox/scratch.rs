@@ -56,7 +56,7 @@ pub fn depot(parent: &Path) -> Result<PathBuf, Fault> {
     let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
     if !is_directory || stat.st_uid != user || stat.st_mode & 0o077 != 0 {
         let step = format!(
-            "use `{}`, which is no directory, another user's or open to others",
+            "use `{}`, which is not a directory, belongs to another user or is open to others",
             path.display()
         );
         return Err(Fault {

@@ -107,7 +107,8 @@ impl WallStatus {
                 return "execute_command is refused: no kernel wall stands around it.".to_owned();
             }
             Some(Tier::Off) => {
-                return "It runs OUTSIDE any kernel wall: the operator switched it off with --sandbox off.".to_owned();
+                return "It runs OUTSIDE any kernel wall: the operator switched the walls off with \
+                    --sandbox off.".to_owned();
             }
             Some(Tier::Namespaces) => "It sees only these directories and the system's programs",
             Some(Tier::Landlock) => {
@@ -145,8 +146,8 @@ pub fn instruction_before(network: Network, by_rule: bool, private_home: bool) -
         "HOME is read-only, TMPDIR its own"
     };
     format!(
-        "The kernel keeps it inside these directories and the system's programs, with {network}; {home}. Where the kernel cannot, \
-         it is refused."
+        "The kernel keeps it inside these directories and the system's programs, with {network}; \
+         {home}. If the kernel cannot, commands are refused."
     )
 }
 
@@ -183,8 +184,9 @@ mod tests {
         );
         assert_eq!(
             instruction_before(Network::Loopback, false, true),
-            "The kernel keeps it inside these directories and the system's programs, with no network but 127.0.0.1 at most; HOME \
-             and TMPDIR are its own. Where the kernel cannot, it is refused."
+            "The kernel keeps it inside these directories and the system's programs, with no \
+             network but 127.0.0.1 at most; HOME and TMPDIR are its own. If the kernel cannot, \
+             commands are refused."
         );
         assert!(WallStatus::off().instruction().contains("OUTSIDE"));
         let refused = WallStatus::refused("the kernel is too old", Vec::new());

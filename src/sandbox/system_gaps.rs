@@ -13,8 +13,9 @@ pub fn gaps(
     not_public: Option<Fault>,
 ) -> Vec<String> {
     let pipes = walls.filter(|walls| walls.abi().is_none()).map(|_| {
-        "commands can write into named pipes of read-only directories, and those of root see which files their supervisor has \
-         open, as far as the kernel lets them (/proc/1/fdinfo): it has no Landlock, or an older one than Linux 5.19"
+        "without Landlock of Linux 5.19 or newer, commands can write into named pipes of \
+         read-only directories, and commands of root see which files their supervisor has open \
+         (/proc/1/fdinfo)"
             .to_owned()
     });
     let unbound = !counts_processes
@@ -28,18 +29,18 @@ pub fn gaps(
     // In namespaces these files are covered.
     let of_root = plan.tier == Tier::Landlock && rustix::process::geteuid().is_root();
     let of_root = of_root.then(|| {
-        "commands can read what the kernel tells root alone about the memory of the machine (/proc/kpagecount, \
-         /proc/slabinfo, /proc/vmallocinfo and the like)"
+        "commands can read kernel files about the machine's memory that only root may read \
+         (/proc/kpagecount, /proc/slabinfo, /proc/vmallocinfo and others)"
             .to_owned()
     });
     let private = match (plan.tier, not_public) {
         (Tier::Landlock, _) => of_root
             .as_ref()
-            .map(|_| "this tier cannot keep them back".to_owned()),
+            .map(|_| "this tier cannot hide them".to_owned()),
         (_, fault) => fault.map(|fault| fault.to_string()),
     };
     let private = private.map(|reason| {
-        format!("commands can read files below /usr and /opt that root keeps from everybody else: {reason}")
+        format!("commands can read files below /usr and /opt that only root may read: {reason}")
     });
     pipes
         .into_iter()

@@ -102,8 +102,8 @@ impl Walls {
         let rules_of_supervisor = if entered.is_some() { rules } else { Vec::new() };
         let unix = (scopes || !host) && !is_dry_run && can_fetch();
         if !plan.sockets.is_empty() && !unix && !is_dry_run {
-            let cause = "commands have no unix sockets here, since pidfd_getfd(2) is refused (docker: --cap-add SYS_PTRACE) or, with \
-                         --network host, since Landlock is older than ABI 6";
+            let cause = "commands have no unix sockets here: pidfd_getfd(2) is refused (docker: \
+                --cap-add SYS_PTRACE), or with --network host Landlock is older than ABI 6";
             return Err(Fault::because("--allow-socket or --ssh-sign", cause));
         }
         let opened = plan.hide.is_some();
@@ -388,12 +388,7 @@ fn needs_landlock(plan: &Plan) -> bool {
 }
 
 fn version() -> Result<u32, Fault> {
-    abi().ok_or_else(|| {
-        Fault::because(
-            "Landlock",
-            "this kernel does not have it, or it is switched off",
-        )
-    })
+    abi().ok_or_else(|| Fault::because("Landlock", "this kernel lacks it, or it is switched off"))
 }
 
 fn ruleset(rules: &[Rule], options: Options) -> Result<Ruleset, Fault> {

@@ -64,7 +64,10 @@ impl Validator {
         let mut led = HashMap::new();
         for (reference, at) in references {
             let pointer = lead(schema, &named, &reference).ok_or_else(|| {
-                format!("at `{at}`: `{reference}` is not in this schema, and nothing is fetched from elsewhere")
+                format!(
+                    "at `{at}`: `{reference}` is not in this schema, and other schemas are \
+                    not fetched"
+                )
             })?;
             led.insert(reference, pointer);
         }
@@ -109,7 +112,7 @@ impl Reading {
         let wrong = |what: &str| Err(format!("at `{at}`: {what}"));
         if depth > MAX_SCHEMA_DEPTH {
             return wrong(&format!(
-                "schemas lie within each other more than {MAX_SCHEMA_DEPTH} deep"
+                "schemas are nested more than {MAX_SCHEMA_DEPTH} deep"
             ));
         }
         let members = match schema {
@@ -117,7 +120,7 @@ impl Reading {
             Value::Object(members) => members,
             other => {
                 return wrong(&format!(
-                    "{other} is no schema; one is an object, true or false"
+                    "{other} is not a schema; a schema is an object, true or false"
                 ));
             }
         };
@@ -155,7 +158,10 @@ impl Reading {
             ("type", kinds) => {
                 let known = |kind: &Value| kind.as_str().is_some_and(|kind| TYPES.contains(&kind));
                 if let Some(kind) = one_or_more(kinds).find(|kind| !known(kind)) {
-                    return wrong(format!("{kind} is no type; types are {}", TYPES.join(", ")));
+                    return wrong(format!(
+                        "{kind} is not a type; types are {}",
+                        TYPES.join(", ")
+                    ));
                 }
             }
             ("pattern", Value::String(pattern)) => self.pattern(pattern, at)?,
@@ -165,21 +171,23 @@ impl Reading {
                     .try_for_each(|pattern| self.pattern(pattern, at))?;
             }
             ("enum" | "required" | "allOf" | "anyOf" | "oneOf", other) if !other.is_array() => {
-                return wrong(format!("{other} is no list"));
+                return wrong(format!("{other} is not a list"));
             }
             ("properties" | "patternProperties" | "$defs" | "definitions", other)
                 if !other.is_object() =>
             {
-                return wrong(format!("{other} is no object"));
+                return wrong(format!("{other} is not an object"));
             }
             ("minimum" | "maximum" | "multipleOf", other) if !other.is_number() => {
-                return wrong(format!("{other} is no number"));
+                return wrong(format!("{other} is not a number"));
             }
             (
                 "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties"
                 | "maxProperties" | "minContains" | "maxContains",
                 other,
-            ) if super::count_of(other).is_none() => return wrong(format!("{other} is no count")),
+            ) if super::count_of(other).is_none() => {
+                return wrong(format!("{other} is not a count"));
+            }
             ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(reference)) => {
                 self.references.push((reference.clone(), at.to_owned()));
             }
@@ -196,7 +204,7 @@ impl Reading {
 
     fn pattern(&mut self, pattern: &str, at: &str) -> Result<(), String> {
         let compiled = Regex::new(pattern)
-            .map_err(|error| format!("at `{at}`: `{pattern}` is no pattern: {error}"))?;
+            .map_err(|error| format!("at `{at}`: `{pattern}` is not a valid pattern: {error}"))?;
         self.patterns.insert(pattern.to_owned(), compiled);
         Ok(())
     }

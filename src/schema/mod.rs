@@ -244,14 +244,19 @@ impl Validator {
                 }
             }
             ("anyOf", _) if self.count_valid(beside, 1) == 0 => {
-                faults.say(pair, keyword, "fit one of `anyOf`");
+                faults.say(pair, keyword, "match one of `anyOf`");
             }
             ("oneOf", _) => match self.count_valid(beside, 2) {
-                0 => faults.say(pair, keyword, "fit one of `oneOf`"),
+                0 => faults.say(pair, keyword, "match one of `oneOf`"),
                 1 => {}
-                _ => faults.say(pair, keyword, "fit one of `oneOf` alone"),
+                _ => faults.say(pair, keyword, "match only one of `oneOf`"),
             },
-            ("not", _) if self.fits(beside) => faults.say(pair, keyword, "not fit what `not` says"),
+            ("not", _) if self.fits(beside) => faults.say(
+                pair,
+                keyword,
+                "not match the schema of \
+                `not`",
+            ),
             ("if", _) => {
                 let branch = if self.fits(beside) { "then" } else { "else" };
                 if let Some(schema) = members.get(branch) {
@@ -356,7 +361,7 @@ impl Validator {
             ("uniqueItems", Value::Bool(true)) => {
                 let mut seen = HashSet::new();
                 if !items.iter().all(|item| seen.insert(canonical(item))) {
-                    faults.say(pair, keyword, "have no item twice");
+                    faults.say(pair, keyword, "have no duplicate items");
                 }
             }
             ("contains", _) => {
@@ -378,13 +383,13 @@ impl Validator {
                     faults.say(
                         pair,
                         keyword,
-                        format!("have at least {least} items that fit `contains`"),
+                        format!("have at least {least} items that match `contains`"),
                     );
                 } else if fitting > most {
                     faults.say(
                         pair,
                         keyword,
-                        format!("have at most {most} items that fit `contains`"),
+                        format!("have at most {most} items that match `contains`"),
                     );
                 }
             }

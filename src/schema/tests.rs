@@ -77,40 +77,45 @@ fn invalid_schema_is_rejected_with_place() {
     let refused = [
         (
             json!(5),
-            "at ``: 5 is no schema; one is an object, true or false",
+            "at ``: 5 is not a schema; a schema is an object, true or false",
         ),
         (
             json!({"properties": {"a": {"type": "text"}}}),
-            "at `/properties/a/type`: \"text\" is no type; types are null, boolean, string, array, object, number, integer",
+            "at `/properties/a/type`: \"text\" is not a type; types are null, boolean, string, \
+             array, object, number, integer",
         ),
         (
             json!({"items": {"$ref": "https://example.com/s"}}),
-            "at `/items/$ref`: `https://example.com/s` is not in this schema, and nothing is fetched from elsewhere",
+            "at `/items/$ref`: `https://example.com/s` is not in this schema, and other schemas \
+             are not fetched",
         ),
         (
             json!({"$ref": "#/$defs/none"}),
-            "at `/$ref`: `#/$defs/none` is not in this schema, and nothing is fetched from elsewhere",
+            "at `/$ref`: `#/$defs/none` is not in this schema, and other schemas are not fetched",
         ),
-        (json!({"anyOf": {}}), "at `/anyOf`: {} is no list"),
+        (json!({"anyOf": {}}), "at `/anyOf`: {} is not a list"),
         (
             json!({"not": 1}),
-            "at `/not`: 1 is no schema; one is an object, true or false",
+            "at `/not`: 1 is not a schema; a schema is an object, true or false",
         ),
-        (json!({"minLength": -1}), "at `/minLength`: -1 is no count"),
+        (
+            json!({"minLength": -1}),
+            "at `/minLength`: -1 is not a count",
+        ),
     ];
     for (schema, message) in refused {
         assert_eq!(Validator::new(&schema).unwrap_err(), message);
     }
     let pattern = Validator::new(&json!({"pattern": "("})).unwrap_err();
     assert!(
-        pattern.starts_with("at `/pattern`: `(` is no pattern: "),
+        pattern.starts_with("at `/pattern`: `(` is not a valid pattern: "),
         "{pattern}"
     );
     let deep = (0..200).fold(json!(true), |schema, _| json!({"not": schema}));
     assert!(
         Validator::new(&deep)
             .unwrap_err()
-            .ends_with("schemas lie within each other more than 128 deep")
+            .ends_with("schemas are nested more than 128 deep")
     );
 }
 

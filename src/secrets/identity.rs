@@ -18,15 +18,16 @@ pub fn identity(path: &Path, file: &File) -> Result<Hidden> {
     let known = file.metadata().context("it cannot be looked at")?;
     if known.nlink() != 1 {
         bail!(
-            "it has {} names (hard links), and an agent may reach it by another one; give a file with one",
+            "it has {} names (hard links), and an agent may reach it by another one; give a file \
+             with one name",
             known.nlink()
         );
     }
-    let spelt = std::path::absolute(path).context("it has no place")?;
+    let spelt = std::path::absolute(path).context("its path is unknown")?;
     let real = std::fs::canonicalize(&spelt).context("it cannot be found")?;
     let id = (known.dev(), known.ino());
     if !leads_to(&real, id) {
-        bail!("another file took its name while it was opened");
+        bail!("it was replaced while it was opened; try again");
     }
     for (above, dir) in real.ancestors().skip(1).enumerate() {
         let known = std::fs::metadata(dir)
@@ -35,8 +36,8 @@ pub fn identity(path: &Path, file: &File) -> Result<Hidden> {
         // some.
         if others_may_change(known.mode(), known.gid(), above == 0) {
             bail!(
-                "others may put another file in its place: they may write to `{}` (mode {:04o}); take that away with chmod \
-                 go-w, or choose another directory",
+                "other users can replace it, since they can write to `{}` (mode {:04o}); run \
+                 chmod go-w on that, or choose another directory",
                 dir.display(),
                 known.mode() & 0o7777
             );

@@ -32,10 +32,10 @@ pub fn open_log(path: &Path) -> Result<(File, Hidden)> {
     );
     let file = File::from(
         opened.map_err(|errno| match (errno, missing_directory(path)) {
-            (Errno::LOOP, _) => anyhow!("it is a symbolic link, and must be the file itself"),
+            (Errno::LOOP, _) => anyhow!("it is a symbolic link; give the file itself"),
             (Errno::NOENT, Some(dir)) => {
                 anyhow!(
-                    "its directory `{}` does not exist; make it first, with `mkdir -p -m 700`",
+                    "its directory `{}` does not exist; create it first, with `mkdir -p -m 700`",
                     dir.display()
                 )
             }
@@ -44,18 +44,20 @@ pub fn open_log(path: &Path) -> Result<(File, Hidden)> {
     );
     let known = file.metadata().context("it cannot be looked at")?;
     if !known.is_file() {
-        bail!("it is no regular file");
+        bail!("it is not a regular file");
     }
     if known.uid() != rustix::process::geteuid().as_raw() || known.mode() & 0o022 != 0 {
         let (uid, mode) = (known.uid(), known.mode() & 0o7777);
         bail!(
-            "others may change it (owner {uid}, mode {mode:04o}); it must be this user's own, without rights to write for others"
+            "other users can change it (owner {uid}, mode {mode:04o}); it must belong to this \
+             user, and not be writable for others"
         );
     }
     // It is made with 0600; the mode of one that was there is the operator's choice.
     if known.mode() & 0o004 != 0 {
         tracing::warn!(
-            "everybody on this machine can read the log `{}` (mode {:04o}), and with it what calls run, secrets too; take that away with chmod 600, or 640 for a group that shall read it",
+            "every user can read the log `{}` (mode {:04o}), which may contain secrets of calls; \
+             run chmod 600 on it, or 640 for a group",
             path.display(),
             known.mode() & 0o7777
         );

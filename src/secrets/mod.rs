@@ -82,7 +82,8 @@ impl Secrets {
             if reach.is_open() {
                 let path = path.display();
                 tracing::warn!(
-                    "{flag} `{path}` cannot be kept from commands that run without walls (--sandbox off)"
+                    "{flag} `{path}` can be read by commands, which run without walls (--sandbox \
+                     off)"
                 );
             } else {
                 reach.keeps_out(flag, path)?;
@@ -123,9 +124,9 @@ impl Secrets {
             && now.first != secret.first
         {
             bail!(
-                "{flag} `{}` is another file than when the server started, and commands can read and change it, as it lies \
-                 below an allowed directory: make its secrets anew, put it elsewhere, such as below ~/.local/state, and \
-                 restart; below an allowed directory a file is to be written in place, not replaced",
+                "{flag} `{}` was replaced after the start, and commands can read and change it in \
+                 an allowed directory: renew its secrets, move it, such as below ~/.local/state, \
+                 and restart; in an allowed directory change the file in place",
                 path.display()
             );
         }

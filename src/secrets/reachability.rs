@@ -108,8 +108,8 @@ impl Reach {
         let name = path.display();
         if self.is_open {
             bail!(
-                "{flag} `{name}` cannot be kept from commands that run without walls (--sandbox off); leave that out, or the \
-                 tools that run commands (--tools files)"
+                "{flag} `{name}` could be read by commands without walls (--sandbox off); leave \
+                 that out, or use --tools files"
             );
         }
         let spelt = std::path::absolute(path).with_context(|| format!("`{name}` has no place"))?;
@@ -117,14 +117,14 @@ impl Reach {
             std::fs::canonicalize(&spelt).with_context(|| format!("`{name}` cannot be found"))?;
         if self.runs && is_shown_of_etc(&real)? {
             bail!(
-                "{flag} `{name}` could be read by commands, which are shown what of /etc everybody may read; put it elsewhere, \
-                 such as below ~/.local/state, or take that from others (chmod 600)"
+                "{flag} `{name}` could be read by commands, which see files of /etc that \
+                 everybody may read; move it, such as below ~/.local/state, or run chmod 600 on it"
             );
         }
         if let Some(link) = self.link_of_an_agent(&spelt)? {
             bail!(
-                "{flag} `{name}` goes through the link `{}`, which an agent could lead elsewhere; name the file by its true \
-                 path, `{}`",
+                "{flag} `{name}` goes through the link `{}`, which an agent could change; give \
+                 the path without links, `{}`",
                 link.display(),
                 real.display()
             );
@@ -132,8 +132,8 @@ impl Reach {
         let is_below_root = self.covers(&real);
         if is_below_root && self.shows_all {
             bail!(
-                "{flag} `{name}` lies below an allowed directory, and cannot be hidden from commands there; put it elsewhere, \
-                 such as below ~/.local/state"
+                "{flag} `{name}` is in an allowed directory, where it cannot be hidden from \
+                 commands; move it, such as below ~/.local/state"
             );
         }
         let mounts = mounts()?;
@@ -173,8 +173,8 @@ impl Reach {
                         ""
                     };
                     bail!(
-                        "{flag} `{name}` lies where an agent could reach it{again}: below `{}`, {what}; put it elsewhere, such \
-                         as below ~/.local/state",
+                        "{flag} `{name}` could be reached by an agent{again}: it is below `{}`, \
+                         {what}; move it, such as below ~/.local/state",
                         at.display()
                     );
                 }
@@ -190,7 +190,7 @@ impl Reach {
         if std::fs::canonicalize(path).is_ok_and(|real| self.covers(&real)) {
             let name = path.display();
             bail!(
-                "{flag} `{name}` lies below an allowed directory; put it elsewhere, such as below ~/.local/state"
+                "{flag} `{name}` is in an allowed directory; move it, such as below ~/.local/state"
             );
         }
         Ok(())

@@ -28,7 +28,7 @@ impl Contents {
     pub fn text(self) -> Result<String> {
         String::from_utf8(self.bytes)
             .ok()
-            .context("it is no UTF-8 text")
+            .context("it is not UTF-8 text")
     }
 }
 
@@ -36,7 +36,7 @@ impl Contents {
 /// of both it is. Fails for anything else, and never blocks.
 pub fn open(path: &Path) -> Result<(File, bool)> {
     let shown = path.display();
-    let irregular = || format!("`{shown}` is no regular file");
+    let irregular = || format!("`{shown}` is not a regular file");
     let cannot = || format!("`{shown}` cannot be read");
     // Opening some devices does something already; a pipe without a name is nobody else's.
     let named = std::fs::canonicalize(path).is_ok();
@@ -76,7 +76,7 @@ pub fn of(file: &File, is_regular: bool, most: u64) -> Result<Contents> {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
             bail!(
-                "whoever writes to it has not ended within {} s",
+                "its writer has not finished within {} s",
                 SECRET_PIPE_MS / 1000
             );
         }

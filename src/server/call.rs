@@ -55,7 +55,7 @@ impl Call<'_> {
             );
         };
         let Some(name) = &called.name else {
-            return invalid("`name` is missing or no string; tools/list has the names");
+            return invalid("`name` is missing or not a string; tools/list has the names");
         };
         let arguments = called.arguments;
         if arguments.is_some_and(|raw| !raw.get().starts_with('{')) {

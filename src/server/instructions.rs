@@ -39,10 +39,10 @@ pub fn instructions(policy: &Policy, registry: &Registry, held: &str, are_refuse
         "Change files with edit_file (edit_files for many), and keep oldText short but unique; write_file is for new \
          files and full rewrites. "
     } else {
-        "Nothing can be changed. "
+        "Every directory is read-only. "
     });
     if registry.find("run_python_code").is_ok() && !are_refused {
-        text.push_str("Python with state that stays: run_python_code. ");
+        text.push_str("Python with variables that stay between calls: run_python_code. ");
     }
     if registry.find("run_tests").is_ok() {
         text.push_str(

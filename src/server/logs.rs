@@ -38,7 +38,7 @@ impl Server {
             uri: String,
         }
         let Some(Ok(params)) = params.map(|raw| serde_json::from_str::<Params>(raw.get())) else {
-            let message = "`uri` is missing or no string; resources/list has the URIs";
+            let message = "`uri` is missing or not a string; resources/list has the URIs";
             return Err(RpcError::new(Code::InvalidParams, message));
         };
         let Some((log, offset)) = self.services.logs.find_from(&params.uri) else {
@@ -50,7 +50,8 @@ impl Server {
                 Code::NotFound
             };
             let message = format!(
-                "no log `{}` with such a byte; only the last ones are kept, resources/list has them",
+                "no log `{}` with this byte; only the latest logs are kept, and resources/list \
+                 has them",
                 params.uri
             );
             return Err(RpcError {

@@ -128,27 +128,27 @@ impl Metrics {
         for (name, help, value) in [
             (
                 "mcp_denials_total",
-                "Calls that asked for what is not allowed.",
+                "Calls that were denied.",
                 self.denials(),
             ),
             (
                 "mcp_rate_limited_total",
-                "Requests that came too fast.",
+                "Requests over the rate limit.",
                 self.rate_limited.load(Relaxed),
             ),
             (
                 "mcp_turned_away_total",
-                "Requests for which there was no place.",
+                "Requests refused because a limit was reached.",
                 self.turned_away.load(Relaxed),
             ),
             (
                 "mcp_received_bytes_total",
-                "Bytes of messages that came.",
+                "Bytes of received messages.",
                 self.received_bytes.load(Relaxed),
             ),
             (
                 "mcp_sent_bytes_total",
-                "Bytes of messages that were answered.",
+                "Bytes of sent messages.",
                 self.sent_bytes.load(Relaxed),
             ),
         ] {
@@ -202,13 +202,13 @@ impl Families {
         };
         family(
             "mcp_tool_calls_total",
-            "Calls of tools, by how they went.",
+            "Calls of tools, by outcome.",
             "counter",
             &self.calls,
         );
         family(
             "mcp_execution_seconds",
-            "How long calls of tools took.",
+            "Duration of tool calls.",
             "histogram",
             &self.seconds,
         );
@@ -291,7 +291,7 @@ mod tests {
         assert_eq!(
             lines[..4],
             [
-                "# HELP mcp_tool_calls_total Calls of tools, by how they went.",
+                "# HELP mcp_tool_calls_total Calls of tools, by outcome.",
                 "# TYPE mcp_tool_calls_total counter",
                 "mcp_tool_calls_total{tenant=\"a\",tool_name=\"read_file\",outcome=\"ok\"} 2",
                 "mcp_tool_calls_total{tenant=\"b\",tool_name=\"grep\",outcome=\"failed\"} 1",

@@ -149,7 +149,8 @@ impl Session {
         let outcome = served.unwrap_or_else(|_| {
             tracing::error!(id = %ticket.id, method = %show(request.method.as_bytes()), "panicked");
             let message =
-                "the server failed inside this request, which is its own fault; other requests are unaffected";
+                "the server failed in this request because of a bug; other requests are not \
+                 affected";
             Some(Err(RpcError::new(Code::Internal, message)))
         });
         if let Some(outcome) = &outcome {
@@ -195,12 +196,12 @@ impl Session {
                           is_wanted,
                       }: StuckRequest| {
             self.service.given_up(&token);
-            tracing::warn!(%id, "given up: the filesystem does not answer");
+            tracing::warn!(%id, "stopped: the filesystem does not answer");
             let seconds = limit.as_secs();
             let message = format!(
-                "the filesystem has not answered for {seconds} s (--stall-timeout-secs), and the call was given up; what it \
-                 was to change may still be changed. A mount below the directory may hang: ask for another place, or look \
-                 before you try again"
+                "the filesystem has not answered for {seconds} s (--stall-timeout-secs), and the \
+                 call was stopped; its changes may still happen. A mount may hang: use another \
+                 directory, or check the files before you try again"
             );
             is_wanted.then_some(Refused {
                 id,
@@ -250,14 +251,15 @@ fn revision_of(meta: &Meta<'_>) -> Result<Option<Revision>, RpcError> {
         return Ok(None);
     };
     let Ok(requested) = serde_json::from_str::<String>(raw.get()) else {
-        let message = "`_meta` names a protocolVersion that is no string; it must be a date such as \"2026-07-28\"";
+        let message = "`_meta` has a protocolVersion that is not a string; it must be a date such \
+            as \"2026-07-28\"";
         return Err(RpcError::new(Code::InvalidParams, message));
     };
     let Some(revision) = Revision::parse(&requested).filter(|revision| revision.is_stateless())
     else {
         let supported: Vec<&str> = stateless_revisions().collect();
         let message = format!(
-            "revision {requested} is not served without a handshake; {} is",
+            "revision {requested} is not supported without a handshake; use {}",
             supported.join(", ")
         );
         let data = json!({"supported": supported, "requested": requested});

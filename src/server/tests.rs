@@ -183,7 +183,8 @@ fn list_directory_follows_symlinks_at_length() {
 fn panic_fails_only_own_request() {
     let (session, sent) = (session(), SentMessages::default());
     let reply = answer(&session, &call(1, "panics"), &sent).unwrap();
-    let message = "the server failed inside this request, which is its own fault; other requests are unaffected";
+    let message = "the server failed in this request because of a bug; other requests are not \
+        affected";
     assert_eq!(
         reply,
         json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": message}})

@@ -58,9 +58,7 @@ pub fn run(settings: &Settings, queue: &Queue) {
                 queue.count_lost(spans.len());
                 // Said once: a collector that is away for a day is no news every five seconds.
                 if !std::mem::replace(&mut fails, true) {
-                    tracing::warn!(
-                        "spans cannot be exported, and are dropped until they can: {reason}"
-                    );
+                    tracing::warn!("spans cannot be exported and are dropped: {reason}");
                 }
             }
         }

@@ -74,7 +74,10 @@ pub fn prepare(
     log: Option<&Arc<AuditLog>>,
     tracer: Option<Arc<Tracer>>,
 ) -> Result<Servers> {
-    let address = cli.http.http.context("--http names no address")?;
+    let address = cli
+        .http
+        .http
+        .context("--http needs an address, such as 127.0.0.1:8000")?;
     let HttpConfig {
         mut settings,
         tokens,
@@ -144,7 +147,7 @@ pub fn prepare(
         }
     }
     let manager = Notifier::connect(manager.as_deref()).unwrap_or_else(|error| {
-        tracing::warn!("nobody listens at NOTIFY_SOCKET: {error}");
+        tracing::warn!("the service manager does not listen at NOTIFY_SOCKET: {error}");
         Notifier::nobody()
     });
     settings.tracer.clone_from(&tracer);
@@ -286,7 +289,8 @@ pub fn serve_mock(
 ) -> Result<()> {
     if !address.ip().is_loopback() {
         bail!(
-            "--http {address} can be reached by other machines, and a mock has no tokens; listen at 127.0.0.1"
+            "--http {address}: other machines can connect, and a mock has no tokens; listen at \
+             127.0.0.1"
         );
     }
     let listener = listen(address)?;
@@ -375,7 +379,7 @@ impl Servers {
         let address = self.listener.local_addr().context("the address")?;
         let is_encrypted = self.settings.tls.is_some();
         if !is_encrypted && !address.ip().is_loopback() {
-            tracing::warn!("tokens and files cross the network as they are (no --tls-cert)");
+            tracing::warn!("tokens and files cross the network unencrypted (no --tls-cert)");
         }
         let of_landlock = |(_, server): &&(String, Arc<Server>)| {
             let commands = &server.services().commands;
@@ -408,7 +412,7 @@ impl Servers {
                     thread::Builder::new()
                         .name("stdio".to_owned())
                         .spawn(run)
-                        .context("no thread to be had")?,
+                        .context("no thread can be started")?,
                 )
             }
             None => None,

@@ -47,7 +47,7 @@ impl Notifier {
         if let Some(socket) = &self.0
             && let Err(error) = socket.send(state.as_bytes())
         {
-            tracing::warn!("the service manager does not hear `{state}`: {error}");
+            tracing::warn!("the service manager did not receive `{state}`: {error}");
         }
     }
 }

@@ -153,11 +153,11 @@ impl Provisioning {
             .find(|root| !self.is_in_domain(root))
         {
             bail!(
-                "`{}` lies below no directory that the server was started for{}: restart it, with `--allow` for a directory above \
-                 those of all tokens that are still to come",
+                "`{}` is not below a directory of the server's start{}: restart the server with \
+                 `--allow` for a directory above those of all tokens",
                 root.path().display(),
                 if root.writable() {
-                    ", or is only read there"
+                    ", or is only readable there"
                 } else {
                     ""
                 }
@@ -170,7 +170,8 @@ impl Provisioning {
                 .is_none_or(|at| !scratch.starts_with(at))
         }) {
             bail!(
-                "the private directory `{}` of its commands cannot be used by the server: restart it",
+                "the server cannot use the private directory `{}` of its commands: restart the \
+                 server",
                 scratch.display()
             );
         }

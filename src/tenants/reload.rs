@@ -48,7 +48,7 @@ impl Reloader {
         let thread = thread::Builder::new()
             .name("reload".to_owned())
             .spawn(run)
-            .context("no thread to be had")?;
+            .context("no thread can be started")?;
         Ok(Self { sender, thread })
     }
 
@@ -72,7 +72,7 @@ impl Reload {
                 match self.tokens() {
                     Ok(now) => self.apply(&now),
                     Err(error) => {
-                        tracing::error!("the tokens stay as they are: {}", reasons(&error));
+                        tracing::error!("the tokens were not reloaded: {}", reasons(&error));
                     }
                 }
             }
@@ -81,12 +81,12 @@ impl Reload {
                     Ok(Some(config)) => {
                         tls.replace(config);
                         tracing::info!(
-                            "the certificate was read again; connections that are open keep the one they have"
+                            "the certificate was read again; open connections keep the old one"
                         );
                     }
                     Ok(None) => {}
                     Err(error) => {
-                        tracing::error!("the certificate stays as it is: {}", reasons(&error));
+                        tracing::error!("the certificate was not reloaded: {}", reasons(&error));
                     }
                 }
             }
@@ -122,7 +122,8 @@ impl Reload {
             }
             if !tenant.end() {
                 tracing::error!(
-                    "`{}` is not served: calls of its old token, or what they started, do not end; the next SIGHUP tries again",
+                    "`{}` is not active: calls of its old token, or their processes, do not end; \
+                     the next SIGHUP tries again",
                     tenant.name
                 );
                 continue;
@@ -135,7 +136,7 @@ impl Reload {
                 "no token any more"
             };
             tracing::info!(
-                "`{}` has {now}; what the one before used and left behind has ended",
+                "`{}` has {now}; sessions and processes of the old token were ended",
                 tenant.name
             );
         }
@@ -150,14 +151,14 @@ impl Reload {
                     };
                     if tenant.set_operator(entry.operator && known.operator) {
                         tracing::info!(
-                            "`{}` sees no more what others do; its connections have ended",
+                            "`{}` no longer sees other tokens' calls; its connections were closed",
                             entry.name
                         );
                     }
                     if !known.is_served_as(entry) {
                         tracing::warn!(
-                            "what the line of `{}` says beside its token holds after a restart, or with another token; its old \
-                             directories, tools and limits stay until then",
+                            "changes in the line of `{}` take effect after a restart, or with a \
+                             new token; its old directories, tools and limits stay until then",
                             entry.name
                         );
                     }
@@ -170,10 +171,10 @@ impl Reload {
                         self.reach.add(reach);
                         self.served.push(entry.clone());
                         self.roster.add(tenant);
-                        tracing::info!("`{}` is served from now on", entry.name);
+                        tracing::info!("`{}` is active", entry.name);
                     }
                     Err(error) => {
-                        tracing::error!("`{}` is not served: {}", entry.name, reasons(&error));
+                        tracing::error!("`{}` is not active: {}", entry.name, reasons(&error));
                     }
                 },
             }

@@ -76,7 +76,7 @@ pub fn check(
             request.timeout,
             &mut |elapsed, stage| {
                 let words = match stage {
-                    Stage::Waiting => "waiting for a free place".to_owned(),
+                    Stage::Waiting => "waiting for a free slot".to_owned(),
                     Stage::Running { .. } => format!("checking for {:.1} s", elapsed.as_secs_f64()),
                 };
                 on_progress(elapsed, &words);
@@ -103,7 +103,8 @@ pub fn check(
     };
     let mut results = checker.read(sources, bound);
     if bound.is_over() {
-        let message = format!("the output was read for {MAX_TEST_READ_SECS} s, and not to its end");
+        let message =
+            format!("the output was read for only {MAX_TEST_READ_SECS} s, not to its end");
         results
             .diagnostics
             .push(Diagnostic::new(Severity::Error, message));
@@ -200,7 +201,9 @@ fn silenced(
         }
     }
     if more > 0 {
-        notes.push(format!("{more} more are not checked for such reasons"));
+        notes.push(format!(
+            "{more} more files are not checked for the same kinds of reasons"
+        ));
     }
     let is_wide = wanted.targets.is_empty() || wanted.targets.iter().any(|target| target.is_dir);
     if let Some(exclude) = checker.excluded(&configuration).filter(|_| is_wide) {
@@ -283,7 +286,7 @@ fn choose(
 /// Returns a note with the reason for a checker that the project does not name.
 fn single_checker_note(checker: &dyn Checker) -> String {
     format!(
-        "{}: nothing says how types are checked, and it is the only checker that is installed here",
+        "{}: the project names no checker, and this is the only one installed",
         checker.name()
     )
 }
@@ -351,7 +354,7 @@ fn build_outcome(
         }
         CheckStatus::TimedOut => {
             report.hint = Some(format!(
-                "ended after {} s; give a longer `timeout`",
+                "the run was ended after {} s; give a longer `timeout`",
                 timeout.as_secs()
             ));
         }

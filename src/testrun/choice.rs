@@ -138,7 +138,7 @@ fn reject_several_projects(
     };
     let noun = if is_one { "projects" } else { "runners" };
     Err(TestrunError::arguments(format!(
-        "these are files of {count} {noun} ({}): call once for each",
+        "the files belong to {count} {noun} ({}): make one call for each",
         told.join("; ")
     )))
 }

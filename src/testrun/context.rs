@@ -100,8 +100,8 @@ impl<'a> RunContext<'a> {
     ) -> Result<Outcome, TestrunError> {
         if line.len() > MAX_COMMAND_BYTES {
             return Err(TestrunError::arguments(format!(
-                "the command for so many files is {} bytes long, and at most {MAX_COMMAND_BYTES} are possible; name \
-                 directories instead",
+                "the command with these files is {} bytes long; at most {MAX_COMMAND_BYTES} are \
+                 allowed. Name directories instead",
                 line.len()
             )));
         }
@@ -155,14 +155,14 @@ impl<'a> RunContext<'a> {
             Some(venv) => format!("{}/bin/pip install {package}", quoted(venv)),
             None => format!("python3 -m venv .venv && .venv/bin/pip install {package}"),
         };
-        self.install_hint(&command, ", or as the project says")
+        self.install_hint(&command, ", or as the project documents it")
     }
 
     /// Returns the next step if this command installs a missing program. `others` follows the
     /// command.
     pub fn install_hint(&self, command: &str, others: &str) -> String {
         let who = if self.offline {
-            "; commands have no network here, so the operator has to"
+            "; commands have no network here, so the operator must run it"
         } else {
             ""
         };
@@ -171,7 +171,10 @@ impl<'a> RunContext<'a> {
 
     /// Returns the next step if commands do not find a program.
     pub fn not_found_hint(program: &str) -> String {
-        format!("commands find no `{program}`; the operator can show it to them with --system")
+        format!(
+            "commands cannot find `{program}`; the operator can add its directory with \
+            --system"
+        )
     }
 
     /// Returns the requested directory, or the default one.

@@ -34,7 +34,7 @@ pub enum TestrunError {
     #[error("commands are refused: {reason}")]
     Refused { reason: String },
     /// The project has no known runner, or no known checker.
-    #[error("nothing in `{}` or above it says how {what}", show_path(.dir))]
+    #[error("no file in `{}` or above it shows how {what}", show_path(.dir))]
     Nothing {
         /// The requested directory.
         dir: PathBuf,
@@ -64,7 +64,7 @@ pub enum TestrunError {
         near: Option<String>,
     },
     /// The directory that runner and server share could not be used.
-    #[error("a place for the runner's report cannot be made: {0}")]
+    #[error("a directory for the runner's report cannot be created: {0}")]
     Place(#[source] io::Error),
 }
 
@@ -109,8 +109,8 @@ impl TestrunError {
                     .unwrap_or_default();
                 Some(
                     format!(
-                        "the test script of package.json is `{script}`: `runner: \"junit\"` with a `command` that makes it \
-                         write JUnit XML{options}, and `report`, where it writes that"
+                        "the test script of package.json is `{script}`: use `runner: \"junit\"` \
+                         with a `command` that writes JUnit XML{options}, and `report`, its path"
                     )
                     .into(),
                 )
@@ -120,11 +120,9 @@ impl TestrunError {
             }
             Self::NoMatch {
                 near: Some(near), ..
-            } => {
-                Some(format!("did you mean `{near}`? glob_search shows what else there is").into())
-            }
+            } => Some(format!("did you mean `{near}`? glob_search lists the files").into()),
             Self::NoMatch { .. } => {
-                Some("see what is there with glob_search; paths are relative to `cwd`".into())
+                Some("list the files with glob_search; paths are relative to `cwd`".into())
             }
             Self::NoDirectory { .. }
             | Self::Search(_)

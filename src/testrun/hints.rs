@@ -21,33 +21,49 @@ pub fn hint(
     Some(match report.status {
         TestStatus::MissingTool => {
             // Another project may have the missing files.
-            let elsewhere =
-                runner.is_installed_per_project().then(|| projects_with_tool(context, report.runner.cwd.as_ref(), runner)).flatten();
+            let elsewhere = runner
+                .is_installed_per_project()
+                .then(|| projects_with_tool(context, report.runner.cwd.as_ref(), runner))
+                .flatten();
             elsewhere.unwrap_or_else(|| runner.install_step(context, &report.runner.command))
         }
         TestStatus::TimedOut if lingered => format!(
-            "every test had ended, and the process went on for {TESTS_LINGER_SECS} s and was ended: close what holds it (a server, \
-             a timer, a thread) where the tests end"
+            "every test had ended, but the process ran on for {TESTS_LINGER_SECS} s and was \
+             ended: close servers, timers and threads at the end of the tests"
         ),
         TestStatus::TimedOut
-            if report.unfinished.is_empty() && report.failures.iter().all(|case| case.state != State::TimedOut) =>
+            if report.unfinished.is_empty()
+                && report
+                    .failures
+                    .iter()
+                    .all(|case| case.state != State::TimedOut) =>
         {
-            format!("ended after {seconds} s: give a longer `timeout`, or fewer `testFiles`")
+            format!(
+                "the run was ended after {seconds} s: give a longer `timeout`, or fewer \
+                `testFiles`"
+            )
         }
         TestStatus::TimedOut => {
             format!(
-                "ended after {seconds} s: look for an endless loop in what was not finished, or give a longer `timeout`"
+                "the run was ended after {seconds} s: look for an endless loop in the unfinished \
+                 tests, or give a longer `timeout`"
             )
         }
-        TestStatus::NoTests if matches!(selection, TestSelection::Targets(_)) && !report.left_out.is_empty() => {
-            "what was named is left out, as `leftOut` says: change what leaves it out, or name something else"
+        TestStatus::NoTests
+            if matches!(selection, TestSelection::Targets(_)) && !report.left_out.is_empty() =>
+        {
+            "the named tests are excluded (see `leftOut`): change that configuration, or name \
+             other tests"
                 .to_owned()
         }
-        TestStatus::NoTests if request.filter.is_none() && matches!(selection, TestSelection::Targets(_)) => {
-            "the runner takes none of `testFiles` for files of tests".to_owned()
+        TestStatus::NoTests
+            if request.filter.is_none() && matches!(selection, TestSelection::Targets(_)) =>
+        {
+            "the runner does not recognize any of `testFiles` as test files".to_owned()
         }
         TestStatus::ConfigError if matches!(selection, TestSelection::Failed(_)) => {
-            "a test that failed may be gone, or have another name: a run of all tests renews the list".to_owned()
+            "a failed test may have been removed or renamed: run all tests to renew the list"
+                .to_owned()
         }
         _ => return None,
     })

@@ -68,7 +68,7 @@ pub fn note(
         String::new()
     };
     Some(format!(
-        "{what}, and not taken by the configuration{takes}: {files}"
+        "{what}, but not matched by the configuration{takes}: {files}"
     ))
 }
 

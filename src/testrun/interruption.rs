@@ -18,7 +18,7 @@ impl Interruption {
     /// Describes the unreached tests for people.
     pub fn describe(&self) -> String {
         format!(
-            "tests that an earlier run did not come to, since it {}",
+            "tests that an earlier run did not reach, since it {}",
             self.kind
         )
     }

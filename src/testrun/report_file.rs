@@ -28,7 +28,7 @@ pub fn report_of(
             Ok(bytes) if most > 0 && bytes.len() == most => (
                 bytes,
                 Some(format!(
-                    "of the runner's report only the first {most} bytes were read"
+                    "only the first {most} bytes of the runner's report were read"
                 )),
             ),
             Ok(bytes) => (bytes, None),
@@ -36,7 +36,7 @@ pub fn report_of(
         };
     };
     if stale.is_some() && version_of(context, project, path) == stale {
-        return nothing(format!("`{path}` is as it was before the run"));
+        return nothing(format!("the run did not change `{path}`"));
     }
     let shown = project.shown().join(path);
     match context.policy.read(&shown) {
@@ -46,8 +46,8 @@ pub fn report_of(
                 Err(error) => nothing(error.to_string()),
             }
         }
-        Ok(_) => nothing(format!("`{path}` is no regular file")),
-        Err(PolicyError::NotFound { .. }) => nothing(format!("the command wrote no `{path}`")),
+        Ok(_) => nothing(format!("`{path}` is not a regular file")),
+        Err(PolicyError::NotFound { .. }) => nothing(format!("the command did not write `{path}`")),
         Err(error) => nothing(error.to_string()),
     }
 }

@@ -143,7 +143,7 @@ pub fn run(
     let mut results = runner.read(sources, bound);
     let late = bound
         .is_over()
-        .then(|| format!("the report was read for {MAX_TEST_READ_SECS} s, and not to its end"));
+        .then(|| format!("the report was read for only {MAX_TEST_READ_SECS} s, not to its end"));
     if context.cancel.is_cancelled() {
         return Err(ExecError::Cancelled.into());
     }
@@ -151,7 +151,7 @@ pub fn run(
     let is_cut = !plan.reports && outcome.stdout.truncated;
     let cut = is_cut.then(|| {
         format!(
-            "of stdout only the first {} bytes were read",
+            "only the first {} bytes of stdout were read",
             outcome.stdout.bytes.len()
         )
     });
@@ -256,7 +256,10 @@ fn build_outcome(
     notes.extend(runner.note(selection, &results, root));
     notes.extend((results.snapshots > 0).then(|| {
         let count = results.snapshots;
-        format!("snapshots written because there were none: {count}; they hold what the code gives now, right or wrong")
+        format!(
+            "new snapshots: {count}; they contain the present output of the code, right or \
+            wrong"
+        )
     }));
     let has_own_harness = !results.own_harness.is_empty();
     let known = context
@@ -325,13 +328,27 @@ fn build_outcome(
     let lacks_network =
         status == TestStatus::BuildError && outcome.denied.contains(&Denied::Network);
     let hints = [
-        hint(context, &report, request, selection, runner, ending.lingered),
+        hint(
+            context,
+            &report,
+            request,
+            selection,
+            runner,
+            ending.lingered,
+        ),
         runner.hint(context, &report, has_own_harness),
-        lacks_network.then(|| runner.download(context)).flatten().map(|command| {
-            format!("where a module is missing, the operator has to run `{command}` outside; commands see at once what that downloads")
-        }),
+        lacks_network
+            .then(|| runner.download(context))
+            .flatten()
+            .map(|command| {
+                format!(
+                    "if a module is missing, the operator must run `{command}` outside the walls; \
+                commands then see the downloaded modules"
+                )
+            }),
         (cut_before.is_some() && report.status == TestStatus::Incomplete).then(|| {
-            "what failed has passed now; run the tests without `rerunFailed`, for those that never ran".to_owned()
+            "the failed tests pass now; run without `rerunFailed` for the tests that never ran"
+                .to_owned()
         }),
     ];
     if let Some(hint) = hints.into_iter().flatten().next_back() {
@@ -365,7 +382,7 @@ fn scope_of(selection: &TestSelection, request: &RunRequest<'_>, root: &Path) ->
 fn progress(seen: &RunProgress, elapsed: Duration, stage: Stage) -> String {
     let seconds = elapsed.as_secs_f64();
     match (stage, seen.total()) {
-        (Stage::Waiting, _) => "waiting for a free place".to_owned(),
+        (Stage::Waiting, _) => "waiting for a free slot".to_owned(),
         (Stage::Running { .. }, Some(total)) => {
             format!("{} of {total} tests, {seconds:.1} s", seen.done())
         }
@@ -393,7 +410,7 @@ fn check_given(
         request.report,
     ) {
         (true, Some(_), Some(_)) if request.filter.is_some() => Err(TestrunError::arguments(
-            "`filter` means nothing to `runner: \"junit\"`; say in `command` what is run",
+            "`filter` does not apply to `runner: \"junit\"`; select the tests in `command`",
         )),
         (true, Some(_), Some(_)) | (false, None, None) => Ok(()),
         (true, ..) => Err(TestrunError::arguments(

@@ -34,41 +34,46 @@ pub fn scope(
     ];
     if asked.iter().filter(|asked| **asked).count() > 1 {
         return Err(TestrunError::arguments(
-            "`testFiles`, `changed` and `rerunFailed` exclude one another; give one of them",
+            "`testFiles`, `changed` and `rerunFailed` cannot be combined; give one of them",
         ));
     }
     if chosen.runner.is_custom_command() && asked.contains(&true) {
         return Err(TestrunError::arguments(format!(
-            "`testFiles`, `changed` and `rerunFailed` mean nothing to `runner: \"{}\"`; say in `command` what is run",
+            "`testFiles`, `changed` and `rerunFailed` do not apply to `runner: \"{}\"`; select \
+             the tests in `command`",
             chosen.runner.name()
         )));
     }
     if request.rerun_failed {
-        let known = context.history.failed(project.shown(), chosen.runner.id()).ok_or_else(|| {
-            let (runner, dir) = (chosen.runner.name(), project.shown().display());
-            TestrunError::arguments(format!(
-                "`rerunFailed` has nothing to go by: {runner} has not run in `{dir}` since the server was started"
-            ))
-        })?;
+        let known = context
+            .history
+            .failed(project.shown(), chosen.runner.id())
+            .ok_or_else(|| {
+                let (runner, dir) = (chosen.runner.name(), project.shown().display());
+                TestrunError::arguments(format!(
+                    "`rerunFailed` needs an earlier run: {runner} has not run in `{dir}` since the \
+                 server was started"
+                ))
+            })?;
         if let (true, Some(cut)) = (
             known.is_empty(),
             context.history.cut(project.shown(), chosen.runner.id()),
         ) {
             return Ok(Err(format!(
-                "nothing to run again: no test that has failed is known; but there are {}: run them without `rerunFailed`",
+                "no failed test is known; but there are {}: run them without `rerunFailed`",
                 cut.describe()
             )));
         }
         if known.is_empty() {
             return Ok(Err(format!(
-                "nothing to run again: every test that has failed by {} in `{}` since the server was started has passed \
-                 since, or is gone",
+                "nothing to run again: every test that failed with {} in `{}` since the start of \
+                 the server has passed since, or was removed",
                 chosen.runner.name(),
                 project.shown().display()
             )));
         }
         chosen.notes.push(format!(
-            "only what failed and has not passed since: {}",
+            "only tests that failed and have not passed since: {}",
             known.len()
         ));
         return Ok(Ok(TestSelection::Failed(known.to_vec())));
@@ -94,7 +99,7 @@ pub fn scope(
     let below = cwd.shown() != project.shown();
     if below && !chosen.runner.covers_whole_project() {
         chosen.notes.push(format!(
-            "only what is below `cwd`; the project is `{}`",
+            "only tests below `cwd`; the project is `{}`",
             project.shown().display()
         ));
         return Ok(Ok(TestSelection::Targets(vec![NamedPath::whole(
@@ -136,9 +141,9 @@ fn changed_tests(
         .filter(|_| outcome.exit == Exit::Code(0))
         .ok_or_else(|| {
             let said = outcome.stderr.text();
-            let said = said.lines().next().unwrap_or("git said nothing").trim();
+            let said = said.lines().next().unwrap_or("git printed no error").trim();
             TestrunError::arguments(format!(
-                "`changed` needs git to say what has changed, and it does not: {said}"
+                "`changed` needs git to list the changes, which failed: {said}"
             ))
         })?;
     let own = files
@@ -177,9 +182,9 @@ fn changed_tests(
     }
     if let Some(alone) = listed(alone, MAX_LEFT_OUT) {
         let what = if found.by_package {
-            "no source of a package"
+            "not a source file of a package"
         } else {
-            "no test is named after them"
+            "without a test of the same name"
         };
         chosen
             .left_out
@@ -187,13 +192,15 @@ fn changed_tests(
     }
     if targets.is_empty() {
         return Ok(Err(format!(
-            "no test is known to belong to {}; tests that use them were not looked for",
+            "no test belongs to {} by its name; tests that import these files were not searched \
+             for",
             changed_files(own)
         )));
     }
     if found.by_package {
         chosen.notes.push(format!(
-            "only the packages of {} were tested; tests elsewhere that use them were not run",
+            "only the packages of {} were tested; tests of other packages that use them were not \
+             run",
             changed_files(own)
         ));
     } else {
@@ -202,7 +209,8 @@ fn changed_tests(
             .map(|target| target.below(project.shown()))
             .collect();
         chosen.notes.push(format!(
-            "only {} were run, by the names of {}; tests elsewhere that use the changed files were not",
+            "only {} were run, by the names of {}; other tests that use the changed files were \
+             not run",
             listed(named, MAX_NAMED).unwrap_or_default(),
             changed_files(own)
         ));

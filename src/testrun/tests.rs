@@ -192,9 +192,9 @@ fn pytest_samples_match_snapshots() {
         let report = Sample::of("pytest", name).run(&Pytest);
         report.left_out.join("\n")
     });
-    let told = "options of the project: -m not slow, --ignore=sub, --ignore-glob=tests2/*\n1 test was deselected\n\
-                1 test was collected and then taken out by conftest.py or a plugin\n\
-                not looked into: sub/, test_b.py, tests2/test_d.py";
+    let told = "options of the project: -m not slow, --ignore=sub, --ignore-glob=tests2/*\n1 test \
+        was deselected\n1 test was collected, then removed by conftest.py or a plugin\nnot \
+        searched: sub/, test_b.py, tests2/test_d.py";
     assert_eq!(narrowed, [told; 2]);
     let deselected = Sample::of("pytest", "deselected_9");
     let results = (&Pytest as &dyn Runner).read(deselected.sources(), Bound::default());
@@ -270,7 +270,7 @@ fn junit_suite_with_uncounted_failures_fails() {
             Failed,
             counts(
                 "s",
-                "3 tests that ran and 2 failures, and holds 1 tests and 0 failures"
+                "3 tests and 2 failures, but contains 1 tests and 0 failures"
             )
         )
     );
@@ -283,7 +283,7 @@ fn junit_suite_with_uncounted_failures_fails() {
             Failed,
             counts(
                 "w",
-                "0 tests that ran and 1 failures, and holds 1 tests and 0 failures"
+                "0 tests and 1 failures, but contains 1 tests and 0 failures"
             )
         )
     );
@@ -294,7 +294,7 @@ fn junit_suite_with_uncounted_failures_fails() {
             Failed,
             counts(
                 "s",
-                "2 tests that ran and 0 failures, and holds 0 tests and 0 failures"
+                "2 tests and 0 failures, but contains 0 tests and 0 failures"
             )
         )
     );
@@ -312,7 +312,7 @@ fn junit_suite_with_uncounted_failures_fails() {
             Failed,
             counts(
                 "s",
-                "2 tests that ran and 0 failures, and holds 1 tests and 0 failures"
+                "2 tests and 0 failures, but contains 1 tests and 0 failures"
             )
         )
     );
@@ -323,7 +323,7 @@ fn junit_suite_with_uncounted_failures_fails() {
         status(&set_up),
         (
             Failed,
-            vec!["the suite `s` holds `<error>` outside its tests: no db".to_owned()]
+            vec!["the suite `s` has `<error>` outside of its tests: no db".to_owned()]
         )
     );
     let bare = format!("<testsuites>{one}<failure/></testsuites>");
@@ -331,7 +331,7 @@ fn junit_suite_with_uncounted_failures_fails() {
         status(&bare),
         (
             Failed,
-            vec!["the suite `` holds `<failure>` outside its tests".to_owned()]
+            vec!["the suite `` has `<failure>` outside of its tests".to_owned()]
         )
     );
     let half = format!("<testsuites><testsuite>{one}</testsuite>");

@@ -100,7 +100,7 @@ fn heading(text: &mut String, report: &TestReport) {
     let less = if report.left_out.is_empty() {
         ""
     } else {
-        "; some is left out"
+        "; shortened"
     };
     let _ = writeln!(
         text,

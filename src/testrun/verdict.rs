@@ -227,8 +227,8 @@ pub fn test_report(
     }
     if status == TestStatus::Crashed && results.is_cut_short && ending.exit_code == Some(0) {
         report.hint.get_or_insert_with(|| {
-            "every test passed, and then something ended the process with success before the runner was through: look for an \
-             exit in a global tear-down"
+            "every test passed, but the process exited with success before the runner was \
+             finished: look for an exit in a global teardown"
                 .to_owned()
         });
     }
@@ -313,53 +313,71 @@ fn hint(
     ending: ProcessEnding,
 ) -> Option<String> {
     let text = match report.status {
-        TestStatus::NoTests if deselected > 0 && (!report.left_out.is_empty() || report.scope.filter.is_none()) => {
-            "the project's own configuration may leave out what was asked for; a file or a test can be named".to_owned()
+        TestStatus::NoTests
+            if deselected > 0 && (!report.left_out.is_empty() || report.scope.filter.is_none()) =>
+        {
+            "the project's configuration may exclude the requested tests; name a file or a test"
+                .to_owned()
         }
         TestStatus::NoTests if deselected == 1 => {
-            "the filter left out the only test: correct it, or leave it out".to_owned()
+            "the filter excluded the only test: correct or remove the filter".to_owned()
         }
         TestStatus::NoTests if deselected > 0 => {
-            format!("the filter left out all {deselected} tests: correct it, or leave it out")
+            format!("the filter excluded all {deselected} tests: correct or remove the filter")
         }
         TestStatus::NoTests if report.summary.total > 0 && report.scope.filter.is_some() => {
-            "every test was skipped: correct the filter, or leave it out".to_owned()
+            "every test was skipped: correct or remove the filter".to_owned()
         }
         TestStatus::NoTests if report.summary.total > 0 => {
-            "no test has passed or failed: each leaves itself out, is still to be written, or is expected to fail".to_owned()
+            "no test passed or failed: each was skipped, is a to-do, or is expected to fail"
+                .to_owned()
         }
         TestStatus::NoTests => {
             let asked = match (report.scope.filter.is_some(), report.scope.files.is_empty()) {
-                (true, true) => "the filter that was asked for",
-                (true, false) => "the files and the filter that were asked for",
-                (false, false) => "the files that were asked for",
-                (false, true) => "where the runner looks for tests, and what it takes for one",
+                (true, true) => "the filter",
+                (true, false) => "the files and the filter",
+                (false, false) => "the named files",
+                (false, true) => {
+                    "the directories and file names that the runner searches for \
+                    tests"
+                }
             };
-            format!("no test was found: look at {asked}")
+            format!("no test was found: check {asked}")
         }
         TestStatus::TimedOut if !report.unfinished.is_empty() => {
-            "look for an endless loop or a wait without end in what is unfinished, or ask for more time".to_owned()
+            "look for an endless loop or wait in the unfinished tests, or give a longer `timeout`"
+                .to_owned()
         }
-        TestStatus::TimedOut => "ask for more time, or for fewer files".to_owned(),
+        TestStatus::TimedOut => "give a longer `timeout`, or fewer files".to_owned(),
         TestStatus::Incomplete => {
-            "what ran has passed; the runner took up nothing of what did not run: look at what its configuration leaves out \
-             (exclude, ignore patterns), and whether there are tests in it"
+            "all tests that ran passed, but some of the named files did not run: check whether \
+             they contain tests, and the exclude patterns of the runner"
                 .to_owned()
         }
         TestStatus::Crashed if is_silent => {
-            "what is unfinished ended with success and told of no test: look for an exit in it before its tests are over"
+            "an unfinished file exited with success and reported no test: look for an exit before \
+             the end of its tests"
                 .to_owned()
         }
         TestStatus::Crashed if report.summary.total == 0 && report.exit_code == Some(0) => {
-            "the runner ended with success before any test: look for an exit in its configuration or set-up".to_owned()
+            "the runner exited with success before any test: look for an exit in its \
+             configuration or setup"
+                .to_owned()
         }
         TestStatus::Crashed if !report.unfinished.is_empty() => {
-            format!("the process died while what is unfinished ran (the runner ended with {}); the results before it stand", ending.words())
+            format!(
+                "the process crashed during the unfinished tests (the runner ended with {}); \
+                the earlier results are valid",
+                ending.words()
+            )
         }
         TestStatus::Failed
-            if report.failures.is_empty() && report.file_errors.is_empty() && report.run_errors.is_empty() =>
+            if report.failures.is_empty()
+                && report.file_errors.is_empty()
+                && report.run_errors.is_empty() =>
         {
-            "every test passed, but the runner failed: look at its output (a threshold of coverage, an open handle)"
+            "every test passed, but the runner failed: read its output (a coverage threshold, an \
+             open handle)"
                 .to_owned()
         }
         _ => return None,
@@ -405,18 +423,19 @@ pub fn diagnostics(
     let truncated = truncated + truncate_list(&mut not_checked, MAX_RUN_FAULTS);
     let hint = match status {
         CheckStatus::Errors if summary.errors == 0 => Some(
-            "the checker stopped at errors elsewhere, and may not have looked at what was asked for: check without `files`",
+            "the checker stopped at errors in other files and may not have checked the named \
+             ones: run it without `files`",
         ),
         CheckStatus::Errors if checked.is_apart => Some(
-            "no error is of a library or a program: `cargo check` finds none, since it leaves out tests, examples and benches unless \
-             it is given `--all-targets`, as here",
+            "all errors are in tests, examples or benches, which `cargo check` includes only with \
+             `--all-targets`, as here",
         ),
         CheckStatus::Incomplete if !is_missed => Some(
-            "errors of what was not checked are suppressed: take away what does that, if it is to be checked",
+            "errors of the unchecked files are suppressed: remove the suppression to check them",
         ),
         CheckStatus::Incomplete => Some(
-            "nothing that the checker compiles includes or imports what was not checked: look at the configuration \
-             (`include`, `files`), or declare the module",
+            "the checker does not include or import the unchecked files: look at its \
+             configuration (`include`, `files`), or declare the module",
         ),
         _ => None,
     };

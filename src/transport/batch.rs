@@ -69,7 +69,8 @@ fn answer(
     let request = match parse(member.get().as_bytes()) {
         Incoming::Request(request) if is_full && request.id.is_some() => {
             let message = format!(
-                "the replies before this one are {MAX_BATCH_REPLY_BYTES} bytes, or all that can be held now; send fewer in one batch"
+                "the earlier replies of this batch use all memory for it ({MAX_BATCH_REPLY_BYTES} \
+                 bytes or less); send fewer messages in one batch"
             );
             return reply(request.id.as_ref(), &invalid(message), revision);
         }

@@ -82,7 +82,7 @@ impl Pool {
             .name("worker".to_owned())
             .spawn(move || pool.work())
         {
-            tracing::error!("no thread to be had: {error}");
+            tracing::error!("no thread can be started: {error}");
             self.lock().threads -= 1;
             // Without any thread the job would wait forever.
             if self.lock().threads == 0 {

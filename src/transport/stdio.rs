@@ -235,7 +235,7 @@ impl StdioServer {
         let spawned = self.spawn_leader(Some(seen));
         if let Err(error) = &spawned {
             // The old leader reads on after its call, and the next check tries again.
-            tracing::debug!("no thread to be had: {error}");
+            tracing::debug!("no thread can be started: {error}");
             self.pool.leave();
         }
         spawned.is_ok()

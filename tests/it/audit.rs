@@ -205,7 +205,7 @@ fn log_continues_after_kill_and_restart() {
     drop(open(&tree, NEWEST_HANDSHAKE, &[]));
     let (status, text) = audit(&tree, &["verify", "logs/audit.jsonl"]);
     assert!(
-        status == 0 && text.contains("3 starts of servers, 1 line torn and made up for\n"),
+        status == 0 && text.contains("3 starts of servers, 1 line torn and completed\n"),
         "{text}"
     );
     let head = text
@@ -243,7 +243,7 @@ fn audit_key_detects_rewritten_log() {
         assert_eq!(server.wait_exit().code(), Some(2));
         server.stderr()
     };
-    assert!(refused(&["--audit-key", &key]).contains("others may use the key"));
+    assert!(refused(&["--audit-key", &key]).contains("other users can read the key"));
     owners_only(&tree, "logs/key");
     drop(open(&tree, NEWEST_HANDSHAKE, &["--audit-key", &key]));
     for flag in ["--key", "--audit-key"] {
@@ -256,7 +256,7 @@ fn audit_key_detects_rewritten_log() {
     let (status, said) = audit(&tree, &["verify", "logs/audit.jsonl"]);
     let hint = "line 1: its hash is not that of its content (a log that was written with --audit-key is verified with it, too: --audit-key FILE)\n";
     assert_eq!((status, &*said), (1, hint));
-    assert!(refused(&[]).contains("its last line cannot be gone on with"));
+    assert!(refused(&[]).contains("its last line cannot be continued"));
 }
 
 #[test]
@@ -341,20 +341,20 @@ fn log_is_exclusive_and_hidden_from_agents() {
     std::fs::set_permissions(tree.path("work/open"), PermissionsExt::from_mode(0o777)).unwrap();
     let said = refused(&["--tools", "files", "--audit", "work/out/new"]);
     assert!(
-        said.contains("work/out`, which an agent could lead elsewhere"),
+        said.contains("work/out`, which an agent could change"),
         "{said}"
     );
     assert!(
         refused(&["--tools", "files", "--audit", "work/open/log"])
-            .contains("others may put another file in its place")
+            .contains("other users can replace it, since they can write to")
     );
     assert!(
         refused(&["--tools", "files", "--audit", "none/log"])
-            .contains("/none` does not exist; make it first")
+            .contains("/none` does not exist; create it first")
     );
     let said = refused(&["--audit", "work/log", "--sandbox", "off"]);
     assert!(
-        said.contains("only the tier of namespaces can hide it")
+        said.contains("hiding it from commands needs the namespaces tier")
             && said.contains("(--sandbox off)"),
         "{said}"
     );
@@ -390,8 +390,7 @@ fn log_is_exclusive_and_hidden_from_agents() {
         }
     }
     assert!(
-        refused(&["--audit", "logs/new", "--sandbox", "off"])
-            .contains("commands that run without walls")
+        refused(&["--audit", "logs/new", "--sandbox", "off"]).contains("commands without walls")
     );
     tree.hard_link("work/key", "work/second");
     let said = refused(&[
@@ -445,7 +444,7 @@ fn call_is_refused_when_log_is_full() {
     };
     let is_done = tree.path(format!("work/{number}")).exists();
     let consequence = if is_done {
-        "what it did stands"
+        "its changes stay"
     } else {
         "nothing of this call was done"
     };
@@ -524,7 +523,7 @@ fn log_in_second_mount_is_refused() {
         "data/logs/log",
     );
     assert!(
-        said.contains("lies where an agent could reach it: below") && said.contains("/disk`"),
+        said.contains("could be reached by an agent: it is below") && said.contains("/disk`"),
         "{said}"
     );
 }

@@ -167,9 +167,11 @@ fn commands_are_refused_without_usable_sandbox() {
     );
     let own = tree.text("own");
     let message = format!(
-        "error: execute_command is refused: no wall can be built for them (landlock: `{own}` cannot be kept \
-         read-only (--protect, or it configures the server), because rules of Landlock only add rights; leave it out, give a narrower read-write \
-         directory, or run where user namespaces work)\nhint: use the file tools; the operator can allow commands without a wall with --sandbox off\n"
+        "error: execute_command is refused: no walls can be built for commands (landlock: `{own}` \
+         cannot be kept read-only (--protect, or it configures the server), because Landlock \
+         rules only add rights; leave it out, give a narrower read-write directory, or run where \
+         user namespaces work)\nhint: use the file tools; the operator can allow commands without \
+         a wall with --sandbox off\n"
     );
     assert_eq!(parts(&refused), (Some(1), String::new(), message));
     assert!(!tree.has("x"));
@@ -234,7 +236,8 @@ fn unknown_tool_suggests_nearest_and_list() {
     let tree = Tree::new();
     let list = "  tip: 'replay tools --tools all' lists the tools\n\nFor more information, try '--help'.\n";
     for (typed, similar) in [
-        ("grep_file", "  tip: a similar value exists: 'grep_files'\n"),
+        ("grep_file", "  tip: the nearest is 'grep_files'\n"),
+        ("foo", ""),
         ("xyz", ""),
     ] {
         let expected = format!("error: invalid value '{typed}' for '<TOOL>'\n\n{similar}{list}");
@@ -263,7 +266,8 @@ fn malformed_tool_argument_gets_corrected_form() {
         ),
         (
             &["read_file", r#"{"path": src}"#],
-            "the arguments are not JSON: expected value at line 1 column 10; they are an object such as '{\"path\":\"VALUE\"}'",
+            "the arguments are not valid JSON: expected value at line 1 column 10; give an object \
+             such as '{\"path\":\"VALUE\"}'",
         ),
     ] {
         let said = complaint(&tree, &[&["call"], arguments, &["--allow", "."]].concat());
@@ -292,8 +296,8 @@ fn program_hidden_by_sandbox_gets_hint() {
     let (status, stdout, stderr) = parts(&run(tree.root(), &missing));
     let (_, hint) = stderr.split_once('\n').unwrap();
     let sees = format!(
-        "replay: the program sees the system's programs and the allowed directories only ({}); --allow DIR shows it more, HOME is \
-         a private one\n",
+        "replay: the program sees only the system's programs and the allowed directories ({}); \
+         --allow DIR adds a directory, and HOME is private\n",
         tree.root().display()
     );
     assert_eq!(
@@ -319,7 +323,8 @@ fn failed_start_names_next_step() {
         ),
         (
             &["mock", "--tools-from", "nope.yaml"],
-            "`nope.yaml` cannot be read: No such file or directory (os error 2); `replay mock --help` lists what makes such a file",
+            "`nope.yaml` cannot be read: No such file or directory (os error 2); `replay mock \
+             --help` lists the flags that create such a file",
         ),
     ] {
         assert_eq!(complaint(&tree, arguments), format!("replay: {expected}\n"));
@@ -410,7 +415,7 @@ fn failed_start_reports_reason() {
         ),
         (
             vec!["--network", "loopback", "--sandbox", "off"],
-            "only a wall can keep commands from the network",
+            "without walls (--sandbox off) commands have the whole network",
         ),
         (
             vec!["--network", "internet"],
@@ -420,7 +425,7 @@ fn failed_start_reports_reason() {
             vec!["--sandbox", "on"],
             "[possible values: require, namespaces, landlock, off]",
         ),
-        (vec!["--env", "=1"], "is no name of a variable"),
+        (vec!["--env", "=1"], "is not a valid variable name"),
         (vec!["--env", "TMPDIR=/tmp"], "it is always private"),
         (
             vec!["--git-identity", "somebody"],
@@ -433,7 +438,7 @@ fn failed_start_reports_reason() {
         ),
         (
             vec!["--allow", ".:rw", "--unprotect", ".cursor/rules"],
-            "it lies in `",
+            "it is in `",
         ),
         (
             vec!["--unprotect", ".vscode"],
@@ -442,7 +447,7 @@ fn failed_start_reports_reason() {
         (vec!["--system", "/proc"], "belongs to the kernel"),
         (
             vec!["--allow", ".:rw", "--system", "."],
-            "lies in the allowed directory",
+            "is in the allowed directory",
         ),
         (vec!["--home", "read-only"], "HOME is not set"),
         (vec!["--limit-processes", "0"], "0 is not in 8..=4194304"),
@@ -451,11 +456,11 @@ fn failed_start_reports_reason() {
         (vec!["--max-commands", "0"], "0 is not in 1..=1024"),
         (
             vec!["--sandbox-profile", "zero.json"],
-            "`limits.processes` is 0, and must be from 8 to 4194304",
+            "`limits.processes` is 0; it must be from 8 to 4194304",
         ),
         (
             vec!["--sandbox-profile", "disagree.json"],
-            "the profile's `allow_network` is true and its `network` says",
+            "the profile's `allow_network` is true, which contradicts its `network`",
         ),
         (
             vec!["--sandbox-profile", "baseline.json"],
@@ -535,8 +540,8 @@ fn network_rule_with_http_warns_of_host_names() {
     let arguments = "--mcp-server --http 0.0.0.0:0 --allow . --allow-host mcp.example.com";
     let arguments: Vec<&str> = arguments.split(' ').collect();
     let (status, _, stderr) = parts(&run(tree.root(), &arguments));
-    let warning = "replay: --allow-host is a rule about the network of commands; names that clients \
-                   reach this server by are given with --http-host\n";
+    let warning = "replay: --allow-host is a rule for the network of commands; for names by which \
+        clients reach this server use --http-host\n";
     assert_eq!(
         (status, stderr.starts_with(warning)),
         (Some(2), true),

@@ -217,9 +217,8 @@ fn document_part_is_read_by_range() {
         [
             "`/pages.pdf` has 2 pages, and `pages` begins with 3\nhint: ask for a part that \
              exists, or use a command that reads this format",
-            "`/word.docx` is a Word document, which has no pages before it is printed; ask with \
-             `offset` and `limit`\nhint: ask for a part that exists, or use a command that reads \
-             this format",
+            "`/word.docx` is a Word document, which has no fixed pages; use `offset` and \
+             `limit`\nhint: ask for a part that exists, or use a command that reads this format",
             "`pages` of read_file is \"0\"; it must be one number from 1 or a range, such as 3, 3-7 or 3-",
             "`pages` of read_file is \"2-1\"; it must be one number from 1 or a range, such as 3, 3-7 or 3-",
         ]
@@ -257,8 +256,8 @@ fn content_unlike_extension_is_an_error() {
     );
     assert_eq!(
         error("b.ipynb"),
-        "`/b.ipynb` is no notebook of nbformat 4: `nbformat` is null; `encoding` reads it as \
-         text\nhint: ask for a part that exists, or use a command that reads this format"
+        "`/b.ipynb` is not a notebook of nbformat 4: `nbformat` is null; give `encoding` to read \
+         it as text\nhint: ask for a part that exists, or use a command that reads this format"
     );
     let size = zip.len();
     assert_eq!(
@@ -363,7 +362,7 @@ fn large_picture_is_scaled_unless_region() {
             "a.png",
             json!({"region": [2000, 0, 1, 1]})
         ),
-        "`/a.png` is 2000 x 1000 pixels, and `region` [2000, 0, 1, 1] lies outside of that\nhint: \
+        "`/a.png` is 2000 x 1000 pixels, and `region` [2000, 0, 1, 1] is outside of that\nhint: \
          ask for a part that exists, or use a command that reads this format"
     );
     assert_eq!(
@@ -592,7 +591,8 @@ fn decompression_bombs_are_bounded() {
         [
             format!("`/a.png` needs more than {memory} bytes of memory to be decoded{hint}"),
             format!(
-                "`/text.docx` has more than 10485760 bytes of text; ask for some of its `pages`, or convert it with a command{hint}"
+                "`/text.docx` has more than 10485760 bytes of text; read some of its `pages`, or \
+                 convert it with a command{hint}"
             ),
             format!(
                 "`/nested.docx` is damaged: word/document.xml: it ends before its elements do{hint}"
@@ -725,8 +725,8 @@ fn slow_reader_is_killed_at_time_limit() {
     let message = error(&mut serve(&tree), &tree, "a.docx", json!({}));
     assert_eq!(
         message,
-        "`/a.docx` cannot be read: that takes more than 20 s of computing, or 50 s in all\nhint: \
-         the file may be damaged; ask for less of it with `pages` or `region`, or use a command \
-         that reads this format"
+        "`/a.docx` cannot be read: reading takes more than 20 s of CPU time, or 50 s in \
+         all\nhint: the file may be damaged; ask for less of it with `pages` or `region`, or use \
+         a command that reads this format"
     );
 }

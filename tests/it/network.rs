@@ -237,7 +237,7 @@ fn data_sent_before_exit_is_judged_by_rules() {
         world.file("leave.py", SEND_AND_EXIT);
         let ran = world.run(&RULES, "python3 leave.py");
         let blocked = "replay: blocked: api.example.com:80, the program spoke neither TLS nor \
-            HTTP, 20 times (python3); no rule is proposed for that\n";
+            HTTP, 20 times (python3); no rule is proposed for this target\n";
         assert_eq!(
             (ran.err.as_str(), ran.notes),
             (blocked, Vec::new()),
@@ -336,7 +336,7 @@ fn blocked_connection_is_reported_by_every_command_tool() {
         );
         assert!(
             said.text()
-                .contains("\n[blocked: 4 more, at other places]\n"),
+                .contains("\n[blocked: 4 more, at other hosts]\n"),
             "{}",
             said.text()
         );
@@ -605,10 +605,10 @@ fn recorded_program_is_held_to_network_rules() {
             .collect();
         let expected = [
             "replay: blocked: api.example.com:80, the program asked for other.example.net \
-             (python3); no rule is proposed for that",
+             (python3); no rule is proposed for this target",
             "replay: blocked: example.org:80 (python3); the operator can allow it with --allow-host example.org",
-            "replay: blocked: meta.example.com:80, it leads to 169.254.169.254, which gives the machine's credentials, in a cloud \
-             (python3); no rule is proposed for that",
+            "replay: blocked: meta.example.com:80, it resolves to 169.254.169.254, which gives \
+             the machine's credentials in a cloud (python3); no rule is proposed for this target",
         ];
         assert_eq!(told, expected, "{:?}: {}", world.setting, ran.err);
     });

@@ -368,7 +368,7 @@ fn undo_skip_without_match_fails_start() {
         (absolute.as_str(), "write `app/x`"),
         (
             "/etc/**",
-            "is no path below an allowed directory: write one that lies below an allowed directory",
+            "is not a path below an allowed directory: write a path below an allowed directory",
         ),
         ("app//x", "write `app/x`"),
         ("../x", "has a `..`"),

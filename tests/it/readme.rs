@@ -278,7 +278,7 @@ fn walls(block: &str) {
     let last = probed.out.lines().last();
     assert_eq!(
         (probed.status, last),
-        (0, Some("everything that is promised held")),
+        (0, Some("every promised wall held")),
         "{}",
         probed.out
     );
@@ -331,7 +331,7 @@ fn a_fake_server(block: &str) {
         .unwrap();
     assert_eq!(
         (failure.code, failure.message.as_str()),
-        (Some(-32602), "x is no number")
+        (Some(-32602), "x is not a number")
     );
 }
 

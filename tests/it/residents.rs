@@ -459,7 +459,7 @@ fn program_beyond_limit_is_refused() {
         let full = fixture.try_start(&["/bin/sh"]).unwrap_err();
         assert_eq!(
             full.to_string(),
-            "all 4 places for programs that stay are taken"
+            "all 4 slots for long-running programs are in use"
         );
         assert_eq!(fixture.running.end_all(), 4);
         for talk in &all {

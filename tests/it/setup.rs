@@ -76,7 +76,7 @@ fn setup_prints_entry_in_client_format() {
         );
         assert_eq!(
             words,
-            format!("this is for {path}; add --write to put it there\n")
+            format!("this belongs into {path}; add --write to write it\n")
         );
     }
     let (_, printed, _) = replay_output(
@@ -179,7 +179,8 @@ fn setup_keeps_other_content_of_file() {
 
     let other = ["setup", "codex", "--write", "--allow", "."];
     let (status, diff, words) = replay_output(&tree, &other);
-    let refusal = "replay: `~/.codex/config.toml` has another entry `replay`; add --force to make this change\n";
+    let refusal = "replay: `~/.codex/config.toml` has another entry `replay`; add --force to \
+        replace it\n";
     assert_eq!((status, words.as_str()), (2, refusal));
     let changed = "-args = [\"--mcp-server\", \"--allow\", \"~/project:rw\"]\n+args = [\"--mcp-server\", \"--allow\", \"~/project\"]\n";
     assert!(
@@ -206,8 +207,8 @@ fn setup_warns_when_agents_can_change_file() {
     );
     let path = "~/.config/Claude/claude_desktop_config.json";
     let told = format!(
-        "wrote {path}\nagents may change this file, and with it their walls; keep it: -- --protect {path}\n\
-         next: quit Claude Desktop and start it again\n"
+        "wrote {path}\nagents can change this file, and so remove their walls; protect it: -- \
+         --protect {path}\nnext: quit Claude Desktop and start it again\n"
     );
     assert_eq!((status, words), (0, told));
 }
@@ -233,7 +234,7 @@ fn path_with_space_is_shell_quoted() {
         .err
         .replace(tree.root().to_str().unwrap(), "~");
     assert!(
-        told.contains("keep it: -- --protect '~/my files/Claude/claude_desktop_config.json'\n"),
+        told.contains("protect it: -- --protect '~/my files/Claude/claude_desktop_config.json'\n"),
         "{told}"
     );
 }
@@ -270,7 +271,8 @@ fn unwritable_configuration_is_left_unchanged() {
         std::fs::Permissions::from_mode(0o444),
     )
     .unwrap();
-    let refusal = "replay: `~/project/.mcp.json` is read-only; if it is yours to change, `chmod u+w` it first\n";
+    let refusal = "replay: `~/project/.mcp.json` is read-only; make it writable first (chmod \
+        u+w)\n";
     assert_eq!(
         replay_output(&tree, &["setup", "claude", "--write"]),
         (2, String::new(), refusal.to_owned())
@@ -285,8 +287,8 @@ fn setup_follows_no_link_out_of_project() {
         .link(tree.path("victim.json"), "project/.mcp.json");
     let (status, _, words) = replay_output(&tree, &["setup", "claude", "--write"]);
     assert_eq!(status, 2);
-    let refusal = "replay: `~/project/.mcp.json` cannot be changed: a link on the way leads out of `~/project`, and may be an \
-                   agent's; put a file in its place\n";
+    let refusal = "replay: `~/project/.mcp.json` cannot be changed: the path goes through a link \
+        out of `~/project`, which an agent may have made; replace the link by a file\n";
     assert_eq!(words, refusal);
     assert_eq!(tree.read("victim.json"), "{}");
 }
@@ -301,7 +303,8 @@ fn setup_refuses_invalid_server_flags() {
         ),
         (
             &["--", "--http", "127.0.0.1:1"],
-            "a client starts a server for itself, which speaks over stdin and stdout; leave out --http and subcommands",
+            "a client starts its own server and uses stdin and stdout; leave out --http and \
+             subcommands",
         ),
         (
             &["--allow", "gone:rw"],
@@ -317,7 +320,7 @@ fn setup_refuses_invalid_server_flags() {
     let (status, _, words) = replay_output(&tree, &["setup", "claude", "--write"]);
     assert_eq!(status, 2);
     assert!(
-        words.starts_with("replay: `~/project/.mcp.json`: it is not JSON: "),
+        words.starts_with("replay: `~/project/.mcp.json`: the file is not valid JSON: "),
         "{words}"
     );
     assert_eq!(tree.read("project/.mcp.json"), "{\"mcpServers\": ");
@@ -341,7 +344,7 @@ fn doctor_summarises_state() {
         "{text}"
     );
     assert!(
-        text.contains("  ~/.gemini/settings.json starts `/gone/replay`, which is not there\n"),
+        text.contains("  ~/.gemini/settings.json starts `/gone/replay`, which does not exist\n"),
         "{text}"
     );
     assert!(
@@ -372,11 +375,11 @@ fn doctor_explains_refused_commands() {
     let (status, text, _) = replay_output(&tree, &[&walls[..], &[REPLAY, "doctor"]].concat());
     assert_eq!(status, 1, "{text}");
     assert!(
-        text.contains("this program runs inside another replay already"),
+        text.contains("this program already runs inside another replay"),
         "{text}"
     );
     assert!(
-        text.ends_with("commands are refused: no walls stand\n"),
+        text.ends_with("commands are refused: no walls can be built\n"),
         "{text}"
     );
 }

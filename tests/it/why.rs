@@ -54,8 +54,8 @@ fn path_in_cache_names_no_flag() {
     let tree = tree();
     tree.file("cache/pip/x", "x");
     let cache = tree.text("cache");
-    let said = "denied: `{}/cache/pip/x` is outside the allowed directories\nnote: this is the cache of commands (--cache), which \
-                they use below their HOME; tools do not\n";
+    let said = "denied: `{}/cache/pip/x` is outside the allowed directories\nnote: this is the \
+        cache of commands (--cache): commands use it below their HOME, and tools cannot\n";
     for access in ["read", "write"] {
         assert_eq!(
             why(&tree, &[access, "cache/pip/x"], &["--cache", &cache]),
@@ -84,15 +84,17 @@ fn path_is_judged_by_policy() {
             &["read", "outside/secret"],
             &[],
             1,
-            "denied: `{}/outside/secret` is outside the allowed directories\nwhat would allow it: --allow {}/outside\n\
-             what that allows, too: tools and commands read all that lies in `{}/outside`\n",
+            "denied: `{}/outside/secret` is outside the allowed directories\nwhat would allow it: \
+             --allow {}/outside\nwhat that allows, too: tools and commands can read everything in \
+             `{}/outside`\n",
         ),
         (
             &["write", "outside/new/file"],
             &[],
             1,
-            "denied: `{}/outside/new/file` is outside the allowed directories\nwhat would allow it: --allow {}/outside:rw\n\
-             what that allows, too: tools and commands read and change all that lies in `{}/outside`\n",
+            "denied: `{}/outside/new/file` is outside the allowed directories\nwhat would allow \
+             it: --allow {}/outside:rw\nwhat that allows, too: tools and commands can read and \
+             change everything in `{}/outside`\n",
         ),
         (
             &["write", "work/new/file"],
@@ -104,39 +106,41 @@ fn path_is_judged_by_policy() {
             &["write", "docs/b.txt"],
             &[],
             1,
-            "denied: `{}/docs/b.txt` is in a read-only directory\nwhat would allow it: --allow {}/docs:rw\n\
-             what that allows, too: tools and commands change all that lies in `{}/docs`, but for protected paths\n",
+            "denied: `{}/docs/b.txt` is in a read-only directory\nwhat would allow it: --allow \
+             {}/docs:rw\nwhat that allows, too: tools and commands can change everything in \
+             `{}/docs`, but for protected paths\n",
         ),
         (
             &["write", "work/.git/hooks/pre-commit"],
             &[],
             1,
-            "denied: `{}/work/.git/hooks/pre-commit` is protected: `{}/work/.git/hooks` may not be changed by file tools\n\
-             what would allow it: --unprotect {}/work/.git/hooks\n\
-             what that allows, too: tools and commands change all at or below `{}/work/.git/hooks`, which git obeys\n",
+            "denied: `{}/work/.git/hooks/pre-commit` is protected: `{}/work/.git/hooks` may not \
+             be changed by file tools\nwhat would allow it: --unprotect {}/work/.git/hooks\nwhat \
+             that allows, too: tools and commands can change everything at or below \
+             `{}/work/.git/hooks`, which git obeys\n",
         ),
         (
             &["write", "work/a.txt"],
             &["--protect", "work/a.txt"],
             1,
-            "denied: `{}/work/a.txt` is protected: `{}/work/a.txt` may not be changed by file tools\n\
-             what would allow it: no --protect {}/work/a.txt\n\
-             what that allows, too: tools and commands change all at or below `{}/work/a.txt`\n",
+            "denied: `{}/work/a.txt` is protected: `{}/work/a.txt` may not be changed by file \
+             tools\nwhat would allow it: no --protect {}/work/a.txt\nwhat that allows, too: tools \
+             and commands can change everything at or below `{}/work/a.txt`\n",
         ),
         (
             &["write", "work/sub/.envrc"],
             &["--freeze-autorun"],
             1,
-            "denied: what direnv runs of it stays as it is (--freeze-autorun)\n\
-             what would allow it: no --freeze-autorun\n\
-             what that allows, too: commands and tools change all that programs outside run\n",
+            "denied: the parts that direnv runs cannot be changed (--freeze-autorun)\nwhat would \
+             allow it: no --freeze-autorun\nwhat that allows, too: commands and tools can change \
+             files that programs outside the walls run\n",
         ),
         (
             &["write", "work/package.json"],
             &["--freeze-autorun"],
             0,
-            "allowed: it lies in the allowed directory `{}/work` (read-write)\n\
-             note: what npm runs of it stays as it is (--freeze-autorun)\n",
+            "allowed: it lies in the allowed directory `{}/work` (read-write)\nnote: the parts \
+             that npm runs cannot be changed (--freeze-autorun)\n",
         ),
     ];
     for (asked, flags, status, text) in cases {
@@ -159,45 +163,74 @@ fn connection_is_judged_by_network_rules() {
         "--deny-host",
         "bad.example.org",
     ];
-    let private = "note: a private address that the name leads to has to be allowed by itself\n";
+    let private = "note: if the name resolves to a private address, that address must be allowed, \
+        too\n";
     let besides = |rule: &str| {
         format!(
-            "what would allow it: --allow-host {rule}\n\
-             what that allows, too: commands, Python sessions and tests send {rule} whatever they can read\n"
+            "what would allow it: --allow-host {rule}\nwhat that allows, too: commands, Python \
+             sessions and tests can send {rule} everything that they can read\n"
         )
     };
     let cases: [(&str, &[&str], i32, String); 9] = [
-        ("a.example.org", &by_rule, 0, format!("allowed: --allow-host '*.example.org'\n{private}")),
-        ("b.example.net:443", &by_rule, 1, format!("denied: no --allow-host names it\n{}", besides("b.example.net"))),
-        ("b.example.net:22", &by_rule, 1, format!("denied: no --allow-host names it\n{}", besides("b.example.net:22"))),
+        (
+            "a.example.org",
+            &by_rule,
+            0,
+            format!("allowed: --allow-host '*.example.org'\n{private}"),
+        ),
+        (
+            "b.example.net:443",
+            &by_rule,
+            1,
+            format!(
+                "denied: no --allow-host rule matches it\n{}",
+                besides("b.example.net")
+            ),
+        ),
+        (
+            "b.example.net:22",
+            &by_rule,
+            1,
+            format!(
+                "denied: no --allow-host rule matches it\n{}",
+                besides("b.example.net:22")
+            ),
+        ),
         (
             "bad.example.org",
             &by_rule,
             1,
-            "denied: --deny-host bad.example.org\nwhat would allow it: no --deny-host bad.example.org\n\
-             what that allows, too: what else that names and --allow-host allows\n"
+            "denied: --deny-host bad.example.org\nwhat would allow it: no --deny-host \
+             bad.example.org\nwhat that allows, too: everything else that this rule denies and \
+             --allow-host allows\n"
                 .to_owned(),
         ),
         (
             "https://api.example.com/v1/x",
             &by_rule,
             0,
-            format!("allowed: --allow-host 'GET https://api.example.com/v1/**', for GET\n{private}"),
+            format!(
+                "allowed: --allow-host 'GET https://api.example.com/v1/**', for GET\n{private}"
+            ),
         ),
         (
             "https://api.example.com/v2",
             &by_rule,
             1,
-            "denied: only some requests are allowed there (GET https://api.example.com/v1/**), and GET of this path is none\n\
-             what would allow it: --allow-host 'GET https://api.example.com/v2'\n\
-             what that allows, too: requests of that method to that path, with any query\n"
+            "denied: only some requests are allowed there (GET https://api.example.com/v1/**), \
+             and GET of this path is not among them\nwhat would allow it: --allow-host 'GET \
+             https://api.example.com/v2'\nwhat that allows, too: requests with this method to \
+             this path, with any query\n"
                 .to_owned(),
         ),
         (
             "a.example.org",
             &["--network", "none"],
             1,
-            format!("denied: commands have no network (--network none)\n{}", besides("a.example.org")),
+            format!(
+                "denied: commands have no network (--network none)\n{}",
+                besides("a.example.org")
+            ),
         ),
         (
             "192.0.2.1:80",
@@ -205,7 +238,12 @@ fn connection_is_judged_by_network_rules() {
             0,
             "allowed: commands have the system's network (--network host)\n".to_owned(),
         ),
-        ("a.example.org", &["--sandbox", "off"], 0, "allowed: commands run without walls (--sandbox off)\n".to_owned()),
+        (
+            "a.example.org",
+            &["--sandbox", "off"],
+            0,
+            "allowed: commands run without walls (--sandbox off)\n".to_owned(),
+        ),
     ];
     for (what, flags, status, text) in cases {
         assert_eq!(
@@ -239,7 +277,8 @@ fn program_is_searched_on_path_of_commands() {
         why(&tree, &["run", "no-such-program"], &[]),
         (
             1,
-            "denied: there is no program `no-such-program` on the PATH of commands, nor on that of this shell\n"
+            "denied: the program `no-such-program` is neither on the PATH of commands nor on the \
+             PATH of this shell\n"
                 .to_owned()
         )
     );
@@ -249,7 +288,7 @@ fn program_is_searched_on_path_of_commands() {
         "allowed": false,
         "rule": "commands do not see `{}/outside/bin/tool`",
         "flag": "--system {}/outside/bin",
-        "besides": "commands read and run all that lies in `{}/outside/bin`",
+        "besides": "commands can read and run everything in `{}/outside/bin`",
     });
     assert_eq!((status, answer), (1, expected));
 }

@@ -240,18 +240,25 @@ fn follow(path: &Path, mut last: Vec<u8>, mock: &Arc<Mock>) {
         }
         match catalog(&file, &bytes) {
             Ok(catalog) => match mock.reload(catalog) {
-                Ok(()) => tracing::info!("{} has changed and is served anew", file.display()),
+                Ok(()) => tracing::info!("{} has changed and was reloaded", file.display()),
                 Err(reason) => tracing::error!(
-                    "the manifest is served as it was: {}: {reason}",
+                    "the manifest was not reloaded, so the old one is served: {}: {reason}",
                     file.display()
                 ),
             },
-            Err(error) => tracing::error!("the manifest is served as it was: {}", reasons(&error)),
+            Err(error) => tracing::error!(
+                "the manifest was not reloaded, so the old one is \
+                served: {}",
+                reasons(&error)
+            ),
         }
         last = bytes;
     };
     if let Err(error) = watch::on_change(path, changed) {
-        tracing::warn!("changes of {} are not noticed: {error}", path.display());
+        tracing::warn!(
+            "{} cannot be watched for changes, so restart after a change: {error}",
+            path.display()
+        );
     }
 }
 
@@ -284,7 +291,7 @@ pub fn run(action: &MockAction) -> Result<ExitCode> {
                 .map_err(|error| match error.kind() {
                     ErrorKind::AlreadyExists => {
                         anyhow!(
-                            "`{}` is there already and was left as it is; name another file",
+                            "`{}` exists already and was not changed; name another file",
                             file.display()
                         )
                     }
@@ -378,7 +385,7 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     let cannot = || format!("`{}` cannot be read", path.display());
     let file = File::open(path).map_err(|error| {
         anyhow!(
-            "{}: {error}; `replay mock --help` lists what makes such a file",
+            "{}: {error}; `replay mock --help` lists the flags that create such a file",
             cannot()
         )
     })?;

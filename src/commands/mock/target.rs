@@ -298,7 +298,7 @@ impl Conversation {
         let id = self.asked;
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))?;
         loop {
-            let line = next_line(&mut self.stdout).ok_or("its output has ended")?;
+            let line = next_line(&mut self.stdout).ok_or("the server closed its output")?;
             let Ok(mut message) = serde_json::from_slice::<Value>(&line) else {
                 continue;
             };

@@ -26,7 +26,10 @@ pub fn on_change(file: &Path, mut changed: impl FnMut() + Send + 'static) -> io:
                     Ok(_) => changed(),
                     Err(rustix::io::Errno::INTR) => {}
                     Err(error) => {
-                        tracing::warn!("files are not watched any more: {error}");
+                        tracing::warn!(
+                            "files are not watched any more, so restart after a \
+                            change: {error}"
+                        );
                         return;
                     }
                 }

@@ -65,15 +65,16 @@ pub fn learn(options: Options, out: Option<&Path>, program: &[OsString]) -> Resu
     let status = run_program(&mut config, program)?;
     let mut err = io::stderr();
     for (name, why) in learned.unresolved() {
-        tell(format!("replay: not resolved: {name}: {why}"));
+        tell(format!("replay: the name {name} was not resolved: {why}"));
     }
     let rules = learned.rules().map_err(|why| anyhow!(why))?;
     if !proxies.is_empty() {
         let names: Vec<&str> = proxies.iter().map(|(name, _)| *name).collect();
         let _ = writeln!(
             err,
-            "replay: the program had {}, so it asked that proxy for other hosts, and no rule for them was learned; a rule for the \
-             proxy would allow every host behind it; learn without it: env -u {} replay net learn ...",
+            "replay: the program used the proxy of {}, so the hosts behind it are unknown, and a \
+             rule for the proxy would allow all of them; learn without it: env -u {} replay net \
+             learn ...",
             proxies
                 .iter()
                 .map(|(name, value)| format!("{name}={value}"))
@@ -84,7 +85,7 @@ pub fn learn(options: Options, out: Option<&Path>, program: &[OsString]) -> Resu
     } else if rules.is_empty() {
         let _ = writeln!(
             err,
-            "replay: the program reached nothing, so it needs no rule"
+            "replay: the program reached no host, so it needs no rule"
         );
     }
     let mut to: Box<dyn io::Write> =

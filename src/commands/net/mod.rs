@@ -32,6 +32,6 @@ fn sets() -> String {
             let _ = writeln!(text, "    {rule}");
         }
     }
-    let _ = writeln!(text, "Mind with each of them: {WARNING}.");
+    let _ = writeln!(text, "Note for all of them: {WARNING}.");
     text
 }

@@ -46,7 +46,7 @@ pub fn explain(options: &Options) -> Result<String> {
     if let Some(socket) = &config.sandbox.ssh_agent {
         let _ = writeln!(
             text,
-            "  the ssh-agent at {} signs what git signs (--ssh-sign)",
+            "  the ssh-agent at {} signs git commits and tags (--ssh-sign)",
             socket.display()
         );
     }
@@ -58,7 +58,7 @@ pub fn explain(options: &Options) -> Result<String> {
         let _ = writeln!(text, "  {}", in_history(path));
     }
     if policy.repositories().found().is_partial {
-        text.push_str("  git repositories that lie deep, or after many directories, have not been looked for\n");
+        text.push_str("  only the first directories were searched for git repositories\n");
     }
     Ok(text)
 }

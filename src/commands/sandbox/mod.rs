@@ -124,7 +124,7 @@ fn run_in(services: &Services, program: &[OsString], signals: BorrowedFd<'_>) ->
     let root = services
         .policy
         .project()
-        .context("there is no directory to run it in; add --allow DIR")?;
+        .context("there is no directory to run the program in; add --allow DIR")?;
     let dir = place_of(root)?;
     // A shell sets PWD in the same way.
     let environment = vec![("PWD".into(), dir.path.clone())];
@@ -197,7 +197,10 @@ fn run_in(services: &Services, program: &[OsString], signals: BorrowedFd<'_>) ->
                 let reason = io::Error::from(cause);
                 return Err(reason).context(format!("the program was ended: {step}"));
             }
-            News::Gone => bail!("the program's supervisor has ended, and the program with it"),
+            News::Gone => bail!(
+                "the supervisor of the program crashed, which ended the program, \
+                too"
+            ),
             News::Said(..) | News::Nothing => {}
         }
     }

@@ -23,14 +23,17 @@ use crate::sandbox::attack::{Promise, Victims, probe as attack};
 pub fn probe(mut options: Options) -> Result<(String, bool)> {
     let signals = catch_signals()?;
     if options.walls.sandbox == Some(Sandbox::Off) {
-        bail!("with --sandbox off there are no walls to attack");
+        bail!(
+            "probe attacks the walls around commands, and --sandbox off removes them; leave it \
+            out"
+        );
     }
     let base = ProbeDirectory::make()?;
     // The directory `ro` is readable and executable inside the walls.
     let program = base.0.join("ro/replay");
     copy_program(&program)?;
     let mut victims =
-        Victims::lay_out(&base.0, None).context("the things to attack cannot be laid out")?;
+        Victims::lay_out(&base.0, None).context("the targets of the attacks cannot be created")?;
     options.directories.allow = Vec::new();
     options.directories.allow_write = vec![base.0.join("rw"), base.0.join("rw2")];
     options.directories.allow_read = vec![base.0.join("ro")];
@@ -48,7 +51,7 @@ pub fn probe(mut options: Options) -> Result<(String, bool)> {
         .services()
         .policy
         .project()
-        .context("the battery has no directory")?;
+        .context("the attacks need an allowed directory; add --allow DIR:rw")?;
     let dir = place_of(root)?;
     let stage = victims.stage(std::process::id(), None);
     let report = attack(

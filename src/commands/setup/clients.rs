@@ -166,7 +166,7 @@ impl KnownClient {
                     (BaseDirectory::Config, "zed/settings.json"),
                     (BaseDirectory::Project, ".zed/settings.json"),
                 ],
-                next: "look at the settings of Zed's agent panel, which list the server",
+                next: "open the settings of Zed's agent panel, which list the server",
             },
         }
     }
@@ -194,7 +194,7 @@ pub fn own_program() -> Result<PathBuf> {
     let own = found.unwrap_or(own);
     if !own.is_file() {
         anyhow::bail!(
-            "`{}` is not there any more; start the program that took its place",
+            "`{}` does not exist any more; start the new version of this program",
             own.display()
         );
     }
@@ -205,7 +205,7 @@ pub fn own_program() -> Result<PathBuf> {
 pub fn text(path: &Path) -> Result<&str> {
     path.to_str().with_context(|| {
         format!(
-            "`{}` is not UTF-8, and a client's file must be",
+            "`{}` is not UTF-8, as files of clients must be",
             path.display()
         )
     })

@@ -48,7 +48,7 @@ pub fn put(format: Format, text: &str, servers: &str, entry: &Entry) -> Result<S
     let (lines, windows) = (text.matches('\n').count(), text.matches("\r\n").count());
     // The TOML writer would make all line endings the same.
     if windows > 0 && windows < lines {
-        bail!("its lines end in two ways, CRLF and LF; make them one first");
+        bail!("the file mixes CRLF and LF line endings; use one of them first");
     }
     if windows > 0 {
         put = put.replace("\r\n", "\n").replace('\n', "\r\n");
@@ -69,7 +69,12 @@ fn json(text: &str) -> Result<CstRootNode> {
         allow_non_finite_numbers: false,
         allow_extended_string_escapes: false,
     };
-    CstRootNode::parse(text, &options).map_err(|error| anyhow!("it is not JSON: {error}"))
+    CstRootNode::parse(text, &options).map_err(|error| {
+        anyhow!(
+            "the file is not valid JSON: \
+        {error}"
+        )
+    })
 }
 
 fn put_json(text: &str, servers_name: &str, entry: &Entry) -> Result<String> {
@@ -78,8 +83,10 @@ fn put_json(text: &str, servers_name: &str, entry: &Entry) -> Result<String> {
     } else {
         text
     })?;
-    let object = root.object_value().context("it holds no JSON object")?;
-    let no_object = |name: &str| format!("its `{name}` is no object");
+    let object = root
+        .object_value()
+        .context("the file does not contain a JSON object")?;
+    let no_object = |name: &str| format!("its `{name}` is not an object");
     let servers = object
         .object_value_or_create(servers_name)
         .with_context(|| no_object(servers_name))?;
@@ -103,7 +110,7 @@ fn put_json(text: &str, servers_name: &str, entry: &Entry) -> Result<String> {
         .iter()
         .any(|(name, value)| read[servers_name][NAME][name] != *value)
     {
-        bail!("a name stands twice in it; leave one of them");
+        bail!("a name is there twice; remove one of them");
     }
     Ok(text)
 }
@@ -116,8 +123,9 @@ fn to_json(value: &Value) -> CstInputValue {
 }
 
 fn toml(text: &str) -> Result<DocumentMut> {
-    text.parse()
-        .map_err(|error: toml_edit::TomlError| anyhow!("it is not TOML: {}", error.message()))
+    text.parse().map_err(|error: toml_edit::TomlError| {
+        anyhow!("the file is not valid TOML: {}", error.message())
+    })
 }
 
 fn put_toml(text: &str, servers: &str, entry: &Entry) -> Result<String> {
@@ -127,7 +135,7 @@ fn put_toml(text: &str, servers: &str, entry: &Entry) -> Result<String> {
         table.set_implicit(true);
         Item::Table(table)
     };
-    let no_table = |name: &str| format!("its `{name}` is no table");
+    let no_table = |name: &str| format!("its `{name}` is not a table");
     let table = document.entry(servers).or_insert_with(implicit);
     let table = table
         .as_table_like_mut()
@@ -247,7 +255,7 @@ mod tests {
             .to_string();
         assert_eq!(
             mixed,
-            "its lines end in two ways, CRLF and LF; make them one first"
+            "the file mixes CRLF and LF line endings; use one of them first"
         );
     }
 
@@ -277,18 +285,21 @@ mod tests {
                 .unwrap_err()
                 .to_string()
         };
-        assert_eq!(said(Format::Json, "[]"), "it holds no JSON object");
+        assert_eq!(
+            said(Format::Json, "[]"),
+            "the file does not contain a JSON object"
+        );
         assert_eq!(
             said(Format::Json, "{\"mcpServers\": []}"),
-            "its `mcpServers` is no object"
+            "its `mcpServers` is not an object"
         );
         assert_eq!(
             said(Format::Json, "{\"mcpServers\": {\"replay\": 1}}"),
-            "its `replay` is no object"
+            "its `replay` is not an object"
         );
         assert_eq!(
             said(Format::Toml, "mcpServers = 1\n"),
-            "its `mcpServers` is no table"
+            "its `mcpServers` is not a table"
         );
         for twice in [
             "{\"mcpServers\": {}, \"mcpServers\": {\"replay\": {\"command\": \"x\"}}}",
@@ -296,10 +307,13 @@ mod tests {
         ] {
             assert_eq!(
                 said(Format::Json, twice),
-                "a name stands twice in it; leave one of them"
+                "a name is there twice; remove one of them"
             );
         }
-        assert!(said(Format::Json, "{\"a\": 1 \"b\": 2}").starts_with("it is not JSON: "));
-        assert!(said(Format::Toml, "a = \n").starts_with("it is not TOML: "));
+        assert!(said(Format::Json, "{\"a\": 1 \"b\": 2}").starts_with(
+            "the file is not valid \
+            JSON: "
+        ));
+        assert!(said(Format::Toml, "a = \n").starts_with("the file is not valid TOML: "));
     }
 }

@@ -35,7 +35,8 @@ fn explain_denial(base: &Path, error: PolicyError) -> anyhow::Error {
     match error {
         PolicyError::Denied { .. } => {
             anyhow!(
-                "a link on the way leads out of `{}`, and may be an agent's; put a file in its place",
+                "the path goes through a link out of `{}`, which an agent may have made; replace \
+                 the link by a file",
                 base.display()
             )
         }
@@ -78,7 +79,7 @@ impl ClientFile {
             .with_context(context)?;
         if info.is_some_and(|info| info.mode & 0o200 == 0) {
             bail!(
-                "`{}` is read-only; if it is yours to change, `chmod u+w` it first",
+                "`{}` is read-only; make it writable first (chmod u+w)",
                 path.display()
             );
         }

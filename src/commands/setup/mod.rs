@@ -25,7 +25,10 @@ use file::ClientFile;
 /// Prints or writes the entry. Builds the server first, so that a broken entry is never written.
 pub fn run(asked: &SetupArgs) -> Result<ExitCode> {
     let known = KnownClient::of(asked.client);
-    let (base, path) = known.paths().next().context("the client has no file")??;
+    let (base, path) = known
+        .paths()
+        .next()
+        .context("the client has no configuration file")??;
     let (program, args) = (
         own_program()?,
         arguments(&asked.allow, &with_new_names(asked.flags.clone()))?,
@@ -47,7 +50,7 @@ pub fn run(asked: &SetupArgs) -> Result<ExitCode> {
     if !asked.write {
         print_content(put("")?)?;
         print_note(&format!(
-            "this is for {shown}; add --write to put it there\n"
+            "this belongs into {shown}; add --write to write it\n"
         ));
         return Ok(ExitCode::SUCCESS);
     }
@@ -60,7 +63,7 @@ pub fn run(asked: &SetupArgs) -> Result<ExitCode> {
         if entry::get(known.format, before, known.servers)?.is_some() && !asked.force {
             print_content(unified(&shown, before, &after, None))?;
             bail!(
-                "`{shown}` has another entry `{}`; add --force to make this change",
+                "`{shown}` has another entry `{}`; add --force to replace it",
                 entry::NAME
             );
         }
@@ -69,7 +72,7 @@ pub fn run(asked: &SetupArgs) -> Result<ExitCode> {
     }
     if services.policy.try_write(&path).is_ok() {
         print_note(&format!(
-            "agents may change this file, and with it their walls; keep it: -- --protect {}\n",
+            "agents can change this file, and so remove their walls; protect it: -- --protect {}\n",
             quoted(&shown)
         ));
     }
@@ -121,7 +124,8 @@ fn parse_flags(words: &[OsString]) -> Result<Cli> {
     })?;
     if cli.server.http.http.is_some() || cli.command.is_some() {
         bail!(
-            "a client starts a server for itself, which speaks over stdin and stdout; leave out --http and subcommands"
+            "a client starts its own server and uses stdin and stdout; leave out --http and \
+             subcommands"
         );
     }
     Ok(cli)

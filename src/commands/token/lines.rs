@@ -85,17 +85,18 @@ impl TokenLines {
         // Opening a device may have side effects, and opening a pipe may block.
         if std::fs::metadata(path).is_ok_and(|known| !known.is_file()) {
             bail!(
-                "it is no regular file; name one, or leave out --file and keep the line that is printed"
+                "it is not a regular file; name one, or leave out --file and store the printed \
+                 line yourself"
             );
         }
         let mut file = options.open(path).context("it cannot be opened")?;
         flock(&file, lock).context("it cannot be locked")?;
         let (known, named) = (
-            file.metadata().context("it cannot be looked at")?,
+            file.metadata().context("its metadata cannot be read")?,
             std::fs::metadata(path),
         );
         if !named.is_ok_and(|named| (named.dev(), named.ino()) == (known.dev(), known.ino())) {
-            bail!("another file took its name meanwhile; try again");
+            bail!("it was replaced by another file meanwhile; try again");
         }
         let mut text = String::new();
         file.read_to_string(&mut text)
@@ -122,8 +123,8 @@ impl TokenLines {
         {
             let (name, file) = (&entry.name, &self.name);
             bail!(
-                "line {number} is that of `{name}` already; `replay token rotate {name} --file {file}` makes another token for \
-                 it, `replay token revoke {name} --file {file}` takes it away"
+                "line {number} already has a token of `{name}`; `replay token rotate {name} \
+                 --file {file}` replaces it, `replay token revoke {name} --file {file}` removes it"
             );
         }
         let gap = if self.text.is_empty() || self.text.ends_with('\n') {
@@ -146,8 +147,8 @@ impl TokenLines {
         let line = self.line(name)?;
         if self.lines.len() == 1 {
             bail!(
-                "`{name}` has the only token in it, and a server takes no file without one; `replay token rotate {name} \
-                 --file {file}` makes another one, or stop the server",
+                "`{name}` has the only token of the file, and a server needs at least one; \
+                 `replay token rotate {name} --file {file}` replaces it, or stop the server",
                 file = self.name
             );
         }
@@ -172,8 +173,8 @@ impl TokenLines {
             || serde_json::from_str::<TokenEntry>(&text).ok() != Some(entry)
         {
             bail!(
-                "line {} cannot be changed where it stands; take it away with `replay token revoke {name} --file {file}`, \
-                 and make a new one with `replay token new {name} --file {file}`",
+                "line {} cannot be changed in place; remove it with `replay token revoke {name} \
+                 --file {file}`, then run `replay token new {name} --file {file}`",
                 line.number,
                 name = next.name,
                 file = self.name
@@ -187,7 +188,8 @@ impl TokenLines {
         let file = &self.name;
         found.with_context(|| {
             format!(
-                "nobody in it is called `{name}`; `replay token list --file {file}` shows who is"
+                "the file has no token of `{name}`; `replay token list --file {file}` lists the \
+                 names"
             )
         })
     }
@@ -311,26 +313,29 @@ mod tests {
         assert_eq!(
             error_text(lines.rotate(&entry("alice", "A", None))),
             format!(
-                "line 1 cannot be changed where it stands; take it away with `replay token revoke alice --file {file}`, and make \
-                 a new one with `replay token new alice --file {file}`"
+                "line 1 cannot be changed in place; remove it with `replay token revoke alice \
+                 --file {file}`, then run `replay token new alice --file {file}`"
             )
         );
         assert_eq!(
             error_text(lines.revoke("alice")),
             format!(
-                "`alice` has the only token in it, and a server takes no file without one; `replay token rotate alice --file \
-                 {file}` makes another one, or stop the server"
+                "`alice` has the only token of the file, and a server needs at least one; `replay \
+                 token rotate alice --file {file}` replaces it, or stop the server"
             )
         );
         assert_eq!(
             error_text(lines.revoke("bob")),
-            format!("nobody in it is called `bob`; `replay token list --file {file}` shows who is")
+            format!(
+                "the file has no token of `bob`; `replay token list --file {file}` lists the \
+                names"
+            )
         );
         assert_eq!(
             error_text(lines.add(&entry("alice", "A", None))),
             format!(
-                "line 1 is that of `alice` already; `replay token rotate alice --file {file}` makes another token for it, `replay \
-                 token revoke alice --file {file}` takes it away"
+                "line 1 already has a token of `alice`; `replay token rotate alice --file {file}` \
+                 replaces it, `replay token revoke alice --file {file}` removes it"
             )
         );
         drop(lines);
@@ -339,7 +344,7 @@ mod tests {
         std::fs::write(&path, "# who").unwrap();
         assert_eq!(
             error_text(TokenLines::read(&path)),
-            "there is no token in it; `replay token new NAME` makes lines for it"
+            "the file has no token; `replay token new NAME` makes lines for it"
         );
         TokenLines::lock_or_make(&path)
             .unwrap()

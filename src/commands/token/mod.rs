@@ -34,7 +34,7 @@ pub fn act(action: &TokenAction) -> Result<String> {
                 TokenLines::lock(file).and_then(|lines| lines.revoke(name)),
             )?;
             Ok(format!(
-                "`{name}` has no token any more; a server that runs hears of it by SIGHUP\n"
+                "the token of `{name}` was removed; send SIGHUP to a running server to apply it\n"
             ))
         }
         TokenAction::Rotate(NamedToken {
@@ -108,7 +108,7 @@ fn new_token(asked: &NewToken) -> Result<String> {
             // Writing to stderr may fail; the token matters.
             let _ = writeln!(
                 std::io::stderr(),
-                "replay: `{}` is no directory yet; the server starts only with it",
+                "replay: `{}` is not a directory yet; create it, or the server will not start",
                 dir.display()
             );
         }
@@ -242,7 +242,7 @@ mod tests {
         let said = act(&TokenAction::Revoke(named("alice"))).unwrap();
         assert_eq!(
             said,
-            "`alice` has no token any more; a server that runs hears of it by SIGHUP\n"
+            "the token of `alice` was removed; send SIGHUP to a running server to apply it\n"
         );
         assert_eq!(read(), &after[1..]);
     }
@@ -286,7 +286,8 @@ mod tests {
         .unwrap();
         for path in [&*pipe, dir.path(), Path::new("/dev/null")] {
             let said = format!("{:#}", new_token(&asked("alice", path)).unwrap_err());
-            let why = "it is no regular file; name one, or leave out --file and keep the line that is printed";
+            let why = "it is not a regular file; name one, or leave out --file and store the \
+                printed line yourself";
             assert_eq!(said, format!("`{}`: {why}", path.display()));
         }
     }

@@ -161,7 +161,8 @@ fn cache_requires_private_home() {
         cache(&typed, r#"{"cache": "c", "limits": {"cache_mib": 2}}"#),
         Some(("/d".into(), 1))
     );
-    let none = "--cache is for the private HOME of commands, and with --sandbox off or --home read-only they have none";
+    let none = "--cache needs the private HOME of commands; leave out --sandbox off and --home \
+        read-only";
     for more in [["--sandbox", "off"], ["--home", "read-only"]] {
         assert_eq!(wrong(&[&typed[..], &more].concat(), "{}"), none);
     }
@@ -245,10 +246,10 @@ fn contradictory_network_settings_are_refused() {
     let twice = wrong(&[], r#"{"allow_network": false, "network": "host"}"#);
     assert_eq!(
         twice,
-        "the profile's `allow_network` is false and its `network` says otherwise; leave one of them out"
+        "the profile's `allow_network` is false, which contradicts its `network`; leave one of \
+         them out"
     );
-    let unheld =
-        "only a wall can keep commands from the network, and it is switched off (sandbox off)";
+    let unheld = "without walls (--sandbox off) commands have the whole network";
     assert!(wrong(&["--sandbox", "off", "--network", "none"], "{}").starts_with(unheld));
     assert!(wrong(&["--sandbox", "off"], r#"{"allow_network": false}"#).starts_with(unheld));
 }
@@ -258,11 +259,11 @@ fn profile_without_exec_or_shell_refuses_commands() {
     let refused = |flags: &[&str], profile| good(flags, profile).refused.unwrap_or_default();
     assert_eq!(
         refused(&[], r#"{"allow_exec": false}"#),
-        "the profile says `allow_exec: false`"
+        "the profile has `allow_exec: false`"
     );
     assert!(
         refused(&["--sandbox", "off"], r#"{"allow_fork": false}"#)
-            .contains("a shell that may start nothing")
+            .contains("a shell must start programs")
     );
     assert!(refused(&[], r#"{"import_baseline": false}"#).contains("there is no shell"));
     assert_eq!(
@@ -304,13 +305,13 @@ fn system_directories_merge_flags_and_profile() {
     );
     assert_eq!(
         wrong(&["--system", "/nowhere"], "{}"),
-        "--system `/nowhere` does not exist or cannot be looked at"
+        "--system `/nowhere` does not exist or cannot be read"
     );
     assert!(wrong(&["--system", "/"], "{}").contains("it is the root directory"));
     assert!(wrong(&[], r#"{"system": ["/proc/1"]}"#).contains("belongs to the kernel"));
     let inside = wrong(&[], r#"{"system": ["/project/tools"]}"#);
     assert!(
-        inside.contains("lies in the allowed directory `/project`"),
+        inside.contains("is in the allowed directory `/project`"),
         "{inside}"
     );
 }
@@ -319,7 +320,7 @@ fn system_directories_merge_flags_and_profile() {
 fn shell_must_be_absolute_program_path() {
     for shell in ["sh", "/bin", "/bin/no-such-shell"] {
         let expected = format!(
-            "--shell `{shell}` is no program; give the absolute path of one, such as /bin/sh"
+            "--shell `{shell}` is not a program; give the absolute path of one, such as /bin/sh"
         );
         assert_eq!(wrong(&["--shell", shell], "{}"), expected);
     }
@@ -368,15 +369,15 @@ fn home_is_private_or_real() {
 fn invalid_variables_and_identities_are_refused() {
     assert_eq!(
         wrong(&["--env", "=x"], "{}"),
-        "`` is no name of a variable, or its value holds a NUL byte"
+        "`` is not a valid variable name, or its value contains a NUL byte"
     );
     assert_eq!(
         wrong(&["--env", ""], "{}"),
-        "`--env`: `` is no name of a variable"
+        "`--env`: `` is not a valid variable name"
     );
     assert_eq!(
         wrong(&[], r#"{"env": {"pass": ["A=B"]}}"#),
-        "`env.pass`: `A=B` is no name of a variable"
+        "`env.pass`: `A=B` is not a valid variable name"
     );
     assert_eq!(
         wrong(&[], r#"{"env": {"set": {"A": 1}}}"#),
@@ -384,7 +385,7 @@ fn invalid_variables_and_identities_are_refused() {
     );
     assert!(
         wrong(&["--env", "HOME=/root"], "{}")
-            .contains("--home read-only shows commands the real one")
+            .contains("--home read-only gives commands the real one")
     );
     assert!(wrong(&[], r#"{"env": {"pass": ["TMPDIR"]}}"#).contains("it is always private"));
     for identity in [
@@ -492,11 +493,11 @@ fn unusable_credential_is_refused() {
     let one = |credential| said(&["--credential", credential, place[0], place[1]]);
     assert_eq!(
         one("TOKEN"),
-        "--credential is NAME=env:VARIABLE or NAME=file:PATH, and one has no `=`"
+        "--credential must be NAME=env:VARIABLE or NAME=file:PATH; one has no `=`"
     );
     assert_eq!(
         one("1A=env:LONG_TOKEN"),
-        "--credential 1A: it is no name of a variable"
+        "--credential 1A: it is not a valid variable name"
     );
     assert_eq!(
         one("TOKEN=env:NOT_SET"),
@@ -504,7 +505,7 @@ fn unusable_credential_is_refused() {
     );
     assert_eq!(
         one("TOKEN=secret"),
-        "--credential TOKEN is not read from there; env:VARIABLE and file:PATH are known"
+        "--credential TOKEN must be read from env:VARIABLE or file:PATH"
     );
     assert_eq!(
         one("TOKEN=env:MY_TOKEN"),
@@ -516,7 +517,7 @@ fn unusable_credential_is_refused() {
     );
     assert_eq!(
         said(&["--credential", "TOKEN=env:LONG_TOKEN"]),
-        "--credential TOKEN has no --for behind it that says what it is for, such as --for https://example.com/**"
+        "--credential TOKEN needs a --for after it, such as --for https://example.com/**"
     );
     assert_eq!(
         said(&[
@@ -525,8 +526,8 @@ fn unusable_credential_is_refused() {
             "--for",
             "https://other.example"
         ]),
-        "--credential TOKEN: --for `https://other.example`: commands do not reach that; allow it, too, such as with \
-         --allow-host other.example:443"
+        "--credential TOKEN: --for `https://other.example`: commands cannot reach it; add a rule, \
+         such as --allow-host other.example:443"
     );
     let postgres = [
         "--credential",
@@ -534,13 +535,13 @@ fn unusable_credential_is_refused() {
         "--for",
         "postgres://api.example.com",
     ];
-    let expected = "--for `postgres://api.example.com`: commands do not reach that; allow it, too, such as with \
-                    --allow-host api.example.com:5432";
+    let expected = "--for `postgres://api.example.com`: commands cannot reach it; add a rule, \
+        such as --allow-host api.example.com:5432";
     assert_eq!(said(&postgres), format!("--credential TOKEN: {expected}"));
     let again = ["--credential", "TOKEN=env:LONG_TOKEN", place[0], place[1]];
     assert_eq!(
         said(&[&again[..], &again[..]].concat()),
-        "--credential TOKEN is said twice; a second --for adds a place"
+        "--credential TOKEN is given twice; to use it at a second place add another --for"
     );
     assert_eq!(
         said(
@@ -550,7 +551,8 @@ fn unusable_credential_is_refused() {
             ]
             .concat()
         ),
-        "the value of --credential TOKEN stands in that of GH too; declare it once, with a --for for each place"
+        "the value of --credential GH contains that of TOKEN; declare it once, with a --for for \
+         each place"
     );
     let typed = [
         "replay",
@@ -561,6 +563,7 @@ fn unusable_credential_is_refused() {
         "A=env:B",
     ];
     let error = Cli::try_parse_from(typed).unwrap_err().to_string();
-    let expected = "error: --for `https://api.example.com` has no --credential before it, to which it would belong";
+    let expected = "error: --for `https://api.example.com` must follow the --credential that it \
+        belongs to";
     assert_eq!(error.lines().next(), Some(expected));
 }

@@ -19,7 +19,7 @@ pub fn text(bytes: &[u8], pages: Option<Pages>) -> Result<String, Fault> {
         .into_values()
         .find(|relation| relation.kind == "officeDocument");
     let main = main
-        .ok_or_else(|| Fault::new("is a package without a document"))?
+        .ok_or_else(|| Fault::new("is an Office package without a document"))?
         .target;
     let root = {
         let mut xml = package.part(&main)?;
@@ -37,7 +37,8 @@ pub fn text(bytes: &[u8], pages: Option<Pages>) -> Result<String, Fault> {
         "workbook" => sheets::write(&mut package, &main, pages, &mut parts),
         "presentation" => slides::write(&mut package, &main, pages, &mut parts),
         other => Err(Fault::new(format!(
-            "is a package whose document is `{other}`: no Word, Excel or PowerPoint"
+            "is an Office package with a document of type `{other}`; only Word, Excel and \
+             PowerPoint are supported"
         ))),
     }?;
     Ok(parts.into_text())

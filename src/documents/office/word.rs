@@ -18,7 +18,7 @@ pub fn write(
 ) -> Result<(), Fault> {
     if pages.is_some() {
         return Err(Fault::new(
-            "is a Word document, which has no pages before it is printed; ask with `offset` and `limit`",
+            "is a Word document, which has no fixed pages; use `offset` and `limit`",
         ));
     }
     let relations = package.relations(main)?;

@@ -117,7 +117,7 @@ fn status_ignores_answer_to_earlier_request() {
     let silent = resident.status(Duration::from_millis(20)).unwrap_err();
     assert_eq!(
         silent.to_string(),
-        "the process that watches over the program has not answered within 20 ms"
+        "the supervisor of the program has not answered within 20 ms"
     );
     let status = resident.status(LONG).unwrap();
     let expected = ProgramStatus {
@@ -189,7 +189,7 @@ fn status_of_ended_program_fails() {
     let over = resident.interrupt().unwrap_err();
     assert_eq!(
         over.hint().unwrap(),
-        "start it again; what it held in memory is lost"
+        "start the program again; its memory is lost"
     );
     assert!(
         matches!(

@@ -36,23 +36,23 @@ pub const PRESETS: [Preset; 8] = [
     ),
     preset!(
         "unicode",
-        "instructions in invisible tag characters, bidirectional overrides, names that look alike"
+        "instructions in invisible tag characters, bidirectional overrides, look-alike names"
     ),
     preset!(
         "slowloris",
-        "answers a byte at a time: a line that never seems to end, with everything behind it waiting"
+        "answers a byte at a time: one slow line delays everything after it"
     ),
     preset!(
         "badjson",
-        "answers that are no JSON, or half an answer: framing must survive a bad line"
+        "answers that are not JSON, or half an answer: framing must survive a bad line"
     ),
     preset!(
         "wrong-id",
-        "answers under an id that nobody asked with, or twice: correlation must not be confused"
+        "answers with an id that no request had, or twice: correlation must not be confused"
     ),
     preset!(
         "stdout-noise",
-        "log lines on stdout between the messages, as a stray print gives them"
+        "log lines on stdout between the messages, as from a stray print"
     ),
 ];
 

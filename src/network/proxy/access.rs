@@ -191,7 +191,9 @@ impl RuledAccess {
         };
         let why = opened_by.map_or_else(
             || misfit.to_string(),
-            |rule| format!("the program does not trust the authority that {rule} needs"),
+            |rule| {
+                format!("the program does not trust the certificate authority that {rule} needs")
+            },
         );
         self.add(target, None, None, Some(why), by, None)
     }
@@ -248,7 +250,7 @@ impl AccessPolicy for RuledAccess {
         // Of an address the rules have said it.
         let good = matches!(to.host, Host::Address(_)) || self.rules.allows_resolved(&to, address);
         if !good {
-            let why = format!("it leads to {}", address.to_canonical());
+            let why = format!("it resolves to {}", address.to_canonical());
             self.block(
                 target,
                 Some(why),
@@ -355,8 +357,8 @@ impl Inspector for Judge {
                 return Ok(());
             }
             Verdict::Missing => (None, missing()),
-            Verdict::OddPath => (Some("servers read its path in several ways"), missing()),
-            Verdict::OddMethod => (Some("a method is in capital letters"), None),
+            Verdict::OddPath => (Some("its path is ambiguous"), missing()),
+            Verdict::OddMethod => (Some("a method must be in capital letters"), None),
             Verdict::Denied => (Some("--deny-host names it"), None),
         };
         let blocked = self.access.add(

@@ -57,7 +57,7 @@ impl Inspector for Filling {
         // After an upgrade the protocol is no longer HTTP, and a secret in it would not be seen.
         if head.headers.contains_key(UPGRADE) {
             return Err((self.refuse)(
-                "a connection to what a credential is for cannot change to another protocol",
+                "a connection with a credential cannot be upgraded to another protocol",
             ));
         }
         let is_tls = head.uri.scheme() == Some(&UriScheme::HTTPS);
@@ -70,7 +70,7 @@ impl Inspector for Filling {
         let stray = |value: &HeaderValue| self.credentials.astray(&self.to, line, value.as_bytes());
         if let Some(name) = head.headers.values().find_map(stray) {
             return Err((self.refuse)(&format!(
-                "{name} was sent in {}, which its --for does not name",
+                "{name} was sent in {}, which no --for of the credential allows",
                 shorten_request(head)
             )));
         }
@@ -82,14 +82,14 @@ impl Inspector for Filling {
             if bytes != value.as_bytes() {
                 let filled = HeaderValue::from_bytes(&bytes);
                 *value = filled.map_err(|_| {
-                    (self.refuse)("the value of a credential cannot stand in a field of HTTP")
+                    (self.refuse)("the value of the credential is not allowed in an HTTP header")
                 })?;
                 value.set_sensitive(true);
             }
         }
         if written.len() > MAX_WRITTEN {
             return Err((self.refuse)(
-                "one connection has used a credential under too many names",
+                "one connection used credentials for too many host names",
             ));
         }
         drop(written);
@@ -118,12 +118,12 @@ impl Inspector for Filling {
             || is_coded(TRANSFER_ENCODING, "chunked")
         {
             return Err((self.refuse)(
-                "the answer is coded, so a credential in it could not be seen",
+                "the answer is compressed, so a credential in it could not be found",
             ));
         }
         if head.status == StatusCode::PARTIAL_CONTENT {
             return Err((self.refuse)(
-                "the answer is a part that was not asked for, so a credential in it could not be seen",
+                "the answer is an unrequested part, so a credential in it could not be found",
             ));
         }
         let mut concealing =

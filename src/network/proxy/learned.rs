@@ -27,7 +27,7 @@ impl Learned {
         let seen = self.lock();
         if seen.is_full {
             return Err(format!(
-                "more than {MAX_LEARNED} places were reached; learn from less at once"
+                "more than {MAX_LEARNED} hosts were reached; run a smaller part of the program"
             ));
         }
         Ok(rules_for(&seen.reached))

@@ -222,7 +222,7 @@ impl Gatekeeper for Gate {
                     let _ = tell.send(());
                     drop(served);
                 }
-                Err(error) => tracing::warn!("connections of a command fail: {error}"),
+                Err(error) => tracing::warn!("connections of commands fail: {error}"),
             }
         });
         Arc::new(Guard {

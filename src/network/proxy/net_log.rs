@@ -160,9 +160,7 @@ fn write(mut file: File, taken: &Receiver<Vec<u8>>, lost: &AtomicU64) {
             lost.fetch_add(uncounted + 1, Relaxed);
         }
         if let (Err(error), false) = (&written, is_failing) {
-            tracing::error!(
-                "the log of connections cannot be written, and goes on when it can: {error}"
-            );
+            tracing::error!("the log of connections cannot be written now and has a gap: {error}");
         }
         is_failing = written.is_err();
     }

@@ -94,7 +94,10 @@ impl Guarded for Player {
             } else if miss.times > before {
                 let why = match miss.why {
                     Why::Used(_) => {
-                        format!("all that the recording {} has of it was used", self.name)
+                        format!(
+                            "all calls to it in the recording {} were used already",
+                            self.name
+                        )
                     }
                     _ => format!("not in the recording {}", self.name),
                 };

@@ -103,9 +103,11 @@ impl PathPattern {
 
     pub(super) fn read(text: &str) -> Result<Self, Cow<'static, str>> {
         if let Some(mark) = text.find(['?', '#']) {
-            return Err(
-                format!("has `{}`, and a path ends before that", &text[mark..=mark]).into(),
-            );
+            return Err(format!(
+                "has `{}`, which cannot be in a path of a rule; end the path before it",
+                &text[mark..=mark]
+            )
+            .into());
         }
         let rest = text.strip_prefix('/').unwrap_or(text);
         let (rest, is_open) = match rest.strip_suffix("**") {
@@ -126,8 +128,8 @@ impl PathPattern {
                     Ok(Segment::Is(text.into_owned()))
                 }
                 _ => Err(
-                    "has a path that servers read in several ways; `.`, `..`, `//`, `;`, `\\` and what stands for `/` or \
-                          `%` are not allowed in it",
+                    "has an ambiguous path; `.`, `..`, `//`, `;`, `\\` and encoded `/` or `%` are \
+                     not allowed in it",
                 ),
             },
         };
@@ -187,7 +189,8 @@ impl PathPattern {
     }
 }
 
-const STAR: &str = "has a `*` in the wrong place of its path; it stands for a whole segment, and `**` for all that follows";
+const STAR: &str = "has a `*` in the wrong place of its path; `*` must be a whole segment, and \
+    `**` the last one";
 
 impl Requests {
     /// The rule's method and what follows the scheme. Methods are `None` if it names none.

@@ -166,7 +166,7 @@ impl FromStr for Rule {
         let (methods, scheme) = match before.map(|before| before.split_once(' ').ok_or(before)) {
             None if text.contains(' ') => {
                 return Err(error(
-                    "has a method and no scheme, such as GET https://...".into(),
+                    "has a method but no scheme; write it such as GET https://...".into(),
                 ));
             }
             None => (None, None),
@@ -184,8 +184,8 @@ impl FromStr for Rule {
             Some("https") => Some(443),
             Some(scheme) => {
                 let why = format!(
-                    "has the scheme `{scheme}`; http, https and udp are known, and any other protocol is a host and a port, such \
-                     as db.example.com:5432"
+                    "has the scheme `{scheme}`; use http, https or udp, and for other protocols a \
+                     host and a port, such as db.example.com:5432"
                 );
                 return Err(error(why.into()));
             }
@@ -198,7 +198,9 @@ impl FromStr for Rule {
         let (host, port) = split(rest).map_err(error)?;
         if transport == Transport::Udp && (methods.is_some() || port.is_none()) {
             return Err(error(
-                "is about UDP, which has a host and a port alone, such as udp://ntp.example.com:123".into(),
+                "is a UDP rule, which has only a host and a port, such as \
+                 udp://ntp.example.com:123"
+                    .into(),
             ));
         }
         let ports = match (port, scheme) {
@@ -229,8 +231,7 @@ impl FromStr for Rule {
             && path.is_some_and(is_length)
         {
             return Err(error(
-                "has a path that may be the length of a prefix; a network is in brackets there"
-                    .into(),
+                "has a path that looks like a prefix length; write a network in brackets".into(),
             ));
         }
         let is_tls = scheme == Some(443);
@@ -269,13 +270,15 @@ fn hosts(text: &str) -> Result<Hosts, Cow<'static, str>> {
         return network(address, prefix).map(Hosts::Network);
     }
     if prefix.is_some() && canonical(address).is_some() {
-        return Err(format!("has a path and no scheme, such as https://{text}").into());
+        return Err(format!("has a path but no scheme; write https://{text}").into());
     }
     if prefix.is_some()
         || address.contains(':')
         || ends_in_number(address.strip_suffix('.').unwrap_or(address))
     {
-        return Err("is no address; write it as 192.0.2.1, 192.0.2.0/24 or 2001:db8::/32".into());
+        return Err(
+            "is not a valid address; write it as 192.0.2.1, 192.0.2.0/24 or 2001:db8::/32".into(),
+        );
     }
     if !text.is_ascii() {
         return Err(format!("is not ASCII; write it as `{}`", punycode(text)).into());
@@ -285,14 +288,17 @@ fn hosts(text: &str) -> Result<Hosts, Cow<'static, str>> {
         .map_or((false, text), |name| (true, name));
     if name.contains('*') {
         return Err(
-            "has a `*` in the wrong place; it stands for whole labels before a name, such as *.example.com".into()
+            "has a `*` in the wrong place; `*` must be the first label, such as *.example.com"
+                .into(),
         );
     }
-    let name = canonical(name).ok_or("is no name of a host, no address and no set (@npm)")?;
+    let name = canonical(name).ok_or("is not a host name, an address or a set (@npm)")?;
     // RFC 6761, 6.3.
     if name.rsplit('.').next() == Some("localhost") {
         return Err(
-            "never matches: programs know the address of that themselves; name it, such as 127.0.0.1:3000".into()
+            "never matches, since programs resolve this name themselves; give its address, such \
+             as 127.0.0.1:3000"
+                .into(),
         );
     }
     Ok(if below {
@@ -308,7 +314,7 @@ fn network(address: IpAddr, prefix: Option<&str>) -> Result<Network, Cow<'static
         None => bits,
         Some(Ok(prefix)) if (1..=bits).contains(&prefix) => prefix,
         Some(_) => {
-            return Err(format!("has no good length of a prefix; 1 to {bits} is allowed").into());
+            return Err(format!("has an invalid prefix length; 1 to {bits} is allowed").into());
         }
     };
     // To the kernel, an IPv4-mapped IPv6 address (`::ffff:192.0.2.1`) is IPv4.
@@ -319,7 +325,7 @@ fn network(address: IpAddr, prefix: Option<&str>) -> Result<Network, Cow<'static
     let network = Network::around(address, prefix);
     if network.first != address {
         return Err(format!(
-            "has bits beyond its prefix; the network is {}/{prefix}",
+            "has bits set beyond its prefix; write {}/{prefix}",
             network.first
         )
         .into());
@@ -452,11 +458,11 @@ pub(super) mod tests {
         }
     }
 
-    const ODD: &str = "has a path that servers read in several ways; `.`, `..`, `//`, `;`, `\\` and what stands for `/` or `%` \
-                       are not allowed in it";
+    const ODD: &str = "has an ambiguous path; `.`, `..`, `//`, `;`, `\\` and encoded `/` or `%` \
+        are not allowed in it";
 
     const UDP: &str =
-        "is about UDP, which has a host and a port alone, such as udp://ntp.example.com:123";
+        "is a UDP rule, which has only a host and a port, such as udp://ntp.example.com:123";
 
     #[test]
     fn invalid_rule_is_rejected_with_reason() {
@@ -479,15 +485,15 @@ pub(super) mod tests {
             ),
             (
                 "a.*.com",
-                "has a `*` in the wrong place; it stands for whole labels before a name, such as *.example.com",
+                "has a `*` in the wrong place; `*` must be the first label, such as *.example.com",
             ),
             (
                 "*example.com",
-                "has a `*` in the wrong place; it stands for whole labels before a name, such as *.example.com",
+                "has a `*` in the wrong place; `*` must be the first label, such as *.example.com",
             ),
             (
                 "*",
-                "has a `*` in the wrong place; it stands for whole labels before a name, such as *.example.com",
+                "has a `*` in the wrong place; `*` must be the first label, such as *.example.com",
             ),
             (
                 "bücher.example",
@@ -495,11 +501,12 @@ pub(super) mod tests {
             ),
             (
                 "010.0.0.1",
-                "is no address; write it as 192.0.2.1, 192.0.2.0/24 or 2001:db8::/32",
+                "is not a valid address; write it as 192.0.2.1, 192.0.2.0/24 or 2001:db8::/32",
             ),
             (
                 "localhost:3000",
-                "never matches: programs know the address of that themselves; name it, such as 127.0.0.1:3000",
+                "never matches, since programs resolve this name themselves; give its address, \
+                 such as 127.0.0.1:3000",
             ),
             (
                 "example.com/path",
@@ -507,15 +514,15 @@ pub(super) mod tests {
             ),
             (
                 "0x7f.1",
-                "is no address; write it as 192.0.2.1, 192.0.2.0/24 or 2001:db8::/32",
+                "is not a valid address; write it as 192.0.2.1, 192.0.2.0/24 or 2001:db8::/32",
             ),
             (
                 "2130706433",
-                "is no address; write it as 192.0.2.1, 192.0.2.0/24 or 2001:db8::/32",
+                "is not a valid address; write it as 192.0.2.1, 192.0.2.0/24 or 2001:db8::/32",
             ),
             (
                 "127.0.0.1.",
-                "is no address; write it as 192.0.2.1, 192.0.2.0/24 or 2001:db8::/32",
+                "is not a valid address; write it as 192.0.2.1, 192.0.2.0/24 or 2001:db8::/32",
             ),
             (
                 "10.0.0.1/8",
@@ -538,7 +545,7 @@ pub(super) mod tests {
             ),
             (
                 "GET example.com",
-                "has a method and no scheme, such as GET https://...",
+                "has a method but no scheme; write it such as GET https://...",
             ),
             ("udp://example.com", UDP),
             ("GET udp://example.com:443", UDP),
@@ -565,11 +572,13 @@ pub(super) mod tests {
             ("https://a.b/c?d", "has `?`, and a path ends before that"),
             (
                 "https://a.b/c*",
-                "has a `*` in the wrong place of its path; it stands for a whole segment, and `**` for all that follows",
+                "has a `*` in the wrong place of its path; `*` must be a whole segment, and `**` \
+                 the last one",
             ),
             (
                 "https://a.b/**/c",
-                "has a `*` in the wrong place of its path; it stands for a whole segment, and `**` for all that follows",
+                "has a `*` in the wrong place of its path; `*` must be a whole segment, and `**` \
+                 the last one",
             ),
             ("https://a.b/c/%2e%2E/d", ODD),
             ("https://a.b/c%2fd", ODD),
@@ -577,10 +586,10 @@ pub(super) mod tests {
             ("https://a.b/%zz", ODD),
             (
                 "https://10.0.0.0/8",
-                "has a path that may be the length of a prefix; a network is in brackets there",
+                "has a path that looks like a prefix length; write a network in brackets",
             ),
-            ("", "is no name of a host, no address and no set (@npm)"),
-            ("a..b", "is no name of a host, no address and no set (@npm)"),
+            ("", "is not a host name, an address or a set (@npm)"),
+            ("a..b", "is not a host name, an address or a set (@npm)"),
         ];
         for (text, expected) in cases {
             assert_eq!(

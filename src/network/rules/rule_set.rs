@@ -225,7 +225,7 @@ fn redundant(flag: &str, table: &Table, rules_of_texts: &[Vec<Rule>]) -> Vec<Str
         {
             told.insert(at);
             lines.push(format!(
-                "{flag} `{}` changes nothing beside `{}`",
+                "{flag} `{}` has no effect, since `{}` covers it; leave it out",
                 table.texts[at], table.texts[by]
             ));
         }

@@ -63,7 +63,7 @@ pub const SETS: &[HostSet] = &[
 ];
 
 /// Warning about every set.
-pub const WARNING: &str = "whoever may publish there may read what commands send there";
+pub const WARNING: &str = "whoever can publish there can read what commands send there";
 
 /// The rules of a text: one, or those of a set.
 pub(super) fn rules_of(text: &str) -> Result<Vec<Rule>, RuleError> {
@@ -86,7 +86,7 @@ pub(super) fn rules_of(text: &str) -> Result<Vec<Rule>, RuleError> {
             .flat_map(|set| set.names)
             .map(|name| format!("@{name}"))
             .collect();
-        let why = format!("is no set; there are {}", known.join(", "));
+        let why = format!("is not a set; use one of {}", known.join(", "));
         return Err(RuleError {
             rule: text.to_owned(),
             why: why.into(),
@@ -127,7 +127,8 @@ mod tests {
         let error = rules_of("@cargo").unwrap_err().to_string();
         assert_eq!(
             error,
-            "the network rule `@cargo` is no set; there are @npm, @pypi, @python, @crates, @rust, @go, @debian, @github, @docker"
+            "the network rule `@cargo` is not a set; use one of @npm, @pypi, @python, @crates, \
+             @rust, @go, @debian, @github, @docker"
         );
     }
 }

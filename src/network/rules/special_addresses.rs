@@ -99,7 +99,7 @@ pub fn danger(address: IpAddr) -> Option<&'static str> {
     let all = meanings(address);
     // No translator leads to 0.0.0.0.
     if all[0].is_unspecified() || all.iter().any(IpAddr::is_loopback) {
-        return Some("is the machine itself, with what it keeps from others");
+        return Some("is this machine, with services that other machines cannot reach");
     }
     let is_metadata = |address: &IpAddr| match address {
         IpAddr::V4(address) => address.is_link_local() || METADATA_4.contains(address),
@@ -107,7 +107,7 @@ pub fn danger(address: IpAddr) -> Option<&'static str> {
     };
     all.iter()
         .any(is_metadata)
-        .then_some("gives the machine's credentials, in a cloud")
+        .then_some("gives the machine's credentials in a cloud")
 }
 
 /// Returns true if a public name has no reason to resolve to this address.

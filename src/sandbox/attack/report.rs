@@ -254,9 +254,9 @@ impl Report {
             let _ = writeln!(text, "the battery stopped at: {name}");
         }
         let verdict = match promise.tier {
-            Tier::Off => "nothing is promised without walls",
-            _ if self.holds(promise) => "everything that is promised held",
-            _ => "NOT everything held",
+            Tier::Off => "without walls nothing is promised",
+            _ if self.holds(promise) => "every promised wall held",
+            _ => "NOT every wall held",
         };
         let _ = writeln!(text, "{verdict}");
         text

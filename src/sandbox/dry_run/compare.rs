@@ -162,9 +162,9 @@ impl Comparison {
     }
 
     pub fn end(mut self) -> DryRunReport {
-        let full = "the room for what a dry run writes was used up";
-        let cut = "there is more than can be looked at";
-        let unread = format!("{} could not be looked at", self.unread);
+        let full = "the space for the writes of a dry run was used up";
+        let cut = "there are too many files to compare";
+        let unread = format!("{} could not be read", self.unread);
         let gaps = [
             (self.is_full, full.to_owned()),
             (self.is_cut, cut.to_owned()),

@@ -118,7 +118,7 @@ pub fn lay(writable: &[&Path], bytes: u64) -> Result<Vec<Overlay>, Fault> {
         if !ids.contains(&id) {
             return Err(Fault::because(
                 step(),
-                "it is no longer where it was when the server started",
+                "it was moved or removed after the server started",
             ));
         }
     }
@@ -162,7 +162,7 @@ fn seen(writable: &[&Path]) -> Result<Vec<SeenMount>, Fault> {
             // `has_locked_children` in the kernel's fs/namespace.c.
             Errno::INVAL => Fault::because(
                 step(),
-                "something else is mounted below it, which the kernel lets nobody leave out",
+                "something else is mounted below it, which the kernel does not allow to exclude",
             ),
             errno => Fault {
                 step: step(),

@@ -95,10 +95,10 @@ fn landlock_cannot_enforce_nested_or_hidden_paths() {
     );
     assert_eq!(
         nested.describe(),
-        "`/src/in` cannot be held in its place inside `/src`: commands could move it"
+        "`/src/in` cannot be fixed inside `/src`: commands could move it"
     );
-    let said = "`/src/replay-0`, where undo or commands of other servers have their files, cannot be hidden from commands: allow a \
-                directory without it (TMPDIR moves the files of commands)";
+    let said = "`/src/replay-0`, which has files of undo or of other servers' commands, cannot be \
+        hidden from commands: allow a directory without it (TMPDIR moves the files of commands)";
     assert_eq!(hidden.describe(), said);
     assert_eq!(
         unenforceable(
@@ -135,9 +135,10 @@ fn landlock_cannot_restrict_inside_writable_root() {
     );
     assert_eq!(unenforceable(&plan(Tier::Namespaces), asked()), []);
     assert_eq!(refusal(&plan(Tier::Namespaces), asked()), None);
-    let reason = "`/src/keys` cannot be kept read-only (--protect, or it configures the server), and `/src/docs` cannot be read-only inside `/src`, \
-                  which is read-write, because rules of Landlock only add rights; leave it out, give a narrower read-write \
-                  directory, or run where user namespaces work";
+    let reason = "`/src/keys` cannot be kept read-only (--protect, or it configures the server), \
+        and `/src/docs` cannot be read-only inside `/src`, which is read-write, because Landlock \
+        rules only add rights; leave it out, give a narrower read-write directory, or run where \
+        user namespaces work";
     assert_eq!(
         refusal(&plan(Tier::Landlock), asked()).as_deref(),
         Some(reason)
@@ -145,8 +146,8 @@ fn landlock_cannot_restrict_inside_writable_root() {
     let gaps = gaps(&plan(Tier::Landlock), asked(), None);
     assert_eq!(
         gaps[2],
-        "commands can write what the file tools keep read-only by default, such as `/src/.git/hooks` and the configuration of \
-         git repositories"
+        "commands can write paths that file tools protect by default, such as `/src/.git/hooks` \
+         and the configuration of git repositories"
     );
     assert_eq!(gaps.len(), 9);
 }
@@ -169,11 +170,11 @@ fn explicit_unenforceable_request_is_refused() {
         ..ExplicitRequests::default()
     };
     assert_eq!(refusal(&plan, ExplicitRequests::default()), None);
-    let reason = "without namespaces there is no loopback of their own (--network loopback); leave it out, or run where user \
-                  namespaces work";
+    let reason = "without namespaces commands have no private loopback (--network loopback); \
+        leave it out, or run where user namespaces work";
     assert_eq!(refusal(&plan, loopback).as_deref(), Some(reason));
-    let reason = "without namespaces processes cannot be counted (--limit-processes); leave it out, or run where user \
-                  namespaces work";
+    let reason = "without namespaces the number of processes cannot be limited \
+        (--limit-processes); leave it out, or run where user namespaces work";
     assert_eq!(refusal(&plan, processes).as_deref(), Some(reason));
     // No gap is listed twice.
     assert_eq!([loopback, processes].map(count), [all, all]);
@@ -279,8 +280,9 @@ fn explain_shows_cache() {
         ..plan(Tier::Landlock)
     };
     let text = explained(&plan, &WallStatus::off());
-    let expected = "allowed directories\n  none\n\ncaches of package managers that outlive the server, for commands alone\n  \
-                    read-write               /c/caches, of which 64 MiB are kept (--cache-mib)\n\nread-only inside them";
+    let expected = "allowed directories\n  none\n\ncaches of package managers that stay after the \
+        server, for commands only\n  read-write               /c/caches, of which 64 MiB are kept \
+        (--cache-mib)\n\nread-only inside them";
     assert!(text.contains(expected), "{text}");
 }
 
@@ -309,7 +311,7 @@ fn explain_shows_missing_walls() {
         [
             "walls",
             "  commands                 refused: no walls can be built",
-            "  shown below              the rules that `namespaces` would have",
+            "  shown below              rules in the tier `namespaces`",
             "  not namespaces           EPERM",
             "  not landlock             ENOSYS",
             "  kernel                   Linux 6.18 (x86_64)",

@@ -175,10 +175,11 @@ const MAKING: Duration = Duration::from_secs(1);
 
 /// Maximum number of files of a session that are remembered as opened for writing.
 const MAX_OPENED: usize = 10_000;
-const TOO_MANY_OPENED: &str = "more files were opened than are watched, and a descriptor that lies in a socket may still change them";
-const REFUSED: &str = "a change was refused, since it cannot be kept: ";
+const TOO_MANY_OPENED: &str = "more files were opened than can be watched; a descriptor in \
+    transit over a socket may still change them";
+const REFUSED: &str = "a change was refused, since it could not be undone: ";
 const MOVED_AWAY: &str =
-    "a file was moved or deleted, and a descriptor that lies in a socket may still change it";
+    "a file was moved or deleted; a descriptor in transit over a socket may still change it";
 
 /// Reason that a change was not journaled.
 enum Unnoted {
@@ -632,7 +633,8 @@ fn open_of(caller: &Caller, fd: i32) -> Result<Stat, Errno> {
 fn unplaced(errno: Errno) -> JournalError {
     let what = match errno {
         Errno::PERM => {
-            "reading the memory of a program that lets nobody look at it (PR_SET_DUMPABLE; it works with --sandbox namespaces)"
+            "reading the memory of a program that forbids it (PR_SET_DUMPABLE; it works with \
+             --sandbox namespaces)"
         }
         _ => "finding the place of a change",
     };

@@ -230,11 +230,13 @@ fn unsupported_landlock_version_is_an_error() {
     };
     assert_eq!(
         text(ruleset(&[], options(2, false))),
-        "version 2 of the kernel's landlock cannot keep files from being truncated: that needs version 3 or newer"
+        "Landlock version 2 of this kernel cannot keep files from being truncated, which needs \
+         version 3 or newer"
     );
     assert_eq!(
         text(ruleset(&[], options(5, true))),
-        "version 5 of the kernel's landlock cannot keep signals inside: that needs version 6 or newer"
+        "Landlock version 5 of this kernel cannot keep signals inside, which needs version 6 or \
+         newer"
     );
     assert_eq!(
         text(scope_only(everywhere().as_fd(), options(7, false))),

@@ -87,7 +87,8 @@ pub fn paths(failed: &[FailedTest]) -> impl Iterator<Item = String> {
 pub fn refuse_filter(filter: &str) -> Option<String> {
     filter.starts_with('-').then(|| {
         format!(
-            "`filter` is `{filter}`, which the test programs of cargo take for an option; it must be a part of a test's path"
+            "`filter` is `{filter}`, which cargo's test programs read as an option; give a part \
+             of a test's path"
         )
     })
 }
@@ -115,7 +116,10 @@ pub fn manifest_texts(context: &RunContext<'_>, project: &Checked<Read>, all: bo
 pub fn own_harness_note(what: &str, results: &TestResults) -> Option<String> {
     let programs = results.own_harness.join(", ");
     (!programs.is_empty()).then(|| {
-        format!("{what}, since they have a harness of their own (`harness = false`) and tell of no tests: {programs}")
+        format!(
+            "{what}, since they have their own harness (`harness = false`) and report no \
+            tests: {programs}"
+        )
     })
 }
 

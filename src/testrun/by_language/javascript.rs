@@ -76,16 +76,14 @@ pub fn script(
         .collect();
     let note = (!heeded.is_empty()).then(|| {
         format!(
-            "as the test script of package.json says: {}",
+            "from the test script of package.json: {}",
             excerpt(&heeded.join(" "))
         )
     });
-    let left_out = script.unheeded.as_deref().map(|text| {
-        format!(
-            "what the test script of package.json says: `{}`",
-            excerpt(text)
-        )
-    });
+    let left_out = script
+        .unheeded
+        .as_deref()
+        .map(|text| format!("the test script of package.json: `{}`", excerpt(text)));
     (script, note.into_iter().collect(), left_out)
 }
 

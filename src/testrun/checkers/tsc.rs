@@ -180,13 +180,13 @@ fn has_references(tsconfig: &str) -> bool {
 fn silenced(source: CheckSource<'_>, config: &str) -> Option<String> {
     let directive = directive(source.text);
     if directive == Some(false) {
-        return Some("it says `@ts-nocheck`".to_owned());
+        return Some("the file has `@ts-nocheck`".to_owned());
     }
     let config: Value = serde_json::from_str(&node::without_comments(config)).unwrap_or_default();
     let option = |name: &str| config["compilerOptions"][name].as_bool();
     let ends = |ends: &[&str]| ends.iter().any(|end| source.path.ends_with(end));
     if ends(&[".d.ts", ".d.mts", ".d.cts"]) && option("skipLibCheck") == Some(true) {
-        return Some("`skipLibCheck` of tsconfig.json leaves out files of declarations".to_owned());
+        return Some("`skipLibCheck` of tsconfig.json excludes declaration files".to_owned());
     }
     // Extended or referenced configurations may override it.
     let is_whole =
@@ -197,7 +197,8 @@ fn silenced(source: CheckSource<'_>, config: &str) -> Option<String> {
         && option("checkJs") != Some(true)
     {
         return Some(
-            "it is JavaScript, and neither `checkJs` of tsconfig.json nor `@ts-check` has it checked".to_owned(),
+            "it is JavaScript, and neither `checkJs` of tsconfig.json nor `@ts-check` is set"
+                .to_owned(),
         );
     }
     None

@@ -52,7 +52,7 @@ pub fn cargo_part(
     };
     let Some((package, dir)) = package(tree, &inside) else {
         return Err(TestrunError::arguments(format!(
-            "`{}` belongs to no package of Cargo",
+            "`{}` does not belong to a Cargo package",
             target.path.display()
         )));
     };

@@ -95,8 +95,8 @@ pub fn targets(
         targets.extend(found);
         if targets.len() > MAX_TEST_FILES {
             return Err(TestrunError::arguments(format!(
-                "`{given}` and what stands before it are {} files, and at most {MAX_TEST_FILES} can be named; name their \
-                 directory",
+                "`{given}` and the paths before it are {} files; at most {MAX_TEST_FILES} can be \
+                 named. Name their directory",
                 targets.len()
             )));
         }

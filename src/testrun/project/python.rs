@@ -115,5 +115,5 @@ pub fn type_ignore_comment(text: &str) -> Option<String> {
     };
     comments
         .any(is_ignore)
-        .then(|| "it begins with `# type: ignore`".to_owned())
+        .then(|| "the file begins with `# type: ignore`".to_owned())
 }

@@ -142,8 +142,8 @@ impl Suite {
         (failures > faults || is_short).then(|| SuiteFailure {
             class: "counts disagree",
             message: format!(
-                "the suite `{}` counts {tests} tests that ran and {failures} failures, and holds {cases} tests and \
-                 {faults} failures",
+                "the suite `{}` announces {tests} tests and {failures} failures, but contains \
+                 {cases} tests and {faults} failures",
                 self.name
             ),
         })
@@ -154,7 +154,7 @@ impl Suite {
         let what = String::from_utf8_lossy(tag.local_name().as_ref()).into_owned();
         let words = [attribute(tag, b"type"), attribute(tag, b"message")].join(" ");
         let message = format!(
-            "the suite `{}` holds `<{what}>` outside its tests: {}",
+            "the suite `{}` has `<{what}>` outside of its tests: {}",
             self.name,
             words.trim()
         );
@@ -468,7 +468,7 @@ fn add(collector: &mut ResultCollector<'_>, element: JunitCase) {
         if element.faults.is_empty() {
             case.errors.push(collector.error(
                 None,
-                "the report says in an attribute that it failed, and not why",
+                "the report marks this test as failed without a message",
             ));
         }
         case.stdout = collector.output(&element.out.text());

@@ -42,7 +42,8 @@ impl Runner for CargoTest {
         context: &RunContext<'_>,
         project: &Checked<Read>,
     ) -> Result<Option<(&'static dyn Runner, &'static str)>, TestrunError> {
-        let why = "by cargo-nextest, since it is installed; it runs no doc tests (`runner: \"cargo\"` does)";
+        let why = "run by cargo-nextest, since it is installed; doc tests are not run (`runner: \
+            \"cargo\"` runs them)";
         Ok(context
             .is_installed(project, "cargo-nextest")?
             .then_some((&Nextest, why)))

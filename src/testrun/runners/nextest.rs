@@ -133,18 +133,18 @@ impl Runner for Nextest {
     ) -> Option<String> {
         if report.exit_code == Some(METADATA_FAILED) {
             let who = if context.offline {
-                " (commands have no network here, so the operator has to)"
+                " (commands have no network here, so the operator must run it)"
             } else {
                 ""
             };
             return Some(format!(
-                "`cargo metadata` failed, which wants the crates of all platforms: `runner: \"cargo\"` does without those that this one \
-                 builds nothing of, and `cargo fetch` downloads them{who}"
+                "`cargo metadata` failed, which needs the crates of all platforms: use `runner: \
+                 \"cargo\"`, which needs fewer, or download them with `cargo fetch`{who}"
             ));
         }
         (report.status == TestStatus::ConfigError && has_own_harness).then(|| {
-            "a test program with a harness of its own (`harness = false`) may not list its tests as cargo-nextest asks it to; \
-             `runner: \"cargo\"` runs it"
+            "a test program with its own harness (`harness = false`) may not list its tests for \
+             cargo-nextest; `runner: \"cargo\"` runs it"
                 .to_owned()
         })
     }

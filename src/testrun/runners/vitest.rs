@@ -97,7 +97,11 @@ impl Runner for Vitest {
             .filter(|file| !wanted.contains(file))
             .cloned()
             .collect();
-        listed(others, MAX_NAMED)
-            .map(|others| format!("ran too, since the runner matches parts of paths: {others}"))
+        listed(others, MAX_NAMED).map(|others| {
+            format!(
+                "these ran, too, since the runner matches parts of paths: \
+                {others}"
+            )
+        })
     }
 }

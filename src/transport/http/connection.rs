@@ -47,7 +47,7 @@ pub async fn serve(
     };
     let served = tokio::select! {
         served = converse(context, stream, seat) => served,
-        () = told => Err("another needs its place, and it has shown no token".to_owned()),
+        () = told => Err("another client needs the slot, and this one sent no token".to_owned()),
     };
     if let Err(reason) = served {
         tracing::debug!("a connection has ended: {reason}");
@@ -59,7 +59,7 @@ async fn converse(context: Arc<Context>, stream: TcpStream, seat: Seat) -> Resul
     match timeout(first(&context), stream.peek(&mut [0])).await {
         Ok(Ok(_)) => seat.mark_speaking(),
         Ok(Err(error)) => return Err(error.to_string()),
-        Err(_) => return Err("it said nothing".to_owned()),
+        Err(_) => return Err("it sent nothing".to_owned()),
     }
     let stream = Socket::new(stream);
     let socket = stream.clone();
@@ -88,7 +88,7 @@ async fn converse(context: Arc<Context>, stream: TcpStream, seat: Seat) -> Resul
                 speak(context, socket, Box::new(stream), ahead, is_second, seat).await
             }
             Ok(Err(error)) => Err(error.to_string()),
-            Err(_) => Err("it said nothing".to_owned()),
+            Err(_) => Err("it sent nothing".to_owned()),
         },
     }
 }
@@ -203,11 +203,11 @@ where
             () = gone.as_mut() => {
                 // No further pipelined request is started.
                 finish(connection.as_mut());
-                break (HTTP_GONE_MS, "its client has gone");
+                break (HTTP_GONE_MS, "the client has closed it");
             }
             () = begun.as_mut(), if is_new => {
                 if !activity.was_asked() {
-                    return Err("it asks for nothing".to_owned());
+                    return Err("it sends no requests".to_owned());
                 }
                 is_new = false;
             }
@@ -217,7 +217,7 @@ where
                     finish(connection.as_mut());
                     break ending;
                 }
-                State::Stalled => return Err("it takes nothing of what is sent".to_owned()),
+                State::Stalled => return Err("the client reads no replies".to_owned()),
             },
         }
     };

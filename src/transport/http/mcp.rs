@@ -72,7 +72,7 @@ pub async fn post(
 ) -> Reply {
     let (head, body) = request.into_parts();
     if !is_json(&head.headers) {
-        let text = "the body must be JSON, and say so: `Content-Type: application/json`";
+        let text = "the body must be JSON, with `Content-Type: application/json`";
         let reply = refuse(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Code::InvalidRequest,
@@ -82,7 +82,8 @@ pub async fn post(
     }
     if let Some(coding) = coding(&head.headers) {
         let text = format!(
-            "the body is coded (`Content-Encoding: {coding}`), which is not read here; send it as it is"
+            "the body has `Content-Encoding: {coding}`, which is not supported; send it without \
+             compression"
         );
         let mut reply = refuse(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -127,7 +128,7 @@ pub async fn post(
 }
 
 fn not_acceptable(kinds: &str) -> Reply {
-    let text = format!("`Accept` leaves nothing that could be sent; it must allow {kinds}");
+    let text = format!("`Accept` allows no supported type; it must allow {kinds}");
     refuse(StatusCode::NOT_ACCEPTABLE, Code::InvalidRequest, text)
 }
 
@@ -206,7 +207,7 @@ fn conversation(
         Some((version, None)) => {
             let supported = Revision::ALL.map(Revision::as_str);
             let message = format!(
-                "revision `{version}` is not served; {} are",
+                "revision `{version}` is not supported; use one of {}",
                 supported.join(", ")
             );
             let data = Some(json!({"supported": supported, "requested": version}));
@@ -235,7 +236,8 @@ fn conversation(
 }
 
 fn no_session(id: Option<&Id>) -> Reply {
-    let message = "no such session; it may have ended. Begin a new one with `initialize`, without `Mcp-Session-Id`";
+    let message = "the session of `Mcp-Session-Id` does not exist or has ended. Begin a new one \
+        with `initialize`, without that header";
     refuse_as(
         StatusCode::NOT_FOUND,
         id,
@@ -476,7 +478,7 @@ fn session_id<'a>(headers: &'a HeaderMap, tenant: &Tenant) -> Result<&'a str, Bo
 
 /// Error reply without a session: only POST is possible.
 pub fn only_post() -> Reply {
-    let text = "without `Mcp-Session-Id` there is only POST here";
+    let text = "without `Mcp-Session-Id` only POST is allowed";
     let mut reply = refuse(StatusCode::METHOD_NOT_ALLOWED, Code::InvalidRequest, text);
     reply
         .headers_mut()

@@ -94,19 +94,19 @@ fn exposition(tenants: &[Arc<Tenant>], whole: Option<ServerCounters>, uptime: Du
             ("mcp_connections", "Connections that are open.", connections),
             (
                 "mcp_websockets",
-                "Those of them that are WebSockets.",
+                "Open connections that are WebSockets.",
                 websockets,
             ),
             ("mcp_calls_running", "Calls that run.", running),
-            ("mcp_calls_waiting", "Calls that wait for a place.", waiting),
+            ("mcp_calls_waiting", "Calls that wait for a slot.", waiting),
             (
                 "mcp_commands_running",
-                "Commands that calls wait for.",
+                "Commands in the foreground.",
                 usage.commands,
             ),
             (
                 "mcp_background_commands_running",
-                "Commands that run on behind their calls.",
+                "Commands in the background.",
                 usage.background,
             ),
             (
@@ -119,7 +119,7 @@ fn exposition(tenants: &[Arc<Tenant>], whole: Option<ServerCounters>, uptime: Du
         }
         let (name, help) = (
             "mcp_sessions_displaced_total",
-            "Sessions that made room for others (--max-sessions).",
+            "Sessions ended to make room for others (--max-sessions).",
         );
         families.other(
             name,
@@ -134,18 +134,18 @@ fn exposition(tenants: &[Arc<Tenant>], whole: Option<ServerCounters>, uptime: Du
         spans,
     }) = whole
     {
-        let help = "Requests without a token that is known.";
+        let help = "Requests without a valid token.";
         families.other("mcp_unauthorized_total", help, "counter", "", unauthorized);
         if let Some((exported, dropped)) = spans {
-            let help = "Spans that a collector has taken.";
+            let help = "Spans accepted by a collector.";
             families.other("mcp_spans_exported_total", help, "counter", "", exported);
-            let help = "Spans for which there was no room, or that no collector took.";
+            let help = "Spans dropped for want of memory or a collector.";
             families.other("mcp_spans_dropped_total", help, "counter", "", dropped);
         }
     }
     families.other(
         "mcp_uptime_seconds",
-        "Since the server has begun.",
+        "Time since the start of the server.",
         "gauge",
         "",
         uptime.as_secs(),

@@ -84,12 +84,12 @@ pub fn later(status: StatusCode, id: Option<&Id>, wait: Duration, text: &str) ->
 pub fn unauthorized(given: bool) -> Reply {
     let (text, challenge) = if given {
         (
-            "the token is not known",
+            "the token is unknown or was revoked",
             "Bearer realm=\"replay\", error=\"invalid_token\"",
         )
     } else {
         (
-            "a token is needed: `Authorization: Bearer TOKEN`",
+            "a token is needed: send `Authorization: Bearer TOKEN`",
             "Bearer realm=\"replay\"",
         )
     };

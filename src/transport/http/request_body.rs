@@ -42,10 +42,10 @@ pub async fn read(
         let silent = Instant::now() + silence;
         let Ok(next) = timeout_at(silent.min(end), next).await else {
             let refusal = too_slow(&if end <= silent {
-                format!("the body has not come within {} s", HTTP_BODY_MS / 1000)
+                format!("the body did not arrive within {} s", HTTP_BODY_MS / 1000)
             } else {
                 format!(
-                    "nothing more of the body has come for {} s (--client-timeout-secs)",
+                    "no more of the body arrived for {} s (--client-timeout-secs)",
                     silence.as_secs()
                 )
             });
@@ -53,7 +53,7 @@ pub async fn read(
         };
         let Some(frame) = next else { break };
         let Ok(frame) = frame else {
-            let text = "the body has ended before its end";
+            let text = "the body is shorter than announced";
             return Err(Box::new(refuse(
                 StatusCode::BAD_REQUEST,
                 Code::InvalidRequest,

@@ -137,7 +137,7 @@ fn gate(context: &Context, request: &Request<Incoming>) -> Result<Option<HeaderV
     let forbidden =
         |text: &str| Box::new(refuse(StatusCode::FORBIDDEN, Code::InvalidRequest, text));
     let Ok(authority) = authority(request) else {
-        let text = "the target of the request and `Host` name different servers";
+        let text = "the request target and `Host` name different servers";
         return Err(Box::new(refuse(
             StatusCode::BAD_REQUEST,
             Code::InvalidRequest,
@@ -147,13 +147,13 @@ fn gate(context: &Context, request: &Request<Incoming>) -> Result<Option<HeaderV
     let origin = single(request.headers(), &ORIGIN);
     if !context.guard.allows_host(authority) {
         return Err(forbidden(
-            "the server does not answer to the name in `Host` (--http-host)",
+            "the name in `Host` is not allowed; the operator can allow it (--http-host)",
         ));
     }
     let page = match context.guard.origin(origin, authority) {
         RequestOrigin::Foreign => {
             return Err(forbidden(
-                "the page at `Origin` may not ask this server (--allow-origin)",
+                "the page at `Origin` is not allowed; the operator can allow it (--allow-origin)",
             ));
         }
         RequestOrigin::Page => request.headers().get(ORIGIN).cloned(),
@@ -236,7 +236,7 @@ fn preflight(page: HeaderValue) -> Reply {
 fn too_many_connections(tenant: &Tenant, version: Version) -> Reply {
     tenant.metrics.turned_away.fetch_add(1, Relaxed);
     let text =
-        "this client has as many connections as it may have (--max-connections); use one of those";
+        "this client has reached its maximum of connections (--max-connections); reuse one of them";
     let mut reply = later(
         StatusCode::SERVICE_UNAVAILABLE,
         None,
@@ -269,7 +269,7 @@ fn tenant(context: &Context, headers: &HeaderMap, peer: Peer) -> Result<Client, 
         .ok_or_else(|| {
             // Only the holder of the token gets this message.
             if token.is_some_and(|token| context.tenants.is_unserved(digest_of(token))) {
-                let text = "this token is not served yet: the log of the server says why";
+                let text = "this token is not active yet; the log of the server has the reason";
                 return Box::new(refuse(
                     StatusCode::SERVICE_UNAVAILABLE,
                     Code::Internal,
@@ -312,9 +312,8 @@ async fn page(context: &Context, tenant: &Arc<Tenant>, head: &Parts) -> Reply {
         _ if is_told && !is_get => method_not_allowed("GET"),
         _ if let Err(wait) = tenant.look() => {
             tenant.metrics.rate_limited.fetch_add(1, Relaxed);
-            let text = format!(
-                "more than {HTTP_LOOKS_PER_MINUTE} requests in a minute that are no messages"
-            );
+            let text =
+                format!("more than {HTTP_LOOKS_PER_MINUTE} requests in a minute, besides messages");
             return later(StatusCode::TOO_MANY_REQUESTS, None, wait, &text);
         }
         "/activity" => watching::list(
@@ -357,14 +356,14 @@ async fn page(context: &Context, tenant: &Arc<Tenant>, head: &Parts) -> Reply {
             path.trim_start_matches("/activity/"),
         ),
         _ => {
-            let text = "nothing is here; the server is at /mcp, its documentation at /docs, what it does at /";
+            let text = "no page is at this path; the server is at /mcp, its documentation at \
+                /docs, its activity at /";
             refuse(StatusCode::NOT_FOUND, Code::InvalidRequest, text)
         }
     };
     let (head, body) = reply.into_parts();
     let Some(body) = body.accounted(tenant) else {
-        let text =
-            "replies that nobody has read take all the room there is for them; read those first";
+        let text = "unread replies use all memory for replies; read them first";
         return refuse(StatusCode::SERVICE_UNAVAILABLE, Code::Internal, text);
     };
     Reply::from_parts(head, body)
@@ -378,7 +377,7 @@ async fn render_blocking(tenant: Arc<Tenant>, draw: fn(&Tenant) -> String) -> St
 }
 
 fn method_not_allowed(methods: &'static str) -> Reply {
-    let text = format!("only {methods} here");
+    let text = format!("use {methods} at this path");
     let mut reply = refuse(StatusCode::METHOD_NOT_ALLOWED, Code::InvalidRequest, text);
     reply
         .headers_mut()

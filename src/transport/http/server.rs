@@ -163,7 +163,7 @@ async fn run(
     }
     drop(listener);
     ending();
-    tracing::info!("ending: what runs is still answered");
+    tracing::info!("shutting down: running calls are still answered");
     let _ = stopping.send(true);
     context.recent.hang_up();
     for tenant in &*context.tenants.all() {

@@ -83,7 +83,7 @@ impl Sessions {
                 let idle_seconds = entry.used.elapsed().as_secs();
                 tracing::info!(
                     idle_seconds,
-                    "a session makes room for a new one: there are {} (--max-sessions)",
+                    "an idle session was ended for a new one: {} are open (--max-sessions)",
                     self.most
                 );
             }

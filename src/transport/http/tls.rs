@@ -24,14 +24,13 @@ pub enum TlsError {
 fn pair(error: &rustls::Error) -> TlsError {
     TlsError::Pair(match error {
         rustls::Error::InconsistentKeys(_) => {
-            "the key does not belong to the first certificate of the chain; give the one that was made with it"
+            "the key does not belong to the first certificate of the chain; give the matching key"
         }
         rustls::Error::InvalidCertificate(_) => {
-            "the first certificate of the chain cannot be read, or is of a kind that is not known (X.509, version 3)"
+            "the first certificate of the chain is damaged or unsupported; it must be X.509, \
+             version 3"
         }
-        _ => {
-            "the key cannot be read, or is of a kind that cannot be used; RSA of at least 2048 bits, ECDSA and Ed25519 can"
-        }
+        _ => "the key is damaged or unsupported; use RSA of at least 2048 bits, ECDSA or Ed25519",
     })
 }
 
@@ -42,8 +41,8 @@ fn flaw(error: &pem::Error) -> String {
         pem::Error::IllegalSectionStart { .. } => {
             "a line `-----BEGIN ...-----` is cut off".to_owned()
         }
-        pem::Error::Base64Decode(_) => "what a section holds is no base64".to_owned(),
-        _ => "it is no PEM text".to_owned(),
+        pem::Error::Base64Decode(_) => "a section is not valid base64".to_owned(),
+        _ => "it is not PEM text".to_owned(),
     }
 }
 
@@ -76,11 +75,11 @@ pub fn server_config(chain: &[u8], key: &[u8]) -> Result<Arc<ServerConfig>, TlsE
         .map_err(|error| TlsError::Certificate(flaw(&error)))?;
     if chain.is_empty() {
         return Err(TlsError::Certificate(
-            "it holds no `BEGIN CERTIFICATE`".to_owned(),
+            "it has no `BEGIN CERTIFICATE`".to_owned(),
         ));
     }
     let key = PrivateKeyDer::from_pem_slice(key).map_err(|error| match error {
-        pem::Error::NoItemsFound => TlsError::Key("it holds no `BEGIN PRIVATE KEY`".to_owned()),
+        pem::Error::NoItemsFound => TlsError::Key("it has no `BEGIN PRIVATE KEY`".to_owned()),
         error => TlsError::Key(flaw(&error)),
     })?;
     let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))

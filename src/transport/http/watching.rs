@@ -218,7 +218,7 @@ pub fn detail(recent: &Recent, tenant: &Tenant, id: &str) -> Reply {
         None => refuse(
             StatusCode::NOT_FOUND,
             Code::NotFound,
-            format!("no call `{id}` is remembered"),
+            format!("no call `{id}` is stored; only the latest calls are"),
         ),
     }
 }
@@ -233,7 +233,7 @@ pub fn stream(recent: &Arc<Recent>, tenant: &Tenant, headers: &HeaderMap) -> Rep
         StatusCode::SERVICE_UNAVAILABLE,
         None,
         Duration::from_secs(5),
-        "too many follow already",
+        "too many clients follow already; try again later",
     )
 }
 
@@ -259,14 +259,14 @@ impl ActivityQuery {
                     asked.limit = number as usize;
                 }
                 ("before", Err(_)) => {
-                    return Err("`before` must be the number that an earlier reply gave".to_owned());
+                    return Err("`before` must be a number from an earlier reply".to_owned());
                 }
                 ("limit", _) => {
                     return Err(format!("`limit` must be 0 to {MAX_RECENT_PAGE} calls"));
                 }
                 _ => {
                     return Err(format!(
-                        "`{}` is not known; there are `before` and `limit`",
+                        "`{}` is unknown; use `before` or `limit`",
                         name.escape_debug()
                     ));
                 }
@@ -292,9 +292,9 @@ mod tests {
         );
         assert_eq!(
             ActivityQuery::parse("x=1"),
-            Err("`x` is not known; there are `before` and `limit`".to_owned())
+            Err("`x` is unknown; use `before` or `limit`".to_owned())
         );
-        let before = "`before` must be the number that an earlier reply gave";
+        let before = "`before` must be a number from an earlier reply";
         assert_eq!(ActivityQuery::parse("before=-1"), Err(before.to_owned()));
     }
 

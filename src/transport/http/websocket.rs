@@ -73,7 +73,7 @@ pub fn upgrade(
         && says(&CONNECTION, "upgrade")
         && says(&UPGRADE, "websocket");
     if !is_asked {
-        let text = "only a WebSocket over HTTP/1.1 here";
+        let text = "this path needs a WebSocket over HTTP/1.1";
         let mut reply = refuse(StatusCode::UPGRADE_REQUIRED, Code::InvalidRequest, text);
         reply
             .headers_mut()
@@ -81,7 +81,7 @@ pub fn upgrade(
         return (reply, Some(open));
     }
     if single(headers, &SEC_WEBSOCKET_VERSION) != Some("13") {
-        let text = "only version 13 of WebSocket is spoken here";
+        let text = "only version 13 of WebSocket is supported";
         let mut reply = refuse(StatusCode::UPGRADE_REQUIRED, Code::InvalidRequest, text);
         reply
             .headers_mut()
@@ -92,7 +92,7 @@ pub fn upgrade(
     let key = single(headers, &SEC_WEBSOCKET_KEY);
     let Some(key) = key.filter(|key| STANDARD.decode(key).is_ok_and(|key| key.len() == KEY_BYTES))
     else {
-        let text = "`Sec-WebSocket-Key` must be there once, and be 16 bytes in base64";
+        let text = "`Sec-WebSocket-Key` must be given once, as 16 bytes in base64";
         return (
             refuse(StatusCode::BAD_REQUEST, Code::InvalidRequest, text),
             Some(open),
@@ -100,8 +100,10 @@ pub fn upgrade(
     };
     let Some(held) = tenant.hold_websocket() else {
         tenant.metrics.turned_away.fetch_add(1, Relaxed);
-        let text =
-            format!("this client has {MAX_HTTP_WEBSOCKETS} WebSockets already; use one of those");
+        let text = format!(
+            "this client has {MAX_HTTP_WEBSOCKETS} WebSockets, the maximum; reuse one of \
+                them"
+        );
         return (
             later(
                 StatusCode::SERVICE_UNAVAILABLE,

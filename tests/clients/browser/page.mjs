@@ -162,7 +162,7 @@ try {
   check("page asks for a token", asked.every((url) => new URL(url).pathname === "/"), asked);
   await page.locator("#token").fill("rpl_wrong");
   await page.keyboard.press("Enter");
-  await page.getByText("the token is not known").waitFor();
+  await page.getByText("the token is unknown or was revoked").waitFor();
   check("page tells a wrong token", !(await page.locator("#main").isVisible()));
   // The browser itself says the status of a reply.
   check("page has no other fault with it", faults.length === 1 && faults[0].includes("401"), faults);

@@ -190,10 +190,10 @@ fn nested_supervisor_is_reported_once_with_hint() {
     assert_eq!(
         first,
         Some(
-            "replay: failed to setup agent: cannot start the command: this program is supervised \
-             already, by another replay or the runtime of its container, and the kernel takes \
-             only one supervisor: Device or resource busy (os error 16); run replay outside of \
-             its supervisor, or use `--isolation env` with `--sandbox off`"
+            "replay: failed to setup agent: cannot start the command: another replay or the \
+             container runtime already supervises this program, and the kernel allows only one \
+             supervisor: Device or resource busy (os error 16); run replay outside of its \
+             supervisor, or use `--isolation env` with `--sandbox off`"
         )
     );
     assert_eq!(nested.status, 2);
@@ -224,8 +224,9 @@ fn recorder_inside_sandbox_is_refused() {
     let told = inside.result()["structuredContent"]["stderr"].clone();
     assert_eq!(
         told,
-        "replay: failed to setup agent: commands are refused: this program runs inside another replay already, and the kernel takes \
-         only one supervisor; run it outside of that, or with --sandbox off (and --isolation env to record calls)\n"
+        "replay: failed to setup agent: commands are refused: this program already runs inside \
+         another replay, and the kernel allows only one supervisor; run it outside, or with \
+         --sandbox off (and --isolation env to record calls)\n"
     );
 }
 

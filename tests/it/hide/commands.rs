@@ -519,7 +519,7 @@ fn hide_with_commands_requires_namespaces_tier() {
             &["--allow", &allowed, "--sandbox", tier, "--hide", ".env"],
         );
         assert!(!server.wait_exit().success());
-        let said = "--hide can be held for commands by the tier of namespaces alone, and ";
+        let said = "for commands --hide needs the namespaces tier, and ";
         assert!(
             server.stderr().contains(said) && server.stderr().contains("(--tools files)"),
             "{}",
@@ -542,7 +542,10 @@ fn tracked_hidden_files_are_reported_at_start() {
     git(&["add", "sub/.env"]);
     let mut server = start(&tree, false, &[]);
     server.call("execute_command", json!({"command": "true"}));
-    let told = format!("`{}` is hidden and git has it", tree.text("work/sub/.env"));
+    let told = format!(
+        "`{}` is hidden, but committed to git",
+        tree.text("work/sub/.env")
+    );
     assert!(server.stderr().contains(&told), "{}", server.stderr());
 }
 

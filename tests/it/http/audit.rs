@@ -191,7 +191,7 @@ fn tool_missing_from_token_is_denied() {
     };
     let (status, said) = health("/metrics");
     assert!(
-        status == Some(1) && said.contains("answers with 401: it needs a token; ask /health"),
+        status == Some(1) && said.contains("answers with 401: this path needs a token"),
         "{said}"
     );
     std::fs::remove_file(&log).unwrap();

@@ -62,8 +62,8 @@ async fn early_refusal_arrives_before_body_is_sent() {
     let mut command = command(&tree, &["--allow", &tree.text("work"), "--tools", "files"]);
     command.env("REPLAY_TOKEN", "correct-horse-battery");
     let server = Server::spawn(command);
-    let text = "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,\"message\":\"a token is needed: `Authorization: Bearer \
-        TOKEN`\"}}";
+    let text = "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,\"message\":\"a token \
+        is needed: send `Authorization: Bearer TOKEN`\"}}";
     let expected = |reset| (401, text.as_bytes().to_vec(), reset);
     let ask = |pieces| timeout(DEADLINE, post_in_pieces(&server, pieces));
     assert_eq!(ask([Some(1000), Some(9000)]).await.unwrap(), expected(None));

@@ -237,7 +237,8 @@ fn single_client_cannot_take_all_connections() {
         (refused.failure(), refused.header("connection")),
         ((503, -32603), Some("close"))
     );
-    let message = "this client has as many connections as it may have (--max-connections); use one of those; try again in 1 s";
+    let message = "this client has reached its maximum of connections (--max-connections); reuse \
+        one of them; try again in 1 s";
     assert_eq!(refused.json()["error"]["message"], message);
     assert!(more.is_hung_up());
     assert_eq!(

@@ -141,7 +141,7 @@ fn reload_keeps_opened_nested_directory() {
     assert_eq!(read(&mallory, "moved/b.txt"), Ok("of bob\n".to_owned()));
     let log = server.log();
     let said = format!(
-        "`carol` is not served: the allowed directory `{0}` goes through the link `{0}`",
+        "`carol` is not active: the allowed directory `{0}` goes through the link `{0}`",
         tree.text("src/carol")
     );
     assert!(log.contains(&said), "{said}: {log}");

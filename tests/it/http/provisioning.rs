@@ -118,7 +118,7 @@ fn new_token_is_served_without_restart() {
         assert_eq!(stage.status(&bob), 401);
         reload(&stage.server, "the tokens were read again");
         assert!(
-            stage.server.log().contains("`bob` is served from now on"),
+            stage.server.log().contains("`bob` is active"),
             "{}",
             stage.server.log()
         );
@@ -227,21 +227,24 @@ fn token_beyond_sandbox_waits_for_restart() {
             "far",
             format!("{elsewhere}:rw"),
             format!(
-                "`{elsewhere}` lies below no directory that the server was started for, or is only read there: restart it, with `--allow` for a directory above those of all tokens that are still to come"
+                "`{elsewhere}` is not below a directory of the server's start, or is only \
+                 readable there: restart the server with `--allow` for a directory above those of \
+                 all tokens"
             ),
         ),
         (
             "seen",
             elsewhere.clone(),
             format!(
-                "`{elsewhere}` lies below no directory that the server was started for: restart it"
+                "`{elsewhere}` is not below a directory of the server's start: restart the server"
             ),
         ),
         (
             "writes",
             format!("{read}:rw"),
             format!(
-                "`{read}` lies below no directory that the server was started for, or is only read there"
+                "`{read}` is not below a directory of the server's start, or is only readable \
+                 there"
             ),
         ),
         (
@@ -258,7 +261,7 @@ fn token_beyond_sandbox_waits_for_restart() {
             stage.tokens(&["new", name, "--own", &own]).trim_end()
         );
         reload(&stage.server, "the tokens were read again");
-        let said = format!("`{name}` is not served: {why}");
+        let said = format!("`{name}` is not active: {why}");
         assert!(
             stage.server.log().contains(&said),
             "{said}: {}",
@@ -275,7 +278,7 @@ fn token_beyond_sandbox_waits_for_restart() {
         "Bearer {}",
         stage.tokens(&["new", "reader", "--own", &read]).trim_end()
     );
-    reload(&stage.server, "`reader` is served from now on");
+    reload(&stage.server, "`reader` is active");
     let reply = stage.call(&reader, "read_file", &json!({"path": "a.txt"}));
     assert_eq!(
         reply["result"]["content"][0]["text"], "for all\n",
@@ -293,16 +296,16 @@ fn new_tokens_appear_in_audit_log() {
     let bob = stage.tokens(&["new", "bob", "--own", &own, "--own-tools", "files,command"]);
     reload(&stage.server, "the tokens were read again");
     assert!(
-        stage.server.log().contains("`bob` is not served"),
+        stage.server.log().contains("`bob` is not active"),
         "{}",
         stage.server.log()
     );
-    let why = "cannot be kept from commands that run without walls (--sandbox off)";
+    let why = "can be read by commands, which run without walls (--sandbox off)";
     assert!(stage.server.log().contains(why), "{}", stage.server.log());
     assert_eq!(stage.status(&format!("Bearer {}", bob.trim_end())), 503);
     stage.tokens(&["revoke", "bob"]);
     let bob = stage.tokens(&["new", "bob", "--own", &own]);
-    reload(&stage.server, "`bob` is served from now on");
+    reload(&stage.server, "`bob` is active");
     let bob = format!("Bearer {}", bob.trim_end());
     stage.tool_output(
         &bob,

@@ -56,7 +56,7 @@ fn reload_revokes_and_replaces_tokens() {
     let path = tree.path("tokens.jsonl");
     let good = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, "{}\n").unwrap();
-    reload(&server, "the tokens stay as they are");
+    reload(&server, "the tokens were not reloaded");
     assert_eq!([status(&alice), status(&bob)], [200, 200]);
     // Replaces one token under the same name, and adds a new name.
     std::fs::write(&path, good.lines().next().unwrap().to_owned() + "\n").unwrap();
@@ -71,7 +71,7 @@ fn reload_revokes_and_replaces_tokens() {
         [200, 401, 200, 200]
     );
     assert!(
-        server.log().contains("`carol` is served from now on"),
+        server.log().contains("`carol` is active"),
         "{}",
         server.log()
     );
@@ -132,7 +132,7 @@ fn demoted_operator_loses_view_of_other_tenants() {
     assert!(looks_on.is_hung_up());
     assert_eq!(you(), json!({"name": "alice", "operator": false}));
     assert!(
-        !server.log().contains("holds after a restart"),
+        !server.log().contains("take effect after a restart"),
         "{}",
         server.log()
     );
@@ -188,8 +188,9 @@ fn reload_replaces_certificate() {
     let first = tree.text("first.pem");
     let trusted = |file: &str| said(health("https", &["--cacert", file]));
     let distrusted = format!(
-        "replay: the certificate of `localhost:{port}` is not trusted: it is signed by an authority that this system does \
-         not trust; `--cacert FILE` trusts those of a file\n"
+        "replay: the certificate of `localhost:{port}` is not trusted: it is signed by an \
+         authority that this system does not trust; `--cacert FILE` adds the authorities in a \
+         file\n"
     );
     assert_eq!(said(health("https", &[])), (Some(1), distrusted));
     assert_eq!(trusted(&first), (Some(0), String::new()));
@@ -198,7 +199,7 @@ fn reload_replaces_certificate() {
     );
     assert_eq!(said(health("http", &[])), (Some(1), plain));
     std::fs::write(&cert, "nothing").unwrap();
-    reload(&server, "the certificate stays as it is");
+    reload(&server, "the certificate was not reloaded");
     assert_eq!(trusted(&first), (Some(0), String::new()));
     make("cert.pem", "key.pem");
     reload(&server, "the certificate was read again");
@@ -210,10 +211,11 @@ fn reload_replaces_certificate() {
     assert_eq!(trusted(&first), (Some(1), wrong));
     // A key that does not match the certificate is reported once, with an explanation.
     make("other.pem", "key.pem");
-    let why = "the key does not belong to the first certificate of the chain; give the one that was made with it\n";
+    let why = "the key does not belong to the first certificate of the chain; give the matching \
+        key\n";
     reload(
         &server,
-        &format!("the certificate stays as it is: `{cert}` and `{key}`: {why}"),
+        &format!("the certificate was not reloaded: `{cert}` and `{key}`: {why}"),
     );
     assert_eq!(trusted(&cert), (Some(0), String::new()));
 }
@@ -243,9 +245,9 @@ fn reload_refuses_special_files_and_recovers() {
     ];
     let server = Server::start(&tree, &flags);
     for (name, stays) in [
-        ("tokens.jsonl", "the tokens stay as they are"),
-        ("cert.pem", "the certificate stays as it is"),
-        ("key.pem", "the certificate stays as it is"),
+        ("tokens.jsonl", "the tokens were not reloaded"),
+        ("cert.pem", "the certificate was not reloaded"),
+        ("key.pem", "the certificate was not reloaded"),
     ] {
         let path = tree.path(name);
         let refused = format!("{stays}: `{}` is not a regular file", path.display());

@@ -180,10 +180,10 @@ fn request_with_conflicting_hosts_is_refused() {
         (reply.status, message)
     };
     assert_eq!(asked(&here, &here), (200, None));
-    let two = "the target of the request and `Host` name different servers";
+    let two = "the request target and `Host` name different servers";
     assert_eq!(asked("evil.example", &here), (400, Some(two.to_owned())));
     assert_eq!(asked(&here, "localhost"), (400, Some(two.to_owned())));
-    let stranger = "the server does not answer to the name in `Host` (--http-host)";
+    let stranger = "the name in `Host` is not allowed; the operator can allow it (--http-host)";
     assert_eq!(
         asked("evil.example", "evil.example"),
         (403, Some(stranger.to_owned()))
@@ -195,8 +195,8 @@ fn compressed_body_is_refused() {
     let (_tree, server) = stage(&[]);
     let ping = request(1, "ping", &json!({}));
     let reply = server.post_with(&ping, &[("Content-Encoding", "gzip")]);
-    let message =
-        "the body is coded (`Content-Encoding: gzip`), which is not read here; send it as it is";
+    let message = "the body has `Content-Encoding: gzip`, which is not supported; send it without \
+         compression";
     assert_eq!(
         (reply.failure(), reply.header("accept-encoding")),
         ((415, -32600), Some("identity"))
@@ -233,8 +233,8 @@ fn public_address_requires_token() {
             String::from_utf8(output.stderr).unwrap(),
         )
     };
-    let open = "replay: --http 0.0.0.0:0 can be reached by other machines, and there is no token: give --token-file \
-        (`replay token new NAME` makes lines for it) or the variable REPLAY_TOKEN, or listen at 127.0.0.1\n";
+    let open = "replay: --http 0.0.0.0:0: other machines can connect, so a token is needed: give \
+        --token-file (see `replay token new`) or set REPLAY_TOKEN, or listen at 127.0.0.1\n";
     assert_eq!(
         refused(&["--http", "0.0.0.0:0"]),
         (Some(2), open.to_owned())
@@ -243,7 +243,7 @@ fn public_address_requires_token() {
     let (code, text) = refused(&[&local[..], &["open.jsonl"]].concat());
     assert_eq!(code, Some(2));
     assert!(
-        text.contains("`open.jsonl` can be written by others (mode 666)"),
+        text.contains("other users can change `open.jsonl` (mode 666)"),
         "{text}"
     );
     let (code, text) = refused(&[&local[..], &["bad.jsonl"]].concat());
@@ -494,14 +494,15 @@ fn certificate_disables_plain_http() {
     let output = client::command(&tree, &broken).output().unwrap();
     let text = String::from_utf8(output.stderr).unwrap();
     let expected = format!(
-        "replay: `{key}` and `{key}`: the certificate cannot be read: it holds no `BEGIN CERTIFICATE`\n"
+        "replay: `{key}` and `{key}`: the certificate cannot be read: it has no `BEGIN \
+         CERTIFICATE`\n"
     );
     assert_eq!((output.status.code(), text), (Some(2), expected));
     let broken = [&tls[..4], &["--tls-cert", &cert, "--tls-key", &cert]].concat();
     let output = client::command(&tree, &broken).output().unwrap();
     let text = String::from_utf8(output.stderr).unwrap();
     let expected = format!(
-        "replay: `{cert}` and `{cert}`: the key cannot be read: it holds no `BEGIN PRIVATE KEY`\n"
+        "replay: `{cert}` and `{cert}`: the key cannot be read: it has no `BEGIN PRIVATE KEY`\n"
     );
     assert_eq!((output.status.code(), text), (Some(2), expected));
 }

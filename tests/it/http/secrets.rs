@@ -142,12 +142,9 @@ fn replaced_token_file_is_not_loaded() {
     is_out_of_reach(&ask, &path, "sha256");
     let replaced = fs::read_to_string(&path).unwrap();
     // A running command may have changed the file, so it is not loaded.
-    reload(&server, "the tokens stay as they are");
+    reload(&server, "the tokens were not reloaded");
     let log = server.log();
-    assert!(
-        log.contains("is another file than when the server started"),
-        "{log}"
-    );
+    assert!(log.contains("was replaced after the start"), "{log}");
     assert_eq!(fs::read_to_string(&path).unwrap(), replaced);
     let ping = request(1, "ping", &json!({}));
     let status = |token: &str| server.post_with(&ping, &[("Authorization", token)]).status;
@@ -196,7 +193,7 @@ fn tls_key_is_inaccessible_to_agents() {
     fs::set_permissions(&key, PermissionsExt::from_mode(0o644)).unwrap();
     let open = startup_error(&tree, &flags);
     let expected = format!(
-        "replay: others may use the key `{key}` (mode 0644); take that away with chmod 640, or 600\n"
+        "replay: other users can read the key `{key}` (mode 0644); run chmod 640 or 600 on it\n"
     );
     assert_eq!(open, expected);
     fs::set_permissions(&key, PermissionsExt::from_mode(0o640)).unwrap();
@@ -242,7 +239,7 @@ fn server_refuses_start_when_secret_is_exposed() {
             .collect()
     };
     for (tier, why) in [
-        ("landlock", "--sandbox landlock asks for another one"),
+        ("landlock", "--sandbox landlock selects another tier"),
         ("off", "commands run without walls"),
     ] {
         let all = with(&["--sandbox", tier]);
@@ -256,7 +253,7 @@ fn server_refuses_start_when_secret_is_exposed() {
     let all = with(&["--sandbox", "namespaces"]);
     let said = startup_error(&tree, &all.iter().map(String::as_str).collect::<Vec<_>>());
     assert!(
-        said.contains("others may put another file in its place"),
+        said.contains("other users can replace it, since they can write to"),
         "{said}"
     );
 }

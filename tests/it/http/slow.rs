@@ -122,7 +122,7 @@ fn client_with_unfinished_request_is_disconnected() {
     is_served(&server);
     for client in &mut late {
         let reply = client.response();
-        let message = "nothing more of the body has come for 1 s (--client-timeout-secs)";
+        let message = "no more of the body arrived for 1 s (--client-timeout-secs)";
         assert_eq!(
             (reply.status, &reply.json()["error"]["message"]),
             (408, &json!(message))

@@ -186,8 +186,8 @@ fn token_gets_its_own_cache() {
         .output()
         .unwrap();
     let refused = format!(
-        "the token `bob`: --cache `{common}`: its CACHEDIR.TAG says that it is not the cache of the token `bob`; give each token a \
-         directory of its own (`cache` in its line), or delete this one"
+        "the token `bob`: --cache `{common}`: by its CACHEDIR.TAG it is not the cache of the \
+         token `bob`; give each token its own directory (`cache` in its line), or delete this one"
     );
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.trim_end().ends_with(&refused), "{said}");

@@ -68,7 +68,8 @@ fn websockets_per_client_are_limited() {
     let (_tree, server) = stage(&["--rate-limit", "0"]);
     let mut held: Vec<Client> = (0..256).map(|_| open_websocket(&server)).collect();
     let refused = server.ask("GET", "/mcp/ws", &[&SWITCH[..], &[KEY]].concat(), b"");
-    let message = "this client has 256 WebSockets already; use one of those; try again in 1 s";
+    let message = "this client has 256 WebSockets, the maximum; reuse one of them; try again in 1 \
+        s";
     assert_eq!(
         (refused.failure(), &refused.json()["error"]["message"]),
         ((503, -32603), &json!(message))
@@ -83,7 +84,7 @@ fn websockets_per_client_are_limited() {
 #[test]
 fn invalid_websocket_key_is_refused() {
     let (_tree, server) = stage(&[]);
-    let why = "`Sec-WebSocket-Key` must be there once, and be 16 bytes in base64";
+    let why = "`Sec-WebSocket-Key` must be given once, as 16 bytes in base64";
     for key in [
         "",
         "x",

@@ -25,7 +25,7 @@ fn manifest_error_is_reported_with_line() {
         ),
         (
             "mock_server:\n  tools:\n    - name: a\n      input_schema: { type: objct }",
-            "m.yaml:4:21: `input_schema` is no JSON schema: at `/type`: ",
+            "m.yaml:4:21: `input_schema` is not a valid JSON schema: at `/type`: ",
         ),
         (
             "mock_server:\n  tools:\n    - name: a\n      response: text",
@@ -37,7 +37,8 @@ fn manifest_error_is_reported_with_line() {
         ),
         (
             "mock_server:\n  tools:\n    - name: a\n      fault: slowly",
-            "m.yaml:4:14: `mock_server.tools[0].fault`: `slowly` is no fault; valid: none, hang, ",
+            "m.yaml:4:14: `mock_server.tools[0].fault`: `slowly` is not a fault; valid: none, \
+             hang, ",
         ),
         (
             "mock_server:\n  tools:\n    - description: x",
@@ -45,11 +46,12 @@ fn manifest_error_is_reported_with_line() {
         ),
         (
             "mock_server:\n  tools:\n    - name: a\n      responses:\n        - match: { x: { regex: '(' } }",
-            "m.yaml:5:18: `match` cannot be used: ",
+            "m.yaml:5:18: `match` is invalid: ",
         ),
         (
             "mock_server:\n  tools:\n    - name: a\n      responses:\n        - when: args.x > 1",
-            "m.yaml:5:11: `mock_server.tools[0].responses[0]` has a `when`, which is not evaluated; say it with `match:`",
+            "m.yaml:5:11: `mock_server.tools[0].responses[0]` has a `when`, which is not \
+             evaluated; use `match:`",
         ),
         (
             "mock_server: {}\n---\nmock_server: {}",
@@ -63,7 +65,7 @@ fn manifest_error_is_reported_with_line() {
         ("mock_server:\n  name: a\n  name: b", "m.yaml:3:3: "),
         (
             "mock_server:\n  resources: [{ uri: a, text: x, blob: eA== }]",
-            "m.yaml:2:15: a resource has a `text` or a `blob`, not both",
+            "m.yaml:2:15: a resource must have either a `text` or a `blob`",
         ),
     ];
     let tree = Tree::new();
@@ -96,11 +98,11 @@ fn snapshot_error_is_reported_with_position() {
     for (snapshot, expected) in [
         (
             "{\n  \"tools\": {\n    \"a\": 1}\n}",
-            "t.json:2:12: `tools` is no array; a JSON manifest is a snapshot of tools/list",
+            "t.json:2:12: `tools` is not an array; a JSON manifest is a snapshot of tools/list",
         ),
         (
             "{\n  \"result\": {\"tools\": 5}}",
-            "t.json:2:23: `tools` is no array; a JSON manifest is a snapshot of tools/list",
+            "t.json:2:23: `tools` is not an array; a JSON manifest is a snapshot of tools/list",
         ),
         (
             "\n[]",
@@ -108,11 +110,11 @@ fn snapshot_error_is_reported_with_position() {
         ),
         (
             "{\"tools\": [{\"name\": \"a\"},\n 5]}",
-            "t.json:2:2: `tools[1]` is no object",
+            "t.json:2:2: `tools[1]` is not an object",
         ),
         (
             "{\"tools\": [\n{\"title\": \"a\"}]}",
-            "t.json:2:1: `tools[0]` has no `name` that is a string",
+            "t.json:2:1: `tools[0]` has no `name`, or its `name` is not a string",
         ),
         (
             "{\"tools\": [],\n \"tools\": [{\"name\": \"a\"}]}",
@@ -169,7 +171,8 @@ fn manifest_file_name_needs_known_extension() {
         if status == 1 {
             let extension = file.rsplit('.').next().unwrap();
             let expected = format!(
-                "error: {file}: `.{extension}` is no manifest; it is YAML (.yaml, .yml), or a snapshot of tools/list in JSON (.json)"
+                "error: {file}: `.{extension}` is not a manifest; give YAML (.yaml, .yml), or a \
+                 snapshot of tools/list in JSON (.json)"
             );
             assert_eq!(checked.lines, [expected]);
         }
@@ -334,7 +337,7 @@ fn changed_manifest_beside_tools_is_reloaded() {
     put("mock_server: {tools: [{name: read_file}]}");
     told(
         &server,
-        "the manifest has a tool `read_file`, and so has the server",
+        "the manifest and the server both have a tool `read_file`",
     );
     assert_eq!(server.call("first", json!({})).texts(), ["mock first"]);
     assert_eq!(server.settle(), Vec::<serde_json::Value>::new());

@@ -325,10 +325,7 @@ mock_server:
         );
         let wrong = fault("wrong-id");
         assert_eq!(wrong.len(), 1, "{wrong:?}");
-        assert_eq!(
-            whole(&wrong[0]).unwrap()["id"],
-            "an id that nobody has asked with"
-        );
+        assert_eq!(whole(&wrong[0]).unwrap()["id"], "an id that no request had");
         let twice = fault("duplicate");
         assert_eq!(twice, [of("duplicate"), of("duplicate")], "{revision}");
         let noise = fault("stdout-noise");

@@ -39,8 +39,8 @@ fn failed_expectation_sets_status_and_report() {
     assert_eq!(good.status, Some(0), "{}", good.stderr);
     assert_eq!(
         good.stderr,
-        "good: initialize: came once\ngood: get_weather with {\"city\":\"Denver\"}: came 2 times\ngood: bare: came 0 times\n\
-         all expectations are met\n"
+        "good: initialize: got once\ngood: get_weather with {\"city\":\"Denver\"}: got 2 \
+         times\ngood: bare: got 0 times\nall expectations are met\n"
     );
     let journal: Vec<Value> = tree
         .read("j.jsonl")
@@ -70,9 +70,10 @@ fn failed_expectation_sets_status_and_report() {
     assert_eq!(bad.status, Some(1));
     assert_eq!(
         bad.stderr,
-        "good: initialize: came once\nmissing: get_weather with {\"city\":\"Denver\"}: expected 2 times, came once\n  \
-         message 3 does not fit: `arguments.city` is \"Rome\"; it must be \"Denver\"\ntoo much: bare: expected 0 to once, came 2 \
-         times (messages 4, 5)\nnot expected: get_weather with {\"city\":\"Rome\"} (message 3)\nexpectations are not met\n"
+        "good: initialize: got once\nmissing: get_weather with {\"city\":\"Denver\"}: expected 2 \
+         times, got once\n  message 3 does not match: `arguments.city` is \"Rome\"; it must be \
+         \"Denver\"\ntoo many: bare: expected 0 to once, got 2 times (messages 4, 5)\nnot \
+         expected: get_weather with {\"city\":\"Rome\"} (message 3)\nexpectations are not met\n"
     );
     tree.file("expect.yaml", "expect:\n  - { tol: x }");
     let wrong = ask(&tree, &args, &[]);
@@ -443,7 +444,7 @@ fn truncated_recording_is_replayed_and_extended() {
     assert!(
         played
             .stderr
-            .contains("c.jsonl:3: the last exchange was not written to its end"),
+            .contains("c.jsonl:3: the last exchange is incomplete"),
         "{}",
         played.stderr
     );
@@ -462,18 +463,17 @@ fn truncated_recording_is_replayed_and_extended() {
     );
     let again = ask(&tree, &["mock", "--cassette", "c.jsonl"], &asked);
     assert_eq!(again.messages()[1]["result"], text("mock b"));
-    assert!(
-        !again.stderr.contains("not written to its end"),
-        "{}",
-        again.stderr
-    );
+    assert!(!again.stderr.contains("is incomplete"), "{}", again.stderr);
     for (foreign, reason) in [
         ("{\"cassette\":2}\n", "c.jsonl:1:1: "),
         (
             "interactions:\n- a\n",
-            "c.jsonl:1:1: the line is no recorded exchange",
+            "c.jsonl:1:1: the line is not a recorded exchange",
         ),
-        ("", "c.jsonl:1:1: the cassette holds no exchange"),
+        (
+            "",
+            "c.jsonl:1:1: the cassette has no exchange; record one with --target and --cassette",
+        ),
         (
             "{\"cassette\":1}\n{\"method\":\"a\",\"result\":{}}\n{\"method\":5}\n",
             "c.jsonl:3:1: ",

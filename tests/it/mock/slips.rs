@@ -44,7 +44,7 @@ fn expectation_accepts_either_opening_method() {
         request(1, "server/discover", stateless(json!({}))),
     ] {
         let ended = ask(&tree, &args, &[first]);
-        let report = "good: initialize or server/discover: came once\nall expectations are met\n";
+        let report = "good: initialize or server/discover: got once\nall expectations are met\n";
         assert_eq!(
             (ended.status, &*ended.stderr, &*tree.read("report")),
             (Some(0), report, report)
@@ -62,7 +62,7 @@ fn invalid_expectations_are_reported() {
         ("# nothing\n", "e.yaml: the expectations are empty"),
         (
             "expect:\n  - { tool: a, at_least: 3, at_most: 2 }",
-            "e.yaml:2:5: `at_least` is 3, and `at_most` is 2; it must not be less",
+            "e.yaml:2:5: `at_most` is 2, less than `at_least`, which is 3",
         ),
         (
             "expect:\n  - { method: [] }",
@@ -145,7 +145,8 @@ mock_server:
         ),
         (
             "{ fault: slowly }",
-            "m.yaml:4:27: `mock_server.tools[0].sequence[0].fault`: `slowly` is no fault; valid: none, ",
+            "m.yaml:4:27: `mock_server.tools[0].sequence[0].fault`: `slowly` is not a fault; \
+             valid: none, ",
         ),
         (
             "{ content: [], delay_ms: 5 }",
@@ -153,7 +154,7 @@ mock_server:
         ),
         (
             "{ sequence: [{ content: [] }] }",
-            "m.yaml:4:30: a sequence cannot stand in another one",
+            "m.yaml:4:30: a `sequence` cannot contain another `sequence`",
         ),
     ] {
         let text = format!("mock_server:\n  tools:\n    - name: a\n      sequence: [{item}]");
@@ -184,7 +185,7 @@ fn call_without_matching_arm_is_reported() {
     ];
     let replies = ask(&tree, &["mock", "--tools-from", "m.yaml"], &asked).messages();
     assert_eq!(replies[0]["result"], json!({"content": []}));
-    let message = "no arm of `a` fits {\"x\":2}; add one with `default: true`";
+    let message = "no answer of `a` matches {\"x\":2}; add one with `default: true`";
     assert_eq!(
         replies[1]["error"],
         json!({"code": -32602, "message": message})
@@ -206,7 +207,7 @@ fn mock_refusals_follow_error_mode_of_server() {
             (json!({}), "`arguments` lacks `x`"),
             (
                 json!({"x": 2}),
-                "no arm of `a` fits {\"x\":2}; add one with `default: true`",
+                "no answer of `a` matches {\"x\":2}; add one with `default: true`",
             ),
         ] {
             let failure = mock.call("a", arguments).failure().unwrap();
@@ -365,15 +366,15 @@ fn suspicious_manifest_is_a_warning() {
     let cases = [
         (
             "{ name: a, input_schema: { type: object, properties: { city: {} }, additionalProperties: false }, response: { content: [{ type: text, text: '${args.x}' }] } }",
-            "`${args.x}` stands for nothing: the input_schema allows no `x`",
+            "`${args.x}` names no value: the input_schema has no `x`",
         ),
         (
             "{ name: a, response: { content: [{ type: text, text: 'x ${arg.x}' }] } }",
-            "`${arg.x}` stands for nothing; a place begins with one of args, ",
+            "`${arg.x}` names no value; a placeholder begins with one of args, ",
         ),
         (
             "{ name: a, response: { content: [{ type: text, text: '${faker.phonenumber}' }] } }",
-            "`${faker.phonenumber}` stands for nothing; valid: first_name, ",
+            "`${faker.phonenumber}` names no value; valid: first_name, ",
         ),
         (
             "{ name: a, response: { content: [{ type: text, text: 'x ${args.x' }] } }",
@@ -385,7 +386,8 @@ fn suspicious_manifest_is_a_warning() {
         ),
         (
             "{ name: a, responses: [{ match: { x: { regexp: x } } }] }",
-            "`regexp` is no operator of `match`, so that an object with this member is wanted; the nearest one is `regex`",
+            "`regexp` is not an operator of `match`, so `match` expects an object with this \
+             member; the nearest one is `regex`",
         ),
         (
             "{ name: a, responses: [{ result: { content: [] } }, { match: { x: 1 } }] }",
@@ -393,7 +395,7 @@ fn suspicious_manifest_is_a_warning() {
         ),
         (
             "{ name: a, response: { content: [{ type: txt, text: x }] } }",
-            "`txt` is no type of content; valid: text, image, audio, resource, resource_link",
+            "`txt` is not a type of content; valid: text, image, audio, resource, resource_link",
         ),
         (
             "{ name: a, response: { content: [{ text: x }] } }",
@@ -468,7 +470,7 @@ fn mock_errors_name_next_step() {
         ),
         (
             &["init", "good.yaml"],
-            "`good.yaml` is there already and was left as it is; name another file",
+            "`good.yaml` exists already and was not changed; name another file",
         ),
         (&["good.yaml"], "--tools-from good.yaml"),
     ] {

@@ -34,14 +34,17 @@ fn learned_rules_suffice_for_program() {
             world.setting,
             learned.err
         );
-        let danger = "gives the machine's credentials, in a cloud";
+        let danger = "gives the machine's credentials in a cloud";
         let blocked = format!(
-            "replay: blocked: 169.254.169.254:80, it {danger} (python3); no rule is proposed for that
-replay: blocked: meta.example.com:80, it leads to 169.254.169.254, which {danger} (python3); no rule is proposed for that
+            "replay: blocked: 169.254.169.254:80, it {danger} (python3); no rule is proposed for \
+             this target
+replay: blocked: meta.example.com:80, it resolves to 169.254.169.254, \
+             which {danger} (python3); no rule is proposed for this target
 "
         );
         // There is no resolver.
-        let unresolved = "replay: not resolved: nothing.example.com: there is no such name\n";
+        let unresolved = "replay: the name nothing.example.com was not resolved: there is no such \
+            name\n";
         assert_eq!(
             (learned.err, learned.status),
             (format!("{blocked}{unresolved}"), Some(3)),
@@ -65,7 +68,8 @@ fn learning_obeys_denials_and_writes_file() {
         let line = "python3 connect.py api.example.com 80; python3 connect.py evil.example.com 80";
         let flags = ["--deny-host", "evil.example.com", "--out", "rules"];
         let learned = world.run_with(&["net", "learn", "--log-level", "warn"], &flags, line);
-        let blocked = "replay: blocked: evil.example.com:80, --deny-host names it (python3); no rule is proposed for that\n";
+        let blocked = "replay: blocked: evil.example.com:80, --deny-host names it (python3); no \
+            rule is proposed for this target\n";
         let said = (learned.out.as_str(), learned.err.as_str(), learned.status);
         assert_eq!(
             said,
@@ -85,13 +89,18 @@ fn learning_obeys_denials_and_writes_file() {
             said,
             (
                 "",
-                "replay: the program reached nothing, so it needs no rule\n"
+                "replay: the program reached no host, so it needs no rule\n"
             ),
             "{:?}",
             world.setting
         );
         let open = world.run_with(&["net", "learn"], &["--network", "host"], "true");
-        assert!(open.err.contains("--network says it, too"), "{}", open.err);
+        assert!(
+            open.err
+                .contains("--network both set the network of commands"),
+            "{}",
+            open.err
+        );
     });
 }
 
@@ -119,9 +128,9 @@ fn learning_behind_proxy_names_proxy() {
         .stdin(Stdio::null())
         .output()
         .unwrap();
-    let said = "replay: the program had HTTPS_PROXY=http://127.0.0.1:9, so it asked that proxy for other hosts, and no rule for \
-                them was learned; a rule for the proxy would allow every host behind it; learn without it: env -u HTTPS_PROXY \
-                replay net learn ...\n";
+    let said = "replay: the program used the proxy of HTTPS_PROXY=http://127.0.0.1:9, so the \
+        hosts behind it are unknown, and a rule for the proxy would allow all of them; learn \
+        without it: env -u HTTPS_PROXY replay net learn ...\n";
     assert_eq!(
         (
             String::from_utf8_lossy(&ran.stderr).as_ref(),

@@ -60,7 +60,7 @@ fn network_log_has_line_per_decision() {
                 .extend(members.as_object().unwrap().clone());
             line
         };
-        let private = "it leads to 10.0.0.9";
+        let private = "it resolves to 10.0.0.9";
         let expected = [
             with(
                 json!({"host": "api.example.com", "address": "11.0.0.2", "decision": "allowed", "rule": "*.example.com"}),
@@ -85,7 +85,7 @@ fn network_log_has_line_per_decision() {
         assert!(
             within
                 .err
-                .contains("net.log` lies below an allowed directory; put it elsewhere"),
+                .contains("net.log` is in an allowed directory; move it"),
             "{}",
             within.err
         );

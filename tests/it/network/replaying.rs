@@ -41,11 +41,16 @@ fn recording_answers_each_command_from_start() {
         let none = world.run(&["--network", "replay:other"], "true");
         assert!(
             none.err
-                .contains("--network replay:other: there is no set `other` in ./keploy"),
+                .contains("--network replay:other: the set `other` does not exist in ./keploy"),
             "{}",
             none.err
         );
         let both = world.run(&["--network", &name, "--allow-host", "a.example"], "true");
-        assert!(both.err.contains("--network says it, too"), "{}", both.err);
+        assert!(
+            both.err
+                .contains("--network both set the network of commands"),
+            "{}",
+            both.err
+        );
     });
 }

@@ -135,7 +135,7 @@ fn code_ignoring_interrupt_ends_session() {
         ran["notes"][0]
             .as_str()
             .unwrap()
-            .contains("did not heed an interrupt"),
+            .contains("ignored the interrupt"),
         "{ran}"
     );
     let ran = run(&mut server, "'x' in globals()");

@@ -169,7 +169,7 @@ fn invalid_session_parameters_are_explained() {
     let full = failed(&mut server, json!({"session_id": "a"}));
     assert_eq!(
         full.1,
-        "all 1 places for Python sessions are taken (--max-python-sessions): default"
+        "all 1 Python sessions are in use (--max-python-sessions): default"
     );
     server
         .call("delete_session", json!({"session_id": "default"}))

@@ -96,7 +96,7 @@ fn tsc_checks_project_and_shows_requested_files() {
     assert!(
         quiet
             .text()
-            .contains("[`src/b.ts` is not checked: it says `@ts-nocheck`]"),
+            .contains("[`src/b.ts` is not checked: the file has `@ts-nocheck`]"),
         "{}",
         quiet.text()
     );
@@ -169,7 +169,7 @@ fn only_installed_checker_is_chosen() {
         (&json!("clean"), &json!("mypy"))
     );
     assert_eq!(report["tool"]["cwd"], tree.text("work/plain"));
-    let told = "[mypy: nothing says how types are checked, and it is the only checker that is installed here]";
+    let told = "[mypy: the project names no checker, and this is the only one installed]";
     assert!(reply.text().contains(told), "{}", reply.text());
     // A suggested checker gives way to an installed one. Of two suggested ones, none is the only
     // one.

@@ -103,7 +103,8 @@ fn missing_go_module_has_download_hint() {
         (
             Some("build_error"),
             Some(
-                "where a module is missing, the operator has to run `go mod download` outside; commands see at once what that downloads"
+                "if a module is missing, the operator must run `go mod download` outside the \
+                 walls; commands then see the downloaded modules"
             )
         ),
         "{reply:?}"

@@ -75,8 +75,8 @@ fn test_directory_is_not_a_project() {
     );
     let venv = tree.text("work/app/.venv");
     let install = format!(
-        "install it with `{venv}/bin/pip install pytest`, or as the project says; commands have no network here, so the operator \
-         has to"
+        "install it with `{venv}/bin/pip install pytest`, or as the project documents it; \
+         commands have no network here, so the operator must run it"
     );
     for cwd in ["app", "app/tests"] {
         let lacks = server.call("run_tests", json!({"cwd": cwd}));
@@ -112,7 +112,7 @@ fn file_without_extension_is_guessed() {
         assert!(
             failed
                 .message
-                .ends_with("did you mean `t/test_lists.py`? glob_search shows what else there is"),
+                .ends_with("did you mean `t/test_lists.py`? glob_search lists the files"),
             "{}",
             failed.message
         );
@@ -133,7 +133,8 @@ fn missing_pytest_plugin_is_reported() {
     let venv = tree.text("work/.venv");
     let install = |package: &str| {
         format!(
-            "install it with `{venv}/bin/pip install {package}`, or as the project says; commands have no network here, so the operator has to"
+            "install it with `{venv}/bin/pip install {package}`, or as the project documents it; \
+             commands have no network here, so the operator must run it"
         )
     };
     let reply = server.call("run_tests", json!({}));
@@ -145,7 +146,8 @@ fn missing_pytest_plugin_is_reported() {
             .message
             .contains("unrecognized arguments: --cov=x")
     );
-    let told = "the project's own options (`addopts`) ask for `--cov=x`, and pytest-cov, which brings that, is not there: ";
+    let told = "the project's options (`addopts`) contain `--cov=x`, but its plugin pytest-cov is \
+        not installed: ";
     assert_eq!(
         structured(&reply)["hint"],
         format!("{told}{}", install("pytest-cov"))
@@ -170,8 +172,8 @@ fn missing_pytest_plugin_is_reported() {
         "cat events >>\"$REPLAY_TEST_REPORT\"\nexit 2",
     );
     let reply = server.call("run_tests", json!({}));
-    let hint = "`src/humanize` is there, but not where Python looks: set pytest's `pythonpath` to `src` (pytest 7 and newer), \
-                or put the project into the environment: ";
+    let hint = "`src/humanize` exists, but its directory is not in sys.path: set pytest's \
+        `pythonpath` to `src` (pytest 7 and newer), or install the project: ";
     assert_eq!(
         structured(&reply)["hint"],
         format!("{hint}{}", install("-e ."))

@@ -112,15 +112,14 @@ fn tests_not_reached_are_remembered() {
     assert_eq!(report["status"], "incomplete", "{}", again.text());
     assert_eq!(
         report["notRun"],
-        json!(["tests that an earlier run did not come to, since it stopped early"])
+        json!(["tests that an earlier run did not reach, since it stopped early"])
     );
-    let hint =
-        "what failed has passed now; run the tests without `rerunFailed`, for those that never ran";
+    let hint = "the failed tests pass now; run without `rerunFailed` for the tests that never ran";
     assert_eq!(report["hint"], hint);
     let none = server.call("run_tests", json!({"rerunFailed": true}));
     assert!(
         none.text()
-            .contains("there are tests that an earlier run did not come to"),
+            .contains("there are tests that an earlier run did not reach"),
         "{}",
         none.text()
     );
@@ -137,7 +136,7 @@ fn tests_not_reached_are_remembered() {
     );
     let none = server.call("run_tests", json!({"rerunFailed": true}));
     assert!(
-        none.text().contains("has passed since, or is gone"),
+        none.text().contains("has passed since, or was removed"),
         "{}",
         none.text()
     );
@@ -178,7 +177,7 @@ fn failed_test_is_remembered_until_it_passes() {
     let none = server.call("run_tests", json!({"rerunFailed": true}));
     assert_eq!(counts(&none), ("no_tests".to_owned(), [0, 0, 0]));
     assert!(
-        none.text().contains("every test that has failed"),
+        none.text().contains("every test that failed"),
         "{}",
         none.text()
     );
@@ -294,8 +293,8 @@ fn files_excluded_by_project_are_reported() {
     let told = json!([
         "options of the project: -m fast",
         "3 tests were deselected",
-        "2 tests were collected and then taken out by conftest.py or a plugin",
-        "not looked into, with 3 more: test_b.py",
+        "2 tests were collected, then removed by conftest.py or a plugin",
+        "not searched, with 3 more: test_b.py",
     ]);
     assert_eq!(structured(&reply)["leftOut"], told);
     assert!(
@@ -355,7 +354,7 @@ fn file_with_suppressed_errors_is_not_clean() {
         (json!("incomplete"), json!(["own.py", "quiet.py"]))
     );
     assert!(
-        text.contains("[`own.py` is not checked: it says `# mypy: ignore-errors`]"),
+        text.contains("[`own.py` is not checked: the file has `# mypy: ignore-errors`]"),
         "{text}"
     );
     assert!(
@@ -392,7 +391,7 @@ fn files_of_two_runners_are_refused() {
     assert!(
         failed
             .message
-            .contains("these are files of two runners (pytest: test_a.py; vitest: b.test.ts)"),
+            .contains("the files belong to two runners (pytest: test_a.py; vitest: b.test.ts)"),
         "{}",
         failed.message
     );
@@ -420,8 +419,8 @@ fn checker_absent_from_python_is_missing() {
     assert_eq!(
         structured(&reply)["hint"],
         format!(
-            "install it with `{venv}/bin/pip install mypy`, or as the project says; commands have no network here, so the \
-             operator has to"
+            "install it with `{venv}/bin/pip install mypy`, or as the project documents it; \
+             commands have no network here, so the operator must run it"
         )
     );
 }

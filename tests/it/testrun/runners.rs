@@ -369,7 +369,7 @@ fn failed_cargo_tests_are_rerun() {
     let own = server.call("run_tests", json!({"runner": "cargo", "filter": "outside"}));
     assert_eq!(counts(&own), ("passed".to_owned(), [1, 0, 0]));
     assert!(
-        own.text().contains("tell of no tests: own (tests/own.rs)]"),
+        own.text().contains("report no tests: own (tests/own.rs)]"),
         "{}",
         own.text()
     );
@@ -440,8 +440,9 @@ fn nextest_without_platform_crates_has_hint() {
         (
             Some("config_error"),
             Some(
-                "`cargo metadata` failed, which wants the crates of all platforms: `runner: \"cargo\"` does without those that this \
-                 one builds nothing of, and `cargo fetch` downloads them (commands have no network here, so the operator has to)"
+                "`cargo metadata` failed, which needs the crates of all platforms: use `runner: \
+                 \"cargo\"`, which needs fewer, or download them with `cargo fetch` (commands \
+                 have no network here, so the operator must run it)"
             )
         ),
         "{report}"
@@ -462,8 +463,8 @@ fn nextest_reports_tests_not_run() {
     let reply = server.call("run_tests", json!({"runner": "nextest"}));
     if structured(&reply)["status"] != "config_error" {
         assert_eq!(counts(&reply), ("passed".to_owned(), [1, 0, 0]));
-        let told = "[NOT run by cargo-nextest (`runner: \"cargo\"` does), since they have a harness of their own \
-                    (`harness = false`) and tell of no tests: own]";
+        let told = "[NOT run by cargo-nextest (`runner: \"cargo\"` does), since they have their \
+            own harness (`harness = false`) and report no tests: own]";
         assert!(reply.text().contains(told), "{}", reply.text());
         assert_eq!(structured(&reply)["leftOut"], Value::Null);
         tree.file(

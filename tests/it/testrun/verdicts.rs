@@ -77,7 +77,7 @@ fn file_ignored_by_runner_is_reported() {
     );
     assert_eq!(lines[1], "DID NOT RUN e2e/c.test.ts");
     assert!(
-        lines[2].starts_with("hint: what ran has passed; "),
+        lines[2].starts_with("hint: all tests that ran passed, "),
         "{lines:?}"
     );
     assert!(told.result().get("isError").is_none());
@@ -124,7 +124,7 @@ fn files_unmatched_by_configuration_are_reported() {
         tree.file(format!("work/{name}"), "");
     }
     tree.file("work/.gitignore", "made\n").dir("work/.git");
-    let takes = "not taken by the configuration (include: src/**/*.test.ts)";
+    let takes = "not matched by the configuration (include: src/**/*.test.ts)";
     let all = format!("named like tests, and {takes}: e2e/c.test.ts, src/b.spec.ts");
     assert_eq!(of(json!({})), (json!("passed"), vec![all]));
     assert_eq!(of(json!({"filter": "adds"})), (json!("passed"), vec![]));
@@ -189,12 +189,12 @@ fn test_script_options_are_passed_to_runner() {
         told("MODE='a b' vitest run -c e2e.ts --globals"),
         told_of("a b", "run -c e2e.ts --globals", None)
     );
-    let left_out = "LEFT OUT what the test script of package.json says: `echo`";
+    let left_out = "LEFT OUT the test script of package.json: `echo`";
     assert_eq!(
         told("MODE=x vitest run && echo"),
         told_of("x", "run", Some(left_out))
     );
-    let left_out = "LEFT OUT what the test script of package.json says: `echo; vitest`";
+    let left_out = "LEFT OUT the test script of package.json: `echo; vitest`";
     assert_eq!(told("echo; vitest"), told_of("", "run", Some(left_out)));
 }
 
@@ -208,7 +208,7 @@ fn runner_exiting_before_tests_has_crashed() {
     assert!(
         reply
             .text()
-            .contains("look for an exit in its configuration or set-up"),
+            .contains("look for an exit in its configuration or setup"),
         "{}",
         reply.text()
     );
@@ -237,19 +237,19 @@ fn unreadable_report_is_a_result() {
         assert_eq!(status, "config_error", "{said}");
         assert!(said.contains(part), "{said}");
     };
-    fault(run("true"), "the command wrote no `r.xml`");
+    fault(run("true"), "the command did not write `r.xml`");
     fault(run("mkfifo r.xml"), "is a named pipe");
-    fault(run("rm r.xml; mkdir r.xml"), "is no regular file");
+    fault(run("rm r.xml; mkdir r.xml"), "is not a regular file");
     fault(
         run("rmdir r.xml; truncate -s 65M r.xml"),
         "at most 67108864 can be read",
     );
-    fault(run("true"), "`r.xml` is as it was before the run");
+    fault(run("true"), "the run did not change `r.xml`");
     let counted = "<testsuite name='s' tests='2' failures='1'><testcase name='a'/></testsuite>";
     let (status, said) = run(&format!("echo \"{counted}\" > r.xml"));
     assert_eq!(status, "failed");
     assert!(
-        said.starts_with("the suite `s` counts 2 tests that ran and 1 failures"),
+        said.starts_with("the suite `s` announces 2 tests and 1 failures"),
         "{said}"
     );
     // If the configuration cannot be read, no test runs.
@@ -276,7 +276,8 @@ fn filter_starting_with_dash_is_refused() {
         (failed.code, failed.message.as_str()),
         (
             Some(-32602),
-            "`filter` is `--list`, which the test programs of cargo take for an option; it must be a part of a test's path"
+            "`filter` is `--list`, which cargo's test programs read as an option; give a part of \
+             a test's path"
         )
     );
 }

@@ -179,8 +179,8 @@ fn damaged_store_is_set_aside_at_start() {
     assert!(status == 2 && text.contains(why), "{text}");
     fs::remove_file(aside.join("log/2")).unwrap();
     let undone = changes(&stage.tree, "work", &[&["undo", "1"][..], &store].concat());
-    let told = "reverted a\n[others changed since, in the same directories: b; that stays]\n\
-                [undone; `replay changes undo 2` takes that back]";
+    let told = "reverted a\n[others changed since, in the same directories: b; that \
+        stays]\n[undone; `replay changes undo 2` takes that back]";
     assert_eq!(undone, (0, told.to_owned()));
 }
 

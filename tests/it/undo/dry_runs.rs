@@ -280,8 +280,8 @@ fn unsupported_dry_run_is_refused() {
             &["--allow", &allowed, "--sandbox", tier],
         );
         let reason = format!(
-            "dryRun is refused: run it dry: it needs overlays in a root of the command's own, which there is in the tier of namespaces \
-             alone; this is `{tier}`"
+            "dryRun is refused: run a command with dryRun: it needs the namespaces tier (overlays \
+             in a private root); the tier here is `{tier}`"
         );
         let reply = dry(&mut server, "rm a");
         assert_eq!(
@@ -322,7 +322,8 @@ fn unsupported_dry_run_is_refused() {
     {
         let mut server = Server::start_program(&tree, &line, &[]).opened(NEWEST_HANDSHAKE);
         let reason = format!(
-            "dryRun is refused: lay an overlay over `{}`: something else is mounted below it, which the kernel lets nobody leave out",
+            "dryRun is refused: lay an overlay over `{}`: something else is mounted below it, \
+             which the kernel does not allow to exclude",
             tree.text("work")
         );
         let reply = dry(&mut server, "rm a");
@@ -366,8 +367,8 @@ fn dry_run_exceeding_space_is_reported() {
         reply.all_texts(),
         [
             &format!(
-                "(no output)\n{FAILED}[dry run: would be created big; nothing was changed; the room for what a dry run writes was used \
-                 up]\n[exit code: 1]"
+                "(no output)\n{FAILED}[dry run: would be created big; nothing was changed; the \
+                 space for the writes of a dry run was used up]\n[exit code: 1]"
             ),
             "[stderr]\nhead: error writing 'standard output': No space left on device\n",
             "[diff]\ncreated big\n[no diff: 0 bytes before, 536870912 after]",
@@ -477,9 +478,10 @@ fn large_files_do_not_hide_other_changes() {
     assert_reply(
         &dry(&mut server, "find d -name f -delete"),
         &[
-            "(no output)\n[dry run: no change was seen; nothing was changed; there is more than can be looked at]\n[exit code: 0]",
+            "(no output)\n[dry run: no change was seen; nothing was changed; there are too many \
+             files to compare]\n[exit code: 0]",
         ],
-        &json!({"gaps": ["there is more than can be looked at"]}),
+        &json!({"gaps": ["there are too many files to compare"]}),
     );
 }
 

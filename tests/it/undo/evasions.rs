@@ -320,7 +320,7 @@ fn full_disk_refuses_change_or_reports_gap() {
             "{full}: {told}"
         );
         let refused = told.contains(
-            "not kept for undo: a change was refused, since it cannot be kept: journal: ",
+            "not kept for undo: a change was refused, since it could not be undone: journal: ",
         );
         assert_eq!(refused, full == "refuse", "{told}");
         assert!(

@@ -118,7 +118,8 @@ fn operator_undoes_calls_of_running_server() {
     );
     assert_eq!(
         changes_output(tree, &["undo", "--since", "1"]),
-        "reverted a.txt\nmoved d/c back to d/b\nremoved d/new\n[undone; `replay changes undo 6` takes that back]"
+        "reverted a.txt\nmoved d/c back to d/b\nremoved d/new\n[undone; `replay changes undo 6` \
+         takes that back]"
     );
     assert_eq!(without_links(stage.snapshot()), without_links(before));
     // The server notices the undo and continues.
@@ -145,8 +146,9 @@ fn operator_undo_keeps_later_changes_unless_forced() {
         .texts();
     let tree = &stage.tree;
     tree.file("work/a", "mine");
-    let refused = "nothing was undone, since not all is as the calls left it:\na: it was changed since\n\
-                   --except leaves these out, undoing later calls first may help, and --force takes away what was changed since";
+    let refused = "nothing was undone, since not all is as the calls left it:\na: it was changed \
+        since\n--except leaves these paths out, undoing later calls first may help, and --force \
+        overwrites the later changes";
     assert_eq!(
         changes(tree, "work", &["undo", "1"]),
         (1, refused.to_owned())
@@ -161,7 +163,8 @@ fn operator_undo_keeps_later_changes_unless_forced() {
     );
     assert_eq!(
         changes_output(tree, &["undo", "1", "--force"]),
-        "reverted a\nreverted b\n[forced: a: it was changed since]\n[undone; `replay changes undo 2` takes that back]"
+        "reverted a\nreverted b\n[forced: a: it was changed since]\n[undone; `replay changes undo \
+         2` takes that back]"
     );
     assert_eq!(
         ["a", "b"].map(|file| tree.read(&format!("work/{file}"))),
@@ -177,7 +180,7 @@ fn operator_undo_keeps_later_changes_unless_forced() {
         (status, &*text),
         (
             2,
-            "replay: --path `/etc` is in no directory of which this store keeps changes"
+            "replay: --path `/etc` is not in a directory whose changes this store keeps"
         )
     );
     let (status, text) = changes(tree, "work", &["undo", "9"]);
@@ -189,7 +192,7 @@ fn operator_undo_keeps_later_changes_unless_forced() {
         )
     );
     let nothing =
-        "there is nothing left to undo of that; `replay changes` says what each call changed";
+        "nothing is left to undo in these calls; `replay changes` lists what each call changed";
     assert_eq!(
         changes(tree, "work", &["undo", "1", "--path", "none"]),
         (1, nothing.to_owned())
@@ -273,7 +276,7 @@ fn operator_chooses_between_several_stores() {
     }
     let (status, text) = changes(&tree, "work", &["--store", "none"]);
     assert!(
-        status == 2 && text.contains("--store `none` is no path, and none of the stores of"),
+        status == 2 && text.contains("--store `none` is neither a path nor a store of"),
         "{text}"
     );
 }
@@ -285,8 +288,9 @@ fn absent_or_unreadable_store_is_explained() {
     let tree = &stage.tree;
     let none = |dir: &str| {
         format!(
-            "replay: nothing is kept of changes in `{}`: neither `{}` nor a directory above has a store of it; a server that may \
-             write there (--allow DIR:rw) keeps them, unless --undo off is given, and says so when it starts",
+            "replay: no changes in `{}` can be undone: no store for it is in `{}` or in a \
+             directory above. A server that may write there (--allow DIR:rw) makes one, unless it \
+             has --undo off",
             tree.path(dir).display(),
             tree.state().display()
         )
@@ -313,7 +317,7 @@ fn absent_or_unreadable_store_is_explained() {
         &json!({"version": 1, "tenant": "", "roots": [tree.path("work"), tree.path("gone")]}),
     );
     let gone = format!(
-        "replay: a directory that the store is of cannot be opened: `{}`: ",
+        "replay: a directory of the store cannot be opened: `{}`: ",
         tree.text("gone")
     );
     let (status, text) = changes(tree, "work", &[]);

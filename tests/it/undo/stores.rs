@@ -54,8 +54,7 @@ fn store_without_note_needs_explicit_path() {
     forge_store(&store, &copy);
     fs::remove_dir_all(&store).unwrap();
     let (status, text) = changes(&tree, "work", &[]);
-    let why =
-        "of which no server has left a note; if it is a server's, name it by --store and this path";
+    let why = "which no server has registered; if you trust it, give this path as --store";
     assert_eq!(
         (status, text.lines().last().unwrap()),
         (2, &*format!("left out: `{}`, {why}", copy.display()))
@@ -77,15 +76,15 @@ fn store_roots_with_links_are_refused() {
     for (root, why) in [
         (
             format!("{}/../outside", tree.text("work")),
-            "and a server writes an absolute path without `..`",
+            "it must be an absolute path without `..`",
         ),
         (
             "work".to_owned(),
-            "and a server writes an absolute path without `..`",
+            "it must be an absolute path without `..`",
         ),
         (
             tree.text("work/link"),
-            "a directory that the store is of cannot be opened",
+            "a directory of the store cannot be opened",
         ),
     ] {
         say(
@@ -219,7 +218,7 @@ fn start_fails_if_agent_could_create_stores() {
         let done = program.stdin(Stdio::null()).output().unwrap();
         let said = String::from_utf8_lossy(&done.stderr);
         let why = format!(
-            "{}/.local/state/replay/undo` cannot be made, and an agent could make it",
+            "{}/.local/state/replay/undo` cannot be created, and an agent could create it",
             tree.text(home)
         );
         assert_eq!(

@@ -266,7 +266,7 @@ fn attacks_succeed_without_sandbox() {
         root: false,
         landlock: true,
     });
-    assert!(said.ends_with("NOT everything held\n"), "{said}");
+    assert!(said.ends_with("NOT every wall held\n"), "{said}");
 }
 
 #[test]
@@ -309,14 +309,12 @@ fn sandbox_probe_command_reports_results() {
             said.starts_with(&format!("walls: {}", setting.tier.as_str())),
             "{said}"
         );
-        assert!(
-            said.ends_with("everything that is promised held\n"),
-            "{said}"
-        );
+        assert!(said.ends_with("every promised wall held\n"), "{said}");
         assert_eq!(said.matches("through: ").count(), 0, "{said}");
     }
     let (code, said, errors) = probe(&["--sandbox", "off"]);
-    let refused = "replay: with --sandbox off there are no walls to attack\n";
+    let refused = "replay: probe attacks the walls around commands, and --sandbox off removes \
+        them; leave it out\n";
     assert_eq!(
         (code, said.as_str(), errors.as_str()),
         (Some(2), "", refused)

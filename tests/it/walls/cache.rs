@@ -195,7 +195,8 @@ fn unsuitable_cache_directory_is_refused() {
         let (root, work) = (tree.root().display().to_string(), tree.text("work"));
         let both = |dir: &str| {
             format!(
-                "--cache `{dir}` and the allowed directory `{work}` lie in one another; put the cache elsewhere, such as below ~/.cache"
+                "--cache `{dir}` and the allowed directory `{work}` contain one another; move the \
+                 cache, such as below ~/.cache"
             )
         };
         let of = |name: &str, reason: &str| {
@@ -209,19 +210,19 @@ fn unsuitable_cache_directory_is_refused() {
             (root.clone(), both(&root)),
             of(
                 "link",
-                "it is a link or a file; give a directory by its true path",
+                "it is a link or a file; give the path of a directory without links",
             ),
             of(
                 "link/cache",
-                "it is reached through a link or a file; give its true path",
+                "its path goes through a link or a file; give the path without links",
             ),
             of(
                 "full",
-                "it holds something else; give a directory that is empty or does not exist",
+                "it has other content; give a directory that is empty or does not exist",
             ),
             of(
                 "open",
-                "it is another user's or open to others; make it yours and take that away (chmod 700)",
+                "it belongs to another user or is open to others; make it your own, with mode 700",
             ),
         ];
         for (dir, reason) in cases {

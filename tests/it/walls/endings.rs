@@ -243,7 +243,9 @@ fn server_ends_commands_of_killed_launcher() {
             .failure()
             .expect("a refusal");
         assert!(
-            refused.message.contains("the server must be restarted"),
+            refused
+                .message
+                .contains("the operator must restart the server"),
             "{}",
             refused.message
         );

@@ -109,7 +109,7 @@ fn private_directories_of_other_servers_are_hidden() {
             assert!(
                 failure
                     .message
-                    .contains("commands of other servers have their files"),
+                    .contains("has files of undo or of other servers' commands"),
                 "{setting:?}: {failure:?}"
             );
             return;

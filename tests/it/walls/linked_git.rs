@@ -83,11 +83,11 @@ fn git_works_in_linked_worktree() {
         let (main_git, said) = (format!("{main}/.git"), startup_messages(&mut walls));
         if !is_held(setting) {
             let words = format!(
-                "git does not work in `{tree}`: of `{main_git}` only a part may be written"
+                "git does not work in `{tree}`: only a part of `{main_git}` may be written"
             );
             assert!(said.contains(&words), "{said}");
             assert!(
-                said.contains(&format!("`--allow {main_git}:rw` opens all of it")),
+                said.contains(&format!("`--allow {main_git}:rw` allows all of it")),
                 "{said}"
             );
             walls.fails("git status");
@@ -109,8 +109,7 @@ fn git_works_in_linked_worktree() {
             .collect();
         let row = |rights: &str, what: &str| format!("  {rights:<24} {main_git}{what}");
         let expected = [
-            "of git repositories that they are linked to, for commands alone (--git none: nothing)"
-                .to_owned(),
+            "linked git repositories, for commands only (--git none: nothing)".to_owned(),
             row(
                 "read-write",
                 ": objects, refs, logs, rr-cache, packed-refs, shallow, gc.pid, gc.log",
@@ -244,10 +243,10 @@ fn worktree_below_tmp_has_no_repository() {
         let why = if is_held(setting) {
             "cannot be held below /tmp and /dev/shm"
         } else {
-            "only the tier of namespaces can hold"
+            "needs the namespaces tier"
         };
         assert!(
-            said.contains(&format!("which {why}; `--allow {git}:rw` opens all of it")),
+            said.contains(&format!("which {why}; `--allow {git}:rw` allows all of it")),
             "{said}"
         );
         walls.fails("git status");

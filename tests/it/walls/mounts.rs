@@ -279,7 +279,7 @@ fn command_is_refused_without_means_to_cover_mounts() {
         .unwrap();
     let path = image.at("");
     assert!(
-        failure.message.contains(&path) && failure.message.contains("filesystem of the kernel"),
+        failure.message.contains(&path) && failure.message.contains("kernel filesystem"),
         "{failure:?}"
     );
 }

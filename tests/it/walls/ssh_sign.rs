@@ -120,7 +120,7 @@ fn ssh_sign_without_agent_is_refused() {
         };
         let words = refused(&[("SSH_AUTH_SOCK", &dead)]);
         let expected = if setting.tier == Tier::Landlock {
-            "--ssh-sign needs unix sockets, and this tier has none".to_owned()
+            "--ssh-sign needs unix sockets, which this tier does not have; leave it out".to_owned()
         } else {
             format!("--ssh-sign: the ssh-agent at `{dead}` (SSH_AUTH_SOCK)")
         };

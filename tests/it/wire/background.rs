@@ -179,8 +179,8 @@ fn background_commands_are_limited_by_operator() {
         "execute_command",
         json!({"command": "sleep 600", "background": true}),
     );
-    let expected = "all 2 places for background commands are taken (--max-background-commands): c1, c2\n\
-                    hint: end one of them with follow_command and `end: true`";
+    let expected = "all 2 slots for background commands are in use (--max-background-commands): \
+        c1, c2\nhint: end one of these commands with follow_command and `end: true`";
     assert_eq!(
         (full.code(), full.failure().unwrap().message),
         (-32603, expected.to_owned())
@@ -385,7 +385,7 @@ fn long_command_without_background_place_is_ended() {
         json!({"command": "echo begun; exec sleep 600"}),
     );
     let told = "begun\n[timed out after 2 s and was ended; the output until then is shown; the \
-        command could not go on in the background: all 1 places for background commands are taken \
+        command could not go on in the background: all 1 slots for background commands are in use \
         (--max-background-commands): c1]\n[ended by signal 15]\n[exit code: 143]";
     assert_eq!(ended.all_texts(), [told]);
     server.call("follow_command", json!({"commandId": id, "end": true}));

@@ -62,9 +62,9 @@ pub struct Credential {
 pub enum SecretError {
     #[error("has {0} bytes; {MIN_SECRET_BYTES} to {MAX_SECRET_BYTES} are allowed")]
     Length(usize),
-    #[error("holds a control character, which no field of HTTP can hold")]
+    #[error("contains a control character, which HTTP headers cannot have")]
     Control,
-    #[error("has no stand-in: {0}")]
+    #[error("cannot be replaced by a placeholder: {0}")]
     Random(#[from] io::Error),
 }
 

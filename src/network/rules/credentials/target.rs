@@ -72,12 +72,12 @@ impl FromStr for CredentialTarget {
         let known = Scheme::ALL.map(|(word, _)| format!("{word}://")).join(", ");
         let Some((word, rest)) = text.split_once("://") else {
             return Err(error(format!(
-                "does not say how it is spoken there; it begins with one of {known}"
+                "has no scheme; it must begin with one of {known}"
             )));
         };
         let Some((_, scheme)) = Scheme::ALL.iter().find(|(known, _)| *known == word) else {
             return Err(error(format!(
-                "begins with `{word}://`, for which no credential is supported; {known} are"
+                "begins with `{word}://`, which does not support credentials; use one of {known}"
             )));
         };
         let (authority, path) = rest.find('/').map_or((rest, ""), |end| rest.split_at(end));

@@ -76,7 +76,7 @@ fn invalid_secret_is_rejected() {
     );
     assert_eq!(
         said("12345678\n"),
-        "holds a control character, which no field of HTTP can hold"
+        "contains a control character, which HTTP headers cannot have"
     );
 }
 
@@ -236,11 +236,12 @@ fn invalid_destination_is_rejected_with_reason() {
     let cases = [
         (
             "api.example.com",
-            "does not say how it is spoken there; it begins with one of https://, http://, postgres://, mysql://",
+            "has no scheme; it must begin with one of https://, http://, postgres://, mysql://",
         ),
         (
             "redis://db.example.com",
-            "begins with `redis://`, for which no credential is supported; https://, http://, postgres://, mysql:// are",
+            "begins with `redis://`, which does not support credentials; use one of https://, \
+             http://, postgres://, mysql://",
         ),
         (
             "postgres://me@db.example.com",

@@ -82,7 +82,7 @@ fn datagrams_need_rules_of_their_own() {
     .unwrap();
     assert_eq!(
         rules.redundant(),
-        ["--deny-host `udp://c.d:80` changes nothing beside `c.d:80`"]
+        ["--deny-host `udp://c.d:80` has no effect, since `c.d:80` covers it; leave it out"]
     );
 }
 
@@ -202,47 +202,50 @@ fn covered_rule_is_reported_once() {
         (
             &["GET,POST https://a.b/c/**", "GET https://a.b/c/*/d"],
             &[],
-            "--allow-host `GET https://a.b/c/*/d` changes nothing beside `GET,POST https://a.b/c/**`",
+            "--allow-host `GET https://a.b/c/*/d` has no effect, since `GET,POST \
+             https://a.b/c/**` covers it; leave it out",
         ),
         (
             &["a.b", "https://a.b/c"],
             &[],
-            "--allow-host `https://a.b/c` changes nothing beside `a.b`",
+            "--allow-host `https://a.b/c` has no effect, since `a.b` covers it; leave it out",
         ),
         (
             &["a.b"],
             &["https://a.b/c", "PUT https://a.b/c"],
-            "--deny-host `PUT https://a.b/c` changes nothing beside `https://a.b/c`",
+            "--deny-host `PUT https://a.b/c` has no effect, since `https://a.b/c` covers it; \
+             leave it out",
         ),
         (
             &["a.b", "A.b."],
             &[],
-            "--allow-host `a.b` changes nothing beside `A.b.`",
+            "--allow-host `a.b` has no effect, since `A.b.` covers it; leave it out",
         ),
         (
             &["*.b:*", "x.a.b:22"],
             &[],
-            "--allow-host `x.a.b:22` changes nothing beside `*.b:*`",
+            "--allow-host `x.a.b:22` has no effect, since `*.b:*` covers it; leave it out",
         ),
         (
             &["10.1.0.0/16", "10.0.0.0/8"],
             &[],
-            "--allow-host `10.1.0.0/16` changes nothing beside `10.0.0.0/8`",
+            "--allow-host `10.1.0.0/16` has no effect, since `10.0.0.0/8` covers it; leave it out",
         ),
         (
             &["@npm", "registry.npmjs.org:443"],
             &[],
-            "--allow-host `registry.npmjs.org:443` changes nothing beside `@npm`",
+            "--allow-host `registry.npmjs.org:443` has no effect, since `@npm` covers it; leave \
+             it out",
         ),
         (
             &["@npm", "@npm"],
             &[],
-            "--allow-host `@npm` changes nothing beside `@npm`",
+            "--allow-host `@npm` has no effect, since `@npm` covers it; leave it out",
         ),
         (
             &["a.b"],
             &["c.d", "c.d:80"],
-            "--deny-host `c.d:80` changes nothing beside `c.d`",
+            "--deny-host `c.d:80` has no effect, since `c.d` covers it; leave it out",
         ),
     ];
     for (allow, deny, expected) in cases {

@@ -211,8 +211,8 @@ fn self_signed_certificate_is_checked_fully() {
         Some("it is for another name than `other.example`")
     );
     let (_, another) = own_certificate(1);
-    let stranger = "it is signed by itself, and this system does not trust it; `SSL_CERT_FILE=FILE replay calls record ...` \
-                    trusts those of a file";
+    let stranger = "it is self-signed, and this system does not trust it; `SSL_CERT_FILE=FILE \
+        replay calls record ...` adds the certificates in a file";
     assert_eq!(
         refused(acceptor, &another, "api.example").as_deref(),
         Some(stranger)

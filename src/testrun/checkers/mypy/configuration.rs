@@ -32,7 +32,7 @@ fn mypy_comment(text: &str) -> Option<String> {
         .filter_map(|line| line.strip_prefix("# mypy: "));
     comments
         .any(|options| options.split(',').any(is_silent))
-        .then(|| "it says `# mypy: ignore-errors`".to_owned())
+        .then(|| "the file has `# mypy: ignore-errors`".to_owned())
 }
 
 /// Returns the name and the text of the first configuration with a section for mypy.

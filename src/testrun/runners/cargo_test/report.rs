@@ -371,7 +371,7 @@ fn add_crash(
             collector.file_error(
                 program,
                 Phase::Hook,
-                &format!("failed without telling of a test: {how}"),
+                &format!("failed without reporting a test: {how}"),
                 None,
                 None,
             );

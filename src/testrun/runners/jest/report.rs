@@ -131,13 +131,13 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
         collector.set_patterns(&configuration_message(sources));
     }
     if collector.results.ended && collector.results.passed == Some(true) && ended < planned {
-        let message = format!("only {ended} of {planned} files came to their end");
+        let message = format!("only {ended} of {planned} files finished");
         collector.run_error(None, &message, Vec::new());
     } else if collector.results.ended && ended + (open.len() as u64) < planned {
         // Jest does not name them: `bail`.
         let left = planned - ended - open.len() as u64;
         collector.add_unreached(&format!(
-            "{left} of {planned} files, at which Jest did not arrive (`bail`)"
+            "{left} of {planned} files, which Jest did not reach (`bail`)"
         ));
     }
     let mut open: Vec<_> = open.into_iter().collect();

@@ -47,12 +47,13 @@ fn plugin_hint(context: &RunContext<'_>, report: &TestReport, options: &str) -> 
     let shown = show(options.as_bytes());
     match plugin_of(options) {
         Some(plugin) => format!(
-            "the project's own options (`addopts`) ask for `{shown}`, and {plugin}, which brings that, is not there: {}",
+            "the project's options (`addopts`) contain `{shown}`, but its plugin {plugin} is not \
+             installed: {}",
             context.python_install_step(&report.runner.command, plugin)
         ),
         None => format!(
-            "the project's own options (`addopts`) ask for `{shown}`, which neither pytest nor a plugin that is there knows: \
-             install the plugin that brings it"
+            "the project's options (`addopts`) contain `{shown}`, which neither pytest nor an \
+             installed plugin knows: install its plugin"
         ),
     }
 }
@@ -92,8 +93,8 @@ fn module_hint(context: &RunContext<'_>, report: &TestReport) -> Option<String> 
                 format!("{place}/{module}")
             };
             return Some(format!(
-                "`{shown}` is there, but not where Python looks: set pytest's `pythonpath` to `{place}` (pytest 7 and newer), \
-                 or put the project into the environment: {}",
+                "`{shown}` exists, but its directory is not in sys.path: set pytest's \
+                 `pythonpath` to `{place}` (pytest 7 and newer), or install the project: {}",
                 install()
             ));
         }
@@ -104,7 +105,7 @@ fn module_hint(context: &RunContext<'_>, report: &TestReport) -> Option<String> 
         .take_while(|dir| context.disk().names(dir).is_some())
         .find(|dir| is_there(dir))?;
     Some(format!(
-        "`{module}` lies in `{0}`: if the tests are run from there, give `{0}` as `cwd`",
+        "`{module}` is in `{0}`: if the tests must run there, give `{0}` as `cwd`",
         show_path(above)
     ))
 }

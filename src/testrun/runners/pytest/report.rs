@@ -379,15 +379,15 @@ impl PytestReader<'_> {
         }
         if dropped > 0 {
             left_out.push(format!(
-                "{} collected and then taken out by conftest.py or a plugin",
+                "{} collected, then removed by conftest.py or a plugin",
                 tests_were(dropped)
             ));
         }
         let more = count.saturating_sub(ignored.len() as u64);
         let lead = if more > 0 {
-            format!("not looked into, with {more} more")
+            format!("not searched, with {more} more")
         } else {
-            "not looked into".to_owned()
+            "not searched".to_owned()
         };
         self.collector.add_left_out(&lead, &ignored);
     }

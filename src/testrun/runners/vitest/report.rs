@@ -183,8 +183,8 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
         }
     }
     if closes && collector.results.ended {
-        let message = "the runner ended after the tests and before it was done: look for an exit in the tear-down of a \
-                       global set-up";
+        let message = "the runner exited after the tests, before it was finished: look for an \
+            exit in the teardown of a global setup";
         collector.run_error(Some("end too early"), message, Vec::new());
     }
     let mut files: Vec<_> = files.into_iter().collect();

@@ -128,7 +128,8 @@ async fn panicking_quick_call_is_answered_with_error() {
         )
     };
     assert_eq!(ask(1, "good").await, good(1));
-    let message = "the server failed inside this request, which is its own fault; other requests are unaffected";
+    let message = "the server failed in this request because of a bug; other requests are not \
+        affected";
     let text =
         format!(r#"{{"jsonrpc":"2.0","id":2,"error":{{"code":-32603,"message":"{message}"}}}}"#);
     assert_eq!(ask(2, "panic").await, (text, Some(Code::Internal)));

@@ -298,7 +298,8 @@ fn server_refuses_audit_log_it_cannot_hide() {
         let mut server = start(&[]);
         assert_eq!(server.wait_exit().code(), Some(2));
         let said = server.stderr();
-        let reason = "only the tier of namespaces can hide it from commands, and --sandbox landlock asks for another one";
+        let reason = "hiding it from commands needs the namespaces tier, and --sandbox landlock \
+            selects another tier";
         assert!(
             said.contains(reason) && said.contains("(--tools files)"),
             "{said}"
@@ -341,9 +342,7 @@ fn call_of_killed_server_is_logged() {
         walls.server.wait_exit();
         let (status, said) = audit::audit(&walls.tree, &["verify", "logs/audit.jsonl"]);
         assert!(
-            status == 0
-                && said.contains("1 call in 4 lines")
-                && said.contains("1 call began without an end"),
+            status == 0 && said.contains("1 call in 4 lines") && said.contains("1 call has no end"),
             "{said}"
         );
         let (_, shown) = audit::audit(
