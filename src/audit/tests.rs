@@ -127,7 +127,7 @@ fn verify_explains_each_kind_of_tampering() {
             3,
             "it is number 4, where 3 was expected, which is further down",
         ),
-        (4, "it is number 2 again, where 4 was to come"),
+        (4, "it is number 2 again, where 4 was expected"),
         (4, "it is not a line of an audit log"),
         (4, "number 4 does not follow the line before it"),
         (6, "it is torn"),

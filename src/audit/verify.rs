@@ -147,10 +147,10 @@ pub fn report(
     );
     // Writing to a String cannot fail.
     if whole.unended > 0 {
-        let calls = counted(whole.unended, "call", "calls");
+        let calls = counted(whole.unended, "call has", "calls have");
         let _ = write!(
             text,
-            "; {calls} have no end (the server was killed, or they still run)"
+            "; {calls} no end (the server was killed, or they still run)"
         );
     }
     if whole.torn > 0 {

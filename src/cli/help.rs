@@ -274,8 +274,8 @@ mod tests {
     #[test]
     fn server_flags_before_subcommand_are_refused() {
         let refusal = refusal("replay --allow . call read_file path=a");
-        let whole = "error: the subcommand 'call' cannot be used with '--allow <DIR[:ro|:rw]>'\n\n  tip: flags of 'call' \
-                     come after it\n\nUsage: replay [OPTIONS] --mcp-server\n       replay <COMMAND>\n\nFor more \
+        let whole = "error: the subcommand 'call' cannot be used with '--allow <DIR[:ro|:rw]>'\n\n  tip: give flags of \
+                     'call' after 'call'\n\nUsage: replay [OPTIONS] --mcp-server\n       replay <COMMAND>\n\nFor more \
                      information, try '--help'.\n";
         assert_eq!(refusal, whole);
     }

@@ -261,7 +261,8 @@ fn junit_suite_with_uncounted_failures_fails() {
             told,
         )
     };
-    let counts = |name: &str, counted: &str| vec![format!("the suite `{name}` counts {counted}")];
+    let counts =
+        |name: &str, counted: &str| vec![format!("the suite `{name}` announces {counted}")];
     let one = "<testcase name='a'/>";
     let wrong = format!("<testsuite name='s' tests='3' failures='1' errors='1'>{one}</testsuite>");
     assert_eq!(

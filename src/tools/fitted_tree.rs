@@ -246,7 +246,7 @@ mod tests {
         let (lines, note) = shown(tree, 2);
         assert_eq!(lines, "a,b");
         assert!(
-            note.contains("left out are 6 below `b`, 3 below `a`, 3 others: "),
+            note.contains("left out: 6 below `b`, 3 below `a`, 3 others; "),
             "{note}"
         );
     }

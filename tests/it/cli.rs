@@ -411,7 +411,7 @@ fn failed_start_reports_reason() {
         (vec!["--sandbox-profile", "nowhere.json"], "cannot be read"),
         (
             vec!["--command-timeout-secs", "1000"],
-            "--max-command-timeout-secs is 600",
+            "--max-command-timeout-secs, which is 600",
         ),
         (
             vec!["--network", "loopback", "--sandbox", "off"],

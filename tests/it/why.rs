@@ -108,7 +108,7 @@ fn path_is_judged_by_policy() {
             1,
             "denied: `{}/docs/b.txt` is in a read-only directory\nwhat would allow it: --allow \
              {}/docs:rw\nwhat that allows, too: tools and commands can change everything in \
-             `{}/docs`, but for protected paths\n",
+             `{}/docs`, except protected paths\n",
         ),
         (
             &["write", "work/.git/hooks/pre-commit"],

@@ -510,7 +510,7 @@ pub(super) mod tests {
             ),
             (
                 "example.com/path",
-                "has a path and no scheme, such as https://example.com/path",
+                "has a path but no scheme; write https://example.com/path",
             ),
             (
                 "0x7f.1",

@@ -200,7 +200,7 @@ fn gaps_name_every_known_attack() {
         ("inotify outside", "inotify"),
         ("arguments of others", "arguments"),
         ("pidfd of others", "pidfd_open"),
-        ("list processes outside", "list the processes"),
+        ("list processes outside", "list all processes"),
         ("list System V objects", "System V"),
     ];
     assert_eq!(words.map(|(attempt, _)| attempt), LANDLOCK_GAPS);

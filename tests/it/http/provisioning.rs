@@ -300,7 +300,7 @@ fn new_tokens_appear_in_audit_log() {
         "{}",
         stage.server.log()
     );
-    let why = "can be read by commands, which run without walls (--sandbox off)";
+    let why = "could be read by commands without walls (--sandbox off)";
     assert!(stage.server.log().contains(why), "{}", stage.server.log());
     assert_eq!(stage.status(&format!("Bearer {}", bob.trim_end())), 503);
     stage.tokens(&["revoke", "bob"]);

@@ -245,7 +245,7 @@ fn server_refuses_start_when_secret_is_exposed() {
         let all = with(&["--sandbox", tier]);
         let said = startup_error(&tree, &all.iter().map(String::as_str).collect::<Vec<_>>());
         assert!(
-            said.contains(why) && said.contains("put it elsewhere"),
+            said.contains(why) && said.contains("such as below ~/.local/state"),
             "{said}"
         );
     }

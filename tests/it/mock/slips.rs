@@ -150,7 +150,7 @@ mock_server:
         ),
         (
             "{ content: [], delay_ms: 5 }",
-            "m.yaml:4:43: `delay_ms` stands beside `content`; ",
+            "m.yaml:4:43: `delay_ms` is beside `content`; ",
         ),
         (
             "{ sequence: [{ content: [] }] }",
@@ -378,7 +378,7 @@ fn suspicious_manifest_is_a_warning() {
         ),
         (
             "{ name: a, response: { content: [{ type: text, text: 'x ${args.x' }] } }",
-            "`${args.x` is not closed",
+            "`${args.x` lacks its closing brace",
         ),
         (
             "{ name: a, input_schema: { type: object, properties: { city: {} } }, responses: [{ match: { citty: x } }] }",

@@ -188,7 +188,7 @@ fn only_installed_checker_is_chosen() {
         other
             .all_texts()
             .concat()
-            .contains("[pyright: nothing says"),
+            .contains("[pyright: the project names no checker"),
         "{}",
         other.all_texts().concat()
     );

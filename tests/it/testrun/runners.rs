@@ -297,7 +297,7 @@ fn wrong_parameters_of_run_tests_are_explained() {
     assert_eq!(message(json!({"cwd": "/etc"})).code, Some(-32001));
     let both = message(json!({"testFiles": "a.test.ts", "changed": true}));
     assert!(
-        both.message.contains("exclude one another"),
+        both.message.contains("cannot be combined"),
         "{}",
         both.message
     );

@@ -125,10 +125,10 @@ fn files_unmatched_by_configuration_are_reported() {
     }
     tree.file("work/.gitignore", "made\n").dir("work/.git");
     let takes = "not matched by the configuration (include: src/**/*.test.ts)";
-    let all = format!("named like tests, and {takes}: e2e/c.test.ts, src/b.spec.ts");
+    let all = format!("named like tests, but {takes}: e2e/c.test.ts, src/b.spec.ts");
     assert_eq!(of(json!({})), (json!("passed"), vec![all]));
     assert_eq!(of(json!({"filter": "adds"})), (json!("passed"), vec![]));
-    let named = format!("named, and {takes}: e2e/c.test.ts");
+    let named = format!("named, but {takes}: e2e/c.test.ts");
     let files = ["src/a.test.ts", "e2e/c.test.ts"];
     assert_eq!(
         of(json!({"testFiles": files})),

@@ -104,7 +104,7 @@ fn git_works_in_linked_worktree() {
         let explained = String::from_utf8(explained.stdout).unwrap();
         let rows: Vec<&str> = explained
             .lines()
-            .skip_while(|line| !line.starts_with("of git"))
+            .skip_while(|line| !line.starts_with("linked git"))
             .take_while(|line| !line.is_empty())
             .collect();
         let row = |rights: &str, what: &str| format!("  {rights:<24} {main_git}{what}");

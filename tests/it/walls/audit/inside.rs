@@ -301,7 +301,7 @@ fn server_refuses_audit_log_it_cannot_hide() {
         let reason = "hiding it from commands needs the namespaces tier, and --sandbox landlock \
             selects another tier";
         assert!(
-            said.contains(reason) && said.contains("(--tools files)"),
+            said.contains(reason) && said.contains("--tools files"),
             "{said}"
         );
         let mut server = start(&["--tools", "files"]).opened(crate::schema::NEWEST_HANDSHAKE);
