@@ -704,8 +704,9 @@ fn miss_reports_tls_difference() {
         named: true,
         ..Recording::number(vec![encrypted.clone()]).remove(0)
     };
-    let told =
-        |book: Recordings, asked: &Exchange| book.find(asked).unwrap_err().closest.unwrap().differences;
+    let told = |book: Recordings, asked: &Exchange| {
+        book.find(asked).unwrap_err().closest.unwrap().differences
+    };
     let again = "this call was not recorded: record the program again";
     let plain = "encryption: recorded yes, asked no";
     assert_eq!(
