@@ -331,7 +331,7 @@ fn a_fake_server(block: &str) {
         .unwrap();
     assert_eq!(
         (failure.code, failure.message.as_str()),
-        (Some(-32602), "x is not a number")
+        (Some(-32602), "x is no number")
     );
 }
 

@@ -526,22 +526,22 @@ pub(super) mod tests {
             ),
             (
                 "10.0.0.1/8",
-                "has bits beyond its prefix; the network is 10.0.0.0/8",
+                "has bits set beyond its prefix; write 10.0.0.0/8",
             ),
             (
                 "10.0.0.0/33",
-                "has no good length of a prefix; 1 to 32 is allowed",
+                "has an invalid prefix length; 1 to 32 is allowed",
             ),
             (
                 "0.0.0.0/0",
-                "has no good length of a prefix; 1 to 32 is allowed",
+                "has an invalid prefix length; 1 to 32 is allowed",
             ),
             ("[::1", "has no `]`"),
             ("[::1]80", "has something other than a port after `]`"),
             (
                 "ftp://example.com",
-                "has the scheme `ftp`; http, https and udp are known, and any other protocol is a host and a port, \
-              such as db.example.com:5432",
+                "has the scheme `ftp`; use http, https or udp, and for other protocols a host and a \
+                 port, such as db.example.com:5432",
             ),
             (
                 "GET example.com",
@@ -569,7 +569,10 @@ pub(super) mod tests {
                 "GET, https://a.b/",
                 "has the method ``; capital letters are allowed, and commas: GET,HEAD https://...",
             ),
-            ("https://a.b/c?d", "has `?`, and a path ends before that"),
+            (
+                "https://a.b/c?d",
+                "has `?`, which cannot be in a path of a rule; end the path before it",
+            ),
             (
                 "https://a.b/c*",
                 "has a `*` in the wrong place of its path; `*` must be a whole segment, and `**` \
