@@ -294,17 +294,19 @@ impl From<SearchError> for Error {
             SearchError::Fs(error) => Self::Fs(error),
             SearchError::Glob { parameter, source } => Self::Glob { parameter, source },
             SearchError::Globs { .. } => Self::params(error.to_string()),
-            SearchError::UnknownType { name, near } => Self::params(if near.is_empty() {
-                format!(
-                    "unknown file type `{name}`; use a type of ripgrep, such as `rust`, `py` or \
+            SearchError::UnknownType { name, near } => {
+                Self::params(if near.is_empty() || name.is_empty() {
+                    format!(
+                        "unknown file type `{name}`; use a type of ripgrep, such as `rust`, `py` or \
                      `cpp`"
-                )
-            } else {
-                format!(
-                    "unknown file type `{name}`; similar types: {}",
-                    near.join(", ")
-                )
-            }),
+                    )
+                } else {
+                    format!(
+                        "unknown file type `{name}`; similar types: {}",
+                        near.join(", ")
+                    )
+                })
+            }
             SearchError::PatternAt { path, line, source } => Self::PatternAt {
                 path: show_path(&path).into_owned(),
                 line,
