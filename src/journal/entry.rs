@@ -248,7 +248,7 @@ impl Entry {
                 None => drop(self.news.insert(stat.id, stat)),
             },
             Event::Inside { id, root, path } => {
-                drop(self.inside.insert(id, RootedPath { root, path }))
+                self.inside.insert(id, RootedPath { root, path });
             }
             Event::End(end) => {
                 self.end = Some(end);

@@ -257,10 +257,7 @@ fn run(
         };
         let mut place = || {
             let refused = |error| {
-                more_time = format!(
-                    "the command could not go on in the background: \
-                    {error}"
-                )
+                more_time = format!("the command could not go on in the background: {error}");
             };
             background.place().map_err(refused).ok()
         };

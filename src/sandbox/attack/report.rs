@@ -127,10 +127,10 @@ impl Report {
             match serde_json::from_slice(line) {
                 Ok(BatteryLine::Begins(name)) => report.broke_at = Some(name),
                 Ok(BatteryLine::Control(name, outcome)) => {
-                    drop(report.controls.insert(name, outcome))
+                    report.controls.insert(name, outcome);
                 }
                 Ok(BatteryLine::Attempt(name, outcome)) => {
-                    drop(report.attempts.insert(name, outcome))
+                    report.attempts.insert(name, outcome);
                 }
                 Ok(BatteryLine::Done) => report.broke_at = None,
                 Err(_) => {}
