@@ -31,7 +31,7 @@ fn session(tree: &Tree, allowed: &str, cache: &Path, flags: &[&str]) -> Vec<Stri
     let found = server
         .call(
             "grep_files",
-            json!({"directory": ".", "regex": "KINDS: \\[Kind", "outputMode": "count"}),
+            json!({"directory": ".", "regex": "KINDS: \\[FileKind", "outputMode": "count"}),
         )
         .texts();
     server.close_stdin();
