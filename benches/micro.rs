@@ -199,7 +199,7 @@ fn noted_in(c: &mut Criterion) -> Result<()> {
     group.bench_function("journal", |b| {
         b.iter(|| {
             let mut recorder = store.begin("call")?;
-            recorder.gains(at("new"))?;
+            recorder.before_create(at("new"))?;
             recorder.renames(at("new"), at("file"), false)?;
             replace()?;
             anyhow::Ok(store.end(recorder)?.number)

@@ -286,7 +286,7 @@ class World:
             return
         if self.alone and number is None and "nothing left to undo" not in text:
             raise Fault(f"refused: {text[:600]}")
-        if number is None and "not all is as the calls left it" in text and self.rnd.random() < 0.7:
+        if number is None and "files are not as the calls left them" in text and self.rnd.random() < 0.7:
             totals["refused"] += 1
             # As the hint says.
             lines = text.split("left it:\n", 1)[-1].split("\n[hint")[0].split("\nhint")[0].splitlines()

@@ -232,7 +232,7 @@ fn undo(names: &Names<'_>, asked: &UndoArguments) -> Result<ExitCode> {
         .collect();
     // `--force` cannot restore a file whose target place is gone.
     if !done.conflicts.is_empty() && (!asked.force || !asked.dry_run && done.number.is_none()) {
-        let refused = "nothing was undone, since not all is as the calls left it";
+        let refused = "nothing was undone, because these files are not as the calls left them";
         let next = "--except leaves these paths out, undoing later calls first may help, and \
             --force overwrites the later changes";
         // Writing to stderr may fail; the exit status reports it, too.

@@ -321,7 +321,7 @@ impl<'a> Prepared<'a> {
     /// Records the loss of the file that now has the name.
     fn record_loss(&self) -> Result<(), FsError> {
         self.changes
-            .makes_way(self.temp.dir().as_fd(), &self.place)
+            .before_replace(self.temp.dir().as_fd(), &self.place)
             .map_err(FsError::of_journal(&self.shown))
     }
 

@@ -82,7 +82,7 @@ impl MissingDirs<'_> {
                 .nth(names.len() - 1 - index)
                 .unwrap_or(place);
             changes
-                .gains(at.as_fd(), place)
+                .before_create(at.as_fd(), place)
                 .map_err(FsError::of_journal(shown))?;
             let misplaced = |misplaced| FsError::of_place(shown, misplaced);
             let may = || rules.may_change(&at, name).map(drop).map_err(misplaced);

@@ -39,7 +39,7 @@ pub fn remove(
     // A delete would take the wrong file while a server gives a name back.
     let locked = DirLocks::if_readable(entry.dir(), entry.shown())?;
     changes
-        .loses(entry.dir().as_fd(), entry.place())
+        .before_remove(entry.dir().as_fd(), entry.place())
         .map_err(FsError::of_journal(entry.shown()))?;
     let may = entry.rules().may_change(entry.dir(), entry.name());
     may.map_err(|misplaced| FsError::of_place(entry.shown(), misplaced))?;
@@ -219,7 +219,7 @@ impl Removal<'_> {
     fn record_loss(&self, dir: &OwnedFd, name: &OsStr) -> Result<(), FsError> {
         let place = self.entry.place().join(&self.below).join(name);
         self.changes
-            .loses(dir.as_fd(), &place)
+            .before_remove(dir.as_fd(), &place)
             .map_err(FsError::of_journal(&self.shown()))
     }
 

@@ -56,7 +56,7 @@ pub fn move_no_clobber(
         (dir.as_fd(), destination.place()),
     );
     changes
-        .renames(spots.0, spots.1)
+        .before_rename(spots.0, spots.1)
         .map_err(FsError::of_journal(source.shown()))?;
     let rename = || {
         renameat_with(
@@ -329,7 +329,7 @@ fn owner_as_allowed(mut stat: Stat, temp: &Temp, shown: &Path) -> Result<Stat, F
 
 fn remove_source(changes: &Changes<'_>, source: &Checked<Entry>) -> Result<(), FsError> {
     changes
-        .makes_way(source.dir().as_fd(), source.place())
+        .before_replace(source.dir().as_fd(), source.place())
         .map_err(FsError::of_journal(source.shown()))?;
     unlinkat(source.dir(), source.name(), AtFlags::empty())
         .map_err(|errno| FsError::of(source.shown(), "move", errno))

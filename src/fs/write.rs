@@ -186,7 +186,7 @@ impl<'w> CallWriter<'w> {
             return Err(FsError::Changed { path: shown.into() });
         }
         self.changes
-            .gains(dir.as_fd(), target.place())
+            .before_create(dir.as_fd(), target.place())
             .map_err(FsError::of_journal(shown))?;
         self.sweeper.first_write(&dir);
         let temp = Temp::create(
@@ -199,7 +199,7 @@ impl<'w> CallWriter<'w> {
             attributes::keep(&old.file, &old.stat, temp.file(), shown)?;
         }
         self.changes
-            .puts(temp.file().as_fd(), target.place())
+            .check_placement(temp.file().as_fd(), target.place())
             .map_err(FsError::of_journal(shown))?;
         if self.durability == Durability::Disk {
             temp.sync(shown)?;

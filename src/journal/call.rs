@@ -348,30 +348,34 @@ impl<'a> Changes<'a> {
         self.is_atomic.store(true, Ordering::Relaxed);
     }
 
-    /// Records a new name, like [`Recorder::gains`]; `place` is the real path of the name in the
+    /// Records a new name, like [`Recorder::before_create`]; `place` is the real path of the name in the
     /// directory.
-    pub fn gains(&self, dir: BorrowedFd<'_>, place: &Path) -> Result<(), JournalError> {
-        self.record(&[(dir, place)], |recorder, at| recorder.gains(at[0]))
+    pub fn before_create(&self, dir: BorrowedFd<'_>, place: &Path) -> Result<(), JournalError> {
+        self.record(&[(dir, place)], |recorder, at| {
+            recorder.before_create(at[0])
+        })
     }
 
-    /// Records a deletion, like [`Recorder::loses`].
-    pub fn loses(&self, dir: BorrowedFd<'_>, place: &Path) -> Result<(), JournalError> {
+    /// Records a deletion, like [`Recorder::before_remove`].
+    pub fn before_remove(&self, dir: BorrowedFd<'_>, place: &Path) -> Result<(), JournalError> {
         self.check_autorun(|store| Some(store.outside_if_moved(&store.place(place)?, None)))?;
-        self.makes_way(dir, place)
+        self.before_replace(dir, place)
     }
 
     /// Records that another object replaces the one under this name.
-    pub fn makes_way(&self, dir: BorrowedFd<'_>, place: &Path) -> Result<(), JournalError> {
-        self.record(&[(dir, place)], |recorder, at| recorder.makes_way(at[0]))
+    pub fn before_replace(&self, dir: BorrowedFd<'_>, place: &Path) -> Result<(), JournalError> {
+        self.record(&[(dir, place)], |recorder, at| {
+            recorder.before_replace(at[0])
+        })
     }
 
     /// Fails if autorun files are frozen and this file, put under the name, would change one.
-    pub fn puts(&self, file: BorrowedFd<'_>, place: &Path) -> Result<(), JournalError> {
+    pub fn check_placement(&self, file: BorrowedFd<'_>, place: &Path) -> Result<(), JournalError> {
         self.check_autorun(|store| Some(store.outside_if_put(file, &store.place(place)?)))
     }
 
-    /// Records a rename to an unused name, like [`Recorder::renames`].
-    pub fn renames(
+    /// Records a rename to an unused name, like [`Recorder::before_rename`].
+    pub fn before_rename(
         &self,
         from: (BorrowedFd<'_>, &Path),
         to: (BorrowedFd<'_>, &Path),
@@ -380,7 +384,7 @@ impl<'a> Changes<'a> {
             Some(store.outside_if_moved(&store.place(from.1)?, store.place(to.1).as_ref()))
         })?;
         self.record(&[from, to], |recorder, at| {
-            recorder.renames(at[0], at[1], false)
+            recorder.before_rename(at[0], at[1], false)
         })
     }
 

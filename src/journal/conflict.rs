@@ -9,9 +9,10 @@ use super::same::{Equivalences, SelectedNames};
 use super::scan::Survey;
 use super::units::{Obstacles, Places, Units};
 
-const NOT_KEPT: &str = "it was not kept: it was too large, could not be read, found no room, or went where nothing is noted";
+const NOT_KEPT: &str =
+    "not stored: too large, unreadable, no space in the store, or moved to a path without undo";
 
-const PUT_THERE: &str = "it was put there or changed since";
+const PUT_THERE: &str = "created or changed after the call";
 
 /// A place that differs from the state in which the entry left it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -228,20 +229,20 @@ impl Check<'_> {
         }
         let ids = noted.before.into_iter().chain(noted.after);
         if ids.clone().any(|id| entry.between.contains(&id)) {
-            return Some("it was changed between two of the calls".into());
+            return Some("changed between two of the calls".into());
         }
         let is_kept = noted.before.is_some_and(|id| self.kept.contains_key(&id))
             || old.is_some_and(|old| old.kept.iter().any(|kept| kept.is_copy));
         let is_moved =
             |id: &Id| left.contains(id) && !self.survey.objects.contains_key(id) && !is_kept;
         if noted.before != noted.after && noted.before.as_ref().is_some_and(is_moved) {
-            return Some("it is gone from where it was moved to".into());
+            return Some("no longer where the call moved it".into());
         }
         if noted.before.or(noted.after).is_some() && self.has_no_directory(dir) {
             if let Some(mover) = self.movers.get(&dir) {
                 return Some(format!("its directory was {mover}"));
             }
-            return Some("its directory is gone; make one in its place first".into());
+            return Some("its directory no longer exists; create it first".into());
         }
         let first = self
             .firsts
@@ -288,20 +289,22 @@ impl Check<'_> {
             && !self.same.is(&after.stat, now)
             && !self.same.is(&old.stat, now)
         {
-            return Some("it was changed since".into());
+            return Some("changed after the call".into());
         }
         match (noted.after, now) {
             (None, None) => None,
             // It was undone already.
             (_, Some(now)) if old.is_some_and(|old| self.is_as(&old.stat, &now)) => None,
-            (None, Some(_)) => Some("something has its name again".into()),
+            (None, Some(_)) => {
+                Some("the call deleted it, and another file or directory has its name now".into())
+            }
             (Some(_), None) if noted.before.is_none() => None,
             (Some(after), None) => Some(match self.movers.get(&after) {
                 Some(mover) => format!("it was {mover}"),
-                None => "it is gone".into(),
+                None => "no longer exists".into(),
             }),
             (Some(after), Some(now)) if after != now.id => {
-                Some("something else has its name".into())
+                Some("another file or directory has its name now".into())
             }
             (Some(after), Some(now)) => {
                 let left = entry
@@ -316,9 +319,9 @@ impl Check<'_> {
                     return (!is_own).then(|| PUT_THERE.into());
                 };
                 let what = if now.is_dir() {
-                    "its mode or owner was changed since"
+                    "its mode or owner changed after the call"
                 } else {
-                    "it was changed since"
+                    "changed after the call"
                 };
                 (!self.is_as(&left, &now)).then(|| what.into())
             }

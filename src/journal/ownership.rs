@@ -15,7 +15,7 @@ impl Recorder {
         self.known.get(&dir) == Some(&false) && found.is_none_or(|found| self.entry.is_new(found))
     }
 
-    /// Records the result of [`Self::gains`]: the object that now has the name, if any.
+    /// Records the result of [`Self::before_create`]: the object that now has the name, if any.
     pub fn gained(&mut self, dir: Id, name: &OsStr, found: Option<Id>) {
         if self.gaining.remove(&(dir, Bytes::of(name))) {
             self.made
@@ -23,9 +23,9 @@ impl Recorder {
         }
     }
 
-    /// Records a loss ([`Self::loses`]) of a name that the entry then gives to its own object.
-    pub fn makes_way(&mut self, at: At<'_>) -> Result<(), JournalError> {
-        self.loses(at)?;
+    /// Records a loss ([`Self::before_remove`]) of a name that the entry then gives to its own object.
+    pub fn before_replace(&mut self, at: At<'_>) -> Result<(), JournalError> {
+        self.before_remove(at)?;
         if self.skips(at) {
             Ok(())
         } else {

@@ -135,7 +135,7 @@ impl Recorder {
         self.entry.number
     }
 
-    /// Returns true if [`Self::gains`] has nothing to record for a name in this directory. Does not
+    /// Returns true if [`Self::before_create`] has nothing to record for a name in this directory. Does not
     /// access the tree, like the methods below.
     pub fn knows_gain(&self, dir: Id, name: &OsStr) -> bool {
         let is_awaited = || self.gaining.contains(&(dir, Bytes::of(name)));
@@ -144,7 +144,7 @@ impl Recorder {
             .is_some_and(|is_noted| !is_noted || is_awaited())
     }
 
-    /// Returns true if [`Self::loses`] has nothing to record in this directory, nor has a rename
+    /// Returns true if [`Self::before_remove`] has nothing to record in this directory, nor has a rename
     /// between such directories. It is new, and no old object went into a new directory.
     pub fn knows_loss(&self, dir: Id) -> bool {
         self.known.get(&dir) == Some(&false) && !self.entry.is_deep
@@ -182,7 +182,7 @@ impl Recorder {
 
     /// Announces a possible new object under a name (`O_CREAT`, mkdir, symlink, mknod, bind, link).
     /// An existing object stays.
-    pub fn gains(&mut self, at: At<'_>) -> Result<(), JournalError> {
+    pub fn before_create(&mut self, at: At<'_>) -> Result<(), JournalError> {
         if self.skips(at) {
             return Ok(());
         }
@@ -193,7 +193,7 @@ impl Recorder {
     }
 
     /// Announces that the object under a name may be removed (unlink, rmdir).
-    pub fn loses(&mut self, at: At<'_>) -> Result<(), JournalError> {
+    pub fn before_remove(&mut self, at: At<'_>) -> Result<(), JournalError> {
         if self.skips(at) {
             return Ok(());
         }
@@ -205,7 +205,7 @@ impl Recorder {
 
     /// Announces a rename or, with `exchanges`, an exchange of two names. Both lie in the roots:
     /// objects that leave the roots are announced as lost, name by name.
-    pub fn renames(
+    pub fn before_rename(
         &mut self,
         from: At<'_>,
         to: At<'_>,
@@ -313,7 +313,7 @@ impl Recorder {
 
     /// Announces that the object under the name is about to be renamed into the store. Returns the
     /// number of its file there.
-    pub(super) fn takes(&mut self, at: At<'_>) -> Result<u32, JournalError> {
+    pub(super) fn before_store(&mut self, at: At<'_>) -> Result<u32, JournalError> {
         self.recording(&ChangedObject::At(at), |own| {
             let found = own.name(at)?;
             let (file, _) = own.next_file();
@@ -337,7 +337,11 @@ impl Recorder {
     }
 
     /// Announces that a saved object, with this metadata, is about to get the name.
-    pub(super) fn puts(&mut self, at: At<'_>, kept: Option<&Stat>) -> Result<(), JournalError> {
+    pub(super) fn before_restore(
+        &mut self,
+        at: At<'_>,
+        kept: Option<&Stat>,
+    ) -> Result<(), JournalError> {
         self.recording(&ChangedObject::At(at), |own| {
             own.name(at)?;
             own.expect_at(at)?;

@@ -244,7 +244,7 @@ impl Undo<'_> {
                 self.keep_reachable(here.at(name), &stat)?;
             } else if stat.links > 1 {
                 // An object that another name moves away is found by this record.
-                self.recorder.gains(here.at(name))?;
+                self.recorder.before_create(here.at(name))?;
             }
         }
         Ok(())
@@ -325,7 +325,7 @@ impl Undo<'_> {
         };
         if !old.kept.is_empty() {
             // Removing the link changes the ctime.
-            self.recorder.gains(at)?;
+            self.recorder.before_create(at)?;
         }
         self.restore_content(at, old)?;
         self.restore_metadata(at, old, old.stat.mtime)
@@ -420,7 +420,7 @@ impl Undo<'_> {
         if self.is_apart(at) {
             return self.take_apart(at, stat);
         }
-        let file = self.recorder.takes(at)?;
+        let file = self.recorder.before_store(at)?;
         let to = file_name(self.recorder.number(), file);
         let store = self.store.kept.as_fd();
         let renamed = with_access(at.dir, || {
@@ -457,7 +457,7 @@ impl Undo<'_> {
         if self.is_apart(at) {
             return self.hold_apart(at, stat);
         }
-        self.recorder.loses(at)?;
+        self.recorder.before_remove(at)?;
         let raw = object::stat(at.dir, at.name).map_err(self.failed(at, "looking at it"))?;
         let kept = raw
             .and_then(|raw| self.recorder.entry.olds.get(&raw.id))
@@ -507,7 +507,7 @@ impl Undo<'_> {
         }
         if old.stat.is_dir() {
             self.may_put(at, (at.dir, at.name), true)?;
-            self.recorder.puts(at, None)?;
+            self.recorder.before_restore(at, None)?;
             let made = with_access(at.dir, || mkdirat(at.dir, at.name, Mode::RWXU));
             made.map_err(self.failed(at, "making the directory again"))?;
             return self.remember(at, id);
@@ -548,7 +548,7 @@ impl Undo<'_> {
         }
         self.may_put(at, (dir, name), found.is_dir())?;
         self.recorder
-            .puts(at, Some(&found).filter(|_| !source.is_copy))?;
+            .before_restore(at, Some(&found).filter(|_| !source.is_copy))?;
         let failed = || self.failed(at, "putting it back");
         if found.is_dir() {
             let renamed = with_access(at.dir, || {

@@ -43,12 +43,12 @@ impl Undo<'_> {
             return self.remove_apart(at, 0);
         }
         if self.staged.contains_key(&stat.id) {
-            self.recorder.loses(at)?;
+            self.recorder.before_remove(at)?;
             return with_access(at.dir, || unlinkat(at.dir, at.name, AtFlags::empty()))
                 .map_err(self.failed(at, "taking it away"));
         }
         let stage = self.next_stage(at)?;
-        self.recorder.renames(at, stage.at(), false)?;
+        self.recorder.before_rename(at, stage.at(), false)?;
         self.rename(at, stage.at())?;
         self.staged.entry(stat.id).or_default().push(stage);
         Ok(())
@@ -105,7 +105,7 @@ impl Undo<'_> {
                 self.remove_apart(at, depth + 1)?;
             }
         }
-        self.recorder.loses(at)?;
+        self.recorder.before_remove(at)?;
         with_access(at.dir, || unlinkat(at.dir, at.name, flags))
             .map_err(self.failed(at, "taking it away"))
     }
@@ -127,7 +127,7 @@ impl Undo<'_> {
         };
         self.may_put(at, (source.at().dir, source.at().name), found.is_dir())?;
         if found.is_dir() {
-            self.recorder.renames(source.at(), at, false)?;
+            self.recorder.before_rename(source.at(), at, false)?;
             // That directory may have its time back already.
             let time = stat_of(source.at().dir)
                 .map_err(self.failed(at, "putting it back"))?

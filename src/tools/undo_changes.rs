@@ -198,7 +198,7 @@ fn refused(context: &Context<'_>, journal: &Journal, outcome: &Outcome) -> Resul
     }
     let conflicts = conflicts(context, journal, outcome);
     Err(Error::Unsuitable {
-        message: format!("nothing was undone, since not all is as the calls left it:\n{}", limited(&conflicts)),
+        message: format!("nothing was undone, because these files are not as the calls left them:\n{}", limited(&conflicts)),
         hint: "leave these out (`paths`: [\"!PATH\"]), or undo the later calls, too (`since`); what a person changed stays"
             .into(),
     })
@@ -231,7 +231,7 @@ fn reply(context: &Context<'_>, journal: &Journal, outcome: &Outcome) -> Reply<O
         Some(number) => format!("{told}\n[undone; this is call {number}, which can be undone too]"),
         None if conflicts.is_empty() => format!("{told}\n[dry run: nothing was undone]"),
         None => format!(
-            "[nothing would be undone, since not all is as the calls left it]\n{}",
+            "[nothing would be undone, because these files are not as the calls left them]\n{}",
             limited(&conflicts)
         ),
     };

@@ -41,7 +41,7 @@ pub fn a_log_is_read_or_refused(bytes: &[u8]) {
     // A genuine entry with saved content.
     let mut recorder: Recorder = store.begin("honest").unwrap();
     recorder
-        .loses(At {
+        .before_remove(At {
             dir: handle.as_fd(),
             name: "g".as_ref(),
             root: 0,

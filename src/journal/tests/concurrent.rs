@@ -30,7 +30,7 @@ fn rename(world: &World, recorder: &mut Recorder, from: &str, to: &str) {
         path: Path::new(to_dir),
         seen: None,
     };
-    recorder.renames(source, target, false).unwrap();
+    recorder.before_rename(source, target, false).unwrap();
     fs::rename(world.roots[0].join(from), world.roots[0].join(to)).unwrap();
 }
 
@@ -86,7 +86,7 @@ fn overlap(
 fn tell_sub(world: &World, recorder: &mut Recorder, from: &str, to: &str) {
     if from == "d" {
         let path = format!("{to}/new");
-        tell(world, recorder, &path, Recorder::gains);
+        tell(world, recorder, &path, Recorder::before_create);
         fs::write(world.roots[0].join(path), "new").unwrap();
     }
 }

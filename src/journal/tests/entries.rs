@@ -48,7 +48,7 @@ pub(super) fn edit(world: &World, recorder: &mut Recorder, path: &str, text: &st
         world,
         recorder,
         path,
-        super::super::recorder::Recorder::gains,
+        super::super::recorder::Recorder::before_create,
     );
     tell(world, recorder, path, |recorder, at| {
         recorder.content(at, Writing::Anywhere)
@@ -102,7 +102,7 @@ fn entry_lists_all_changes() {
     edit(&world, &mut recorder, "edited", "anew");
     edit(&world, &mut recorder, "dir/deep", "anew");
     edit(&world, &mut recorder, "new", "anew");
-    tell(&world, &mut recorder, "gone", Recorder::loses);
+    tell(&world, &mut recorder, "gone", Recorder::before_remove);
     fs::remove_file(root.join("gone")).unwrap();
     tell(&world, &mut recorder, "mode", Recorder::metadata);
     fs::set_permissions(root.join("mode"), fs::Permissions::from_mode(0o700)).unwrap();
@@ -114,7 +114,9 @@ fn entry_lists_all_changes() {
         path: Path::new(""),
         seen: None,
     };
-    recorder.renames(at("moved"), at("there"), false).unwrap();
+    recorder
+        .before_rename(at("moved"), at("there"), false)
+        .unwrap();
     fs::rename(root.join("moved"), root.join("there")).unwrap();
     // Opened for writing, but left unchanged.
     tell(&world, &mut recorder, "there", |recorder, at| {
@@ -179,7 +181,7 @@ fn undo_restores_removed_hard_link() {
     let store = world.store();
     let mut recorder = store.begin("call").unwrap();
     tell(&world, &mut recorder, "b", Recorder::metadata);
-    tell(&world, &mut recorder, "a", Recorder::loses);
+    tell(&world, &mut recorder, "a", Recorder::before_remove);
     fs::remove_file(root.join("a")).unwrap();
     let entry = store.end(recorder).unwrap();
     assert_eq!(store.changes(&entry), [(place("a"), Change::Deleted)]);
@@ -196,7 +198,7 @@ fn undo_of_file_changed_since_needs_force() {
     fs::write(world.roots[0].join("a"), "theirs, longer").unwrap();
     assert_eq!(
         undo(&store, &[number]).conflicts,
-        refused("it was changed since")
+        refused("changed after the call")
     );
     assert_eq!(
         texts(&world, &["a", "b"]),
@@ -243,7 +245,7 @@ fn undo_conflicts_with_later_call() {
     );
     assert_eq!(
         undo(&store, &[1, 3]).conflicts,
-        refused("it was changed between two of the calls")
+        refused("changed between two of the calls")
     );
     assert_eq!(undo(&store, &[2, 3]).number, Some(4));
     assert_eq!(texts(&world, &["a"]), [some("one")]);
@@ -314,7 +316,7 @@ fn record_with_wrong_path_is_refused() {
     };
     let path = world.roots[0].join("b");
     assert_eq!(
-        recorder.gains(at).unwrap_err().to_string(),
+        recorder.before_create(at).unwrap_err().to_string(),
         format!(
             "{}: is not where the directory is now; look it up again",
             path.display()

@@ -12,7 +12,7 @@ use super::picture::differences;
 use super::property::World;
 
 fn make_dir(world: &World, recorder: &mut Recorder, path: &str) {
-    tell(world, recorder, path, Recorder::gains);
+    tell(world, recorder, path, Recorder::before_create);
     fs::create_dir(world.roots[0].join(path)).unwrap();
 }
 
@@ -49,7 +49,7 @@ fn call(world: &World, store: &Store) -> u64 {
         seen: None,
     };
     recorder
-        .renames(at(0, "", "old"), at(1, "made", "moved"), false)
+        .before_rename(at(0, "", "old"), at(1, "made", "moved"), false)
         .unwrap();
     fs::rename(root.join("old"), root.join("made/moved")).unwrap();
     store.end(recorder).unwrap().number
@@ -102,7 +102,7 @@ fn file_in_made_directory_changed_since_stays() {
     let number = call(&world, &store);
     let path = world.roots[0].join("made/z");
     fs::write(&path, "mine").unwrap();
-    let why = "it was put there or changed since".to_owned();
+    let why = "created or changed after the call".to_owned();
     let outcome = undo_paths(&store, number, &[place("made/z")], &[]).unwrap();
     assert_eq!(
         outcome.conflicts,

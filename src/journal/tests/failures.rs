@@ -14,7 +14,7 @@ fn unrecoverable(world: &World, store: &Store) -> u64 {
     let mut recorder = store.begin("call").unwrap();
     for path in ["a", "b"] {
         fs::write(root.join(path), "old").unwrap();
-        tell(world, &mut recorder, path, Recorder::loses);
+        tell(world, &mut recorder, path, Recorder::before_remove);
         fs::remove_file(root.join(path)).unwrap();
     }
     let number = store.end(recorder).unwrap().number;

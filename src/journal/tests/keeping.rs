@@ -13,7 +13,8 @@ use super::entries::{edit, place, refused, some, tell, texts, undo};
 use super::picture::differences;
 use super::property::World;
 
-const NOT_KEPT: &str = "it was not kept: it was too large, could not be read, found no room, or went where nothing is noted";
+const NOT_KEPT: &str =
+    "not stored: too large, unreadable, no space in the store, or moved to a path without undo";
 
 #[test]
 fn new_object_needs_no_record() {
@@ -26,7 +27,7 @@ fn new_object_needs_no_record() {
         &world,
         &mut recorder,
         "new",
-        super::super::recorder::Recorder::gains,
+        super::super::recorder::Recorder::before_create,
     );
     fs::create_dir(root.join("new")).unwrap();
     let [above, dir] =
@@ -84,7 +85,7 @@ fn new_object_needs_no_record() {
         path: Path::new("new"),
         seen: None,
     };
-    recorder.renames(from, to, false).unwrap();
+    recorder.before_rename(from, to, false).unwrap();
     assert!(!recorder.knows_loss(dir));
 }
 
@@ -118,7 +119,7 @@ fn skipped_names_are_not_recorded() {
             path: Path::new("target"),
             ..from
         };
-        recorder.renames(from, to, false).unwrap();
+        recorder.before_rename(from, to, false).unwrap();
         fs::rename(root.join(name), root.join("target").join(name)).unwrap();
     }
     assert!(recorder.has_skipped());
@@ -214,7 +215,7 @@ fn write_by_descriptor_copies_linked_file() {
             &world,
             &mut recorder,
             "a",
-            super::super::recorder::Recorder::loses,
+            super::super::recorder::Recorder::before_remove,
         );
         fs::remove_file(&path).unwrap();
         recorder.metadata_of(file.as_fd(), &path).unwrap();
@@ -248,7 +249,7 @@ fn write_through_old_descriptor_is_undone() {
         &world,
         &mut recorder,
         "a",
-        super::super::recorder::Recorder::loses,
+        super::super::recorder::Recorder::before_remove,
     );
     fs::remove_file(&path).unwrap();
     let number = store.end(recorder).unwrap().number;
@@ -291,7 +292,7 @@ fn special_files_are_linked_without_opening() {
             &world,
             &mut recorder,
             name,
-            super::super::recorder::Recorder::loses,
+            super::super::recorder::Recorder::before_remove,
         );
         fs::remove_file(root.join(name)).unwrap();
         edit(&world, &mut recorder, name, "a file in its place");

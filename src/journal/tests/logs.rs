@@ -123,7 +123,7 @@ fn forged_directory_cycle_restores_once() {
     let dir = world.roots[0].join("d");
     fs::create_dir(&dir).unwrap();
     let mut recorder = store.begin("call").unwrap();
-    tell(&world, &mut recorder, "d", Recorder::loses);
+    tell(&world, &mut recorder, "d", Recorder::before_remove);
     fs::remove_dir(&dir).unwrap();
     store.end(recorder).unwrap();
     let path = world.dir.path().join("store/log/1");

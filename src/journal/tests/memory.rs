@@ -135,12 +135,12 @@ fn counts_are_those_of_changes() {
     let mut recorder = store.begin("call").unwrap();
     edit(&world, &mut recorder, "edited", "anew");
     edit(&world, &mut recorder, "new", "anew");
-    tell(&world, &mut recorder, "gone", Recorder::loses);
+    tell(&world, &mut recorder, "gone", Recorder::before_remove);
     fs::remove_file(root.join("gone")).unwrap();
     tell(&world, &mut recorder, "mode", Recorder::metadata);
     fs::set_permissions(root.join("mode"), Permissions::from_mode(0o700)).unwrap();
-    tell(&world, &mut recorder, "moved", Recorder::loses);
-    tell(&world, &mut recorder, "there", Recorder::gains);
+    tell(&world, &mut recorder, "moved", Recorder::before_remove);
+    tell(&world, &mut recorder, "there", Recorder::before_create);
     fs::rename(root.join("moved"), root.join("there")).unwrap();
     store.end(recorder).unwrap();
     // A second part of the same call.

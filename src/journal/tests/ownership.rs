@@ -14,7 +14,7 @@ fn replace(world: &World, path: &str, text: &str) {
 }
 
 fn remove(world: &World, recorder: &mut Recorder, path: &str) {
-    tell(world, recorder, path, Recorder::loses);
+    tell(world, recorder, path, Recorder::before_remove);
     fs::remove_file(world.roots[0].join(path)).unwrap();
 }
 
@@ -76,7 +76,7 @@ fn undo_restores_others_file_after_failed_create() {
     let world = World::new();
     let store = world.store();
     let mut recorder = store.begin("command").unwrap();
-    tell(&world, &mut recorder, "f", Recorder::gains);
+    tell(&world, &mut recorder, "f", Recorder::before_create);
     let root = super::super::Id::of(fs::File::open(&world.roots[0]).unwrap()).unwrap();
     recorder.gained(root, "f".as_ref(), None);
     fs::write(world.roots[0].join("f"), "by a person").unwrap();

@@ -12,7 +12,7 @@ use super::property::World;
 fn replace(world: &World, store: &Store, files: &[(&str, &str)]) -> u64 {
     let mut recorder = store.begin("replace").unwrap();
     for (path, text) in files {
-        tell(world, &mut recorder, path, Recorder::makes_way);
+        tell(world, &mut recorder, path, Recorder::before_replace);
         fs::remove_file(world.roots[0].join(path)).unwrap();
         fs::write(world.roots[0].join(path), text).unwrap();
     }
@@ -21,7 +21,7 @@ fn replace(world: &World, store: &Store, files: &[(&str, &str)]) -> u64 {
 
 fn remove(world: &World, store: &Store, path: &str) -> u64 {
     let mut recorder = store.begin("remove").unwrap();
-    tell(world, &mut recorder, path, Recorder::loses);
+    tell(world, &mut recorder, path, Recorder::before_remove);
     fs::remove_file(world.roots[0].join(path)).unwrap();
     store.end(recorder).unwrap().number
 }
@@ -46,7 +46,7 @@ fn standing_excludes_calls_undone_later() {
         [some("old"), some("old"), some("new")]
     );
     // The part undone first and the change in between do not fit together.
-    let why = "it was changed between two of the calls".to_owned();
+    let why = "changed between two of the calls".to_owned();
     let refused = store.undo(&[1, 3], "undo", Options::default()).unwrap();
     assert_eq!(
         refused.conflicts,
@@ -88,7 +88,7 @@ fn change_by_others_between_parts_stays() {
         store.changes(&store.entry(1).unwrap()),
         store.changes(&second)
     );
-    let why = "it was changed between two of the calls".to_owned();
+    let why = "changed between two of the calls".to_owned();
     assert_eq!(
         undo(&store, &[1]).conflicts,
         [Conflict {
@@ -172,7 +172,7 @@ fn recreated_directory_replaces_removed_one() {
     fs::write(root.join("d/e/f"), "old").unwrap();
     assert_eq!(remove(&world, &store, "d/e/f"), 1);
     fs::remove_dir_all(root.join("d")).unwrap();
-    let why = "its directory is gone; make one in its place first".to_owned();
+    let why = "its directory no longer exists; create it first".to_owned();
     let refused = vec![Conflict {
         place: place("d/e/f"),
         why,
@@ -243,7 +243,7 @@ fn failed_call_is_no_conflict() {
     fs::write(world.roots[0].join("a"), "old").unwrap();
     assert_eq!(call(&world, &store, "call", &[("a", "new")]), 1);
     let mut recorder = store.begin("rmdir of a file").unwrap();
-    tell(&world, &mut recorder, "a", Recorder::loses);
+    tell(&world, &mut recorder, "a", Recorder::before_remove);
     assert!(store.end_if_changed(recorder).unwrap().is_none());
     assert_eq!(undo(&store, &[1]).conflicts, []);
     assert_eq!(texts(&world, &["a"]), [some("old")]);

@@ -74,13 +74,13 @@ fn changed(world: &World, store: &Store) -> u64 {
     edit(world, &mut recorder, "edited", "new");
     edit(world, &mut recorder, "made", "new");
     for path in ["gone/in/file", "gone/in", "gone"] {
-        tell(world, &mut recorder, path, Recorder::loses);
+        tell(world, &mut recorder, path, Recorder::before_remove);
     }
     fs::remove_dir_all(root.join("gone")).unwrap();
     tell(world, &mut recorder, "mode", Recorder::metadata);
     fs::set_permissions(root.join("mode"), fs::Permissions::from_mode(0o700)).unwrap();
-    tell(world, &mut recorder, "moved", Recorder::loses);
-    tell(world, &mut recorder, "there", Recorder::gains);
+    tell(world, &mut recorder, "moved", Recorder::before_remove);
+    tell(world, &mut recorder, "there", Recorder::before_create);
     fs::rename(root.join("moved"), root.join("there")).unwrap();
     store.end(recorder).unwrap().number
 }
@@ -198,9 +198,9 @@ fn protected_path_of_killed_call_moves_aside() {
     let mut store = world.store();
     store.changer = Some(Arc::new(ProtectingChanger(root.join("new/keys"))));
     let mut recorder = store.begin("call").unwrap();
-    tell(&world, &mut recorder, "new", Recorder::gains);
+    tell(&world, &mut recorder, "new", Recorder::before_create);
     fs::create_dir(root.join("new")).unwrap();
-    tell(&world, &mut recorder, "new/keys", Recorder::gains);
+    tell(&world, &mut recorder, "new/keys", Recorder::before_create);
     fs::write(root.join("new/keys"), "evil").unwrap();
     drop(recorder);
     let journal = Journal::new(

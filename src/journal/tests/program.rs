@@ -107,12 +107,12 @@ impl Actor<'_> {
         }
     }
 
-    fn gains(&mut self, path: &Path) {
-        self.tell(path, |recorder, at| recorder.gains(at).unwrap());
+    fn before_create(&mut self, path: &Path) {
+        self.tell(path, |recorder, at| recorder.before_create(at).unwrap());
     }
 
-    fn loses(&mut self, path: &Path) {
-        self.tell(path, |recorder, at| recorder.loses(at).unwrap());
+    fn before_remove(&mut self, path: &Path) {
+        self.tell(path, |recorder, at| recorder.before_remove(at).unwrap());
     }
 
     fn content(&mut self, path: &Path) {
@@ -136,7 +136,7 @@ impl Actor<'_> {
             && let Some(recorder) = self.recorder.as_mut()
         {
             recorder
-                .renames(
+                .before_rename(
                     source.at(),
                     target.at(),
                     flags.contains(RenameFlags::EXCHANGE),
@@ -156,12 +156,12 @@ impl Actor<'_> {
     }
 
     fn mkdir(&mut self, path: &Path) -> io::Result<()> {
-        self.gains(path);
+        self.before_create(path);
         fs::create_dir(path)
     }
 
     fn write(&mut self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        self.gains(path);
+        self.before_create(path);
         self.content(path);
         // The record is about the name. A symlink would lead to another file, and a FIFO would
         // block.
@@ -177,14 +177,14 @@ impl Actor<'_> {
     }
 
     fn unlink(&mut self, path: &Path) -> io::Result<()> {
-        self.loses(path);
+        self.before_remove(path);
         fs::remove_file(path)
     }
 
     fn remove(&mut self, path: &Path) -> io::Result<()> {
         for path in walk(path).into_iter().rev() {
             if path.symlink_metadata()?.is_dir() {
-                self.loses(&path);
+                self.before_remove(&path);
                 fs::remove_dir(&path)?;
             } else {
                 self.unlink(&path)?;
@@ -315,7 +315,7 @@ impl Actor<'_> {
                     .custom_flags(flags)
                     .open(path.parent().unwrap())?;
                 file.write_all(&bytes)?;
-                self.gains(&path);
+                self.before_create(&path);
                 let magic = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file));
                 Ok(rustix::fs::linkat(
                     CWD,
@@ -386,7 +386,7 @@ impl Actor<'_> {
             }
             20 => {
                 let path = self.dir(a)?;
-                self.loses(&path);
+                self.before_remove(&path);
                 fs::remove_dir(path)
             }
             21 => {
@@ -399,12 +399,12 @@ impl Actor<'_> {
             }
             23 => {
                 let (path, target) = (self.fresh(a), self.any(b)?);
-                self.gains(&path);
+                self.before_create(&path);
                 symlink(if odd { Path::new("nowhere") } else { &target }, path)
             }
             24 => {
                 let path = self.fresh(a);
-                self.gains(&path);
+                self.before_create(&path);
                 Ok(rustix::fs::mkfifoat(CWD, path, Mode::RUSR)?)
             }
             25 => {
@@ -487,7 +487,7 @@ impl Actor<'_> {
             }
             35 => {
                 let path = self.fresh(a);
-                self.gains(&path);
+                self.before_create(&path);
                 let mut file = File::create(path)?;
                 file.seek(SeekFrom::Start(u64::from(b) * 10))?;
                 file.write_all(b"end")

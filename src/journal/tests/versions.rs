@@ -60,7 +60,7 @@ fn versions_are_found_in_any_saved_copy() {
         .write_all(b", and more")
         .unwrap();
     for name in ["gone", "link"] {
-        tell(&world, &mut recorder, name, Recorder::loses);
+        tell(&world, &mut recorder, name, Recorder::before_remove);
         fs::remove_file(root.join(name)).unwrap();
     }
     tell(&world, &mut recorder, "mode", Recorder::metadata);
@@ -79,7 +79,7 @@ fn versions_are_found_in_any_saved_copy() {
         path: Path::new(""),
         seen: None,
     };
-    recorder.renames(from, to, false).unwrap();
+    recorder.before_rename(from, to, false).unwrap();
     fs::rename(root.join("dir/moved"), root.join("there")).unwrap();
     assert_eq!(store.end(recorder).unwrap().number, 1);
     let first = [
@@ -102,7 +102,7 @@ fn versions_are_found_in_any_saved_copy() {
     edit(&world, &mut recorder, "edited", "second");
     edit(&world, &mut recorder, "grown", "short");
     for name in ["new", "there"] {
-        tell(&world, &mut recorder, name, Recorder::loses);
+        tell(&world, &mut recorder, name, Recorder::before_remove);
         fs::remove_file(root.join(name)).unwrap();
     }
     assert_eq!(store.end(recorder).unwrap().number, 2);

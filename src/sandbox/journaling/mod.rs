@@ -609,9 +609,11 @@ impl CommandJournal<'_> {
             return Err(JournalError::Full { most });
         }
         match note {
-            Note::Gains(spot) => recorder.gains(spot.at()),
-            Note::Loses(spot) => recorder.loses(spot.at()),
-            Note::Renames(from, to, exchanges) => recorder.renames(from.at(), to.at(), *exchanges),
+            Note::Gains(spot) => recorder.before_create(spot.at()),
+            Note::Loses(spot) => recorder.before_remove(spot.at()),
+            Note::Renames(from, to, exchanges) => {
+                recorder.before_rename(from.at(), to.at(), *exchanges)
+            }
             Note::Links(from, to) => recorder.links(from.at(), to.at()),
             Note::Metadata(spot) => recorder.metadata(spot.at()),
             Note::MetadataOf(object) => {

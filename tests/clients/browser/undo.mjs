@@ -31,7 +31,7 @@ export async function undo(page, row, call, file) {
   check("page asks before it undoes", /^1 edited; kept as call \d+$/.test(before) && fs.readFileSync(file, "utf8") === "two\n", before);
   fs.writeFileSync(file, "mine\n");
   const refused = await press(true, "nothing was undone");
-  check("page says what stands against an undo", refused.includes(`${name}: it was changed since`) && fs.readFileSync(file, "utf8") === "mine\n", refused);
+  check("page says what stands against an undo", refused.includes(`${name}: changed after the call`) && fs.readFileSync(file, "utf8") === "mine\n", refused);
   await call("alice", "write_file", { path: file, content: "three\n" });
   await listed(3);
   await own.first().click();

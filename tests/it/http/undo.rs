@@ -48,7 +48,7 @@ fn changes_are_invisible_to_other_tokens() {
     let refused =
         ask(&alice, "undo_changes", json!({"calls": [1]}))["error"]["message"].to_string();
     assert!(
-        refused.contains("a: something else has its name"),
+        refused.contains("a: another file or directory has its name now"),
         "{refused}"
     );
     assert_eq!(

@@ -24,19 +24,21 @@ fn undo_keeps_later_change_of_person() {
     let before = stage.snapshot();
     let hint = "hint: leave these out (`paths`: [\"!PATH\"]), or undo the later calls, too (`since`); what a person changed stays";
     let refused = |what: &str| {
-        format!("nothing was undone, since not all is as the calls left it:\n{what}\n{hint}")
+        format!(
+            "nothing was undone, because these files are not as the calls left them:\n{what}\n{hint}"
+        )
     };
     assert_eq!(
         refusal(&stage.server.call("undo_changes", json!({"calls": [1]}))),
-        refused("a: it was changed since")
+        refused("a: changed after the call")
     );
     assert_eq!(
         refusal(&stage.server.call("undo_changes", json!({"calls": [2]}))),
-        refused("c: something has its name again")
+        refused("c: the call deleted it, and another file or directory has its name now")
     );
     assert_eq!(
         stage.call_text("undo_changes", json!({"calls": [1], "dryRun": true})),
-        "[nothing would be undone, since not all is as the calls left it]\na: it was changed since"
+        "[nothing would be undone, because these files are not as the calls left them]\na: changed after the call"
     );
     assert_eq!(stage.snapshot(), before);
     stage.call_text("undo_changes", json!({"calls": [1], "paths": ["!a"]}));

@@ -146,9 +146,9 @@ fn operator_undo_keeps_later_changes_unless_forced() {
         .texts();
     let tree = &stage.tree;
     tree.file("work/a", "mine");
-    let refused = "nothing was undone, since not all is as the calls left it:\na: it was changed \
-        since\n--except leaves these paths out, undoing later calls first may help, and --force \
-        overwrites the later changes";
+    let refused = "nothing was undone, because these files are not as the calls left them:\n\
+        a: changed after the call\n--except leaves these paths out, undoing later calls first may \
+        help, and --force overwrites the later changes";
     assert_eq!(
         changes(tree, "work", &["undo", "1"]),
         (1, refused.to_owned())
@@ -163,7 +163,7 @@ fn operator_undo_keeps_later_changes_unless_forced() {
     );
     assert_eq!(
         changes_output(tree, &["undo", "1", "--force"]),
-        "reverted a\nreverted b\n[forced: a: it was changed since]\n[undone; `replay changes undo \
+        "reverted a\nreverted b\n[forced: a: changed after the call]\n[undone; `replay changes undo \
          2` takes that back]"
     );
     assert_eq!(
