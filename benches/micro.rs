@@ -200,7 +200,7 @@ fn noted_in(c: &mut Criterion) -> Result<()> {
         b.iter(|| {
             let mut recorder = store.begin("call")?;
             recorder.before_create(at("new"))?;
-            recorder.renames(at("new"), at("file"), false)?;
+            recorder.before_rename(at("new"), at("file"), false)?;
             replace()?;
             anyhow::Ok(store.end(recorder)?.number)
         });
