@@ -31,8 +31,8 @@ pub enum Error {
     /// Not enough memory, or other calls hold it.
     #[error(transparent)]
     Memory(#[from] Exhausted),
-    /// The call succeeded, but there is no memory for its reply.
-    #[error("the call succeeded, but there is no memory for its reply: {0}")]
+    /// The call ended, but there is no memory for its reply.
+    #[error("the call ended, but there is no memory for its reply: {0}")]
     Unanswered(Exhausted),
     /// An edit that does not fit its file.
     #[error("{path}: {source}")]

@@ -104,7 +104,7 @@ fn protected_paths(roots: &[PathBuf]) -> Result<Arc<dyn Changer>> {
         access: Access::ReadWrite,
     };
     let grants: Vec<Grant> = roots.iter().map(grant).collect();
-    let policy = Policy::open(&grants, &[]).context("what is protected cannot be known")?;
+    let policy = Policy::open(&grants, &[]).context("the protected paths cannot be determined")?;
     Ok(policy.changer())
 }
 

@@ -8,6 +8,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::AsFd as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::FileTypeExt as _;
@@ -24,11 +25,10 @@ use crate::cli::{Access, Sandbox, WhyArgs};
 use crate::compose::alone;
 use crate::config::Config;
 use crate::exec::place_of;
-use crate::mounts::is_kernels;
 use crate::network::rules::{
     Destination, Host, RequestLine, Transport, Verdict, canonical, danger,
 };
-use crate::policy::{Cause, Policy, PolicyError, Quoted};
+use crate::policy::{self, Cause, Grant, Policy, PolicyError, Quoted};
 use crate::sandbox::{Network, Tier};
 use crate::tools::Services;
 
@@ -266,11 +266,12 @@ fn refused(policy: &Policy, path: &Path, error: &PolicyError, suffix: &str) -> R
             let Some(dir) = path.ancestors().find(|above| is_dir(above)) else {
                 return denied;
             };
-            if belongs_to_kernel(dir) {
-                return denied.with_notes([format!(
-                    "{} belongs to the kernel, so no flag allows it",
-                    Quoted(dir)
-                )]);
+            let grant = Grant {
+                path: dir.to_owned(),
+                access: policy::Access::ReadOnly,
+            };
+            if let Err(refusal) = Policy::open(&[grant], &[]) {
+                return denied.with_notes([format!("no flag allows it: {refusal}")]);
             }
             let does = if suffix.is_empty() {
                 "read"
@@ -332,15 +333,6 @@ fn refused(policy: &Policy, path: &Path, error: &PolicyError, suffix: &str) -> R
     }
 }
 
-/// Returns true if the policy refuses the directory as the kernel's.
-fn belongs_to_kernel(dir: &Path) -> bool {
-    let is_tree = ["/proc", "/sys", "/dev"]
-        .iter()
-        .any(|tree| dir.starts_with(tree));
-    (is_tree && !dir.starts_with("/dev/shm"))
-        || std::fs::File::open(dir).is_ok_and(|opened| is_kernels(opened).unwrap_or(true))
-}
-
 fn shell(path: &Path) -> String {
     quoted(&path.display().to_string())
 }
@@ -390,8 +382,18 @@ fn destination(what: &OsStr) -> Result<(Destination, Option<(bool, String)>)> {
 }
 
 fn connect(config: &Config, services: &Services, what: &OsStr) -> Result<RuleAnswer> {
-    let (to, asked) = destination(what)?;
+    let (mut to, asked) = destination(what)?;
     let (rules, standing) = (&config.sandbox.rules, &services.commands.standing);
+    if to.host == Host::Name("localhost".to_owned()) {
+        // Programs resolve this name themselves.
+        let addresses: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+        let at = |address| Destination {
+            host: Host::Address(address),
+            ..to.clone()
+        };
+        let allowed = addresses.map(at).into_iter().find(|to| rules.allows(to));
+        to = allowed.unwrap_or_else(|| at(addresses[0]));
+    }
     if standing.refused.is_some() {
         return Ok(RuleAnswer::denied(standing.word()));
     }
@@ -407,17 +409,13 @@ fn connect(config: &Config, services: &Services, what: &OsStr) -> Result<RuleAns
         None
     };
     let danger = danger.map(|danger| format!("this address {danger}"));
-    let is_own = match &to.host {
-        Host::Address(address) => address.to_canonical().is_loopback(),
-        Host::Name(name) => name == "localhost",
-    };
+    let is_own = matches!(to.host, Host::Address(address) if address.to_canonical().is_loopback());
     let own = || {
-        RuleAnswer::allowed(
-            "commands have a private loopback: there they reach servers that commands started, and no server of this machine",
+        RuleAnswer::denied(
+            "commands have a private loopback, which reaches servers that commands start, and no \
+             server of this machine",
         )
-        .with_notes([format!(
-            "{flag} lets commands reach the server of this machine at that address"
-        )])
+        .with_flag(flag.clone(), besides.clone())
     };
     if rules.is_empty() {
         return Ok(match (standing.tier, standing.effective_network()) {

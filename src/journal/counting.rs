@@ -20,7 +20,7 @@ const COUNTING_SHARE: u64 = 4;
 
 /// Numbers of changes of one entry, by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ChangeCounts {
+pub struct EntryCounts {
     pub edited: usize,
     pub created: usize,
     pub deleted: usize,
@@ -88,11 +88,11 @@ impl Counting {
         }
     }
 
-    fn counts(&self) -> ChangeCounts {
+    fn counts(&self) -> EntryCounts {
         let changed = || self.names.values().filter(|name| name.before != name.after);
         let sources: HashSet<u64> = changed().map(|name| name.before).collect();
         let left: HashSet<u64> = changed().map(|name| name.after).collect();
-        let mut counts = ChangeCounts::default();
+        let mut counts = EntryCounts::default();
         for name in self.names.values() {
             let count = match (name.before, name.after) {
                 (0, 0) => continue,
@@ -122,7 +122,7 @@ impl Counting {
 
 impl Store {
     /// Counts the changes of an entry; `None` if it was removed.
-    pub fn count_changes(&self, number: u64) -> Result<Option<ChangeCounts>, JournalError> {
+    pub fn count_changes(&self, number: u64) -> Result<Option<EntryCounts>, JournalError> {
         let Some(log) = self.open_log(number)? else {
             return Ok(None);
         };

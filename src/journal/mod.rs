@@ -62,7 +62,7 @@ pub use bounds::Bounds;
 pub use bytes::Bytes;
 pub use call::{ByCommands, Changes, Ended, Journal};
 pub use conflict::Conflict;
-pub use counting::ChangeCounts;
+pub use counting::EntryCounts;
 pub use entry::{Change, Entry, RootedPath};
 pub use error::JournalError;
 pub use keeping::{SKIPPED, Skips, WhenFull};

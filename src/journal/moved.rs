@@ -106,25 +106,22 @@ impl Store {
         id: Id,
         key: &(Id, Bytes),
     ) -> Result<Option<MovedObject>, Errno> {
+        let moved = |dir, name, place| MovedObject {
+            key: key.clone(),
+            dir,
+            name,
+            place,
+        };
         for place in self.possible_places(other, id) {
-            let Some(dir) = place
+            let dir = place
                 .parent()
                 .map(|above| self.open_place(&above))
-                .transpose()?
-            else {
-                continue;
-            };
+                .transpose()?;
             let name = Bytes(place.name().to_vec());
-            if let Some(dir) = dir
+            if let Some(Some(dir)) = dir
                 && stat(&dir, name.name())?.is_some_and(|found| found.id == id)
             {
-                let key = key.clone();
-                return Ok(Some(MovedObject {
-                    key,
-                    dir,
-                    name,
-                    place,
-                }));
+                return Ok(Some(moved(dir, name, place)));
             }
         }
         let kept = other.olds.get(&id).map_or(&[][..], |old| &old.kept);
@@ -137,13 +134,7 @@ impl Store {
                     root: 0,
                     path: name.clone(),
                 };
-                let key = key.clone();
-                return Ok(Some(MovedObject {
-                    key,
-                    dir,
-                    name,
-                    place,
-                }));
+                return Ok(Some(moved(dir, name, place)));
             }
         }
         Ok(None)

@@ -68,10 +68,7 @@ impl Store {
         let Some(log) = self.open_log(number)? else {
             return Ok(None);
         };
-        let length = log
-            .metadata()
-            .map_err(|source| self.unread(number, source))?
-            .len();
+        let length = self.log_length(&log, number)?;
         let overdraft = self
             .account
             .as_ref()
@@ -96,10 +93,7 @@ impl Store {
         let Some(log) = self.open_log(number)? else {
             return Ok(None);
         };
-        let length = log
-            .metadata()
-            .map_err(|source| self.unread(number, source))?
-            .len();
+        let length = self.log_length(&log, number)?;
         let reading = self.readings.of(number);
         let mut reading = locked(&reading);
         if let Some(entry) = reading.entry.upgrade().filter(|_| reading.length == length) {
@@ -116,6 +110,13 @@ impl Store {
         Ok(Some(entry))
     }
 
+    fn log_length(&self, log: &File, number: u64) -> Result<u64, JournalError> {
+        let metadata = log.metadata();
+        Ok(metadata
+            .map_err(|source| self.unread(number, source))?
+            .len())
+    }
+
     /// Reserves the memory for the entry of a log.
     pub(super) fn memory_of(
         &self,
@@ -123,11 +124,7 @@ impl Store {
         number: u64,
         memory: Memory,
     ) -> Result<Option<Share>, JournalError> {
-        let length = log
-            .metadata()
-            .map_err(|source| self.unread(number, source))?
-            .len();
-        self.take(length, ENTRY_SHARE, memory)
+        self.take(self.log_length(log, number)?, ENTRY_SHARE, memory)
     }
 
     /// Reserves the length of a log, divided by `share`.
@@ -138,11 +135,7 @@ impl Store {
         share: u64,
         memory: Memory,
     ) -> Result<Option<Share>, JournalError> {
-        let length = log
-            .metadata()
-            .map_err(|source| self.unread(number, source))?
-            .len();
-        self.take(length / share, 1, memory)
+        self.take(self.log_length(log, number)? / share, 1, memory)
     }
 
     /// Reserves the memory for an undo of these entries, and for the later entries that it reads.

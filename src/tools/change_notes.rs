@@ -14,7 +14,7 @@ use super::{Context, Services};
 use crate::budget::Exhausted;
 use crate::error::Error;
 use crate::journal::{
-    AutorunChanges, ByCommands, Change, ChangeCounts, Conflict, Ended, Entry, Journal, Outcome,
+    AutorunChanges, ByCommands, Change, Conflict, Ended, Entry, EntryCounts, Journal, Outcome,
     Outside, RootedPath, Store,
 };
 use crate::policy::Root;
@@ -129,9 +129,9 @@ impl Counts {
     }
 }
 
-impl From<ChangeCounts> for Counts {
-    fn from(counts: ChangeCounts) -> Self {
-        let ChangeCounts {
+impl From<EntryCounts> for Counts {
+    fn from(counts: EntryCounts) -> Self {
+        let EntryCounts {
             edited,
             created,
             deleted,

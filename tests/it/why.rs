@@ -171,7 +171,21 @@ fn connection_is_judged_by_network_rules() {
              sessions and tests can send {rule} everything that they can read\n"
         )
     };
-    let cases: [(&str, &[&str], i32, String); 9] = [
+    let own = format!(
+        "denied: commands have a private loopback, which reaches servers that commands start, and \
+         no server of this machine\n{}",
+        besides("127.0.0.1:8000")
+    );
+    let cases: [(&str, &[&str], i32, String); 13] = [
+        ("127.0.0.1:8000", &[], 1, own.clone()),
+        ("localhost:8000", &[], 1, own.clone()),
+        ("localhost:8000", &by_rule, 1, own),
+        (
+            "localhost:8000",
+            &["--allow-host", "[::1]:8000"],
+            0,
+            "allowed: --allow-host '[::1]:8000'\n".to_owned(),
+        ),
         (
             "a.example.org",
             &by_rule,

@@ -4,7 +4,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 
-use super::super::{ChangeCounts, JournalError, Options, Recorder, Store};
+use super::super::{EntryCounts, JournalError, Options, Recorder, Store};
 use super::entries::{call, edit, tell, texts};
 use super::property::World;
 use crate::budget::{Account, Budget, Purpose};
@@ -117,9 +117,9 @@ fn changes_of_entry_too_large_to_read_are_counted() {
         ..store
     };
     assert!(matches!(small.entry(1), Err(JournalError::Memory(_))));
-    let counts = ChangeCounts {
+    let counts = EntryCounts {
         touched: FILES,
-        ..ChangeCounts::default()
+        ..EntryCounts::default()
     };
     assert_eq!(small.count_changes(1).unwrap(), Some(counts));
 }
@@ -148,7 +148,7 @@ fn counts_are_those_of_changes() {
     edit(&world, &mut recorder, "new", "once more");
     edit(&world, &mut recorder, "newer", "anew");
     store.end(recorder).unwrap();
-    let counts = ChangeCounts {
+    let counts = EntryCounts {
         edited: 1,
         created: 2,
         deleted: 1,

@@ -192,7 +192,7 @@ impl SocketTable {
         let streams = streams
             .filter(|socket| matches!(SocketKind::of(socket), Ok(SocketKind::Stream { .. })));
         let connected: Vec<CallerDescriptor> = streams
-            .filter(|socket| getpeername(&***socket).is_ok())
+            .filter(|socket| getpeername(*socket).is_ok())
             .filter_map(|socket| Some(socket.try_clone().ok()?.into()))
             .collect();
         for socket in &connected {

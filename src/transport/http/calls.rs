@@ -246,7 +246,7 @@ async fn room(tenant: &Tenant, bytes: usize) -> Option<Share> {
 
 /// Error reply if there is no memory for the real one.
 fn no_memory_reply(id: Option<&Id>, revision: Revision) -> EncodedReply {
-    let text = "the call succeeded, but unread replies use all memory for replies; read them, or \
+    let text = "the call ended, but unread replies use all memory for replies; read them, or \
         request less at once";
     let mut bytes = Vec::new();
     render(
