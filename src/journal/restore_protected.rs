@@ -15,23 +15,15 @@ use crate::limits::JOURNAL_DEPTH;
 
 /// Directory that an undo moves to another place, or one in it.
 struct ComingDir {
-    root: usize,
-    /// Path after the undo, relative to the root.
-    path: PathBuf,
+    /// Place after the undo.
+    place: RootedPath,
+    /// Place before the undo.
+    from: Option<RootedPath>,
     /// Number of directories between it and the moved one.
     depth: usize,
     /// True if nothing was added to it since the entry began: rename(2) and link(2) change the
     /// ctime of what they add, and of its directory.
     is_unchanged: bool,
-}
-
-impl ComingDir {
-    fn place(&self) -> RootedPath {
-        RootedPath {
-            root: self.root,
-            path: Bytes::of(self.path.as_os_str()),
-        }
-    }
 }
 
 impl Undo<'_> {
@@ -63,13 +55,19 @@ impl Undo<'_> {
         let Some(guard) = self.guard else {
             return Ok(());
         };
-        let above = ComingDir {
-            root: at.root,
-            path: at.path.join(at.name),
+        let path = Bytes::of(at.path.join(at.name).as_os_str());
+        let moved = object::stat(dir, name)
+            .map_err(JournalError::io("looking at a moved directory".to_owned()))?;
+        let coming = ComingDir {
+            place: RootedPath {
+                root: at.root,
+                path,
+            },
+            from: moved.and_then(|moved| self.surveyed_place(self.same.first(moved.id))),
             depth: 0,
             is_unchanged: self.origins.are_places_known,
         };
-        self.check_dir(guard, (dir, name), &above)
+        self.check_dir(guard, (dir, name), &coming)
     }
 
     fn check_dir(
@@ -79,40 +77,53 @@ impl Undo<'_> {
         coming: &ComingDir,
     ) -> Result<(), JournalError> {
         let failed = || {
-            let path = self.store.path(&coming.place());
+            let path = self.store.path(&coming.place);
             let step = "looking at what is protected in it";
             JournalError::io(format!("{}: {step}", path.display()))
         };
         if coming.depth > JOURNAL_DEPTH {
             return Err(JournalError::TooDeep {
-                path: self.store.path(&coming.place()),
+                path: self.store.path(&coming.place),
             });
         }
         let Some(dir) = open_dir(above, name).map_err(failed())? else {
             return Ok(());
         };
+        let protects = |place: &RootedPath| guard.protects(&self.store.path(place));
         for name in object::with_access(dir.as_fd(), || object::names(&dir)).map_err(failed())? {
             let Some(found) = object::stat(&dir, &name).map_err(failed())? else {
                 continue;
             };
+            let part = Bytes::of(&name);
             let inner = ComingDir {
-                root: coming.root,
-                path: coming.path.join(&name),
+                place: coming.place.join(&part),
+                from: coming.from.as_ref().map(|from| from.join(&part)),
                 depth: coming.depth + 1,
                 is_unchanged: coming.is_unchanged && found.ctime < self.entry.start,
             };
-            let place = inner.place();
             if found.is_dir() {
                 self.check_dir(guard, (dir.as_fd(), &name), &inner)?;
-            } else if let Some(protected) = guard.protects(&self.store.path(&place)) {
+                continue;
+            }
+            // A file that was at a protected path before the undo was judged when it came there.
+            let was_protected = inner.from.as_ref().and_then(protects).is_some();
+            if !was_protected && let Some(protected) = protects(&inner.place) {
                 let found = Stat {
                     id: self.same.first(found.id),
                     ..found
                 };
-                self.check_version(&place, &found, inner.is_unchanged, protected)?;
+                self.check_version(&inner.place, &found, inner.is_unchanged, protected)?;
             }
         }
         Ok(())
+    }
+
+    /// Returns the place where the survey found an object.
+    fn surveyed_place(&self, id: Id) -> Option<RootedPath> {
+        let mut names = self.survey.names.iter();
+        let is_it = |stat: &Option<Stat>| stat.is_some_and(|stat| self.same.first(stat.id) == id);
+        let ((dir, name), _) = names.find(|(_, stat)| is_it(stat))?;
+        Some(self.survey.dirs.get(dir)?.join(name))
     }
 
     /// `is_unchanged` is true if the object was at this place before the entry, in a directory that

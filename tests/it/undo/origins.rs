@@ -110,3 +110,19 @@ fn undo_moves_repository_of_earlier_call_back() {
         assert!(tree.has("work/repo/.git/config"), "{tier}");
     }
 }
+
+#[test]
+fn undo_moves_restored_repository_back() {
+    for tier in TIERS {
+        let tree = Tree::new();
+        tree.dir("work");
+        let mut server = start(&tree, tier);
+        run(&mut server, "git init -q repo; echo 1 >repo/a").unwrap();
+        run(&mut server, "mv repo other").unwrap();
+        run(&mut server, "rm -rf other").unwrap();
+        drop(server);
+        assert_eq!(changes(&tree, "work", &["undo", "3"]).0, 0, "{tier}");
+        assert_eq!(changes(&tree, "work", &["undo", "2"]).0, 0, "{tier}");
+        assert!(tree.has("work/repo/.git/config"), "{tier}");
+    }
+}
