@@ -19,7 +19,7 @@ use super::journaling::{Journal, SkipsOf};
 use super::kill_scope::{FirstProcess, KillScope, SignalScope};
 use super::memory_watch::kernel_kills;
 use super::monitor::{InView, Monitor, NamingRules, OnSystem, WithoutWalls};
-use super::opens::{self, Places};
+use super::opens::{Places, SharedLock};
 use super::plan::{CanonicalPath, Extent, Network, Plan, Tier};
 use super::program::Start;
 use super::protected_paths::{Guarded, Watcher};
@@ -81,7 +81,7 @@ pub struct Confinement {
     /// Hidden paths by pattern.
     hide: Option<Arc<Hide>>,
     /// Lock file for supervisors that link and rename.
-    places_lock: OwnedFd,
+    places_lock: SharedLock,
     /// Unix sockets that commands may connect to.
     sockets: Option<SocketOwners>,
     hello: Hello,
@@ -290,7 +290,7 @@ impl Confinement {
             readable,
             journal,
             hide,
-            places_lock: opens::lock_file().step("memfd_create")?,
+            places_lock: SharedLock::new().step("memfd_create")?,
             sockets,
             hello,
         })

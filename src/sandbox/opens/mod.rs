@@ -22,6 +22,7 @@
 mod call;
 mod places;
 mod removal;
+mod shared_lock;
 pub(super) mod waiting;
 pub(super) mod walk;
 
@@ -50,8 +51,9 @@ use crate::hide::Hide;
 use crate::limits::OPEN_RETRIES;
 pub use call::decode;
 use call::{Call, PathArgument, are_known};
-pub use places::{Places, lock_file};
+pub use places::Places;
 use removal::Removals;
+pub use shared_lock::SharedLock;
 use waiting::{Completed, Waiting};
 use walk::{Asker, LookupResult, link, place};
 

@@ -9,30 +9,22 @@
     reason = "looks into directories that a command moves"
 )]
 
-use std::cell::Cell;
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
-use rustix::fs::{
-    AtFlags, Dir, FileType, FlockOperation, MemfdFlags, Mode, OFlags, fcntl_lock, memfd_create,
-    openat, readlinkat, statat,
-};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, readlinkat, statat};
 use rustix::io::Errno;
 
+use super::shared_lock::{SharedLock, Still};
 use crate::autorun::{DOT_GIT, PROTECTED_IN_REPOSITORIES};
 
 /// Entries that are looked at below a directory that moves.
 const MAX_MOVED_ENTRIES: usize = 20_000;
 /// Levels of directories below it.
 const MAX_MOVED_DEPTH: usize = 128;
-/// Time of a lock without a pause after it: links and renames of single files take less.
-const SHORT_LOCK: Duration = Duration::from_millis(1);
-/// Longest pause after a lock. Meanwhile the supervisor serves nobody.
-const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 /// A path that is protected in git directories alone.
 const OF_GIT: &str = "config.worktree";
 
@@ -47,39 +39,8 @@ pub struct Places {
     parts: HashSet<PathBuf>,
     /// Directories in which links and renames are made; `None`: mounts decide.
     writable: Option<Vec<PathBuf>>,
-    /// File that all supervisors of the server lock while they look and act.
-    lock: Option<OwnedFd>,
-    /// Earliest time of the next lock.
-    next_lock: Cell<Option<Instant>>,
-}
-
-/// Keeps other commands of the server from moving anything, until it is dropped.
-#[derive(Debug)]
-pub(super) struct Still<'a> {
-    lock: &'a OwnedFd,
-    since: Instant,
-    next_lock: &'a Cell<Option<Instant>>,
-}
-
-impl Drop for Still<'_> {
-    fn drop(&mut self) {
-        // It fails only where nothing is locked.
-        let _ = fcntl_lock(self.lock, FlockOperation::Unlock);
-        let pause = pause_after(self.since.elapsed());
-        let next = pause.and_then(|pause| Instant::now().checked_add(pause));
-        self.next_lock.set(next);
-    }
-}
-
-/// Returns the pause after a long lock, so that one command leaves most of the time to others.
-fn pause_after(held: Duration) -> Option<Duration> {
-    (held > SHORT_LOCK).then(|| (held * 3).min(LONGEST_PAUSE))
-}
-
-/// A file that supervisors lock. Each of them is a process, so the descriptor can be inherited
-/// (fcntl(2), `F_SETLKW`).
-pub fn lock_file() -> Result<OwnedFd, Errno> {
-    memfd_create("replay-places", MemfdFlags::CLOEXEC)
+    /// Lock that all supervisors of the server hold while they look and act.
+    lock: Option<SharedLock>,
 }
 
 impl Places {
@@ -110,7 +71,6 @@ impl Places {
             parts,
             writable: None,
             lock: None,
-            next_lock: Cell::new(None),
         }
     }
 
@@ -122,8 +82,8 @@ impl Places {
         }
     }
 
-    /// The same, with the file of [`lock_file`].
-    pub fn locking(self, lock: OwnedFd) -> Self {
+    /// The same, with the lock of the server.
+    pub fn locking(self, lock: SharedLock) -> Self {
         Self {
             lock: Some(lock),
             ..self
@@ -131,25 +91,7 @@ impl Places {
     }
 
     pub(super) fn hold_still(&self) -> Result<Option<Still<'_>>, Errno> {
-        let Some(lock) = &self.lock else {
-            return Ok(None);
-        };
-        if let Some(next) = self.next_lock.take() {
-            std::thread::sleep(next.saturating_duration_since(Instant::now()));
-        }
-        loop {
-            match fcntl_lock(lock, FlockOperation::LockExclusive) {
-                Ok(()) => {
-                    return Ok(Some(Still {
-                        lock,
-                        since: Instant::now(),
-                        next_lock: &self.next_lock,
-                    }));
-                }
-                Err(Errno::INTR) => {}
-                Err(errno) => return Err(errno),
-            }
-        }
+        self.lock.as_ref().map(SharedLock::lock).transpose()
     }
 
     /// Returns true if no mounts decide what is writable.
@@ -398,13 +340,6 @@ mod tests {
             other.map(|place| places.is_of_repository(Path::new(place))),
             [false; 5]
         );
-    }
-
-    #[test]
-    fn long_lock_is_followed_by_bounded_pause() {
-        let pauses = [1, 10, 1000].map(|held| pause_after(Duration::from_millis(held)));
-        let expected = [None, Some(30), Some(200)].map(|pause| pause.map(Duration::from_millis));
-        assert_eq!(pauses, expected);
     }
 
     #[test]
