@@ -296,6 +296,8 @@ class Round:
         try:
             server.greet()
             if self.is_undoing:
+                # The first call waits until the server has ended that undo.
+                server.call("list_directory", path=str(self.tree))
                 self.texts()
             found = self.found()
             result, done = server.call("execute_command", command=f"{EVIL}; echo DONE")

@@ -29,8 +29,8 @@ use super::object::{self, Id, Stat, stat_of};
 use super::store::Store;
 use super::versions::{Version, Versions};
 use crate::autorun::{
-    AutorunRule, Content, Facets, HOOK, differences, hooks_directory, hooks_path, named,
-    named_directory,
+    AutorunRule, Content, Facets, HOOK, differences, hooks_directory, hooks_path, named_directory,
+    rule_for_path,
 };
 use crate::limits::{JOURNAL_DEPTH, MAX_AUTORUN_BYTES, MAX_AUTORUN_NAMES, MAX_PATH_BYTES};
 
@@ -101,7 +101,7 @@ impl Store {
             look.by = to.clone();
             look.change(from, &Change::Deleted)?;
         }
-        Ok(look.found())
+        Ok(look.into_findings())
     }
 
     /// Returns the autorun files that would change if the object at a place were moved or deleted.
@@ -112,7 +112,7 @@ impl Store {
     ) -> Result<Vec<Outside>, JournalError> {
         let mut look = AutorunSearch::new(self, None, from);
         look.check_move(from, to)?;
-        Ok(look.found().all)
+        Ok(look.into_findings().all)
     }
 
     /// Returns the autorun files that would change if this file were put at a place.
@@ -137,7 +137,7 @@ impl Store {
         for what in differences(&old, &new) {
             look.find(place, what);
         }
-        Ok(look.found().all)
+        Ok(look.into_findings().all)
     }
 }
 
@@ -185,7 +185,7 @@ impl<'a> AutorunSearch<'a> {
         }
     }
 
-    fn found(self) -> AutorunFindings {
+    fn into_findings(self) -> AutorunFindings {
         let all = self.found.into_iter().map(|(path, what)| Outside {
             path,
             what: what.into_iter().collect(),
@@ -298,7 +298,7 @@ impl<'a> AutorunSearch<'a> {
             } else if is_moved
                 || in_hooks
                 || self.linked.contains_key(&inode)
-                || named(&inner.path.0).is_some()
+                || rule_for_path(&inner.path.0).is_some()
                 || kind != FileType::RegularFile && self.line(&inner, true).is_some()
             {
                 let handle = object::handle(dir, name.name()).map_err(failed())?;
@@ -411,7 +411,8 @@ impl<'a> AutorunSearch<'a> {
 
     fn line(&mut self, place: &RootedPath, is_link: bool) -> Option<RuleMatch> {
         let path = &place.path.0;
-        let by_name = named(path).or_else(|| if is_link { named_directory(path) } else { None });
+        let by_name =
+            rule_for_path(path).or_else(|| if is_link { named_directory(path) } else { None });
         by_name.or_else(|| self.hook(place, is_link))
     }
 

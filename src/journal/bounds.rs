@@ -75,7 +75,7 @@ impl Store {
     }
 
     /// Returns the number of the newest removed entry; `None` if none was ever removed.
-    pub fn gone(&self) -> Option<u64> {
+    pub fn newest_removed(&self) -> Option<u64> {
         let lock = object::open_file(&self.dir, OsStr::new("lock"), OFlags::RDONLY).ok()??;
         let mut digits = [0; NUMBER_DIGITS];
         File::from(lock)

@@ -35,6 +35,8 @@ pub struct Journal {
     begun: i64,
     /// `true` if calls may not change autorun files (files that programs outside the sandbox run).
     freezes: bool,
+    /// `true` if an undo was under way when this server opened the store.
+    had_open_undo: bool,
     mended: OnceLock<Result<(), String>>,
     since: Mutex<UsageSinceSweep>,
 }
@@ -46,6 +48,7 @@ impl Journal {
             .unwrap_or_default();
         let begun = i64::try_from(since_epoch.as_nanos()).unwrap_or(i64::MAX);
         Self {
+            had_open_undo: store.has_open_undo(),
             store,
             bounds,
             begun,
@@ -88,6 +91,11 @@ impl Journal {
         };
         let mended = self.mended.get_or_init(|| mend().map(drop).map_err(failed));
         mended.as_ref().copied().map_err(String::as_str)
+    }
+
+    /// Returns true if the tree is between two states, until [`Self::mend`] has ended an undo.
+    pub fn is_between_states(&self) -> bool {
+        self.had_open_undo && self.mended.get().is_none()
     }
 
     /// Repairs the entries that a crash left.
@@ -271,7 +279,7 @@ impl Store {
         self.dir.as_fd()
     }
 
-    pub fn shown(&self) -> &Path {
+    pub fn display_path(&self) -> &Path {
         &self.shown
     }
 }

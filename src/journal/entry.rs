@@ -386,7 +386,7 @@ impl Entry {
     }
 
     /// Returns objects that gained a name, or lie in a directory that the entry made.
-    fn left(&self) -> BTreeSet<Id> {
+    fn remaining_objects(&self) -> BTreeSet<Id> {
         // An object with a second name from before was not moved.
         let moved = self
             .all_names()
@@ -400,7 +400,7 @@ impl Entry {
     /// Returns the places where a new directory replaced a removed one; `after` holds the places of
     /// directories at the end of the entry.
     pub(super) fn remade(&self, after: &HashMap<Id, RootedPath>) -> BTreeSet<RootedPath> {
-        let left = self.left();
+        let left = self.remaining_objects();
         let remade = |(dir, name, noted): (Id, &Bytes, &NameRecord)| {
             let (was, is) = noted.before.zip(noted.after)?;
             let is_other = was != is
@@ -417,7 +417,7 @@ impl Entry {
     pub(super) fn changes(&self, roots: &[Id]) -> Vec<(RootedPath, Change)> {
         let before = self.places(roots, |noted| noted.before);
         let after = self.places(roots, |noted| noted.after);
-        let (still, remade) = (self.left(), self.remade(&after));
+        let (still, remade) = (self.remaining_objects(), self.remade(&after));
         let mut sources = HashMap::new();
         for (dir, name, noted) in self.all_names() {
             if let (Some(id), Some(dir)) = (noted.before, before.get(&dir))

@@ -81,8 +81,8 @@ impl From<Statx> for Stat {
                 born,
             ),
             mode: raw.stx_mode.into(),
-            uid: known(raw.stx_uid, OWN.0),
-            gid: known(raw.stx_gid, OWN.1),
+            uid: visible_id(raw.stx_uid, OWN.0),
+            gid: visible_id(raw.stx_gid, OWN.1),
             size: raw.stx_size,
             links: raw.stx_nlink,
             mtime: nanos(raw.stx_mtime),
@@ -147,7 +147,7 @@ const NOBODY: u32 = 65_534;
 
 /// In the user namespace of a user's commands, all other users appear as nobody. The same holds
 /// here: a user cannot give files to others.
-fn known(id: u32, own: u32) -> u32 {
+fn visible_id(id: u32, own: u32) -> u32 {
     if OWN.0 == 0 || id == own { id } else { NOBODY }
 }
 

@@ -59,7 +59,7 @@ impl Store {
                 end: end.map_or(i64::MAX, |end| end.time),
             });
         }
-        let unknown_until = match self.gone() {
+        let unknown_until = match self.newest_removed() {
             None => i64::MIN,
             Some(_) => spans.first().map_or(i64::MAX, |first| first.start),
         };

@@ -16,7 +16,7 @@ impl Recorder {
     }
 
     /// Records the result of [`Self::before_create`]: the object that now has the name, if any.
-    pub fn gained(&mut self, dir: Id, name: &OsStr, found: Option<Id>) {
+    pub fn after_create(&mut self, dir: Id, name: &OsStr, found: Option<Id>) {
         if self.gaining.remove(&(dir, Bytes::of(name))) {
             self.made
                 .extend(found.filter(|found| self.entry.is_new(*found)));

@@ -378,7 +378,7 @@ impl Recorder {
         let _ = self.entry.apply(event);
     }
 
-    pub(super) fn shown(&self, at: At<'_>) -> String {
+    pub(super) fn display_path(&self, at: At<'_>) -> String {
         self.roots[at.root]
             .shown
             .join(at.path)
@@ -389,7 +389,7 @@ impl Recorder {
 
     fn name_of(&self, object: &ChangedObject<'_>) -> String {
         match object {
-            ChangedObject::At(at) => self.shown(*at),
+            ChangedObject::At(at) => self.display_path(*at),
             ChangedObject::Open(_, shown) => shown.display().to_string(),
         }
     }

@@ -5,11 +5,13 @@
 )]
 
 use std::collections::{BTreeSet, HashSet};
+use std::ffi::OsStr;
+use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    FlockOperation, Mode, OFlags, ResolveFlags, Timespec, Timestamps, UTIME_NOW, flock, ftruncate,
-    futimens, openat, openat2,
+    AtFlags, FlockOperation, Mode, OFlags, ResolveFlags, Timespec, Timestamps, UTIME_NOW, flock,
+    ftruncate, futimens, openat, openat2, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -28,8 +30,17 @@ const SLACK_NS: i64 = 1_000_000_000;
 
 /// File whose mtime is the time of the last check of ended entries.
 const SETTLED: &str = "settled";
+/// File in a store while an undo changes the tree.
+const UNDOING: &str = "undoing";
 /// Maximum number of entries whose ends are compared with it.
 const MAX_UNSETTLED: usize = 64;
+
+/// Opens such a file, or makes it.
+const NEW_NOTE: OFlags = OFlags::CREATE
+    .union(OFlags::WRONLY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::CLOEXEC);
 
 impl Store {
     /// Repairs the state after a crash; entries of other servers are left alone. Returns the
@@ -105,20 +116,35 @@ impl Store {
                 ),
             }
         }
+        self.note_undone();
         mended.sort_unstable();
         mended.dedup();
         Ok(mended)
     }
 
+    /// Records that an undo begins. The caller holds the lock of the store.
+    pub(super) fn note_undoing(&self) -> Result<(), Errno> {
+        openat(&self.dir, UNDOING, NEW_NOTE, Mode::RUSR | Mode::WUSR).map(drop)
+    }
+
+    /// Records that no undo is under way.
+    pub(super) fn note_undone(&self) {
+        // The file alone only makes the next server recover before its first call.
+        let _ = unlinkat(&self.dir, UNDOING, AtFlags::empty());
+    }
+
+    /// Returns true if an undo is under way, or was interrupted.
+    pub(super) fn has_open_undo(&self) -> bool {
+        stat(self.dir.as_fd(), OsStr::new(UNDOING)).is_ok_and(|found| found.is_some())
+    }
+
     /// Records the time of this check of ended entries.
     pub(super) fn note_settled(&self) {
-        let flags =
-            OFlags::CREATE | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let now = Timespec {
             tv_sec: 0,
             tv_nsec: UTIME_NOW,
         };
-        let file = openat(&self.dir, SETTLED, flags, Mode::RUSR | Mode::WUSR);
+        let file = openat(&self.dir, SETTLED, NEW_NOTE, Mode::RUSR | Mode::WUSR);
         // Without it, some entries are checked once more after a crash.
         let _ = file.and_then(|file| {
             futimens(

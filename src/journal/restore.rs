@@ -151,7 +151,7 @@ impl Undo<'_> {
         at: At<'_>,
         what: &str,
     ) -> impl FnOnce(Errno) -> JournalError + use<> {
-        JournalError::io(format!("{}: {what}", self.recorder.shown(at)))
+        JournalError::io(format!("{}: {what}", self.recorder.display_path(at)))
     }
 
     /// Returns the object under a name, with the identity that the entry knows.
@@ -377,7 +377,7 @@ impl Undo<'_> {
         ask: impl FnOnce(&dyn Changer) -> Result<(), Misplaced>,
     ) -> Result<(), JournalError> {
         self.changer.map_or(Ok(()), ask).map_err(|misplaced| {
-            let path = self.recorder.shown(at).into();
+            let path = self.recorder.display_path(at).into();
             match misplaced {
                 Misplaced::Protected(protected) => JournalError::Protected { path, protected },
                 Misplaced::Elsewhere => JournalError::Moved { path },

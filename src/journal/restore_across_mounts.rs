@@ -86,7 +86,7 @@ impl Undo<'_> {
     fn remove_apart(&mut self, at: At<'_>, depth: usize) -> Result<(), JournalError> {
         if depth > JOURNAL_DEPTH {
             return Err(JournalError::TooDeep {
-                path: self.recorder.shown(at).into(),
+                path: self.recorder.display_path(at).into(),
             });
         }
         let failed = || self.failed(at, "taking it away");

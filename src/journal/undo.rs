@@ -220,10 +220,17 @@ impl Store {
             Some(_) => self.origins(numbers)?,
             None => Origins::default(),
         };
-        let begun = self.begin_as(lock, title, numbers.to_vec(), kind);
-        let mut recorder = begun.map_err(|error| JournalError::NotBegun {
+        let not_begun = |error: JournalError| JournalError::NotBegun {
             source: error.into(),
-        })?;
+        };
+        self.note_undoing()
+            .map_err(JournalError::io(format!(
+                "{}: marking it",
+                self.display_path().display()
+            )))
+            .map_err(not_begun)?;
+        let begun = self.begin_as(lock, title, numbers.to_vec(), kind);
+        let mut recorder = begun.map_err(not_begun)?;
         // Nothing is removed without being saved.
         recorder.keeping = Keeping {
             most_bytes: u64::MAX,
@@ -284,6 +291,7 @@ impl Store {
             ended: ended.err(),
         };
         self.conclude(lock, ended, (number, title), options, takes_back)?;
+        self.note_undone();
         outcome.number = Some(number);
         Ok(outcome)
     }

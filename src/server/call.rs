@@ -92,13 +92,19 @@ impl Call<'_> {
             aside: &aside,
         };
         let _busy = self.server.services.memory.busy();
+        if let Ok(journal) = &services.journal
+            && journal.is_between_states()
+        {
+            // The error, if any, is reported when the server starts.
+            aside(&mut || _ = journal.mend());
+        }
         let done = tool.call(&context, arguments, self.revision.has_structured());
         let ended = changes.end();
         match done {
             Ok(mut reply) => {
                 reply.undo = ended
                     .number
-                    .map(|number| ChangeCounts::of(&ended.changes).with(number));
+                    .map(|number| ChangeCounts::of(&ended.changes).with_number(number));
                 reply.outside = outside(&ended).map(Box::new);
                 reply
                     .content

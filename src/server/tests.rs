@@ -125,7 +125,7 @@ fn session_in(grants: &[Grant]) -> Session {
     ))
 }
 
-fn with<T>(message: &Value, work: impl FnOnce(&Request<'_>) -> T) -> T {
+fn with_request<T>(message: &Value, work: impl FnOnce(&Request<'_>) -> T) -> T {
     let line = message.to_string();
     match parse(line.as_bytes()) {
         Incoming::Request(request) => work(&request),
@@ -135,7 +135,7 @@ fn with<T>(message: &Value, work: impl FnOnce(&Request<'_>) -> T) -> T {
 
 /// Returns the reply of a session, `None` if it sends none.
 fn answer(session: &Session, message: &Value, outbox: &dyn Outbox) -> Option<Value> {
-    with(message, |request| {
+    with_request(message, |request| {
         let (id, outcome, revision) = match session.admit(request) {
             Admission::Admitted(ticket) => {
                 let outcome = session.serve(&ticket, request, outbox)?;
@@ -208,7 +208,7 @@ fn cancelled_request_gets_no_reply() {
     let (session, sent) = (Arc::new(session()), SentMessages::default());
     let cancelled =
         json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}});
-    let reply = with(&call(7, "panics"), |request| {
+    let reply = with_request(&call(7, "panics"), |request| {
         let Admission::Admitted(ticket) = session.admit(request) else {
             panic!("admitted")
         };

@@ -396,7 +396,7 @@ fn keep_within_removes_oldest_entries_first() {
             .unwrap(),
         Vec::<u64>::new()
     );
-    assert_eq!(store.gone(), None);
+    assert_eq!(store.newest_removed(), None);
     assert_eq!(
         store
             .keep_within(Bounds {
@@ -406,7 +406,7 @@ fn keep_within_removes_oldest_entries_first() {
             .unwrap(),
         [1, 2]
     );
-    assert_eq!(world.store().gone(), Some(2));
+    assert_eq!(world.store().newest_removed(), Some(2));
     assert_eq!(store.numbers().unwrap(), [3, 4]);
     assert_eq!(
         store

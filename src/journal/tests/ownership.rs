@@ -78,7 +78,7 @@ fn undo_restores_others_file_after_failed_create() {
     let mut recorder = store.begin("command").unwrap();
     tell(&world, &mut recorder, "f", Recorder::before_create);
     let root = super::super::Id::of(fs::File::open(&world.roots[0]).unwrap()).unwrap();
-    recorder.gained(root, "f".as_ref(), None);
+    recorder.after_create(root, "f".as_ref(), None);
     fs::write(world.roots[0].join("f"), "by a person").unwrap();
     remove(&world, &mut recorder, "f");
     let number = store.end(recorder).unwrap().number;

@@ -79,7 +79,7 @@ impl Actor<'_> {
         }
     }
 
-    fn held(&self, path: &Path) -> Option<NameHandle> {
+    fn open_name(&self, path: &Path) -> Option<NameHandle> {
         let (root, below) = self
             .roots
             .iter()
@@ -100,7 +100,7 @@ impl Actor<'_> {
     }
 
     fn tell(&mut self, path: &Path, note: impl FnOnce(&mut Recorder, At<'_>)) {
-        if let Some(held) = self.held(path)
+        if let Some(held) = self.open_name(path)
             && let Some(recorder) = self.recorder.as_mut()
         {
             note(recorder, held.at());
@@ -132,7 +132,7 @@ impl Actor<'_> {
     }
 
     fn rename(&mut self, from: &Path, to: &Path, flags: RenameFlags) -> io::Result<()> {
-        if let (Some(source), Some(target)) = (self.held(from), self.held(to))
+        if let (Some(source), Some(target)) = (self.open_name(from), self.open_name(to))
             && let Some(recorder) = self.recorder.as_mut()
         {
             recorder
@@ -147,7 +147,7 @@ impl Actor<'_> {
     }
 
     fn link(&mut self, from: &Path, to: &Path) -> io::Result<()> {
-        if let (Some(source), Some(target)) = (self.held(from), self.held(to))
+        if let (Some(source), Some(target)) = (self.open_name(from), self.open_name(to))
             && let Some(recorder) = self.recorder.as_mut()
         {
             recorder.links(source.at(), target.at()).unwrap();

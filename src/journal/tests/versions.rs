@@ -10,7 +10,7 @@ use super::super::{At, Recorder, Store, Version, Writing};
 use super::entries::{edit, place, tell, undo};
 use super::property::World;
 
-fn shown(version: Option<Version>) -> String {
+fn describe_version(version: Option<Version>) -> String {
     match version {
         None => "nothing".into(),
         Some(Version::File { content, size, .. }) => {
@@ -30,7 +30,10 @@ fn shown(version: Option<Version>) -> String {
 fn sides(store: &Store, number: u64, path: &str) -> (String, String) {
     let versions = store.versions(number).unwrap();
     let [before, after] = [versions.before(&place(path)), versions.after(&place(path))];
-    (shown(before.unwrap()), shown(after.unwrap()))
+    (
+        describe_version(before.unwrap()),
+        describe_version(after.unwrap()),
+    )
 }
 
 fn is(before: &str, after: &str) -> (String, String) {

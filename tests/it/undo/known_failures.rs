@@ -135,6 +135,12 @@ fn killed_undo_of_10000_files_is_rolled_back() {
     server.wait_exit();
     let was_whole = without_links(snapshot(&tree.path("work"))) == without_links(before.clone());
     let mut server = start(&tree, TIERS[0]);
+    let first = server.call("list_directory", json!({"path": "."})).texts();
+    assert_eq!(
+        first.iter().any(|text| text.contains("[DIR] t")),
+        was_whole,
+        "the first call sees a state between: {first:?}"
+    );
     let told: Vec<u64> = calls(&mut server)
         .into_iter()
         .map(|(call, _)| call)
