@@ -129,7 +129,7 @@ pub mod server {
 
 pub mod autorun {
     pub use crate::autorun::{
-        AUTORUN_RULES, AutorunRule, Compared, Content, HOOK, differences, hooks_path, named,
+        AUTORUN_RULES, AutorunRule, Compared, Content, HOOK, differences, hooks_path, rule_for_path,
     };
 }
 

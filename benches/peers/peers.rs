@@ -90,7 +90,7 @@ impl Server {
 
     /// Adds a flag.
     #[must_use]
-    pub fn with(mut self, flag: &str) -> Self {
+    pub fn with_flag(mut self, flag: &str) -> Self {
         self.args.push(flag.to_owned());
         self.how.push(' ');
         self.how.push_str(flag);

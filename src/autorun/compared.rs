@@ -83,7 +83,7 @@ fn json_facets(bytes: &[u8], object: &str, members: &[&str]) -> serde_json::Resu
 #[cfg(test)]
 mod tests {
     use super::super::facets::differences;
-    use super::super::table::{HOOK, named};
+    use super::super::table::{HOOK, rule_for_path};
     use super::*;
     use pretty_assertions::assert_eq;
 
@@ -95,7 +95,7 @@ mod tests {
     }
 
     fn compared(path: &str, before: &str, after: &str) -> Vec<String> {
-        let rule = named(path.as_bytes()).unwrap().0;
+        let rule = rule_for_path(path.as_bytes()).unwrap().0;
         let [before, after] = [before, after].map(|text| rule.facets(path.as_bytes(), &file(text)));
         differences(&before, &after)
     }

@@ -17,4 +17,4 @@ pub const PROTECTED_IN_REPOSITORIES: [&str; 4] =
 /// The git directory of a work tree, or a file or link that points to it.
 pub const DOT_GIT: &str = ".git";
 
-pub use table::{AUTORUN_RULES, AutorunRule, Compared, HOOK, named, named_directory};
+pub use table::{AUTORUN_RULES, AutorunRule, Compared, HOOK, named_directory, rule_for_path};

@@ -98,7 +98,7 @@ pub static HOOK: AutorunRule = AutorunRule {
 };
 
 /// Returns the autorun file that matches a path, and the index of the first matching component.
-pub fn named(path: &[u8]) -> Option<(&'static AutorunRule, usize)> {
+pub fn rule_for_path(path: &[u8]) -> Option<(&'static AutorunRule, usize)> {
     let names: Vec<&[u8]> = names(path).collect();
     AUTORUN_RULES
         .iter()
@@ -154,7 +154,8 @@ mod tests {
 
     #[test]
     fn autorun_path_matches_at_any_depth() {
-        let found = |path: &str| named(path.as_bytes()).map(|(rule, begins)| (rule.path, begins));
+        let found =
+            |path: &str| rule_for_path(path.as_bytes()).map(|(rule, begins)| (rule.path, begins));
         assert_eq!(found(".envrc"), Some((".envrc", 0)));
         assert_eq!(
             found("a/b/.VSCode/tasks.json"),

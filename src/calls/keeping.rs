@@ -41,9 +41,20 @@ pub struct NotKept {
     pub files: Vec<(String, Vec<u8>)>,
 }
 
+/// Set to be written.
+#[derive(Debug)]
+pub struct NewSet<'a> {
+    /// The command. It goes into the set's name.
+    pub command: &'a str,
+    /// Last component of the command's working directory. It goes into the set's name, too.
+    pub folder: &'a str,
+    pub head: Head,
+    /// Recordings of the set that the new one replaces.
+    pub earlier: Vec<Recording>,
+}
+
 /// Writes calls as a new set. Earlier recordings and their head, if any, are copied first, so that
-/// the new set can replace the old one. `named` is the command and the last component of its
-/// working directory; both go into the set's name.
+/// the new set can replace the old one.
 ///
 /// If the name exists, the new set gets a number as a suffix. A program may run for a long time,
 /// and the directory can vanish or fill up. Then the set goes to the default directory below the
@@ -53,8 +64,7 @@ pub fn keep(
     policy: &Policy,
     writer: CallWriter<'_>,
     directory: &str,
-    named: (&str, &str),
-    (head, earlier): (Head, Vec<Recording>),
+    set: NewSet<'_>,
     mut exchanges: Vec<Exchange>,
     secrets: Option<&Secrets>,
 ) -> Result<(WrittenSet, Vec<Exchange>), Box<NotKept>> {
@@ -62,19 +72,19 @@ pub fn keep(
         .map(|secrets| secrets.calls(&mut exchanges))
         .unwrap_or_default();
     let keep_secrets = secrets.is_none();
-    let recordings = append_recordings(earlier, exchanges);
+    let recordings = append_recordings(set.earlier, exchanges);
     let before = recordings.len();
     let now = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
         .map_or(0, |since| since.as_secs());
     let head = Head {
-        command: Some(CommandMark::of(named.0)),
-        ..head
+        command: Some(CommandMark::of(set.command)),
+        ..set.head
     };
     let (recordings, bytes, apart) = match serialize_set(recordings, &head) {
         Ok(written) => written,
         Err(reason) => {
-            let name = set_name::choose(named.0, named.1, &[], now, |_| false);
+            let name = set_name::choose(set.command, set.folder, &[], now, |_| false);
             return Err(Box::new(NotKept {
                 reason,
                 name,
@@ -87,7 +97,7 @@ pub fn keep(
         .map(|recording| recording.exchange)
         .collect();
     let choose = |taken: &BTreeSet<String>| {
-        set_name::choose(named.0, named.1, &exchanges, now, |name| {
+        set_name::choose(set.command, set.folder, &exchanges, now, |name| {
             taken.contains(name)
         })
     };

@@ -11,7 +11,7 @@ mod summary;
 
 pub use error::CallsError;
 pub use isolation::Isolation;
-pub use keeping::{Loaded, NotKept, WrittenSet, add_noise, declared, keep, load};
+pub use keeping::{Loaded, NewSet, NotKept, WrittenSet, add_noise, declared, keep, load};
 pub use page::page;
 pub use run::{Play, Ran, Reach, Run, RunHost, run};
-pub use summary::{left, table};
+pub use summary::{secret_warnings, table};

@@ -186,7 +186,8 @@ pub fn run(
             ground,
             guarded.clone(),
             mode.clone(),
-            (&authority, trust.bundle()),
+            &authority,
+            trust.bundle(),
             proxy_only,
         );
         started = Some(made);
@@ -244,7 +245,8 @@ fn start(
     ground: &RunHost<'_>,
     access: Option<Arc<RuledAccess>>,
     mode: Mode,
-    (authority, trusted): (&Arc<Authority>, &[u8]),
+    authority: &Arc<Authority>,
+    trusted: &[u8],
     proxy_only: bool,
 ) -> io::Result<(Proxy, Arc<Ways>)> {
     let out = match (ground.reach, access) {

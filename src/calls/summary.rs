@@ -65,7 +65,7 @@ pub fn lines(exchanges: &[Exchange]) -> Vec<CallKind> {
 
 /// Lists possible secrets left in these calls, one line each, as a warning before a commit. Empty
 /// if there are none.
-pub fn left(exchanges: &[Exchange]) -> String {
+pub fn secret_warnings(exchanges: &[Exchange]) -> String {
     const MOST_LINES: usize = 50;
     let mut found: Vec<(String, Leftover)> = Vec::new();
     for exchange in exchanges {
@@ -291,7 +291,7 @@ mod tests {
     use super::*;
     use crate::record::{Dns, Http, HttpRequest, HttpResponse, HttpVersion, Message, Target};
 
-    fn asked(name: &str, at_ms: u64, took_ms: u64) -> Exchange {
+    fn exchange(name: &str, at_ms: u64, took_ms: u64) -> Exchange {
         let sent_at = UNIX_EPOCH + Duration::from_millis(at_ms);
         Exchange {
             target: Target {
@@ -315,9 +315,9 @@ mod tests {
     #[test]
     fn calls_of_same_kind_share_line() {
         let text = table(&[
-            asked("a.test", 0, 4),
-            asked("b.test", 10, 1),
-            asked("a.test", 20, 2),
+            exchange("a.test", 0, 4),
+            exchange("b.test", 10, 1),
+            exchange("a.test", 20, 2),
         ]);
         assert_eq!(
             text,
@@ -331,7 +331,7 @@ mod tests {
     fn line_shows_status_and_target_once() {
         let of = |content: Content| Exchange {
             content,
-            ..asked("a", 0, 1)
+            ..exchange("a", 0, 1)
         };
         let get = |status: u16| {
             let request = HttpRequest {
@@ -428,7 +428,7 @@ mod tests {
             };
             status(&Exchange {
                 content: Content::Wire(protocol, wire),
-                ..asked("a", 0, 1)
+                ..exchange("a", 0, 1)
             })
         };
         let error: &[u8] = b"E\0\0\0\x2aSERROR\0VERROR\0C42P01\0Mno such table\0\0";

@@ -303,7 +303,7 @@ pub struct BenchArgs {
 struct ToolName;
 
 impl ToolName {
-    fn known() -> PossibleValuesParser {
+    fn parser() -> PossibleValuesParser {
         PossibleValuesParser::new(TOOLS.iter().map(|make| make().name().to_owned()))
     }
 }
@@ -317,7 +317,7 @@ impl TypedValueParser for ToolName {
         arg: Option<&Arg>,
         typed: &OsStr,
     ) -> Result<String, clap::Error> {
-        Self::known()
+        Self::parser()
             .parse_ref(command, arg, typed)
             .map_err(|mut error| {
                 error.remove(ContextKind::ValidValue);
@@ -336,7 +336,7 @@ impl TypedValueParser for ToolName {
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let values: Vec<_> = Self::known().possible_values()?.collect();
+        let values: Vec<_> = Self::parser().possible_values()?.collect();
         Some(Box::new(values.into_iter()))
     }
 }

@@ -18,8 +18,8 @@ use super::process::{
 use crate::budget::Room;
 use crate::calls::sets::Set;
 use crate::calls::{
-    CallsError, Isolation, Loaded, NotKept, Play, Ran, WrittenSet, add_noise, declared, keep, left,
-    load, page, sets, table,
+    CallsError, Isolation, Loaded, NewSet, NotKept, Play, Ran, WrittenSet, add_noise, declared,
+    keep, load, page, secret_warnings, sets, table,
 };
 use crate::cancel::CancelToken;
 use crate::cli::{CallsAction, CallsRun, OnMissArg, StoredSets};
@@ -91,7 +91,8 @@ fn act(services: &Services, action: &CallsAction, here: &ProcessContext<'_>) -> 
             services,
             &sets.path,
             mock.as_deref(),
-            (*on_miss, *exact),
+            *on_miss,
+            *exact,
             run,
             here,
         ),
@@ -142,7 +143,7 @@ fn act(services: &Services, action: &CallsAction, here: &ProcessContext<'_>) -> 
             print(&if *html {
                 page(&name, &exchanges)
             } else {
-                table(&exchanges) + &left(&exchanges)
+                table(&exchanges) + &secret_warnings(&exchanges)
             })
         }
     }
@@ -298,7 +299,6 @@ fn record(
     let mut ran = run_here(services, &line, run, Play::Record, here.signals)?;
     let exchanges = std::mem::take(&mut ran.recorded.exchanges);
     let folder = folder(services);
-    let named = (line.as_str(), folder.as_str());
     let count = exchanges.len();
     if count == 0 {
         let why = if did_not_run(&ran) {
@@ -322,15 +322,13 @@ fn record(
         ..Head::default()
     };
     let rules = (!services.calls.keep_secrets).then_some(&rules);
-    let kept = keep(
-        policy,
-        writer,
-        path,
-        named,
-        (head, Vec::new()),
-        exchanges,
-        rules,
-    );
+    let set = NewSet {
+        command: &line,
+        folder: &folder,
+        head,
+        earlier: Vec::new(),
+    };
+    let kept = keep(policy, writer, path, set, exchanges, rules);
     let (kept, exchanges) = kept.or_else(|lost| rescue(here, path, count, *lost))?;
     let summary = Summary::of(&exchanges);
     let mut text = if summary.is_nothing {
@@ -373,7 +371,8 @@ fn test(
     services: &Services,
     path: &str,
     mock: Option<&str>,
-    (on_miss, exact): (OnMissArg, bool),
+    on_miss: OnMissArg,
+    exact: bool,
     run: &CallsRun,
     here: &ProcessContext<'_>,
 ) -> Result<u8> {
@@ -445,20 +444,17 @@ fn test(
     let summary = Summary::of(&new);
     if !summary.is_nothing {
         let folder = folder(services);
-        let named = (line.as_str(), folder.as_str());
         let count = earlier.len() + new.len();
         let changes = Changes::none();
         let (policy, writer) = (&services.policy, services.writer.telling(&changes));
         let rules = rules()?;
-        let kept = keep(
-            policy,
-            writer,
-            path,
-            named,
-            (loaded.head, earlier),
-            new,
-            Some(&rules),
-        );
+        let set = NewSet {
+            command: &line,
+            folder: &folder,
+            head: loaded.head,
+            earlier,
+        };
+        let kept = keep(policy, writer, path, set, new, Some(&rules));
         let (kept, _) = kept.or_else(|lost| rescue(here, path, count, *lost))?;
         let new = counted(summary.calls as u64, "new call", "new calls");
         let _ = write!(

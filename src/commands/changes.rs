@@ -19,7 +19,7 @@ use crate::journal::{Changer, JournalError, Options, RootedPath};
 use crate::policy::{Access, Grant, Policy};
 use crate::text::escape::show_path;
 use crate::tools::change_diff::difference;
-use crate::tools::change_notes::{Names, gone};
+use crate::tools::change_notes::{Names, expired_calls_note};
 
 /// Title of an undo in the list of calls.
 const TITLE: &str = "replay changes undo";
@@ -146,7 +146,7 @@ fn list(names: &Names<'_>, last: u64) -> Result<ExitCode> {
     }
     match newest.len() {
         _ if text.is_empty() => text.push_str("no call has changed anything\n"),
-        0 => text.extend(gone(names.store).map(|gone| gone + "\n")),
+        0 => text.extend(expired_calls_note(names.store).map(|gone| gone + "\n")),
         older => {
             let _ = writeln!(
                 text,
@@ -155,7 +155,7 @@ fn list(names: &Names<'_>, last: u64) -> Result<ExitCode> {
             );
         }
     }
-    let _ = writeln!(text, "[kept in {}]", show_path(names.store.shown()));
+    let _ = writeln!(text, "[kept in {}]", show_path(names.store.display_path()));
     print(text)
 }
 

@@ -169,12 +169,12 @@ fn serve_http(config: Config, cli: &ServerArgs) -> Result<ExitCode> {
     if let Some(log) = &log {
         log.start(&audit::Started {
             serves: servers.address()?,
-            servers: servers.named(),
+            servers: servers.servers_by_name(),
             config: &config,
         })?;
     }
     let own_wall = servers.wall_in();
-    announce(&servers.named(), own_wall);
+    announce(&servers.servers_by_name(), own_wall);
     let stdio = if cli.http.stdio {
         Some((stdin()?, stdout()?))
     } else {

@@ -20,7 +20,7 @@ use serde::Serialize;
 
 use super::process::{catch_signals, print, quoted, status};
 use super::sandbox::{launcher, output, request};
-use crate::autorun::{Compared, named};
+use crate::autorun::{Compared, rule_for_path};
 use crate::cli::{Access, Sandbox, WhyArgs};
 use crate::compose::alone;
 use crate::config::Config;
@@ -219,7 +219,7 @@ fn write(config: &Config, policy: &Policy, path: &Path) -> RuleAnswer {
     };
     let rule = path
         .parent()
-        .and_then(|_| named(path.as_os_str().as_bytes()));
+        .and_then(|_| rule_for_path(path.as_os_str().as_bytes()));
     let frozen = rule.filter(|_| config.undo.freezes).map(|(rule, _)| {
         format!(
             "the parts that {} runs cannot be changed (--freeze-autorun)",

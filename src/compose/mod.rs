@@ -219,7 +219,7 @@ pub fn look_around(services: &Services) {
         {
             tracing::warn!("{fault}");
         }
-        repositories.found();
+        repositories.paths();
     };
     if let Err(error) = std::thread::Builder::new()
         .name("repositories".to_owned())

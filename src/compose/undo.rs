@@ -166,7 +166,7 @@ pub fn check_hidden(
     commands: &Commands,
 ) -> Result<Arc<Journal>, String> {
     let journal = journal?;
-    let store = journal.store.shown();
+    let store = journal.store.display_path();
     let tier = commands
         .standing
         .tier
@@ -189,7 +189,7 @@ pub fn planned(
     tier: Tier,
 ) -> Result<Option<PlannedJournal>> {
     let journal = journal.filter(|journal| {
-        tier != Tier::Off && is_store_protected(policy, journal.store.shown(), tier)
+        tier != Tier::Off && is_store_protected(policy, journal.store.display_path(), tier)
     });
     let Some(journal) = journal else {
         return Ok(None);
@@ -204,7 +204,7 @@ pub fn planned(
         })
     };
     Ok(Some(PlannedJournal {
-        store: at(journal.store.shown(), journal.store.handle())?,
+        store: at(journal.store.display_path(), journal.store.handle())?,
         roots: writable(policy)
             .iter()
             .map(|root| at(root.path(), root.as_fd()))

@@ -61,7 +61,7 @@ pub fn answer(question: &str, bytes: &[u8]) -> Vec<u8> {
                  memory_bytes,
              }| {
                 let text = match kind {
-                    DocumentKind::Picture => return picture::shown(bytes, region, memory_bytes),
+                    DocumentKind::Picture => return picture::convert(bytes, region, memory_bytes),
                     DocumentKind::Notebook => notebook::text(bytes, pages),
                     DocumentKind::Pdf => pdf::text(bytes, pages),
                     DocumentKind::Office => office::text(bytes, pages),

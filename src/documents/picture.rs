@@ -57,7 +57,7 @@ impl Form {
 }
 
 /// Converts the picture as requested in [`super::Question`].
-pub fn shown(
+pub fn convert(
     bytes: &[u8],
     region: Option<Region>,
     memory_bytes: u64,

@@ -164,7 +164,7 @@ impl Background {
     }
 
     /// Returns the position up to which calls of [`Background::read`] without a cursor have read.
-    pub fn seen(&self) -> u64 {
+    pub fn read_position(&self) -> u64 {
         lock(&self.shared).seen
     }
 

@@ -200,7 +200,7 @@ impl Captured {
     }
 
     /// Returns the number of bytes missing between beginning and end of the log.
-    pub fn lost(&self) -> u64 {
+    pub fn missing_bytes(&self) -> u64 {
         match &self.file {
             None => self.total_bytes.saturating_sub(self.bytes.len() as u64),
             Some(file) => self.gap(file).map_or(0, |(head, from)| from - head as u64),
@@ -411,15 +411,15 @@ mod tests {
             let log = captured.log();
             let log = log.read(0, log.len()).unwrap();
             let rest = [&partial, after].concat();
-            if captured.lost() == 0 {
+            if captured.missing_bytes() == 0 {
                 prop_assert_eq!([&log[..], &rest].concat(), text.as_bytes());
             } else {
-                let mark = format!("\n[... {} bytes left out ...]\n", captured.lost());
+                let mark = format!("\n[... {} bytes left out ...]\n", captured.missing_bytes());
                 let length = without_partial_character(&captured.bytes).len();
                 prop_assert!(log[length..].starts_with(mark.as_bytes()) && text.as_bytes().starts_with(&log[..length]));
                 let end = [&log[length + mark.len()..], &rest].concat();
                 prop_assert!(text.as_bytes().ends_with(&end));
-                prop_assert_eq!(length + captured.lost() as usize + end.len(), text.len());
+                prop_assert_eq!(length + captured.missing_bytes() as usize + end.len(), text.len());
             }
         }
 

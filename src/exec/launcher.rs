@@ -311,7 +311,7 @@ impl Launcher {
         let found = self
             .repositories
             .as_ref()
-            .map(|repositories| repositories.found());
+            .map(|repositories| repositories.paths());
         let mut socket = lock(&self.socket);
         let Some(open) = &*socket else {
             return Err(self.lost_launcher_error());

@@ -165,7 +165,7 @@ fn progress_callback_can_end_command() {
         outcome,
         Outcome {
             timed_out: true,
-            ..done(Exit::Signal(15))
+            ..finished(Exit::Signal(15))
         }
     );
 }
@@ -174,7 +174,7 @@ fn simple(launcher: &Launcher) -> Result<Outcome, ExecError> {
     run_it(launcher, LONG, &Slots::new(1), &CancelToken::new())
 }
 
-fn done(exit: Exit) -> Outcome {
+fn finished(exit: Exit) -> Outcome {
     Outcome {
         would_change: None,
         stdout: Captured::default(),
@@ -276,7 +276,7 @@ fn time_limit_sends_term_then_kill() {
         outcome,
         Outcome {
             timed_out: true,
-            ..done(Exit::Signal(9))
+            ..finished(Exit::Signal(9))
         }
     );
     assert!(begun.elapsed() >= Duration::from_millis(150));
@@ -296,7 +296,7 @@ fn cancel_sends_kill_at_once() {
         outcome,
         Outcome {
             cancelled: true,
-            ..done(Exit::Signal(9))
+            ..finished(Exit::Signal(9))
         }
     );
 }
@@ -357,7 +357,7 @@ fn second_forwarded_signal_sends_kill() {
             outcome.unwrap(),
             Outcome {
                 asked_by: Some(signals[0] as i32),
-                ..done(Exit::Signal(9))
+                ..finished(Exit::Signal(9))
             }
         );
     }
@@ -499,9 +499,9 @@ fn commands_over_limit_wait_for_slot() {
         let second = call(CancelToken::new(), LONG, stages.clone());
         while heard.recv_timeout(LONG).unwrap() != Stage::Waiting {}
         release.send(()).unwrap();
-        assert_eq!(first.join().unwrap().unwrap(), done(Exit::Code(0)));
+        assert_eq!(first.join().unwrap().unwrap(), finished(Exit::Code(0)));
         starts.recv_timeout(LONG).unwrap().send(()).unwrap();
-        assert_eq!(second.join().unwrap().unwrap(), done(Exit::Code(0)));
+        assert_eq!(second.join().unwrap().unwrap(), finished(Exit::Code(0)));
         assert!(running.is_empty());
     });
 }
@@ -538,7 +538,7 @@ fn end_all_kills_running_commands() {
             second.join().unwrap(),
             Err(ExecError::ShuttingDown)
         ));
-        assert_eq!(first.join().unwrap().unwrap(), done(Exit::Signal(9)));
+        assert_eq!(first.join().unwrap().unwrap(), finished(Exit::Signal(9)));
     });
 }
 
@@ -668,7 +668,7 @@ fn time_limit_hands_command_over_to_background() {
     // As much output as there was until then.
     let before = String::from_utf8(stdout.bytes).unwrap();
     assert_eq!(
-        (command.seen(), command.id(), command.state()),
+        (command.read_position(), command.id(), command.state()),
         (before.len() as u64, "c1", State::Running)
     );
     let until = Instant::now() + LONG;
@@ -711,7 +711,7 @@ fn time_limit_without_background_slot_ends_command() {
         outcome,
         Outcome {
             timed_out: true,
-            ..done(Exit::Signal(15))
+            ..finished(Exit::Signal(15))
         }
     );
 }

@@ -43,7 +43,7 @@ const READ_FILE: OFlags = OFlags::RDONLY
 
 /// Returns all entries that are not hidden, sorted by the bytes of their names.
 pub fn entries(dir: &Checked<Read>) -> Result<Vec<DirEntry>, FsError> {
-    let failed = |errno| FsError::of(dir.shown(), "list", errno);
+    let failed = |errno| FsError::of(dir.display_path(), "list", errno);
     // A separate open file description: it holds the position in the directory, which two listings
     // would share.
     let own = openat(dir, ".", LIST, Mode::empty()).map_err(failed)?;
@@ -67,7 +67,7 @@ pub fn entries(dir: &Checked<Read>) -> Result<Vec<DirEntry>, FsError> {
 /// `name` is a single component. Anything else is `NotFound`, because no entry can have such a
 /// name.
 pub fn entry_info(dir: &Checked<Read>, name: &OsStr) -> Result<Info, FsError> {
-    let shown = dir.shown().join(name);
+    let shown = dir.display_path().join(name);
     if matches!(name.as_bytes(), b"" | b"." | b"..") || name.as_bytes().contains(&b'/') {
         return Err(FsError::NotFound { path: shown });
     }

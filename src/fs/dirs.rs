@@ -28,7 +28,7 @@ pub fn create_dir(changes: &Changes<'_>, dir: &Checked<NewDir>) -> Result<usize,
         start: dir.dir(),
         names: dir.missing(),
         place: dir.place(),
-        shown: dir.shown(),
+        shown: dir.display_path(),
     };
     missing
         .create(changes, dir.rules())
@@ -44,7 +44,7 @@ pub(super) fn make_parents(
         start: target.dir(),
         names: target.parents(),
         place: target.place().parent().unwrap_or(target.place()),
-        shown: target.shown(),
+        shown: target.display_path(),
     };
     missing.create(changes, target.rules()).map(|(dir, _)| dir)
 }

@@ -54,7 +54,7 @@ impl Ignores {
     ) -> Result<Option<Arc<Self>>, FsError> {
         let lead = [lead, b"/"].concat();
         Ok(
-            match load(dir, room).map_err(|error| error.below(dir.shown()))? {
+            match load(dir, room).map_err(|error| error.below(dir.display_path()))? {
                 Some(rules) => Some(Arc::new(Self {
                     above,
                     lead,

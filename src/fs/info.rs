@@ -34,12 +34,22 @@ pub struct Info {
 
 /// Returns the metadata of a path that the policy has resolved, readable or not.
 pub fn info(place: &Checked<Look>) -> Result<Info, FsError> {
-    info_of(place, OsStr::new(""), AtFlags::EMPTY_PATH, place.shown())
+    info_of(
+        place,
+        OsStr::new(""),
+        AtFlags::EMPTY_PATH,
+        place.display_path(),
+    )
 }
 
 /// Returns the metadata of a file or directory opened for reading.
 pub fn info_of_open(file: &Checked<Read>) -> Result<Info, FsError> {
-    info_of(file, OsStr::new(""), AtFlags::EMPTY_PATH, file.shown())
+    info_of(
+        file,
+        OsStr::new(""),
+        AtFlags::EMPTY_PATH,
+        file.display_path(),
+    )
 }
 
 pub(super) fn info_of(

@@ -26,11 +26,11 @@ use super::error::FsError;
 pub trait Lockable {
     /// Returns the open directory and the name in it.
     #[doc(hidden)]
-    fn named(&self) -> (&OwnedFd, &OsStr);
+    fn dir_and_name(&self) -> (&OwnedFd, &OsStr);
 }
 
 impl Lockable for Checked<Write> {
-    fn named(&self) -> (&OwnedFd, &OsStr) {
+    fn dir_and_name(&self) -> (&OwnedFd, &OsStr) {
         // While a parent is missing, its name stands for everything below it.
         (
             self.dir(),
@@ -42,7 +42,7 @@ impl Lockable for Checked<Write> {
 }
 
 impl Lockable for Checked<Entry> {
-    fn named(&self) -> (&OwnedFd, &OsStr) {
+    fn dir_and_name(&self) -> (&OwnedFd, &OsStr) {
         (self.dir(), self.name())
     }
 }
@@ -89,7 +89,7 @@ impl Locks {
     }
 
     fn stripe(&self, target: &dyn Lockable) -> usize {
-        let (dir, name) = target.named();
+        let (dir, name) = target.dir_and_name();
         // By inode, because one directory has many spellings.
         let dir = fstat(dir)
             .map(|stat| (stat.st_dev, stat.st_ino))
@@ -111,7 +111,7 @@ impl DirLocks {
     /// Locks the directory of a file to be changed, if it exists and is readable.
     pub fn of(target: &Checked<Write>) -> Result<Option<Self>, FsError> {
         if target.parents().is_empty() {
-            Self::if_readable(target.dir(), target.shown())
+            Self::if_readable(target.dir(), target.display_path())
         } else {
             Ok(None)
         }

@@ -85,15 +85,20 @@ pub fn current(
 ) -> Result<Current, FsError> {
     if !target.parents().is_empty() {
         return Err(FsError::NotFound {
-            path: target.shown().into(),
+            path: target.display_path().into(),
         });
     }
     let old = open_original(target.dir(), target)?;
     let size = u64::try_from(old.stat.st_size).unwrap_or(0);
     let mut stamp = Stamp::of(&old.stat);
     let is_recent = stamp.is_recent();
-    let Loaded { bytes, share } =
-        read_whole(old.file.as_fd(), size, max_bytes, target.shown(), room)?;
+    let Loaded { bytes, share } = read_whole(
+        old.file.as_fd(),
+        size,
+        max_bytes,
+        target.display_path(),
+        room,
+    )?;
     stamp.content = is_recent.then(|| Sha256::digest(&bytes).into());
     Ok(Current {
         bytes,
@@ -112,11 +117,11 @@ pub(super) struct Original {
 }
 
 pub(super) fn open_original(dir: &OwnedFd, target: &Checked<Write>) -> Result<Original, FsError> {
-    let failed = |errno| FsError::of(target.shown(), "replace", errno);
+    let failed = |errno| FsError::of(target.display_path(), "replace", errno);
     let file = openat(dir, target.name(), OPEN_ORIGINAL, Mode::empty()).map_err(failed)?;
     let stat = fstat(&file).map_err(failed)?;
     if target.rules().is_hidden((stat.st_dev, stat.st_ino)) {
-        let (path, protected) = (target.shown().into(), target.place().into());
+        let (path, protected) = (target.display_path().into(), target.place().into());
         return Err(FsError::Protected {
             path,
             protected,
@@ -130,10 +135,10 @@ pub(super) fn open_original(dir: &OwnedFd, target: &Checked<Write>) -> Result<Or
             leased: false,
         }),
         FileKind::Directory => Err(FsError::IsDirectory {
-            path: target.shown().into(),
+            path: target.display_path().into(),
         }),
         kind => Err(FsError::Special {
-            path: target.shown().into(),
+            path: target.display_path().into(),
             kind,
         }),
     }

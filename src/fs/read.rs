@@ -30,24 +30,31 @@ pub struct Loaded {
 pub fn read_all(file: &Checked<Read>, max_bytes: u64) -> Result<Vec<u8>, FsError> {
     if file.kind() == FileKind::Directory {
         return Err(FsError::IsDirectory {
-            path: file.shown().into(),
+            path: file.display_path().into(),
         });
     }
-    Ok(read_whole(file.as_fd(), file.size(), max_bytes, file.shown(), None)?.bytes)
+    Ok(read_whole(
+        file.as_fd(),
+        file.size(),
+        max_bytes,
+        file.display_path(),
+        None,
+    )?
+    .bytes)
 }
 
 /// Reads the whole file and charges the memory to `room` in advance; small files are not charged.
 pub fn load(file: &Checked<Read>, max_bytes: u64, room: Room<'_>) -> Result<Loaded, FsError> {
     if file.kind() == FileKind::Directory {
         return Err(FsError::IsDirectory {
-            path: file.shown().into(),
+            path: file.display_path().into(),
         });
     }
     read_whole(
         file.as_fd(),
         file.size(),
         max_bytes,
-        file.shown(),
+        file.display_path(),
         Some(room),
     )
 }

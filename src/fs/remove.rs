@@ -35,14 +35,14 @@ pub fn remove(
     recursive: bool,
     cancel: &CancelToken,
 ) -> Result<Removed, FsError> {
-    let failed = |errno| FsError::of(entry.shown(), "delete", errno);
+    let failed = |errno| FsError::of(entry.display_path(), "delete", errno);
     // A delete would take the wrong file while a server gives a name back.
-    let locked = DirLocks::if_readable(entry.dir(), entry.shown())?;
+    let locked = DirLocks::if_readable(entry.dir(), entry.display_path())?;
     changes
         .before_remove(entry.dir().as_fd(), entry.place())
-        .map_err(FsError::of_journal(entry.shown()))?;
+        .map_err(FsError::of_journal(entry.display_path()))?;
     let may = entry.rules().may_change(entry.dir(), entry.name());
-    may.map_err(|misplaced| FsError::of_place(entry.shown(), misplaced))?;
+    may.map_err(|misplaced| FsError::of_place(entry.display_path(), misplaced))?;
     match unlinkat(entry.dir(), entry.name(), AtFlags::empty()) {
         Ok(()) => {
             return Ok(Removed {
@@ -88,7 +88,7 @@ pub fn remove(
         |error| match removal.removed.files + removal.removed.directories {
             0 => error,
             removed => FsError::Partly {
-                path: entry.shown().into(),
+                path: entry.display_path().into(),
                 removed,
                 source: Box::new(error),
             },
@@ -138,7 +138,9 @@ impl Removal<'_> {
 
     fn step(&mut self, descent: &mut Descent, step: DescentStep) -> Result<(), FsError> {
         if self.cancel.is_cancelled() {
-            return Err(FsError::Cancelled { path: self.shown() });
+            return Err(FsError::Cancelled {
+                path: self.display_path(),
+            });
         }
         let (name, kind) = match step {
             DescentStep::Entry(entry) => {
@@ -193,7 +195,7 @@ impl Removal<'_> {
     fn enter(&mut self, descent: &mut Descent, name: &OsStr) -> Result<(), FsError> {
         if descent.depth() >= MAX_WALK_DEPTH {
             return Err(FsError::TooDeep {
-                path: self.shown(),
+                path: self.display_path(),
                 max: MAX_WALK_DEPTH,
             });
         }
@@ -220,7 +222,7 @@ impl Removal<'_> {
         let place = self.entry.place().join(&self.below).join(name);
         self.changes
             .before_remove(dir.as_fd(), &place)
-            .map_err(FsError::of_journal(&self.shown()))
+            .map_err(FsError::of_journal(&self.display_path()))
     }
 
     /// Refuses a path that is protected or was moved meanwhile.
@@ -239,7 +241,7 @@ impl Removal<'_> {
             }
             may => may.map(drop),
         };
-        may.map_err(|misplaced| FsError::of_place(entry.shown(), misplaced))
+        may.map_err(|misplaced| FsError::of_place(entry.display_path(), misplaced))
     }
 
     /// Returns true if a directory still lies at the entry or below it.
@@ -266,18 +268,18 @@ impl Removal<'_> {
         Err(self.failed(errno))
     }
 
-    fn shown(&self) -> PathBuf {
-        self.entry.shown().join(&self.below)
+    fn display_path(&self) -> PathBuf {
+        self.entry.display_path().join(&self.below)
     }
 
     fn failed(&self, errno: Errno) -> FsError {
-        FsError::of(&self.shown(), "delete", errno)
+        FsError::of(&self.display_path(), "delete", errno)
     }
 
     fn protected(&self, protected: PathBuf) -> FsError {
         let why = self.entry.rules().cause(&protected);
         FsError::Protected {
-            path: self.entry.shown().into(),
+            path: self.entry.display_path().into(),
             protected,
             why,
         }

@@ -33,16 +33,16 @@ pub fn move_no_clobber(
     source: &Checked<Entry>,
     destination: &Checked<Write>,
 ) -> Result<(), FsError> {
-    let failed = |errno| FsError::of(source.shown(), "move", errno);
+    let failed = |errno| FsError::of(source.display_path(), "move", errno);
     let stat = statat(source.dir(), source.name(), AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
     let kind = FileKind::from(FileType::from_raw_mode(stat.st_mode));
     if destination.wants_dir() && kind != FileKind::Directory {
         return Err(FsError::NotADirectory {
-            path: destination.shown().into(),
+            path: destination.display_path().into(),
         });
     }
     // Under the lock, the last change by another server is complete.
-    let locked = DirLocks::if_readable(source.dir(), source.shown())?;
+    let locked = DirLocks::if_readable(source.dir(), source.display_path())?;
     refuse_way(source.place(), destination.place(), destination, kind)?;
     let dir = make_parents(changes, destination)?;
     let arrival = Arrival {
@@ -57,7 +57,7 @@ pub fn move_no_clobber(
     );
     changes
         .before_rename(spots.0, spots.1)
-        .map_err(FsError::of_journal(source.shown()))?;
+        .map_err(FsError::of_journal(source.display_path()))?;
     let rename = || {
         renameat_with(
             source.dir(),
@@ -75,7 +75,7 @@ pub fn move_no_clobber(
             source.name(),
             RenameFlags::NOREPLACE,
         )
-        .map_err(|errno| FsError::of(destination.shown(), "move back", errno))
+        .map_err(|errno| FsError::of(destination.display_path(), "move back", errno))
     };
     match arrival.give(rename, move_back)? {
         Ok(()) => Ok(()),
@@ -91,10 +91,10 @@ pub fn move_no_clobber(
         // The destination lies below the source (rename(2)). Filesystems without `RENAME_NOREPLACE`
         // return the same error, but are not asked again.
         Err(Errno::INVAL) => Err(FsError::IntoItself {
-            path: source.shown().into(),
+            path: source.display_path().into(),
         }),
         Err(Errno::EXIST) => Err(FsError::AlreadyExists {
-            path: destination.shown().into(),
+            path: destination.display_path().into(),
         }),
         Err(errno) => Err(failed(errno)),
     }
@@ -112,7 +112,7 @@ impl Arrival<'_> {
     /// Removes the new name of a file that has another one.
     fn remove(&self) -> Result<(), FsError> {
         unlinkat(self.dir, self.destination.name(), AtFlags::empty())
-            .map_err(|errno| FsError::of(self.destination.shown(), "take back", errno))
+            .map_err(|errno| FsError::of(self.destination.display_path(), "take back", errno))
     }
 
     /// Creates the new name, if that creates no protected path: a moved directory above a protected
@@ -130,10 +130,10 @@ impl Arrival<'_> {
             destination,
         } = *self;
         let rules = destination.rules();
-        let misplaced = |misplaced| FsError::of_place(destination.shown(), misplaced);
+        let misplaced = |misplaced| FsError::of_place(destination.display_path(), misplaced);
         rules
             .may_change(source.dir(), source.name())
-            .map_err(|why| FsError::of_place(source.shown(), why))?;
+            .map_err(|why| FsError::of_place(source.display_path(), why))?;
         let given = Cell::new(None);
         let may = || {
             let now = match given.get() {
@@ -175,7 +175,7 @@ fn refuse_way(
     let rules = destination.rules();
     let refuse = |protected: &Path, why| {
         Err(FsError::Protected {
-            path: destination.shown().into(),
+            path: destination.display_path().into(),
             protected: protected.into(),
             why,
         })
@@ -216,7 +216,7 @@ fn link_and_remove(
     match arrival.give(link, || arrival.remove())? {
         Ok(()) => remove_source(changes, source),
         Err(Errno::EXIST) => Err(FsError::AlreadyExists {
-            path: destination.shown().into(),
+            path: destination.display_path().into(),
         }),
         Err(_) => {
             drop(locked);
@@ -235,16 +235,21 @@ fn copy_and_remove(changes: &Changes<'_>, arrival: &Arrival<'_>) -> Result<(), F
     match kind {
         FileKind::File => copy_file_and_remove(changes, arrival),
         FileKind::Symlink => {
-            let _locked = DirLocks::if_readable(source.dir(), source.shown())?;
+            let _locked = DirLocks::if_readable(source.dir(), source.display_path())?;
             let target = readlinkat(source.dir(), source.name(), Vec::new())
-                .map_err(|errno| FsError::of(source.shown(), "move", errno))?;
+                .map_err(|errno| FsError::of(source.display_path(), "move", errno))?;
             let link = || symlinkat(&target, dir, destination.name());
             let linked = arrival.give(link, || arrival.remove())?;
-            linked.map_err(|errno| FsError::of(destination.shown(), "move something to", errno))?;
+            linked.map_err(|errno| {
+                FsError::of(destination.display_path(), "move something to", errno)
+            })?;
             remove_source(changes, source)
         }
         kind => {
-            let (path, to) = (source.shown().into(), destination.shown().into());
+            let (path, to) = (
+                source.display_path().into(),
+                destination.display_path().into(),
+            );
             Err(FsError::OtherFilesystem { path, to, kind })
         }
     }
@@ -257,8 +262,8 @@ fn copy_file_and_remove(changes: &Changes<'_>, arrival: &Arrival<'_>) -> Result<
         destination,
         ..
     } = *arrival;
-    let failed = |errno| FsError::of(source.shown(), "move", errno);
-    let shown = destination.shown();
+    let failed = |errno| FsError::of(source.display_path(), "move", errno);
+    let shown = destination.display_path();
     let old = open_file(source.dir(), source.name())
         .map_err(failed)?
         .handle;
@@ -284,12 +289,12 @@ fn copy_file_and_remove(changes: &Changes<'_>, arrival: &Arrival<'_>) -> Result<
     };
     futimens(temp.file(), &times).map_err(failed)?;
     temp.sync(shown)?;
-    keep_writers_out(&old, source.shown())?;
-    let _locked = DirLocks::if_readable(source.dir(), source.shown())?;
+    keep_writers_out(&old, source.display_path())?;
+    let _locked = DirLocks::if_readable(source.dir(), source.display_path())?;
     let there = statat(source.dir(), source.name(), AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
     if !copied.is(&there) {
         return Err(FsError::Changed {
-            path: source.shown().into(),
+            path: source.display_path().into(),
         });
     }
     let mut is_renamed = true;
@@ -330,7 +335,7 @@ fn owner_as_allowed(mut stat: Stat, temp: &Temp, shown: &Path) -> Result<Stat, F
 fn remove_source(changes: &Changes<'_>, source: &Checked<Entry>) -> Result<(), FsError> {
     changes
         .before_replace(source.dir().as_fd(), source.place())
-        .map_err(FsError::of_journal(source.shown()))?;
+        .map_err(FsError::of_journal(source.display_path()))?;
     unlinkat(source.dir(), source.name(), AtFlags::empty())
-        .map_err(|errno| FsError::of(source.shown(), "move", errno))
+        .map_err(|errno| FsError::of(source.display_path(), "move", errno))
 }

@@ -93,11 +93,11 @@ pub fn tree(start: &Checked<Read>, options: &TreeOptions<'_>) -> Result<Tree, Fs
     })?;
     if options.cancel.is_cancelled() {
         return Err(FsError::Cancelled {
-            path: start.shown().into(),
+            path: start.display_path().into(),
         });
     }
     if !start_is_readable {
-        return Err(FsError::of(start.shown(), "list", Errno::IO));
+        return Err(FsError::of(start.display_path(), "list", Errno::IO));
     }
     Ok(tree)
 }

@@ -194,7 +194,7 @@ pub fn walk<V: Visitor>(
 ) -> Result<Ended, FsError> {
     if start.kind() != FileKind::Directory {
         return Err(FsError::NotADirectory {
-            path: start.shown().into(),
+            path: start.display_path().into(),
         });
     }
     let mut ignores = None;
@@ -456,7 +456,7 @@ impl<V: Visitor> Walker<'_, V> {
             ignores = match Ignores::inside(ignores, &handle, &rel, self.options.room()) {
                 Ok(ignores) => ignores,
                 Err(error) => {
-                    let dir = self.start.shown().join(OsStr::from_bytes(&rel));
+                    let dir = self.start.display_path().join(OsStr::from_bytes(&rel));
                     // Only the first error is reported.
                     let _ = self.failed.set(error.below(&dir));
                     line.stop();

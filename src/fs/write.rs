@@ -147,7 +147,9 @@ impl<'w> CallWriter<'w> {
         let Some(old) = &prepared.old else {
             return prepared.create(None);
         };
-        prepared.temp.set_modified(&old.stat, target.shown())?;
+        prepared
+            .temp
+            .set_modified(&old.stat, target.display_path())?;
         prepared.overwrite(None, MtimePolicy::AsSet)
     }
 
@@ -169,7 +171,7 @@ impl<'w> CallWriter<'w> {
         expected: Option<&Stamp>,
         new: Privacy,
     ) -> Result<Prepared<'w>, FsError> {
-        let shown = target.shown();
+        let shown = target.display_path();
         let dir = make_parents(self.changes, target)?;
         // Fails early if the name is refused.
         target

@@ -544,15 +544,16 @@ impl<'a> AutorunSearch<'a> {
         };
         let stat = stat_of(&handle).map_err(failed(self.store, from))?;
         if stat.is_dir() {
-            return self.check_dir_move(handle.as_fd(), (from, to), 0);
+            return self.check_dir_move(handle.as_fd(), from, to, 0);
         }
-        self.check_file_move(&stat, &handle, (from, to), from.depth())
+        self.check_file_move(&stat, &handle, from, to, from.depth())
     }
 
     fn check_dir_move(
         &mut self,
         dir: BorrowedFd<'_>,
-        (from, to): (&RootedPath, Option<&RootedPath>),
+        from: &RootedPath,
+        to: Option<&RootedPath>,
         depth: usize,
     ) -> Result<(), JournalError> {
         let top = from.depth() - depth;
@@ -569,9 +570,9 @@ impl<'a> AutorunSearch<'a> {
             };
             let stat = stat_of(&handle).map_err(failed(self.store, &inner))?;
             if stat.is_dir() {
-                self.check_dir_move(handle.as_fd(), (&inner, inner_to.as_ref()), depth + 1)?;
+                self.check_dir_move(handle.as_fd(), &inner, inner_to.as_ref(), depth + 1)?;
             } else {
-                self.check_file_move(&stat, &handle, (&inner, inner_to.as_ref()), top)?;
+                self.check_file_move(&stat, &handle, &inner, inner_to.as_ref(), top)?;
             }
         }
         Ok(())
@@ -582,7 +583,8 @@ impl<'a> AutorunSearch<'a> {
         &mut self,
         stat: &Stat,
         handle: &OwnedFd,
-        (from, to): (&RootedPath, Option<&RootedPath>),
+        from: &RootedPath,
+        to: Option<&RootedPath>,
         top: usize,
     ) -> Result<(), JournalError> {
         let (old, new) = (

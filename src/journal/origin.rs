@@ -117,8 +117,9 @@ impl Store {
     fn older_version(
         &self,
         number: u64,
-        (mut id, time): Version,
+        version: Version,
     ) -> Result<Option<Version>, JournalError> {
+        let (mut id, time) = version;
         let Some(log) = self.open_log(number)? else {
             return Ok(None);
         };

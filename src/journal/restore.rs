@@ -394,14 +394,15 @@ impl Undo<'_> {
     pub(super) fn may_put(
         &self,
         at: At<'_>,
-        from: (BorrowedFd<'_>, &OsStr),
+        from_dir: BorrowedFd<'_>,
+        from_name: &OsStr,
         is_dir: bool,
     ) -> Result<(), JournalError> {
         self.check_place(at, |changer| {
-            changer.may_bear(at.dir, at.name, is_dir.then_some(from))
+            changer.may_bear(at.dir, at.name, is_dir.then_some((from_dir, from_name)))
         })?;
         if is_dir {
-            self.check_origins_below(at, from)?;
+            self.check_origins_below(at, from_dir, from_name)?;
         }
         Ok(())
     }
@@ -474,7 +475,7 @@ impl Undo<'_> {
         else {
             return Ok(());
         };
-        let may = self.may_put(at, (at.dir, at.name), stat.is_dir());
+        let may = self.may_put(at, at.dir, at.name, stat.is_dir());
         if may.is_err() {
             self.take_as_it_is(at, &stat)?;
         }
@@ -506,7 +507,7 @@ impl Undo<'_> {
             }
         }
         if old.stat.is_dir() {
-            self.may_put(at, (at.dir, at.name), true)?;
+            self.may_put(at, at.dir, at.name, true)?;
             self.recorder.before_restore(at, None)?;
             let made = with_access(at.dir, || mkdirat(at.dir, at.name, Mode::RWXU));
             made.map_err(self.failed(at, "making the directory again"))?;
@@ -546,7 +547,7 @@ impl Undo<'_> {
         {
             return Ok(false);
         }
-        self.may_put(at, (dir, name), found.is_dir())?;
+        self.may_put(at, dir, name, found.is_dir())?;
         self.recorder
             .before_restore(at, Some(&found).filter(|_| !source.is_copy))?;
         let failed = || self.failed(at, "putting it back");

@@ -125,7 +125,7 @@ impl Undo<'_> {
         else {
             return Ok(false);
         };
-        self.may_put(at, (source.at().dir, source.at().name), found.is_dir())?;
+        self.may_put(at, source.at().dir, source.at().name, found.is_dir())?;
         if found.is_dir() {
             self.recorder.before_rename(source.at(), at, false)?;
             // That directory may have its time back already.

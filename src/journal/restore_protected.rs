@@ -50,7 +50,8 @@ impl Undo<'_> {
     pub(super) fn check_origins_below(
         &self,
         at: At<'_>,
-        (dir, name): (BorrowedFd<'_>, &OsStr),
+        dir: BorrowedFd<'_>,
+        name: &OsStr,
     ) -> Result<(), JournalError> {
         let Some(guard) = self.guard else {
             return Ok(());
@@ -67,13 +68,14 @@ impl Undo<'_> {
             depth: 0,
             is_unchanged: self.origins.are_places_known,
         };
-        self.check_dir(guard, (dir, name), &coming)
+        self.check_dir(guard, dir, name, &coming)
     }
 
     fn check_dir(
         &self,
         guard: &dyn Changer,
-        (above, name): (BorrowedFd<'_>, &OsStr),
+        above: BorrowedFd<'_>,
+        name: &OsStr,
         coming: &ComingDir,
     ) -> Result<(), JournalError> {
         let failed = || {
@@ -102,7 +104,7 @@ impl Undo<'_> {
                 is_unchanged: coming.is_unchanged && found.ctime < self.entry.start,
             };
             if found.is_dir() {
-                self.check_dir(guard, (dir.as_fd(), &name), &inner)?;
+                self.check_dir(guard, dir.as_fd(), &name, &inner)?;
                 continue;
             }
             // A file that was at a protected path before the undo was judged when it came there.

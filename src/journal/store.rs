@@ -127,7 +127,7 @@ impl Store {
         shown: &Path,
         roots: Arc<[Root]>,
     ) -> Result<Self, JournalError> {
-        Self::opened((dir, name), shown, roots, true)
+        Self::opened(dir, name, shown, roots, true)
     }
 
     /// Opens a store read-only.
@@ -137,11 +137,12 @@ impl Store {
         shown: &Path,
         roots: Arc<[Root]>,
     ) -> Result<Self, JournalError> {
-        Self::opened((dir, name), shown, roots, false)
+        Self::opened(dir, name, shown, roots, false)
     }
 
     fn opened(
-        (dir, name): (BorrowedFd<'_>, &OsStr),
+        dir: BorrowedFd<'_>,
+        name: &OsStr,
         shown: &Path,
         roots: Arc<[Root]>,
         makes: bool,

@@ -282,7 +282,7 @@ impl Store {
             failed.is_some(),
             &to_the_end,
             |undo| match failed {
-                None => events_of_same(&entry, &selected, undo, &same, (remade, versions)),
+                None => events_of_same(&entry, &selected, undo, &same, remade, versions),
                 Some(_) => Vec::new(),
             },
         );
@@ -290,7 +290,7 @@ impl Store {
             failed,
             ended: ended.err(),
         };
-        self.conclude(lock, ended, (number, title), options, takes_back)?;
+        self.conclude(lock, ended, number, title, options, takes_back)?;
         self.note_undone();
         outcome.number = Some(number);
         Ok(outcome)
@@ -318,7 +318,8 @@ impl Store {
         &self,
         lock: &File,
         UndoEnd { failed, ended }: UndoEnd,
-        (number, title): (u64, &str),
+        number: u64,
+        title: &str,
         options: Options<'_>,
         takes_back: bool,
     ) -> Result<(), JournalError> {
@@ -518,7 +519,8 @@ fn events_of_same(
     selected: &SelectedNames,
     undo: &Entry,
     same: &Equivalences,
-    (remade, versions): (HashMap<Id, Id>, HashMap<Id, Stat>),
+    remade: HashMap<Id, Id>,
+    versions: HashMap<Id, Stat>,
 ) -> Vec<Event> {
     let undone = restored_objects(entry, selected);
     let mut now = versions;

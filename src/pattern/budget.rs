@@ -37,7 +37,7 @@ impl<'a> Budget<'a> {
 
     /// Returns the number of steps left.
     #[cfg(test)]
-    pub(super) fn left(&self) -> u64 {
+    pub(super) fn steps_left(&self) -> u64 {
         self.left.load(Ordering::Relaxed)
     }
 

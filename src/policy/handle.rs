@@ -73,7 +73,7 @@ impl<Use> Checked<Use> {
     }
 
     /// The absolute path as the agent spelt it. For messages and replies only.
-    pub fn shown(&self) -> &Path {
+    pub fn display_path(&self) -> &Path {
         &self.shown
     }
 }

@@ -93,7 +93,7 @@ impl Policy {
         let file = self.open_to_read(path.as_ref(), &mut real)?;
         if touches::is_watched() {
             note(
-                file.shown(),
+                file.display_path(),
                 real,
                 if file.kind() == FileKind::Directory {
                     Touch::List
@@ -370,7 +370,7 @@ impl Policy {
 
     /// An error if the allowed directory of a spelling was deleted.
     fn is_there_still(&self, spelling: &Spelling) -> Result<(), PolicyError> {
-        if let Some((root, _)) = self.rules.named(&spelling.clean)
+        if let Some((root, _)) = self.rules.allowed_prefix(&spelling.clean)
             && self.roots[root].is_gone()
         {
             return Err(PolicyError::Gone {
@@ -513,7 +513,7 @@ fn noted<Use>(
     let result = work(&mut real);
     if touches::is_watched() {
         match &result {
-            Ok(checked) => note(checked.shown(), real, touch(checked)),
+            Ok(checked) => note(checked.display_path(), real, touch(checked)),
             Err(error) => touches::note_refusal(error),
         }
     }

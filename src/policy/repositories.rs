@@ -19,7 +19,7 @@ use rustix::io::Errno;
 use rustix::process::geteuid;
 
 use super::defaults::{CONFIG, DOT_GIT, PROTECTED_IN_REPOSITORIES};
-use crate::autorun::{Compared, Content, hooks_directory, hooks_path, named};
+use crate::autorun::{Compared, Content, hooks_directory, hooks_path, rule_for_path};
 use crate::journal::ConfiguredHooks;
 use crate::limits::{
     MAX_AUTORUN_BYTES, MAX_REPOSITORIES, MAX_REPOSITORY_DEPTH, MAX_REPOSITORY_DIRECTORIES,
@@ -84,7 +84,7 @@ impl Repositories {
 
     /// Returns the repositories. The first caller walks the directories; the others wait for the
     /// result, at most [`MAX_REPOSITORY_WALK_MS`].
-    pub fn found(&self) -> &RepositoryPaths {
+    pub fn paths(&self) -> &RepositoryPaths {
         self.found.get_or_init(|| {
             let mut walk = Walk {
                 directories: Vec::new(),
@@ -104,7 +104,7 @@ impl Repositories {
                 |hooks: &PathBuf, root: &PathBuf| hooks.starts_with(root) && hooks != root;
             walk.hooks
                 .retain(|hooks| self.roots.iter().any(|(root, _)| is_below(hooks, root)));
-            let found = walk.found(&self.unprotected);
+            let found = walk.paths(&self.unprotected);
             if found.is_partial {
                 tracing::warn!(
                     "only the first {MAX_REPOSITORY_DIRECTORIES} directories were searched for \
@@ -119,7 +119,7 @@ impl Repositories {
 
 impl ConfiguredHooks for Repositories {
     fn directories(&self) -> &[PathBuf] {
-        &self.found().hooks
+        &self.paths().hooks
     }
 }
 
@@ -262,7 +262,7 @@ impl Walk {
         Some(Level { dir, below })
     }
 
-    fn found(self, unprotected: &[PathBuf]) -> RepositoryPaths {
+    fn paths(self, unprotected: &[PathBuf]) -> RepositoryPaths {
         let mut found = RepositoryPaths {
             is_partial: self.is_partial,
             ..RepositoryPaths::default()
@@ -307,7 +307,7 @@ impl Walk {
         root: &Path,
     ) -> Option<()> {
         let path = place.join(name);
-        let (rule, _) = named(path.strip_prefix(root).ok()?.as_os_str().as_bytes())?;
+        let (rule, _) = rule_for_path(path.strip_prefix(root).ok()?.as_os_str().as_bytes())?;
         if !self.freezes_autorun && rule.compared != Compared::GitKeys {
             return None;
         }
@@ -368,7 +368,7 @@ mod tests {
             Vec::new(),
             false,
         );
-        let found = repositories.found().pinned.iter();
+        let found = repositories.paths().pinned.iter();
         found
             .map(|path| {
                 path.strip_prefix(dir.path())

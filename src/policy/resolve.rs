@@ -81,7 +81,7 @@ impl Policy {
         if spelling.climbs {
             return None;
         }
-        let (root, start) = self.rules.named(&spelling.clean)?;
+        let (root, start) = self.rules.allowed_prefix(&spelling.clean)?;
         let rest = &spelling.clean[start..];
         if self
             .rules

@@ -125,7 +125,7 @@ pub(super) fn is_of_repository(name: &OsStr) -> bool {
 impl Rules {
     /// The allowed directory whose name begins `clean` (the longest one), and where the rest
     /// begins.
-    pub(super) fn named(&self, clean: &[u8]) -> Option<(usize, usize)> {
+    pub(super) fn allowed_prefix(&self, clean: &[u8]) -> Option<(usize, usize)> {
         let mut best: Option<(usize, usize)> = None;
         for name in &self.names {
             let path = name.path.as_os_str().as_bytes();
@@ -210,7 +210,7 @@ impl Rules {
             .protected
             .iter()
             .map(|p| (p.any_case, p.path.as_path()));
-        named.chain(self.repositories.found().all().map(|path| (true, path)))
+        named.chain(self.repositories.paths().all().map(|path| (true, path)))
     }
 
     /// Returns the protected path inside a `.git` directory or a repository below it that covers
@@ -241,7 +241,7 @@ impl Rules {
     /// Returns true if a symlink or a directory that comes to this place would be a git directory,
     /// a part of one, or above one that was found.
     pub(crate) fn is_git_directory(&self, place: &Path) -> bool {
-        let found = self.repositories.found().all();
+        let found = self.repositories.paths().all();
         let mut found = found
             .filter(|path| path.ends_with("config.worktree"))
             .filter_map(Path::parent);
@@ -408,10 +408,10 @@ mod tests {
         let answers = ["/w/x", "/w/ro", "/w/ro/x", "/w/ro/rw/x", "/w/rox", "/x"]
             .map(|p| rules.writable(Path::new(p)));
         assert_eq!(answers, [true, false, false, true, true, false]);
-        assert_eq!(rules.named(b"/w/ro/rw/x"), Some((2, 9)));
-        assert_eq!(rules.named(b"/w/rox"), Some((0, 3)));
-        assert_eq!(rules.named(b"/w"), Some((0, 2)));
-        assert_eq!(rules.named(b"/w-evil/x"), None);
+        assert_eq!(rules.allowed_prefix(b"/w/ro/rw/x"), Some((2, 9)));
+        assert_eq!(rules.allowed_prefix(b"/w/rox"), Some((0, 3)));
+        assert_eq!(rules.allowed_prefix(b"/w"), Some((0, 2)));
+        assert_eq!(rules.allowed_prefix(b"/w-evil/x"), None);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::policy::PolicyError;
 #[derive(Debug, thiserror::Error)]
 pub enum PythonError {
     /// No session has this name.
-    #[error("session `{}` not found: {known}", named(.name))]
+    #[error("session `{}` not found: {known}", shorten(.name))]
     Unknown {
         /// The name as requested.
         name: String,
@@ -52,7 +52,7 @@ pub enum PythonError {
     #[error("Python sessions are refused: {reason}")]
     Refused { reason: String },
     /// The interpreter was not found, or cannot be executed.
-    #[error("no Python interpreter: `{}` cannot be run{}", named(.python), with(.said))]
+    #[error("no Python interpreter: `{}` cannot be run{}", shorten(.python), after_colon(.said))]
     NoInterpreter {
         /// Name or path of the interpreter.
         python: String,
@@ -60,7 +60,7 @@ pub enum PythonError {
         said: String,
     },
     /// The interpreter ended or timed out before it took requests.
-    #[error("the Python interpreter `{}` does not start: {reason}{}", named(.python), with(.said))]
+    #[error("the Python interpreter `{}` does not start: {reason}{}", shorten(.python), after_colon(.said))]
     NotStarted {
         python: String,
         reason: String,
@@ -82,7 +82,7 @@ pub enum PythonError {
     )]
     Silent { session: String },
     /// The interpreter cannot reply to the request.
-    #[error("session `{session}` cannot answer: {}", named(.reason))]
+    #[error("session `{session}` cannot answer: {}", shorten(.reason))]
     Unanswered { session: String, reason: String },
     /// The session has no process to ask.
     #[error("the process of session `{session}` has ended ({})", describe_exit(*.exit))]
@@ -152,17 +152,17 @@ pub(super) fn describe_exit(exit: Exit) -> String {
     }
 }
 
-fn with(said: &str) -> String {
+fn after_colon(said: &str) -> String {
     if said.is_empty() {
         String::new()
     } else {
-        format!(": {}", named(said))
+        format!(": {}", shorten(said))
     }
 }
 
 /// Returns a text from a caller or a program as an error message repeats it: whole, or its
 /// beginning and its length.
-pub fn named(text: &str) -> Cow<'_, str> {
+pub fn shorten(text: &str) -> Cow<'_, str> {
     let end = text
         .char_indices()
         .nth(MAX_REPEATED_CHARS)
@@ -182,7 +182,7 @@ mod tests {
         let long = "é".repeat(100_000);
         let short = format!("{}... (200000 bytes)", "é".repeat(MAX_REPEATED_CHARS));
         assert_eq!(
-            (named(&long), named("python3")),
+            (shorten(&long), shorten("python3")),
             (short.as_str().into(), "python3".into())
         );
         let (python, said, name, session) =

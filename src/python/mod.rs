@@ -22,7 +22,7 @@ mod snapshot;
 mod spare;
 mod turn;
 
-pub use error::{PythonError, named};
+pub use error::{PythonError, shorten};
 pub use health::Health;
 pub use host::Host;
 pub use kernel::{Bounds, News, Question};

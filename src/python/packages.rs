@@ -90,7 +90,7 @@ pub fn script(python: &str, environment: &Path, packages: &[String], offline: bo
 }
 
 /// Returns the directory of the modules, and the output without the line that named it.
-pub fn found(output: &str) -> (Option<&str>, &str) {
+pub fn split_module_dir(output: &str) -> (Option<&str>, &str) {
     let trimmed = output.trim_end();
     let (before, last) = trimmed.rsplit_once('\n').unwrap_or(("", trimmed));
     match last.strip_prefix(DIRECTORY_PREFIX) {
@@ -278,11 +278,14 @@ mod tests {
     #[test]
     fn package_directory_is_parsed_from_last_line() {
         assert_eq!(
-            found("did it\nreplay-packages /e/lib\n"),
+            split_module_dir("did it\nreplay-packages /e/lib\n"),
             (Some("/e/lib"), "did it")
         );
-        assert_eq!(found("replay-packages /e/lib"), (Some("/e/lib"), ""));
-        assert_eq!(found("failed\n"), (None, "failed"));
+        assert_eq!(
+            split_module_dir("replay-packages /e/lib"),
+            (Some("/e/lib"), "")
+        );
+        assert_eq!(split_module_dir("failed\n"), (None, "failed"));
     }
 
     #[test]

@@ -156,7 +156,7 @@ impl Session {
         let directory = policy.read(&self.settings.directory)?;
         if directory.kind() != FileKind::Directory {
             return Err(FsError::NotADirectory {
-                path: directory.shown().into(),
+                path: directory.display_path().into(),
             }
             .into());
         }

@@ -63,7 +63,7 @@ impl Outcome {
     }
 
     /// Returns each call's session flag and its messages as escaped text.
-    pub(super) fn said(&self) -> Vec<(bool, Vec<(Side, String)>)> {
+    pub(super) fn messages(&self) -> Vec<(bool, Vec<(Side, String)>)> {
         let wire = |call: &Exchange| match &call.content {
             Content::Wire(_, wire) => wire.clone(),
             _ => Wire::default(),

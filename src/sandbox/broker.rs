@@ -36,7 +36,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::path::DecInt;
 
-use super::denied::{Denied, shown};
+use super::denied::{Denied, display_path};
 use super::intercept::Interceptor;
 use super::intercept::call::decode as network;
 use super::opens::{Opens, Places};
@@ -148,7 +148,7 @@ impl Broker {
     }
 
     /// Adds the interceptor of network calls.
-    pub fn with(self, interceptor: Interceptor) -> Self {
+    pub fn with_interceptor(self, interceptor: Interceptor) -> Self {
         Self {
             interceptor: Some(interceptor),
             ..self
@@ -223,7 +223,7 @@ impl Broker {
 
     /// Ends the broker after the command's end.
     pub fn end(&mut self) {
-        let kept: Vec<Denied> = self.opens.iter().flat_map(Opens::kept).collect();
+        let kept: Vec<Denied> = self.opens.iter().flat_map(Opens::take_remaining).collect();
         for denied in kept {
             self.record(denied);
         }
@@ -262,7 +262,7 @@ impl Broker {
                 unix_sockets.serve(&self.listener, &asked, self.interceptor.is_some())
         {
             for place in unix_sockets.take_refused() {
-                self.record(Denied::Socket(shown(place)));
+                self.record(Denied::Socket(display_path(place)));
             }
             return served.or_else(gone);
         }
@@ -354,7 +354,9 @@ impl Broker {
             FileType::from_raw_mode(status.st_mode),
         ) {
             let path = path.unwrap_or_else(|| place.into_bytes());
-            self.record(Denied::Metadata(shown(OsString::from_vec(path).into())));
+            self.record(Denied::Metadata(display_path(
+                OsString::from_vec(path).into(),
+            )));
             return Err(Errno::ACCESS);
         }
         apply(&ready, links, &opened, status.st_mode)

@@ -99,7 +99,7 @@ impl Cache {
         cache.trim(Instant::now() + Duration::from_millis(SWEEP_MS), false);
         // The shared lock prevents deletion until the launcher has its own lock.
         flock(&cache.dir, FlockOperation::LockShared).step_with(step)?;
-        let shown = cache.shown().step_with(step)?;
+        let shown = cache.open_visible().step_with(step)?;
         for name in CACHES
             .iter()
             .filter(|(_, is_directory)| *is_directory)
@@ -151,7 +151,7 @@ impl Cache {
 
     /// Root that commands see.
     pub fn root(&self) -> Result<PlannedRoot, Fault> {
-        let shown = self.shown().step("what commands see of --cache")?;
+        let shown = self.open_visible().step("what commands see of --cache")?;
         Ok(PlannedRoot {
             place: place(&shown, &self.shown_path())?,
             writable: true,
@@ -184,7 +184,7 @@ impl Cache {
         self.trim(Instant::now() + Duration::from_millis(CACHE_SWEEP_MS), true);
     }
 
-    fn shown(&self) -> rustix::io::Result<OwnedFd> {
+    fn open_visible(&self) -> rustix::io::Result<OwnedFd> {
         openat(&self.dir, SHOWN, DIRECTORY, Mode::empty())
     }
 
@@ -193,7 +193,9 @@ impl Cache {
     /// count suffices.
     fn trim(&self, until: Instant, is_last_chance: bool) {
         remove(&self.dir, GONE, Some(until));
-        let Ok(shown) = self.shown() else { return };
+        let Ok(shown) = self.open_visible() else {
+            return;
+        };
         let Ok((mut tools, is_counted)) = count(&shown, until) else {
             return;
         };

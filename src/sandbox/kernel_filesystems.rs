@@ -23,7 +23,7 @@ use crate::mounts::{self, Mount};
 const STEP: &str = "look for filesystems of the kernel";
 
 /// Returns the allowed directories and the program directories.
-fn shown(plan: &Plan) -> Vec<PathBuf> {
+fn visible_directories(plan: &Plan) -> Vec<PathBuf> {
     let roots = plan.roots.iter().map(|root| &root.place.path);
     roots
         .chain(&plan.system)
@@ -49,7 +49,7 @@ impl MountCheck {
         )
         .step(STEP)?;
         Ok(Self {
-            shown: shown(plan),
+            shown: visible_directories(plan),
             table,
             is_clear: false,
         })
@@ -79,7 +79,7 @@ pub fn each(
     plan: &Plan,
     visit: impl FnMut(&Mount, &OwnedFd) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
-    visit_each(&shown(plan), visit)
+    visit_each(&visible_directories(plan), visit)
 }
 
 /// Visits each one that its path can reach. If a directory above it is moved meanwhile, all are

@@ -118,7 +118,7 @@ impl<'a> BrokerSlot<'a> {
 
     fn begin(&mut self, broker: Broker) {
         self.broker = Some(match self.interceptor.take() {
-            Some(interceptor) => broker.with(interceptor),
+            Some(interceptor) => broker.with_interceptor(interceptor),
             None => broker,
         });
     }
@@ -241,8 +241,9 @@ impl Monitor for InView<'_> {
     fn take(&mut self, from_program: OwnedFd) {
         let NamingRules { hide, places, line } = &mut self.naming;
         let broker = Broker::in_view(from_program, hide.clone(), mem::take(places), line.clone());
-        self.broker
-            .begin(broker.with_unix_sockets(self.socket_files.clone().map(UnixSockets::new)));
+        let sockets = self.socket_files.clone();
+        let sockets = sockets.map(|(files, owner)| UnixSockets::new(files, owner));
+        self.broker.begin(broker.with_unix_sockets(sockets));
     }
 
     fn has_to_look(&self) -> bool {

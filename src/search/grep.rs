@@ -154,7 +154,7 @@ pub fn grep_one(
     };
     let mut stretch = Stretch::default();
     let limits = limits_of(wanted, 0, 0);
-    let path = file.shown().to_path_buf();
+    let path = file.display_path().to_path_buf();
     let searched = match OpenFile::of(file) {
         Ok(file) => {
             let how = SearchOptions {

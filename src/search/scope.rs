@@ -70,7 +70,7 @@ impl Scope {
     /// no entry.
     pub fn new(policy: &Policy, mut asked: SearchRequest<'_>) -> Result<Self, SearchError> {
         let base = match &asked.directory {
-            Some(dir) => dir.shown().to_owned(),
+            Some(dir) => dir.display_path().to_owned(),
             None => policy.absolute(".").unwrap_or_default(),
         };
         let exclude = Exclude::new(policy, &base, asked.exclude, asked.room)?;
@@ -94,7 +94,7 @@ impl Scope {
         };
         starts.sort_by(|a, b| a.prefix.cmp(&b.prefix));
         for start in &mut starts {
-            start.way = way(&base, start.dir.shown());
+            start.way = way(&base, start.dir.display_path());
         }
         let overlaps = starts
             .windows(2)
@@ -188,7 +188,7 @@ impl Start {
     }
 
     fn new(dir: Checked<Read>, globs: Option<GlobMatcher>, max_depth: usize) -> Self {
-        let prefix = with_slash(dir.shown());
+        let prefix = with_slash(dir.display_path());
         Self {
             dir,
             prefix,
@@ -227,7 +227,7 @@ fn read(policy: &Policy, asked: &SearchRequest<'_>) -> Result<Vec<Arc<UsedGlob>>
         source,
     })?;
     let place = |path: &str| match &asked.directory {
-        Some(base) => Ok(base.shown().join(path)),
+        Some(base) => Ok(base.display_path().join(path)),
         None => policy.absolute(if path.is_empty() { "." } else { path }),
     };
     let exists = |path: &str| place(path).is_ok_and(|path| policy.is_there(path));
@@ -271,7 +271,7 @@ fn starts(
     let mut found: Vec<(Checked<Read>, Vec<Placed>)> = Vec::new();
     for (start, rests) in rests {
         check_cancelled(room)?;
-        let is_base = |base: &mut Checked<Read>| base.shown() == start;
+        let is_base = |base: &mut Checked<Read>| base.display_path() == start;
         let dir = match base.take_if(is_base).map_or_else(|| policy.read(start), Ok) {
             // Inside, and nothing there: the globs match nothing.
             Err(PolicyError::NotFound { .. } | PolicyError::NotADirectory { .. }) => continue,
@@ -335,7 +335,7 @@ struct Placed {
 /// Returns the path from an open directory down to `path`, if a walk passes it: without links and
 /// `..`.
 fn plain_way(above: &Checked<Read>, path: &Path) -> Option<String> {
-    let way = path.strip_prefix(above.shown()).ok()?;
+    let way = path.strip_prefix(above.display_path()).ok()?;
     let plain = way
         .components()
         .all(|part| matches!(part, Component::Normal(_)));

@@ -27,7 +27,7 @@ fn strings(words: &[&str]) -> Vec<String> {
 }
 
 /// Returns the results of a call over `A/sub`, as `path:lines` below it.
-fn found(
+fn find_lines(
     tree: &Tree,
     pattern: &str,
     wanted: GrepOptions,
@@ -81,10 +81,10 @@ fn files_come_in_path_order_up_to_limit() {
         "w/a/y/z:1,3",
         "w/b:1,3",
     ];
-    let (files, hits) = found(&tree, "hit", LINES, &[], &[]);
+    let (files, hits) = find_lines(&tree, "hit", LINES, &[], &[]);
     assert_eq!((files, hits.more), (strings(&all), false));
     for most in 1..=10 {
-        let (files, hits) = found(&tree, "hit", GrepOptions { most, ..LINES }, &[], &[]);
+        let (files, hits) = find_lines(&tree, "hit", GrepOptions { most, ..LINES }, &[], &[]);
         let mut expected = strings(&all[..(most as usize).div_ceil(2)]);
         if most % 2 == 1
             && let Some(last) = expected.last_mut()
@@ -100,7 +100,7 @@ fn omitted_match_has_no_context() {
     let tree = Tree::new();
     file(&tree, "A/sub/x", "1 hit\n2\n3\n4 hit\n5 hit\n6\n");
     let with = |most| {
-        found(
+        find_lines(
             &tree,
             "hit",
             GrepOptions {
@@ -136,9 +136,9 @@ fn parallel_search_equals_single_threaded() {
             }
         }
     }
-    let (files, hits) = found(&tree, "hit", LINES, &["w/**"], &[]);
+    let (files, hits) = find_lines(&tree, "hit", LINES, &["w/**"], &[]);
     assert_eq!((files, hits.searched), (expected.clone(), 800));
-    let (files, hits) = found(
+    let (files, hits) = find_lines(
         &tree,
         "hit",
         GrepOptions { most: 7, ..LINES },
@@ -157,17 +157,17 @@ fn overlapping_globs_find_file_once() {
     tree.link("A/sub/w/ln", "in");
     let expected = ["w/a.c:1", "w/in/b.c:1", "w/in/c.h:1", "z.c:1"];
     assert_eq!(
-        found(&tree, "hit", LINES, &["**/*.c", "w/in/*", "w/in/b.c"], &[]).0,
+        find_lines(&tree, "hit", LINES, &["**/*.c", "w/in/*", "w/in/b.c"], &[]).0,
         strings(&expected)
     );
     // A walk follows no link, a glob that names one does: then there are two walks, one inside the
     // other.
     let expected = ["w/a.c:1", "w/in/b.c:1", "w/ln/b.c:1", "w/ln/c.h:1", "z.c:1"];
     assert_eq!(
-        found(&tree, "hit", LINES, &["**/*.c", "w/ln/*"], &[]).0,
+        find_lines(&tree, "hit", LINES, &["**/*.c", "w/ln/*"], &[]).0,
         strings(&expected)
     );
-    let (files, hits) = found(
+    let (files, hits) = find_lines(
         &tree,
         "hit",
         GrepOptions { most: 3, ..LINES },
@@ -184,7 +184,7 @@ fn files_and_count_modes_omit_lines() {
     file(&tree, "A/sub/b.py", "hit\n");
     file(&tree, "A/sub/c.c", "hit hit\n");
     let counts = |mode, most, types: &[&str]| {
-        let (_, hits) = found(
+        let (_, hits) = find_lines(
             &tree,
             "hit",
             GrepOptions {
@@ -235,7 +235,7 @@ fn results_beyond_size_limit_are_counted() {
     for name in ["a", "b", "c"] {
         file(&tree, &format!("A/sub/{name}.t"), &"hit\n".repeat(10));
     }
-    let (_, hits) = found(
+    let (_, hits) = find_lines(
         &tree,
         "hit",
         GrepOptions { bytes: 50, ..LINES },

@@ -350,7 +350,7 @@ impl Servers {
     }
 
     /// Each server, with the name of its tenant.
-    pub fn named(&self) -> Vec<(&str, &Server)> {
+    pub fn servers_by_name(&self) -> Vec<(&str, &Server)> {
         self.cores
             .iter()
             .map(|(name, server)| (name.as_str(), &**server))

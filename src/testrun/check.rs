@@ -46,10 +46,13 @@ pub fn check(
 ) -> Result<RunOutcome<Diagnostics>, TestrunError> {
     let disk = context.disk();
     let cwd = context.directory(request.cwd)?;
-    let (checker, dir, mut notes) = choose(context, cwd.shown(), request)?;
+    let (checker, dir, mut notes) = choose(context, cwd.display_path(), request)?;
     let project = disk.directory(&dir)?;
     let targets = files::targets(context.call(), &[&cwd, &project], request.files)?;
-    let targets: Vec<NamedPath> = if targets.iter().any(|target| target.path == project.shown()) {
+    let targets: Vec<NamedPath> = if targets
+        .iter()
+        .any(|target| target.path == project.display_path())
+    {
         Vec::new()
     } else {
         targets
@@ -88,7 +91,7 @@ pub fn check(
         outcome = shell(&argv)?;
     }
     let took = before.elapsed();
-    let root = project.shown().to_string_lossy().into_owned();
+    let root = project.display_path().to_string_lossy().into_owned();
     let (stdout, stderr) = (&outcome.stdout.bytes, &outcome.stderr.bytes);
     let sources = Sources {
         stdout,

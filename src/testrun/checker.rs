@@ -112,7 +112,7 @@ impl CheckInputs<'_> {
     }
 
     pub fn dir(&self) -> &Path {
-        self.project.shown()
+        self.project.display_path()
     }
 
     /// Returns files and directories as arguments.

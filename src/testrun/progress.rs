@@ -44,7 +44,7 @@ impl RunProgress {
     }
 
     /// Returns the number of finished tests.
-    pub fn done(&self) -> u64 {
+    pub fn finished_tests(&self) -> u64 {
         self.counted.done
     }
 
@@ -63,14 +63,14 @@ mod tests {
     #[test]
     fn progress_counts_tests_in_growing_report() {
         let mut progress = RunProgress::new(&Vitest);
-        assert_eq!((progress.done(), progress.total()), (0, None));
+        assert_eq!((progress.finished_tests(), progress.total()), (0, None));
         progress.feed(b"{\"ev\":\"collected\",\"tests\":3}\n{\"ev\":\"te");
-        assert_eq!((progress.done(), progress.total()), (0, Some(3)));
+        assert_eq!((progress.finished_tests(), progress.total()), (0, Some(3)));
         progress.feed(b"st\"}\nnoise\n");
-        assert_eq!((progress.done(), progress.total()), (1, Some(3)));
+        assert_eq!((progress.finished_tests(), progress.total()), (1, Some(3)));
 
         let mut progress = RunProgress::new(&CargoTest);
         progress.feed(b"\nrunning 2 tests\ntest a ... ok\ntest b ... FAILED\ntest result: FAILED. 1 passed; ...\n");
-        assert_eq!((progress.done(), progress.total()), (2, Some(2)));
+        assert_eq!((progress.finished_tests(), progress.total()), (2, Some(2)));
     }
 }

@@ -38,7 +38,7 @@ pub fn report_of(
     if stale.is_some() && version_of(context, project, path) == stale {
         return nothing(format!("the run did not change `{path}`"));
     }
-    let shown = project.shown().join(path);
+    let shown = project.display_path().join(path);
     match context.policy.read(&shown) {
         Ok(file) if file.kind() == FileKind::File => {
             match fs::read_all(&file, MAX_TEST_REPORT_BYTES as u64) {
@@ -58,6 +58,9 @@ pub fn version_of(
     project: &Checked<Read>,
     report: &str,
 ) -> Option<Version> {
-    let file = context.policy.read(project.shown().join(report)).ok()?;
+    let file = context
+        .policy
+        .read(project.display_path().join(report))
+        .ok()?;
     OpenFile::of(&file).ok().map(|file| file.version())
 }

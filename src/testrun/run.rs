@@ -48,7 +48,7 @@ pub fn run(
         Some(known) => known,
         None => choose(
             context,
-            cwd.shown(),
+            cwd.display_path(),
             request.cwd.is_some(),
             request.runner,
             request.files,
@@ -76,13 +76,13 @@ pub fn run(
         Ok(selection) => selection,
         Err(why) => return Ok(nothing(&choice, &project, &why, request)),
     };
-    let (script, notes, left_out) = runner.script(context, project.shown());
+    let (script, notes, left_out) = runner.script(context, project.display_path());
     choice.notes.extend(notes);
     choice.left_out.extend(left_out);
     let (lent, place) = context.lend()?;
     let wanted = RunInputs {
         program: &program,
-        project: project.shown(),
+        project: project.display_path(),
         tree: &disk,
         place: &place,
         tmp: &context.tmp.to_string_lossy(),
@@ -125,7 +125,7 @@ pub fn run(
     )?;
     let took = before.elapsed();
     let (report, fault) = report_of(context, request.report, &plan, &lent, &project, stale);
-    let root = project.shown().to_string_lossy().into_owned();
+    let root = project.display_path().to_string_lossy().into_owned();
     let facts = runner.facts(context, &project, &wanted);
     let sources = Sources {
         report: &report,
@@ -211,7 +211,7 @@ fn rerun_project(context: &RunContext<'_>, request: &RunRequest<'_>) -> Option<R
         .history
         .last_failed(request.runner.map(<dyn Runner>::id))?;
     context.disk().directory_above(&dir)?;
-    let runner = runners::named(runner)?;
+    let runner = runners::runner_by_name(runner)?;
     let notes = vec![format!(
         "{} in `{}`, where tests failed last",
         runner.name(),
@@ -384,7 +384,7 @@ fn progress(seen: &RunProgress, elapsed: Duration, stage: Stage) -> String {
     match (stage, seen.total()) {
         (Stage::Waiting, _) => "waiting for a free slot".to_owned(),
         (Stage::Running { .. }, Some(total)) => {
-            format!("{} of {total} tests, {seconds:.1} s", seen.done())
+            format!("{} of {total} tests, {seconds:.1} s", seen.finished_tests())
         }
         (Stage::Running { bytes }, None) => {
             format!("running for {seconds:.1} s, {bytes} bytes of output")
@@ -400,7 +400,7 @@ fn check_given(
     // Check before the run: an unreadable report would make the run useless.
     if let Some(report) = request.report
         && let Err(error @ PolicyError::Denied { .. }) =
-            context.policy.look(cwd.shown().join(report))
+            context.policy.look(cwd.display_path().join(report))
     {
         return Err(error.into());
     }
@@ -429,7 +429,7 @@ fn missing_tool(
     missing: &MissingProgram,
     request: &RunRequest<'_>,
 ) -> RunOutcome<TestReport> {
-    let elsewhere = projects_with_tool(context, project.shown(), choice.runner);
+    let elsewhere = projects_with_tool(context, project.display_path(), choice.runner);
     let hint = elsewhere.unwrap_or_else(|| context.install_hint(&missing.install, ""));
     let ending = ProcessEnding {
         missing: true,
@@ -463,7 +463,7 @@ fn empty(
     hint: Option<String>,
     request: &RunRequest<'_>,
 ) -> RunOutcome<TestReport> {
-    let cwd = project.shown().to_string_lossy().into_owned();
+    let cwd = project.display_path().to_string_lossy().into_owned();
     let mut notes = choice.notes.clone();
     notes.push(why.to_owned());
     let runner = ToolInfo {

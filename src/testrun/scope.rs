@@ -47,9 +47,9 @@ pub fn scope(
     if request.rerun_failed {
         let known = context
             .history
-            .failed(project.shown(), chosen.runner.id())
+            .failed(project.display_path(), chosen.runner.id())
             .ok_or_else(|| {
-                let (runner, dir) = (chosen.runner.name(), project.shown().display());
+                let (runner, dir) = (chosen.runner.name(), project.display_path().display());
                 TestrunError::arguments(format!(
                     "`rerunFailed` needs an earlier run: {runner} has not run in `{dir}` since the \
                  server was started"
@@ -57,7 +57,9 @@ pub fn scope(
             })?;
         if let (true, Some(cut)) = (
             known.is_empty(),
-            context.history.cut(project.shown(), chosen.runner.id()),
+            context
+                .history
+                .cut(project.display_path(), chosen.runner.id()),
         ) {
             return Ok(Err(format!(
                 "no failed test is known; but there are {}: run them without `rerunFailed`",
@@ -69,7 +71,7 @@ pub fn scope(
                 "nothing to run again: every test that failed with {} in `{}` since the start of \
                  the server has passed since, or was removed",
                 chosen.runner.name(),
-                project.shown().display()
+                project.display_path().display()
             )));
         }
         chosen.notes.push(format!(
@@ -84,7 +86,7 @@ pub fn scope(
     if !request.files.is_empty() {
         let mut targets = files::targets(context.call(), &[cwd, project], request.files)?;
         for target in &mut targets {
-            if target.is_dir && target.path == project.shown() {
+            if target.is_dir && target.path == project.display_path() {
                 return Ok(Ok(whole(context, chosen, project)));
             }
             if !target.part.is_empty() && !chosen.runner.accepts_test_ids() {
@@ -96,14 +98,14 @@ pub fn scope(
         }
         return Ok(Ok(TestSelection::Targets(targets)));
     }
-    let below = cwd.shown() != project.shown();
+    let below = cwd.display_path() != project.display_path();
     if below && !chosen.runner.covers_whole_project() {
         chosen.notes.push(format!(
             "only tests below `cwd`; the project is `{}`",
-            project.shown().display()
+            project.display_path().display()
         ));
         return Ok(Ok(TestSelection::Targets(vec![NamedPath::whole(
-            cwd.shown().to_path_buf(),
+            cwd.display_path().to_path_buf(),
             true,
         )])));
     }
@@ -116,7 +118,7 @@ fn whole(
     chosen: &mut RunnerChoice,
     project: &Checked<Read>,
 ) -> TestSelection {
-    let (selection, left_out) = chosen.runner.whole(context, project.shown());
+    let (selection, left_out) = chosen.runner.whole(context, project.display_path());
     chosen.left_out.extend(left_out);
     selection
 }
@@ -150,14 +152,14 @@ fn changed_tests(
         .files
         .iter()
         .chain(&files.gone)
-        .filter(|file| file.starts_with(project.shown()))
+        .filter(|file| file.starts_with(project.display_path()))
         .count();
     if own == 0 {
         return Ok(Err(
             "no file of the project differs from the last commit".to_owned()
         ));
     }
-    let Some(found) = chosen.runner.affected(project.shown(), &files) else {
+    let Some(found) = chosen.runner.affected(project.display_path(), &files) else {
         chosen.notes.push(format!(
             "tests that {} finds affected by {}",
             chosen.runner.name(),
@@ -167,7 +169,7 @@ fn changed_tests(
     };
     let mut targets = found.targets;
     let below = |file: &Path| {
-        file.strip_prefix(project.shown())
+        file.strip_prefix(project.display_path())
             .unwrap_or(file)
             .display()
             .to_string()
@@ -206,7 +208,7 @@ fn changed_tests(
     } else {
         let named = targets
             .iter()
-            .map(|target| target.below(project.shown()))
+            .map(|target| target.below(project.display_path()))
             .collect();
         chosen.notes.push(format!(
             "only {} were run, by the names of {}; other tests that use the changed files were \

@@ -45,7 +45,7 @@ pub trait ProjectTool: Sync {
 
     /// Returns the tool's program for a project.
     fn program(&self, context: &RunContext<'_>, project: &Checked<Read>) -> ToolProgram {
-        let (disk, dir) = (context.disk(), project.shown());
+        let (disk, dir) = (context.disk(), project.display_path());
         match self.about().origin {
             ProgramOrigin::Path(program) => ToolProgram::on_path(program),
             ProgramOrigin::Node(package, program) => node::program(disk, dir, package, program),

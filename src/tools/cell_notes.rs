@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::python_places::{environment_with, holder_of, literal};
 use crate::policy::Policy;
-use crate::python::{Raised, named};
+use crate::python::{Raised, shorten};
 use crate::text::escape::show_path;
 
 /// Context of a cell.
@@ -103,7 +103,7 @@ pub(super) fn hints(
             } else {
                 None
             };
-            let module = named(module);
+            let module = shorten(module);
             hints.push(match owner {
                 None if let Some(own) = own => own,
                 Some(session) => {
@@ -153,14 +153,20 @@ mod tests {
         hints_in(
             &Policy::open(&[], &[]).unwrap(),
             Path::new("/"),
-            (name, value, stderr, offline),
+            name,
+            value,
+            stderr,
+            offline,
         )
     }
 
     fn hints_in(
         policy: &Policy,
         directory: &Path,
-        (name, value, stderr, offline): (&str, &str, &str, bool),
+        name: &str,
+        value: &str,
+        stderr: &str,
+        offline: bool,
     ) -> Vec<String> {
         let traceback = format!("Traceback (most recent call last):\n{name}: {value}");
         let raised = Raised {
@@ -238,7 +244,10 @@ mod tests {
             hints_in(
                 &policy,
                 &base.join(directory),
-                ("ModuleNotFoundError", &value, "", false),
+                "ModuleNotFoundError",
+                &value,
+                "",
+                false,
             )
         };
         let shown = base.display();

@@ -89,7 +89,7 @@ impl Counts {
     }
 
     /// Returns the counts with the number of the call, for observers.
-    pub fn with(self, number: u64) -> Value {
+    pub fn with_number(self, number: u64) -> Value {
         let mut value = serde_json::to_value(self).unwrap_or_default();
         value["call"] = number.into();
         value
@@ -300,7 +300,7 @@ pub fn outside_lines(services: &Services, settled: &AutorunChanges) -> Vec<Strin
 
 /// Lists paths and parts, up to the limits.
 fn some_outside(all: &[Outside], below: Option<&Path>) -> String {
-    fn named(all: impl ExactSizeIterator<Item = String>) -> String {
+    fn join_limited(all: impl ExactSizeIterator<Item = String>) -> String {
         let more = all.len().saturating_sub(NAMED_OUTSIDE);
         let named = all.take(NAMED_OUTSIDE).collect::<Vec<_>>().join(", ");
         if more > 0 {
@@ -313,11 +313,11 @@ fn some_outside(all: &[Outside], below: Option<&Path>) -> String {
         let shown = show(what.as_bytes());
         shown[..shown.floor_char_boundary(NAMED_OUTSIDE_BYTES)].to_owned()
     };
-    named(all.iter().map(|one| {
+    join_limited(all.iter().map(|one| {
         format!(
             "{} ({})",
             name(&one.path, below),
-            named(one.what.iter().map(what))
+            join_limited(one.what.iter().map(what))
         )
     }))
 }
@@ -370,8 +370,8 @@ pub fn name(path: &Path, below: Option<&Path>) -> String {
 }
 
 /// Note on calls whose changes are no longer stored.
-pub fn gone(store: &Store) -> Option<String> {
-    let last = store.gone()?;
+pub fn expired_calls_note(store: &Store) -> Option<String> {
+    let last = store.newest_removed()?;
     Some(format!(
         "[up to call {last} nothing is kept any more (--undo-mib, --undo-days)]"
     ))

@@ -45,7 +45,7 @@ impl Tool for CreateDirectory {
         fs::create_dir(context.changes, &directory)?;
         Ok(Reply::text(format!(
             "Successfully created {}",
-            show_path(directory.shown())
+            show_path(directory.display_path())
         )))
     }
 }

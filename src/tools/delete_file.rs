@@ -32,7 +32,7 @@ impl Tool for DeleteFile {
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<()>, Error> {
         let entry = context.services.policy.entry(&params.path)?;
         let removed = fs::remove(context.changes, &entry, true, context.cancel)?;
-        let path = show_path(entry.shown());
+        let path = show_path(entry.display_path());
         Ok(Reply::text(match removed.files + removed.directories {
             0 | 1 => format!("Successfully deleted {path}"),
             entries => format!("Successfully deleted {path} ({entries} entries)"),

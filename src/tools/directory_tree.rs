@@ -82,17 +82,17 @@ impl Tool for DirectoryTree {
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Output>, Error> {
         let directory = open_directory(&context.services.policy, &params.path)?;
         let root = directory
-            .shown()
+            .display_path()
             .file_name()
             .map_or(Cow::Borrowed("/"), |name| show(name.as_bytes()));
         let exclude = params.exclude_globs.as_deref().unwrap_or_default();
         let exclude = Exclude::new(
             &context.services.policy,
-            directory.shown(),
+            directory.display_path(),
             exclude,
             Some(context.room()),
         )?;
-        let start = with_slash(directory.shown());
+        let start = with_slash(directory.display_path());
         let options = TreeOptions {
             max_depth: params.depth.unwrap_or(MAX_WALK_DEPTH),
             max_entries: MAX_TREE_ENTRIES,

@@ -70,7 +70,7 @@ pub fn read(
         _ => None,
     };
     if let Some((parameter, what)) = foreign {
-        let path = show_path(file.shown());
+        let path = show_path(file.display_path());
         return Err(Error::params(format!(
             "`{parameter}` of read_file does not apply: `{path}` is a {what}"
         )));
@@ -120,14 +120,14 @@ pub fn read(
             })))
         }
         (ReaderAnswer::Fault(reason), _) => Err(Error::Unsuitable {
-            message: format!("`{}` {reason}", show_path(file.shown())),
+            message: format!("`{}` {reason}", show_path(file.display_path())),
             hint: "ask for a part that exists, or use a command that reads this format".into(),
         }),
     }
 }
 
 fn name(file: &Checked<Read>) -> &[u8] {
-    file.shown()
+    file.display_path()
         .file_name()
         .unwrap_or_default()
         .as_encoded_bytes()
@@ -140,7 +140,7 @@ fn bytes_at(file: &Checked<Read>, offset: u64) -> Result<Vec<u8>, Error> {
         .read_to_end(&mut bytes);
     read.map_err(|source| {
         Error::Fs(FsError::Io {
-            path: file.shown().into(),
+            path: file.display_path().into(),
             doing: "read",
             source,
         })
@@ -215,7 +215,7 @@ fn is_not(file: &Checked<Read>, claim: &str, head: &[u8]) -> Error {
         ),
         _ => ("text", "`encoding`, such as utf-8, reads it as text"),
     };
-    let (path, size) = (show_path(file.shown()), file.size());
+    let (path, size) = (show_path(file.display_path()), file.size());
     Error::Unsuitable {
         message: format!(
             "`{path}` has the name of {claim}, but its content is {is} ({size} bytes)"
@@ -240,7 +240,7 @@ fn refused(file: &Checked<Read>, error: &ReaderError) -> Error {
 
 fn failed(file: &Checked<Read>, why: &str) -> Error {
     Error::Unsuitable {
-        message: format!("`{}` cannot be read: {why}", show_path(file.shown())),
+        message: format!("`{}` cannot be read: {why}", show_path(file.display_path())),
         hint: "the file may be damaged; ask for less of it with `pages` or `region`, or use a \
             command that reads this format"
             .into(),

@@ -70,11 +70,11 @@ impl Tool for EditFile {
         let writer = context.writer();
         let target = context.services.policy.write(&params.path)?;
         let _locked = writer.lock(&target);
-        let path = show_path(target.shown()).into_owned();
+        let path = show_path(target.display_path()).into_owned();
         let applied = edits::attempts(&target, |held| {
             let current = fs::current(&target, MAX_EDIT_BYTES, Some(context.room()))?;
             if let Some(expected) = &params.expected_sha256 {
-                hash::expect(target.shown(), Some(&current.bytes), expected)?;
+                hash::expect(target.display_path(), Some(&current.bytes), expected)?;
             }
             let applied =
                 edits::apply(current.bytes, &edits, context.room()).map_err(|source| {
@@ -102,7 +102,7 @@ impl Tool for EditFile {
             .expected_sha256
             .map(|_| hash::of(applied.content.pieces()));
         let edits = applied.per_edit.iter().map(EditReport::from).collect();
-        Ok(Reply::content(content).with(Output {
+        Ok(Reply::content(content).with_structured(Output {
             path,
             edits,
             sha256,
@@ -121,7 +121,7 @@ fn preview(
         Err(PolicyError::NotFound { path }) => {
             let path = show_path(&path).into_owned();
             let text = edits::describe_intended(&path, edits);
-            return Ok(Reply::text(text).with(Output {
+            return Ok(Reply::text(text).with_structured(Output {
                 path,
                 edits: Vec::new(),
                 sha256: None,
@@ -135,9 +135,9 @@ fn preview(
         share: _held,
     } = fs::load(&file, MAX_EDIT_BYTES, context.room())?;
     if let Some(expected) = expected {
-        hash::expect(file.shown(), Some(&bytes), expected)?;
+        hash::expect(file.display_path(), Some(&bytes), expected)?;
     }
-    let path = show_path(file.shown()).into_owned();
+    let path = show_path(file.display_path()).into_owned();
     let applied = edits::apply(&bytes, edits, context.room()).map_err(|source| Error::Edit {
         path: path.clone(),
         source: Box::new(source),
@@ -148,7 +148,7 @@ fn preview(
     content.extend(edits::notes(&applied, edits).map(Content::Text));
     let sha256 = expected.map(|_| hash::of(applied.content.pieces()));
     let edits = applied.per_edit.iter().map(EditReport::from).collect();
-    Ok(Reply::content(content).with(Output {
+    Ok(Reply::content(content).with_structured(Output {
         path,
         edits,
         sha256,

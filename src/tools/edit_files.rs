@@ -200,8 +200,18 @@ fn preview(context: &Context<'_>, path: &Path, edits: &[Edit]) -> FileResult {
         bytes,
         share: _held,
     } = fs::load(&file, MAX_EDIT_BYTES, context.room())?;
-    let applied = apply(file.shown(), Cow::Borrowed(&bytes), edits, context.room())?;
-    let text = edits::preview(&show_path(file.shown()), &bytes, &applied, context.room())?;
+    let applied = apply(
+        file.display_path(),
+        Cow::Borrowed(&bytes),
+        edits,
+        context.room(),
+    )?;
+    let text = edits::preview(
+        &show_path(file.display_path()),
+        &bytes,
+        &applied,
+        context.room(),
+    )?;
     Ok((
         text,
         applied.per_edit.iter().map(EditReport::from).collect(),
@@ -362,7 +372,7 @@ impl Batch<'_> {
         let uncounted = bytes.len().saturating_sub(share.bytes());
         self.context.room().grow(&mut share, uncounted)?;
         let applied = apply(
-            target.shown(),
+            target.display_path(),
             Cow::Owned(bytes),
             self.edits,
             self.context.room(),
@@ -520,7 +530,7 @@ fn report(paths: &[PathBuf], results: Vec<FileResult>, preview: Option<&Preview>
             "[{edited} {verb}, {failed} failed{advice}]"
         )));
     }
-    let mut reply = Reply::content(content).with(Output {
+    let mut reply = Reply::content(content).with_structured(Output {
         files,
         edited,
         failed,

@@ -164,7 +164,7 @@ fn directory(context: &Context<'_>, asked: Option<&str>) -> Result<Checked<Read>
     if directory.kind() != FileKind::Directory {
         let message = format!(
             "`workingDirectory` {} is not a directory",
-            show_path(directory.shown())
+            show_path(directory.display_path())
         );
         return Err(Error::params(message));
     }
@@ -187,7 +187,7 @@ fn start(
         "[runs in the background as commandId \"{id}\"; follow_command reads its output and ends it]"
     );
     Ok(Reply::text(text)
-        .with(Output {
+        .with_structured(Output {
             command_id: Some(id.to_owned()),
             ..Output::default()
         })
@@ -325,7 +325,7 @@ fn handed_over(
         cursor: Some(cursor),
         ..Output::default()
     };
-    Ok(Reply::content(content).with(output).starting(id))
+    Ok(Reply::content(content).with_structured(output).starting(id))
 }
 
 /// Returns the texts, the first of them with notes, and the logs.
@@ -414,7 +414,7 @@ fn reply(
         remarks,
         ..Output::default()
     };
-    let mut reply = Reply::content(content).with(output);
+    let mut reply = Reply::content(content).with_structured(output);
     reply.is_error = exit_code != 0 || timed_out;
     reply
 }

@@ -213,7 +213,7 @@ mod tests {
         listing.split(',').map(entry).collect()
     }
 
-    fn shown(listing: &str, most: usize) -> (String, String) {
+    fn render_tree(listing: &str, most: usize) -> (String, String) {
         let tree = FittedTree::new(entries(listing), most, |_| 1);
         let lines: Vec<String> = tree
             .entries
@@ -233,17 +233,20 @@ mod tests {
     #[test]
     fn large_directory_is_closed_beside_small_ones() {
         let tree = "a/, 1/,  2, 3,b/, 1, 2, 3, 4, 5, 6,c/, 1,d";
-        let (lines, note) = shown(tree, 10);
+        let (lines, note) = render_tree(tree, 10);
         assert_eq!(lines, "a/, 1/,  2, 3,b,c/, 1,d");
         assert_eq!(
             note,
             "[8 of 14 entries are shown, since the reply is full; left out: 6 below `b`; list one \
              of them by path, or set depth]"
         );
-        assert_eq!(shown(tree, 4).0, "a,b,c,d");
+        assert_eq!(render_tree(tree, 4).0, "a,b,c,d");
         let equal = "a/, 1, 2, 3,b/, 1, 2, 3,c/, 1, 2, 3,d/, 1, 2, 3";
-        assert_eq!(shown(equal, 13).0, "a/, 1, 2, 3,b/, 1, 2, 3,c,d/, 1, 2, 3");
-        let (lines, note) = shown(tree, 2);
+        assert_eq!(
+            render_tree(equal, 13).0,
+            "a/, 1, 2, 3,b/, 1, 2, 3,c,d/, 1, 2, 3"
+        );
+        let (lines, note) = render_tree(tree, 2);
         assert_eq!(lines, "a,b");
         assert!(
             note.contains("left out: 6 below `b`, 3 below `a`, 3 others; "),

@@ -125,7 +125,7 @@ impl Tool for FollowCommand {
         };
         let mut until =
             Instant::now() + Duration::from_secs(params.wait_secs.unwrap_or(default_secs));
-        let mut beyond = params.cursor.unwrap_or_else(|| command.seen());
+        let mut beyond = params.cursor.unwrap_or_else(|| command.read_position());
         if let Some(text) = params.stdin.as_deref().filter(|text| !text.is_empty()) {
             write_stdin(
                 &command,
@@ -347,7 +347,7 @@ fn reply(
         None if running => notes.end(format_args!("still running; cursor {}", page.next)),
         None => notes.end(format_args!("exit code: unknown")),
     };
-    let mut reply = Reply::text(text).with(FollowOutput {
+    let mut reply = Reply::text(text).with_structured(FollowOutput {
         output: shown.text,
         cursor: page.next,
         skipped_bytes: page.skipped,

@@ -52,7 +52,7 @@ impl Tool for GetFileInfo {
         let iso = |time: SystemTime| humantime::format_rfc3339_millis(time).to_string();
         let kind = ItemKind::from(info.kind);
         let output = Output {
-            path: show_path(place.shown()).into_owned(),
+            path: show_path(place.display_path()).into_owned(),
             kind,
             size: info.size,
             created: info.created.map(iso),
@@ -74,6 +74,6 @@ impl Tool for GetFileInfo {
             "modified: {}\npermissions: {}",
             output.modified, output.permissions
         );
-        Ok(Reply::text(text).with(output))
+        Ok(Reply::text(text).with_structured(output))
     }
 }

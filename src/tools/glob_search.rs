@@ -160,6 +160,8 @@ impl Tool for GlobSearch {
             not_searched,
             notes,
         };
-        Ok(Reply::content(content).with(output).holding(named.held))
+        Ok(Reply::content(content)
+            .with_structured(output)
+            .holding(named.held))
     }
 }

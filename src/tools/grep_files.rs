@@ -241,7 +241,9 @@ impl Tool for GrepFiles {
                 .as_ref()
                 .map(|left_out| Content::Text(left_out.note())),
         );
-        Ok(Reply::content(content).with(output).holding(hits.held))
+        Ok(Reply::content(content)
+            .with_structured(output)
+            .holding(hits.held))
     }
 }
 

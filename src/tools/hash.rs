@@ -33,7 +33,7 @@ pub fn of_file(file: &Checked<Read>, cancel: &CancelToken) -> Result<Option<Stri
         let read = reader.read(&mut chunk);
         match read.map_err(|source| {
             Error::Fs(FsError::Io {
-                path: file.shown().into(),
+                path: file.display_path().into(),
                 doing: "read",
                 source,
             })

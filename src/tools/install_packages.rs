@@ -14,10 +14,10 @@ use crate::error::Error;
 use crate::exec::{self, Blocked, Denied, ExecError, place_of};
 use crate::limits::{DEFAULT_INSTALL_SECS, MAX_INSTALL_SECS, MAX_PACKAGES};
 use crate::python::packages::{
-    ALL_THERE, NO_ENVIRONMENT, NO_PIP, NOT_THERE, found, is_path, missing_builder, script,
-    shortened,
+    ALL_THERE, NO_ENVIRONMENT, NO_PIP, NOT_THERE, is_path, missing_builder, script, shortened,
+    split_module_dir,
 };
-use crate::python::{PythonError, named};
+use crate::python::{PythonError, shorten};
 
 pub struct InstallPackages;
 
@@ -98,7 +98,7 @@ impl Tool for InstallPackages {
             return Err(Error::Cancelled);
         }
         let (stdout, code) = (outcome.stdout.text(), exit_code(outcome.exit));
-        let (modules, said) = found(&stdout);
+        let (modules, said) = split_module_dir(&stdout);
         if code == NOT_THERE && !outcome.timed_out {
             return Err(not_there(context, &wanted));
         }
@@ -185,9 +185,9 @@ fn not_there(context: &Context<'_>, wanted: &[String]) -> Error {
     let names: Vec<String> = wanted
         .iter()
         .filter(|package| !is_path(package))
-        .map(|package| format!("`{}`", named(package)))
+        .map(|package| format!("`{}`", shorten(package)))
         .collect();
-    let names = named(&names.join(", ")).into_owned();
+    let names = shorten(&names.join(", ")).into_owned();
     // pip takes such a word for a name as well.
     let is_there =
         |package: &&String| !is_path(package) && context.services.policy.is_there(package);
@@ -195,7 +195,7 @@ fn not_there(context: &Context<'_>, wanted: &[String]) -> Error {
         return Error::params(format!(
             "`{0}` of `packages` is a package name, and there is no network to download it; write \
              `./{0}` for the file or directory of that name",
-            named(package)
+            shorten(package)
         ));
     }
     Error::Refused {
@@ -213,7 +213,7 @@ fn pip_argument(context: &Context<'_>, package: &str) -> Result<String, Error> {
         return Err(Error::params(format!(
             "`packages` of install_packages has `{}`; give package names, such as \
              `requests==2.32`, or paths of wheels and source trees",
-            named(package)
+            shorten(package)
         )));
     }
     if is_path(package) {
@@ -222,12 +222,16 @@ fn pip_argument(context: &Context<'_>, package: &str) -> Result<String, Error> {
             .policy
             .read(Path::new(package))
             .map_err(PythonError::Policy)?;
-        return file.shown().to_str().map(str::to_owned).ok_or_else(|| {
-            Error::params(
-                "`packages` of install_packages has a path that is not UTF-8, which pip \
+        return file
+            .display_path()
+            .to_str()
+            .map(str::to_owned)
+            .ok_or_else(|| {
+                Error::params(
+                    "`packages` of install_packages has a path that is not UTF-8, which pip \
                 does not take; rename the file",
-            )
-        });
+                )
+            });
     }
     Ok(package.to_owned())
 }

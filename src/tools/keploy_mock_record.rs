@@ -9,7 +9,7 @@ use super::recorded_calls::{
     unreached,
 };
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
-use crate::calls::{Isolation, Play, Ran, WrittenSet, declared, keep, sets};
+use crate::calls::{Isolation, NewSet, Play, Ran, WrittenSet, declared, keep, sets};
 use crate::error::Error;
 use crate::limits::MAX_CALLS_TIMEOUT_SECS;
 use crate::record::Exchange;
@@ -154,20 +154,21 @@ fn record(
         )));
     }
     let folder = folder(services);
-    let named = (command, folder.as_str());
+    let set = NewSet {
+        command,
+        folder: &folder,
+        head: Head {
+            redact: declared,
+            ..Head::default()
+        },
+        earlier: Vec::new(),
+    };
     // The calls of a cancelled application are stored, too.
     let kept = keep(
         &services.policy,
         context.writer(),
         path,
-        named,
-        (
-            Head {
-                redact: declared,
-                ..Head::default()
-            },
-            Vec::new(),
-        ),
+        set,
         exchanges,
         (!services.calls.keep_secrets).then_some(&rules),
     );

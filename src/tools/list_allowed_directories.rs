@@ -131,7 +131,7 @@ impl Tool for ListAllowedDirectories {
             ))
         });
         let content = iter::once(Content::text(text)).chain(held).collect();
-        Ok(Reply::content(content).with(Output {
+        Ok(Reply::content(content).with_structured(Output {
             directories,
             sandbox,
         }))

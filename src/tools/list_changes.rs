@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::change_diff::{HIDDEN, difference, join_diffs};
-use super::change_notes::{Call, Names, gone, journal};
+use super::change_notes::{Call, Names, expired_calls_note, journal};
 use super::python::Open;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::budget::Exhausted;
@@ -101,10 +101,10 @@ impl Tool for ListChanges {
             (Some(last), Some(_)) => {
                 let _ = write!(text, "[older calls: before: {}]", last.number);
             }
-            (Some(_), None) => text.extend(gone(&journal.store)),
+            (Some(_), None) => text.extend(expired_calls_note(&journal.store)),
         }
         let text = text.trim_end().to_owned();
-        Ok(Reply::text(text).with(Open(Output { calls, diff: None })))
+        Ok(Reply::text(text).with_structured(Open(Output { calls, diff: None })))
     }
 }
 
@@ -120,10 +120,12 @@ fn show_counts(
         .unread(number, short, &journal.store.undone()?)
         .ok_or(Error::Memory(short))?;
     let cut = format!("[cut off: its files and the diff need more memory than is free: {short}]");
-    Ok(Reply::text(format!("{call}\n{cut}")).with(Open(Output {
-        calls: vec![call],
-        diff: Some(cut),
-    })))
+    Ok(
+        Reply::text(format!("{call}\n{cut}")).with_structured(Open(Output {
+            calls: vec![call],
+            diff: Some(cut),
+        })),
+    )
 }
 
 /// Returns one call with its diff.
@@ -156,7 +158,7 @@ fn show_call(
     } else {
         format!("{call}\n{text}")
     };
-    Ok(Reply::text(content).with(Open(Output {
+    Ok(Reply::text(content).with_structured(Open(Output {
         calls: vec![call],
         diff: Some(text),
     })))

@@ -150,7 +150,7 @@ fn list(
     }
     let content = std::iter::once(Content::Text(text)).chain(note).collect();
     let total = Some(lines.len()).filter(|total| *total > items.len());
-    Ok(Reply::content(content).with(Output {
+    Ok(Reply::content(content).with_structured(Output {
         entries: items,
         truncated: total.is_some(),
         total,
@@ -168,7 +168,7 @@ pub(super) fn as_directory(directory: Checked<Read>) -> Result<Checked<Read>, Er
         return Err(Error::Unsuitable {
             message: format!(
                 "`{}` is a file, not a directory",
-                show_path(directory.shown())
+                show_path(directory.display_path())
             ),
             hint: "use read_file or get_file_info, or name its directory".into(),
         });
@@ -180,7 +180,7 @@ fn item(policy: &Policy, directory: &Checked<Read>, entry: &DirEntry) -> Item {
     let name = show(entry.name.as_bytes()).into_owned();
     // An entry that vanishes meanwhile is listed without a size.
     let (kind, size) = if entry.kind == FileKind::Symlink {
-        let target = policy.leads_to(directory.shown().join(&entry.name));
+        let target = policy.leads_to(directory.display_path().join(&entry.name));
         let info = target.and_then(|target| fs::info(&target).ok());
         info.map_or((FileKind::Symlink, None), |info| {
             (info.kind, Some(info.size))

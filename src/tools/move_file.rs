@@ -44,7 +44,7 @@ impl Tool for MoveFile {
                         .look(&path)
                         .is_ok_and(|place| place.kind() == FileKind::Directory) =>
                 {
-                    let name = source.shown().file_name().unwrap_or_default();
+                    let name = source.display_path().file_name().unwrap_or_default();
                     Error::Unsuitable {
                         message: format!("`{}` is a directory that exists", show_path(&path)),
                         hint: format!(
@@ -57,7 +57,10 @@ impl Tool for MoveFile {
                 error => Error::Fs(error),
             },
         )?;
-        let (from, to) = (show_path(source.shown()), show_path(destination.shown()));
+        let (from, to) = (
+            show_path(source.display_path()),
+            show_path(destination.display_path()),
+        );
         Ok(Reply::text(format!("Successfully moved {from} to {to}")))
     }
 }

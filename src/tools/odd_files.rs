@@ -49,7 +49,9 @@ pub fn note(context: &Context<'_>, files: impl Iterator<Item = Checked<Read>>) -
         let is_coded = std::str::from_utf8(&head).is_err_and(|error| error.error_len().is_some());
         if is_coded && !is_binary(&head) && !is_utf16(&head) {
             count += 1;
-            first.get_or_insert_with(|| (show_path(file.shown()).into_owned(), encoding(&head)));
+            first.get_or_insert_with(|| {
+                (show_path(file.display_path()).into_owned(), encoding(&head))
+            });
         }
     }
     let (path, encoding) = first?;

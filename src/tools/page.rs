@@ -41,7 +41,7 @@ pub fn read(
     }
     if utf16 || forced_wide {
         // UTF-16 lines cannot be counted by bytes.
-        return Err(too_large(file.shown(), file.size()));
+        return Err(too_large(file.display_path(), file.size()));
     }
     if forced.is_none() && encoding::is_binary(&head) {
         return Err(no_lines(file));
@@ -78,7 +78,7 @@ pub fn no_lines(file: &Checked<Read>) -> Error {
     Error::Unsuitable {
         message: format!(
             "`{}` is binary, so it has no lines",
-            show_path(file.shown())
+            show_path(file.display_path())
         ),
         hint: "read it without offset and limit, or use a command that knows its format".into(),
     }
@@ -142,7 +142,7 @@ fn from_disk(
             return Err(Error::Unsuitable {
                 message: format!(
                     "the lines of `{}` ({} bytes) could not be counted within {MAX_PAGE_MS} ms",
-                    show_path(file.shown()),
+                    show_path(file.display_path()),
                     file.size()
                 ),
                 hint: "use a command that reads a part of it, such as head, tail or dd".into(),
@@ -191,7 +191,7 @@ fn from_disk(
                     "lines {}-{} of `{}` are more than {MAX_READ_BYTES} bytes",
                     lines.start + 1,
                     lines.end,
-                    show_path(file.shown())
+                    show_path(file.display_path())
                 ),
                 hint: "ask for fewer lines with limit; a line longer than that can be cut with a command".into(),
             });
@@ -224,7 +224,7 @@ pub fn head(file: &Checked<Read>) -> Result<Vec<u8>, Error> {
 
 fn read_failed(file: &Checked<Read>, source: io::Error) -> Error {
     Error::Fs(FsError::Io {
-        path: file.shown().into(),
+        path: file.display_path().into(),
         doing: "read",
         source,
     })

@@ -107,7 +107,7 @@ fn read(context: &Context<'_>, file: &Checked<Read>, params: &Params) -> Result<
         }
     }
     if is_partial {
-        let path = show_path(file.shown());
+        let path = show_path(file.display_path());
         let message = format!(
             "`region` and `pages` of read_file apply to pictures and documents, and `{path}` is \
              neither; leave them out"
@@ -206,7 +206,7 @@ pub(super) fn open(context: &Context<'_>, path: &str) -> Result<Checked<Read>, E
     let file = context.services.policy.read(path)?;
     if file.kind() == FileKind::Directory {
         return Err(Error::Unsuitable {
-            message: format!("`{}` is a directory", show_path(file.shown())),
+            message: format!("`{}` is a directory", show_path(file.display_path())),
             hint: "use list_directory or directory_tree".into(),
         });
     }
@@ -222,10 +222,14 @@ fn whole(
     if file.size() > MAX_READ_BYTES {
         let head = page::head(file)?;
         return Err(if encoding::is_binary(&head) && forced.is_none() {
-            let name = file.shown().file_name().unwrap_or_default().as_bytes();
+            let name = file
+                .display_path()
+                .file_name()
+                .unwrap_or_default()
+                .as_bytes();
             too_large_blob(context, file, media(name, &head).media_type)?
         } else {
-            too_large(file.shown(), file.size())
+            too_large(file.display_path(), file.size())
         });
     }
     let mut held = context.room().share();
@@ -260,7 +264,11 @@ fn read_by_content(
     if !is_binary && std::str::from_utf8(&bytes).is_ok() {
         return text(encoding::detect_and_decode(bytes, None)?, size, most);
     }
-    let name = file.shown().file_name().unwrap_or_default().as_bytes();
+    let name = file
+        .display_path()
+        .file_name()
+        .unwrap_or_default()
+        .as_bytes();
     let media = media(name, &bytes[..size.min(64)]);
     // A textual picture, such as SVG, is more useful as text.
     if is_binary || media.kind != MediaKind::Other {
@@ -270,16 +278,24 @@ fn read_by_content(
                 page::of_text(&text, Encoding::UTF_8, WHOLE, most, size as u64)
             }
             None if size > MAX_BLOB_BYTES => Err(too_large_blob(context, file, media.media_type)?),
-            Some(DocumentContent::Nothing) | None => {
-                Ok(binary(file.shown(), &bytes, media.kind, media.media_type))
-            }
+            Some(DocumentContent::Nothing) | None => Ok(binary(
+                file.display_path(),
+                &bytes,
+                media.kind,
+                media.media_type,
+            )),
         };
     }
     // Bytes that turn out not to be text are returned as bytes.
     match encoding::detect_and_decode(bytes.clone(), None) {
         Ok(decoded) => text(decoded, size, most),
         Err(_) if size > MAX_BLOB_BYTES => Err(too_large_blob(context, file, media.media_type)?),
-        Err(_) => Ok(binary(file.shown(), &bytes, media.kind, media.media_type)),
+        Err(_) => Ok(binary(
+            file.display_path(),
+            &bytes,
+            media.kind,
+            media.media_type,
+        )),
     }
 }
 
@@ -317,7 +333,7 @@ fn too_large_blob(
     let hash = hash::of_file(file, context.cancel)?
         .map(|hash| format!(", SHA-256 {hash}"))
         .unwrap_or_default();
-    let (path, size) = (show_path(file.shown()), file.size());
+    let (path, size) = (show_path(file.display_path()), file.size());
     Ok(Error::Unsuitable {
         message: format!(
             "`{path}` is {media_type}, {size} bytes{hash}; binary files over {MAX_BLOB_BYTES} bytes are not sent"

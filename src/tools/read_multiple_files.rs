@@ -101,7 +101,7 @@ fn cut(text: &mut String, most: usize) -> Option<String> {
 fn fits(file: Checked<Read>, left: &mut u64) -> Result<Checked<Read>, Error> {
     let size = file.size();
     if size > MAX_READ_BYTES {
-        return Err(page::too_large(file.shown(), size));
+        return Err(page::too_large(file.display_path(), size));
     }
     match left.checked_sub(size) {
         Some(rest) => {
@@ -131,7 +131,7 @@ fn read(context: &Context<'_>, file: &Checked<Read>) -> Result<(String, Option<S
     if std::str::from_utf8(&bytes).is_err() {
         context.room().cover(&mut held, size * DECODING_COPIES)?;
     }
-    let name = file.shown().file_name().unwrap_or_default();
+    let name = file.display_path().file_name().unwrap_or_default();
     let media_type = media(name.as_encoded_bytes(), &bytes[..size.min(64)]).media_type;
     Ok(match encoding::detect_and_decode(bytes, None) {
         Ok(decoded) if decoded.encoding.is_utf8() => (decoded.text, None),

@@ -25,7 +25,7 @@ use crate::limits::{
 };
 use crate::policy::{Touch, note};
 use crate::protocol::Content;
-use crate::python::{Bounds, DisplayedValue, News, Ran, Session, beginning_and_end, named};
+use crate::python::{Bounds, DisplayedValue, News, Ran, Session, beginning_and_end, shorten};
 use crate::text::count::counted;
 
 pub struct RunPythonCode;
@@ -216,7 +216,7 @@ fn reply(
         let [message, traceback] = [raised.value, raised.traceback]
             .map(|text| beginning_and_end(text, PYTHON_RESULT_CAP_BYTES));
         Failure {
-            name: named(&raised.name).into_owned(),
+            name: shorten(&raised.name).into_owned(),
             message,
             traceback,
         }
@@ -383,7 +383,7 @@ mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
 
-    fn shown(plain: &str, others: &[(&str, &str)]) -> Vec<(String, String)> {
+    fn texts_by_mime(plain: &str, others: &[(&str, &str)]) -> Vec<(String, String)> {
         let all = [&[("text/plain", plain)], others].concat();
         texts(
             all.into_iter()
@@ -405,20 +405,23 @@ mod tests {
                 .collect()
         };
         assert_eq!(
-            shown("1", &[html, ("text/latex", "1")]),
+            texts_by_mime("1", &[html, ("text/latex", "1")]),
             told(&[("text/latex", "1"), ("text/plain", "1")])
         );
         assert_eq!(
-            shown("1", &[html, ("text/latex", &long)]),
+            texts_by_mime("1", &[html, ("text/latex", &long)]),
             told(&[("text/plain", "1")])
         );
         let bare = "<a.B object at 0x7f>";
-        assert_eq!(shown(bare, &[html]), told(&[html, ("text/plain", bare)]));
+        assert_eq!(
+            texts_by_mime(bare, &[html]),
+            told(&[html, ("text/plain", bare)])
+        );
     }
 
     #[test]
     fn long_result_text_is_cut() {
-        let [(_, text)] = &shown(&"x".repeat(100_000), &[])[..] else {
+        let [(_, text)] = &texts_by_mime(&"x".repeat(100_000), &[])[..] else {
             panic!("one form")
         };
         assert!(

@@ -76,10 +76,10 @@ impl Tool for RunScript {
             .read(&params.path)
             .map_err(PythonError::Policy)?;
         if script.kind() != FileKind::File {
-            let message = format!("`path` {} is not a file", show_path(script.shown()));
+            let message = format!("`path` {} is not a file", show_path(script.display_path()));
             return Err(Error::params(message));
         }
-        let Some(path) = script.shown().to_str() else {
+        let Some(path) = script.display_path().to_str() else {
             return Err(Error::params(
                 "`path` of run_script is not UTF-8, which this tool does not support; rename the \
                  file",

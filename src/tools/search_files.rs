@@ -145,7 +145,7 @@ impl Tool for SearchFiles {
                 .map(|left_out| Content::Text(left_out.note())),
         );
         Ok(Reply::content(content)
-            .with(Output {
+            .with_structured(Output {
                 matches,
                 count,
                 truncated,

@@ -100,7 +100,7 @@ fn shorten(
         ));
         uri
     });
-    let lost = stream.lost();
+    let lost = stream.missing_bytes();
     if lost > 0 {
         notes.push(format!(
             "{name}: {lost} bytes in the middle were dropped; redirect {name} to a file to get \

@@ -125,7 +125,7 @@ impl<R> FinishedRun<R> {
         }));
         let changed = changed.map(|(_, made)| made);
         let (blocked, blocked_more) = (Blocked::among(&denied), Blocked::more(&denied));
-        Reply::content(content).with(ReportOutput {
+        Reply::content(content).with_structured(ReportOutput {
             report: reduce(report),
             changed,
             blocked,

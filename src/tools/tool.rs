@@ -193,7 +193,7 @@ impl<O> Reply<O> {
 
     /// Adds the structured form.
     #[must_use]
-    pub fn with(mut self, structured: O) -> Self {
+    pub fn with_structured(mut self, structured: O) -> Self {
         self.structured = Some(Structured::Typed(structured));
         self
     }
@@ -212,7 +212,7 @@ impl<O> Reply<O> {
         O: Serialize,
     {
         let text = serde_json::to_string(&output).map_err(Error::output)?;
-        Ok(Self::text(text).with(output))
+        Ok(Self::text(text).with_structured(output))
     }
 
     /// Adds a member of `_meta`.

@@ -261,7 +261,7 @@ fn reply(context: &Context<'_>, journal: &Journal, outcome: &Outcome) -> Reply<O
         objects_stay: some(&outcome.objects),
         more: count.saturating_sub(MAX_NAMED_CHANGES),
     };
-    Reply::text(text.trim_start()).with(Open(output))
+    Reply::text(text.trim_start()).with_structured(Open(output))
 }
 
 /// Counts the undone changes by top-level directory of the project, and by directory elsewhere.

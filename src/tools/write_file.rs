@@ -65,7 +65,7 @@ impl Tool for WriteFile {
                     Err(error) => return Err(error.into()),
                 };
                 hash::expect(
-                    target.shown(),
+                    target.display_path(),
                     current.as_ref().map(|current| current.bytes.as_slice()),
                     expected,
                 )?;
@@ -73,7 +73,7 @@ impl Tool for WriteFile {
             }
             Ok(writer.replace_under(held, &target, [bytes.as_slice()], stamp.as_ref())?)
         })?;
-        let path = show_path(target.shown()).into_owned();
+        let path = show_path(target.display_path()).into_owned();
         let mut reply = Reply::text(format!("Successfully wrote {path}"))
             .meta("path", path)
             .meta("size", bytes.len());

@@ -157,7 +157,7 @@ impl Shell {
         while text != expected {
             assert!(Instant::now() < until, "{text:?} instead of {expected:?}");
             command
-                .await_output(command.seen(), until, &self.cancel)
+                .await_output(command.read_position(), until, &self.cancel)
                 .unwrap();
             text += &String::from_utf8(command.read(None, 4096).unwrap().bytes).unwrap();
         }
@@ -178,7 +178,7 @@ fn whole(text: &str) -> Captured {
     Captured::whole(text.as_bytes().to_vec())
 }
 
-fn done(stdout: &str, stderr: &str, exit: Exit) -> Outcome {
+fn finished(stdout: &str, stderr: &str, exit: Exit) -> Outcome {
     let (stdout, stderr) = (whole(stdout), whole(stderr));
     Outcome {
         stdout,
@@ -203,14 +203,17 @@ fn command_returns_both_streams_and_exit_code() {
     let shell = Shell::new();
     assert_eq!(
         shell.run("echo out; echo err >&2; exit 7"),
-        done("out\n", "err\n", Exit::Code(7))
+        finished("out\n", "err\n", Exit::Code(7))
     );
-    assert_eq!(shell.run("true"), done("", "", Exit::Code(0)));
+    assert_eq!(shell.run("true"), finished("", "", Exit::Code(0)));
     assert_eq!(
         shell.run("no-such-program-here 2>/dev/null"),
-        done("", "", Exit::Code(127))
+        finished("", "", Exit::Code(127))
     );
-    assert_eq!(shell.run("kill -SEGV $$"), done("", "", Exit::Signal(11)));
+    assert_eq!(
+        shell.run("kill -SEGV $$"),
+        finished("", "", Exit::Signal(11))
+    );
 }
 
 #[test]
@@ -218,12 +221,12 @@ fn command_starts_with_clean_descriptors_and_signals() {
     let shell = Shell::new();
     assert_eq!(
         shell.run("cat; readlink /proc/self/fd/0"),
-        done("/dev/null\n", "", Exit::Code(0))
+        finished("/dev/null\n", "", Exit::Code(0))
     );
     // `ls` itself opens one more descriptor: the directory that it lists.
     assert_eq!(
         shell.run("ls /proc/self/fd"),
-        done("0\n1\n2\n3\n", "", Exit::Code(0))
+        finished("0\n1\n2\n3\n", "", Exit::Code(0))
     );
     let status = shell
         .run("cat /proc/self/status")
@@ -293,7 +296,7 @@ fn timeout_ends_command_with_sigterm() {
         outcome,
         Outcome {
             timed_out: true,
-            ..done("before\n", "", Exit::Signal(15))
+            ..finished("before\n", "", Exit::Signal(15))
         }
     );
 }
@@ -325,7 +328,7 @@ fn child_of_shell_gets_grace_period() {
         outcome,
         Outcome {
             timed_out: true,
-            ..done("cleaned\n", "", Exit::Signal(15))
+            ..finished("cleaned\n", "", Exit::Signal(15))
         }
     );
 }
@@ -444,7 +447,7 @@ fn command_runs_in_opened_directory_after_rename() {
     let after = fs::canonicalize(after).unwrap();
     assert_eq!(
         shell.run("cat mark; pwd -P"),
-        done(&format!("here{}\n", after.display()), "", Exit::Code(0))
+        finished(&format!("here{}\n", after.display()), "", Exit::Code(0))
     );
 }
 
@@ -505,7 +508,7 @@ fn end_all_kills_and_blocks_commands() {
 #[test]
 fn command_line_at_kernel_limit_runs() {
     let longest = format!("true #{}", "x".repeat(131_056 - 6));
-    assert_eq!(Shell::new().run(&longest), done("", "", Exit::Code(0)));
+    assert_eq!(Shell::new().run(&longest), finished("", "", Exit::Code(0)));
 }
 
 #[test]
@@ -515,7 +518,7 @@ fn terminal_merges_streams_without_input() {
     let line = "test -t 0 && test -t 1 && test -t 2 && stty size; cat; echo $TERM >&2; echo hi > /dev/tty; exit 3";
     assert_eq!(
         shell.run(line),
-        done("24 120\r\nxterm-256color\r\nhi\r\n", "", Exit::Code(3))
+        finished("24 120\r\nxterm-256color\r\nhi\r\n", "", Exit::Code(3))
     );
 }
 

@@ -61,11 +61,11 @@ impl Stage {
     /// Starts a server with these flags on an existing tree.
     fn on(tree: Tree, args: &[&str]) -> Self {
         let server = Server::start(&tree, args);
-        Self::with(tree, server)
+        Self::with_server(tree, server)
     }
 
     /// Returns the stage of a server without a handshake.
-    fn with(tree: Tree, server: Server) -> Self {
+    fn with_server(tree: Tree, server: Server) -> Self {
         let outside = tree.fingerprint("outside");
         let mut server = server.opened(NEWEST_HANDSHAKE);
         let list = server.request("tools/list", json!({}));

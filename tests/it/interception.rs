@@ -18,7 +18,7 @@ use std::process::Command as Program;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use std::{fs, iter};
 
 use replay::internals::cancel::CancelToken;
@@ -31,6 +31,8 @@ use replay::internals::sandbox::{
     CanonicalPath, Extent, Limits, Network, Plan, PlannedRoot, Scratch, Tier,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::tree::{copy_program, write_program};
 
 const LONG: Duration = Duration::from_mins(1);
 /// UID of an unprivileged user.
@@ -173,29 +175,12 @@ fn place(path: &Path) -> CanonicalPath {
 /// Returns a script that runs this program as an unprivileged user.
 pub fn started_as_nobody(tree: &Path) -> PathBuf {
     let (copy, script) = (tree.join("replay"), tree.join("nobody"));
-    fs::copy(env!("CARGO_BIN_EXE_replay"), &copy).unwrap();
+    copy_program(Path::new(env!("CARGO_BIN_EXE_replay")), &copy);
     let line = format!(
         "#!/bin/sh\nexec setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups -- {} \"$@\"\n",
         copy.display()
     );
-    fs::write(&script, line).unwrap();
-    for path in [&copy, &script] {
-        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
-    }
-    // Concurrently started programs briefly inherit a writable descriptor of the script (ETXTBSY of
-    // execve(2)).
-    let until = Instant::now() + LONG;
-    while !Program::new(&script)
-        .arg("--version")
-        .output()
-        .is_ok_and(|output| output.status.success())
-    {
-        assert!(
-            Instant::now() < until,
-            "{} cannot be executed",
-            script.display()
-        );
-    }
+    write_program(&script, &line);
     script
 }
 
@@ -208,8 +193,7 @@ fn started_without(calls: &str, tree: &Path, program: &Path) -> PathBuf {
         refuse.display(),
         program.display()
     );
-    fs::write(&script, line).unwrap();
-    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&script, &line);
     script
 }
 

@@ -67,13 +67,11 @@ pub fn fake_vitest_in(tree: &Tree, project: &str, events: &[Value], more: &str) 
     );
     tree.file(format!("{project}/node_modules/vitest/events"), lines);
     let program = format!("{project}/node_modules/.bin/vitest");
-    tree.file(
-        &program,
+    tree.program(
+        program,
         format!(
             "#!/bin/sh\nhere=$(dirname \"$0\")\nprintf '%s\\n' \"$@\" >\"$here/../arguments\"\n\
              cat \"$here/../vitest/events\" >>\"$REPLAY_TEST_REPORT\"\necho some output\n{more}\n"
         ),
     );
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(tree.path(program), mode).unwrap();
 }

@@ -16,6 +16,24 @@ pub struct Tree {
     root: PathBuf,
 }
 
+/// Writes an executable file.
+pub fn write_program(path: &Path, contents: impl AsRef<[u8]>) {
+    let source = path.with_extension("text");
+    fs::write(&source, contents).unwrap();
+    copy_program(&source, path);
+    fs::remove_file(&source).unwrap();
+}
+
+/// Copies a file as an executable one. Another program writes the copy: a program that a test
+/// starts meanwhile inherits no descriptor of it, with which execve(2) fails (ETXTBSY).
+pub fn copy_program(from: &Path, to: &Path) {
+    let copied = std::process::Command::new("install")
+        .args(["-m", "755", "--"])
+        .args([from, to])
+        .status();
+    assert!(copied.unwrap().success(), "{}", to.display());
+}
+
 impl Tree {
     /// Makes an empty tree.
     pub fn new() -> Self {
@@ -62,6 +80,14 @@ impl Tree {
         self.dir(path.parent().expect("a parent"));
         fs::write(&path, contents)
             .unwrap_or_else(|error| panic!("write {}: {error}", path.display()));
+        self
+    }
+
+    /// Writes an executable file, making its parents.
+    pub fn program(&self, relative: impl AsRef<Path>, contents: impl AsRef<[u8]>) -> &Self {
+        let path = self.path(relative);
+        self.dir(path.parent().expect("a parent"));
+        write_program(&path, contents);
         self
     }
 

@@ -39,7 +39,7 @@ use walkdir::WalkDir;
 
 use crate::harness::{Reply, Server};
 use crate::schema::NEWEST_HANDSHAKE;
-use crate::tree::{Fingerprint, Tree};
+use crate::tree::{Fingerprint, Tree, copy_program};
 
 /// Content that a command must never be able to read.
 const SECRET: &str = "TOPSECRET";
@@ -133,7 +133,7 @@ fn program() -> PathBuf {
             .tempdir()
             .unwrap();
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        fs::copy(built, dir.path().join("replay")).unwrap();
+        copy_program(built, &dir.path().join("replay"));
         dir
     });
     dir.path().join("replay")

@@ -1,6 +1,5 @@
 //! `replay why`: the rule that decides about an access, and the flag that would allow it.
 
-use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use pretty_assertions::assert_eq;
@@ -15,12 +14,7 @@ fn tree() -> Tree {
         .file("outside/secret", "x")
         .dir("tmp");
     tree.dir("work/.git/hooks")
-        .file("outside/bin/tool", "#!/bin/sh\n");
-    std::fs::set_permissions(
-        tree.path("outside/bin/tool"),
-        PermissionsExt::from_mode(0o755),
-    )
-    .unwrap();
+        .program("outside/bin/tool", "#!/bin/sh\n");
     tree
 }
 

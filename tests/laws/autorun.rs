@@ -1,6 +1,8 @@
 //! Properties of autorun files: programs that they start are found whatever an agent writes.
 
-use replay::internals::autorun::{AUTORUN_RULES, Content, HOOK, differences, hooks_path, named};
+use replay::internals::autorun::{
+    AUTORUN_RULES, Content, HOOK, differences, hooks_path, rule_for_path,
+};
 
 use super::Source;
 
@@ -56,7 +58,7 @@ pub fn what_runs_outside_is_found(bytes: &[u8]) {
         assert_eq!(differences(&facets, &facets), [""; 0]);
         assert!(facets.len() <= text.len() + 1);
     }
-    let _ = named(&text);
+    let _ = rule_for_path(&text);
     // The last line counts after any text, except inside a continued value.
     text.extend_from_slice(b"\n\n\"\n[core]\nhooksPath = evil\n");
     assert_eq!(

@@ -159,10 +159,11 @@ fn other_contenders(
         let mut files = files(if synced { "synced" } else { "bare" })?;
         let work = move || {
             files.turn(|files| {
+                let (old, new) = files.old_new();
                 files
                     .paths
                     .iter()
-                    .try_for_each(|path| bare(path, files.old_new(), synced))
+                    .try_for_each(|path| bare(path, old, new, synced))
             })
         };
         contenders.push(Contender::new(name, how, work).at_most(at_most));
@@ -182,7 +183,7 @@ fn sed(program: &Path, files: &Files) -> Result<()> {
 }
 
 /// Replaces a file with a rename, with no lock, encoding, mode or attributes: the minimum work.
-fn bare(path: &Path, (old, new): (&str, &str), synced: bool) -> Result<()> {
+fn bare(path: &Path, old: &str, new: &str, synced: bool) -> Result<()> {
     let text = fs::read(path)?;
     let finder = memmem::Finder::new(old);
     let at = finder.find(&text).context("not found")?;

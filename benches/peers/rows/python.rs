@@ -74,7 +74,7 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
 fn contender(name: &'static str, tier: &'static str, dir: &Path) -> Contender<'static> {
     let (mut server, dir) = (Server::python(tier, dir, base()), dir.to_path_buf());
     if name == NO_SPARE {
-        server = server.with("--no-python-spare");
+        server = server.with_flag("--no-python-spare");
     }
     Contender::new(name, server.how.clone(), move || {
         let mut client = Client::start(&server)?;

@@ -329,7 +329,8 @@ pub fn run(action: &MockAction) -> Result<ExitCode> {
             Ok(ExitCode::from(target::record(
                 target,
                 recorder,
-                (stdin()?, stdout()?),
+                stdin()?,
+                stdout()?,
                 signals.as_fd(),
             )?))
         }

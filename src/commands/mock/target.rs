@@ -47,11 +47,11 @@ struct PendingRequest {
 pub fn record(
     target: &str,
     recorder: CassetteRecorder,
-    client: (File, File),
+    from_client: File,
+    mut to_client: File,
     signals: BorrowedFd<'_>,
 ) -> Result<u8> {
     let (mut child, mut to_server, from_server) = start(target, false)?;
-    let (from_client, mut to_client) = client;
     let ledger = Arc::new(Mutex::new(PendingRequests::default()));
     let pid = Pid::from_child(&child);
     let pidfd = pidfd_open(pid, PidfdFlags::empty()).context("the server cannot be watched")?;

@@ -57,7 +57,7 @@ pub fn explain(options: &Options) -> Result<String> {
     {
         let _ = writeln!(text, "  {}", in_history(path));
     }
-    if policy.repositories().found().is_partial {
+    if policy.repositories().paths().is_partial {
         text.push_str("  only the first directories were searched for git repositories\n");
     }
     Ok(text)
@@ -87,7 +87,7 @@ fn protected_paths(policy: &Policy) -> Vec<Protected> {
         }
     });
     let mut all: Vec<Protected> = named.collect();
-    for path in policy.repositories().found().all() {
+    for path in policy.repositories().paths().all() {
         if !all.iter().any(|known| known.path == path) {
             all.push(Protected {
                 path: path.into(),
@@ -96,7 +96,7 @@ fn protected_paths(policy: &Policy) -> Vec<Protected> {
             });
         }
     }
-    for path in &policy.repositories().found().frozen {
+    for path in &policy.repositories().paths().frozen {
         if !all.iter().any(|known| known.path == *path) {
             all.push(Protected {
                 path: path.clone(),

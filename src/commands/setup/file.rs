@@ -98,7 +98,7 @@ impl ClientFile {
             .as_ref()
             .map_or(&[][..], |current| &current.bytes);
         std::str::from_utf8(bytes)
-            .with_context(|| format!("`{}` is not UTF-8", self.target.shown().display()))
+            .with_context(|| format!("`{}` is not UTF-8", self.target.display_path().display()))
     }
 
     /// Replaces the text if the file is unchanged since it was read. Mode and owner stay the same.

@@ -180,7 +180,7 @@ mod tests {
     use super::*;
     use crate::config::entries;
 
-    fn asked(name: &str, path: &Path) -> NewToken {
+    fn token_of(name: &str, path: &Path) -> NewToken {
         NewToken {
             name: name.to_owned(),
             file: Some(path.to_owned()),
@@ -199,9 +199,9 @@ mod tests {
     fn new_token_appends_line_and_prints_token() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("tokens");
-        let first = new_token(&asked("alice", &path)).unwrap();
+        let first = new_token(&token_of("alice", &path)).unwrap();
         std::fs::write(&path, std::fs::read_to_string(&path).unwrap().trim_end()).unwrap();
-        let second = new_token(&asked("bob", &path)).unwrap();
+        let second = new_token(&token_of("bob", &path)).unwrap();
         let of = |name: &str, text: &str, made: Option<String>| TokenEntry {
             made,
             rate_limit: Some(0),
@@ -285,7 +285,7 @@ mod tests {
         )
         .unwrap();
         for path in [&*pipe, dir.path(), Path::new("/dev/null")] {
-            let said = format!("{:#}", new_token(&asked("alice", path)).unwrap_err());
+            let said = format!("{:#}", new_token(&token_of("alice", path)).unwrap_err());
             let why = "it is not a regular file; name one, or leave out --file and store the \
                 printed line yourself";
             assert_eq!(said, format!("`{}`: {why}", path.display()));

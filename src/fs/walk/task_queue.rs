@@ -226,7 +226,7 @@ impl<S: Source, O, F: FnMut(O) -> ControlFlow<()>> State<S, O, F> {
                 self.line.insert(at + 1, QueueSlot::Source(more));
             }
             at = match done.result {
-                Some(result) => self.add_result(at, result),
+                Some((result, weight)) => self.add_result(at, result, weight),
                 None => self.join(at),
             };
         } else if let Some(more) = more {
@@ -243,7 +243,7 @@ impl<S: Source, O, F: FnMut(O) -> ControlFlow<()>> State<S, O, F> {
         }
     }
 
-    fn add_result(&mut self, at: usize, (result, weight): (O, usize)) -> usize {
+    fn add_result(&mut self, at: usize, result: O, weight: usize) -> usize {
         self.waiting += weight;
         if let Some(QueueSlot::Done(results)) = self.line.get_mut(at) {
             results.push((result, weight));

@@ -13,7 +13,7 @@ fn candidates(source: &str) -> Candidates {
 
 /// The numbers of the lines that match, and the lines that the exact matcher was asked about; it
 /// says yes to all.
-fn asked(source: &str, text: &[u8]) -> (Vec<u64>, Vec<String>) {
+fn checked_lines(source: &str, text: &[u8]) -> (Vec<u64>, Vec<String>) {
     let candidates = candidates(source);
     let lines = RefCell::new(Vec::new());
     let exact = |line: &[u8], _: usize| {
@@ -35,7 +35,7 @@ fn asked(source: &str, text: &[u8]) -> (Vec<u64>, Vec<String>) {
 }
 
 fn certain(source: &str, text: &[u8]) -> Vec<u64> {
-    let (found, asked) = asked(source, text);
+    let (found, asked) = checked_lines(source, text);
     assert_eq!(asked, [""; 0], "{source}");
     found
 }
@@ -70,12 +70,12 @@ fn regular_pattern_confirms_ordinary_lines() {
 
 #[test]
 fn irregular_pattern_needs_exact_matcher() {
-    let (found, lines) = asked("foo(?!bar)", b"foobar\nbar\nfoo\n");
+    let (found, lines) = checked_lines("foo(?!bar)", b"foobar\nbar\nfoo\n");
     assert_eq!(
         (found, lines),
         (vec![1, 3], vec!["foobar".to_owned(), "foo".to_owned()])
     );
-    let (found, lines) = asked("^(\\w)\\1", b"aa\n-\nab");
+    let (found, lines) = checked_lines("^(\\w)\\1", b"aa\n-\nab");
     assert_eq!(
         (found, lines),
         (vec![1, 3], vec!["aa".to_owned(), "ab".to_owned()])
@@ -85,13 +85,13 @@ fn irregular_pattern_needs_exact_matcher() {
 #[test]
 fn no_match_begins_inside_character() {
     // The linear engine has a `\B` between the two bytes of an `é`.
-    let (found, lines) = asked("\\B|x", "bé_\n".as_bytes());
+    let (found, lines) = checked_lines("\\B|x", "bé_\n".as_bytes());
     assert_eq!((found, lines), (vec![1], vec!["bé_".to_owned()]));
 }
 
 #[test]
 fn only_odd_lines_need_exact_matcher() {
-    let (found, lines) = asked("x.", b"ax\xFF\nxy\n\xFF\n\xC3\xA9\nx\n");
+    let (found, lines) = checked_lines("x.", b"ax\xFF\nxy\n\xFF\n\xC3\xA9\nx\n");
     assert_eq!(
         (found, lines),
         (
@@ -99,7 +99,7 @@ fn only_odd_lines_need_exact_matcher() {
             vec!["ax\u{FFFD}".to_owned(), "\u{FFFD}".to_owned()]
         )
     );
-    let (found, lines) = asked("^b", "a\u{2028}b\nb\né\n\u{2029}".as_bytes());
+    let (found, lines) = checked_lines("^b", "a\u{2028}b\nb\né\n\u{2029}".as_bytes());
     assert_eq!(
         (found, lines),
         (
@@ -114,7 +114,7 @@ fn only_odd_lines_need_exact_matcher() {
 
 #[test]
 fn too_large_pattern_makes_every_line_candidate() {
-    let (found, lines) = asked(&"\\W".repeat(30_000), b"a\n\nb");
+    let (found, lines) = checked_lines(&"\\W".repeat(30_000), b"a\n\nb");
     assert_eq!((found.len(), lines.len()), (3, 3));
 }
 
@@ -136,7 +136,7 @@ fn chunk_boundary_hides_no_line() {
         }
         text.extend(if number % 3 == 0 { &b"\r\n"[..] } else { b"\n" });
     }
-    assert_eq!(asked("[^-\\r]", &text).0, expected);
+    assert_eq!(checked_lines("[^-\\r]", &text).0, expected);
     let of_x: Vec<u64> = (1..3000).filter(|number| number % 11 == 0).collect();
     assert_eq!(
         certain(

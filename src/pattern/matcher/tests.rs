@@ -31,12 +31,12 @@ fn by_matcher(engine: &Engine, text: &[u8], steps: u64) -> Result<Option<Spans>,
     })
 }
 
-fn found(source: &str, text: &[u8]) -> Option<Spans> {
+fn find_spans(source: &str, text: &[u8]) -> Option<Spans> {
     by_matcher(&engine(source), text, 1_000_000).unwrap_or_else(|error| panic!("{source}: {error}"))
 }
 
 fn span(source: &str, text: &[u8]) -> Option<Range<usize>> {
-    found(source, text).and_then(|spans| spans[0].clone())
+    find_spans(source, text).and_then(|spans| spans[0].clone())
 }
 
 #[test]
@@ -75,7 +75,11 @@ fn captures_follow_javascript() {
         ("(?:(?:(?:ab)+)+)+a", "ababa", vec![Some(0..5)]),
         ("(?:a|(b)){2,3}?c", "abac", vec![Some(0..4), none]),
     ] {
-        assert_eq!(found(source, text.as_bytes()), Some(expected), "{source}");
+        assert_eq!(
+            find_spans(source, text.as_bytes()),
+            Some(expected),
+            "{source}"
+        );
     }
 }
 
@@ -138,7 +142,7 @@ fn every_pattern_ends_within_step_budget() {
             let text: String = std::iter::repeat_n(filling, length).chain([last]).collect();
             let budget = Budget::with_steps(STEPS, Bound::default());
             let outcome = engine(source).find(&text, 0, MatchDetail::Groups, true, &budget);
-            let spent = STEPS - budget.left();
+            let spent = STEPS - budget.steps_left();
             match outcome {
                 Err(error) => {
                     assert_eq!((error, spent), (PatternError::TooCostly, STEPS), "{source}");
@@ -195,7 +199,7 @@ fn threads_share_one_budget() {
             .collect()
     });
     assert_eq!(
-        (outcomes, budget.left()),
+        (outcomes, budget.steps_left()),
         (vec![Err(PatternError::TooCostly); 3], 0)
     );
 }

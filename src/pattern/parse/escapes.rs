@@ -70,7 +70,7 @@ impl Parser<'_> {
             return Err(self.fault("Invalid capture group name", self.at));
         };
         self.at = behind;
-        let groups = self.survey.named(&name);
+        let groups = self.survey.groups_with_name(&name);
         self.referred += groups.len();
         if self.referred > MAX_PATTERN_PRODUCT {
             return Err(PatternError::TooLarge);

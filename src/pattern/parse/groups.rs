@@ -38,7 +38,7 @@ impl Parser<'_> {
             }
         }
         if self.eat("?<") {
-            return self.named(open);
+            return self.parse_named_group(open);
         }
         if self.eat("?") {
             return self.modified(open);
@@ -53,7 +53,7 @@ impl Parser<'_> {
         Ok(Atom::new(Node::Group { index, body }))
     }
 
-    fn named(&mut self, open: usize) -> Result<Atom, PatternError> {
+    fn parse_named_group(&mut self, open: usize) -> Result<Atom, PatternError> {
         let Some((name, behind)) = group_names::read(self.source, self.at) else {
             return Err(self.fault("Invalid capture group name", self.at));
         };

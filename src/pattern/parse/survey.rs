@@ -53,7 +53,7 @@ impl Survey {
     }
 
     /// The groups with this name.
-    pub(super) fn named(&self, name: &str) -> Vec<u32> {
+    pub(super) fn groups_with_name(&self, name: &str) -> Vec<u32> {
         self.names
             .iter()
             .filter(|(known, _)| **known == *name)

@@ -44,7 +44,7 @@ fn stage() -> tempfile::TempDir {
 
 /// Returns the result for these allowed directories of a stage: the outermost directories, or the
 /// reason for none.
-fn found(stage: &Path, allowed: &[&str]) -> Vec<Result<String, String>> {
+fn find_outermost(stage: &Path, allowed: &[&str]) -> Vec<Result<String, String>> {
     let grants: Vec<Grant> = allowed
         .iter()
         .map(|dir| Grant {
@@ -71,7 +71,7 @@ fn found(stage: &Path, allowed: &[&str]) -> Vec<Result<String, String>> {
 fn worktree_and_submodule_need_mutual_pointers() {
     let stage = stage();
     assert_eq!(
-        found(stage.path(), &["wt", "super/sub"]),
+        find_outermost(stage.path(), &["wt", "super/sub"]),
         [Ok("main/.git".into()), Ok("super/.git/modules/sub".into())]
     );
 }
@@ -99,7 +99,7 @@ fn directory_created_after_repository_is_refused() {
             fs::write(at(dir).join(".git"), &pointer).unwrap();
         };
         remake();
-        let why = found(stage.path(), &[dir]).remove(0).unwrap_err();
+        let why = find_outermost(stage.path(), &[dir]).remove(0).unwrap_err();
         let path = format!("{own}/{witness}");
         let said = format!(
             "the directory is newer than `{path}`, which may belong to an earlier directory of \
@@ -110,14 +110,17 @@ fn directory_created_after_repository_is_refused() {
         let file = fs::File::options().append(true).open(at(&path)).unwrap();
         file.set_modified(std::time::SystemTime::UNIX_EPOCH)
             .unwrap();
-        assert!(found(stage.path(), &[dir]).remove(0).is_ok(), "{dir}");
+        assert!(
+            find_outermost(stage.path(), &[dir]).remove(0).is_ok(),
+            "{dir}"
+        );
     }
 }
 
 #[test]
 fn pointer_into_allowed_directory_adds_no_access() {
     let stage = stage();
-    assert_eq!(found(stage.path(), &["wt", "main", "super"]), []);
+    assert_eq!(find_outermost(stage.path(), &["wt", "main", "super"]), []);
 }
 
 #[test]
@@ -131,7 +134,9 @@ fn forged_pointer_adds_no_access() {
     let pointer = |to: String| format!("gitdir: {to}\n");
     let why = |text: &[u8]| {
         fs::write(at("evil/.git"), text).unwrap();
-        found(stage.path(), &["evil"]).remove(0).unwrap_err()
+        find_outermost(stage.path(), &["evil"])
+            .remove(0)
+            .unwrap_err()
     };
     assert_eq!(
         why(pointer(own.display().to_string()).as_bytes()),
@@ -164,7 +169,7 @@ fn forged_pointer_adds_no_access() {
     for (loops, to) in [(0, "."), (0, ".git")] {
         fs::write(at("evil/.git"), pointer(to.into())).unwrap();
         assert_eq!(
-            found(stage.path(), &["evil"])
+            find_outermost(stage.path(), &["evil"])
                 .iter()
                 .filter(|found| found.is_ok())
                 .count(),
@@ -182,13 +187,13 @@ fn special_pointer_file_does_not_block() {
     let wt = open(at("wt"), OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).unwrap();
     mknodat(&wt, ".git", FileType::Fifo, Mode::RWXU, 0).unwrap();
     assert_eq!(
-        found(stage.path(), &["wt"]),
+        find_outermost(stage.path(), &["wt"]),
         [Err("`.git` is not a regular file".into())]
     );
     fs::remove_file(at("wt/.git")).unwrap();
     symlink(at("super/sub/.git"), at("wt/.git")).unwrap();
     let why = "`.git` cannot be read: Too many levels of symbolic links (os error 40)";
-    assert_eq!(found(stage.path(), &["wt"]), [Err(why.into())]);
+    assert_eq!(find_outermost(stage.path(), &["wt"]), [Err(why.into())]);
 }
 
 #[test]
@@ -201,7 +206,7 @@ fn common_directory_must_contain_worktree() {
     )
     .unwrap();
     assert_eq!(
-        found(stage.path(), &["wt"]),
+        find_outermost(stage.path(), &["wt"]),
         [Err("`super` is not a git repository".into())]
     );
     for dir in ["super/objects", "super/refs", "super/worktrees"] {
@@ -209,7 +214,7 @@ fn common_directory_must_contain_worktree() {
     }
     fs::write(at("super/HEAD"), "").unwrap();
     assert_eq!(
-        found(stage.path(), &["wt"]),
+        find_outermost(stage.path(), &["wt"]),
         [Err(
             "`main/.git/worktrees/wt` is not a work tree of `super`".into()
         )]
@@ -223,7 +228,7 @@ fn hard_linked_pointer_is_no_worktree() {
     fs::create_dir(at("evil")).unwrap();
     fs::hard_link(at("wt/.git"), at("evil/.git")).unwrap();
     assert_eq!(
-        found(stage.path(), &["evil"]),
+        find_outermost(stage.path(), &["evil"]),
         [Err(
             "`main/.git/worktrees/wt` belongs to another work tree".into()
         )]
@@ -252,7 +257,7 @@ fn pointer_of_other_user_is_rejected() {
             chownat(CWD, stage.path().join(path), user, None, AtFlags::empty()).unwrap();
         };
         own(1001);
-        assert_eq!(found(stage.path(), &["wt"]), [Err(why.into())]);
+        assert_eq!(find_outermost(stage.path(), &["wt"]), [Err(why.into())]);
         own(0);
     }
 }

@@ -251,7 +251,7 @@ pub struct Wire {
 }
 
 impl Wire {
-    pub fn said(&self, by: Side) -> impl DoubleEndedIterator<Item = &[u8]> {
+    pub fn messages_by(&self, by: Side) -> impl DoubleEndedIterator<Item = &[u8]> {
         self.messages
             .iter()
             .filter(move |message| message.from == by)

@@ -64,7 +64,7 @@ impl Outline {
                     seen.http2 |= http.request.version == HttpVersion::Http2;
                 }
                 Content::Wire(Protocol::Generic, wire) if !exchange.is_no_call() => {
-                    let asked = wire.said(Side::Client).next().unwrap_or_default();
+                    let asked = wire.messages_by(Side::Client).next().unwrap_or_default();
                     said.entry(exchange.target.clone())
                         .or_default()
                         .insert(Arc::from(asked));

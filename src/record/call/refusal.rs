@@ -68,7 +68,7 @@ impl Refusal {
             .0
     }
 
-    pub fn named(reason: &str) -> Option<Self> {
+    pub fn from_reason(reason: &str) -> Option<Self> {
         REASONS
             .iter()
             .find(|(known, _)| *known == reason)

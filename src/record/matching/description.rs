@@ -46,7 +46,10 @@ pub fn describe(exchange: &Exchange) -> String {
             )
         }
     };
-    one_line(redact::told(&line).trim_end(), 3 * MAX_DIFFERENCE_CHARS)
+    one_line(
+        redact::redact_log_line(&line).trim_end(),
+        3 * MAX_DIFFERENCE_CHARS,
+    )
 }
 
 /// Formats a text for one line: escapes control and invisible characters, and truncates it.

@@ -77,7 +77,7 @@ impl Recordings {
         // Of many candidates, the most similar are compared in full.
         let said = words(asked.exchange);
         let likeness = |index: usize| {
-            (strsim::jaro(&said, &words(self.entries[index].asked())) * 1000.0) as i64
+            (strsim::jaro(&said, &words(self.entries[index].request())) * 1000.0) as i64
         };
         let looked_at = candidates.iter().copied().take(MAX_CLOSEST_LOOKED_AT);
         let mut ranked: Vec<(i64, usize)> =
@@ -138,7 +138,7 @@ impl Recordings {
                 .enumerate()
                 .filter(|(_, entry)| !entry.exchange.is_no_call());
             for (at, near) in calls.flat_map(|(at, entry)| {
-                index_keys(&Question::of(entry.asked())).map(|near| (at, near))
+                index_keys(&Question::of(entry.request())).map(|near| (at, near))
             }) {
                 index.entry(near).or_default().push(at);
             }
@@ -175,7 +175,7 @@ impl Comparison {
         noise: &NoiseFields,
         choosing: &BTreeSet<String>,
     ) -> Self {
-        let (recorded, mut lines) = (entry.asked(), Vec::new());
+        let (recorded, mut lines) = (entry.request(), Vec::new());
         if recorded.content.http().is_some() && !entry.named && recorded.tls != asked.exchange.tls {
             let word = |tls| if tls { "yes" } else { "no" };
             lines.push(format!(

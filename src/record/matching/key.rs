@@ -81,15 +81,15 @@ impl<'a> Question<'a> {
 
     /// Returns the digest of the call without noise and generated values; `None` if the call is too
     /// long. With `is_exact` only secrets are left out.
-    pub(super) fn anew(
+    pub(super) fn digest_without_values(
         &self,
         near: SystemTime,
         noise: &NoiseFields,
         is_exact: bool,
     ) -> Option<(Key, ValueBlanker)> {
         let mut blank = ValueBlanker::new(near, is_exact);
-        let said =
-            (self.parts.size() <= MAX_ANEW_BYTES).then(|| self.parts.anew(noise, &mut blank))?;
+        let said = (self.parts.size() <= MAX_ANEW_BYTES)
+            .then(|| self.parts.without_generated_values(noise, &mut blank))?;
         Some((digest([b"anew", &said[..]]), blank))
     }
 

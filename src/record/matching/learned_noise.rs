@@ -354,7 +354,7 @@ fn answer<'a>(exchange: &'a Exchange) -> Vec<&'a [u8]> {
             };
             http.response.iter().flat_map(all).collect()
         }
-        Content::Wire(_, wire) => wire.said(Side::Server).collect(),
+        Content::Wire(_, wire) => wire.messages_by(Side::Server).collect(),
         Content::Dns(_) => Vec::new(),
     }
 }

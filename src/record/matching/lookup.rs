@@ -45,7 +45,7 @@ impl Recordings {
     /// Recordings with an actual destination answer only calls to it. Recordings without one, or
     /// with that of the request, answer if no other does.
     pub fn find(&self, asked: &Exchange) -> Result<Arc<Exchange>, Miss> {
-        let asked = self.secrets.asked(asked);
+        let asked = self.secrets.redact_request(asked);
         let (mut question, before) = (Question::of(&asked), ConnectionState::default());
         let found = self.look_up(&mut question, &before).map(|(found, _)| found);
         found.map_err(|unfound| self.missed_call(&question, &before, &unfound))
@@ -59,7 +59,7 @@ impl Recordings {
         before: &ConnectionState,
         plain: impl FnOnce() -> Option<Vec<Vec<u8>>>,
     ) -> Result<FoundAnswer, Miss> {
-        let said = self.secrets.asked(asked);
+        let said = self.secrets.redact_request(asked);
         let mut question = Question::of(&said);
         self.look_up(&mut question, before).or_else(|unfound| {
             let plain = plain().ok_or_else(|| self.missed_call(&question, before, &unfound))?;
@@ -80,7 +80,7 @@ impl Recordings {
         asked: &Exchange,
         before: &ConnectionState,
     ) -> Option<Arc<Exchange>> {
-        let asked = self.secrets.asked(asked);
+        let asked = self.secrets.redact_request(asked);
         let mut question = Question::of(&asked);
         targets(&asked).into_iter().find_map(|(target, named)| {
             let keys = self.keys(&mut question, &target, named, before);
@@ -139,7 +139,7 @@ impl Recordings {
         unfound: &mut LookupMiss,
     ) -> Option<FoundAnswer> {
         let asked = question.exchange;
-        let (said, blank) = self.anew(question, SystemTime::now())?;
+        let (said, blank) = self.digest_without_values(question, SystemTime::now())?;
         let mut other = None;
         let found = targets(asked).into_iter().find_map(|(target, named)| {
             let bare = question.key_of(&said, &target, named, self.context(&target, asked, before));
@@ -272,12 +272,12 @@ impl Recordings {
     }
 
     /// Returns the digest of a call without secrets and generated values.
-    pub(super) fn anew(
+    pub(super) fn digest_without_values(
         &self,
         question: &Question<'_>,
         near: SystemTime,
     ) -> Option<(Key, ValueBlanker)> {
-        question.anew(
+        question.digest_without_values(
             near,
             &self.noise.at(question, &question.exchange.target),
             self.noise.is_exact,

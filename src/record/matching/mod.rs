@@ -104,7 +104,7 @@ struct Entry {
 }
 
 impl Entry {
-    fn asked(&self) -> &Exchange {
+    fn request(&self) -> &Exchange {
         self.said.as_ref().unwrap_or(&self.exchange)
     }
 }
@@ -245,7 +245,7 @@ impl Recordings {
     fn add(&mut self, recording: Recording, before: &ConnectionState) -> Vec<PartialKey> {
         let index = self.entries.len();
         let exchange = Arc::new(recording.exchange);
-        let said = self.secrets.asked(&exchange);
+        let said = self.secrets.redact_request(&exchange);
         let mut question = Question::of(&said);
         let protocol = exchange.content.protocol();
         let target = &exchange.target;
@@ -264,7 +264,7 @@ impl Recordings {
                     index,
                 });
             }
-            if let Some((said, blank)) = self.anew(&question, exchange.sent_at) {
+            if let Some((said, blank)) = self.digest_without_values(&question, exchange.sent_at) {
                 let bare = question.key_of(
                     &said,
                     target,
@@ -441,9 +441,9 @@ fn asks_same(one: &Exchange, other: &Exchange) -> bool {
         (Content::Http(one) | Content::Grpc(one), Content::Http(other) | Content::Grpc(other)) => {
             one.request == other.request
         }
-        (Content::Wire(_, one), Content::Wire(_, other)) => {
-            one.said(Side::Client).eq(other.said(Side::Client))
-        }
+        (Content::Wire(_, one), Content::Wire(_, other)) => one
+            .messages_by(Side::Client)
+            .eq(other.messages_by(Side::Client)),
         (one, other) => one == other,
     }
 }
@@ -452,7 +452,7 @@ fn is_aborted(exchange: &Exchange) -> bool {
     let Content::Wire(Protocol::Postgres, wire) = &exchange.content else {
         return false;
     };
-    wire.said(Side::Server).any(postgres::is_aborted)
+    wire.messages_by(Side::Server).any(postgres::is_aborted)
 }
 
 fn is_session(exchange: &Exchange) -> bool {

@@ -92,7 +92,11 @@ impl Parts {
     }
 
     /// Encodes the call with the shape of each generated value in its place.
-    pub(super) fn anew(&self, noise: &NoiseFields, blank: &mut ValueBlanker) -> Vec<u8> {
+    pub(super) fn without_generated_values(
+        &self,
+        noise: &NoiseFields,
+        blank: &mut ValueBlanker,
+    ) -> Vec<u8> {
         self.written(noise, |part| {
             Some(match part.role {
                 Role::Literal | Role::Key | Role::Rest | Role::Word => {

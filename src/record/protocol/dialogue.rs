@@ -272,7 +272,7 @@ impl WireRecorder for DialogueRecorder {
         std::mem::take(&mut self.log.steps)
     }
 
-    fn kept(&self) -> usize {
+    fn buffered_bytes(&self) -> usize {
         let dialogue = if self.lost {
             0
         } else {

@@ -121,7 +121,7 @@ impl WireRecorder for GenericRecorder {
         }
     }
 
-    fn kept(&self) -> usize {
+    fn buffered_bytes(&self) -> usize {
         self.said.iter().map(Vec::len).sum()
     }
 }
@@ -297,7 +297,7 @@ impl WirePlayer for GenericPlayer {
         self.answer(InputState::Ended)
     }
 
-    fn kept(&self) -> usize {
+    fn buffered_bytes(&self) -> usize {
         self.pending.len()
     }
 }

@@ -192,7 +192,7 @@ pub(in crate::record) fn messages_from(
     } else {
         None
     };
-    wire.into_iter().flat_map(move |wire| wire.said(by))
+    wire.into_iter().flat_map(move |wire| wire.messages_by(by))
 }
 
 /// A [`WirePlayer`] for any [`Responder`].
@@ -296,7 +296,7 @@ impl WirePlayer for ResponderPlayer {
         vec![PlayStep::Send(std::mem::take(&mut self.prompter.unasked))]
     }
 
-    fn kept(&self) -> usize {
+    fn buffered_bytes(&self) -> usize {
         self.kept + self.inbox.len()
     }
 }

@@ -28,7 +28,7 @@ pub trait WireRecorder: Send {
     /// Ends the connection, which this side closed first, and returns the unfinished calls.
     fn end(&mut self, by: Side, at: SystemTime) -> Vec<RecordStep>;
     /// Returns the number of buffered bytes of incomplete calls.
-    fn kept(&self) -> usize;
+    fn buffered_bytes(&self) -> usize;
 }
 
 /// Action of the proxy while it plays a server.
@@ -64,5 +64,5 @@ pub trait WirePlayer: Send {
         Vec::new()
     }
     /// Returns the number of buffered bytes of unanswered requests.
-    fn kept(&self) -> usize;
+    fn buffered_bytes(&self) -> usize;
 }

@@ -11,7 +11,7 @@ use crate::record::protocol::registry;
 /// Formats the client's messages, by protocol where possible.
 pub fn client_text(protocol: Protocol, wire: &Wire) -> String {
     let texts = wire
-        .said(Side::Client)
+        .messages_by(Side::Client)
         .map(|bytes| text(protocol, bytes))
         .filter(|text| !text.is_empty());
     texts.collect::<Vec<_>>().join("; ")

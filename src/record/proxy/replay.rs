@@ -293,7 +293,7 @@ async fn play(
             Some(Ok(_)) => player.take(&bytes),
             None => player.pause(),
         };
-        if !held.try_cover(player.kept()) {
+        if !held.try_cover(player.buffered_bytes()) {
             replay.book.missed(
                 &context.link.target,
                 "a message that does not fit into --memory-mib",

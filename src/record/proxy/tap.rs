@@ -97,7 +97,7 @@ impl Tap {
     pub fn charge_memory(&mut self, context: &Context, held: &mut Share) {
         let kept = match self {
             Self::Http(tap) => tap.buffered_bytes(),
-            Self::Wire(recorder) => recorder.kept(),
+            Self::Wire(recorder) => recorder.buffered_bytes(),
             Self::Off => 0,
         };
         if held.try_cover(kept) {

@@ -104,7 +104,7 @@ fn is_list(text: &[u8]) -> bool {
 /// that vary with each request are erased.
 fn signed(text: &[u8], found: Redactor<'_>) -> Option<Vec<u8>> {
     let mut edit = Edit::new(text);
-    for (name, at) in named(text, b",") {
+    for (name, at) in parse_pairs(text, b",") {
         let (name, secret) = (name.to_ascii_lowercase(), &text[at.clone()]);
         if CALLERS.contains(&name.as_str()) || is_placeholder(secret) || secret.is_empty() {
         } else if found.secrets.kind(&name) != NameKind::Other && !secret_names::is_signature(&name)
@@ -121,7 +121,7 @@ fn signed(text: &[u8], found: Redactor<'_>) -> Option<Vec<u8>> {
 /// Words stay: they are settings, such as a language, that steer the program.
 fn cookies(value: &[u8], is_set: bool, found: Redactor<'_>) -> Option<Vec<u8>> {
     let mut edit = Edit::new(value);
-    for (name, at) in named(value, b";").take(if is_set { 1 } else { usize::MAX }) {
+    for (name, at) in parse_pairs(value, b";").take(if is_set { 1 } else { usize::MAX }) {
         let plain = decoded(&value[at.clone()], false);
         let is_named = found.secrets.kind(&name) != NameKind::Other && !is_word(&plain);
         if (is_named || looks_random(&plain)) && !plain.is_empty() && !is_placeholder(&plain) {
@@ -133,7 +133,7 @@ fn cookies(value: &[u8], is_set: bool, found: Redactor<'_>) -> Option<Vec<u8>> {
 
 /// Returns names and value ranges of a `name=value` list with these separators. The ranges exclude
 /// quotes.
-fn named<'a>(
+fn parse_pairs<'a>(
     text: &'a [u8],
     between: &'static [u8],
 ) -> impl Iterator<Item = (String, Range<usize>)> + 'a {
@@ -164,7 +164,7 @@ pub(super) fn path(path: &str, found: Redactor<'_>) -> Option<String> {
 /// Redacts the parameters of a query or a form. Values may be JSON.
 fn parameters(text: &[u8], found: Redactor<'_>) -> Option<Vec<u8>> {
     let mut edit = Edit::new(text);
-    for (name, at) in named(text, b"&#") {
+    for (name, at) in parse_pairs(text, b"&#") {
         let plain = decoded(&text[at.clone()], true);
         let other = of_name(&name, &plain, found).filter(|_| !plain.is_empty());
         let other =

@@ -112,7 +112,7 @@ impl Secrets {
     }
 
     /// Returns the redacted request of a call, for lookups.
-    pub fn asked(&self, call: &Exchange) -> Exchange {
+    pub fn redact_request(&self, call: &Exchange) -> Exchange {
         let of = |http: &Http| {
             Box::new(Http {
                 request: http.request.clone(),
@@ -160,7 +160,7 @@ impl Secrets {
         }
         let is_database = matches!(call.content, Content::Wire(..));
         texts(call, &mut |side, text| {
-            let known = Shapes::known(!(is_database && side == Side::Server)).replace(text);
+            let known = Shapes::built_in(!(is_database && side == Side::Server)).replace(text);
             self.patterns
                 .as_ref()
                 .is_some_and(|shapes| shapes.replace(text))
@@ -193,7 +193,7 @@ fn follow(seen: HashMap<Vec<u8>, bool>, calls: &mut [Exchange]) -> usize {
             let mut is_in = false;
             texts(call, &mut |side, text| {
                 if side == Side::Server {
-                    let found = values.found(text);
+                    let found = values.matches(text);
                     is_in |= !found.is_empty();
                     given.extend(found);
                 }
@@ -211,9 +211,9 @@ fn follow(seen: HashMap<Vec<u8>, bool>, calls: &mut [Exchange]) -> usize {
 }
 
 /// Returns a log line about a call with its tokens of known shape redacted.
-pub(in crate::record) fn told(line: &str) -> String {
+pub(in crate::record) fn redact_log_line(line: &str) -> String {
     let mut line = line.as_bytes().to_vec();
-    Shapes::known(true).replace(&mut line);
+    Shapes::built_in(true).replace(&mut line);
     String::from_utf8_lossy(&line).into_owned()
 }
 
@@ -253,7 +253,7 @@ impl Redactor<'_> {
         }
         // A token with a known shape keeps its prefix in every place.
         let mut shaped = value.to_vec();
-        if Shapes::known(true).replace(&mut shaped) {
+        if Shapes::built_in(true).replace(&mut shaped) {
             shaped
         } else {
             placeholder(value)
@@ -274,7 +274,7 @@ impl SecretMatcher {
         built.ok().filter(|_| !values.is_empty()).map(Self)
     }
 
-    fn found(&self, text: &[u8]) -> Vec<Vec<u8>> {
+    fn matches(&self, text: &[u8]) -> Vec<Vec<u8>> {
         self.0
             .find_iter(text)
             .map(|at| text[at.range()].to_vec())
@@ -411,7 +411,7 @@ fn in_wire(protocol: Protocol, wire: &mut Wire, asked: Redactor<'_>, answered: R
 
 fn is_hash(value: &[u8]) -> bool {
     let [with, without] =
-        [true, false].map(|with_hashes| Shapes::known(with_hashes).replace(&mut value.to_vec()));
+        [true, false].map(|with_hashes| Shapes::built_in(with_hashes).replace(&mut value.to_vec()));
     with && !without
 }
 

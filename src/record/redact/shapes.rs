@@ -190,7 +190,7 @@ impl Shapes {
         })
     }
 
-    pub(super) fn known(with_hashes: bool) -> &'static Self {
+    pub(super) fn built_in(with_hashes: bool) -> &'static Self {
         if with_hashes { &ALL } else { &WITHOUT_HASHES }
     }
 

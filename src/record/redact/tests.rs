@@ -90,8 +90,8 @@ fn redacted(secrets: &Secrets, call: &Exchange) -> Exchange {
     assert_eq!(twice, once, "a second time changes something");
     let once = once.remove(0);
     assert_eq!(
-        secrets.asked(call),
-        Secrets::default().asked(&once),
+        secrets.redact_request(call),
+        Secrets::default().redact_request(&once),
         "what is asked is not what was recorded"
     );
     once

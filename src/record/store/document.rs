@@ -20,7 +20,10 @@ fn end(node: &Node) -> Result<End, Problem> {
     let text = node.text()?;
     let refused = || {
         let (reason, nth) = text.strip_prefix("refused ")?.split_once(' ')?;
-        Some(End::Refused(Refusal::named(reason)?, nth.parse().ok()?))
+        Some(End::Refused(
+            Refusal::from_reason(reason)?,
+            nth.parse().ok()?,
+        ))
     };
     let known = ENDS
         .iter()

@@ -74,7 +74,7 @@ fn messages(exchange: &Exchange) -> Vec<(Side, String)> {
         .collect()
 }
 
-fn said(client: &[&str], server: &[&str]) -> Vec<(Side, String)> {
+fn dialogue(client: &[&str], server: &[&str]) -> Vec<(Side, String)> {
     let client = client.iter().map(|text| (Side::Client, (*text).to_owned()));
     client
         .chain(server.iter().map(|text| (Side::Server, (*text).to_owned())))
@@ -284,20 +284,20 @@ fn keploy_generic_redis_kafka_are_read() {
     let generic = call("generic", 0);
     assert_eq!(
         messages(&generic.exchange),
-        said(&["PING\\r\\n"], &["PONG\\r\\n\\x00\\xff"])
+        dialogue(&["PING\\r\\n"], &["PONG\\r\\n\\x00\\xff"])
     );
     assert!(generic.reusable);
     let redis = call("redis", 0).exchange;
     assert_eq!(
         messages(&redis),
-        said(
+        dialogue(
             &["*2\\r\\n$3\\r\\nGET\\r\\n$1\\r\\na\\r\\n"],
             &["$2\\r\\n\\xff\\x00\\r\\n"]
         )
     );
     assert_eq!(
         messages(&call("kafka", 0).exchange),
-        said(&["\\x00\\x00\\x00\\x01"], &["\\x00\\x00\\x00\\x02"])
+        dialogue(&["\\x00\\x00\\x00\\x01"], &["\\x00\\x00\\x00\\x02"])
     );
 }
 

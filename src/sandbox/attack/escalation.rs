@@ -11,7 +11,7 @@ use rustix::fs::MemfdFlags;
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
 use super::attempt::{Attempt, attempt};
-use super::outcome::{Stopped, Try, any, held, not_possible, through};
+use super::outcome::{Stopped, Try, any, blocked, not_possible, through};
 use super::stage::Stage;
 use super::stage::text;
 use crate::sandbox::sys::attack as sys;
@@ -35,7 +35,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
             let sets = rustix::thread::capabilities(None)?;
             let more = (sets.permitted | sets.effective | sets.inheritable).difference(KEPT);
             if more.is_empty() {
-                held("none")
+                blocked("none")
             } else {
                 through(format!("{more:?}"))
             }
@@ -52,7 +52,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
                     return through(format!("{one:?}"));
                 }
             }
-            held("none that would count")
+            blocked("none that would count")
         },
     ),
     attempt(
@@ -103,7 +103,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
             if said.trim() == "0" && !rustix::process::getuid().is_root() {
                 through("it ran as root")
             } else {
-                held(said.trim())
+                blocked(said.trim())
             }
         },
     ),
@@ -115,7 +115,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
             drop(sys::make_by_openat2(&text(&path)?, 0o4755)?);
             let mode = fs::metadata(&path)?.permissions().mode();
             if mode & 0o4000 == 0 {
-                held(format!("{mode:o}"))
+                blocked(format!("{mode:o}"))
             } else {
                 through(format!("{mode:o}"))
             }
@@ -140,7 +140,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
                 .and_then(|bits| u64::from_str_radix(bits, 16).ok());
             match bits {
                 Some(bits) if bits & !KEPT.bits() != 0 => through(line),
-                _ => held(line),
+                _ => blocked(line),
             }
         },
     ),
@@ -166,7 +166,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
                     if said.trim() == "0" {
                         through("it ran as root")
                     } else {
-                        held("refused")
+                        blocked("refused")
                     }
                 },
             )
@@ -296,7 +296,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
                 })
                 .collect();
             if found.is_empty() {
-                held("none")
+                blocked("none")
             } else {
                 through(found.join(", "))
             }

@@ -9,7 +9,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RenameFlags};
 
 use super::attempt::{Attempt, attempt};
-use super::outcome::{Try, any, held, not_possible, through};
+use super::outcome::{Try, any, blocked, not_possible, through};
 use super::stage::Stage;
 use super::stage::{identity, text};
 use crate::sandbox::sys::attack as sys;
@@ -96,7 +96,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
             any(secret.map(|path| (path.to_owned(), path)), |path| {
                 let length = fs::read(path)?.len();
                 if length == 0 {
-                    held("empty")
+                    blocked("empty")
                 } else {
                     through(format!("{length} bytes"))
                 }
@@ -154,16 +154,16 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         },
     ),
     attempt("remove outside", "unlink(2)", |s| {
-        done(fs::remove_file(s.beyond("removed")))
+        through_if_ok(fs::remove_file(s.beyond("removed")))
     }),
     attempt("remove a directory outside", "rmdir(2)", |s| {
-        done(fs::remove_dir(s.beyond("empty")))
+        through_if_ok(fs::remove_dir(s.beyond("empty")))
     }),
     attempt("make a directory outside", "mkdir(2)", |s| {
-        done(fs::create_dir(s.beyond("made")))
+        through_if_ok(fs::create_dir(s.beyond("made")))
     }),
     attempt("make a link outside", "symlink(2)", |s| {
-        done(symlink("/", s.beyond("link")))
+        through_if_ok(symlink("/", s.beyond("link")))
     }),
     attempt("make a pipe outside", "mknod(2)", |s| {
         rustix::fs::mknodat(
@@ -191,7 +191,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     attempt(
         "hard link from outside",
         "link(2) into an allowed directory",
-        |s| done(fs::hard_link(s.beyond("linked"), s.rw.join("hard-link"))),
+        |s| through_if_ok(fs::hard_link(s.beyond("linked"), s.rw.join("hard-link"))),
     ),
     attempt(
         "hard link from an O_PATH descriptor",
@@ -238,7 +238,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     attempt(
         "move in",
         "rename(2) from outside into an allowed directory",
-        |s| done(fs::rename(s.beyond("moved"), s.rw.join("moved-in"))),
+        |s| through_if_ok(fs::rename(s.beyond("moved"), s.rw.join("moved-in"))),
     ),
     attempt(
         "move out",
@@ -246,7 +246,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         |s| {
             let inside = s.rw.join("to-move-out");
             fs::write(&inside, "x")?;
-            done(fs::rename(inside, s.beyond("moved-out")))
+            through_if_ok(fs::rename(inside, s.beyond("moved-out")))
         },
     ),
     attempt(
@@ -271,7 +271,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         |s| {
             let other = s.rw2.with_extension("renamed");
             fs::rename(&s.rw2, &other)?;
-            done(fs::rename(other, &s.rw2))
+            through_if_ok(fs::rename(other, &s.rw2))
         },
     ),
     attempt(
@@ -287,7 +287,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
             if identity(&above.join(".."))? == s.above {
                 through("")
             } else {
-                held("in a root of its own")
+                blocked("in a root of its own")
             }
         },
     ),
@@ -344,7 +344,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
                 let own = identity(Path::new("/"))? != s.root;
                 // In a root of its own the outer half looks whether it came out.
                 if own {
-                    return held("in a root of its own");
+                    return blocked("in a root of its own");
                 }
                 fs::remove_file(&path)?;
                 through("")
@@ -373,7 +373,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
 ];
 
 /// The end of an attempt whose call alone is the effect.
-fn done(result: std::io::Result<()>) -> Try {
+fn through_if_ok(result: std::io::Result<()>) -> Try {
     result?;
     through("")
 }
@@ -388,7 +388,7 @@ fn lists(dir: &Path, wanted: &str) -> Try {
             return through(format!("`{wanted}` is listed"));
         }
     }
-    held("only what belongs there")
+    blocked("only what belongs there")
 }
 
 fn writes(path: &Path) -> Try {

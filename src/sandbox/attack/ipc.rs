@@ -15,7 +15,7 @@ use rustix::net::{
 };
 
 use super::attempt::{Attempt, attempt};
-use super::outcome::{Stopped, any, held, not_possible, through};
+use super::outcome::{Stopped, any, blocked, not_possible, through};
 use crate::sandbox::sys::attack::ipc;
 
 pub(super) const ATTEMPTS: &[Attempt] = &[
@@ -228,7 +228,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         if found {
             through("listed")
         } else {
-            held("not listed")
+            blocked("not listed")
         }
     }),
     attempt(
@@ -285,7 +285,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
                 }
             }
             if found.is_empty() {
-                held("none")
+                blocked("none")
             } else {
                 through(found.join(", "))
             }
@@ -309,7 +309,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         |_| {
             let target = fs::read_link("/proc/self/fd/0")?;
             if target == Path::new("/dev/null") {
-                held("/dev/null")
+                blocked("/dev/null")
             } else {
                 through(target.display().to_string())
             }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::attempt::{Attempt, attempt};
 use super::network::foreign;
-use super::outcome::{Try, any, held, through};
+use super::outcome::{Try, any, blocked, through};
 use crate::sandbox::sys::attack as sys;
 use crate::sandbox::sys::attack::kernel;
 
@@ -124,7 +124,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
                 }
             }
             if found.is_empty() {
-                held("nothing there, or not for writing")
+                blocked("nothing there, or not for writing")
             } else {
                 through(found.join(", "))
             }
@@ -143,7 +143,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
             any(dirs.map(|dir| (dir.to_owned(), dir)), |dir| {
                 let count = fs::read_dir(dir)?.count();
                 if count == 0 {
-                    held("empty")
+                    blocked("empty")
                 } else {
                     through(format!("{count} entries"))
                 }
@@ -171,7 +171,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
                         .open(path)?
                         .read(&mut [0; 16])?;
                     if length == 0 {
-                        held("empty")
+                        blocked("empty")
                     } else {
                         through(format!("{length} bytes"))
                     }
@@ -192,7 +192,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
                     return through(line);
                 }
             }
-            held("zeros")
+            blocked("zeros")
         },
     ),
     #[cfg(target_arch = "x86_64")]
@@ -234,7 +234,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         "io_uring_enter(2) and io_uring_register(2) without a ring",
         |_| {
             // EBADF from a kernel that would have looked for the ring.
-            asked(sys::io_uring_enter(-1, 0, 0, 0), libc::EBADF)
+            privileged_result(sys::io_uring_enter(-1, 0, 0, 0), libc::EBADF)
         },
     ),
     attempt("bpf", "bpf(2): a map, a program for sockets", |_| {
@@ -251,10 +251,10 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         through("")
     }),
     attempt("reboot", "reboot(2) with bad magic", |_| {
-        asked(kernel::reboot_without_magic(), libc::EINVAL)
+        privileged_result(kernel::reboot_without_magic(), libc::EINVAL)
     }),
     attempt("another kernel", "kexec_load(2) with bad flags", |_| {
-        asked(kernel::load_kernel_with_bad_flags(), libc::EINVAL)
+        privileged_result(kernel::load_kernel_with_bad_flags(), libc::EINVAL)
     }),
     attempt("load a module", "init_module(2) without a module", |_| {
         kernel::load_no_module().or_else(|error| match error.raw_os_error() {
@@ -264,13 +264,13 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         through("")
     }),
     attempt("remove a module", "delete_module(2) of none", |_| {
-        asked(kernel::remove_no_module(), libc::ENOENT)
+        privileged_result(kernel::remove_no_module(), libc::ENOENT)
     }),
     attempt("swap", "swapon(2) of nothing", |_| {
-        asked(kernel::swap_on_nothing(), libc::ENOENT)
+        privileged_result(kernel::swap_on_nothing(), libc::ENOENT)
     }),
     attempt("accounting", "acct(2) to nothing", |_| {
-        asked(kernel::account_to_nothing(), libc::ENOENT)
+        privileged_result(kernel::account_to_nothing(), libc::ENOENT)
     }),
     attempt("set the clock", "settimeofday(2) to no time", |_| {
         kernel::set_no_time()?;
@@ -315,7 +315,7 @@ fn open_each(paths: &[&'static str]) -> Try {
 }
 
 /// Through if it worked or failed with an error that the kernel gives only to those who may.
-fn asked(result: std::io::Result<libc::c_long>, allowed: i32) -> Try {
+fn privileged_result(result: std::io::Result<libc::c_long>, allowed: i32) -> Try {
     match result {
         Err(error) if error.raw_os_error() != Some(allowed) => Err(error.into()),
         _ => through("it would have been done"),

@@ -15,7 +15,7 @@ use rustix::fs::{
 };
 
 use super::attempt::{Attempt, attempt};
-use super::outcome::{Stopped, each, held, not_possible, through};
+use super::outcome::{Stopped, blocked, each, not_possible, through};
 use super::stage::Stage;
 use super::stage::text;
 use crate::sandbox::sys::attack as sys;
@@ -79,22 +79,22 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
             let _ = symlink(victim(s), &link);
             each([
                 ("getxattr", &|| {
-                    told(s, &|value| {
+                    reads_canary(s, &|value| {
                         Ok(rustix::fs::getxattr(victim(s), ATTRIBUTE, value)?)
                     })
                 }),
                 ("lgetxattr", &|| {
-                    told(s, &|value| {
+                    reads_canary(s, &|value| {
                         Ok(rustix::fs::lgetxattr(victim(s), ATTRIBUTE, value)?)
                     })
                 }),
                 ("link", &|| {
-                    told(s, &|value| {
+                    reads_canary(s, &|value| {
                         Ok(rustix::fs::getxattr(&link, ATTRIBUTE, value)?)
                     })
                 }),
                 ("getxattrat", &|| {
-                    told(s, &|value| {
+                    reads_canary(s, &|value| {
                         Ok(sys::getxattrat(&text(&victim(s))?, ATTRIBUTE, value)?)
                     })
                 }),
@@ -102,7 +102,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
                     let open =
                         rustix::fs::open(victim(s), OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
                     let shown = format!("/proc/self/fd/{}", open.as_raw_fd());
-                    told(s, &|value| {
+                    reads_canary(s, &|value| {
                         Ok(rustix::fs::getxattr(&shown, ATTRIBUTE, value)?)
                     })
                 }),
@@ -289,7 +289,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
                 Ok(metadata) if metadata.permissions().mode() & 0o777 == 0o707 => {
                     through(format!("in {changed} changes"))
                 }
-                _ => held(format!("{changed} changes, all inside")),
+                _ => blocked(format!("{changed} changes, all inside")),
             }
         },
     ),
@@ -318,7 +318,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
             fs::set_permissions(&program, fs::Permissions::from_mode(0o4755))?;
             let left = fs::metadata(&program)?.permissions().mode() & 0o4000;
             if left == 0 {
-                held("the bit was dropped")
+                blocked("the bit was dropped")
             } else {
                 through("")
             }
@@ -412,7 +412,10 @@ const EXECUTABLE: [u8; 28] =
 const ATTRIBUTE: &CStr = c"user.victim";
 
 /// Through if this gets the canary.
-fn told(stage: &Stage, get: &dyn Fn(&mut [u8]) -> Result<usize, Stopped>) -> Result<(), Stopped> {
+fn reads_canary(
+    stage: &Stage,
+    get: &dyn Fn(&mut [u8]) -> Result<usize, Stopped>,
+) -> Result<(), Stopped> {
     let mut value = [0; 64];
     let length = get(&mut value)?;
     stage.secret(&value[..length]).map(drop)

@@ -8,7 +8,7 @@ use rustix::mount::{self, MountFlags, MoveMountFlags, OpenTreeFlags, UnmountFlag
 use rustix::thread::LinkNameSpaceType;
 
 use super::attempt::{Attempt, attempt};
-use super::outcome::{Try, any, held, not_possible, through};
+use super::outcome::{Try, any, blocked, not_possible, through};
 use super::stage::text;
 use crate::sandbox::sys::attack as sys;
 
@@ -333,7 +333,7 @@ fn apart(act: impl Fn() -> std::io::Result<()>) -> Try {
     let mut number = [0; 4];
     let _ = nix::sys::wait::wait();
     if std::io::Read::read_exact(&mut reader, &mut number).is_err() {
-        return held("ended");
+        return blocked("ended");
     }
     match i32::from_ne_bytes(number) {
         0 => through(""),

@@ -9,7 +9,7 @@ use rustix::net::{
 };
 
 use super::attempt::{Attempt, attempt};
-use super::outcome::{Try, any, held, through};
+use super::outcome::{Try, any, blocked, through};
 use super::stage::Stage;
 use crate::sandbox::sys::attack as sys;
 
@@ -254,7 +254,7 @@ fn connects(stage: &Stage, kind: SocketType, protocol: u32) -> Try {
 /// Through, unless it happened in a network of its own.
 fn outside_own_network(stage: &Stage) -> Try {
     if stage.own_network() {
-        held("in a network of its own")
+        blocked("in a network of its own")
     } else {
         through("")
     }

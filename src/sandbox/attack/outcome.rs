@@ -75,7 +75,7 @@ pub(super) fn through(effect: impl Into<String>) -> Try {
 }
 
 /// The end of an attempt whose call worked without the effect.
-pub(super) fn held(why: impl Into<String>) -> Try {
+pub(super) fn blocked(why: impl Into<String>) -> Try {
     Err(Stopped::Held(why.into()))
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
 
 use super::attempt::{Attempt, attempt};
-use super::outcome::{Stopped, any, held, not_possible, through};
+use super::outcome::{Stopped, any, blocked, not_possible, through};
 use crate::sandbox::sys::attack as sys;
 
 const PRIO_PROCESS: i64 = 0;
@@ -24,8 +24,8 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
                     current: Some(1024),
                     maximum: Some(1024),
                 };
-                let old = prlimit(Some(named(pid)?), Resource::Core, wanted)?;
-                prlimit(Some(named(pid)?), Resource::Core, old)?;
+                let old = prlimit(Some(process_id(pid)?), Resource::Core, wanted)?;
+                prlimit(Some(process_id(pid)?), Resource::Core, old)?;
                 through("")
             })
         },
@@ -47,8 +47,8 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         "sched_setaffinity(2), to those that they have",
         |s| {
             any(s.others(), |pid| {
-                let processors = rustix::thread::sched_getaffinity(Some(named(pid)?))?;
-                rustix::thread::sched_setaffinity(Some(named(pid)?), &processors)?;
+                let processors = rustix::thread::sched_getaffinity(Some(process_id(pid)?))?;
+                rustix::thread::sched_setaffinity(Some(process_id(pid)?), &processors)?;
                 through("")
             })
         },
@@ -119,7 +119,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
             file.rewind()?;
             file.read_to_string(&mut after)?;
             if after.trim() == before.to_string() {
-                held("unchanged")
+                blocked("unchanged")
             } else {
                 through(format!("{before} to {after}"))
             }
@@ -149,7 +149,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     attempt("core dumps", "whether the limit is anything but 0", |_| {
         let limit = getrlimit(Resource::Core);
         if limit.current == Some(0) && limit.maximum == Some(0) {
-            held("0")
+            blocked("0")
         } else {
             through(format!("{limit:?}"))
         }
@@ -164,6 +164,6 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     ),
 ];
 
-fn named(pid: i32) -> Result<Pid, Stopped> {
+fn process_id(pid: i32) -> Result<Pid, Stopped> {
     Pid::from_raw(pid).ok_or_else(|| Stopped::NotPossible("no such process".to_owned()))
 }

@@ -9,7 +9,7 @@ use nix::unistd::Pid as NixPid;
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
 use super::attempt::{Attempt, attempt};
-use super::outcome::{Stopped, Try, any, held, not_possible, through};
+use super::outcome::{Stopped, Try, any, blocked, not_possible, through};
 use crate::sandbox::sys::attack as sys;
 
 /// The descriptor of the victim that is a file with the canary.
@@ -142,7 +142,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
                 if file == "mountinfo"
                     && fs::read(format!("/proc/{pid}/{file}"))? == fs::read("/proc/self/mountinfo")?
                 {
-                    return held("its own mounts");
+                    return blocked("its own mounts");
                 }
                 some(pid, file)
             })
@@ -226,7 +226,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
                     .flatten()
                     .any(|entry| entry.file_name() == s.victim.to_string().as_str())
             {
-                return held("not listed");
+                return blocked("not listed");
             }
             s.secret(&fs::read(format!("/proc/{}/cmdline", s.victim))?)
         },
@@ -237,7 +237,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
 fn some(pid: i32, file: &str) -> Try {
     let length = File::open(format!("/proc/{pid}/{file}"))?.read(&mut [0; 64])?;
     if length == 0 {
-        held("empty")
+        blocked("empty")
     } else {
         through(format!("{length} bytes"))
     }
@@ -247,7 +247,7 @@ fn elf(start: [u8; 4]) -> Try {
     if start == *b"\x7fELF" {
         through("its memory")
     } else {
-        held(format!("{start:?}"))
+        blocked(format!("{start:?}"))
     }
 }
 

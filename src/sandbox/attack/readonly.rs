@@ -56,7 +56,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     attempt(
         "hard link out of a read-only directory",
         "link(2) into a writable one, where it could be written",
-        |s| done(fs::hard_link(file(s), s.rw.join("hard-link-read-only"))),
+        |s| through_if_ok(fs::hard_link(file(s), s.rw.join("hard-link-read-only"))),
     ),
     attempt(
         "hard link a read-only descriptor",
@@ -132,7 +132,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     attempt(
         "mode of a read-only directory",
         "chmod(2) of the allowed directory itself",
-        |s| done(fs::set_permissions(&s.ro, mode(0o777))),
+        |s| through_if_ok(fs::set_permissions(&s.ro, mode(0o777))),
     ),
     attempt(
         "owner of a read-only file",
@@ -223,7 +223,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         },
     ),
     attempt("rename in a read-only directory", "rename(2)", |s| {
-        done(fs::rename(file(s), s.ro.join("renamed")))
+        through_if_ok(fs::rename(file(s), s.ro.join("renamed")))
     }),
     attempt(
         "move out of a read-only directory",
@@ -238,7 +238,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         },
     ),
     attempt("remove in a read-only directory", "unlink(2)", |s| {
-        done(fs::remove_file(file(s)))
+        through_if_ok(fs::remove_file(file(s)))
     }),
 ];
 
@@ -250,7 +250,7 @@ fn mode(bits: u32) -> fs::Permissions {
     fs::Permissions::from_mode(bits)
 }
 
-fn done(result: std::io::Result<()>) -> Try {
+fn through_if_ok(result: std::io::Result<()>) -> Try {
     result?;
     through("")
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, RenameFlags};
 
 use super::attempt::{Attempt, attempt};
-use super::outcome::{Try, each, held, through};
+use super::outcome::{Try, blocked, each, through};
 use super::stage::Stage;
 
 pub(super) const ATTEMPTS: &[Attempt] = &[
@@ -150,6 +150,6 @@ fn race(base: &Path, to: &Path) -> Try {
     if found {
         through("a symlink in .git")
     } else {
-        held("none came there")
+        blocked("none came there")
     }
 }

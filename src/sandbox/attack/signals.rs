@@ -10,7 +10,7 @@ use rustix::event::{Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, getppid, pidfd_open, pidfd_send_signal};
 
 use super::attempt::{Attempt, attempt};
-use super::outcome::{Stopped, Try, any, held, through};
+use super::outcome::{Stopped, Try, any, blocked, through};
 use super::stage::Stage;
 use crate::sandbox::sys::attack as sys;
 
@@ -75,7 +75,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
             let (reader, mut writer) = UnixStream::pair()?;
             sys::signal_on_input(reader.as_fd(), s.target, libc::SIGKILL)?;
             writer.write_all(b"x")?;
-            held("arranged; whether it came shows outside")
+            blocked("arranged; whether it came shows outside")
         },
     ),
     attempt(
@@ -132,6 +132,6 @@ fn unharmed(stage: &Stage, refused: Option<std::io::Error>) -> Try {
     }
     match refused {
         Some(error) => Err(error.into()),
-        None => held("the signals had no effect"),
+        None => blocked("the signals had no effect"),
     }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::outcome::{Stopped, Try, held, through};
+use super::outcome::{Stopped, Try, blocked, through};
 
 /// Parameters that the outer half passes to the inner half.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -129,7 +129,7 @@ impl Stage {
         if bytes.windows(wanted.len()).any(|window| window == wanted) {
             return through("the canary");
         }
-        held(format!("{} bytes without the canary", bytes.len()))
+        blocked(format!("{} bytes without the canary", bytes.len()))
     }
 
     /// Through if this file can be read and has the canary in it.

@@ -63,7 +63,7 @@ impl SeenMount {
 /// Lays an overlay of its own over each mount that can be written to; what is read-only below it
 /// goes on top again. All overlays together hold at most so many bytes.
 pub fn lay(writable: &[&Path], bytes: u64) -> Result<Vec<Overlay>, Fault> {
-    let seen = seen(writable)?;
+    let seen = visible_mounts(writable)?;
     let step = "make room for a dry run";
     let (bytes, files) = (bytes.to_string(), DRY_RUN_FILES.to_string());
     let memory = file_system(
@@ -130,7 +130,7 @@ fn fault(place: &Path) -> String {
 }
 
 /// The outer ones first.
-fn seen(writable: &[&Path]) -> Result<Vec<SeenMount>, Fault> {
+fn visible_mounts(writable: &[&Path]) -> Result<Vec<SeenMount>, Fault> {
     let table = mounts::table().step("read what is mounted")?;
     let is_at_root = |mount: &&Mount| writable.iter().any(|root| mount.place.starts_with(root));
     let mut mounts: Vec<&Mount> = table.iter().filter(is_at_root).collect();

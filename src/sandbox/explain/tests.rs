@@ -60,7 +60,7 @@ fn plan(tier: Tier) -> Plan {
     }
 }
 
-fn asked() -> ExplicitRequests<'static> {
+fn requests() -> ExplicitRequests<'static> {
     static PROTECTED: std::sync::OnceLock<[&Path; 2]> = std::sync::OnceLock::new();
     let protected = PROTECTED.get_or_init(|| ["/src/keys", "/ro/keys"].map(Path::new));
     ExplicitRequests {
@@ -122,7 +122,7 @@ fn landlock_cannot_restrict_inside_writable_root() {
         inside: "/src".into(),
     };
     assert_eq!(
-        unenforceable(&plan(Tier::Landlock), asked()),
+        unenforceable(&plan(Tier::Landlock), requests()),
         [protected.clone(), nested.clone()]
     );
     assert_eq!(
@@ -133,17 +133,17 @@ fn landlock_cannot_restrict_inside_writable_root() {
         nested.describe(),
         "`/src/docs` cannot be read-only inside `/src`, which is read-write"
     );
-    assert_eq!(unenforceable(&plan(Tier::Namespaces), asked()), []);
-    assert_eq!(refusal(&plan(Tier::Namespaces), asked()), None);
+    assert_eq!(unenforceable(&plan(Tier::Namespaces), requests()), []);
+    assert_eq!(refusal(&plan(Tier::Namespaces), requests()), None);
     let reason = "`/src/keys` cannot be kept read-only (--protect, or it configures the server), \
         and `/src/docs` cannot be read-only inside `/src`, which is read-write, because Landlock \
         rules only add rights; leave it out, give a narrower read-write directory, or run where \
         user namespaces work";
     assert_eq!(
-        refusal(&plan(Tier::Landlock), asked()).as_deref(),
+        refusal(&plan(Tier::Landlock), requests()).as_deref(),
         Some(reason)
     );
-    let gaps = gaps(&plan(Tier::Landlock), asked(), None);
+    let gaps = gaps(&plan(Tier::Landlock), requests(), None);
     assert_eq!(
         gaps[2],
         "commands can write paths that file tools protect by default, such as `/src/.git/hooks` \
@@ -232,7 +232,7 @@ fn explained(plan: &Plan, standing: &WallStatus) -> String {
         kernel: "Linux 6.18 (x86_64)",
         system: &system,
         protected: &protected,
-        asked: asked(),
+        asked: requests(),
     };
     explain(plan, standing, &why)
 }

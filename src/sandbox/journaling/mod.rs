@@ -210,17 +210,17 @@ impl Note {
     /// Returns true if the journal already has all data of this note.
     fn is_known_to(&self, recorder: &Recorder) -> bool {
         let made =
-            |spot: &Spot| recorder.made_both(spot.dir_id(), spot.found().map(|found| found.id));
+            |spot: &Spot| recorder.made_both(spot.dir_id(), spot.stat().map(|found| found.id));
         match self {
             Self::Gains(spot) => recorder.knows_gain(spot.dir_id(), spot.name()),
             Self::Loses(spot) => made(spot),
             Self::Renames(from, to, _) | Self::Links(from, to) => made(from) && made(to),
             Self::Metadata(spot) => spot
-                .found()
+                .stat()
                 .is_none_or(|found| recorder.knows_metadata(found.id)),
             Self::MetadataOf(_) | Self::ContentOf(_) => false,
             Self::Content(spot, writing) => spot
-                .found()
+                .stat()
                 .is_none_or(|found| recorder.knows_content(found.id, *writing)),
         }
     }
@@ -255,7 +255,7 @@ impl Note {
             .enumerate()
             .filter_map(move |(at, spot)| {
                 let spot = spot?;
-                let is_there = spot.found().is_some();
+                let is_there = spot.stat().is_some();
                 let is_written = match self {
                     Self::Gains(_) => !is_there,
                     Self::Links(..) => at == 1 && !is_there,
@@ -326,7 +326,7 @@ impl CommandJournal<'_> {
             // A later birth means that somebody else put it there.
             let last = asked.duration_since(UNIX_EPOCH).unwrap_or_default() + MAKING;
             let found = found.filter(|found| i128::from(found.2) <= last.as_nanos().cast_signed());
-            recorder.gained(spot.dir_id(), spot.name(), found);
+            recorder.after_create(spot.dir_id(), spot.name(), found);
             if is_session
                 && opened.len() < MAX_OPENED
                 && let Some(found) = found
@@ -382,7 +382,7 @@ impl CommandJournal<'_> {
             .map(|(id, spot)| (*id, spot.again()))
             .collect();
         for (id, spot) in opened {
-            match spot.found() {
+            match spot.stat() {
                 Some(found) if found.id == id => {
                     let note = self.content(Target::Spot(spot), Writing::Anywhere);
                     if let Some(Err(error)) = note.map(|note| self.record(&note)) {
@@ -520,12 +520,12 @@ impl CommandJournal<'_> {
                     && self.opened.len() < MAX_OPENED
                     && writes
                     && let Target::Spot(spot) = &target
-                    && let Some(found) = spot.found()
+                    && let Some(found) = spot.stat()
                 {
                     self.opened.insert(found.id, spot.again());
                 }
                 match target {
-                    Target::Spot(spot) if spot.found().is_none() => {
+                    Target::Spot(spot) if spot.stat().is_none() => {
                         creates.then_some(Note::Gains(spot))
                     }
                     target if writes => self.content(
@@ -576,7 +576,7 @@ impl CommandJournal<'_> {
     fn content(&self, target: Target, writing: Writing) -> Option<Note> {
         match target {
             Target::Spot(spot) => {
-                let is_file = spot.found().is_some_and(|found| found.is_file());
+                let is_file = spot.stat().is_some_and(|found| found.is_file());
                 is_file.then_some(Note::Content(spot, writing))
             }
             Target::Nameless(object) if self.has(&object) == Ok(true) => {

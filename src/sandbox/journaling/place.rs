@@ -63,7 +63,7 @@ impl Spot {
     }
 
     /// Returns the object at this place, if it can be looked up.
-    pub(super) fn found(&self) -> Option<Stat> {
+    pub(super) fn stat(&self) -> Option<Stat> {
         self.look().ok().flatten()
     }
 
@@ -200,7 +200,7 @@ impl Places {
                 // A link of another place may lead here.
                 return self.of_object(caller.walk_to(dir, &path)?);
             };
-            if !spot.found().is_some_and(|found| found.is_link()) {
+            if !spot.stat().is_some_and(|found| found.is_link()) {
                 return Ok(Target::Spot(spot));
             }
             let target = readlinkat(&spot.dir.handle, &spot.name, Vec::new())?.into_bytes();
@@ -222,11 +222,7 @@ impl Places {
         } else {
             above.join(&spot.name)
         };
-        let there = if spot.found().is_some() {
-            &path
-        } else {
-            &above
-        };
+        let there = if spot.stat().is_some() { &path } else { &above };
         let object = open(
             there,
             OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC,
@@ -281,7 +277,7 @@ impl Places {
             above => self.directory(&above.map_err(Unplaced::ByUs)?)?,
         };
         let spot = above.map(|dir| Spot::new(dir, name));
-        let spot = spot.filter(|spot| spot.found().is_some_and(|there| there.id == found.id));
+        let spot = spot.filter(|spot| spot.stat().is_some_and(|there| there.id == found.id));
         Ok(spot.map_or(Target::Nameless(object), Target::Spot))
     }
 

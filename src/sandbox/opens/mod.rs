@@ -43,7 +43,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::process::umask;
 
-use super::denied::{Denied, shown};
+use super::denied::{Denied, display_path};
 use super::raw_string::RawString;
 use super::supervisor_table::SupervisorLine;
 use super::sys::seccomp::{Notification, answer_with, let_go_on, respond, still_valid};
@@ -72,8 +72,12 @@ pub struct Opens {
     refused: Vec<Denied>,
 }
 
-/// A name in a directory.
-type Spot = (OwnedFd, OsString);
+/// A name in a directory, with the slashes after it.
+#[derive(Debug)]
+pub(in crate::sandbox) struct NameIn {
+    pub(in crate::sandbox) dir: OwnedFd,
+    pub(in crate::sandbox) name: OsString,
+}
 
 /// The answer to a caller.
 enum CallAnswer {
@@ -104,10 +108,10 @@ impl Opens {
 
     /// Takes the protected paths that a program removed without their whole repository: they are
     /// still there.
-    pub fn kept(&self) -> impl Iterator<Item = Denied> {
+    pub fn take_remaining(&self) -> impl Iterator<Item = Denied> {
         self.removals
-            .kept()
-            .map(|place| Denied::Kept(shown(place.to_owned())))
+            .remaining_paths()
+            .map(|place| Denied::Kept(display_path(place.to_owned())))
     }
 
     /// Answers a call; `None` if it is none of these.
@@ -120,10 +124,10 @@ impl Opens {
         let cloexec = matches!(call, Call::Open { flags, .. } if flags & O_CLOEXEC != 0);
         let given = match call {
             Call::Open { .. } if self.hide.is_none() => return None,
-            Call::Open { at, flags, mode } => self.open(listener, asked, (at, flags, mode)),
+            Call::Open { at, flags, mode } => self.open(listener, asked, at, flags, mode),
             Call::Remove { at, is_dir } => self.remove(listener, asked, at, is_dir),
-            Call::Link { from, to, flags } => self.link(listener, asked, (from, to, flags)),
-            Call::Rename { from, to, flags } => self.rename(listener, asked, (from, to, flags)),
+            Call::Link { from, to, flags } => self.link(listener, asked, from, to, flags),
+            Call::Rename { from, to, flags } => self.rename(listener, asked, from, to, flags),
             Call::Symlink { text, to } => self.symlink(listener, asked, text, to),
         };
         Some(match given {
@@ -164,7 +168,9 @@ impl Opens {
         &mut self,
         listener: &Arc<OwnedFd>,
         asked: &Notification,
-        (at, flags, mode): (PathArgument, i32, u32),
+        at: PathArgument,
+        flags: i32,
+        mode: u32,
     ) -> Result<CallAnswer, Errno> {
         let asker = Asker(asked.pid);
         let way = asker.way(at, false)?;
@@ -180,14 +186,13 @@ impl Opens {
                 LookupResult::Missing(..) if !creates => return Err(Errno::NOENT),
                 LookupResult::Missing(_, _, true) => return Err(Errno::ISDIR),
                 LookupResult::Missing(dir, name, false) => {
-                    let spot = (dir, name);
-                    self.may_name(&spot, false)?;
-                    let (dir, name) = spot;
+                    let new = NameIn { dir, name };
+                    self.may_name(&new, false)?;
                     // New: whatever takes the name before is not opened by this.
                     let flags =
                         OFlags::from_bits_retain((flags | O_EXCL | O_NOFOLLOW).cast_unsigned());
                     let made = with_umask_of(asker, || {
-                        openat(&dir, &name, ours(flags), Mode::from_raw_mode(mode))
+                        openat(&new.dir, &new.name, ours(flags), Mode::from_raw_mode(mode))
                     })?;
                     match made {
                         Err(Errno::EXIST) if !is_exclusive => {}
@@ -278,7 +283,9 @@ impl Opens {
         &mut self,
         listener: &OwnedFd,
         asked: &Notification,
-        (from, to, flags): (PathArgument, PathArgument, i32),
+        from: PathArgument,
+        to: PathArgument,
+        flags: i32,
     ) -> Result<CallAnswer, Errno> {
         if !are_known(flags) {
             return Err(Errno::INVAL);
@@ -311,7 +318,13 @@ impl Opens {
         text.as_ref()
             .map_or(Ok(()), |text| self.may_link(&to, text))?;
         // Links the checked object, even if its name belongs to another one by now.
-        linkat(CWD, link(&object), &to.0, &to.1, AtFlags::SYMLINK_FOLLOW)?;
+        linkat(
+            CWD,
+            link(&object),
+            &to.dir,
+            &to.name,
+            AtFlags::SYMLINK_FOLLOW,
+        )?;
         text.map_or(Ok(CallAnswer::Nothing), |text| self.settle_link(&to, &text))
     }
 
@@ -319,7 +332,9 @@ impl Opens {
         &mut self,
         listener: &OwnedFd,
         asked: &Notification,
-        (from, to, flags): (PathArgument, PathArgument, u32),
+        from: PathArgument,
+        to: PathArgument,
+        flags: u32,
     ) -> Result<CallAnswer, Errno> {
         let asker = Asker(asked.pid);
         let (from, to) = (asker.way(from, false)?, asker.way(to, false)?);
@@ -339,7 +354,7 @@ impl Opens {
         if exchanges {
             self.may_bring(&to, &from)?;
         }
-        renameat_with(&from.0, &from.1, &to.0, &to.1, flags)?;
+        renameat_with(&from.dir, &from.name, &to.dir, &to.name, flags)?;
         // Either may lie elsewhere by now, or be another object.
         let settled = self.may_bring(&to, &to).and_then(|()| {
             if exchanges {
@@ -364,7 +379,7 @@ impl Opens {
             };
             // It fails where another command has taken the name meanwhile; then nothing is known of
             // what is there.
-            let _ = renameat_with(&to.0, &to.1, &from.0, &from.1, back);
+            let _ = renameat_with(&to.dir, &to.name, &from.dir, &from.name, back);
         })?;
         Ok(CallAnswer::Nothing)
     }
@@ -385,13 +400,13 @@ impl Opens {
         let places = Rc::clone(&self.places);
         let _still = places.hold_still()?;
         self.may_link(&to, &text)?;
-        symlinkat(OsStr::from_bytes(&text), &to.0, &to.1)?;
+        symlinkat(OsStr::from_bytes(&text), &to.dir, &to.name)?;
         self.settle_link(&to, &text)
     }
 
     /// Refuses a hidden name. With `leads_on` it also refuses names above hidden places: a
     /// directory may hold hidden files, and a link leads elsewhere.
-    fn may_name(&mut self, to: &Spot, leads_on: bool) -> Result<(), Errno> {
+    fn may_name(&mut self, to: &NameIn, leads_on: bool) -> Result<(), Errno> {
         if self.hide.is_none() && !self.places.is_bounded() {
             return Ok(());
         }
@@ -409,9 +424,9 @@ impl Opens {
     }
 
     /// Refuses a symlink in a git directory.
-    fn may_link(&mut self, to: &Spot, text: &[u8]) -> Result<(), Errno> {
+    fn may_link(&mut self, to: &NameIn, text: &[u8]) -> Result<(), Errno> {
         let place = place_of(to)?;
-        if self.places.refuses_link(&to.0, &place, text) {
+        if self.places.refuses_link(&to.dir, &place, text) {
             Err(self.refuse(Denied::GitLink, place))
         } else {
             Ok(())
@@ -419,10 +434,10 @@ impl Opens {
     }
 
     /// Takes a new symlink away if its directory has become a part of a git directory meanwhile.
-    fn settle_link(&mut self, to: &Spot, text: &[u8]) -> Result<CallAnswer, Errno> {
+    fn settle_link(&mut self, to: &NameIn, text: &[u8]) -> Result<CallAnswer, Errno> {
         if let Err(errno) = self.may_link(to, text) {
             if kind_of(to)? == FileType::Symlink {
-                unlinkat(&to.0, &to.1, AtFlags::empty())?;
+                unlinkat(&to.dir, &to.name, AtFlags::empty())?;
             }
             return Err(errno);
         }
@@ -430,17 +445,17 @@ impl Opens {
     }
 
     /// Refuses a move that brings a symlink into a git directory.
-    fn may_bring(&mut self, object: &Spot, to: &Spot) -> Result<(), Errno> {
+    fn may_bring(&mut self, object: &NameIn, to: &NameIn) -> Result<(), Errno> {
         match kind_of(object)? {
             FileType::Symlink => {
-                let text = readlinkat(&object.0, without_slashes(&object.1), Vec::new())?;
+                let text = readlinkat(&object.dir, without_slashes(&object.name), Vec::new())?;
                 self.may_link(to, text.as_bytes())
             }
             FileType::Directory => {
                 let place = place_of(to)?;
                 let dir = openat(
-                    &object.0,
-                    without_slashes(&object.1),
+                    &object.dir,
+                    without_slashes(&object.name),
                     DIRECTORY,
                     Mode::empty(),
                 )?;
@@ -456,8 +471,8 @@ impl Opens {
     /// Refuses what would be seen elsewhere, what holds that, and what is on the way to it. Nobody
     /// else moves a hidden file to this name meanwhile: it would be refused as well. Refuses a
     /// directory above a protected path. Whether it is a directory or a link.
-    fn may_move(&mut self, from: &Spot) -> Result<bool, Errno> {
-        let (dir, name) = (&from.0, without_slashes(&from.1));
+    fn may_move(&mut self, from: &NameIn) -> Result<bool, Errno> {
+        let (dir, name) = (&from.dir, without_slashes(&from.name));
         if matches!(name.as_bytes(), b"." | b"..") {
             // The kernel's own refusal is EBUSY.
             return Ok(false);
@@ -518,7 +533,7 @@ impl Opens {
     }
 
     fn refuse(&mut self, why: fn(RawString) -> Denied, place: PathBuf) -> Errno {
-        let denied = why(shown(place));
+        let denied = why(display_path(place));
         if self.refused.len() < crate::limits::MAX_DENIED && !self.refused.contains(&denied) {
             self.refused.push(denied);
         }
@@ -532,11 +547,11 @@ const DIRECTORY: OFlags = OFlags::PATH
     .union(OFlags::CLOEXEC);
 
 /// The place of a name.
-fn place_of((dir, name): &Spot) -> Result<PathBuf, Errno> {
+fn place_of(NameIn { dir, name }: &NameIn) -> Result<PathBuf, Errno> {
     Ok(place(dir)?.join(without_slashes(name)))
 }
 
-fn kind_of((dir, name): &Spot) -> Result<FileType, Errno> {
+fn kind_of(NameIn { dir, name }: &NameIn) -> Result<FileType, Errno> {
     let stat = statat(dir, without_slashes(name), AtFlags::SYMLINK_NOFOLLOW)?;
     Ok(FileType::from_raw_mode(stat.st_mode))
 }

@@ -24,7 +24,7 @@ use rustix::io::Errno;
 
 use super::call::PathArgument;
 use super::walk::Asker;
-use super::{CallAnswer, Opens, Spot, check, kind_of, place_of, without_slashes};
+use super::{CallAnswer, NameIn, Opens, check, kind_of, place_of, without_slashes};
 use crate::sandbox::supervisor_table::SupervisorLine;
 use crate::sandbox::sys::seccomp::Notification;
 
@@ -58,7 +58,7 @@ impl Removals {
     }
 
     /// Paths that are still there; of a directory only itself.
-    pub(super) fn kept(&self) -> impl Iterator<Item = &Path> {
+    pub(super) fn remaining_paths(&self) -> impl Iterator<Item = &Path> {
         let is_inside = |place: &PathBuf| {
             place
                 .parent()
@@ -104,7 +104,7 @@ impl Opens {
         check(listener, asked)?;
         if is_part {
             let is_right = kind_of(&spot).is_ok_and(|kind| (kind == FileType::Directory) == is_dir);
-            if !is_right || !asker.reads_directory(&spot.0)? {
+            if !is_right || !asker.reads_directory(&spot.dir)? {
                 return Ok(CallAnswer::Kernel);
             }
             if is_dir && !is_emptied(&spot, &place, noted)? {
@@ -124,7 +124,11 @@ impl Opens {
 }
 
 /// Returns true if everything in a directory was removed, as far as the command knows.
-fn is_emptied((dir, name): &Spot, place: &Path, noted: &BTreeSet<PathBuf>) -> Result<bool, Errno> {
+fn is_emptied(
+    NameIn { dir, name }: &NameIn,
+    place: &Path,
+    noted: &BTreeSet<PathBuf>,
+) -> Result<bool, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let listed = openat(dir, without_slashes(name), flags, Mode::empty())?;
     for entry in Dir::new(listed)? {

@@ -19,6 +19,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
+use super::NameIn;
 use super::call::PathArgument;
 use crate::limits::{MAX_LINKS_FOLLOWED, MAX_PATH_BYTES};
 use crate::sandbox::caller_memory::CallerMemory;
@@ -137,7 +138,7 @@ impl Asker {
         flags.set(OFlags::NOFOLLOW, !follow);
         let base = way.base.as_ref().map_or(CWD, |base| base.as_fd());
         if way.path.is_empty() {
-            return found(openat(CWD, link(base), HANDLE, Mode::empty())?);
+            return lookup_result(openat(CWD, link(base), HANDLE, Mode::empty())?);
         }
         let path = OsStr::from_bytes(&way.path);
         match openat2(
@@ -150,7 +151,7 @@ impl Asker {
             // A path may have led through what is this process's own in procfs, and meant the
             // caller's.
             Ok(object) => {
-                if let Ok(found) = found(object) {
+                if let Ok(found) = lookup_result(object) {
                     return Ok(found);
                 }
             }
@@ -161,7 +162,7 @@ impl Asker {
     }
 
     /// The directory of a path's last name, and that name with what follows it.
-    pub(in crate::sandbox) fn find_above(self, way: Way) -> Result<(OwnedFd, OsString), Errno> {
+    pub(in crate::sandbox) fn find_above(self, way: Way) -> Result<NameIn, Errno> {
         let Way { base, mut path } = way;
         let end = path
             .iter()
@@ -177,9 +178,9 @@ impl Asker {
             return Err(Errno::BUSY);
         }
         match base {
-            Some(base) if path.is_empty() => Ok((base, name)),
+            Some(base) if path.is_empty() => Ok(NameIn { dir: base, name }),
             base => match self.find(&Way { base, path }, true)? {
-                LookupResult::Object(dir, _) => Ok((dir, name)),
+                LookupResult::Object(dir, _) => Ok(NameIn { dir, name }),
                 LookupResult::Missing(..) => Err(Errno::NOENT),
             },
         }
@@ -205,7 +206,7 @@ impl Asker {
                 next => next?,
             };
             if is_last && !wants_dir && !follow {
-                return found(next);
+                return lookup_result(next);
             }
             let target = match readlinkat(&next, "", Vec::new()) {
                 Ok(target) => target.into_bytes(),
@@ -235,7 +236,7 @@ impl Asker {
                 Target::Object(object) => at = object,
             }
         }
-        found(at)
+        lookup_result(at)
     }
 
     /// Resolves a procfs link as the caller sees it.
@@ -282,7 +283,7 @@ fn names(path: &[u8]) -> Vec<Vec<u8>> {
         .collect()
 }
 
-fn found(object: OwnedFd) -> Result<LookupResult, Errno> {
+fn lookup_result(object: OwnedFd) -> Result<LookupResult, Errno> {
     let place = place(&object)?;
     if is_own(&place) {
         Err(Errno::ACCESS)

@@ -46,6 +46,7 @@ use super::caller_memory::CallerMemory;
 use super::descriptors::at_most;
 use super::intercept::call::{Network, Span, decode};
 use super::intercept::{CallerDescriptor, LastCaller, MAX_ADDRESS_BYTES};
+use super::opens::NameIn;
 use super::opens::waiting::{Completed, Waiting};
 use super::opens::walk::{Asker, LookupResult, Way, link};
 use super::sys::seccomp::{Notification, let_go_on, respond, still_valid};
@@ -140,7 +141,7 @@ enum ConnectAnswer {
 }
 
 impl UnixSockets {
-    pub fn new((files, owner): (Arc<SocketFiles>, Owner)) -> Self {
+    pub fn new(files: Arc<SocketFiles>, owner: Owner) -> Self {
         Self {
             files,
             owner,
@@ -327,7 +328,7 @@ impl UnixSockets {
     /// Remembers where the file of a socket will be.
     fn bind(&mut self, thread: u32, socket: &OwnedFd, way: Way) -> Result<ConnectAnswer, Errno> {
         // The kernel says what is wrong with it.
-        let Ok((dir, name)) = Asker(thread).find_above(way) else {
+        let Ok(NameIn { dir, name }) = Asker(thread).find_above(way) else {
             return Ok(ConnectAnswer::GoOn);
         };
         if self.bound.len() >= at_most(MAX_LISTENING, 16) {

@@ -53,7 +53,7 @@ fn search_within(
     FileSearcher::new(&pattern, budget, how, room).search(&file, limits)
 }
 
-fn found(
+fn find_lines(
     content: impl AsRef<[u8]>,
     pattern: &str,
     context: usize,
@@ -88,32 +88,35 @@ fn lines(lines: &[&str]) -> Vec<String> {
 fn matches_have_context_gaps_and_cap() {
     let text = "a1\r\nb\nc\nd\na2\ne\na3";
     assert_eq!(
-        found(text, "^a", 0, 9),
+        find_lines(text, "^a", 0, 9),
         (lines(&["1:a1", "5:a2", "7:a3"]), 3, false)
     );
     assert_eq!(
-        found(text, "^a", 1, 9),
+        find_lines(text, "^a", 1, 9),
         (
             lines(&["1:a1", "2-b", "--4-d", "5:a2", "6-e", "7:a3"]),
             3,
             false
         )
     );
-    assert_eq!(found(text, "^a", 0, 2), (lines(&["1:a1", "5:a2"]), 2, true));
     assert_eq!(
-        found(text, "^a", 0, 3),
+        find_lines(text, "^a", 0, 2),
+        (lines(&["1:a1", "5:a2"]), 2, true)
+    );
+    assert_eq!(
+        find_lines(text, "^a", 0, 3),
         (lines(&["1:a1", "5:a2", "7:a3"]), 3, false)
     );
-    assert_eq!(found("", "", 0, 9), (vec![], 0, false));
+    assert_eq!(find_lines("", "", 0, 9), (vec![], 0, false));
 }
 
 #[test]
 fn byte_order_mark_is_not_in_first_line() {
     assert_eq!(
-        found("\u{feff}a\nb\n", "^a$", 0, 9),
+        find_lines("\u{feff}a\nb\n", "^a$", 0, 9),
         (lines(&["1:a"]), 1, false)
     );
-    assert_eq!(found("\u{feff}", "", 0, 9), (vec![], 0, false));
+    assert_eq!(find_lines("\u{feff}", "", 0, 9), (vec![], 0, false));
 }
 
 #[test]
@@ -134,7 +137,7 @@ fn utf16_file_is_decoded() {
     let text = "first\nnaïve 😀\n";
     for low_first in [true, false] {
         assert_eq!(
-            found(wide(text, low_first), "ï.*😀$", 0, 9),
+            find_lines(wide(text, low_first), "ï.*😀$", 0, 9),
             (lines(&["2:naïve 😀"]), 1, false)
         );
         assert_eq!(
@@ -150,12 +153,12 @@ fn utf16_file_is_decoded() {
         let long = "é\n".repeat(LARGE / 4) + "end";
         let last = format!("{}:end", LARGE / 4 + 1);
         assert_eq!(
-            found(wide(&long, low_first), "^end", 0, 9),
+            find_lines(wide(&long, low_first), "^end", 0, 9),
             (lines(&[&last]), 1, false)
         );
     }
     assert_eq!(
-        found(b"caf\xe9\n", "caf.$", 0, 9),
+        find_lines(b"caf\xe9\n", "caf.$", 0, 9),
         (lines(&["1:caf\u{fffd}"]), 1, false)
     );
 }
@@ -171,14 +174,14 @@ fn large_file_gives_same_matches_as_small() {
     ];
     let after = format!("{}-after", lines_before + 3);
     assert_eq!(
-        found(&text, "^needle", 1, 9),
+        find_lines(&text, "^needle", 1, 9),
         (
             vec![expected[0].clone(), expected[1].clone(), after],
             1,
             false
         )
     );
-    assert_eq!(found(&text, "^top", 0, 9).0, ["1:top"]);
+    assert_eq!(find_lines(&text, "^top", 0, 9).0, ["1:top"]);
     let mut binary = text.into_bytes();
     binary[100] = 0;
     assert_eq!(

@@ -217,7 +217,7 @@ impl Tree {
     }
 
     /// Files that are known not to match the first pattern, as they are now.
-    fn known(&self) -> usize {
+    fn known_misses(&self) -> usize {
         let count = std::sync::atomic::AtomicUsize::new(0);
         self.each_file(&self.memory.recall_entries().unwrap(), &|found, notes| {
             let known = notes.known_without(found.place(), 1, &Query::Any);
@@ -329,9 +329,9 @@ fn write_through_outside_hard_link_is_noticed() {
     tree.write("a", "one\n");
     let outside = tree.cache.path().join("other");
     fs::hard_link(tree.at("a"), &outside).unwrap();
-    assert_eq!((tree.search("two"), tree.known()), (vec![], 1));
+    assert_eq!((tree.search("two"), tree.known_misses()), (vec![], 1));
     tick(&outside);
-    assert_eq!((tree.search("two"), tree.known()), (vec![], 1));
+    assert_eq!((tree.search("two"), tree.known_misses()), (vec![], 1));
     tick(&outside);
     fs::write(&outside, "two\n").unwrap();
     fs::File::options()
@@ -441,7 +441,10 @@ fn young_file_is_not_remembered() {
     tree.write("a", "two\n");
     tree.clock.seconds.store(SETTLED_SECS - 5, Ordering::SeqCst);
     tree.pretend_absent("a", "two");
-    assert_eq!((tree.search("two"), tree.known()), (lines(&[("a", 1)]), 0));
+    assert_eq!(
+        (tree.search("two"), tree.known_misses()),
+        (lines(&[("a", 1)]), 0)
+    );
     tree.clock.seconds.store(120, Ordering::SeqCst);
     tree.pretend_absent("a", "two");
     assert_eq!(tree.search("two"), []);
@@ -701,7 +704,7 @@ fn remembered_search_equals_fresh_search_under_changes() {
                 );
             }
         }
-        used += tree.known();
+        used += tree.known_misses();
         unlisted += ["", "x", "y"]
             .into_iter()
             .filter(|name| tree.knows_entries(name))
@@ -760,11 +763,11 @@ fn store_to_mapped_page_is_noticed() {
     assert_eq!((version(), tree.search("ccc")), (before, found.clone()));
     tell("flush");
     assert_eq!(
-        (tree.search("aaa"), tree.search("ddd"), tree.known()),
+        (tree.search("aaa"), tree.search("ddd"), tree.known_misses()),
         (vec![], vec![], 1)
     );
     tree.next_session();
-    assert_eq!((tree.search("aaa"), tree.known()), (vec![], 1));
+    assert_eq!((tree.search("aaa"), tree.known_misses()), (vec![], 1));
     tell("ddd");
     assert_eq!(tree.search("ddd"), found);
     drop(input);

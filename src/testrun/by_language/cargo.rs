@@ -95,13 +95,13 @@ pub fn refuse_filter(filter: &str) -> Option<String> {
 
 /// Returns the manifests of a project: all of them with `all` or for a workspace, else its own.
 fn manifests(context: &RunContext<'_>, project: &Checked<Read>, all: bool) -> Vec<PathBuf> {
-    let all = all || cargo::is_workspace(&context.disk(), project.shown());
+    let all = all || cargo::is_workspace(&context.disk(), project.display_path());
     let found = if all {
         matching(context.call(), project, "**/Cargo.toml").ok()
     } else {
         None
     };
-    found.unwrap_or_else(|| vec![project.shown().join("Cargo.toml")])
+    found.unwrap_or_else(|| vec![project.display_path().join("Cargo.toml")])
 }
 
 /// Returns the texts of these manifests.

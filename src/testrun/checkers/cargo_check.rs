@@ -21,7 +21,7 @@ impl ProjectTool for CargoCheck {
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
-        level.named("Cargo.toml")
+        level.sign_of_file("Cargo.toml")
     }
 }
 

@@ -16,7 +16,7 @@ impl ProjectTool for GoVet {
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
-        level.named("go.mod")
+        level.sign_of_file("go.mod")
     }
 }
 

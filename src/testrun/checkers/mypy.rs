@@ -31,8 +31,8 @@ impl ProjectTool for Mypy {
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
         level
-            .named("mypy.ini")
-            .or_else(|| level.named(".mypy.ini"))
+            .sign_of_file("mypy.ini")
+            .or_else(|| level.sign_of_file(".mypy.ini"))
             .or_else(|| level.section("pyproject.toml", "[tool.mypy"))
             .or_else(|| level.section("setup.cfg", "[mypy"))
             .or_else(|| {

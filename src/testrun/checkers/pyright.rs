@@ -18,12 +18,12 @@ impl ProjectTool for Pyright {
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
         level
-            .named("pyrightconfig.json")
+            .sign_of_file("pyrightconfig.json")
             .or_else(|| level.section("pyproject.toml", "[tool.pyright"))
     }
 
     fn program(&self, context: &RunContext<'_>, project: &Checked<Read>) -> ToolProgram {
-        let (disk, dir) = (context.disk(), project.shown());
+        let (disk, dir) = (context.disk(), project.display_path());
         match node::find(disk, dir, "pyright", "pyright") {
             Some((argv, version)) => ToolProgram::Found(argv, version),
             None if python::interpreter(disk, dir).is_some() => {

@@ -20,14 +20,14 @@ impl ProjectTool for Tsc {
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
-        level.named("tsconfig.json")
+        level.sign_of_file("tsconfig.json")
     }
 
     fn program(&self, context: &RunContext<'_>, project: &Checked<Read>) -> ToolProgram {
         // vue-tsc also checks single-file components, if the project has it.
-        match node::find(context.disk(), project.shown(), "vue-tsc", "vue-tsc") {
+        match node::find(context.disk(), project.display_path(), "vue-tsc", "vue-tsc") {
             Some((argv, version)) => ToolProgram::Found(argv, version),
-            None => node::program(context.disk(), project.shown(), "typescript", "tsc"),
+            None => node::program(context.disk(), project.display_path(), "typescript", "tsc"),
         }
     }
 }

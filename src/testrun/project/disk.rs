@@ -53,13 +53,13 @@ impl AllowedDisk<'_> {
     /// Like [`Self::directory`], for a directory that is only searched.
     pub fn directory_above(self, path: &Path) -> Option<PathBuf> {
         let dir = self.true_directory(self.0.probe(path).ok()?).ok()?;
-        Some(dir.shown().to_path_buf())
+        Some(dir.display_path().to_path_buf())
     }
 
     fn true_directory(self, dir: Checked<Read>) -> Result<Checked<Read>, TestrunError> {
         if dir.kind() != FileKind::Directory {
             return Err(TestrunError::NoDirectory {
-                path: dir.shown().to_path_buf(),
+                path: dir.display_path().to_path_buf(),
             });
         }
         let place = place_of(&dir)?.path.as_path().to_path_buf();

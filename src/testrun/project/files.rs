@@ -117,12 +117,12 @@ fn one(
     };
     let mut denied = None;
     for base in bases {
-        match call.policy.look(base.shown().join(path)) {
+        match call.policy.look(base.display_path().join(path)) {
             Ok(found) => {
                 let is_dir = found.kind() == FileKind::Directory;
-                let spelt: PathBuf = found.shown().components().collect();
+                let spelt: PathBuf = found.display_path().components().collect();
                 // Programs name files by their true paths.
-                let path = if spelt.starts_with(base.shown()) {
+                let path = if spelt.starts_with(base.display_path()) {
                     spelt
                 } else {
                     place_of(&found)?.path.as_path().into()
@@ -159,7 +159,7 @@ fn one(
     }
     let dir = bases
         .first()
-        .map(|base| base.shown().to_path_buf())
+        .map(|base| base.display_path().to_path_buf())
         .unwrap_or_default();
     let near = bases
         .first()
@@ -199,7 +199,7 @@ fn similar_path(call: Call<'_>, base: &Checked<Read>, path: &str) -> Option<Stri
         if let Some(at) = near.and_then(|near| stems.iter().position(|stem| stem == near)) {
             let file = found.get(at)?;
             return file
-                .strip_prefix(base.shown())
+                .strip_prefix(base.display_path())
                 .ok()?
                 .to_str()
                 .map(str::to_owned);
@@ -222,7 +222,7 @@ pub fn matching(
     base: &Checked<Read>,
     glob: &str,
 ) -> Result<Vec<PathBuf>, TestrunError> {
-    found(call, base, &[glob], &SKIPPED_DIRS, false)
+    find_files(call, base, &[glob], &SKIPPED_DIRS, false)
 }
 
 /// Returns files whose names match one of these globs. Excludes environments, files ignored by git,
@@ -233,7 +233,7 @@ pub fn matching_sources(
     globs: &[&str],
     made: &[&str],
 ) -> Result<Vec<PathBuf>, TestrunError> {
-    found(
+    find_files(
         call,
         base,
         globs,
@@ -242,7 +242,7 @@ pub fn matching_sources(
     )
 }
 
-fn found(
+fn find_files(
     call: Call<'_>,
     base: &Checked<Read>,
     globs: &[&str],
@@ -255,7 +255,7 @@ fn found(
             .map(|name| (*name).to_owned())
             .collect::<Vec<_>>()
     });
-    let directory = Some(call.policy.read(base.shown())?);
+    let directory = Some(call.policy.read(base.display_path())?);
     let asked = SearchRequest {
         directory,
         globs: Some(&globs),

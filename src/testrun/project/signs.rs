@@ -74,12 +74,12 @@ impl<'a> ProjectLevel<'a> {
     }
 
     /// Returns the sign of an existing file.
-    pub fn named(&self, name: &str) -> Sign {
+    pub fn sign_of_file(&self, name: &str) -> Sign {
         self.has(name).then(|| (SignWeight::Named, name.to_owned()))
     }
 
     /// Returns the sign of a configuration file with this name prefix.
-    pub fn configured(&self, start: &str) -> Sign {
+    pub fn sign_of_prefix(&self, start: &str) -> Sign {
         self.starting(start)
             .map(|name| (SignWeight::Named, name.clone()))
     }

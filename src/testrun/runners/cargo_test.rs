@@ -19,7 +19,7 @@ impl ProjectTool for CargoTest {
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
-        level.named("Cargo.toml")
+        level.sign_of_file("Cargo.toml")
     }
 }
 

@@ -22,7 +22,9 @@ impl ProjectTool for Go {
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
-        level.named("go.mod").or_else(|| level.named("go.work"))
+        level
+            .sign_of_file("go.mod")
+            .or_else(|| level.sign_of_file("go.work"))
     }
 }
 
@@ -100,7 +102,7 @@ impl Runner for Go {
         _: &RunInputs<'_>,
     ) -> ProjectFacts {
         ProjectFacts {
-            go_package: go::import_path(&context.disk(), project.shown()),
+            go_package: go::import_path(&context.disk(), project.display_path()),
             ..ProjectFacts::default()
         }
     }

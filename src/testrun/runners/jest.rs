@@ -24,7 +24,7 @@ impl ProjectTool for Jest {
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
         stronger(
             node::package_sign(level, "jest"),
-            level.configured("jest.config."),
+            level.sign_of_prefix("jest.config."),
         )
         .or_else(|| {
             level

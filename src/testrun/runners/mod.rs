@@ -41,7 +41,7 @@ impl ToolKind for dyn Runner {
 }
 
 /// Returns the runner of this name.
-pub fn named(name: RunnerName) -> Option<&'static dyn Runner> {
+pub fn runner_by_name(name: RunnerName) -> Option<&'static dyn Runner> {
     RUNNERS.into_iter().find(|runner| runner.id() == name)
 }
 

@@ -27,7 +27,7 @@ impl ProjectTool for Pytest {
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
         level
-            .named("pytest.ini")
+            .sign_of_file("pytest.ini")
             .or_else(|| level.section("pyproject.toml", "[tool.pytest"))
             .or_else(|| level.section("setup.cfg", "[tool:pytest]"))
             .or_else(|| level.section("tox.ini", "[pytest]"))

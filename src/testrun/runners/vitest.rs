@@ -27,8 +27,8 @@ impl ProjectTool for Vitest {
         stronger(
             node::package_sign(level, "vitest"),
             level
-                .configured("vitest.config.")
-                .or_else(|| level.configured("vitest.workspace.")),
+                .sign_of_prefix("vitest.config.")
+                .or_else(|| level.sign_of_prefix("vitest.workspace.")),
         )
         .or_else(|| node::import_sign(level, "vitest"))
     }

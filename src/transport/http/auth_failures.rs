@@ -26,8 +26,13 @@ struct Count {
     more: u64,
 }
 
-/// A log line: the address, if there is one, and the number of requests.
-type LogLine = (Option<Peer>, u64);
+/// Requests with an unknown token since the last line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct LogLine {
+    /// `None` for all further addresses.
+    peer: Option<Peer>,
+    count: u64,
+}
 
 impl Refusals {
     /// Notes a request from this address.
@@ -51,14 +56,20 @@ impl Refusals {
         let first = Count { said: now, more: 0 };
         if table.each.len() < MAX_HTTP_REFUSED_PEERS {
             table.each.insert(peer, first);
-            return Some((Some(peer), 1));
+            return Some(LogLine {
+                peer: Some(peer),
+                count: 1,
+            });
         }
         if let Some(count) = &mut table.others {
             count.more += 1;
             return None;
         }
         table.others = Some(first);
-        Some((None, 1))
+        Some(LogLine {
+            peer: None,
+            count: 1,
+        })
     }
 
     fn due(&self, now: Instant) -> Vec<LogLine> {
@@ -74,7 +85,7 @@ impl Refusals {
             let more = std::mem::take(&mut count.more);
             count.said = now;
             if more > 0 {
-                lines.push((peer, more));
+                lines.push(LogLine { peer, count: more });
             }
             more > 0
         };
@@ -90,7 +101,7 @@ impl Refusals {
     }
 }
 
-fn log((peer, count): LogLine) {
+fn log(LogLine { peer, count }: LogLine) {
     let from = peer.map_or_else(|| "other addresses".to_owned(), |peer| peer.to_string());
     let plural = if count == 1 { "" } else { "s" };
     tracing::warn!("{count} request{plural} with an unknown token from {from}");
@@ -103,6 +114,11 @@ mod tests {
 
     use pretty_assertions::assert_eq;
 
+    #[expect(clippy::unnecessary_wraps, reason = "the result of `count`")]
+    fn line(peer: Option<Peer>, count: u64) -> Option<LogLine> {
+        Some(LogLine { peer, count })
+    }
+
     fn peer(number: u32) -> Peer {
         Peer::from(IpAddr::from(Ipv4Addr::from(number)))
     }
@@ -114,18 +130,25 @@ mod tests {
         let counted = [1, 1, 1, 2].map(|number| refusals.count(peer(number), start));
         assert_eq!(
             counted,
-            [
-                Some((Some(peer(1)), 1)),
-                None,
-                None,
-                Some((Some(peer(2)), 1))
-            ]
+            [line(Some(peer(1)), 1), None, None, line(Some(peer(2)), 1)]
         );
         assert_eq!(refusals.due(start), []);
         let minute = Duration::from_millis(HTTP_REFUSAL_LINE_MS);
-        assert_eq!(refusals.due(start + minute), [(Some(peer(1)), 2)]);
+        assert_eq!(
+            refusals.due(start + minute),
+            [LogLine {
+                peer: Some(peer(1)),
+                count: 2
+            }]
+        );
         assert_eq!(refusals.count(peer(1), start + minute), None);
-        assert_eq!(refusals.due(start + 2 * minute), [(Some(peer(1)), 1)]);
+        assert_eq!(
+            refusals.due(start + 2 * minute),
+            [LogLine {
+                peer: Some(peer(1)),
+                count: 1
+            }]
+        );
         assert_eq!(refusals.due(start + 3 * minute), []);
         assert!(refusals.0.lock().unwrap().each.is_empty());
     }
@@ -137,13 +160,29 @@ mod tests {
         for number in 0..MAX_HTTP_REFUSED_PEERS as u32 {
             assert_eq!(
                 refusals.count(peer(number), start),
-                Some((Some(peer(number)), 1))
+                line(Some(peer(number)), 1)
             );
         }
         let counted = [0; 3].map(|_| refusals.count(peer(u32::MAX), start));
-        assert_eq!(counted, [Some((None, 1)), None, None]);
+        assert_eq!(
+            counted,
+            [
+                Some(LogLine {
+                    peer: None,
+                    count: 1,
+                }),
+                None,
+                None
+            ]
+        );
         let minute = Duration::from_millis(HTTP_REFUSAL_LINE_MS);
-        assert_eq!(refusals.due(start + minute), [(None, 2)]);
+        assert_eq!(
+            refusals.due(start + minute),
+            [LogLine {
+                peer: None,
+                count: 2
+            }]
+        );
         assert_eq!(refusals.due(start + 2 * minute), []);
         assert!(refusals.0.lock().unwrap().others.is_none());
     }

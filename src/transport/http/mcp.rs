@@ -67,7 +67,7 @@ enum AdmittedWork {
 pub async fn post(
     limits: Limits,
     silence: Duration,
-    (tenant, shown): &Client,
+    Client { tenant, token }: &Client,
     request: HttpRequest<Body>,
 ) -> Reply {
     let (head, body) = request.into_parts();
@@ -113,7 +113,7 @@ pub async fn post(
     match step {
         ParsedMessage::Done(reply) => *reply,
         ParsedMessage::Serve(serving) => {
-            let place = tenant.queue(*shown);
+            let place = tenant.queue(*token);
             serve(
                 tenant,
                 place,
@@ -132,12 +132,12 @@ fn not_acceptable(kinds: &str) -> Reply {
     refuse(StatusCode::NOT_ACCEPTABLE, Code::InvalidRequest, text)
 }
 
-fn done(reply: Reply) -> ParsedMessage {
+fn reply_at_once(reply: Reply) -> ParsedMessage {
     ParsedMessage::Done(Box::new(reply))
 }
 
 fn bad(id: Option<&Id>, error: RpcError) -> ParsedMessage {
-    done(refuse_as(StatusCode::BAD_REQUEST, id, error))
+    reply_at_once(refuse_as(StatusCode::BAD_REQUEST, id, error))
 }
 
 /// Parses a message, and finds its session.
@@ -163,7 +163,7 @@ fn look(tenant: &Arc<Tenant>, head: &Parts, bytes: &[u8]) -> ParsedMessage {
         Incoming::Response(response) => match conversation(tenant, &head.headers, None) {
             Ok((conversation, _)) => {
                 conversation.session.answered(&response);
-                done(empty(StatusCode::ACCEPTED))
+                reply_at_once(empty(StatusCode::ACCEPTED))
             }
             Err(step) => step,
         },
@@ -226,7 +226,7 @@ fn conversation(
     if let Some(name) = single(headers, &SESSION_ID).filter(|_| !opens) {
         return match tenant.sessions.find(name) {
             Some(conversation) => Ok((conversation, true)),
-            None => Err(done(no_session(id))),
+            None => Err(reply_at_once(no_session(id))),
         };
     }
     let revision = named
@@ -248,7 +248,7 @@ fn no_session(id: Option<&Id>) -> Reply {
 /// Charges a message to the rate limit, even if it gets no reply.
 fn charge(tenant: &Arc<Tenant>, incoming: &Incoming<'_>) -> Result<(), ParsedMessage> {
     tenant.charge(incoming.count()).map_err(|wait| {
-        done(later(
+        reply_at_once(later(
             StatusCode::TOO_MANY_REQUESTS,
             incoming.id(),
             wait,
@@ -265,7 +265,7 @@ fn admit(
     trace: Option<TraceContext>,
 ) -> ParsedMessage {
     match conversation.session.admit(request) {
-        Admission::Nothing => done(empty(StatusCode::ACCEPTED)),
+        Admission::Nothing => reply_at_once(empty(StatusCode::ACCEPTED)),
         Admission::Refused(refused) => bad(Some(&refused.id), refused.error),
         Admission::Admitted(mut ticket) => {
             ticket.trace = ticket.trace.or(trace);

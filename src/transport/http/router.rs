@@ -89,20 +89,20 @@ pub async fn answer(
         }
     };
     let answered = match tenant(&context, request.headers(), open.activity.seat.peer()) {
-        Ok((tenant, shown)) if !open.activity.seat.claim(&tenant, shown) => {
+        Ok(client) if !open.activity.seat.claim(&client.tenant, client.token) => {
             open.activity.seat.mark_silent();
             let (head, body) = request.into_parts();
-            pass_over(too_many_connections(&tenant, version), &head.headers, body).await
+            pass_over(
+                too_many_connections(&client.tenant, version),
+                &head.headers,
+                body,
+            )
+            .await
         }
-        Ok((tenant, shown)) if request.uri().path() == "/mcp/ws" => {
+        Ok(client) if request.uri().path() == "/mcp/ws" => {
             // The connection outlives the reply, and counts as busy.
-            let (switched, open) = websocket::upgrade(
-                context.limits,
-                &context.stop,
-                (tenant, shown),
-                open,
-                request,
-            );
+            let (switched, open) =
+                websocket::upgrade(context.limits, &context.stop, client, open, request);
             let body_of_none = |body: ReplyBody| match open {
                 Some(open) => body.on(open),
                 None => body,
@@ -255,7 +255,10 @@ fn too_many_connections(tenant: &Tenant, version: Version) -> Reply {
 /// end up in logs, and are ignored.
 fn tenant(context: &Context, headers: &HeaderMap, peer: Peer) -> Result<Client, Box<Reply>> {
     if let Some(anyone) = &context.anyone {
-        return Ok((Arc::clone(anyone), None));
+        return Ok(Client {
+            tenant: Arc::clone(anyone),
+            token: None,
+        });
     }
     let given = single(headers, &AUTHORIZATION);
     let token = given.and_then(|value| {
@@ -265,7 +268,10 @@ fn tenant(context: &Context, headers: &HeaderMap, peer: Peer) -> Result<Client, 
     let tenants = context.tenants.all();
     let found = token.and_then(|token| by_token(&tenants, token));
     found
-        .map(|(tenant, shown)| (Arc::clone(tenant), Some(shown)))
+        .map(|(tenant, token)| Client {
+            tenant: Arc::clone(tenant),
+            token: Some(token),
+        })
         .ok_or_else(|| {
             // Only the holder of the token gets this message.
             if token.is_some_and(|token| context.tenants.is_unserved(digest_of(token))) {
@@ -289,7 +295,7 @@ async fn route(context: &Context, client: Client, request: Request<Incoming>) ->
         return mcp::post(context.limits, context.client_timeout, &client, request).await;
     }
     let (head, body) = request.into_parts();
-    let reply = page(context, &client.0, &head).await;
+    let reply = page(context, &client.tenant, &head).await;
     pass_over(reply, &head.headers, body).await
 }
 

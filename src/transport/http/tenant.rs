@@ -101,8 +101,13 @@ impl Leavings for NoLeavings {
     }
 }
 
-/// A tenant, and the SHA-256 of its client's token.
-pub type Client = (Arc<Tenant>, Option<[u8; 32]>);
+/// A client, as its request shows it.
+#[derive(Clone)]
+pub struct Client {
+    pub tenant: Arc<Tenant>,
+    /// SHA-256 of its token; `None` without tokens.
+    pub token: Option<[u8; 32]>,
+}
 
 pub struct Tenant {
     /// Name given by the operator.
@@ -305,10 +310,10 @@ impl Tenant {
 
     /// Stores the sender that ends a connection, whose client used the token with this digest.
     /// Signals it at once if the token was revoked since.
-    pub fn keep(&self, number: u64, shown: Option<[u8; 32]>, leave: oneshot::Sender<()>) {
+    pub fn keep(&self, number: u64, token: Option<[u8; 32]>, leave: oneshot::Sender<()>) {
         let mut leaves = self.leaves.lock().unwrap_or_else(PoisonError::into_inner);
         // Revocation clears the digest first, and reads this table then.
-        if *self.digest.read().unwrap_or_else(PoisonError::into_inner) == shown {
+        if *self.digest.read().unwrap_or_else(PoisonError::into_inner) == token {
             leaves.insert(number, leave);
         } else {
             let _ = leave.send(());
@@ -341,10 +346,10 @@ impl Tenant {
 
     /// Returns a place in the queue if it is not full, and if the token with this digest was not
     /// revoked since.
-    pub fn queue(self: &Arc<Self>, shown: Option<[u8; 32]>) -> Option<QueuePlace> {
+    pub fn queue(self: &Arc<Self>, token: Option<[u8; 32]>) -> Option<QueuePlace> {
         // Locked until the call is counted: a revocation counts the calls after that.
         let digest = self.digest.read().unwrap_or_else(PoisonError::into_inner);
-        if *digest != shown {
+        if *digest != token {
             return None;
         }
         let most = self.max_calls + MAX_HTTP_WAITING_CALLS;

@@ -52,7 +52,7 @@ const KEY_BYTES: usize = 16;
 pub fn upgrade(
     limits: Limits,
     stop: &watch::Receiver<bool>,
-    (tenant, shown): Client,
+    client: Client,
     open: Open,
     mut request: HttpRequest<Body>,
 ) -> (Reply, Option<Open>) {
@@ -98,8 +98,8 @@ pub fn upgrade(
             Some(open),
         );
     };
-    let Some(held) = tenant.hold_websocket() else {
-        tenant.metrics.turned_away.fetch_add(1, Relaxed);
+    let Some(held) = client.tenant.hold_websocket() else {
+        client.tenant.metrics.turned_away.fetch_add(1, Relaxed);
         let text = format!(
             "this client has {MAX_HTTP_WEBSOCKETS} WebSockets, the maximum; reuse one of \
                 them"
@@ -129,7 +129,7 @@ pub fn upgrade(
     let leave = open.activity.seat.leave();
     tokio::spawn(async move {
         if let Ok(stream) = upgraded.await {
-            serve(limits, stop, &(tenant, shown), TokioIo::new(stream), leave).await;
+            serve(limits, stop, &client, TokioIo::new(stream), leave).await;
         }
         drop((open, held));
     });
@@ -148,7 +148,7 @@ enum Control {
 async fn serve(
     limits: Limits,
     stop: watch::Receiver<bool>,
-    (tenant, shown): &Client,
+    Client { tenant, token }: &Client,
     stream: Stream,
     leave: oneshot::Receiver<()>,
 ) {
@@ -162,7 +162,7 @@ async fn serve(
     let mut reader = Reader {
         source,
         tenant,
-        shown: *shown,
+        token: *token,
         conversation: Arc::clone(&conversation),
         feed,
         controls,
@@ -247,7 +247,7 @@ struct Reader<'a> {
     source: ReadHalf<Stream>,
     tenant: &'a Arc<Tenant>,
     /// Digest of the client's token.
-    shown: Option<[u8; 32]>,
+    token: Option<[u8; 32]>,
     conversation: Arc<Conversation>,
     feed: Feed,
     controls: mpsc::Sender<Control>,
@@ -376,7 +376,7 @@ impl Reader<'_> {
             ParsedFrame::Done(bytes) => return self.reply(bytes).await,
             ParsedFrame::Serve(work, id, waits) => (work, id, waits),
         };
-        let Some(place) = self.tenant.queue(self.shown) else {
+        let Some(place) = self.tenant.queue(self.token) else {
             self.tenant.metrics.turned_away.fetch_add(1, Relaxed);
             if let Work::Request(ticket, ..) = &work {
                 self.conversation.session.withdraw(ticket);

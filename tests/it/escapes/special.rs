@@ -296,7 +296,7 @@ fn with_mounts(script: &str) -> Option<Vec<String>> {
 fn mounted(tree: crate::tree::Tree, wrapper: &[String], args: &[&str]) -> Stage {
     let wrapper: Vec<&str> = wrapper.iter().map(String::as_str).collect();
     let server = Server::start_under(&tree, &wrapper, args);
-    Stage::with(tree, server)
+    Stage::with_server(tree, server)
 }
 
 #[test]

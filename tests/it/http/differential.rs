@@ -93,7 +93,7 @@ impl DualTransport {
                 String::from_utf8_lossy(&first),
                 String::from_utf8_lossy(&last),
                 "{}",
-                shown(body)
+                escape_body(body)
             );
             return Vec::new();
         }
@@ -106,7 +106,7 @@ impl DualTransport {
             String::from_utf8_lossy(&second),
             String::from_utf8_lossy(&last),
             "{}",
-            shown(body)
+            escape_body(body)
         );
         first
     }
@@ -122,7 +122,7 @@ impl DualTransport {
             reply.status == 202,
             reply.body.is_empty(),
             "{}: {reply:?}",
-            shown(body)
+            escape_body(body)
         );
         reply.body
     }
@@ -135,12 +135,12 @@ impl DualTransport {
             String::from_utf8_lossy(&over_http),
             String::from_utf8_lossy(&over_stdin),
             "left over HTTP with {headers:?}, right over stdin: {}",
-            shown(body)
+            escape_body(body)
         );
     }
 }
 
-fn shown(body: &[u8]) -> String {
+fn escape_body(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body);
     text.chars().take(300).collect()
 }

@@ -17,7 +17,7 @@ use crate::harness::DEADLINE;
 const PYTHON: &str = "/usr/bin/python3";
 const NODE: &str = "/usr/bin/node";
 
-fn named(port: u16) -> SocketAddr {
+fn localhost_addr(port: u16) -> SocketAddr {
     SocketAddr::from((NAMED, port))
 }
 
@@ -41,7 +41,7 @@ fn curl_is_redirected_by_address_and_name() {
         let ran = net.works("curl -sS http://api.example.test/x");
         assert_eq!(
             (ran.out.as_str(), ran.flows),
-            ("to=198.18.0.7:80", vec![named(80)]),
+            ("to=198.18.0.7:80", vec![localhost_addr(80)]),
             "{:?}",
             net.setting
         );

@@ -1,7 +1,5 @@
 //! Named sessions: each has its own state. Calls without a name use the default session.
 
-use std::os::unix::fs::PermissionsExt;
-
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
@@ -97,15 +95,10 @@ fn invalid_session_parameters_are_explained() {
     );
     assert_eq!(none.0, -32000);
     // A version manager without this version prints a longer message.
-    tree.file(
+    tree.program(
         "work/shim",
         "#!/bin/sh\nprintf '\npyenv: python3.8: command not found\n\nNote: see help\n      for tips\n' >&2; exit 127\n",
     );
-    std::fs::set_permissions(
-        tree.path("work/shim"),
-        std::fs::Permissions::from_mode(0o755),
-    )
-    .unwrap();
     let shim = tree.text("work/shim");
     let missing = failed(&mut server, json!({"session_id": "a", "python": shim}));
     let expected = format!(
@@ -113,15 +106,10 @@ fn invalid_session_parameters_are_explained() {
     );
     assert_eq!(missing, (-32000, expected));
     // Simulates an interpreter of another version.
-    tree.file(
+    tree.program(
         "work/old",
         "#!/bin/sh\nexec python3 -c \"import sys; sys.version_info = (2, 7, 18); sys.version = '2.7.18 (x)'; $3\" \"$4\"\n",
     );
-    std::fs::set_permissions(
-        tree.path("work/old"),
-        std::fs::Permissions::from_mode(0o755),
-    )
-    .unwrap();
     let old = failed(
         &mut server,
         json!({"session_id": "a", "python": tree.text("work/old")}),

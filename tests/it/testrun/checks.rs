@@ -119,12 +119,10 @@ fn mypy_cache_is_per_project() {
         let python = format!("work/{project}/.venv/bin/python");
         tree.file(format!("work/{project}/mypy.ini"), "[mypy]\n")
             .file(format!("work/{project}/a.py"), "x = 1\n");
-        tree.file(
+        tree.program(
             &python,
             "#!/bin/sh\necho Success: no issues found in 1 source file\n",
         );
-        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        std::fs::set_permissions(tree.path(&python), mode).unwrap();
         let reply = server.call("type_check", json!({"cwd": project}));
         let report = structured(&reply);
         assert_eq!(report["status"], "clean", "{}", reply.text());
@@ -155,12 +153,10 @@ fn only_installed_checker_is_chosen() {
     assert!(failed.message.ends_with(hint), "{}", failed.message);
     for program in ["python", "mypy"] {
         let path = format!("work/.venv/bin/{program}");
-        tree.file(
+        tree.program(
             &path,
             "#!/bin/sh\necho Success: no issues found in 1 source file\n",
         );
-        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        std::fs::set_permissions(tree.path(path), mode).unwrap();
     }
     let reply = server.call("type_check", json!({"cwd": "plain"}));
     let report = structured(&reply);

@@ -9,12 +9,7 @@ use crate::tree::Tree;
 /// Makes a stub of Python in a virtual environment of `project` that runs this script.
 fn fake_python(tree: &Tree, project: &str, does: &str) {
     let python = format!("{project}/.venv/bin/python");
-    tree.file(&python, format!("#!/bin/sh\n{does}\n"));
-    std::fs::set_permissions(
-        tree.path(python),
-        std::os::unix::fs::PermissionsExt::from_mode(0o755),
-    )
-    .unwrap();
+    tree.program(&python, format!("#!/bin/sh\n{does}\n"));
 }
 
 #[test]

@@ -9,12 +9,10 @@ use crate::tree::Tree;
 
 /// Makes a stub of Python in a virtual environment of `work` that runs this script.
 fn fake_python(tree: &Tree, does: &str) {
-    tree.file(
+    tree.program(
         "work/.venv/bin/python",
         format!("#!/bin/sh\nprintf '%s\\n' \"$@\" >arguments\n{does}\n"),
     );
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(tree.path("work/.venv/bin/python"), mode).unwrap();
 }
 
 /// Makes a stub of pytest with these tests: node id, declaring file, outcome.

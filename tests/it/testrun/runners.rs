@@ -427,12 +427,10 @@ fn nextest_without_platform_crates_has_hint() {
     tree.file("work/Cargo.toml", "[package]\nname = \"a\"\n");
     // Programs of the project take precedence.
     let cargo = "work/node_modules/.bin/cargo";
-    tree.file(
+    tree.program(
         cargo,
         "#!/bin/sh\necho 'error: `cargo metadata` exited with an error' >&2\nexit 102\n",
     );
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(tree.path(cargo), mode).unwrap();
     let reply = server.call("run_tests", json!({"runner": "nextest"}));
     let report = structured(&reply);
     assert_eq!(

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -381,8 +381,7 @@ fn call_with_several_commands_is_one_entry() {
         let python = "work/.venv/bin/python";
         tree.file("work/mypy.ini", "[mypy]\n")
             .file("work/m.py", "")
-            .file(python, FAKE_MYPY);
-        fs::set_permissions(tree.path(python), PermissionsExt::from_mode(0o755)).unwrap();
+            .program(python, FAKE_MYPY);
         let allowed = format!("{}:rw", tree.text("work"));
         let more = [
             "--allow",

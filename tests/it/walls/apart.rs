@@ -346,9 +346,7 @@ fn sandbox_run_takes_first_program_on_path() {
     for (place, text) in [("a", "echo first\n"), ("b", "#!/bin/sh\necho second\n")] {
         let tool = dir.path().join(place).join("tool");
         std::fs::create_dir(tool.parent().unwrap()).unwrap();
-        std::fs::write(&tool, text).unwrap();
-        std::fs::set_permissions(&tool, std::os::unix::fs::PermissionsExt::from_mode(0o755))
-            .unwrap();
+        crate::tree::write_program(&tool, text);
     }
     let path = format!("PATH={0}/a:{0}/b:/usr/bin:/bin", dir.path().display());
     let mut command = std::process::Command::new(program());

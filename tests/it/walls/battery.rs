@@ -13,7 +13,7 @@ use serde_json::json;
 use super::{Setting, command_result, everywhere, launcher, program};
 use crate::harness::Server;
 use crate::schema::NEWEST_HANDSHAKE;
-use crate::tree::Tree;
+use crate::tree::{Tree, copy_program};
 
 /// Attacks known to succeed in every tier: a lock needs no write access.
 const EVERYWHERE: &[&str] = &["lock of a read-only file"];
@@ -51,7 +51,7 @@ fn run(setting: Setting, network: Network) -> Report {
     let tree = Tree::new();
     let inner = tree.path("base/ro/replay");
     tree.dir("base/ro").dir("tmp");
-    fs::copy(program(), &inner).unwrap();
+    copy_program(&program(), &inner);
     let mut victims = Victims::lay_out(&tree.path("base"), setting.owner).unwrap();
     if let Some(owner) = setting.owner {
         for path in [tree.root(), &tree.path("tmp")] {

@@ -1,7 +1,5 @@
 //! Downloads of the operator's cargo and Go, and programs installed in a project.
 
-use std::os::unix::fs::PermissionsExt as _;
-
 use pretty_assertions::assert_eq;
 use replay::internals::sandbox::Tier;
 
@@ -191,9 +189,7 @@ fn of_projects(setting: Setting) -> Tree {
         ("work/web/node_modules/.bin/tool", "node"),
         ("work/.venv/bin/tool", "python"),
     ] {
-        tree.file(program, format!("#!/bin/sh\necho of {of}\n"));
-        std::fs::set_permissions(tree.path(program), std::fs::Permissions::from_mode(0o755))
-            .unwrap();
+        tree.program(program, format!("#!/bin/sh\necho of {of}\n"));
     }
     if let Some(owner) = setting.owner {
         give(&tree.path("work"), owner);

@@ -26,7 +26,7 @@ fn to(host: &str, port: u16) -> Destination {
 }
 
 /// A request of this path.
-fn asked(is_tls: bool, path: &str) -> RequestLine<'_> {
+fn request_line(is_tls: bool, path: &str) -> RequestLine<'_> {
     RequestLine {
         is_tls,
         method: "GET",
@@ -91,14 +91,14 @@ fn secret_is_filled_only_for_its_destination() {
         to("api.example.com", 80),
     );
     let value = format!("Bearer {stand_in}");
-    let meant = (&good, asked(true, "/repos/a"));
+    let meant = (&good, request_line(true, "/repos/a"));
     assert_eq!(filled(&all, meant, &value).0, format!("Bearer {SECRET}"));
     for (to, asked) in [
-        (&good, asked(false, "/repos/a")),
-        (&good, asked(true, "/user")),
-        (&good, asked(true, "/repos/../user")),
-        (&evil, asked(true, "/repos/a")),
-        (&other_port, asked(false, "/repos/a")),
+        (&good, request_line(false, "/repos/a")),
+        (&good, request_line(true, "/user")),
+        (&good, request_line(true, "/repos/../user")),
+        (&evil, request_line(true, "/repos/a")),
+        (&other_port, request_line(false, "/repos/a")),
     ] {
         assert_eq!(
             filled(&all, (to, asked), &value),
@@ -123,7 +123,7 @@ fn basic_token_is_decoded_in_request_and_answer() {
     let stand_in = one.stand_in.clone();
     let all = Credentials::new(vec![one]);
     let good = to("api.example.com", 443);
-    let meant = (&good, asked(true, "/"));
+    let meant = (&good, request_line(true, "/"));
     for (before, after, user) in [
         ("", "", "x"),
         ("basic  ", " ", "git"),
@@ -141,7 +141,7 @@ fn basic_token_is_decoded_in_request_and_answer() {
             };
             assert_eq!(written, [expected]);
             assert_eq!(
-                all.astray(&good, asked(false, "/"), value.as_bytes()),
+                all.astray(&good, request_line(false, "/"), value.as_bytes()),
                 Some("GH")
             );
         }
@@ -279,7 +279,7 @@ proptest! {
         let good = to("api.example.com", 443);
         let value = if is_basic { [b"Basic ", &value[..]].concat() } else { value };
         let (mut put, mut written) = (value.clone(), Vec::new());
-        all.fill(&good, asked(true, "/"), &mut put, &mut written);
+        all.fill(&good, request_line(true, "/"), &mut put, &mut written);
         prop_assert_eq!((put, written), (value, Vec::new()));
     }
 
@@ -289,7 +289,7 @@ proptest! {
         let text = format!("{before}{}{after}", one.stand_in);
         let all = Credentials::new(vec![one]);
         let good = to("api.example.com", 443);
-        let (put, _) = filled(&all, (&good, asked(true, "/")), &text);
+        let (put, _) = filled(&all, (&good, request_line(true, "/")), &text);
         prop_assert_eq!(put.len(), text.len());
         let mut concealer = all.concealer(&good, Vec::new());
         let (first, second) = put.as_bytes().split_at(cut.min(put.len()));

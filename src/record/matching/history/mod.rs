@@ -155,7 +155,7 @@ impl History {
         }
         let effects = effects(Protocol::Postgres, wire);
         if wire
-            .said(Side::Server)
+            .messages_by(Side::Server)
             .any(|message| message.first() == Some(&b'E'))
         {
             // A deferred check failed, which ended the transaction.
@@ -167,7 +167,7 @@ impl History {
         }
         // Messages up to `ReadyForQuery` form one transaction.
         let ready = wire
-            .said(Side::Server)
+            .messages_by(Side::Server)
             .rfind(|message| message.first() == Some(&b'Z'));
         if ready.is_none() && !effects.is_empty() && !self.is_inside() {
             self.frames.resize_with(2, Frame::default);

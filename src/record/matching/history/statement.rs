@@ -121,7 +121,7 @@ pub(super) fn digest<'a>(values: impl Iterator<Item = Option<&'a [u8]>>) -> u64 
 
 /// Returns the statements that a call executes; none if it only prepares one.
 fn statements(protocol: Protocol, wire: &Wire) -> Vec<Vec<Token>> {
-    let mut asked = wire.said(Side::Client);
+    let mut asked = wire.messages_by(Side::Client);
     let carries_out = match protocol {
         Protocol::Postgres => asked
             .next()

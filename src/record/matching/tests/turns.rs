@@ -22,7 +22,7 @@ fn recorded(protocol: Protocol, calls: &[(u64, Vec<u8>, &str)]) -> Arc<Recording
             .collect();
         Exchange {
             sent_at: at,
-            ..asked(protocol, *connection, messages)
+            ..exchange(protocol, *connection, messages)
         }
     };
     Arc::new(Recordings::new(
@@ -31,7 +31,7 @@ fn recorded(protocol: Protocol, calls: &[(u64, Vec<u8>, &str)]) -> Arc<Recording
     ))
 }
 
-fn asked(protocol: Protocol, connection: u64, messages: Vec<Message>) -> Exchange {
+fn exchange(protocol: Protocol, connection: u64, messages: Vec<Message>) -> Exchange {
     let link = Link {
         target: Target {
             host: "db".to_owned(),
@@ -68,7 +68,7 @@ fn answers(
                 .filter(|_| said[0].bytes.windows(5).any(|word| word == b"BEGIN"))
         };
         let found = connections[*connection]
-            .ask(asked(protocol, 9, said.clone()), &begun)
+            .ask(exchange(protocol, 9, said.clone()), &begun)
             .unwrap();
         let Content::Wire(_, wire) = &found.content else {
             panic!()

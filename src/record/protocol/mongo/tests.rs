@@ -128,7 +128,7 @@ fn mongo_call_matches_without_message_numbers() {
     );
     let answer = msg(900, 70, 0, &reply);
     assert_eq!(
-        outcome.said(),
+        outcome.messages(),
         [(
             false,
             vec![
@@ -177,7 +177,7 @@ fn mongo_exhaust_replies_form_one_answer() {
     let outcome = recorded(&conversation);
     assert_eq!(
         outcome
-            .said()
+            .messages()
             .iter()
             .map(|(_, said)| said.len())
             .collect::<Vec<_>>(),
@@ -254,7 +254,7 @@ fn mongo_hello_is_session_call_without_compression() {
         outcome.to_client,
         [msg(10, 1, 0, &without), reply(11, 2, &without)].concat()
     );
-    assert!(outcome.said().iter().all(|(session, _)| *session));
+    assert!(outcome.messages().iter().all(|(session, _)| *session));
     let book = book(&outcome.calls);
     let mut played = Played::new(Protocol::Mongo, &book);
     for (number, client) in [(5, "y"), (6, "z")] {
@@ -326,7 +326,7 @@ fn mongo_unacknowledged_write_gets_no_reply() {
     let outcome = recorded(&[client(write(1)), client(write(2))]);
     assert_eq!(
         outcome
-            .said()
+            .messages()
             .iter()
             .map(|(_, said)| said.len())
             .collect::<Vec<_>>(),

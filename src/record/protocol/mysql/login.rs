@@ -360,7 +360,7 @@ mod tests {
         )
     }
 
-    fn known() -> [PasswordSubstitution; 2] {
+    fn substitutions() -> [PasswordSubstitution; 2] {
         [("another", "other"), ("stand-in", "pencil")].map(|(stand_in, secret)| {
             PasswordSubstitution {
                 stand_in: stand_in.into(),
@@ -379,7 +379,7 @@ mod tests {
             );
             let given =
                 Hello::read(&hello(ours, &prove(ours, b"stand-in", CHALLENGE).unwrap())).unwrap();
-            let known = known();
+            let known = substitutions();
             let secret = &given
                 .secret(&greeting, &known)
                 .unwrap_or_else(|_| panic!("it is known"))
@@ -404,7 +404,7 @@ mod tests {
             (NATIVE, b""),
             (CACHING, &[0; 32]),
         ] {
-            let known = known();
+            let known = substitutions();
             let Err(question) = Hello::read(&hello(method, proof))
                 .unwrap()
                 .secret(&greeting, &known)

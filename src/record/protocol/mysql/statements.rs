@@ -203,13 +203,13 @@ pub(super) fn is_session(question: &[u8]) -> bool {
 /// Returns the login of a call that succeeded: a login, or a change to another user.
 pub(in crate::record) fn login_of(wire: &Wire) -> Option<Login> {
     let (first, verdict) = (
-        wire.said(Side::Server).next()?,
-        wire.said(Side::Server).next_back()?,
+        wire.messages_by(Side::Server).next()?,
+        wire.messages_by(Side::Server).next_back()?,
     );
     if packet::code(verdict) != Some(0) {
         return None;
     }
-    let asked = wire.said(Side::Client).next()?;
+    let asked = wire.messages_by(Side::Client).next()?;
     if handshake::is_greeting(first) {
         return if let Ok(HandshakeRequest::Login(login)) = handshake::hello(asked) {
             Some(login)
@@ -227,19 +227,22 @@ pub(in crate::record) fn login_of(wire: &Wire) -> Option<Login> {
 /// Returns true if a transaction is open after a call (`SERVER_STATUS_IN_TRANS`); `None` after an
 /// error.
 pub(in crate::record) fn leaves_open(wire: &Wire) -> Option<bool> {
-    let flags = answer::status(packet::payload(wire.said(Side::Server).next_back()?))?;
+    let flags = answer::status(packet::payload(wire.messages_by(Side::Server).next_back()?))?;
     Some(flags & 1 != 0)
 }
 
 /// Returns true if a call resets the connection (`COM_RESET_CONNECTION`).
 pub(in crate::record) fn resets(wire: &Wire) -> bool {
-    wire.said(Side::Client).next_back().and_then(packet::code) == Some(command::RESET_CONNECTION)
+    wire.messages_by(Side::Client)
+        .next_back()
+        .and_then(packet::code)
+        == Some(command::RESET_CONNECTION)
 }
 
 /// Returns the database that a call selects: by `COM_INIT_DB`, or by the last `USE` of a query.
 pub(in crate::record) fn selected_by(protocol: Protocol, wire: &Wire) -> Option<Vec<u8>> {
     let question = wire
-        .said(Side::Client)
+        .messages_by(Side::Client)
         .next_back()
         .filter(|_| protocol == Protocol::MySql)?;
     match packet::payload(question).split_first()? {
@@ -266,8 +269,10 @@ pub(in crate::record) fn carries_out(message: &[u8]) -> bool {
 
 /// Returns true if the answer to a call depends on the database and the user.
 pub(in crate::record) fn is_of_context(wire: &Wire) -> bool {
-    wire.said(Side::Client).next_back().is_some_and(|last| {
-        let is_prepare = packet::code(last) == Some(command::PREPARE);
-        (is_prepare || !is_session(last)) && control(last).is_none()
-    })
+    wire.messages_by(Side::Client)
+        .next_back()
+        .is_some_and(|last| {
+            let is_prepare = packet::code(last) == Some(command::PREPARE);
+            (is_prepare || !is_session(last)) && control(last).is_none()
+        })
 }

@@ -177,7 +177,7 @@ fn mysql_results_replay_with_and_without_eof() {
     ];
     let outcome = recorded(0, &old);
     let shapes: Vec<_> = outcome
-        .said()
+        .messages()
         .iter()
         .map(|(session, said)| (*session, said.len()))
         .collect();
@@ -212,7 +212,7 @@ fn mysql_results_replay_with_and_without_eof() {
     ];
     let outcome = recorded(NO_EOF, &new);
     let shapes: Vec<_> = outcome
-        .said()
+        .messages()
         .iter()
         .map(|(session, said)| (*session, said.len()))
         .collect();
@@ -223,7 +223,7 @@ fn mysql_results_replay_with_and_without_eof() {
 #[test]
 fn mysql_login_omits_password_and_some_capabilities() {
     let outcome = recorded(0, &[]);
-    let said = outcome.said();
+    let said = outcome.messages();
     assert_eq!(said.len(), 1);
     assert!(said[0].0);
     assert!(
@@ -313,7 +313,7 @@ fn mysql_prepared_statement_matches_by_text() {
     ];
     let outcome = recorded(0, &conversation);
     plays(0, &conversation, &outcome);
-    let said = outcome.said();
+    let said = outcome.messages();
     assert_eq!(said[2].1[0], said[1].1[0]);
     assert_eq!(said.len(), 5);
 
@@ -353,7 +353,7 @@ fn mysql_long_data_belongs_to_execution() {
         ]
     };
     let outcome = recorded(0, &conversation(b"one"));
-    assert_eq!(outcome.said()[2].1.len(), 4);
+    assert_eq!(outcome.messages()[2].1.len(), 4);
     plays(0, &conversation(b"one"), &outcome);
     let (book, mut played) = connected(&outcome.calls, 0);
     for (_, bytes) in conversation(b"two")
@@ -402,12 +402,12 @@ fn mysql_change_user_omits_password() {
     let outcome = recorded(0, &conversation);
     assert!(
         outcome
-            .said()
+            .messages()
             .iter()
             .flat_map(|(_, said)| said)
             .all(|(_, text)| !text.contains("secret"))
     );
-    assert_eq!(outcome.said()[1].1.len(), 2);
+    assert_eq!(outcome.messages()[1].1.len(), 2);
     let (_, mut played) = connected(&outcome.calls, 0);
     assert_eq!(played.ask(change("other")), ok(1, 2));
 }

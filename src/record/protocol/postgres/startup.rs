@@ -13,7 +13,7 @@ const NAME: &str = "application_name";
 const LOGIN_VERSION: u32 = 196_608;
 
 pub(in crate::record) fn startup_of(wire: &Wire) -> Option<&[u8]> {
-    let first = wire.said(Side::Client).next();
+    let first = wire.messages_by(Side::Client).next();
     first.filter(|first| first.first() == Some(&0) && opening(first).is_ok())
 }
 

@@ -175,7 +175,7 @@ fn shapes(outcome: &Outcome) -> Vec<(usize, usize, bool)> {
         count - usize::from(has_state)
     };
     outcome
-        .said()
+        .messages()
         .iter()
         .map(|(session, said)| {
             (
@@ -223,7 +223,7 @@ fn postgres_simple_queries_are_recorded_without_password() {
             (1, 2, true)
         ]
     );
-    let said = outcome.said();
+    let said = outcome.messages();
     assert!(
         said[0]
             .1
@@ -268,7 +268,7 @@ fn postgres_statements_match_by_text() {
         shapes(&outcome)[1..],
         [(1, 1, true), (1, 2, true), (2, 4, false), (2, 4, false)]
     );
-    assert!(outcome.said()[3].1[0].1.contains(r"\x00SELECT $1\x00"));
+    assert!(outcome.messages()[3].1[0].1.contains(r"\x00SELECT $1\x00"));
     let book = plays(&conversation, &outcome.calls);
     assert_eq!(book.report().missed.len(), 0);
 
@@ -700,7 +700,7 @@ fn value(value: &str) -> Vec<u8> {
     [columns(), row(value), complete("SELECT 1"), ready(b'I')].concat()
 }
 
-fn done(tag: &str) -> Vec<u8> {
+fn completed(tag: &str) -> Vec<u8> {
     [complete(tag), ready(b'I')].concat()
 }
 
@@ -730,7 +730,15 @@ fn postgres_database_and_settings_select_answer() {
             ]
             .concat(),
         ),
-        server([done("SET"), value("one"), done("SET"), value("two")].concat()),
+        server(
+            [
+                completed("SET"),
+                value("one"),
+                completed("SET"),
+                value("two"),
+            ]
+            .concat(),
+        ),
         client(extended("SET ROLE r")),
         server([only(b'1'), only(b'2'), complete("SET"), ready(b'I')].concat()),
         client(select()),
@@ -738,7 +746,7 @@ fn postgres_database_and_settings_select_answer() {
         client(query("SET ROLE nobody")),
         server([error("ERROR", "no such role"), ready(b'I')].concat()),
         client(query("SET SESSION AUTHORIZATION v")),
-        server(done("SET")),
+        server(completed("SET")),
         client(select()),
         server(value("authorization")),
     ];
@@ -792,18 +800,18 @@ fn postgres_rollback_and_transaction_end_reset_settings() {
         got(given("two")),
         steps("ROLLBACK TO SAVEPOINT s", inside("ROLLBACK")),
         got(given("one again")),
-        steps("COMMIT", done("COMMIT")),
+        steps("COMMIT", completed("COMMIT")),
         got(value("none")),
         steps(
             "BEGIN; SET search_path TO 'a;b'",
             [complete("BEGIN"), inside("SET")].concat(),
         ),
         got(given("a;b")),
-        steps("/* end */ rollback", done("ROLLBACK")),
+        steps("/* end */ rollback", completed("ROLLBACK")),
         got(value("none again")),
         steps("BEGIN", inside("BEGIN")),
         steps("SET search_path TO three", inside("SET")),
-        steps("COMMIT", done("COMMIT")),
+        steps("COMMIT", completed("COMMIT")),
         got(value("three")),
         // A failed transaction of its own.
         steps(

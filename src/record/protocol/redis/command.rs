@@ -110,8 +110,8 @@ pub(in crate::record) struct SelectedState {
 
 /// Returns the state that a successful call selects. A call without an answer counts as successful.
 pub(in crate::record) fn selected_state(wire: &Wire) -> SelectedState {
-    let commands: Vec<&[u8]> = wire.said(Side::Client).collect();
-    let answer = wire.said(Side::Server).next_back();
+    let commands: Vec<&[u8]> = wire.messages_by(Side::Client).collect();
+    let answer = wire.messages_by(Side::Server).next_back();
     let resets = commands
         .last()
         .is_some_and(|last| is(&words(last), 0, b"RESET"));
@@ -147,7 +147,7 @@ const READS: &str = "\
     JSON.GET EXPIRE PEXPIRE";
 
 fn single_command(wire: &Wire) -> Vec<&[u8]> {
-    let mut commands = wire.said(Side::Client);
+    let mut commands = wire.messages_by(Side::Client);
     match (commands.next(), commands.next()) {
         (Some(one), None) => words(one),
         _ => Vec::new(),
@@ -178,7 +178,7 @@ pub(in crate::record) fn sets(wire: &Wire) -> bool {
 
 /// Returns true if the answer to a call depends on the database and the user.
 pub(in crate::record) fn is_of_context(wire: &Wire) -> bool {
-    let first = wire.said(Side::Client).next();
+    let first = wire.messages_by(Side::Client).next();
     first
         .is_some_and(|first| matches!(command_kind(first), CommandKind::Plain | CommandKind::Begin))
 }

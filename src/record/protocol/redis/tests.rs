@@ -51,7 +51,7 @@ fn redis_pipelined_commands_are_separate_calls() {
     ];
     let outcome = recorded(&conversation);
     assert_eq!(
-        outcome.said(),
+        outcome.messages(),
         [
             call(&[
                 (C, r"*3\r\n$3\r\nSET\r\n$1\r\na\r\n$4\r\n1\r\n2\r\n"),
@@ -80,7 +80,7 @@ fn resp3_replies_are_parsed() {
         server(b"!21\r\nSYNTAX invalid syntax\r\n"),
     ];
     let outcome = recorded(&conversation);
-    let said = outcome.said();
+    let said = outcome.messages();
     assert_eq!(said.len(), 3);
     assert_eq!(
         said[0].1[0].1,
@@ -106,7 +106,7 @@ fn redis_transaction_is_one_call() {
         .each_ref()
         .map(|command| command.escape_ascii().to_string());
     assert_eq!(
-        outcome.said(),
+        outcome.messages(),
         [
             call(&[
                 (C, &texts[0]),
@@ -149,7 +149,7 @@ fn redis_subscription_replays_published_messages() {
         ];
         let outcome = recorded(&conversation);
         let text = |bytes: &[u8]| bytes.escape_ascii().to_string();
-        let said = outcome.said();
+        let said = outcome.messages();
         let subscription: Vec<_> = [
             &conversation[0],
             &conversation[1],
@@ -200,7 +200,7 @@ fn redis_passwords_are_redacted_but_distinguished() {
         |password: &str, answer: &str| [client(command(&["AUTH", password])), server(answer)];
     let kept = |conversation: &[ScriptedMessage]| {
         let outcome = recorded(conversation);
-        assert!(outcome.said()[0].0);
+        assert!(outcome.messages()[0].0);
         let mut calls = outcome.calls;
         Secrets::default().calls(&mut calls);
         let told = format!("{calls:?}");
@@ -333,7 +333,7 @@ fn redis_selected_database_selects_answer() {
         client(at_once(C).collect::<Vec<_>>()),
         server(at_once(S).collect::<Vec<_>>()),
     ];
-    assert_eq!(recorded(&pipelined).said(), outcome.said());
+    assert_eq!(recorded(&pipelined).messages(), outcome.messages());
 
     let book = book(&outcome.calls);
     let ask = |database: &str| {
@@ -442,7 +442,11 @@ fn redis_select_in_transaction_applies_on_exec() {
     ]
     .concat();
     let outcome = recorded(&conversation);
-    let lengths: Vec<_> = outcome.said().iter().map(|(_, said)| said.len()).collect();
+    let lengths: Vec<_> = outcome
+        .messages()
+        .iter()
+        .map(|(_, said)| said.len())
+        .collect();
     assert_eq!(lengths, [6, 2, 6, 2]);
     replays(Protocol::Redis, &conversation, &outcome);
 }

@@ -7,7 +7,11 @@ use super::session::{ASKED, BEGIN, are_told_apart, replay, session, tells_apart}
 use super::*;
 
 /// Returns a connection with these messages before a request for a value.
-fn with(before: &[ScriptedMessage], asked: &[u8], answer: Vec<u8>) -> Vec<ScriptedMessage> {
+fn messages_before(
+    before: &[ScriptedMessage],
+    asked: &[u8],
+    answer: Vec<u8>,
+) -> Vec<ScriptedMessage> {
     let mut whole = session(&[], &[], ASKED, "");
     whole.truncate(whole.len() - 2);
     whole.extend(before.iter().cloned());
@@ -24,7 +28,7 @@ fn ran(tag: &str) -> Vec<u8> {
 }
 
 fn plain(before: &[ScriptedMessage], answer: &str) -> Vec<ScriptedMessage> {
-    with(before, &query(ASKED), value(answer))
+    messages_before(before, &query(ASKED), value(answer))
 }
 
 fn book_of(whole: &[ScriptedMessage]) -> Arc<crate::record::matching::Recordings> {
@@ -243,10 +247,13 @@ fn failed_transaction_answers_aborted_error() {
         ]
         .concat()
     };
-    are_told_apart(&with(&failed, &query(ASKED), aborted()), &plain(&[], "b"));
+    are_told_apart(
+        &messages_before(&failed, &query(ASKED), aborted()),
+        &plain(&[], "b"),
+    );
     let rolled_back = [
         &failed[..],
-        &[client(query("ROLLBACK")), server(done("ROLLBACK"))],
+        &[client(query("ROLLBACK")), server(completed("ROLLBACK"))],
     ]
     .concat();
     let book = book_of(&plain(&rolled_back, "a"));
@@ -303,7 +310,7 @@ fn pipeline_until_sync_is_one_transaction() {
         ]
         .concat();
         let set = [only(b'1'), only(b'2'), row(to), complete("SELECT 1")].concat();
-        with(
+        messages_before(
             &[],
             &asked,
             [
@@ -343,7 +350,7 @@ fn describe_uses_state_before_execution() {
             ready(b'I'),
         ]
         .concat();
-        with(&[], &asked, answer)
+        messages_before(&[], &asked, answer)
     };
     let whole = described("SELECT set_config('a.b', 'x', false)");
     let book = book_of(&whole);
@@ -378,7 +385,7 @@ fn portal_pages_replay_per_connection() {
         ]
     };
     // Two connections fetch the same pages, recorded one after the other, played in turns.
-    let whole = with(
+    let whole = messages_before(
         &[&begin()[..], &next("2"), &next("3")].concat(),
         &only(b'S'),
         ready(b'I'),

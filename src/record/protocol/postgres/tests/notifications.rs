@@ -11,12 +11,12 @@ fn notification(payload: &str) -> Vec<u8> {
     )
 }
 
-fn done(tag: &str) -> Vec<u8> {
+fn completed(tag: &str) -> Vec<u8> {
     [complete(tag), ready(b'I')].concat()
 }
 
 fn listen() -> [ScriptedMessage; 2] {
-    [client(query("LISTEN news")), server(done("LISTEN"))]
+    [client(query("LISTEN news")), server(completed("LISTEN"))]
 }
 
 fn select(value: &str) -> [ScriptedMessage; 2] {
@@ -110,7 +110,7 @@ fn notifications_follow_extended_protocol_statement() {
         only(b'S'),
     ]
     .concat();
-    let answer = [only(b'1'), only(b'2'), done("LISTEN")].concat();
+    let answer = [only(b'1'), only(b'2'), completed("LISTEN")].concat();
     let (_, outcome) = recorded(&[client(&asked), server(&answer), server(notification("a"))]);
     let (book, mut played) = logged_in(&outcome);
     assert_eq!(escaped(&played.ask(&asked)), escaped(&answer));
@@ -142,7 +142,7 @@ fn repeated_call_omits_notifications() {
 fn notification_from_listening_function_follows_call() {
     let hidden = [
         client(query("SELECT listens()")),
-        server([columns(), row(""), done("SELECT 1")].concat()),
+        server([columns(), row(""), completed("SELECT 1")].concat()),
     ];
     // Notifications do not follow a preparation.
     let prepared = [

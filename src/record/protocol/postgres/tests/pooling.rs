@@ -23,7 +23,7 @@ fn tag_of(text: &str) -> &'static str {
 }
 
 fn says(text: &str) -> Step {
-    (query(text), done(tag_of(text)))
+    (query(text), completed(tag_of(text)))
 }
 
 fn reads(answer: &str) -> Step {
@@ -294,7 +294,7 @@ fn statement_without_parameters_matches_simple_query() {
 fn reset_statements_ignore_previous_state() {
     let [a, b] = ["SET app.tenant = 'a'", "SET app.tenant = 'b'"].map(says);
     let [end, reset] = [("DEALLOCATE ALL", "DEALLOCATE ALL"), ("RESET ALL", "RESET")]
-        .map(|(text, tag)| (query(text), done(tag)));
+        .map(|(text, tag)| (query(text), completed(tag)));
     let book = book_of(&[&[a.clone(), end.clone(), b.clone()]]);
     answers(&mut connection(&book), &[&b, &end, &a]);
     assert_eq!(book.report().missed, []);

@@ -16,7 +16,7 @@ pub(super) fn session(
         &[&[("user", "u"), ("database", "d")], parameters].concat(),
     ));
     for (text, tag) in before {
-        whole.extend([client(query(text)), server(done(tag))]);
+        whole.extend([client(query(text)), server(completed(tag))]);
     }
     whole.extend([client(query(asked)), server(value(answer))]);
     whole
@@ -237,9 +237,13 @@ fn deallocate_needs_no_recording() {
     let mut played = Played::new(Protocol::Postgres, &book);
     played.ask(&login()[0].1);
     for text in ["DEALLOCATE ALL", " deallocate all; "] {
-        assert_eq!(played.ask(query(text)), done("DEALLOCATE ALL"), "{text}");
+        assert_eq!(
+            played.ask(query(text)),
+            completed("DEALLOCATE ALL"),
+            "{text}"
+        );
     }
     assert_eq!(book.report().missed, []);
-    assert_eq!(played.ask(query("DEALLOCATE s")), done("DEALLOCATE"));
+    assert_eq!(played.ask(query("DEALLOCATE s")), completed("DEALLOCATE"));
     assert_eq!(book.report().missed_count, 0);
 }
