@@ -3,7 +3,6 @@
 //! Folders are layers; a file imports only from layers below its own (see the map in
 //! ARCHITECTURE.md).
 
-mod aside;
 mod audit;
 mod autorun;
 mod budget;
@@ -37,6 +36,7 @@ mod schema;
 mod search;
 mod secrets;
 mod server;
+mod set_aside;
 mod telemetry;
 mod tenants;
 mod testrun;

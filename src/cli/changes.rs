@@ -48,7 +48,10 @@ pub enum ChangesAction {
     ///
     /// The undo is refused as a whole if other changes followed. An undo is a call, and can be
     /// undone.
-    #[command(after_help = "Example: replay changes undo 41 --path src")]
+    #[command(
+        override_usage = "replay changes undo [OPTIONS] <CALL>...\n       replay changes undo [OPTIONS] --since <CALL>",
+        after_help = "Example: replay changes undo 41 --path src"
+    )]
     Undo(UndoArguments),
 }
 

@@ -96,7 +96,9 @@ fn tip(command: &Command, error: &Error) -> Option<String> {
             )
         }),
         ErrorKind::InvalidSubcommand => word.map(|word| subcommand_tip(command, word, error)),
-        ErrorKind::UnknownArgument => flag.and_then(server_flag_tip),
+        ErrorKind::UnknownArgument => {
+            flag.and_then(|flag| program_tip(flag, error).or_else(|| server_flag_tip(flag)))
+        }
         _ => None,
     }
 }
@@ -167,6 +169,15 @@ fn with_short_help(command: Command) -> Command {
         .arg(help.help_heading(None::<&str>))
 }
 
+/// Hides the flags about directories, walls and network from the help of a subcommand that takes
+/// them as the server does.
+pub fn without_server_flags(arg: Arg) -> Arg {
+    match arg.get_help_heading() {
+        Some(DIRECTORIES | WALLS) => arg.hide_short_help(true).hide_long_help(true),
+        _ => arg,
+    }
+}
+
 /// Adds a pointer to the full help where the short help leaves flags out.
 fn with_pointers(command: Command, path: &str) -> Command {
     let example = command
@@ -174,7 +185,8 @@ fn with_pointers(command: Command, path: &str) -> Command {
         .map(|example| format!("{example}\n\n"))
         .unwrap_or_default();
     let mut command = command;
-    if command.get_arguments().any(Arg::is_hide_short_help_set) {
+    let is_only_in_full = |arg: &Arg| arg.is_hide_short_help_set() && !arg.is_hide_long_help_set();
+    if command.get_arguments().any(is_only_in_full) {
         let below = if command.has_subcommands() {
             format!("For a subcommand: `replay{path} SUBCOMMAND --help`.")
         } else {
@@ -190,6 +202,13 @@ fn with_pointers(command: Command, path: &str) -> Command {
         let path = format!("{path} {}", inner.get_name());
         with_pointers(inner, &path)
     })
+}
+
+/// Tip for a program without `--` before it.
+fn program_tip(word: &str, error: &Error) -> Option<String> {
+    let usage = error.get(ContextKind::Usage)?.to_string();
+    (usage.contains(" -- <") && !word.starts_with('-'))
+        .then(|| format!("a program comes after '--': '-- {word}'"))
 }
 
 /// Tip for a flag that only the server takes.
@@ -221,6 +240,13 @@ mod tests {
     }
 
     #[test]
+    fn program_without_dashes_is_refused_with_tip() {
+        let tip = "\n\n  tip: a program comes after '--': '-- sh'\n\n";
+        let refused = refusal("replay calls record sh -c true");
+        assert!(refused.contains(tip), "{refused}");
+    }
+
+    #[test]
     fn subcommand_refuses_flags_that_it_does_not_use() {
         for (line, flag) in [
             ("token list --file f --network none", "--network"),
@@ -238,6 +264,8 @@ mod tests {
             ("calls test --max-commands 2 -- true", "--max-commands"),
             ("sandbox explain --undo off", "--undo"),
             ("why read a --undo off", "--undo"),
+            ("why read a --limit-processes 9", "--limit-processes"),
+            ("tools --limit-processes 9", "--limit-processes"),
             ("call read_file path=a --audit f", "--audit"),
         ] {
             let refusal = refusal(&format!("replay {line}"));

@@ -37,9 +37,9 @@ pub use http::{
 };
 pub use mock::{MockAction, MockServe, Redact};
 pub use options::{
-    ClientArgs, ConfinedArgs, DirectoryArgs, Errors, Home, Isolation, IsolationArgs, LinkedGit,
-    LogArgs, LogLevel, MemoryArgs, NetworkArg, Options, ProtectionArgs, Sandbox, ToolsArgs,
-    ToolsetArg, WriteArgs,
+    AccessArgs, ClientArgs, ConfinedArgs, DirectoryArgs, Errors, Home, Isolation, IsolationArgs,
+    LinkedGit, LogArgs, LogLevel, MemoryArgs, NetworkArg, Options, ProtectionArgs, Sandbox,
+    ToolsArgs, ToolsetArg, WriteArgs,
 };
 pub use python::PythonArgs;
 pub use renamed::{RENAMED_KEYS, warn_of_http_names, warn_of_old_name, with_new_names};
@@ -109,6 +109,8 @@ pub enum Command {
     #[command(after_help = "Example: replay call grep_files directory=. regex='fn main' --allow .")]
     Call(Box<CallArgs>),
     /// List the tools
+    ///
+    /// Give it the flags of the server (`replay help`): they decide which tools are served.
     Tools(Box<ListToolsArgs>),
     /// Compare the speed of the tools with rg, grep, fd and find on your own tree
     Bench(BenchArgs),
@@ -133,7 +135,7 @@ pub enum Command {
     /// Ask which rule decides about a path, a connection or a program; the exit status is 1 for a
     /// denial
     ///
-    /// Give it the flags of the server. The answer names the flag that would allow the access, and
+    /// Give it the flags of the server (`replay help`). The answer names the flag that would allow the access, and
     /// its other effects.
     #[command(after_help = "Example: replay why write .git/hooks/pre-commit --allow .:rw")]
     Why(Box<WhyArgs>),
@@ -229,9 +231,10 @@ pub struct DoctorArgs {
 
 /// `replay tools`.
 #[derive(Clone, Debug, Args)]
+#[command(mut_args = help::without_server_flags)]
 pub struct ListToolsArgs {
     #[command(flatten)]
-    pub confined: ConfinedArgs,
+    pub server: AccessArgs,
     #[command(flatten)]
     pub tools: ToolsArgs,
     /// Print the list as clients get it, with schemas
@@ -241,6 +244,7 @@ pub struct ListToolsArgs {
 
 /// `replay why`.
 #[derive(Clone, Debug, Args)]
+#[command(mut_args = help::without_server_flags)]
 pub struct WhyArgs {
     /// Kind of access
     #[arg(value_enum)]
@@ -249,7 +253,7 @@ pub struct WhyArgs {
     /// program
     pub what: OsString,
     #[command(flatten)]
-    pub confined: ConfinedArgs,
+    pub server: AccessArgs,
     /// Print the answer as JSON
     #[arg(long)]
     pub json: bool,

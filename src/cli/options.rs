@@ -66,9 +66,9 @@ impl Default for Options {
     }
 }
 
-/// Settings of a program behind the walls.
+/// Settings that decide what a program can access.
 #[derive(Clone, Debug, Args)]
-pub struct ConfinedArgs {
+pub struct AccessArgs {
     #[command(flatten)]
     pub directories: DirectoryArgs,
     #[command(flatten)]
@@ -78,12 +78,10 @@ pub struct ConfinedArgs {
     #[command(flatten)]
     pub network: NetworkArgs,
     #[command(flatten)]
-    pub limits: LimitArgs,
-    #[command(flatten)]
     pub log: LogArgs,
 }
 
-impl ConfinedArgs {
+impl AccessArgs {
     /// These settings, with defaults for all others.
     pub fn options(&self) -> Options {
         let Self {
@@ -91,7 +89,6 @@ impl ConfinedArgs {
             protection,
             walls,
             network,
-            limits,
             log,
         } = self.clone();
         Options {
@@ -99,9 +96,27 @@ impl ConfinedArgs {
             protection,
             walls,
             network,
-            limits,
             log,
             ..Options::default()
+        }
+    }
+}
+
+/// Settings of a program behind the walls.
+#[derive(Clone, Debug, Args)]
+pub struct ConfinedArgs {
+    #[command(flatten)]
+    pub access: AccessArgs,
+    #[command(flatten)]
+    pub limits: LimitArgs,
+}
+
+impl ConfinedArgs {
+    /// These settings, with defaults for all others.
+    pub fn options(&self) -> Options {
+        Options {
+            limits: self.limits.clone(),
+            ..self.access.options()
         }
     }
 }
@@ -245,7 +260,8 @@ pub struct NetworkArgs {
     /// default gives them no network, and an explicit `loopback` refuses commands.
     #[arg(long, help_heading = WALLS, value_parser = NetworkParser, value_name = "KIND")]
     pub network: Option<NetworkArg>,
-    /// Let commands reach these hosts, and nothing else of the network
+    /// Let commands reach a host, such as `api.example.com`, or a set, such as `@npm`; nothing else
+    /// of the network
     ///
     /// Repeatable. RULE is a host, an address, a network or a set such as @npm (`replay net sets`
     /// lists them). `*.` before a host stands for its subdomains. A rule without `:PORT` or `:*` is

@@ -197,7 +197,9 @@ fn load_set(services: &Services, path: &str, name: &str) -> Result<Loaded> {
 }
 
 fn none_in(path: &str) -> String {
-    format!("no mock sets in {path}; record one with `replay calls record -- COMMAND`")
+    format!(
+        "no mock sets in {path}; record one with `replay calls record -- COMMAND`, or name the directory of others (--path)"
+    )
 }
 
 fn noise(services: &Services, path: &str, name: &str, other: &str, write: bool) -> Result<u8> {

@@ -38,7 +38,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
             let tools = asked.tools.clone();
             let options = Options {
                 tools,
-                ..asked.confined.options()
+                ..asked.server.options()
             };
             tools::run(&options, asked.json)
         }

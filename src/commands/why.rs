@@ -122,7 +122,7 @@ impl RuleAnswer {
 
 /// Prints the answer. The exit status is 1 for a denial.
 pub fn run(asked: &WhyArgs) -> Result<ExitCode> {
-    let mut config = Config::resolve(&asked.confined.options())?;
+    let mut config = Config::resolve(&asked.server.options())?;
     if matches!(asked.access, Access::Read | Access::Write) {
         config.toolsets.retain(|set| !set.runs_commands());
     }

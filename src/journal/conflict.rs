@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::bytes::Bytes;
 use super::entry::{Entry, NameRecord, RootedPath};
+use super::equivalences::{Equivalences, SelectedNames};
 use super::object::{Id, Stat};
-use super::same::{Equivalences, SelectedNames};
 use super::scan::Survey;
 use super::units::{Obstacles, Places, Units};
 

@@ -29,6 +29,7 @@ mod call;
 mod conflict;
 mod counting;
 mod entry;
+mod equivalences;
 mod error;
 mod exposed;
 mod keeping;
@@ -46,7 +47,6 @@ mod restore;
 mod restore_across_mounts;
 mod restore_protected;
 mod root;
-mod same;
 mod scan;
 mod store;
 #[cfg(test)]

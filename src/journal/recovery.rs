@@ -22,7 +22,7 @@ use super::memory::Memory;
 use super::object::{stat, stat_of};
 use super::store::{LoggedEntry, Store};
 use super::undo::Options;
-use crate::aside::{has_only_samples, set_aside};
+use crate::set_aside::{has_only_samples, set_aside};
 
 /// Longest time from the last record of an entry to its last change, in nanoseconds. Later changes
 /// are attributed to others.

@@ -17,12 +17,12 @@ use rustix::io::Errno;
 
 use super::bytes::Bytes;
 use super::entry::{Entry, OldObject, RootedPath, StoredFile, file_name};
+use super::equivalences::{Equivalences, SelectedNames};
 use super::error::JournalError;
 use super::log::Content;
 use super::object::{self, Id, Stat, open_dir, stat_of, with_access};
 use super::origin::Origins;
 use super::recorder::{At, Recorder, Writing};
-use super::same::{Equivalences, SelectedNames};
 use super::scan::Survey;
 use super::store::{Changer, Misplaced, Store};
 use crate::limits::JOURNAL_DEPTH;

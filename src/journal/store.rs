@@ -26,6 +26,7 @@ use rustix::io::Errno;
 use rustix::process::geteuid;
 
 use super::entry::{Change, Entry, RootedPath, file_name};
+use super::equivalences::Equivalences;
 use super::error::JournalError;
 use super::keeping::Keeping;
 use super::log::{self, End, EntryKind, Event, Log, VERSION};
@@ -33,7 +34,6 @@ use super::memory::{Memory, Readings};
 use super::object::{self, Id, open_dir, stat, stat_of};
 use super::recorder::Recorder;
 use super::root::Root;
-use super::same::Equivalences;
 use super::scan::{Survey, SurveyGoal};
 use crate::autorun::AutorunRule;
 use crate::budget::Account;

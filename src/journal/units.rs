@@ -15,10 +15,10 @@ use rustix::io::Errno;
 
 use super::bytes::Bytes;
 use super::entry::{Entry, RootedPath};
+use super::equivalences::{Equivalences, SelectedNames};
 use super::error::{JournalError, UNWANTED};
 use super::object::{self, Id, Stat, open_dir};
 use super::root::Root;
-use super::same::{Equivalences, SelectedNames};
 use super::scan::Survey;
 use super::unit_kind::{SQLITE_LOGS, UnitKind, noted_names, sqlite_base};
 use crate::limits::JOURNAL_DEPTH;

@@ -17,11 +17,11 @@ use rustix::io::Errno;
 
 use super::bytes::Bytes;
 use super::entry::{Entry, NameRecord, RootedPath, file_name};
+use super::equivalences::Equivalences;
 use super::error::JournalError;
 use super::log::Content;
 use super::memory::Memory;
 use super::object::{self, Id, Stat, stat_of};
-use super::same::Equivalences;
 use super::store::Store;
 
 /// Version of an object at a place.

@@ -92,7 +92,7 @@ pub const MAX_BSON_DEPTH: usize = 100;
 pub const MAX_NOISE_COMPARED: usize = 200;
 /// Longest call in which values are looked for that each run makes anew, in bytes: it is read once
 /// more for that.
-pub const MAX_ANEW_BYTES: usize = 16 << 20;
+pub const MAX_VOLATILE_CALL_BYTES: usize = 16 << 20;
 /// Longest line of a Redis message, in bytes (`PROTO_INLINE_MAX_SIZE` of Redis is 64 KiB).
 pub const MAX_RESP_LINE_BYTES: usize = 64 * 1024;
 /// Longest first message of a `PostgreSQL` connection, in bytes (`MAX_STARTUP_PACKET_LENGTH` of its

@@ -30,13 +30,13 @@ use super::denied::Denied;
 use super::fault::{Fault, StepContext};
 use super::mount::{DetachedMount, find, may_change};
 use super::raw_string::RawString;
-use crate::aside::{has_only_samples, set_aside};
 use crate::autorun::{DOT_GIT, PROTECTED_IN_REPOSITORIES};
 use crate::limits::{
     MAX_DENIED, MAX_DENIED_PATH_BYTES, MAX_LINKS_ON_THE_WAY, MAX_SET_ASIDE, SET_ASIDE_WINDOW_MS,
     WATCH_BUFFER_BYTES,
 };
 use crate::removal;
+use crate::set_aside::{has_only_samples, set_aside};
 
 const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 

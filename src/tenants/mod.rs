@@ -124,6 +124,10 @@ pub fn prepare(
         let offer = offer(&server, &ledger, tracer.as_ref(), None);
         tenants.push(Tenant::new(ANYONE.to_owned(), None, true, offer, limits));
         cores.push((ANYONE.to_owned(), server));
+        tracing::warn!(
+            "any program on this machine can call the tools; give --token-file to serve only \
+             holders of a token"
+        );
     } else {
         pins.expect(configs.iter().flat_map(|own| &own.grants));
         for (entry, mut own) in tokens.iter().zip(configs) {

@@ -294,18 +294,18 @@ pub fn notes(services: &Services, ran: &Ran) -> Vec<String> {
             &format!(" made with another `{name}` than when recorded"),
         );
     }
-    let anew: Vec<String> = ran
+    let volatile: Vec<String> = ran
         .report
         .iter()
-        .flat_map(|report| &report.anew)
+        .flat_map(|report| &report.volatile)
         .map(|(name, said)| format!("{name} ({said})"))
         .collect();
     let values = " calls with other values of kinds that change in each run: ";
     add(
-        anew.len() as u64,
+        volatile.len() as u64,
         "recording answered",
         "recordings answered",
-        &(values.to_owned() + &some_of(&anew)),
+        &(values.to_owned() + &some_of(&volatile)),
     );
     let again = ran.report.iter().map(|report| report.again).sum();
     let more_often = " more often than recorded, and got the last answer again";

@@ -7,7 +7,8 @@ use crate::protocol::{Code, RpcError, Unsent};
 use crate::text::nearest::{nearest, shortened};
 
 /// Reason for the absence of tools that change files.
-const READ_ONLY: &str = "every allowed directory is read-only";
+const READ_ONLY: &str = "every allowed directory is read-only; the operator can make one \
+                         writable (--allow DIR:rw)";
 
 /// Tools for tools/list and tools/call: declared tools, and any other [`Callable`].
 pub struct Registry {

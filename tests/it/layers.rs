@@ -44,7 +44,7 @@ const LAYERS: [&[&str]; 22] = [
         "network/rules",
     ],
     &["journal"],
-    &["aside", "budget", "hide", "removal", "autorun"],
+    &["set_aside", "budget", "hide", "removal", "autorun"],
     &["cancel", "mounts"],
     &["limits"],
 ];

@@ -4,13 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::atomic::Ordering;
 
+use super::call_parts::{Parts, chooses};
 use super::description::short;
 use super::fields::NoiseFields;
 use super::history::EffectDigests;
 use super::key::{Key, Question, digest, path_only, virtual_host};
 use super::lookup::LookupMiss;
 use super::noise::Shape;
-use super::parts::{Parts, chooses};
 use super::{ClosestRecording, Entry, Recordings};
 use crate::limits::{
     MAX_CLOSEST_COMPARED, MAX_CLOSEST_HEAD_BYTES, MAX_CLOSEST_LOOKED_AT, MAX_DIFFERENCE_CHARS,
@@ -18,7 +18,7 @@ use crate::limits::{
 };
 use crate::record::call::{Content, Exchange, Message, Protocol, Side, Target, Wire};
 use crate::record::protocol::http::media_type;
-use crate::record::protocol::parts::{Part, Role};
+use crate::record::protocol::part_list::{Part, Role};
 use crate::record::protocol::{postgres, words};
 use crate::record::redact::places;
 

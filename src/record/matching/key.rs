@@ -9,12 +9,12 @@ use std::time::SystemTime;
 
 use sha2::{Digest as _, Sha256};
 
+use super::call_parts::Parts;
 use super::fields::NoiseFields;
-use super::parts::Parts;
 use super::volatile_values::ValueBlanker;
-use crate::limits::MAX_ANEW_BYTES;
+use crate::limits::MAX_VOLATILE_CALL_BYTES;
 use crate::record::call::{Content, Exchange, HttpRequest, Protocol, Target};
-use crate::record::protocol::parts::Part;
+use crate::record::protocol::part_list::Part;
 use crate::record::protocol::{mysql, postgres, redis};
 
 /// Digest of a call and its destination.
@@ -88,7 +88,7 @@ impl<'a> Question<'a> {
         is_exact: bool,
     ) -> Option<(Key, ValueBlanker)> {
         let mut blank = ValueBlanker::new(near, is_exact);
-        let said = (self.parts.size() <= MAX_ANEW_BYTES)
+        let said = (self.parts.size() <= MAX_VOLATILE_CALL_BYTES)
             .then(|| self.parts.without_generated_values(noise, &mut blank))?;
         Some((digest([b"anew", &said[..]]), blank))
     }

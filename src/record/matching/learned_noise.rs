@@ -10,15 +10,15 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use super::call_parts::{chooses, choosing};
 use super::description::short;
 use super::fields::NoiseFields;
 use super::key::Question;
 use super::noise::{Noise, Shape};
-use super::parts::{chooses, choosing};
 use super::{is_session, queue};
 use crate::limits::MAX_NOISE_COMPARED;
 use crate::record::call::{Content, Exchange, HttpResponse, Protocol, Side};
-use crate::record::protocol::parts::Part;
+use crate::record::protocol::part_list::Part;
 use crate::record::redact;
 
 /// Changes between two recordings of one shape of call.

@@ -7,15 +7,15 @@ use std::sync::{Arc, PoisonError};
 use std::time::SystemTime;
 
 use super::Recordings;
+use super::call_parts::chooses;
 use super::fields::NoiseFields;
 use super::history::{self, ConnectionState};
 use super::key::{self, Key, Question};
-use super::parts::chooses;
 use super::queue::{Queue, QueueChoice};
 use super::report::Miss;
 use super::volatile_values::{ValueBlanker, VolatileValue};
 use crate::record::call::{Content, Exchange, Message, Protocol, Side, Target};
-use crate::record::protocol::parts::Part;
+use crate::record::protocol::part_list::Part;
 use crate::record::protocol::{postgres, registry};
 
 /// Recordings of a call that were all used.
@@ -106,7 +106,7 @@ impl Recordings {
                 if let Some(taken) = queue.take(&self.entries, before, !noise.is_empty(), |_| true)
                 {
                     if noise.is_empty() {
-                        self.pairs.keep(&self.entries[taken.index].anew);
+                        self.pairs.keep(&self.entries[taken.index].volatile);
                     }
                     return Ok(self.serve(question, queue, taken));
                 }
@@ -127,12 +127,12 @@ impl Recordings {
         if unfound.used.is_some() {
             return Err(unfound);
         }
-        self.look_up_anew(question, before, &mut unfound)
+        self.look_up_volatile(question, before, &mut unfound)
             .ok_or(unfound)
     }
 
     /// Returns the recording of a call that differs only in generated values.
-    fn look_up_anew(
+    fn look_up_volatile(
         &self,
         question: &Question<'_>,
         before: &ConnectionState,
@@ -151,7 +151,7 @@ impl Recordings {
                 self.pairs.fit(
                     index,
                     |at| queue.is_constant(at),
-                    &self.entries[index].anew,
+                    &self.entries[index].volatile,
                     &values,
                 )
             };
@@ -171,7 +171,7 @@ impl Recordings {
                 return None;
             };
             let entry = &self.entries[taken.index];
-            self.pairs.pair(&entry.name, &entry.anew, &values);
+            self.pairs.pair(&entry.name, &entry.volatile, &values);
             Some(self.serve(question, queue, taken))
         });
         // It differs only in such values, but they belong to another object.

@@ -5,6 +5,7 @@
 //! used, the call is missed, unless the last one may be repeated, as that of a read. The closest
 //! recording to a missed call is only reported.
 
+mod call_parts;
 mod connection;
 mod description;
 mod diagnosis;
@@ -14,7 +15,6 @@ mod key;
 mod learned_noise;
 mod lookup;
 mod noise;
-mod parts;
 mod queue;
 mod report;
 mod timing;
@@ -44,7 +44,7 @@ pub use report::{ClosestRecording, Miss, Report, UnusedRecording, Why};
 use volatile_values::{ValueBlanker, ValuePairs, VolatileValue};
 
 use crate::record::call::{Content, Exchange, Protocol, Refusal, Side, Target};
-use crate::record::protocol::parts::Part;
+use crate::record::protocol::part_list::Part;
 use crate::record::protocol::postgres;
 use crate::record::redact::{Secrets, places};
 
@@ -91,7 +91,7 @@ struct Entry {
     named: bool,
     /// State of its connection before it.
     done: Arc<EffectDigests>,
-    anew: Vec<VolatileValue>,
+    volatile: Vec<VolatileValue>,
     used: AtomicBool,
     /// `true` if it may change later reads.
     writes: bool,
@@ -212,7 +212,7 @@ impl Recordings {
             let answer = |way: &PartialKey| queue::answer(&self.entries[way.index].exchange);
             let differ = || ways.iter().any(|way| answer(way) != answer(ways[0]));
             let heads: Vec<Vec<&Part>> = ways.iter().map(|way| way.head.iter().collect()).collect();
-            let choosing = parts::choosing(&heads, differ);
+            let choosing = call_parts::choosing(&heads, differ);
             if !choosing.is_empty() {
                 self.choosing.insert(bare, choosing);
             }
@@ -234,7 +234,7 @@ impl Recordings {
                 return;
             }
             self.pairs.know(&values, index);
-            self.entries[index].anew = values;
+            self.entries[index].volatile = values;
             key
         } else {
             self.with_head(bare, head.iter())
@@ -304,7 +304,7 @@ impl Recordings {
             reusable: recording.reusable || is_session || protocol == Protocol::Dns,
             named: recording.named,
             done: Arc::clone(&before.done),
-            anew: Vec::new(),
+            volatile: Vec::new(),
             used: AtomicBool::new(is_aborted),
             writes: history::writes(&exchange),
             transaction: before.transaction,
@@ -428,7 +428,7 @@ impl Recordings {
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .clone(),
-            anew: self.pairs.differences(),
+            volatile: self.pairs.differences(),
             missed: missed.told.clone(),
             missed_count: missed.count,
             unused,

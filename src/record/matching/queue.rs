@@ -42,8 +42,8 @@ impl Queue {
         let all = || self.entries.iter().map(|index| &entries[*index]);
         let Some(first) = all().next() else { return };
         self.repeats = history::repeats(&first.exchange);
-        let is_constant = |(at, value)| all().all(|entry| entry.anew.get(at) == Some(value));
-        self.constant = first.anew.iter().enumerate().map(is_constant).collect();
+        let is_constant = |(at, value)| all().all(|entry| entry.volatile.get(at) == Some(value));
+        self.constant = first.volatile.iter().enumerate().map(is_constant).collect();
         let answers: BTreeSet<[u8; 32]> = all().map(|entry| answer(&entry.exchange)).collect();
         if answers.len() < 2 {
             return;

@@ -111,7 +111,7 @@ pub struct Report {
     pub others: BTreeMap<String, u64>,
     /// Names of recordings that answered calls with other generated values, each with the first
     /// values.
-    pub anew: BTreeMap<String, String>,
+    pub volatile: BTreeMap<String, String>,
     /// Missed calls in the order of their first request, up to [`MAX_MISSES_TOLD`] different ones.
     pub missed: Vec<Miss>,
     /// Number of missed calls.

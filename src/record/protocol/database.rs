@@ -2,7 +2,7 @@
 
 use crate::record::call::Protocol;
 use crate::record::protocol::dialogue::Dialogue;
-use crate::record::protocol::parts::PartList;
+use crate::record::protocol::part_list::PartList;
 use crate::record::protocol::responder::Responder;
 
 pub struct Database {

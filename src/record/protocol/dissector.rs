@@ -1,6 +1,6 @@
 //! Parser of calls and messages of every protocol into parts.
 
-use super::parts::{Part, PartList, Role};
+use super::part_list::{Part, PartList, Role};
 use super::{http, mongo, postgres, registry};
 use crate::record::call::{Content, Protocol, Side, Wire};
 

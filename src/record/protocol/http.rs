@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
-use super::parts::{Part, PartList, Role};
+use super::part_list::{Part, PartList, Role};
 use crate::limits::MAX_JSON_BODY_DEPTH;
 use crate::record::call::HttpRequest;
 

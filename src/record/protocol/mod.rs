@@ -9,7 +9,7 @@ pub(super) mod generic;
 pub(super) mod http;
 pub(super) mod mongo;
 pub(super) mod mysql;
-pub(super) mod parts;
+pub(super) mod part_list;
 pub(super) mod postgres;
 pub(super) mod redis;
 pub(super) mod registry;

@@ -5,7 +5,7 @@ mod tests;
 
 use crate::record::call::{Protocol, Side, Wire};
 use crate::record::protocol::dissector::parts_of;
-use crate::record::protocol::parts::{Part, Role};
+use crate::record::protocol::part_list::{Part, Role};
 use crate::record::protocol::registry;
 
 /// Formats the client's messages, by protocol where possible.

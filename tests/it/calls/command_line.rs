@@ -440,7 +440,7 @@ fn read_only_directory_keeps_working_directory_allowed() {
 fn broken_or_missing_set_is_reported() {
     let tree = Tree::new();
     let none = replay(&tree, &["calls", "test", "--", "true"]);
-    let no_sets = "no mock sets in ./keploy; record one with `replay calls record -- COMMAND`\n";
+    let no_sets = "no mock sets in ./keploy; record one with `replay calls record -- COMMAND`, or name the directory of others (--path)\n";
     assert_eq!((none.status, none.err), (2, format!("replay: {no_sets}")));
     let listed = replay(&tree, &["calls", "list"]);
     assert_eq!(

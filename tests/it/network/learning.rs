@@ -119,6 +119,7 @@ fn learning_behind_proxy_names_proxy() {
             "--",
             "true",
         ])
+        .current_dir(tree.path("work"))
         .env_clear()
         .envs([
             ("PATH", "/usr/bin:/bin"),

@@ -3,7 +3,7 @@
 use super::bson::{self, Element, kind};
 use super::message::{self, Section};
 use crate::limits::MAX_BSON_DEPTH;
-use crate::record::protocol::parts::{PartList, readable};
+use crate::record::protocol::part_list::{PartList, readable};
 use crate::text::escape::hex;
 
 /// Parses `OP_MSG`, and the command of an `OP_QUERY`.

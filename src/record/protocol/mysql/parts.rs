@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::packet::{self, command};
-use crate::record::protocol::parts::{PartList, Placeholders, readable};
+use crate::record::protocol::part_list::{PartList, Placeholders, readable};
 use crate::record::protocol::sql;
 
 /// Command, statement id, flags, iteration count.

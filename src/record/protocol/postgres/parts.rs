@@ -1,7 +1,7 @@
 //! Parser of messages of `PostgreSQL` clients ("Message Formats").
 
 use super::message::{BindFields, statement};
-use crate::record::protocol::parts::{PartList, Role, readable};
+use crate::record::protocol::part_list::{PartList, Role, readable};
 
 /// Parses `Query`, `Parse`, `Bind`, `Describe` and `Execute`, which name statements by their text.
 pub(in crate::record) fn parts(bytes: &[u8], taken: &mut PartList) -> Option<()> {

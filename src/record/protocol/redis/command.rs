@@ -2,7 +2,7 @@
 
 use super::resp::{self, words};
 use crate::record::call::{Side, Wire};
-use crate::record::protocol::parts::{PartList, Role};
+use crate::record::protocol::part_list::{PartList, Role};
 
 /// Form of a command's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

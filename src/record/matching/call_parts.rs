@@ -7,7 +7,7 @@ use super::fields::NoiseFields;
 use super::volatile_values::ValueBlanker;
 use crate::record::call::{Exchange, Protocol};
 use crate::record::protocol::dissector::parts;
-use crate::record::protocol::parts::{Part, Role};
+use crate::record::protocol::part_list::{Part, Role};
 use crate::record::redact::is_signed;
 
 /// Header fields that always select the answer: its form (RFC 9110, 12.5; RFC 7240), a range (RFC
