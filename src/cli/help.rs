@@ -266,6 +266,7 @@ mod tests {
             ("why read a --undo off", "--undo"),
             ("why read a --limit-processes 9", "--limit-processes"),
             ("tools --limit-processes 9", "--limit-processes"),
+            ("why read a --no-python-spare", "--no-python-spare"),
             ("call read_file path=a --audit f", "--audit"),
         ] {
             let refusal = refusal(&format!("replay {line}"));

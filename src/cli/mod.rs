@@ -135,8 +135,8 @@ pub enum Command {
     /// Ask which rule decides about a path, a connection or a program; the exit status is 1 for a
     /// denial
     ///
-    /// Give it the flags of the server (`replay help`). The answer names the flag that would allow the access, and
-    /// its other effects.
+    /// Give it the flags of the server (`replay help`). The answer names the flag that would allow
+    /// the access, and its other effects.
     #[command(after_help = "Example: replay why write .git/hooks/pre-commit --allow .:rw")]
     Why(Box<WhyArgs>),
     /// Find the rules about the network (--allow-host) that a program needs, or list the sets that

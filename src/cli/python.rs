@@ -20,6 +20,6 @@ pub struct PythonArgs {
     /// Start each Python interpreter only when a session needs it
     ///
     /// This saves 10 to 20 MiB. Each session then waits for its interpreter to start.
-    #[arg(long, help_heading = "Python", hide_short_help = true, global = true)]
+    #[arg(long, help_heading = "Python", hide_short_help = true)]
     pub no_python_spare: bool,
 }

@@ -104,7 +104,7 @@ impl Repositories {
                 |hooks: &PathBuf, root: &PathBuf| hooks.starts_with(root) && hooks != root;
             walk.hooks
                 .retain(|hooks| self.roots.iter().any(|(root, _)| is_below(hooks, root)));
-            let found = walk.paths(&self.unprotected);
+            let found = walk.into_paths(&self.unprotected);
             if found.is_partial {
                 tracing::warn!(
                     "only the first {MAX_REPOSITORY_DIRECTORIES} directories were searched for \
@@ -262,7 +262,7 @@ impl Walk {
         Some(Level { dir, below })
     }
 
-    fn paths(self, unprotected: &[PathBuf]) -> RepositoryPaths {
+    fn into_paths(self, unprotected: &[PathBuf]) -> RepositoryPaths {
         let mut found = RepositoryPaths {
             is_partial: self.is_partial,
             ..RepositoryPaths::default()

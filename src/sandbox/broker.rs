@@ -223,7 +223,7 @@ impl Broker {
 
     /// Ends the broker after the command's end.
     pub fn end(&mut self) {
-        let kept: Vec<Denied> = self.opens.iter().flat_map(Opens::take_remaining).collect();
+        let kept: Vec<Denied> = self.opens.iter().flat_map(Opens::remaining).collect();
         for denied in kept {
             self.record(denied);
         }

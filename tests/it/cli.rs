@@ -192,7 +192,7 @@ fn complaint(tree: &Tree, arguments: &[&str]) -> String {
 fn unknown_subcommand_suggests_nearest_or_help() {
     let tree = Tree::new();
     let top = "Usage: replay [OPTIONS] --mcp-server\n       replay <COMMAND>";
-    let calls = "Usage: replay calls [OPTIONS] <COMMAND>";
+    let calls = "Usage: replay calls <COMMAND>";
     for (line, word, tip, usage) in [
         (
             "servr",

@@ -106,9 +106,9 @@ impl Opens {
         self.removals.has_answered(place)
     }
 
-    /// Takes the protected paths that a program removed without their whole repository: they are
+    /// Returns the protected paths that a program removed without their whole repository: they are
     /// still there.
-    pub fn take_remaining(&self) -> impl Iterator<Item = Denied> {
+    pub fn remaining(&self) -> impl Iterator<Item = Denied> {
         self.removals
             .remaining_paths()
             .map(|place| Denied::Kept(display_path(place.to_owned())))

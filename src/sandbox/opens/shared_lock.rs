@@ -138,8 +138,8 @@ mod tests {
     #[test]
     fn long_lock_with_waiter_has_pause() {
         let shared = SharedLock::new().unwrap();
-        let wait = "import fcntl; fcntl.lockf(0, fcntl.LOCK_SH); print('waits', flush=True); \
-                    __import__('signal').pause()";
+        let wait = "import fcntl, signal; fcntl.lockf(0, fcntl.LOCK_SH); \
+                    print('waits', flush=True); signal.pause()";
         let mut waiter = Command::new("python3")
             .args(["-c", wait])
             .stdin(Stdio::from(shared.waiters.try_clone().unwrap()))

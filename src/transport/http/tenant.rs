@@ -102,7 +102,6 @@ impl Leavings for NoLeavings {
 }
 
 /// A client, as its request shows it.
-#[derive(Clone)]
 pub struct Client {
     pub tenant: Arc<Tenant>,
     /// SHA-256 of its token; `None` without tokens.

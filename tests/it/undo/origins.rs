@@ -6,6 +6,7 @@ use serde_json::json;
 use super::Stage;
 use super::commands::{TIERS, run, start};
 use super::people::changes;
+use crate::harness::Server;
 use crate::tree::Tree;
 
 fn refused_for(tree: &Tree, args: &[&str], path: &str) {
@@ -82,13 +83,19 @@ fn undo_restores_protected_file_older_than_calls() {
     }
 }
 
+/// Starts a server of which the first call made a repository.
+fn with_repository(tier: &str) -> (Tree, Server) {
+    let tree = Tree::new();
+    tree.dir("work");
+    let mut server = start(&tree, tier);
+    run(&mut server, "git init -q repo; echo 1 >repo/a").unwrap();
+    (tree, server)
+}
+
 #[test]
 fn undo_restores_repository_of_earlier_call() {
     for tier in TIERS {
-        let tree = Tree::new();
-        tree.dir("work");
-        let mut server = start(&tree, tier);
-        run(&mut server, "git init -q repo; echo 1 >repo/a").unwrap();
+        let (tree, mut server) = with_repository(tier);
         let config = tree.read("work/repo/.git/config");
         run(&mut server, "rm -rf repo").unwrap();
         drop(server);
@@ -100,10 +107,7 @@ fn undo_restores_repository_of_earlier_call() {
 #[test]
 fn undo_moves_repository_of_earlier_call_back() {
     for tier in TIERS {
-        let tree = Tree::new();
-        tree.dir("work");
-        let mut server = start(&tree, tier);
-        run(&mut server, "git init -q repo; echo 1 >repo/a").unwrap();
+        let (tree, mut server) = with_repository(tier);
         run(&mut server, "mv repo other").unwrap();
         drop(server);
         assert_eq!(changes(&tree, "work", &["undo", "2"]).0, 0, "{tier}");
@@ -114,10 +118,7 @@ fn undo_moves_repository_of_earlier_call_back() {
 #[test]
 fn undo_moves_restored_repository_back() {
     for tier in TIERS {
-        let tree = Tree::new();
-        tree.dir("work");
-        let mut server = start(&tree, tier);
-        run(&mut server, "git init -q repo; echo 1 >repo/a").unwrap();
+        let (tree, mut server) = with_repository(tier);
         run(&mut server, "mv repo other").unwrap();
         run(&mut server, "rm -rf other").unwrap();
         drop(server);
