@@ -21,7 +21,7 @@ use super::log::{self, Log};
 use super::memory::Memory;
 use super::object::{stat, stat_of};
 use super::store::{LoggedEntry, Store};
-use super::undo::Options;
+use super::undo::{Options, UndoRequest};
 use crate::set_aside::{has_only_samples, set_aside};
 
 /// Longest time from the last record of an entry to its last change, in nanoseconds. Later changes
@@ -105,7 +105,13 @@ impl Store {
         }
         // Newest first.
         for (number, title) in interrupted {
-            let undone = self.undo_locked(&lock, &[number], &title, Options::default(), false)?;
+            let undone = self.undo_locked(UndoRequest {
+                lock: &lock,
+                numbers: &[number],
+                title: &title,
+                options: Options::default(),
+                takes_back: false,
+            })?;
             match undone.conflicts.first() {
                 None => mended.push(number),
                 // Somebody has worked on with its result.

@@ -65,6 +65,36 @@ pub struct Outcome {
     pub objects: Vec<RootedPath>,
 }
 
+/// Undo of some entries, under the lock of the store.
+#[derive(Clone, Copy)]
+pub(super) struct UndoRequest<'a> {
+    pub(super) lock: &'a File,
+    pub(super) numbers: &'a [u64],
+    pub(super) title: &'a str,
+    pub(super) options: Options<'a>,
+    /// `true` if a failed undo is rolled back. A rollback itself is never cancelled.
+    pub(super) takes_back: bool,
+}
+
+impl UndoRequest<'_> {
+    fn goes_on(&self) -> bool {
+        self.options.wanted.is_none_or(|wanted| wanted()) || !self.takes_back
+    }
+}
+
+/// Checked undo, ready to be carried out.
+struct UndoPlan<'a> {
+    kind: EntryKind,
+    entry: &'a Entry,
+    survey: &'a Survey,
+    /// Places of directories at the start of the entry.
+    before: &'a HashMap<Id, RootedPath>,
+    selected: &'a SelectedNames,
+    /// Links saved by later entries, and copies saved by later undos.
+    later: HashMap<Id, Vec<StoredFile>>,
+    same: Equivalences,
+}
+
 /// Errors of an undo that has begun.
 struct UndoEnd {
     /// Error of a step.
@@ -83,57 +113,38 @@ impl Store {
     ) -> Result<Outcome, JournalError> {
         // Reserved before the lock is taken, so that no other process waits for this memory.
         let _working = self.memory_of_undo(numbers, options.memory)?;
-        self.undo_locked(&self.lock()?, numbers, title, options, true)
+        self.undo_locked(UndoRequest {
+            lock: &self.lock()?,
+            numbers,
+            title,
+            options,
+            takes_back: true,
+        })
     }
 
-    /// Undoes the entries under the lock. With `takes_back`, a failed undo is rolled back.
-    #[expect(
-        clippy::too_many_lines,
-        reason = "one step after the other, each with what the ones before found"
-    )]
-    pub(super) fn undo_locked(
-        &self,
-        lock: &File,
-        numbers: &[u64],
-        title: &str,
-        options: Options<'_>,
-        takes_back: bool,
-    ) -> Result<Outcome, JournalError> {
-        // A rollback itself is never cancelled.
-        let goes_on = || options.wanted.is_none_or(|wanted| wanted()) || !takes_back;
-        let entries = self.ended_entries(numbers)?;
-        let Some(oldest) = entries.keys().next().copied() else {
+    /// Undoes the entries under the lock.
+    pub(super) fn undo_locked(&self, request: UndoRequest<'_>) -> Result<Outcome, JournalError> {
+        let UndoRequest {
+            numbers, options, ..
+        } = request;
+        let goes_on = || request.goes_on();
+        let ended = self.ended_entries(numbers)?;
+        let Some(oldest) = ended.keys().next().copied() else {
             return Ok(Outcome::default());
         };
         let later = self.later(oldest, Memory::Counted, &goes_on)?;
         let mut same = Equivalences::of(&later);
-        let first = |id: Id| same.first(id);
-        let entries: Vec<Entry> = entries
-            .into_values()
-            .map(|entry| {
-                if entry.number == oldest {
-                    entry
-                } else {
-                    entry.with_ids(first)
-                }
-            })
-            .collect();
-        let firsts = first_changes(&entries);
-        let several = entries.iter().filter(|_| entries.len() > 1);
-        let parts: Vec<Part> = several
-            .map(|entry| Part::of(entry, &self.root_ids))
-            .collect();
-        let entry = entries.iter().cloned().reduce(|older, newer| {
-            older.join(newer, &self.root_ids, |one, other| same.is(one, other))
-        });
-        let Some(mut entry) = entry else {
+        let entries = with_first_ids(ended, &same);
+        let Some(mut entry) = self.joined(&entries, &same) else {
             return Err(JournalError::Running { number: oldest });
         };
         let paths = self.expose(&mut entry, options.paths, options.except, &|id| {
             same.first(id)
         })?;
         let survey = self.survey(&entry, &mut same, &goes_on)?;
+
         let first = |id: Id| same.first(id);
+        let firsts = first_changes(&entries);
         let before = entry.places(&self.root_ids, |noted| noted.before);
         let after = entry.places(&self.root_ids, |noted| noted.after);
         let places = Places {
@@ -147,11 +158,11 @@ impl Store {
             .iter()
             .flat_map(|(dir, _)| before.get(dir).into_iter().chain(after.get(dir)));
         self.check_depth(dirs)?;
-        let others = other_entries(&later, numbers, oldest, &self.undone()?);
-        let others: Vec<Entry> = others
+
+        let undone_numbers = self.undone()?;
+        let others: Vec<Entry> = other_entries(&later, numbers, oldest, &undone_numbers)
             .into_iter()
-            .cloned()
-            .map(|entry| entry.with_ids(first))
+            .map(|entry| entry.clone().with_ids(first))
             .collect();
         let later_kept = stored_by_later(&later, first);
         let kept = self.stored_objects(&entry, &survey, &later_kept, &same, &goes_on)?;
@@ -168,7 +179,7 @@ impl Store {
             others: &others,
             firsts: &firsts,
             units: &units,
-            parts: &parts,
+            parts: &self.parts(&entries),
         };
         let custody = KnownStates::of(entries.iter().chain(later.iter().map(Arc::as_ref)), &same);
         let search = Search {
@@ -184,14 +195,14 @@ impl Store {
         let obstacles = search.obstacles(&selected, &cut, &others, &is_back)?;
         let hides = |place: &RootedPath| options.hides.is_some_and(|hides| hides(place));
         let conflicts = check.conflicts(obstacles, &hides);
+
         let left: SelectedNames = selected
             .iter()
-            .filter(|(dir, name)| !check.is_back(*dir, name))
+            .filter(|key| !is_back(key))
             .cloned()
             .collect();
-        let undone = self.selected_changes(&entry, &left);
-        let mut outcome = Outcome {
-            undone,
+        let outcome = Outcome {
+            undone: self.selected_changes(&entry, &left),
             conflicts,
             number: None,
             others: others_since(&entry, &survey, &left, &custody, &hides),
@@ -208,14 +219,62 @@ impl Store {
         }
         // The last part completes an undo of the whole.
         let [all, _] = select(&entry, places, &units, &[], &[]);
-        let is_whole = all
-            .iter()
-            .all(|key| selected.contains(key) || check.is_back(key.0, &key.1));
+        let is_whole = all.iter().all(|key| selected.contains(key) || is_back(key));
         let kind = if is_whole {
             EntryKind::Undo
         } else {
             EntryKind::PartialUndo
         };
+        let number = self.restore(
+            request,
+            UndoPlan {
+                kind,
+                entry: &entry,
+                survey: &survey,
+                before: &before,
+                selected: &selected,
+                later: later_kept,
+                same,
+            },
+        )?;
+        Ok(Outcome {
+            number: Some(number),
+            ..outcome
+        })
+    }
+
+    /// Joins the entries, oldest first, to one. Returns `None` without entries.
+    fn joined(&self, entries: &[Entry], same: &Equivalences) -> Option<Entry> {
+        entries.iter().cloned().reduce(|older, newer| {
+            older.join(newer, &self.root_ids, |one, other| same.is(one, other))
+        })
+    }
+
+    /// Returns the parts of an undo of several entries; none for a single entry.
+    fn parts(&self, entries: &[Entry]) -> Vec<Part> {
+        let several = entries.iter().filter(|_| entries.len() > 1);
+        several
+            .map(|entry| Part::of(entry, &self.root_ids))
+            .collect()
+    }
+
+    /// Restores the selected names, recorded as an entry of its own. Returns the entry's number.
+    fn restore(&self, request: UndoRequest<'_>, plan: UndoPlan<'_>) -> Result<u64, JournalError> {
+        let UndoRequest {
+            lock,
+            numbers,
+            title,
+            options,
+            takes_back,
+        } = request;
+        let UndoPlan {
+            kind,
+            entry,
+            survey,
+            selected,
+            ..
+        } = plan;
+        let goes_on = || request.goes_on();
         let origins = match &self.guard {
             Some(_) => self.origins(numbers)?,
             None => Origins::default(),
@@ -238,6 +297,7 @@ impl Store {
         };
         recorder.copied_bytes = None;
         let number = recorder.number();
+
         let mut undo = Undo {
             store: self,
             goes_on: &goes_on,
@@ -245,15 +305,15 @@ impl Store {
             // A rollback puts back what was there before the undo.
             guard: self.guard.as_deref().filter(|_| takes_back),
             origins,
-            before: &before,
-            wanted: missing_objects(&entry, &survey, &selected),
-            later: later_kept,
-            entry: &entry,
-            survey: &survey,
-            selected: &selected,
+            before: plan.before,
+            wanted: missing_objects(entry, survey, selected),
+            later: plan.later,
+            entry,
+            survey,
+            selected,
             all: kind == EntryKind::Undo,
             recorder,
-            same,
+            same: plan.same,
             is_leaving: false,
             away: HashMap::new(),
             staged: HashMap::new(),
@@ -272,7 +332,8 @@ impl Store {
             versions,
             ..
         } = undo;
-        let failed = done.and_then(|()| self.remove_links(&entry, &back)).err();
+        let failed = done.and_then(|()| self.remove_links(entry, &back)).err();
+
         let to_the_end = || {
             goes_on();
             true
@@ -282,7 +343,7 @@ impl Store {
             failed.is_some(),
             &to_the_end,
             |undo| match failed {
-                None => events_of_same(&entry, &selected, undo, &same, remade, versions),
+                None => events_of_same(entry, selected, undo, &same, remade, versions),
                 Some(_) => Vec::new(),
             },
         );
@@ -290,10 +351,9 @@ impl Store {
             failed,
             ended: ended.err(),
         };
-        self.conclude(lock, ended, number, title, options, takes_back)?;
+        self.conclude(request, number, ended)?;
         self.note_undone();
-        outcome.number = Some(number);
-        Ok(outcome)
+        Ok(number)
     }
 
     /// Returns the entries of ended calls, by number.
@@ -316,12 +376,9 @@ impl Store {
     /// Rolls a failed undo back. Returns an error that tells the state of the files.
     fn conclude(
         &self,
-        lock: &File,
-        UndoEnd { failed, ended }: UndoEnd,
+        request: UndoRequest<'_>,
         number: u64,
-        title: &str,
-        options: Options<'_>,
-        takes_back: bool,
+        UndoEnd { failed, ended }: UndoEnd,
     ) -> Result<(), JournalError> {
         let error = match (failed, ended) {
             (None, None) => return Ok(()),
@@ -336,17 +393,22 @@ impl Store {
                     back: back.into(),
                 });
             }
-            (Some(error), None) if !takes_back => return Err(error),
+            (Some(error), None) if !request.takes_back => return Err(error),
             (Some(error), None) => error,
         };
         let options = Options {
             force: true,
             splits_units: true,
-            wanted: options.wanted,
-            freezes: options.freezes,
+            wanted: request.options.wanted,
+            freezes: request.options.freezes,
             ..Options::default()
         };
-        let back = self.undo_locked(lock, &[number], title, options, false);
+        let back = self.undo_locked(UndoRequest {
+            numbers: &[number],
+            options,
+            takes_back: false,
+            ..request
+        });
         Err(match (back, error) {
             (Ok(_), error @ JournalError::Io { .. }) => JournalError::RolledBack {
                 source: error.into(),
@@ -558,6 +620,17 @@ fn events_of_same(
         }));
     }
     events
+}
+
+/// Returns the entries, oldest first, with the first known identity of each object. The oldest has
+/// no earlier one.
+fn with_first_ids(entries: BTreeMap<u64, Entry>, same: &Equivalences) -> Vec<Entry> {
+    let mut entries = entries.into_values();
+    let oldest = entries.next();
+    oldest
+        .into_iter()
+        .chain(entries.map(|entry| entry.with_ids(|id| same.first(id))))
+        .collect()
 }
 
 /// Returns the first of these entries that changed each name: its number and start.
