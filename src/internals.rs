@@ -97,8 +97,8 @@ pub mod record {
 pub mod sandbox {
     pub use crate::sandbox::{
         CanonicalPath, Dial, Event, Extent, Guard, Hello, LAUNCHER_ARGUMENT, Limits, Network, Plan,
-        PlannedRoot, RawString, Request, Run, Scratch, Tier, hold_server, keep_little_heap,
-        keep_to_own_sources, run_launcher,
+        PlannedRoot, RawString, Request, Run, Scratch, Tier, close_on_exec_from, hold_server,
+        keep_little_heap, keep_to_own_sources, run_launcher,
     };
     pub mod attack {
         pub use crate::sandbox::attack::{

@@ -2,6 +2,7 @@
 //!
 //! Folders are layers; a file imports only from layers below its own (see the map in
 //! ARCHITECTURE.md).
+#![forbid(unsafe_code)]
 
 mod audit;
 mod autorun;

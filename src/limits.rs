@@ -49,10 +49,6 @@ pub const MIN_MEMORY_MIB: u64 = 16;
 pub const SEARCH_MEMORY_SHARE: u64 = 4;
 /// Default memory budget of a server whose operator sets none, such as a mock, in bytes.
 pub const DEFAULT_MEMORY_BYTES: usize = 512 * 1024 * 1024;
-/// Blocks of memory from this size on go back to the system when they are freed, in bytes.
-pub const HEAP_BLOCK_BYTES: i32 = 256 * 1024;
-/// Heaps that smaller blocks lie in.
-pub const HEAP_ARENAS: i32 = 4;
 /// Timeout of a call that waits for memory, in milliseconds; then it is refused.
 pub const MEMORY_WAIT_MS: u64 = 10_000;
 /// Time between two looks at the cancel token of a call that waits for memory, in milliseconds.

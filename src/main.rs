@@ -1,4 +1,5 @@
 //! The program: argv -> Cli -> `commands`. Only this file ends the process.
+#![forbid(unsafe_code)]
 
 use std::process::ExitCode;
 
@@ -8,6 +9,11 @@ use replay::internals::sandbox::{self, attack};
 use replay::internals::{cli, commands, compose, documents, exec};
 
 fn main() -> ExitCode {
+    // The processes that this one starts inherit no descriptor of the client.
+    if let Err(error) = sandbox::close_on_exec_from(3) {
+        commands::report(&anyhow::Error::from(error).context("close_range(2)"));
+        return ExitCode::FAILURE;
+    }
     let mut words = std::env::args_os().skip(1);
     let first = words.next().unwrap_or_default();
     if first == sandbox::LAUNCHER_ARGUMENT {

@@ -55,7 +55,7 @@ made=
 export RUST_TEST_THREADS="${RUST_TEST_THREADS:-$((2 * $(nproc)))}"
 failed=0
 # pipefail is not POSIX; the status goes through a file.
-{ cargo test --locked --no-fail-fast 2>&1 || echo failed >"$log.status"; } | tee "$log"
+{ cargo test --locked --workspace --no-fail-fast 2>&1 || echo failed >"$log.status"; } | tee "$log"
 [ ! -e "$log.status" ] || { failed=1; rm -f "$log.status"; }
 { sh tests/clients/run.sh target/debug/replay 2>&1 || echo failed >"$log.status"; } | tee -a "$log"
 [ ! -e "$log.status" ] || { failed=1; rm -f "$log.status"; }

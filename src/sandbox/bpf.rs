@@ -3,6 +3,8 @@
 //! A conditional jump of classic BPF reaches 255 instructions. Here each one only skips the
 //! unconditional jump behind it, which reaches everything.
 
+use replay_sys::seccomp::Instruction;
+
 /// Load a word of `struct seccomp_data` (`BPF_LD | BPF_W | BPF_ABS`).
 const LOAD: u16 = 0x20;
 /// Mask the accumulator (`BPF_ALU | BPF_AND | BPF_K`).
@@ -11,17 +13,6 @@ const AND: u16 = 0x54;
 const JUMP: u16 = 0x05;
 /// Return a constant (`BPF_RET | BPF_K`).
 const ANSWER: u16 = 0x06;
-
-/// An instruction, as `struct sock_filter` of `linux/filter.h`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Instruction {
-    pub code: u16,
-    /// Instructions to skip if the test holds.
-    pub jt: u8,
-    /// Instructions to skip if it does not.
-    pub jf: u8,
-    pub k: u32,
-}
 
 /// A finished program: every jump leads forward, to an instruction of it.
 #[derive(Clone, Debug, PartialEq, Eq)]

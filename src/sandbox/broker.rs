@@ -28,6 +28,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use replay_sys::seccomp::{Notification, let_go_on, receive, respond, still_valid};
 use rustix::event::PollFlags;
 use rustix::fs::{
     AtFlags, FileType, Gid, Mode, Timespec, Timestamps, Uid, XattrFlags, chmodat, chownat, fstat,
@@ -41,7 +42,6 @@ use super::intercept::Interceptor;
 use super::intercept::call::decode as network;
 use super::opens::{Opens, Places};
 use super::supervisor_table::SupervisorLine;
-use super::sys::seccomp::{Notification, let_go_on, receive, respond, still_valid};
 use super::unix_sockets::UnixSockets;
 use crate::hide::Hide;
 use crate::limits::{MAX_DENIED, MAX_XATTR_NAME_BYTES, MAX_XATTR_VALUE_BYTES};

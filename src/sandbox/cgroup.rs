@@ -17,11 +17,11 @@ use std::path::{Path, PathBuf};
 use nix::sys::signal::kill;
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{Pid, getpid, getppid};
+use replay_sys as sys;
 use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, mkdirat, openat, unlinkat};
 use rustix::io::Errno;
 
 use super::fault::{Fault, StepContext};
-use super::sys::{self, SingleThread};
 
 /// Name prefix of every cgroup; the launcher's process number follows.
 const PREFIX: &str = "replay-";
@@ -67,7 +67,7 @@ pub struct Group {
 impl Groups {
     /// Prepares the server's own cgroup and tries it. On failure it restores the previous state and
     /// returns the reason, so that memory is polled instead.
-    pub fn prepare(bounds: Bounds, alone: &SingleThread) -> Result<Self, String> {
+    pub fn prepare(bounds: Bounds) -> Result<Self, String> {
         let read = |path: &str| {
             #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
             std::fs::read_to_string(path).unwrap_or_default()
@@ -77,7 +77,7 @@ impl Groups {
         let own = open_dir(CWD, &place)
             .map_err(|errno| format!("the server's cgroup cannot be opened: {errno}"))?;
         let mut groups = Self::below(own, bounds, getppid(), getpid())?;
-        match groups.attempt(alone) {
+        match groups.attempt() {
             Ok(()) => Ok(groups),
             Err(fault) => {
                 groups.leave();
@@ -154,10 +154,9 @@ impl Groups {
     }
 
     /// Starts a trial process in a cgroup.
-    fn attempt(&mut self, alone: &SingleThread) -> Result<(), Fault> {
+    fn attempt(&mut self) -> Result<(), Fault> {
         let group = self.make()?;
-        let copy =
-            sys::fork_into_group(alone, group.as_fd()).step("start a process in a cgroup")?;
+        let copy = sys::fork_into_group(group.as_fd()).step("start a process in a cgroup")?;
         let Some(copy) = copy else { sys::exit_now(0) };
         let status = waitpid(copy, None);
         self.give_up(&group);

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use replay_sys as sys;
 
 use super::cgroup::{Bounds, Group, Groups};
 use super::dry_run::DryRun;
@@ -28,7 +29,6 @@ use super::remedy::with_remedy;
 use super::route_counters::RouteCounters;
 use super::supervisor::{Supervisor, wait_for_more};
 use super::supervisor_table::{CommandOrder, SupervisorLine, SupervisorTable};
-use super::sys::{self, SingleThread};
 use super::unix_sockets::SocketOwners;
 use super::walls::{Walls, writable_on_system};
 use super::wire::{
@@ -43,7 +43,6 @@ use crate::limits::MAX_ORDER_BYTES;
 
 /// State that all commands of a server share.
 pub struct Confinement {
-    alone: SingleThread,
     start: Start,
     /// Child that still copies /etc into the view.
     copying: Option<Pid>,
@@ -165,12 +164,7 @@ type InterceptionSetup = (OwnedFd, Intercept, Option<DatagramNetwork>);
 
 impl Confinement {
     /// Builds the confinement of the plan.
-    pub fn build(
-        mut plan: Plan,
-        alone: SingleThread,
-        skips_of: SkipsOf,
-        globs_of: GlobsOf,
-    ) -> Result<Self, Fault> {
+    pub fn build(mut plan: Plan, skips_of: SkipsOf, globs_of: GlobsOf) -> Result<Self, Fault> {
         let scratch = plan.scratch.as_path();
         let most_bytes = plan.limits.memory_bytes;
         let open = |planned| Journal::open(planned, skips_of, most_bytes);
@@ -178,22 +172,22 @@ impl Confinement {
         let hide = hidden_paths::by_patterns(&plan, globs_of)?;
         let sockets = SocketOwners::of(&plan)?;
         // The view has no cgroup filesystem.
-        let (groups, memory) = groups(&plan, &alone);
+        let (groups, memory) = groups(&plan);
         let (mut copying, mut not_public, mut watcher, mut kernels) = (None, None, None, None);
         let (walls, home, tmp): (_, RawString, RawString) = match plan.tier {
             Tier::Off => (None, RawString::default(), RawString::default()),
             Tier::Namespaces => {
                 let mut outside = Watcher::new(plan.writable())?;
                 let public = if rustix::process::geteuid().is_root() {
-                    view::public_copies(&plan, &alone).unwrap_or_else(|fault| {
+                    view::public_copies(&plan).unwrap_or_else(|fault| {
                         not_public = Some(fault);
                         Vec::new()
                     })
                 } else {
                     Vec::new()
                 };
-                let entered = namespaces::enter(&alone, plan.network)
-                    .and_then(|()| view::enter(&plan, &alone, public));
+                let entered =
+                    namespaces::enter(plan.network).and_then(|()| view::enter(&plan, public));
                 copying = entered.map_err(with_remedy)?;
                 outside.guard(plan.protected.iter().map(RawString::as_path))?;
                 watcher = Some(outside);
@@ -270,7 +264,6 @@ impl Confinement {
             environment,
         };
         Ok(Self {
-            alone,
             start,
             copying,
             groups,
@@ -404,9 +397,7 @@ impl Confinement {
             _ => self.watch_over(),
         }
         let is_apart = self.needs_datagram_network(&request);
-        let datagram_network = is_apart
-            .then(|| DatagramNetwork::start(&self.alone))
-            .transpose()?;
+        let datagram_network = is_apart.then(DatagramNetwork::start).transpose()?;
         supervisors.extend(datagram_network.iter().map(|(_, maker)| maker.as_raw()));
         let noted = self
             .watcher
@@ -502,8 +493,8 @@ impl Confinement {
         self.sockets.iter_mut().for_each(SocketOwners::begin);
         let group = self.groups.as_mut().map(Groups::make).transpose()?;
         let copy = match self.start.tier {
-            Tier::Namespaces => sys::fork_into_namespaces(&self.alone).step("fork into namespaces"),
-            Tier::Landlock | Tier::Off => sys::fork(&self.alone).step("fork"),
+            Tier::Namespaces => sys::fork_into_namespaces().step("fork into namespaces"),
+            Tier::Landlock | Tier::Off => sys::fork().step("fork"),
         };
         let Some(pid) = copy.inspect_err(|_| {
             if let (Some(groups), Some(group)) = (&self.groups, &group) {
@@ -601,7 +592,7 @@ impl Confinement {
         });
         match entered {
             Ok((dry_run, (kill_scope, monitor, proxy_socket))) => {
-                let (start, alone) = (&self.start, &self.alone);
+                let start = &self.start;
                 let line = (start.tier == Tier::Namespaces).then_some(line);
                 let told = proxy_socket
                     .as_ref()
@@ -610,7 +601,6 @@ impl Confinement {
                     kill_scope,
                     server: command,
                     start,
-                    alone,
                     monitor,
                     dry_run,
                     proxy_socket,
@@ -806,17 +796,14 @@ impl Confinement {
 
 /// Returns the cgroups, if memory is limited and cgroups are available, and the memory limit
 /// mechanism.
-fn groups(plan: &Plan, alone: &SingleThread) -> (Option<Groups>, Option<MemoryHold>) {
+fn groups(plan: &Plan) -> (Option<Groups>, Option<MemoryHold>) {
     let Some(memory_bytes) = plan.limits.memory_bytes else {
         return (None, None);
     };
-    match Groups::prepare(
-        Bounds {
-            memory_bytes,
-            processes: plan.limits.processes,
-        },
-        alone,
-    ) {
+    match Groups::prepare(Bounds {
+        memory_bytes,
+        processes: plan.limits.processes,
+    }) {
         Ok(groups) => {
             let hold = MemoryHold::Cgroup {
                 processes: groups.counts_processes(),

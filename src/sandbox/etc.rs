@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::Pid;
+use replay_sys::{self as sys, MountAttributes};
 use rustix::fs::{
     AtFlags, CWD, Dir, FileType, Mode, OFlags, fchmod, fstat, mkdirat, openat, readlinkat,
     sendfile, symlinkat, unlinkat,
@@ -24,7 +25,6 @@ use rustix::mount::{MoveMountFlags, OpenTreeFlags, move_mount, open_tree};
 use super::fault::{Fault, StepContext};
 use super::mount::{clone_tree, directory, read_only, set};
 use super::plan::Network;
-use super::sys::{self, MountAttributes, SingleThread};
 use crate::limits::{MAX_ETC_BYTES, MAX_ETC_DEPTH, MAX_ETC_FILE_BYTES};
 
 const RESOLV_CONF: &str = "/etc/resolv.conf";
@@ -56,7 +56,6 @@ impl EtcSource {
     pub fn put(
         &self,
         root: &OwnedFd,
-        alone: &SingleThread,
         changes: &dyn Fn(&OwnedFd) -> Result<(), Fault>,
     ) -> Result<Option<Pid>, Fault> {
         directory(root, Path::new("etc"))?;
@@ -81,7 +80,7 @@ impl EtcSource {
                     | OpenTreeFlags::AT_EMPTY_PATH;
                 let root = open_tree(root, "", flags).step("copy /etc")?;
                 let to = open_dir(&root, Path::new("etc")).step("open /etc")?;
-                let Some(copying) = sys::fork(alone).step("fork")? else {
+                let Some(copying) = sys::fork().step("fork")? else {
                     let mut room = MAX_ETC_BYTES;
                     copy(from, &to, &mut room, MAX_ETC_DEPTH);
                     sys::exit_now(i32::from(changes(&root).is_err()));

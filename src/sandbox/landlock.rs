@@ -11,10 +11,10 @@ use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, RulesetAttr,
     RulesetCreated, RulesetCreatedAttr, RulesetError, Scope,
 };
+use replay_sys as sys;
 use rustix::fs::FileType;
 use thiserror::Error;
 
-use super::sys;
 use crate::limits::{MAX_PUBLIC_ENTRIES, MAX_PUBLIC_VISITS};
 
 /// First version that permits moving a file to another directory. Earlier ones always refuse it.

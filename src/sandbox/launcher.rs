@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
+use replay_sys as sys;
 use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, recv, socketpair};
 use rustix::process::{
     DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit,
@@ -26,7 +27,6 @@ use super::plan::{CanonicalPath, Plan, Tier};
 use super::reaper::{ReapResult, reap_one};
 use super::scratch::ScratchHold;
 use super::supervisor::wait_for;
-use super::sys::{self, SingleThread};
 use super::wire::{self, Event, Exit, Guard, Hello, Request, Run, receive_event};
 use crate::hide::GlobsOf;
 use crate::limits::{LAST_PROCESSES_MS, LAUNCHER_FAREWELL_MS, TRIAL_MS};
@@ -35,15 +35,7 @@ use crate::limits::{LAST_PROCESSES_MS, LAUNCHER_FAREWELL_MS, TRIAL_MS};
 ///
 /// Fails if it cannot communicate with the server; failures to build the walls are reported to the
 /// server.
-///
-/// It must run first in its process, which owns no descriptor but the standard streams.
-#[expect(unsafe_code, reason = "close_range(2), and proof of a single thread")]
 pub fn run(skips_of: SkipsOf, globs_of: GlobsOf) -> Result<(), Fault> {
-    // Descriptors inherited from the server's client are closed.
-    // SAFETY: this process has opened nothing yet, so nothing owns them.
-    unsafe { sys::close_from(3) }.step("close_range")?;
-    // SAFETY: neither this process nor a forked child that uses the proof ever starts a thread.
-    let alone = unsafe { SingleThread::check() }.step("count threads")?;
     // A terminal's SIGINT is for the server; this process ends with the server.
     rustix::process::setsid().step("setsid")?;
     let server =
@@ -87,7 +79,7 @@ pub fn run(skips_of: SkipsOf, globs_of: GlobsOf) -> Result<(), Fault> {
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
             .step("PR_SET_CHILD_SUBREAPER")?;
     }
-    let built = Confinement::build(plan, alone, skips_of, globs_of).and_then(|cells| {
+    let built = Confinement::build(plan, skips_of, globs_of).and_then(|cells| {
         set_dumpable_behavior(DumpableBehavior::NotDumpable).step("PR_SET_DUMPABLE")?;
         Ok(Launcher {
             server: server.try_clone().step("dup")?,

@@ -9,6 +9,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
+use replay_sys::{self as sys, MountAttributes};
 use rustix::fs::{
     Access, AtFlags, CWD, Mode, OFlags, ResolveFlags, StatxFlags, accessat, fstat, fstatvfs,
     mkdirat, open, openat, openat2, statat, statx,
@@ -21,7 +22,6 @@ use rustix::mount::{
 
 use super::fault::{Fault, StepContext};
 use super::plan::CanonicalPath;
-use super::sys::{self, MountAttributes};
 use crate::limits::CERTIFICATES_BYTES;
 use crate::mounts::{self, Mount};
 

@@ -1,5 +1,4 @@
 //! The launcher's own user, mount and network namespaces, shared by all commands of a server.
-#![expect(unsafe_code, reason = "unshare(2), never with the flag that is unsafe")]
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -7,13 +6,13 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use nix::sys::wait::{WaitStatus, waitpid};
+use replay_sys as sys;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with, socketpair};
 use rustix::process::{getegid, geteuid};
 use rustix::thread::{CapabilitySet, UnshareFlags};
 
 use super::fault::{Fault, StepContext};
 use super::plan::Network;
-use super::sys::{self, SingleThread};
 use crate::limits::WATCHES_SHARE;
 
 /// Limits per user of a user namespace (`namespaces(7)`, "The /proc/sys/user directory").
@@ -24,11 +23,11 @@ const MOST_PIDS: u64 = 4 * 1024 * 1024;
 
 /// Enters the namespaces. From here on this process has all capabilities inside them and none
 /// outside.
-pub fn enter(alone: &SingleThread, network: Network) -> Result<(), Fault> {
+pub fn enter(network: Network) -> Result<(), Fault> {
     let watches = WATCHES.map(|name| (name, share(name)));
     let powers = rustix::thread::capabilities(None).step("capget")?.effective;
     if powers.contains(CapabilitySet::SETUID | CapabilitySet::SETGID) {
-        enter_with_all_ids(alone)?;
+        enter_with_all_ids()?;
     } else {
         enter_with_own_id()?;
     }
@@ -41,8 +40,7 @@ pub fn enter(alone: &SingleThread, network: Network) -> Result<(), Fault> {
     if network != Network::Host {
         rest |= UnshareFlags::NEWNET;
     }
-    // SAFETY: without `FILES`.
-    unsafe { sys::unshare(rest) }.step("unshare mount and network namespaces")?;
+    sys::unshare(rest).step("unshare mount and network namespaces")?;
     if network == Network::Loopback {
         switch_loopback_on()?;
     }
@@ -51,19 +49,15 @@ pub fn enter(alone: &SingleThread, network: Network) -> Result<(), Fault> {
 
 /// Enters a new network namespace with only a loopback device.
 pub fn enter_own_loopback() -> Result<(), Fault> {
-    // SAFETY: without `FILES`.
-    unsafe { sys::unshare(UnshareFlags::NEWNET) }.step("unshare the network namespace")?;
+    sys::unshare(UnshareFlags::NEWNET).step("unshare the network namespace")?;
     switch_loopback_on()
 }
 
 /// Like [`enter_own_loopback`] without capabilities: enters a new user namespace first, without ID
 /// maps.
 pub fn enter_quiet() -> Result<(), Fault> {
-    // SAFETY: without `FILES`.
-    let own = unsafe { sys::unshare(UnshareFlags::NEWNET) };
-    // SAFETY: without `FILES`.
-    let own =
-        own.or_else(|_| unsafe { sys::unshare(UnshareFlags::NEWUSER | UnshareFlags::NEWNET) });
+    let own = sys::unshare(UnshareFlags::NEWNET);
+    let own = own.or_else(|_| sys::unshare(UnshareFlags::NEWUSER | UnshareFlags::NEWNET));
     own.step("unshare the network namespace")?;
     switch_loopback_on()
 }
@@ -83,8 +77,7 @@ fn switch_loopback_on() -> Result<(), Fault> {
 /// privileges.
 fn enter_with_own_id() -> Result<(), Fault> {
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
-    // SAFETY: without `FILES`.
-    unsafe { sys::unshare(UnshareFlags::NEWUSER) }.step("unshare the user namespace")?;
+    sys::unshare(UnshareFlags::NEWUSER).step("unshare the user namespace")?;
     write("setgroups", "deny")?;
     write("uid_map", &format!("{user} {user} 1"))?;
     write("gid_map", &format!("{group} {group} 1"))
@@ -92,7 +85,7 @@ fn enter_with_own_id() -> Result<(), Fault> {
 
 /// Enters a user namespace in which every ID maps to itself. Root's commands see the owners of
 /// files and may change them. A forked child has to write the map from outside.
-fn enter_with_all_ids(alone: &SingleThread) -> Result<(), Fault> {
+fn enter_with_all_ids() -> Result<(), Fault> {
     let maps = [("uid_map", read("uid_map")?), ("gid_map", read("gid_map")?)];
     let (here, there) = socketpair(
         AddressFamily::UNIX,
@@ -102,7 +95,7 @@ fn enter_with_all_ids(alone: &SingleThread) -> Result<(), Fault> {
     )
     .step("socketpair")?;
     let parent = rustix::process::getpid().as_raw_nonzero();
-    let Some(copy) = sys::fork(alone).step("fork")? else {
+    let Some(copy) = sys::fork().step("fork")? else {
         drop(here);
         let written = await_turn(&there)
             && maps
@@ -111,8 +104,7 @@ fn enter_with_all_ids(alone: &SingleThread) -> Result<(), Fault> {
         sys::exit_now(i32::from(!written));
     };
     drop(there);
-    // SAFETY: without `FILES`.
-    unsafe { sys::unshare(UnshareFlags::NEWUSER) }.step("unshare the user namespace")?;
+    sys::unshare(UnshareFlags::NEWUSER).step("unshare the user namespace")?;
     rustix::io::write(&here, b"x").step("user namespace")?;
     match waitpid(copy, None) {
         Ok(WaitStatus::Exited(_, 0)) => Ok(()),
@@ -125,7 +117,7 @@ fn enter_with_all_ids(alone: &SingleThread) -> Result<(), Fault> {
 
 /// Creates a user namespace with only unused IDs mapped: through its map, every file belongs to
 /// nobody.
-pub fn of_nobody(alone: &SingleThread) -> Result<OwnedFd, Fault> {
+pub fn of_nobody() -> Result<OwnedFd, Fault> {
     /// The highest ID except the invalid one.
     const NOBODYS: u32 = u32::MAX - 1;
     let step = "make a user namespace of nobody";
@@ -136,10 +128,9 @@ pub fn of_nobody(alone: &SingleThread) -> Result<OwnedFd, Fault> {
         None,
     )
     .step("socketpair")?;
-    let Some(copy) = sys::fork(alone).step("fork")? else {
+    let Some(copy) = sys::fork().step("fork")? else {
         drop(here);
-        // SAFETY: without `FILES`.
-        let made = unsafe { sys::unshare(UnshareFlags::NEWUSER) }.is_ok();
+        let made = sys::unshare(UnshareFlags::NEWUSER).is_ok();
         let told = made && rustix::io::write(&there, b"x").is_ok();
         // The child waits until the other end is closed.
         sys::exit_now(i32::from(!told || await_turn(&there)));

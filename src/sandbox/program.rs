@@ -10,6 +10,7 @@ use std::path::Path;
 
 use nix::errno::Errno as NixErrno;
 use nix::sys::signal::SigSet;
+use replay_sys as sys;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, openat2};
 use rustix::io::Errno;
 use rustix::process::{
@@ -23,7 +24,6 @@ use super::environment::{FALLBACK_SHELL, SHELL};
 use super::fault::{Fault, StepContext};
 use super::plan::{CanonicalPath, Limits, Tier};
 use super::raw_string::RawString;
-use super::sys::{self, SingleThread};
 use super::view;
 use super::walls::{Walls, intercept_only, seal};
 use super::wire::{Event, Request, Run, send_event, send_listener};
@@ -63,14 +63,8 @@ impl Start {
     /// Becomes the program. On failure it sends [`Event::Refused`] to `birth` and exits; on
     /// success, execve(2) closes `birth`. Before that it sends the seccomp listener, with
     /// [`Event::Started`] or [`Event::Listens`].
-    pub fn become_program(
-        &self,
-        alone: &SingleThread,
-        request: &Request,
-        streams: &Streams,
-        birth: &OwnedFd,
-    ) -> ! {
-        let Err(fault) = self.go(alone, request, streams, birth);
+    pub fn become_program(&self, request: &Request, streams: &Streams, birth: &OwnedFd) -> ! {
+        let Err(fault) = self.go(request, streams, birth);
         let refused = Event::refused(&fault);
         let _ = send_event(birth, &refused, None);
         sys::exit_now(127)
@@ -78,7 +72,6 @@ impl Start {
 
     fn go(
         &self,
-        alone: &SingleThread,
         request: &Request,
         streams: &Streams,
         birth: &OwnedFd,
@@ -124,7 +117,7 @@ impl Start {
             set_no_new_privs(true).step("PR_SET_NO_NEW_PRIVS")?;
             offer(&intercept_only()?, birth)?;
         }
-        sys::close_on_exec_from(alone, 3).step("close_range")?;
+        sys::close_on_exec_from(3).step("close_range")?;
         // No descriptor is sent from here on.
         limit_open_files(&self.limits)?;
         if let Run::Named(words) = &request.run {

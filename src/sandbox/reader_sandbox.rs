@@ -9,7 +9,7 @@ use rustix::thread::set_no_new_privs;
 
 use super::fault::{Fault, StepContext};
 use super::landlock::{self, LEAST_ABI, Options, SCOPES_ABI, abi};
-use super::{capabilities, seccomp, sys};
+use super::{capabilities, seccomp};
 
 /// Default stack limit of the kernel (`_STK_LIM`, linux/resource.h).
 const STACK_BYTES: u64 = 8 * 1024 * 1024;
@@ -18,16 +18,11 @@ const STACK_BYTES: u64 = 8 * 1024 * 1024;
 /// the parent thread exits.
 ///
 /// The filter is the main barrier. The others are added if the kernel has them.
-///
-/// It must run first in its process, which owns no descriptor but the standard streams.
-#[expect(unsafe_code, reason = "close_range(2)")]
 pub fn enclose(parent: Pid, memory_bytes: u64, cpu_secs: u64) -> Result<(), Fault> {
     set_parent_process_death_signal(Some(Signal::KILL)).step("PR_SET_PDEATHSIG")?;
     if getppid() != Some(parent) {
         return Err(Fault::because("look for the server", "it is gone"));
     }
-    // SAFETY: this process has opened nothing yet, so nothing owns a descriptor from 3 on.
-    unsafe { sys::close_from(3) }.step("close_range")?;
     // A pipe without a reader: /dev/null may be unreachable.
     let (_, nowhere) = rustix::pipe::pipe().step("pipe")?;
     rustix::stdio::dup2_stderr(nowhere).step("stderr")?;
@@ -63,5 +58,5 @@ pub fn enclose(parent: Pid, memory_bytes: u64, cpu_secs: u64) -> Result<(), Faul
         };
         setrlimit(resource, limit).step_with(|| format!("limit {resource:?}"))?;
     }
-    sys::seccomp::install(&seccomp::computing()).step("install the filter")
+    replay_sys::seccomp::install(seccomp::computing().instructions()).step("install the filter")
 }

@@ -12,6 +12,8 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::waitpid;
 use nix::unistd::Pid;
+use replay_sys as sys;
+use replay_sys::seccomp::can_answer_with;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, recv, socketpair};
@@ -33,8 +35,6 @@ use super::plan::Tier;
 use super::program::{Start, Streams};
 use super::reaper::{ReapResult, reap_one};
 use super::supervisor_table::SupervisorLine;
-use super::sys::seccomp::can_answer_with;
-use super::sys::{self, SingleThread};
 use super::terminal;
 use super::vitals::Reporter;
 use super::walls::Walls;
@@ -55,9 +55,6 @@ pub struct Supervisor<'a> {
     pub server: OwnedFd,
     /// Common settings for starting programs.
     pub start: &'a Start,
-    /// Proof that this process may fork, until the program runs. After that, blocking opens may
-    /// have threads (`opens/waiting`).
-    pub alone: &'a SingleThread,
     /// Monitor for this tier: broker, journal and refusals.
     pub monitor: Box<dyn Monitor + 'a>,
     /// Overlays of a dry run, if it is one.
@@ -110,12 +107,11 @@ impl Supervisor<'_> {
             .as_ref()
             .map_or(Ok(false), Walls::hold_supervisor)?;
         let copy = match &self.group {
-            Some(group) => sys::fork_into_group(self.alone, group.as_fd()),
-            None => sys::fork(self.alone),
+            Some(group) => sys::fork_into_group(group.as_fd()),
+            None => sys::fork(),
         };
         let Some(program) = copy.step("fork")? else {
-            self.start
-                .become_program(self.alone, request, &streams, &program_birth)
+            self.start.become_program(request, &streams, &program_birth)
         };
         // If calls are intercepted, the program waits until this process has its listener.
         self.may_have_begun = !request.intercepts_calls();

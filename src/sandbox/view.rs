@@ -14,6 +14,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use nix::unistd::Pid;
+use replay_sys::{self as sys, MountAttributes};
 use rustix::fs::{
     CWD, FileType, Mode, OFlags, fstat, mkdirat, open, openat, readlinkat, symlinkat,
 };
@@ -29,7 +30,6 @@ use super::mount::{
 };
 use super::plan::{Network, Plan};
 use super::raw_string::RawString;
-use super::sys::{self, MountAttributes, SingleThread};
 use super::{etc, hidden_paths, namespaces, toolchains};
 use crate::limits::{MAX_TERMINALS, SHARED_MEMORY_BYTES, VIEW_ROOT_BYTES};
 
@@ -77,11 +77,7 @@ struct PendingMount {
 /// ([`etc::wait_for_copy`]).
 ///
 /// `public` are the [`public_copies`], if any.
-pub fn enter(
-    plan: &Plan,
-    alone: &SingleThread,
-    public: Vec<(PathBuf, OwnedFd)>,
-) -> Result<Option<Pid>, Fault> {
+pub fn enter(plan: &Plan, public: Vec<(PathBuf, OwnedFd)>) -> Result<Option<Pid>, Fault> {
     mount_change(
         "/",
         MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
@@ -149,7 +145,7 @@ pub fn enter(
         symlinkat(&to, &root, below_root(&at)).step_with(|| format!("link {}", at.display()))?;
     }
     // Files are written by name first: later, a name can lead into an allowed directory.
-    let copying = etc.put(&root, alone, &|root| {
+    let copying = etc.put(&root, &|root| {
         if plan.answers_names {
             // Names have only IPv4 addresses (resolv.conf(5)); glibc from 2.36 on then skips IPv6
             // queries.
@@ -241,8 +237,8 @@ fn other_name(name: &Path, path: &Path) -> Result<(), Errno> {
 
 /// Copies the system's own directories with all files owned by nobody, so that root may read only
 /// world-readable files, as in /etc. Requires root's capabilities outside.
-pub fn public_copies(plan: &Plan, alone: &SingleThread) -> Result<Vec<(PathBuf, OwnedFd)>, Fault> {
-    let nobody = namespaces::of_nobody(alone)?;
+pub fn public_copies(plan: &Plan) -> Result<Vec<(PathBuf, OwnedFd)>, Fault> {
+    let nobody = namespaces::of_nobody()?;
     let shown = shown_of_system(plan)
         .filter(|path| toolchains::SYSTEM.iter().any(|own| Path::new(own) == *path));
     let copy = |path: &Path| match clone_tree(path) {

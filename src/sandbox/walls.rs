@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
+use replay_sys as sys;
 use rustix::fs::{CWD, Mode, OFlags, readlinkat};
 
 use super::bpf::Program;
@@ -15,7 +16,6 @@ use super::landlock::{self, Options, Right, Ruleset, SCOPES_ABI, abi};
 use super::plan::{Extent, Network, Plan};
 use super::raw_string::RawString;
 use super::seccomp::{self, Rules, Sockets};
-use super::sys;
 use super::{common_git, etc, mount, view};
 
 /// Restrictions of a program besides the view.
@@ -330,16 +330,18 @@ pub fn is_inside() -> bool {
 
 /// Forbids sending the listener from here on.
 pub fn seal() -> Result<(), Fault> {
-    sys::seccomp::install(&seccomp::sealing()).step("install the filter")
+    sys::seccomp::install(seccomp::sealing().instructions()).step("install the filter")
 }
 
 fn install(filter: &Program) -> Result<OwnedFd, Fault> {
-    sys::seccomp::install_with_listener(filter).map_err(|cause| match cause.raw_os_error() {
-        Some(libc::EBUSY) => Fault::supervised(),
-        _ => Fault {
-            step: "install the filter".to_owned(),
-            cause,
-        },
+    sys::seccomp::install_with_listener(filter.instructions()).map_err(|cause| {
+        match cause.raw_os_error() {
+            Some(libc::EBUSY) => Fault::supervised(),
+            _ => Fault {
+                step: "install the filter".to_owned(),
+                cause,
+            },
+        }
     })
 }
 

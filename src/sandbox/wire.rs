@@ -13,6 +13,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use replay_sys::seccomp::send_marked;
 use rustix::io::Errno;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
@@ -25,7 +26,7 @@ use super::denied::Denied;
 use super::fault::Fault;
 use super::plan::CanonicalPath;
 use super::raw_string::RawString;
-use super::sys::seccomp::send_marked;
+use super::seccomp::MARK;
 use crate::journal::AutorunChanges;
 use crate::limits::{MAX_FRAME_BYTES, MAX_ORDER_BYTES, MAX_PACKET_BYTES, MAX_SHORT_PACKET_BYTES};
 
@@ -393,6 +394,7 @@ pub fn send_listener(socket: impl AsFd, listener: BorrowedFd<'_>) -> io::Result<
         socket.as_fd(),
         &serde_json::to_vec(&Event::Listens)?,
         listener,
+        MARK,
     )
 }
 

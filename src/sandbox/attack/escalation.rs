@@ -7,6 +7,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use replay_sys::attack as sys;
+use replay_sys::attack::kernel::{self, control};
 use rustix::fs::MemfdFlags;
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
@@ -14,8 +16,6 @@ use super::attempt::{Attempt, attempt};
 use super::outcome::{Stopped, Try, any, blocked, not_possible, through};
 use super::stage::Stage;
 use super::stage::text;
-use crate::sandbox::sys::attack as sys;
-use crate::sandbox::sys::attack::kernel::{self, control};
 
 const PR_SET_SECCOMP: i32 = 22;
 const PR_SET_SECUREBITS: i32 = 28;

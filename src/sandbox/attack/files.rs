@@ -6,13 +6,13 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{OpenOptionsExt, symlink};
 use std::path::Path;
 
+use replay_sys::attack as sys;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RenameFlags};
 
 use super::attempt::{Attempt, attempt};
 use super::outcome::{Try, any, blocked, not_possible, through};
 use super::stage::Stage;
 use super::stage::{identity, text};
-use crate::sandbox::sys::attack as sys;
 
 pub(super) const ATTEMPTS: &[Attempt] = &[
     attempt(

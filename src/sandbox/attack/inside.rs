@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
-use nix::unistd::Pid;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
@@ -13,7 +12,6 @@ use serde::{Deserialize, Serialize};
 use super::battery::{CONTROLS, GROUPS};
 use super::outcome::{Outcome, Stopped, error_name};
 use super::stage::Stage;
-use crate::sandbox::sys::attack as sys;
 
 /// First argument that makes this program the inner half; the second is the [`Stage`] as JSON.
 pub const ATTACK_ARGUMENT: &str = "__attack";
@@ -83,19 +81,19 @@ fn say(output: &mut impl Write, line: &BatteryLine) -> io::Result<()> {
 /// Runs something in a copy of this process, which may lose its rights, its root or its life.
 fn apart(act: impl FnOnce() -> Outcome) -> io::Result<Outcome> {
     let (reader, mut writer) = io::pipe()?;
-    let Some(child) = sys::fork()? else {
+    let Some(child) = replay_sys::fork()? else {
         drop(reader);
         let outcome = act();
         let _ = serde_json::to_writer(&mut writer, &outcome);
         drop(writer);
-        sys::exit_now();
+        replay_sys::exit_now(0);
     };
     drop(writer);
     let (told, late) = collect(reader);
-    if late && let Some(child) = rustix::process::Pid::from_raw(child) {
+    if late && let Some(child) = rustix::process::Pid::from_raw(child.as_raw()) {
         let _ = rustix::process::kill_process(child, Signal::KILL);
     }
-    let status = waitpid(Pid::from_raw(child), Some(WaitPidFlag::__WALL));
+    let status = waitpid(child, Some(WaitPidFlag::__WALL));
     if let Ok(outcome) = serde_json::from_slice(&told) {
         return Ok(outcome);
     }

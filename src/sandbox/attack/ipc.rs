@@ -8,6 +8,7 @@ use std::os::unix::fs::symlink;
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener, UnixStream};
 use std::path::Path;
 
+use replay_sys::attack::ipc;
 use rustix::fs::{Mode, OFlags};
 use rustix::net::{
     AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType, bind, listen, sendto,
@@ -16,7 +17,6 @@ use rustix::net::{
 
 use super::attempt::{Attempt, attempt};
 use super::outcome::{Stopped, any, blocked, not_possible, through};
-use crate::sandbox::sys::attack::ipc;
 
 pub(super) const ATTEMPTS: &[Attempt] = &[
     attempt(

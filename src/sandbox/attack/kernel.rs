@@ -5,11 +5,12 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use replay_sys::attack as sys;
+use replay_sys::attack::kernel;
+
 use super::attempt::{Attempt, attempt};
 use super::network::foreign;
 use super::outcome::{Try, any, blocked, through};
-use crate::sandbox::sys::attack as sys;
-use crate::sandbox::sys::attack::kernel;
 
 /// Files of the kernel that change the machine when they are written.
 const SWITCHES: [&str; 15] = [

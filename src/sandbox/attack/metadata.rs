@@ -8,6 +8,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use replay_sys::attack as sys;
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use rustix::fs::{
     Access, AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, ResolveFlags, Timespec, Timestamps,
@@ -18,7 +19,6 @@ use super::attempt::{Attempt, attempt};
 use super::outcome::{Stopped, blocked, each, not_possible, through};
 use super::stage::Stage;
 use super::stage::text;
-use crate::sandbox::sys::attack as sys;
 
 pub(super) const ATTEMPTS: &[Attempt] = &[
     attempt("stat outside", "stat(2), lstat(2), statx(2)", |s| {
@@ -270,11 +270,11 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
             fs::create_dir(&dir)?;
             fs::write(dir.join("attributed"), "x")?;
             symlink(&s.outside, &link)?;
-            let Some(swapper) = sys::fork()? else {
+            let Some(swapper) = replay_sys::fork()? else {
                 while rustix::fs::renameat_with(CWD, &dir, CWD, &link, RenameFlags::EXCHANGE)
                     .is_ok()
                 {}
-                sys::exit_now();
+                replay_sys::exit_now(0);
             };
             let until = Instant::now() + Duration::from_millis(300);
             let mut changed = 0;
@@ -283,7 +283,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
                     fs::set_permissions(dir.join("attributed"), fs::Permissions::from_mode(0o707));
                 changed += u32::from(done.is_ok());
             }
-            sys::kill(swapper.into(), libc::SIGKILL.into())?;
+            sys::kill(swapper.as_raw().into(), libc::SIGKILL.into())?;
             // The outer half looks as well.
             match fs::metadata(victim(s)) {
                 Ok(metadata) if metadata.permissions().mode() & 0o777 == 0o707 => {

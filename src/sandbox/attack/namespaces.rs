@@ -4,13 +4,13 @@ use std::fs::{self, File};
 use std::os::fd::AsFd;
 use std::path::Path;
 
+use replay_sys::attack as sys;
 use rustix::mount::{self, MountFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags};
 use rustix::thread::LinkNameSpaceType;
 
 use super::attempt::{Attempt, attempt};
 use super::outcome::{Try, any, blocked, not_possible, through};
 use super::stage::text;
-use crate::sandbox::sys::attack as sys;
 
 /// Kinds of namespaces, with the bit of clone(2) and the name below `/proc/PID/ns`.
 const KINDS: [(&str, i32); 7] = [
@@ -323,11 +323,11 @@ fn own_user(other: i32) -> Result<(), super::Stopped> {
 /// In a copy of this process, since the next try needs the old state.
 fn apart(act: impl Fn() -> std::io::Result<()>) -> Try {
     let (mut reader, mut writer) = std::io::pipe()?;
-    if sys::fork()?.is_none() {
+    if replay_sys::fork()?.is_none() {
         use std::io::Write as _;
         let number = act().map_or_else(|error| error.raw_os_error().unwrap_or(libc::EPERM), |()| 0);
         let _ = writer.write_all(&number.to_ne_bytes());
-        sys::exit_now();
+        replay_sys::exit_now(0);
     }
     drop(writer);
     let mut number = [0; 4];

@@ -4,6 +4,7 @@ use std::fs::OpenOptions;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV4, SocketAddrV6, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
 
+use replay_sys::attack as sys;
 use rustix::net::{
     AddressFamily, Protocol, RawProtocol, SocketType, connect, ipproto, listen, socket, sockopt,
 };
@@ -11,7 +12,6 @@ use rustix::net::{
 use super::attempt::{Attempt, attempt};
 use super::outcome::{Try, any, blocked, through};
 use super::stage::Stage;
-use crate::sandbox::sys::attack as sys;
 
 const IPPROTO_SCTP: u32 = 132;
 const IPPROTO_MPTCP: u32 = 262;

@@ -4,11 +4,11 @@ use std::fs::{self, OpenOptions};
 use std::io::{Read as _, Seek as _, Write as _};
 use std::path::Path;
 
+use replay_sys::attack as sys;
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
 
 use super::attempt::{Attempt, attempt};
 use super::outcome::{Stopped, any, blocked, not_possible, through};
-use crate::sandbox::sys::attack as sys;
 
 const PRIO_PROCESS: i64 = 0;
 const IOPRIO_WHO_PROCESS: i64 = 1;

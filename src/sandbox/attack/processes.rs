@@ -6,11 +6,11 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use nix::sys::uio::{RemoteIoVec, process_vm_readv};
 use nix::unistd::Pid as NixPid;
+use replay_sys::attack as sys;
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
 use super::attempt::{Attempt, attempt};
 use super::outcome::{Stopped, Try, any, blocked, not_possible, through};
-use crate::sandbox::sys::attack as sys;
 
 /// The descriptor of the victim that is a file with the canary.
 pub(super) const HELD_DESCRIPTOR: i32 = 9;

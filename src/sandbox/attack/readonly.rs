@@ -5,6 +5,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink};
 use std::path::Path;
 
+use replay_sys::attack as sys;
 use rustix::fs::{AtFlags, CWD, IFlags, Mode, OFlags, RenameFlags, Timestamps, XattrFlags};
 
 use super::attempt::{Attempt, attempt};
@@ -12,7 +13,6 @@ use super::metadata::now;
 use super::outcome::{Try, each, through};
 use super::stage::Stage;
 use super::stage::text;
-use crate::sandbox::sys::attack as sys;
 
 pub(super) const ATTEMPTS: &[Attempt] = &[
     attempt("write a read-only file", "open(2) for writing", |s| {

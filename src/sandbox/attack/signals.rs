@@ -6,13 +6,13 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+use replay_sys::attack as sys;
 use rustix::event::{Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, getppid, pidfd_open, pidfd_send_signal};
 
 use super::attempt::{Attempt, attempt};
 use super::outcome::{Stopped, Try, any, blocked, through};
 use super::stage::Stage;
-use crate::sandbox::sys::attack as sys;
 
 /// Continues who is not stopped: the harmless signal that needs the same right as the others, or
 /// less.

@@ -5,10 +5,11 @@ use std::io::Write as _;
 use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 
+use replay_sys::attack::kernel;
+
 use super::attempt::{Attempt, attempt};
 use super::outcome::{Stopped, not_possible, through};
 use super::stage::Stage;
-use crate::sandbox::sys::attack::kernel;
 
 pub(super) const ATTEMPTS: &[Attempt] = &[
     attempt("controlling terminal", "open(2) of /dev/tty", |_| {

@@ -14,13 +14,13 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use replay_sys::attack::ipc;
 use rustix::fs::{CWD, FileType, Mode, XattrFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use super::processes::HELD_DESCRIPTOR;
 use super::stage::Stage;
 use super::stage::identity;
-use crate::sandbox::sys::attack::ipc;
 
 /// Usual socket paths of a machine's services.
 const SERVICES: [&str; 14] = [
@@ -113,9 +113,8 @@ impl Victims {
         fs::write(&stage.memory, &canary)?;
         stage.segment = ipc::make_segment(canary.as_bytes(), 0o600)?;
         let flags = i64::from(libc::IPC_CREAT | 0o600);
-        stage.messages = super::super::sys::attack::msgget(libc::IPC_PRIVATE.into(), flags)? as i32;
-        stage.semaphores =
-            super::super::sys::attack::semget(libc::IPC_PRIVATE.into(), 1, flags)? as i32;
+        stage.messages = replay_sys::attack::msgget(libc::IPC_PRIVATE.into(), flags)? as i32;
+        stage.semaphores = replay_sys::attack::semget(libc::IPC_PRIVATE.into(), 1, flags)? as i32;
         let name = format!("/replay-probe-{}", stage.nonce);
         let queue = ipc::open_queue(&text(&name), true).ok();
         stage.queue = queue.is_some().then_some(name);

@@ -7,6 +7,7 @@ use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use replay_sys::seccomp::{Notification, still_valid};
 use rustix::fs::{
     CWD, FileType, fstat, getxattr, getxattr_query, listxattr, listxattr_query, readlinkat,
 };
@@ -16,7 +17,6 @@ use super::call::{Object, Read};
 use super::caller::{Caller, link};
 use super::{Broker, holds, read_name, read_structure};
 use crate::limits::{MAX_XATTR_LIST_BYTES, MAX_XATTR_VALUE_BYTES};
-use crate::sandbox::sys::seccomp::{Notification, still_valid};
 
 /// Requested attributes: one value, or all names.
 enum AttributeRequest {

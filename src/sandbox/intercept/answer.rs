@@ -5,13 +5,13 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::time::Instant;
 
+use replay_sys::seccomp::Notification;
 use rustix::io::Errno;
 
 use super::call::Network;
 use super::descriptor::CallerDescriptor;
 use super::messages::Mark;
 use super::transfer::{Incoming, Outgoing};
-use crate::sandbox::sys::seccomp::Notification;
 
 /// An operation that must finish before a call is answered.
 #[derive(Debug)]

@@ -4,6 +4,8 @@ use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 
+use replay_sys::sockets::bind_with_port;
+use replay_sys::time_limit::limited;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 use rustix::net::sockopt::{ipv6_v6only, set_ipv6_v6only};
@@ -18,8 +20,6 @@ use super::destinations::Destination;
 use super::messages::{Flow, Mark, SupervisorMessage, SupervisorRequest};
 use super::own_ports::{Holder, Protocol};
 use crate::sandbox::caller_memory::CallerMemory;
-use crate::sandbox::sys::sockets::bind_with_port;
-use crate::sandbox::sys::time_limit::limited;
 use crate::sandbox::wire::Dial;
 
 /// The port of questions of names (RFC 1035, 4.2).

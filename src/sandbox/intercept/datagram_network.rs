@@ -8,16 +8,15 @@
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::panic::catch_unwind;
 
 use nix::unistd::Pid;
+use replay_sys as sys;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with, socketpair};
 use serde::{Deserialize, Serialize};
 
 use crate::sandbox::fault::{Fault, StepContext};
 use crate::sandbox::namespaces;
-use crate::sandbox::sys::{self, SingleThread};
 use crate::sandbox::wire::{receive_packet, send_packet};
 
 /// The supervisor's end of the socket to that process.
@@ -56,7 +55,7 @@ impl From<OwnedFd> for DatagramNetwork {
 
 impl DatagramNetwork {
     /// Starts the process. Where it may have no network of its own it ends at once.
-    pub fn start(alone: &SingleThread) -> Result<(Self, Pid), Fault> {
+    pub fn start() -> Result<(Self, Pid), Fault> {
         let step = "start who makes datagram sockets";
         let (here, there) = socketpair(
             AddressFamily::UNIX,
@@ -65,10 +64,8 @@ impl DatagramNetwork {
             None,
         )
         .step(step)?;
-        match sys::fork(alone).step(step)? {
-            Some(maker) => Ok((Self(here), maker)),
-            None => serve(&there),
-        }
+        let maker = sys::fork_with_stdin(&there, serve).step(step)?;
+        Ok((Self(here), maker))
     }
 
     /// Returns true if the network is available.
@@ -101,20 +98,14 @@ impl DatagramNetwork {
     }
 }
 
-/// Main function of the process.
-fn serve(socket: &OwnedFd) -> ! {
-    // `settle` closes descriptors of the launcher. A panic must not unwind to their owners, which
-    // would close them again.
-    let _ = catch_unwind(|| {
-        if settle(socket).is_ok() {
-            answer_wishes();
-        }
-    });
-    sys::exit_now(0)
-}
-
-/// Answers wishes from stdin until the socket is closed.
-fn answer_wishes() {
+/// Main function of the process: leaves the launcher's network and answers wishes from stdin until
+/// the socket is closed.
+fn serve() {
+    if rustix::stdio::dup2_stderr(rustix::stdio::stdout()).is_err()
+        || namespaces::enter_quiet().is_err()
+    {
+        return;
+    }
     let asked = rustix::stdio::stdin();
     while let Ok(Some((wish, _))) = receive_packet::<Wish>(asked) {
         let made = wish.make();
@@ -124,18 +115,6 @@ fn answer_wishes() {
             break;
         }
     }
-}
-
-/// Closes every descriptor from the launcher except the standard streams, and leaves its network.
-/// `socket` becomes stdin. Only [`serve`] may call it.
-#[expect(unsafe_code, reason = "close_range(2)")]
-fn settle(socket: &OwnedFd) -> Result<(), Fault> {
-    rustix::stdio::dup2_stdin(socket).step("stdin")?;
-    rustix::stdio::dup2_stderr(rustix::stdio::stdout()).step("stderr")?;
-    // SAFETY: `serve` neither returns nor unwinds, so no owner from before the fork is used or
-    // dropped in this process. It does not use `socket` after this line.
-    unsafe { sys::close_from(3) }.step("close_range")?;
-    namespaces::enter_quiet()
 }
 
 impl Wish {

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 
+use replay_sys::seccomp::Notification;
 use rustix::buffer::spare_capacity;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SocketAddrAny, recvfrom};
@@ -18,7 +19,6 @@ use super::own_ports::Holder;
 use super::transfer::{Incoming, Outgoing, ReceiveBuffer, is_impatient, other, value};
 use crate::limits::{MAX_DATAGRAM_BYTES, MAX_INTERCEPTED_BYTES};
 use crate::sandbox::caller_memory::CallerMemory;
-use crate::sandbox::sys::seccomp::Notification;
 
 /// Flags with which a message is received here.
 const PLAIN_FLAGS: u32 = (libc::MSG_PEEK

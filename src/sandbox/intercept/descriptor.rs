@@ -3,8 +3,9 @@
 use std::ops::Deref;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use replay_sys::time_limit;
+
 use crate::sandbox::capabilities::look_at;
-use crate::sandbox::sys::time_limit;
 use rustix::io::Errno;
 use rustix::net::sockopt::{socket_domain, socket_type};
 use rustix::net::{AddressFamily, SocketType};
@@ -164,13 +165,14 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
     use std::time::Duration;
 
+    use replay_sys::exit_now;
+    use replay_sys::testing::fork_among_threads;
+    use replay_sys::time_limit::limited;
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use rustix::net::sockopt::set_socket_linger;
     use rustix::process::{Signal, WaitOptions, kill_process, waitpid};
 
     use super::*;
-    use crate::sandbox::sys::attack::{exit_now, fork};
-    use crate::sandbox::sys::time_limit::limited;
 
     const DEADLINE: Timespec = Timespec {
         tv_sec: 20,
@@ -180,16 +182,16 @@ mod tests {
     /// Returns true if the check passes before the deadline, on the main thread of a child.
     fn passes_in_child(check: impl FnOnce() -> bool) -> bool {
         let (result, sender) = rustix::pipe::pipe().unwrap();
-        let Some(child) = fork().unwrap() else {
+        let Some(child) = fork_among_threads().unwrap() else {
             if check() {
                 let _ = rustix::io::write(&sender, b"x");
             }
-            exit_now()
+            exit_now(0)
         };
         drop(sender);
         let mut ready = [PollFd::new(&result, PollFlags::IN)];
         let is_over = poll(&mut ready, Some(&DEADLINE)) == Ok(1);
-        let child = Pid::from_raw(child).unwrap();
+        let child = Pid::from_raw(child.as_raw()).unwrap();
         let passed = is_over && rustix::io::read(&result, &mut [0; 1]) == Ok(1);
         let _ = kill_process(child, Signal::KILL);
         waitpid(Some(child), WaitOptions::empty()).unwrap();

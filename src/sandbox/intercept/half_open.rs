@@ -12,6 +12,7 @@ use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 
+use replay_sys::sockets::bind_to_loopback;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt::set_socket_reuseport;
@@ -22,7 +23,6 @@ use rustix::net::{
 use super::answer::errno_of;
 use super::messages::Mark;
 use crate::limits::{MAX_CONNECTIONS_ON_THEIR_WAY, QUEUE_FILLS_MS};
-use crate::sandbox::sys::sockets::bind_to_loopback;
 
 #[derive(Debug)]
 pub(super) struct HalfOpen {

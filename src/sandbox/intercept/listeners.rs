@@ -4,6 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 
+use replay_sys::sockets::bind_to_loopback;
 use rustix::io::{Errno, ioctl_fionbio};
 use rustix::net::{
     AddressFamily, SocketFlags, SocketType, bind, connect, getsockname, listen, socket_with,
@@ -13,7 +14,6 @@ use super::address::{is_here, plain};
 use super::datagram_network::DatagramNetwork;
 use crate::limits::INTERCEPTED_BACKLOG;
 use crate::sandbox::fault::{Fault, StepContext};
-use crate::sandbox::sys::sockets::bind_to_loopback;
 
 #[derive(Debug)]
 pub(super) struct Listeners {

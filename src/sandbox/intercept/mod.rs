@@ -63,6 +63,8 @@ use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
 
+use replay_sys::seccomp::{Notification, answer_with, let_go_on, respond, still_valid};
+use replay_sys::sockets::bind_to_loopback;
 use rustix::event::{Timespec, epoll};
 use rustix::io::{Errno, ioctl_fionbio};
 use rustix::net::{AddressFamily, Protocol, SocketFlags, SocketType, socket_with};
@@ -70,8 +72,6 @@ use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
 
 use super::caller_memory::CallerMemory;
 use super::fault::{Fault, StepContext};
-use super::sys::seccomp::{Notification, answer_with, let_go_on, respond, still_valid};
-use super::sys::sockets::bind_to_loopback;
 use super::wire::Dial;
 use address::read_from;
 pub use address::{

@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
+use replay_sys::seccomp::{Notification, still_valid};
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, socket_timeout};
@@ -16,7 +17,6 @@ use super::descriptor::CallerDescriptor;
 use super::messages::Mark;
 use super::transfer::is_impatient;
 use crate::limits::{CONNECT_HELD_MS, SERVER_HEARS_MS, UPSTREAM_CONNECT_MS};
-use crate::sandbox::sys::seccomp::{Notification, still_valid};
 
 impl Interceptor {
     /// Keeps a call until its socket is ready, or the server has decided about it.

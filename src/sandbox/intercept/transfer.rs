@@ -5,6 +5,7 @@ use std::mem::MaybeUninit;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use replay_sys::sockets;
 use rustix::fs::{Mode, OFlags, fcntl_getfl, open};
 use rustix::io::Errno;
 use rustix::net::sockopt::socket_type;
@@ -19,7 +20,6 @@ use super::descriptor::CallerDescriptor;
 use super::msghdr::Header;
 use super::own_ports::Holder;
 use crate::sandbox::caller_memory::CallerMemory;
-use crate::sandbox::sys::sockets;
 
 /// Flags of a message that are passed on.
 const PASSED: u32 = (libc::MSG_OOB | libc::MSG_EOR | libc::MSG_MORE).cast_unsigned();

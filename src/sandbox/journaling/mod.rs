@@ -14,6 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use replay_sys::seccomp::Notification;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 
@@ -22,7 +23,6 @@ use super::denied::Denied;
 use super::fault::{Fault, StepContext};
 use super::kill_scope::each_descendant;
 use super::plan::{CanonicalPath, PlannedJournal};
-use super::sys::seccomp::Notification;
 use super::wire::Changed;
 use crate::journal::{
     Id, JournalError, Recorder, Root, SKIPPED, Skips, Stat, Store, WhenFull, Writing,

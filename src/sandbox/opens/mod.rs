@@ -36,6 +36,7 @@ use std::sync::Arc;
 use libc::{
     O_ACCMODE, O_CLOEXEC, O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDWR, O_TMPFILE,
 };
+use replay_sys::seccomp::{Notification, answer_with, let_go_on, respond, still_valid};
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Stat, fcntl_setfl, fstat, linkat, major,
     minor, openat, readlinkat, renameat_with, statat, symlinkat, unlinkat,
@@ -46,7 +47,6 @@ use rustix::process::umask;
 use super::denied::{Denied, display_path};
 use super::raw_string::RawString;
 use super::supervisor_table::SupervisorLine;
-use super::sys::seccomp::{Notification, answer_with, let_go_on, respond, still_valid};
 use crate::hide::Hide;
 use crate::limits::OPEN_RETRIES;
 pub use call::decode;

@@ -19,6 +19,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use replay_sys::seccomp::Notification;
 use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, fstat, openat, statat};
 use rustix::io::Errno;
 
@@ -26,7 +27,6 @@ use super::call::PathArgument;
 use super::walk::Asker;
 use super::{CallAnswer, NameIn, Opens, check, kind_of, place_of, without_slashes};
 use crate::sandbox::supervisor_table::SupervisorLine;
-use crate::sandbox::sys::seccomp::Notification;
 
 /// Removals of repositories by one command.
 #[derive(Debug)]

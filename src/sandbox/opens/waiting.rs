@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, JoinHandle};
 
+use replay_sys::seccomp::{Notification, answer_with, respond, still_valid};
+use replay_sys::wakeups;
 use rustix::io::Errno;
 
 use super::walk::Asker;
 use crate::limits::{MAX_WAITING_OPENS, WAITING_OPEN_STACK_BYTES};
 use crate::sandbox::descriptors::at_most;
-use crate::sandbox::sys::seccomp::{Notification, answer_with, respond, still_valid};
-use crate::sandbox::sys::wakeups;
 
 /// Errno inside the kernel (`linux/errno.h`): it restarts the call after a signal handler with
 /// `SA_RESTART`.

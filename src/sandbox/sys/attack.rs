@@ -31,19 +31,6 @@ fn made(value: c_long) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd as c_int) })
 }
 
-/// Makes a copy of this process, which has one thread. `None` in the copy.
-pub fn fork() -> io::Result<Option<i32>> {
-    // SAFETY: the battery has one thread, so the copy is a whole program.
-    let child = checked(unsafe { libc::fork() }.into())?;
-    Ok((child != 0).then_some(child as i32))
-}
-
-/// Ends this process at once.
-pub fn exit_now() -> ! {
-    // SAFETY: runs nothing of this process any more.
-    unsafe { libc::_exit(0) }
-}
-
 /// Functions for system calls whose arguments are numbers in every form of the call that is used
 /// here.
 macro_rules! numbers {

@@ -4,7 +4,10 @@
     reason = "no safe crate has mallopt(3), or tells where the program's code lies"
 )]
 
-use crate::limits::{HEAP_ARENAS, HEAP_BLOCK_BYTES};
+/// Blocks of memory from this size on go back to the system when they are freed, in bytes.
+const HEAP_BLOCK_BYTES: i32 = 256 * 1024;
+/// Heaps for smaller blocks.
+const HEAP_ARENAS: i32 = 4;
 
 /// Returns large freed blocks to the system, and keeps small ones in few heaps. By default the
 /// allocator of glibc raises its threshold with each large block that is freed, up to 32 MiB. It

@@ -8,11 +8,20 @@ use std::io;
 use std::mem;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-use crate::sandbox::bpf::Program;
-
 /// `SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP` of `linux/seccomp.h`: the supervisor and its charge take
 /// turns, so the kernel may leave them on one processor.
 const SYNC_WAKE_UP: u64 = 1;
+
+/// An instruction, as `struct sock_filter` of `linux/filter.h`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Instruction {
+    pub code: u16,
+    /// Instructions to skip if the test holds.
+    pub jt: u8,
+    /// Instructions to skip if it does not.
+    pub jf: u8,
+    pub k: u32,
+}
 
 /// A system call that waits for an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +39,7 @@ pub struct Notification {
 /// from what is returned. It must have given up new privileges.
 ///
 /// A thread has at most one such listener: the second is an error (`EBUSY`).
-pub fn install_with_listener(program: &Program) -> io::Result<OwnedFd> {
+pub fn install_with_listener(program: &[Instruction]) -> io::Result<OwnedFd> {
     let listen = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
     // Since Linux 5.19 a call that was taken up ends only with its answer or its thread, so a
     // signal does not repeat it.
@@ -204,14 +213,18 @@ pub fn still_valid(listener: &OwnedFd, id: u64) -> bool {
 }
 
 /// Puts one more filter on the calling thread and all that it starts later.
-pub fn install(program: &Program) -> io::Result<()> {
+pub fn install(program: &[Instruction]) -> io::Result<()> {
     set_filter(program, 0).map(drop)
 }
 
-/// Sends bytes and a descriptor by the one sendmsg(2) that a filter with
-/// [`MARK`](crate::sandbox::seccomp::MARK) lets through. The mark is an argument after the last
-/// one, which the kernel ignores.
-pub fn send_marked(socket: BorrowedFd<'_>, bytes: &[u8], given: BorrowedFd<'_>) -> io::Result<()> {
+/// Sends bytes and a descriptor by sendmsg(2), with `mark` as an argument after the last one. The
+/// kernel ignores it; a filter can tell this call from others by it.
+pub fn send_marked(
+    socket: BorrowedFd<'_>,
+    bytes: &[u8],
+    given: BorrowedFd<'_>,
+    mark: u32,
+) -> io::Result<()> {
     // Words, so that the header that stands at its beginning is aligned; of one descriptor that is
     // enough (cmsg(3)).
     let mut control = [0_u64; 4];
@@ -243,7 +256,7 @@ pub fn send_marked(socket: BorrowedFd<'_>, bytes: &[u8], given: BorrowedFd<'_>) 
             socket.as_raw_fd(),
             &raw const header,
             libc::MSG_NOSIGNAL,
-            libc::c_ulong::from(crate::sandbox::seccomp::MARK),
+            libc::c_ulong::from(mark),
         )
     };
     if sent < 0 {
@@ -253,9 +266,8 @@ pub fn send_marked(socket: BorrowedFd<'_>, bytes: &[u8], given: BorrowedFd<'_>) 
     }
 }
 
-fn set_filter(program: &Program, flags: libc::c_ulong) -> io::Result<libc::c_long> {
+fn set_filter(program: &[Instruction], flags: libc::c_ulong) -> io::Result<libc::c_long> {
     let mut code: Vec<libc::sock_filter> = program
-        .instructions()
         .iter()
         .map(|step| libc::sock_filter {
             code: step.code,
@@ -286,6 +298,3 @@ fn set_filter(program: &Program, flags: libc::c_ulong) -> io::Result<libc::c_lon
         Ok(done)
     }
 }
-
-#[cfg(test)]
-pub(in crate::sandbox) mod tests;

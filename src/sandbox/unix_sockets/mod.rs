@@ -40,6 +40,9 @@ use rustix::net::{
     connect, listen, recv, send, socket_with,
 };
 
+use replay_sys::seccomp::{Notification, let_go_on, respond, still_valid};
+use replay_sys::sockets::address;
+use replay_sys::time_limit::limited;
 use rustix::time::{ClockId, clock_gettime};
 
 use super::caller_memory::CallerMemory;
@@ -49,9 +52,6 @@ use super::intercept::{CallerDescriptor, LastCaller, MAX_ADDRESS_BYTES};
 use super::opens::NameIn;
 use super::opens::waiting::{Completed, Waiting};
 use super::opens::walk::{Asker, LookupResult, Way, link};
-use super::sys::seccomp::{Notification, let_go_on, respond, still_valid};
-use super::sys::sockets::address;
-use super::sys::time_limit::limited;
 use crate::limits::MAX_DENIED;
 pub use owners::SocketOwners;
 pub use table::{Owner, SocketFiles};

@@ -5,13 +5,13 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use replay_sys::shared_words::SharedWords;
 use rustix::fs::{AtFlags, StatxFlags, makedev, statx};
 use rustix::io::Errno;
 
 use crate::sandbox::fault::{Fault, StepContext as _};
 use crate::sandbox::mount;
 use crate::sandbox::plan::CanonicalPath;
-use crate::sandbox::sys::shared_words::SharedWords;
 
 /// Listening sockets of all commands together.
 const MAX_SOCKETS: usize = 4096;

@@ -9,6 +9,9 @@ use pretty_assertions::assert_eq;
 use replay::internals::sandbox::Tier;
 use serde_json::json;
 
+use crate::harness::Server;
+use crate::tree::Tree;
+
 use super::{
     SECRET, Walls, command_result, everywhere, fresh_tag, installed, launcher, processes_with_tag,
 };
@@ -255,6 +258,26 @@ fn e83_commands_inherit_no_descriptors() {
         }
         walls.end();
     });
+}
+
+#[test]
+fn launcher_inherits_no_descriptor_of_client() {
+    let tree = Tree::new();
+    tree.file("opened", "");
+    let opening = ["sh", "-c", r#"exec 7<opened; exec "$@""#, "sh"];
+    let allow = format!("{}:rw", tree.root().display());
+    let mut server =
+        Server::start_under(&tree, &opening, &["--allow", &allow]).opened("2025-11-25");
+    let reply = server.call("execute_command", json!({ "command": "echo started" }));
+    assert_eq!(command_result(&reply).stdout, "started\n");
+
+    let opened = |pid: u32| {
+        let links = fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
+        let links = links.filter_map(|entry| fs::read_link(entry.unwrap().path()).ok());
+        links.filter(|link| link.ends_with("opened")).count()
+    };
+    let server_pid = server.pid().as_raw_pid().cast_unsigned();
+    assert_eq!([server_pid, launcher(&server)].map(opened), [1, 0]);
 }
 
 #[test]

@@ -61,7 +61,7 @@ fn answer_without_waiting_caller_is_not_found() {
                 journaled: false,
                 opened: false,
             };
-            send.send(install_with_listener(&filter(rules)).unwrap())
+            send.send(install_with_listener(filter(rules).instructions()).unwrap())
                 .unwrap();
             wait.recv().unwrap_err();
         });
@@ -86,8 +86,9 @@ fn a_second_listener_is_refused() {
         journaled: false,
         opened: false,
     };
-    let (second, _) = tree
-        .confined(|| install_with_listener(&filter(rules)).map_err(|error| error.raw_os_error()));
+    let (second, _) = tree.confined(|| {
+        install_with_listener(filter(rules).instructions()).map_err(|error| error.raw_os_error())
+    });
     assert_eq!(second.unwrap_err(), Some(libc::EBUSY));
 }
 

@@ -10,6 +10,7 @@ use std::thread;
 
 use libc::c_long;
 use pretty_assertions::assert_eq;
+use replay_sys::testing::{Room, look};
 use rustix::fs::{
     MemfdFlags, Mode, OFlags, RenameFlags, XattrFlags, fsetxattr, memfd_create, open,
     renameat_with, setxattr,
@@ -17,7 +18,6 @@ use rustix::fs::{
 
 use super::*;
 use crate::sandbox::broker::tests::{AT_CWD, CallArguments, EMPTY, NO_FOLLOW, Tree, fd};
-use crate::sandbox::sys::seccomp::tests::{Room, look};
 
 const EACCES: Result<usize, i32> = Err(libc::EACCES);
 const ENODATA: Result<usize, i32> = Err(libc::ENODATA);

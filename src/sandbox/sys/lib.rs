@@ -1,4 +1,4 @@
-//! System calls that no safe crate offers. All `unsafe` code of the sandbox is here and in `sys/`.
+//! System calls that no safe crate offers. All `unsafe` code of the project is here.
 #![expect(
     unsafe_code,
     reason = "raw system calls; each block says why it is sound"
@@ -13,11 +13,14 @@ pub mod resolver;
 pub mod seccomp;
 pub mod shared_words;
 pub mod sockets;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod time_limit;
 pub mod wakeups;
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::panic::catch_unwind;
 use std::ptr;
 
 use nix::unistd::{ForkResult, Pid};
@@ -46,41 +49,51 @@ impl MountAttributes {
     }
 }
 
-/// Proof that this process has one thread, and that no other will start.
-#[derive(Debug)]
-pub struct SingleThread(());
-
-impl SingleThread {
-    /// Counts the threads of this process; fails if it has more than one.
-    ///
-    /// # Safety
-    ///
-    /// While the value lives, no thread may be started: neither in this process, nor in a forked
-    /// child that uses the value.
-    pub unsafe fn check() -> io::Result<Self> {
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "the kernel's own list of this process's threads"
-        )]
-        let threads = std::fs::read_dir("/proc/self/task")?.count();
-        if threads == 1 {
-            return Ok(Self(()));
-        }
-        Err(io::Error::new(
-            io::ErrorKind::Unsupported,
-            "a process with several threads cannot be copied",
-        ))
+/// Fails if this process has several threads. The only thread of a process cannot get company
+/// before it forks.
+fn check_single_thread() -> io::Result<()> {
+    // SAFETY: takes a number. The flag changes nothing: the call fails with `EINVAL` if the process
+    // has several threads (unshare(2)).
+    let result = unsafe { libc::syscall(libc::SYS_unshare, libc::CLONE_THREAD) };
+    let Err(error) = check(result) else {
+        return Ok(());
+    };
+    // The seccomp filters of containers refuse unshare(2). /proc counts a directory per thread.
+    let has_one = || rustix::fs::stat("/proc/self/task").is_ok_and(|tasks| tasks.st_nlink == 3);
+    if error.raw_os_error() != Some(libc::EINVAL) && has_one() {
+        return Ok(());
     }
+    Err(io::Error::new(
+        io::ErrorKind::Unsupported,
+        "a process with several threads cannot be copied",
+    ))
 }
 
-/// Forks this process. `None` in the child.
-pub fn fork(_alone: &SingleThread) -> io::Result<Option<Pid>> {
+/// Forks this process. `None` in the child. Fails if the process has several threads.
+pub fn fork() -> io::Result<Option<Pid>> {
+    check_single_thread()?;
     // SAFETY: this thread is the only one, so the copy is a whole program. No missing thread holds
     // a lock in it, and it may allocate and lock as it likes.
     match unsafe { nix::unistd::fork() }? {
         ForkResult::Parent { child } => Ok(Some(child)),
         ForkResult::Child => Ok(None),
     }
+}
+
+/// Forks a child that runs `main` and exits. It has only the standard streams, with `stdin` as its
+/// standard input. Fails if the process has several threads.
+pub fn fork_with_stdin(stdin: &OwnedFd, main: fn()) -> io::Result<Pid> {
+    if let Some(child) = fork()? {
+        return Ok(child);
+    }
+    // The owners of the closed descriptors must not be dropped, so nothing unwinds to them.
+    let _ = catch_unwind(|| {
+        rustix::stdio::dup2_stdin(stdin)?;
+        close_range(3, 0)?;
+        main();
+        io::Result::Ok(())
+    });
+    exit_now(0)
 }
 
 /// Forks a child that exits at once; safe with any number of threads.
@@ -99,8 +112,9 @@ pub fn fork_to_end() -> io::Result<Pid> {
 /// `None` in the child.
 ///
 /// unshare(2) would work only once: a process whose children already go to another pid namespace
-/// may not unshare it again.
-pub fn fork_into_namespaces(_alone: &SingleThread) -> io::Result<Option<Pid>> {
+/// may not unshare it again. Fails if the process has several threads.
+pub fn fork_into_namespaces() -> io::Result<Option<Pid>> {
+    check_single_thread()?;
     let flags = libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC | libc::SIGCHLD;
     // SAFETY: without CLONE_VM and with no stack given this is fork(2), and as there this thread is
     // the only one. The C library does not know, so its record of this thread's number is the
@@ -115,9 +129,11 @@ pub fn fork_into_namespaces(_alone: &SingleThread) -> io::Result<Option<Pid>> {
 /// Forks a child into the version 2 cgroup with the directory `group`. `None` in the child.
 ///
 /// A later move of the process would wait for all processors, and it might have forked meanwhile.
-pub fn fork_into_group(_alone: &SingleThread, group: BorrowedFd<'_>) -> io::Result<Option<Pid>> {
+/// Fails if the process has several threads.
+pub fn fork_into_group(group: BorrowedFd<'_>) -> io::Result<Option<Pid>> {
     // `CLONE_INTO_CGROUP` of `linux/sched.h`: more than the libc crate has room for.
     const INTO_CGROUP: u64 = 0x2_0000_0000;
+    check_single_thread()?;
     // SAFETY: all fields are numbers, for which zero is a value.
     let mut arguments: libc::clone_args = unsafe { std::mem::zeroed() };
     arguments.flags = INTO_CGROUP;
@@ -137,15 +153,13 @@ pub fn fork_into_group(_alone: &SingleThread, group: BorrowedFd<'_>) -> io::Resu
 }
 
 /// Moves this process to new namespaces, or gives it its own copy of a shared resource
-/// (unshare(2)).
-///
-/// # Safety
-///
-/// With [`UnshareFlags::FILES`] this thread gets its own descriptor table. It must not use
-/// descriptors of other threads afterwards, nor they those of this one. Other flags are always
-/// safe.
-pub unsafe fn unshare(flags: UnshareFlags) -> io::Result<()> {
-    // SAFETY: the caller guarantees the same.
+/// (unshare(2)). Fails with `EINVAL` for [`UnshareFlags::FILES`]: threads own descriptors of one
+/// table.
+pub fn unshare(flags: UnshareFlags) -> io::Result<()> {
+    if flags.contains(UnshareFlags::FILES) {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    // SAFETY: without `FILES` all threads keep their descriptors.
     Ok(unsafe { rustix::thread::unshare_unsafe(flags) }?)
 }
 
@@ -156,33 +170,16 @@ pub fn exit_now(code: i32) -> ! {
     unsafe { libc::_exit(code) }
 }
 
-/// Closes every descriptor from `first` on.
-///
-/// # Safety
-///
-/// No owner of a closed descriptor may be used or dropped afterwards, nor what borrows from it.
-pub unsafe fn close_from(first: u32) -> io::Result<()> {
-    close_range(first, 0)
-}
-
 /// Sets close-on-exec on every descriptor from `first` on.
-pub fn close_on_exec_from(_alone: &SingleThread, first: u32) -> io::Result<()> {
+pub fn close_on_exec_from(first: u32) -> io::Result<()> {
     match close_range(first, libc::CLOSE_RANGE_CLOEXEC) {
         // Before Linux 5.11 the call can only close them.
-        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
-            // SAFETY: this thread is the only one, so no other can close a descriptor.
-            unsafe { each_close_on_exec_from(first) }
-        }
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => each_close_on_exec_from(first),
         done => done,
     }
 }
 
-/// Sets close-on-exec on every descriptor from `first` on, one by one.
-///
-/// # Safety
-///
-/// No other thread may close descriptors during the call.
-unsafe fn each_close_on_exec_from(first: u32) -> io::Result<()> {
+fn each_close_on_exec_from(first: u32) -> io::Result<()> {
     #[expect(
         clippy::disallowed_methods,
         reason = "the kernel's own list of this process's descriptors"
@@ -193,10 +190,9 @@ unsafe fn each_close_on_exec_from(first: u32) -> io::Result<()> {
             .to_str()
             .and_then(|name| name.parse::<u32>().ok());
         if let Some(number) = number.filter(|number| *number >= first) {
-            // SAFETY: the list shows open descriptors. This thread closes none here, and the caller
-            // guarantees that no other does.
-            let fd = unsafe { BorrowedFd::borrow_raw(number.cast_signed()) };
-            rustix::io::fcntl_setfd(fd, rustix::io::FdFlags::CLOEXEC)?;
+            // SAFETY: takes three numbers and closes nothing. The number may be closed meanwhile,
+            // which is no error here.
+            unsafe { libc::fcntl(number.cast_signed(), libc::F_SETFD, libc::FD_CLOEXEC) };
         }
     }
     Ok(())

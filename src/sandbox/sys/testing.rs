@@ -1,18 +1,25 @@
-//! Calls that the broker serves, made as they are.
+//! Raw system calls for the tests of other crates.
 
 use std::io;
 
-use crate::sandbox::broker::{Call, decode};
-use crate::sandbox::seccomp::{SYS_GETXATTRAT, SYS_LISTXATTRAT};
+use nix::unistd::{ForkResult, Pid};
 
-/// One of the calls that the broker serves and that write to no memory, made as it is, with any
-/// arguments.
-pub(in crate::sandbox) fn change(number: libc::c_long, args: [usize; 6]) -> Result<(), i32> {
-    assert!(!matches!(
-        decode(number as i32, &args.map(|arg| arg as u64)),
-        None | Some(Call::Read(..))
-    ));
-    // SAFETY: these calls only read memory, and the kernel checks every address that it reads from.
+const SYS_GETXATTRAT: libc::c_long = 464;
+const SYS_LISTXATTRAT: libc::c_long = 465;
+
+/// Forks a test process, which has several threads. `None` in the child, which must exit.
+pub fn fork_among_threads() -> io::Result<Option<Pid>> {
+    // SAFETY: glibc makes its own locks usable in the child. The child of a test takes no lock of
+    // the test harness.
+    match unsafe { nix::unistd::fork() }? {
+        ForkResult::Parent { child } => Ok(Some(child)),
+        ForkResult::Child => Ok(None),
+    }
+}
+
+/// Makes a system call that only reads memory, with any arguments. Returns the number of its error.
+pub fn change(number: libc::c_long, args: [usize; 6]) -> Result<(), i32> {
+    // SAFETY: the caller tests calls that only read memory, and the kernel checks every address.
     match unsafe { libc::syscall(number, args[0], args[1], args[2], args[3], args[4], args[5]) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error().raw_os_error().unwrap_or(0)),
@@ -20,7 +27,7 @@ pub(in crate::sandbox) fn change(number: libc::c_long, args: [usize; 6]) -> Resu
 }
 
 /// Buffer for the attributes that a call reads.
-pub(in crate::sandbox) enum Room<'a> {
+pub enum Room<'a> {
     Bytes(&'a mut [u8]),
     /// Unmapped memory of this size.
     Nowhere(usize),
@@ -28,14 +35,11 @@ pub(in crate::sandbox) enum Room<'a> {
     Constant(&'static [u8]),
 }
 
-/// One of the calls that read attributes, made as it is, with any arguments but those that say
-/// where to. Of getxattrat(2) the fifth argument is the flags in its structure and the sixth its
-/// bytes, 0: as many as it has.
-pub(in crate::sandbox) fn look(
-    number: libc::c_long,
-    mut args: [usize; 6],
-    room: Room<'_>,
-) -> Result<usize, i32> {
+/// Reads extended attributes into `room`, by any of the calls for that. The arguments for the room
+/// are filled in. Of getxattrat(2) the fifth argument is the flags in its structure and the sixth
+/// its length, 0 for the full length. Returns the number of bytes, or of the error: `EINVAL` for
+/// calls that read no attributes.
+pub fn look(number: libc::c_long, mut args: [usize; 6], room: Room<'_>) -> Result<usize, i32> {
     let (address, size) = match room {
         Room::Bytes(bytes) => (bytes.as_mut_ptr() as usize, bytes.len()),
         Room::Nowhere(size) => (4096, size),
@@ -54,7 +58,7 @@ pub(in crate::sandbox) fn look(
             args[5] = if args[5] == 0 { 16 } else { args[5] };
         }
         SYS_LISTXATTRAT => args[3..5].copy_from_slice(&[address, size]),
-        _ => panic!("{number} reads no attributes"),
+        _ => return Err(libc::EINVAL),
     }
     // SAFETY: of memory these calls write only what `room` lends, has nothing in, or protects;
     // every other address is read, and the kernel checks each.
