@@ -18,9 +18,11 @@ use crate::cancel::CancelToken;
 use rustix::process::{Resource, getrlimit};
 
 use crate::limits::{
-    CONNECTION_FILES_SHARE, DEFAULT_MEMORY_BYTES, MEMORY_LOOK_MS, MEMORY_STEP_BYTES,
-    MEMORY_WAIT_MS, SMALL_MESSAGE_BYTES,
+    CONNECTION_FILES_SHARE, MEMORY_LOOK_MS, MEMORY_STEP_BYTES, MEMORY_WAIT_MS, SMALL_MESSAGE_BYTES,
 };
+
+/// Default memory budget of a server whose operator sets none, such as a mock, in bytes.
+const DEFAULT_MEMORY_BYTES: usize = 512 * 1024 * 1024;
 
 /// Purpose of a share: each may use a part of the budget, in sixteenths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -19,8 +19,15 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, fstat, openat, statat};
 use rustix::io::Errno;
 
-use crate::limits::{MAX_HIDDEN_DEPTH, MAX_HIDDEN_LINKS, MAX_INDEX_BYTES, MAX_TRACKED_HIDDEN};
+use crate::limits::MAX_HIDDEN_DEPTH;
 use crate::mounts::{self, Mount, Position};
+
+/// Hidden files with other names that are known by their numbers.
+const MAX_HIDDEN_LINKS: usize = 10_000;
+/// Hidden files that a git repository has in its history and that are named at the start.
+const MAX_TRACKED_HIDDEN: usize = 10;
+/// Largest index of a git repository that is looked through for them, in bytes.
+const MAX_INDEX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// A set of compiled globs; returns true if one of them matches a path.
 pub type Globs = Arc<dyn Fn(&[u8]) -> bool + Send + Sync>;

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{fstatfs, makedev};
 
-use crate::limits::USUAL_TABLE_BYTES;
+/// Usual upper bound of a mount table, in bytes.
+const USUAL_TABLE_BYTES: usize = 32 * 1024;
 
 /// Filesystems that store files but may report no capacity, by number (statfs(2), linux/magic.h):
 ///

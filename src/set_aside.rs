@@ -14,7 +14,8 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
 
-use crate::limits::MAX_SAMPLE_HOOKS;
+/// Most samples of hooks in a directory that has nothing else; git has 14.
+const MAX_SAMPLE_HOOKS: usize = 64;
 
 /// Renames an entry of a directory to `NAME.set-aside`, or to a random name if that is taken.
 /// Returns true if it is done.

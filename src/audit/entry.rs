@@ -9,11 +9,15 @@ use sha2::{Digest as _, Sha256};
 
 use crate::exec::{Background, Blocked, State};
 use crate::journal::AutorunChanges;
-use crate::limits::{MAX_AUDIT_PATH_BYTES, MAX_AUDIT_REASON_BYTES, MAX_KEPT_NAME_BYTES};
+use crate::limits::{MAX_AUDIT_REASON_BYTES, MAX_KEPT_NAME_BYTES};
 use crate::policy::TouchedPath;
 use crate::protocol::{Body, Content, Outcome, outside};
 use crate::server::{Begun, Entry};
 use crate::text::escape::{harmless, hex, show_path};
+
+/// Longest path that is kept as it is, in bytes as it is shown; of a longer one its hash and length
+/// are.
+const MAX_AUDIT_PATH_BYTES: usize = 1024;
 
 /// Common first members of both lines of a call.
 #[derive(Serialize)]

@@ -27,8 +27,12 @@ pub use log::AuditLog;
 pub use start::Started;
 
 use crate::cli::{AuditArgs, CallFilter};
-use crate::limits::{MAX_AUDIT_KEY_BYTES, MIN_AUDIT_KEY_BYTES};
 use crate::secrets::reading;
+
+/// Largest file with the key of an audit log, in bytes.
+const MAX_AUDIT_KEY_BYTES: u64 = 4096;
+/// Shortest key of an audit log, in bytes.
+const MIN_AUDIT_KEY_BYTES: usize = 16;
 
 /// Opens and locks the log that the command line requests. Writes only the line that follows up a
 /// line torn when the server was killed.

@@ -10,9 +10,11 @@ use serde_json::{Value, json};
 use super::entry::{path, time};
 use super::log::AuditLog;
 use crate::config::Config;
-use crate::limits::MAX_AUDIT_GRANTS;
 use crate::secrets::Reach;
 use crate::server::Server;
+
+/// Allowed directories that the line about a start names; further ones are counted.
+const MAX_AUDIT_GRANTS: usize = 128;
 
 pub struct Started<'a> {
     /// `stdio`, or the HTTP address.

@@ -10,12 +10,18 @@ use std::time::SystemTime;
 use super::{CallsError, sets};
 use crate::budget::{Room, Share};
 use crate::fs::{self, CallWriter};
-use crate::limits::{CALLS_FILE_COPIES, MAX_CALLS_BODIES_BYTES, MAX_CALLS_HEAD_BYTES};
+use crate::limits::MAX_CALLS_BODIES_BYTES;
 use crate::policy::Policy;
 use crate::record::naming::set_name;
 use crate::record::redact::Secrets;
 use crate::record::store::{self, BodyFiles, CommandMark, FileError, Head, Problem};
 use crate::record::{Content, DeclaredNoise, Exchange, Noise, Recording};
+
+/// Memory for reading a file of recorded calls, as a multiple of its size: its bytes, its calls and
+/// their index.
+const CALLS_FILE_COPIES: usize = 3;
+/// Length of the head of a file that is read for settings of all its calls, in bytes.
+const MAX_CALLS_HEAD_BYTES: u64 = 64 * 1024;
 
 /// A mock set written to disk.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,11 +8,14 @@ use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::fs::{self, CallWriter, Reader};
-use crate::limits::{MAX_CALLS_BODIES_BYTES, MAX_CALLS_FILE_BYTES, SET_ROOM_BYTES};
+use crate::limits::{MAX_CALLS_BODIES_BYTES, MAX_CALLS_FILE_BYTES};
 use crate::policy::{Checked, FileKind, Policy, PolicyError, Read, note_refusal};
 use crate::record::store::{COMMAND_WITHIN_BYTES, CommandMark};
 
 use super::CallsError;
+
+/// Room that there must be for a set of recorded calls before a program is run, in bytes.
+const SET_ROOM_BYTES: usize = 64 * 1024;
 
 /// File names of a set; new sets use the first.
 pub const MOCK_FILES: [&str; 2] = ["mocks.yaml", "mocks.yml"];

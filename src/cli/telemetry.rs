@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::Range;
-use crate::limits::HEALTH_TIMEOUT_SECS;
+
+/// Default timeout of a health check, in seconds.
+const HEALTH_TIMEOUT_SECS: u64 = 5;
 
 /// Spans of requests.
 #[derive(Clone, Debug, Args)]

@@ -24,7 +24,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::journal::{Bytes, Id, JournalError, Root, STORES, Store};
-use crate::limits::MAX_STORE_ROOTS_BYTES;
+
+/// Largest size of the file that lists the directories of a store, in bytes.
+const MAX_STORE_ROOTS_BYTES: u64 = 1024 * 1024;
 
 /// Path below the state directory of the user (`XDG_STATE_HOME`).
 pub(super) const IN_STATE: &str = "replay/undo";

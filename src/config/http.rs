@@ -22,10 +22,15 @@ use crate::cli::{
     BURST, CALLS, CONNECTIONS, CredentialArgs, DeclaredCredential, HttpArgs, Options, RATE,
     ToolsetArg, warn_of_http_names,
 };
-use crate::limits::{MAX_HTTP_TENANTS, MAX_TLS_FILE_BYTES, MAX_TOKEN_FILE_BYTES};
+use crate::limits::MAX_HTTP_TENANTS;
 use crate::protocol::fault;
 use crate::secrets::reading;
 use crate::transport::http::{Encryption, Settings, TenantLimits, server_config};
+
+/// Largest file of tokens, in bytes.
+const MAX_TOKEN_FILE_BYTES: u64 = 1024 * 1024;
+/// Largest file of a certificate or its key, in bytes.
+const MAX_TLS_FILE_BYTES: u64 = 1024 * 1024;
 
 /// Environment variable with the token, if there is no token file.
 const TOKEN_VARIABLE: &str = "REPLAY_TOKEN";

@@ -9,7 +9,10 @@ use std::path::{Component, Path, PathBuf};
 
 use rustix::system::sysinfo;
 
-use crate::limits::{MEMORY_SHARE, MIN_MEMORY_MIB};
+use crate::limits::MIN_MEMORY_MIB;
+
+/// Default share of the memory of the machine or of its cgroup for calls, as a divisor.
+const MEMORY_SHARE: u64 = 4;
 
 /// Default memory limit of all calls, in bytes.
 pub fn usual_bytes() -> u64 {

@@ -13,8 +13,10 @@ use crate::cli::{
     self, DeclaredCredential, Home, LinkedGit, NetworkArg, RENAMED_KEYS, Sandbox, Undo, UndoFull,
     warn_of_old_name,
 };
-use crate::limits::MAX_PROFILE_BYTES;
 use crate::text::nearest::nearest;
+
+/// Largest profile that is read, in bytes.
+const MAX_PROFILE_BYTES: u64 = 1024 * 1024;
 
 /// The JSON profile. Its directories come after those of the command line; otherwise the command
 /// line beats it.

@@ -18,9 +18,11 @@ use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::cli::TelemetryArgs;
 use crate::http_client::{HttpTarget, Trust};
-use crate::limits::EXPORT_TIMEOUT_MS;
 use crate::telemetry::{Sampler, Settings};
 use crate::text::reasons::reasons;
+
+/// Default timeout of an export, in milliseconds, unless `OTEL_EXPORTER_OTLP_TIMEOUT` is set.
+const EXPORT_TIMEOUT_MS: u64 = 10_000;
 
 /// Certificate bundles of OpenSSL and the distributions.
 const AUTHORITIES: [&str; 4] = [

@@ -13,9 +13,13 @@ use super::commands::ProcessState;
 use super::profile::Profile;
 use crate::cli::{Options, Undo, UndoFull};
 use crate::hide::{check_spelling, without_end};
-use crate::limits::{DEFAULT_UNDO_DAYS, DEFAULT_UNDO_MIB};
 use crate::policy::Grant;
 use crate::text::glob::{GlobMatcher, Reading};
+
+/// Default of `--undo-mib`.
+const DEFAULT_UNDO_MIB: u64 = 2048;
+/// Default of `--undo-days`.
+const DEFAULT_UNDO_DAYS: u64 = 14;
 
 const SECS_PER_DAY: u64 = 86_400;
 

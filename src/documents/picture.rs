@@ -16,7 +16,10 @@ use serde::{Deserialize, Serialize};
 use super::ReaderAnswer;
 use super::fault::Fault;
 use super::kind::{Size, picture_size};
-use crate::limits::{MAX_PICTURE_BYTES, MAX_PICTURE_SIDE, PICTURE_QUALITY_PERCENT};
+use crate::limits::{MAX_PICTURE_BYTES, MAX_PICTURE_SIDE};
+
+/// Quality of a JPEG that is made, in percent.
+const PICTURE_QUALITY_PERCENT: u8 = 85;
 
 /// Region of a picture: x and y of its upper left corner, width, height, in pixels of the picture
 /// as displayed.

@@ -8,11 +8,14 @@ use super::bounds::check;
 use super::error::EditErrorKind;
 use super::literal;
 use crate::cancel::Bound;
-use crate::limits::{COMPARED_LINES_PER_CANDIDATE, MAX_COMPARED_LINES, MAX_LISTED_LINES};
+use crate::limits::{COMPARED_LINES_PER_CANDIDATE, MAX_LISTED_LINES};
 use crate::text::lines;
 use memchr::memmem::Finder;
 use std::borrow::Cow;
 use std::ops::Range;
+
+/// Lines that one search without indent may compare, beside [`COMPARED_LINES_PER_CANDIDATE`].
+const MAX_COMPARED_LINES: usize = 200_000;
 
 /// Number of candidates between two checks of the clock.
 const CANDIDATES_PER_CHECK: usize = 256;

@@ -7,7 +7,6 @@ use super::error::{Cause, CharacterDifference, Difference};
 use super::request::Edit;
 use super::{blocks, literal};
 use crate::cancel::Bound;
-use crate::limits::{MAX_CLOSEST_DIFF_LINES, MAX_SHOWN_LINE_CHARS};
 use crate::pattern::Pattern;
 use crate::text::alike::{self, Divergence};
 use crate::text::lines;
@@ -16,6 +15,11 @@ use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 use std::collections::BTreeSet;
 use std::time::Instant;
 use unicode_normalization::UnicodeNormalization as _;
+
+/// Most lines of a difference shown with a failed edit.
+const MAX_CLOSEST_DIFF_LINES: usize = 20;
+/// Longest line shown with a failed edit, in characters.
+const MAX_SHOWN_LINE_CHARS: usize = 200;
 
 /// Bytes searched between two checks of the clock.
 const STRETCH_BYTES: usize = 1024 * 1024;

@@ -20,12 +20,15 @@ pub use error::{EditError, EditErrorKind, MatchKind};
 pub use request::{Edit, Options};
 
 use crate::budget::Exhausted;
-use crate::limits::{DECODING_COPIES, DIFF_BYTES_PER_LINE};
+use crate::limits::DECODING_COPIES;
 use crate::text::diff;
 use crate::text::encoding::{self, Encoding};
 use content::Working;
 use std::borrow::Cow;
 use std::ops::Range;
+
+/// Memory for each line in a comparison of two texts, in bytes.
+const DIFF_BYTES_PER_LINE: usize = 128;
 
 /// Report on one edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

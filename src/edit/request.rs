@@ -2,8 +2,10 @@
 
 use crate::budget::{Exhausted, Room, Share};
 use crate::cancel::Bound;
-use crate::limits::CLOSEST_BLOCK_MS;
 use std::time::Duration;
+
+/// Time limit for finding the closest block after a failed edit, in milliseconds.
+const CLOSEST_BLOCK_MS: u64 = 200;
 
 /// A requested replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -16,8 +16,13 @@ use super::ring::Ring;
 use super::streams::END_OF_INPUT;
 use super::{Denied, ExecError, Exit, Page};
 use crate::cancel::CancelToken;
-use crate::limits::{OUTPUT_GATHER_MS, OUTPUT_QUIET_MS};
 use crate::sandbox::Changed;
+
+/// Output of a background command is gathered until none came for so long, in milliseconds: a reply
+/// for each line is dear.
+const OUTPUT_QUIET_MS: u64 = 50;
+/// Longest that it is gathered, in milliseconds.
+const OUTPUT_GATHER_MS: u64 = 500;
 
 type OnEnd = Box<dyn Fn(&Background) + Send + Sync>;
 

@@ -5,8 +5,11 @@ use std::sync::Arc;
 
 use super::output::CapturedLog;
 use super::ring::{OutputFiles, Ring};
-use crate::limits::MAX_OUTPUT_END_BYTES;
+use crate::limits::OUTPUT_CAP_BYTES;
 use crate::text::fold::fold;
+
+/// Last bytes that are kept of an output that is longer than what is kept of it.
+const MAX_OUTPUT_END_BYTES: usize = OUTPUT_CAP_BYTES / 2;
 
 /// The beginning and the end of a stream, and its total length.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

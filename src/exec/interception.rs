@@ -13,11 +13,14 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType, shutdown, socketpair};
 
 use super::ExecError;
-use crate::limits::{MAX_DATAGRAM_PLACES, MAX_INTERCEPTED_SOCKETS, SUPERVISOR_TAKES_MS};
+use crate::limits::{MAX_DATAGRAM_PLACES, MAX_INTERCEPTED_SOCKETS};
 use crate::sandbox::intercept::{SupervisorMessage, SupervisorRequest};
 use crate::sandbox::wire::{receive_packet, send_packet};
 
 pub use crate::sandbox::intercept::{Counts, Datagrams, Flow, Mark};
+
+/// Timeout for a supervisor that reads no messages from the server, in milliseconds.
+const SUPERVISOR_TAKES_MS: u64 = 5_000;
 
 /// Returns a memfd with these bytes, at offset 0.
 pub(super) fn in_memory(bytes: &[u8]) -> Result<OwnedFd, ExecError> {

@@ -26,13 +26,19 @@ use super::interception::{Listening, in_memory};
 use super::poll::readable;
 use super::{ExecError, Job};
 use crate::journal::Journal;
-use crate::limits::{LAUNCHER_END_MS, LAUNCHER_REMOVAL_MS, LAUNCHER_START_MS};
+use crate::limits::LAUNCHER_START_MS;
 use crate::policy::{Repositories, RepositoryPaths};
 use crate::sandbox::landlock::public_entries;
 use crate::sandbox::wire::{receive, send};
 use crate::sandbox::{
     Dial, Guard, Hello, Intercept, LAUNCHER_ARGUMENT, MemoryHold, Plan, RawString, Request, Tier,
 };
+
+/// Timeout for the launcher to end its commands and itself, in milliseconds.
+const LAUNCHER_END_MS: u64 = 5000;
+/// Time that the server waits for the launcher to remove the private directory, in milliseconds.
+/// After that the server removes it itself.
+const LAUNCHER_REMOVAL_MS: u64 = 500;
 
 /// Every connection waits for the gatekeeper, which reaches the commands' own loopback through the
 /// supervisor.

@@ -7,7 +7,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Captured;
 use super::output::CapturedLog;
-use crate::limits::{MAX_LOG_BYTES, MAX_LOGS, MAX_LOGS_BYTES};
+
+/// Logs that are kept.
+const MAX_LOGS: usize = 64;
+/// Bytes of logs that are kept in all.
+const MAX_LOGS_BYTES: usize = 32 * 1024 * 1024;
+/// Largest part of a test run's log that is kept, in bytes: its beginning and its end.
+const MAX_LOG_BYTES: usize = 4 * 1024 * 1024;
 
 /// Prefix of the URIs of logs.
 pub const LOGS: &str = "replay://logs/";

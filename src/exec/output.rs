@@ -5,7 +5,9 @@ use std::io;
 use std::sync::Arc;
 
 use super::ring::Ring;
-use crate::limits::LOG_PART_BYTES;
+
+/// Part of a log that is read at once, in bytes.
+const LOG_PART_BYTES: usize = 256 * 1024;
 
 /// Captured output: these bytes, followed by those of the file from a position on.
 #[derive(Debug, PartialEq, Eq)]

@@ -24,10 +24,15 @@ use thiserror::Error;
 
 use super::poll::readable;
 use crate::cancel::CancelToken;
-use crate::limits::{
-    MAX_FAULT_BYTES, READER_CPU_SECS, READER_OWN_MEMORY_BYTES, READER_TIMEOUT_SECS,
-};
+use crate::limits::MAX_FAULT_BYTES;
 use crate::sandbox::enclose;
+
+/// Memory of the reader program itself, in bytes.
+const READER_OWN_MEMORY_BYTES: usize = 16 * 1024 * 1024;
+/// Limit of a reader's processor time, in seconds.
+const READER_CPU_SECS: u64 = 20;
+/// Timeout for a reader's answer, in seconds.
+const READER_TIMEOUT_SECS: u64 = 50;
 
 /// First argument that makes this program a reader. Only the server uses it.
 pub const READER_ARGUMENT: &str = "__reader";

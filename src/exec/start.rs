@@ -7,8 +7,10 @@ use super::poll::readable;
 use super::streams::output_pipe;
 use super::{ExecError, Job, Launcher, News};
 use crate::cancel::CancelToken;
-use crate::limits::COMMAND_START_MS;
 use crate::sandbox::{Event, Request};
+
+/// Timeout for the start of a background command, in milliseconds.
+const COMMAND_START_MS: u64 = 10_000;
 
 /// Starts the program and waits until it runs. Returns the job, the write end of its input and the
 /// read end of its output, both nonblocking; for a terminal they are the same.

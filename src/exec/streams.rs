@@ -8,7 +8,12 @@ use rustix::pipe::{PipeFlags, pipe_with};
 
 use super::ExecError;
 use super::poll::readable;
-use crate::limits::{DRAIN_MS, MAX_PIPE_BYTES, PIPE_READ_BYTES};
+use crate::limits::PIPE_READ_BYTES;
+
+/// Time for which an ended command may hold its output pipes open, in milliseconds.
+const DRAIN_MS: u64 = 100;
+/// Most that a pipe holds without privileges, in bytes (`/proc/sys/fs/pipe-max-size`, pipe(7)).
+const MAX_PIPE_BYTES: usize = 1024 * 1024;
 
 /// End-of-input character of a terminal, at the beginning of a line (`VEOF`, termios(3)).
 pub(super) const END_OF_INPUT: u8 = 4;

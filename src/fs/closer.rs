@@ -6,7 +6,8 @@ use std::sync::OnceLock;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 
-use crate::limits::MAX_CLOSED_ASIDE;
+/// Replaced files that wait to be closed. Beyond it, the replacing thread closes its own.
+const MAX_CLOSED_ASIDE: usize = 64;
 
 /// Closes a file soon; at once, if the queue is full or no thread can be started.
 pub(super) fn close(file: OwnedFd) {

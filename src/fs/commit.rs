@@ -16,7 +16,6 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use crate::journal::Changes;
-use crate::limits::GIVE_BACK_ROUNDS;
 use crate::policy::{Id, Rules};
 use crate::sandbox::is_lease_undisturbed;
 
@@ -28,6 +27,10 @@ use super::locks::{DirLocks, keep_writers_out};
 use super::original::{Original, Stamp, copy, digest};
 use super::read::reader_of;
 use super::temp::{Privacy, Temp};
+
+/// Rounds of exchanging a name again, to return it to files that other programs put there
+/// meanwhile.
+const GIVE_BACK_ROUNDS: usize = 64;
 
 /// A replacement under a temporary name. Dropping it leaves everything unchanged.
 #[derive(Debug)]

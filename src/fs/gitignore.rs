@@ -14,14 +14,15 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::budget::{Room, Share};
-use crate::limits::{
-    GITIGNORE_BYTES_PER_RULE, GLOB_BYTES_PER_BYTE, MAX_GITIGNORE_BYTES, MAX_GITIGNORE_RULES,
-};
+use crate::limits::{GLOB_BYTES_PER_BYTE, MAX_GITIGNORE_BYTES, MAX_GITIGNORE_RULES};
 use crate::policy::{Checked, Read};
 
 use super::dir::open_file;
 use super::error::FsError;
 use super::read::read_whole;
+
+/// Memory for a compiled rule besides that, in bytes.
+const GITIGNORE_BYTES_PER_RULE: usize = 2048;
 
 /// Name of these files.
 const NAME: &str = ".gitignore";

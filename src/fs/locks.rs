@@ -13,14 +13,23 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, Mode, flock, fstat, openat};
 use rustix::io::Errno;
 
-use crate::limits::{
-    DIR_LOCK_WAIT_MS, FILE_LOCKS, MAX_LOOK_PAUSE_US, OPEN_FOR_WRITING_WAIT_MS, QUICK_LOOKS,
-};
 use crate::policy::{Checked, Entry, Write};
 use crate::sandbox::take_read_lease;
 
 use super::dir::LIST;
 use super::error::FsError;
+
+/// Locks that the files being changed share.
+const FILE_LOCKS: usize = 256;
+/// Timeout of a change that waits for another program's lock on the directory, in milliseconds.
+const DIR_LOCK_WAIT_MS: u64 = 5000;
+/// Timeout of an edit that waits for a program with the file open for writing, in milliseconds.
+const OPEN_FOR_WRITING_WAIT_MS: u64 = 1000;
+/// Looks at what another program holds before the first sleep between two.
+const QUICK_LOOKS: u32 = 16;
+/// Longest sleep between two such looks, in microseconds; the first is 1/64 of it, and each is
+/// twice the one before.
+const MAX_LOOK_PAUSE_US: u64 = 3200;
 
 /// A directory entry that can be locked.
 pub trait Lockable {

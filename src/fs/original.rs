@@ -9,13 +9,15 @@ use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, openat};
 use sha2::{Digest, Sha256};
 
 use crate::budget::{Room, Share};
-use crate::limits::COARSEST_CLOCK_SECS;
 use crate::policy::{Cause, Checked, FileKind, Write};
 
 use super::error::FsError;
 use super::read::{Loaded, Reader, read_whole};
 use super::temp::Temp;
 use super::version::Version;
+
+/// The coarsest time that a filesystem gives a change, in seconds: FAT rounds to two.
+const COARSEST_CLOCK_SECS: i64 = 2;
 
 const OPEN_ORIGINAL: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)

@@ -11,13 +11,16 @@ use rustix::io::Errno;
 
 use crate::cancel::CancelToken;
 use crate::journal::Changes;
-use crate::limits::{MAX_WALK_DEPTH, REMOVE_RETRIES};
+use crate::limits::MAX_WALK_DEPTH;
 use crate::policy::{Checked, Entry, FileKind, Misplaced};
 
 use super::descent::{Descent, DescentStep};
 use super::dir::{LIST, is_hidden};
 use super::error::FsError;
 use super::locks::DirLocks;
+
+/// Retries of a recursive delete if new entries appear in a directory.
+const REMOVE_RETRIES: usize = 16;
 
 /// Result of a delete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,11 +8,15 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, flock, fstat, openat, unlinkat};
 
-use crate::limits::{MAX_SWEPT_DIRS, STALE_TEMP_SECS};
 use crate::policy::Id;
 
 use super::dir::{LIST, list};
 use super::temp::is_temp_name;
+
+/// A temporary file that nobody holds is left over when it is older than this, in seconds.
+const STALE_TEMP_SECS: u64 = 60;
+/// Directories remembered as swept of left-over temporary files.
+const MAX_SWEPT_DIRS: usize = 4096;
 
 /// Directories that were swept already.
 #[derive(Debug, Default)]

@@ -17,7 +17,9 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::error::FsError;
-use crate::limits::WRITE_BUFFER_BYTES;
+
+/// Pieces of a new content up to this length in bytes are gathered before they are written.
+const WRITE_BUFFER_BYTES: usize = 128 * 1024;
 
 pub(super) const PREFIX: &str = ".replay-tmp-";
 /// Name prefix of a version that could not get its name back: sweeps skip it.

@@ -19,7 +19,7 @@ use rustix::io::Errno;
 
 use crate::budget::{Account, Room};
 use crate::cancel::CancelToken;
-use crate::limits::{MAX_WALK_DEPTH, MAX_WALK_OPEN_DIRS, MAX_WALK_THREADS, MAX_WALK_WAITING_BYTES};
+use crate::limits::{MAX_WALK_DEPTH, MAX_WALK_OPEN_DIRS};
 use crate::policy::{Checked, FileKind, Read, Rules};
 
 use super::dir::{LIST, is_hidden, is_home, open_below, open_file, version_of};
@@ -36,6 +36,12 @@ mod task_queue;
 mod work;
 use task_queue::{TaskOutcome, TaskQueue};
 use work::{Dir, ListedDir, ListingPosition, RemainingWork, Start, Task};
+
+/// Most threads of one walk.
+const MAX_WALK_THREADS: usize = 12;
+/// Results of a walk that may wait for those before them until the threads that are ahead wait too,
+/// in bytes.
+const MAX_WALK_WAITING_BYTES: usize = 8 * 1024 * 1024;
 
 /// Options of a walk.
 pub struct WalkOptions<'a> {

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use httparse::{EMPTY_HEADER, Response, Status};
 
-use crate::limits::{MAX_OUTBOUND_ANSWER_BYTES, MAX_OUTBOUND_HEADERS};
+/// Longest answer to a request of this program's own, in bytes.
+const MAX_OUTBOUND_ANSWER_BYTES: usize = 256 * 1024;
+/// Most headers of such an answer.
+const MAX_OUTBOUND_HEADERS: usize = 64;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpResponse {

@@ -32,7 +32,10 @@ use crate::autorun::{
     AutorunRule, Content, Facets, HOOK, differences, hooks_directory, hooks_path, named_directory,
     rule_for_path,
 };
-use crate::limits::{JOURNAL_DEPTH, MAX_AUTORUN_BYTES, MAX_AUTORUN_NAMES, MAX_PATH_BYTES};
+use crate::limits::{JOURNAL_DEPTH, MAX_AUTORUN_BYTES, MAX_PATH_BYTES};
+
+/// Names in new directories that are looked at for it after a call.
+const MAX_AUTORUN_NAMES: usize = 1_000_000;
 
 /// Autorun files that were found, and the changes that caused them: undoing these changes restores the
 /// autorun files.

@@ -20,7 +20,11 @@ use super::reading::EndedEntry;
 use super::recorder::{At, Recorder};
 use super::store::Store;
 use super::undo::Options;
-use crate::limits::{UNDO_SWEEP_SECS, UNDO_SWEEP_SHARE};
+
+/// Interval of looking for the oldest entries, in seconds; also done after new entries have taken a
+/// share of `--undo-mib`.
+const UNDO_SWEEP_SECS: u64 = 3600;
+const UNDO_SWEEP_SHARE: u64 = 16;
 
 /// Title of an entry that restores autorun files.
 const PUTS_BACK: &str = "--freeze-autorun";

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 
-use crate::limits::JOURNAL_COPY_BYTES;
+/// Largest copy of content that is about to change in place, in bytes, where the filesystem cannot
+/// share blocks.
+const JOURNAL_COPY_BYTES: u64 = 256 * 1024 * 1024;
 
 /// Description of changes that the operator has excluded.
 pub const SKIPPED: &str = "what matches --undo-skip";

@@ -18,7 +18,9 @@ use serde_json::Value;
 use super::bytes::Bytes;
 use super::error::JournalError;
 use super::object::{Attributes, Id, Stat, stat_of};
-use crate::limits::JOURNAL_LINE_BYTES;
+
+/// A line of a log that is longer than this was not written by us, in bytes.
+const JOURNAL_LINE_BYTES: usize = 16 * 1024 * 1024;
 
 /// Marks the number of a device that holds none of the roots.
 const FOREIGN: u64 = 1 << 63;

@@ -13,10 +13,12 @@ use super::manifest::{self, Manifest};
 use super::problems::{FileProblem, LoadError, ProblemList, SourceText};
 use super::resources::{CatalogResource, ResourceFamily, UriPattern};
 use super::template::Template;
-use crate::limits::MAX_MOCK_TOOLS;
 use crate::protocol::SERVER_INFO_KEY;
 use crate::schema::Validator;
 use crate::server::AdmittedRequest;
+
+/// Most tools of a manifest, copies included.
+const MAX_MOCK_TOOLS: usize = 100_000;
 
 /// Everything that is served until the next swap of the catalog.
 #[derive(Debug)]

@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::fault::MockFault;
-use crate::limits::SLOWLORIS_PAUSE_MS;
 use crate::protocol::{Body, Id, Outcome, render};
 use crate::server::AdmittedRequest;
+
+/// Pause between the bytes of an answer that comes slowly, in milliseconds.
+const SLOWLORIS_PAUSE_MS: u64 = 100;
 
 /// Returns the corrupted answer; `None` if it was sent here. `pause` waits, and returns false to
 /// stop.

@@ -7,7 +7,9 @@
 use serde_json::{Map, Value};
 
 use super::faker;
-use crate::limits::MAX_MOCK_REPEAT_BYTES;
+
+/// Most bytes that one `${repeat...}` stands for.
+const MAX_MOCK_REPEAT_BYTES: usize = 64 * 1024 * 1024;
 
 /// Values of the placeholders of one answer.
 #[derive(Clone, Debug, Default)]

@@ -6,7 +6,12 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 use serde_saphyr::{Spanned, options};
 
-use crate::limits::{MAX_MOCK_ANCHOR_EVENTS, MAX_MOCK_DEPTH, MAX_MOCK_NODES};
+/// Deepest nesting of a manifest, in levels.
+const MAX_MOCK_DEPTH: usize = 100;
+/// Most values in a manifest, those that its anchors stand for included.
+const MAX_MOCK_NODES: usize = 1_000_000;
+/// Most parts of YAML that the anchors of a manifest may stand for in all.
+const MAX_MOCK_ANCHOR_EVENTS: usize = 50_000;
 
 /// A line and a column, both from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

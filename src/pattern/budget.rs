@@ -1,8 +1,15 @@
 //! Matching budget: the steps of all threads of a call together, and its time.
 
 use crate::cancel::Bound;
-use crate::limits::{MAX_PATTERN_STEPS, PATTERN_CHUNK_STEPS, PATTERN_FREE_STEPS_PER_BYTE};
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Steps that the matching of one call may take beyond those that are free, before its pattern
+/// counts as too costly.
+const MAX_PATTERN_STEPS: u64 = 250_000_000;
+/// Steps that are free for each byte of a text, so that much text alone costs nothing.
+const PATTERN_FREE_STEPS_PER_BYTE: u64 = 16;
+/// Steps between two looks at the clock.
+const PATTERN_CHUNK_STEPS: u32 = 64 * 1024;
 
 /// The budget is used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,10 @@
 //! Errors of patterns.
 
-use crate::limits::{MAX_PATTERN_BYTES, MAX_PATTERN_DEPTH, MAX_SHOWN_PATTERN_CHARS};
+use crate::limits::{MAX_PATTERN_BYTES, MAX_PATTERN_DEPTH};
 use std::fmt;
+
+/// Longest piece of a pattern shown with its fault, in characters.
+const MAX_SHOWN_PATTERN_CHARS: usize = 60;
 
 /// Reason why a pattern is refused or gave up.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -22,13 +22,16 @@ use super::error::PatternError;
 use super::facts::Facts;
 use super::translate::{Approximation, Haystack, approximation};
 use crate::cancel::Bound;
-use crate::limits::{
-    FIRST_CHUNK_BYTES, MAX_CHUNK_BYTES, MAX_EXACT_ROUNDS, MAX_PATTERN_PROGRAM_BYTES,
-};
+use crate::limits::{MAX_EXACT_ROUNDS, MAX_PATTERN_PROGRAM_BYTES};
 use grep_matcher::{LineMatchKind, LineTerminator, Match, Matcher, NoCaptures};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use std::cell::OnceCell;
 use std::ops::Range;
+
+/// First part of a text that is looked at as a whole for odd bytes, in bytes; the next ones double.
+const FIRST_CHUNK_BYTES: usize = 512;
+/// Largest such part, in bytes: it should still be in the processor's cache when it is searched.
+const MAX_CHUNK_BYTES: usize = 64 * 1024;
 
 /// Rounds of a repetition in a second attempt, when the first one gave a program that is too large.
 pub(super) const FEW_ROUNDS: u32 = 8;

@@ -9,11 +9,13 @@ use super::budget::{Budget, Costly, Meter};
 use super::fold::canonical;
 use super::program::{Ahead, CharSet, DECODE, IN, NO_LIMIT, Op, Program, Run, Skip};
 use super::text::{is_line_end, is_word, next, previous, step};
-use crate::limits::MAX_PATTERN_STACK_BYTES;
 use regex_automata::Input;
 use regex_automata::meta::Regex;
 use std::cell::Cell;
 use std::ops::Range;
+
+/// Most memory for the choices that one search can go back to, in bytes.
+const MAX_PATTERN_STACK_BYTES: usize = 64 * 1024 * 1024;
 
 /// A slot that is not set.
 const UNSET: u32 = u32::MAX;

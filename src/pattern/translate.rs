@@ -6,10 +6,15 @@
 
 use super::ast::{Class, Node, Tree};
 use super::fold;
-use crate::limits::{
-    MAX_EXACT_ROUNDS, MAX_REFERENCE_BYTES, MAX_REFERENCE_DEPTH, MAX_TRANSLATION_BYTES,
-};
+use crate::limits::MAX_EXACT_ROUNDS;
 use std::fmt::Write as _;
+
+/// Longest translation of a pattern for the linear engine, in bytes.
+const MAX_TRANSLATION_BYTES: usize = 300_000;
+/// Longest text that stands for a reference to a group in a translation, in bytes.
+const MAX_REFERENCE_BYTES: usize = 4000;
+/// References inside the groups of references that a translation follows.
+const MAX_REFERENCE_DEPTH: usize = 3;
 
 /// Unit of text that is searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

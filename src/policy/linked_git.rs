@@ -25,7 +25,12 @@ use rustix::io::Errno;
 
 use super::defaults::{CONFIG, DOT_GIT};
 use super::root::Root;
-use crate::limits::{MAX_GIT_CONFIG_BYTES, MAX_GIT_POINTER_BYTES};
+use crate::limits::MAX_PATH_BYTES;
+
+/// Largest git file that points to a directory, in bytes: a path and its prefix.
+const MAX_GIT_POINTER_BYTES: usize = MAX_PATH_BYTES + 16;
+/// Largest configuration of a submodule that is looked into, in bytes.
+const MAX_GIT_CONFIG_BYTES: usize = 256 * 1024;
 
 /// A directory outside the allowed ones, open.
 #[derive(Debug, Clone)]

@@ -21,10 +21,14 @@ use rustix::process::geteuid;
 use super::defaults::{CONFIG, DOT_GIT, PROTECTED_IN_REPOSITORIES};
 use crate::autorun::{Compared, Content, hooks_directory, hooks_path, rule_for_path};
 use crate::journal::ConfiguredHooks;
-use crate::limits::{
-    MAX_AUTORUN_BYTES, MAX_REPOSITORIES, MAX_REPOSITORY_DEPTH, MAX_REPOSITORY_DIRECTORIES,
-    MAX_REPOSITORY_WALK_MS,
-};
+use crate::limits::{MAX_AUTORUN_BYTES, MAX_REPOSITORIES};
+
+/// Directories that are looked at for git repositories at the start.
+const MAX_REPOSITORY_DIRECTORIES: usize = 200_000;
+/// Deepest nesting of them.
+const MAX_REPOSITORY_DEPTH: usize = 128;
+/// Longest that is spent on looking for them, in milliseconds: the first command waits for it.
+const MAX_REPOSITORY_WALK_MS: u64 = 5000;
 
 /// Protected parts of the repositories that existed when the server started.
 #[derive(Debug, Default)]

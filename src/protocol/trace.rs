@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use crate::limits::MAX_TRACE_STATE_BYTES;
+/// Longest `tracestate` that is passed on, in bytes; a longer one is left out (W3C Trace Context,
+/// 3.3.1.5).
+const MAX_TRACE_STATE_BYTES: usize = 512;
 
 /// A `traceparent` of version 00: a trace, and the client's span in it.
 #[derive(Clone, Debug, PartialEq, Eq)]

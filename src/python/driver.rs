@@ -19,10 +19,17 @@ use super::protocol::{Ready, Request};
 use super::pump::{Connection, ConnectionState};
 use crate::cancel::CancelToken;
 use crate::exec::{Bell, ExecError, Exit, Launcher, Program, Resident, Slots, readable};
-use crate::limits::{
-    MAX_PYTHON_QUESTIONS, MAX_PYTHON_UNSENT_BYTES, PYTHON_SPARE_MS, PYTHON_START_MS,
-};
 use crate::sandbox::{CanonicalPath, RawString};
+
+/// Timeout for the start of an interpreter, in milliseconds.
+const PYTHON_START_MS: u64 = 20_000;
+/// Time that a session waits for the spare interpreter that is being started, in milliseconds. Then
+/// it starts one of its own.
+const PYTHON_SPARE_MS: u64 = 5000;
+/// Largest size of unsent messages to one session, in bytes.
+const MAX_PYTHON_UNSENT_BYTES: usize = 4 * 1024 * 1024;
+/// Questions that one session is asked at the same time.
+const MAX_PYTHON_QUESTIONS: usize = 64;
 
 /// First script of the interpreter. Reports that the interpreter is up, then reads the driver's
 /// source, with builtins that no cell can change.

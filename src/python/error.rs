@@ -4,10 +4,11 @@ use std::borrow::Cow;
 
 use crate::exec::{ExecError, Exit};
 use crate::fs::FsError;
-use crate::limits::{
-    MAX_PYTHON_ASKED_BYTES, MAX_PYTHON_CODE_BYTES, MAX_REPEATED_CHARS, MAX_SESSION_NAME_CHARS,
-};
+use crate::limits::{MAX_PYTHON_ASKED_BYTES, MAX_PYTHON_CODE_BYTES, MAX_SESSION_NAME_CHARS};
 use crate::policy::PolicyError;
+
+/// Longest part of an input text that an error repeats, in characters.
+const MAX_REPEATED_CHARS: usize = 200;
 
 /// Errors of Python sessions.
 #[derive(Debug, thiserror::Error)]

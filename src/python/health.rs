@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use super::kernel::Kernel;
 use crate::exec::{Exit, ProgramStatus};
-use crate::limits::MIN_CPU_SAMPLE_MS;
+
+/// Processor time is measured over at least so long, in milliseconds: the kernel counts in steps of
+/// 10.
+const MIN_CPU_SAMPLE_MS: u64 = 50;
 
 /// State of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

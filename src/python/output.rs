@@ -3,8 +3,15 @@
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 
-use crate::limits::{MAX_PYTHON_FOLDED_BYTES, MAX_PYTHON_LATE_BYTES, MAX_PYTHON_LOG_BYTES};
 use crate::text::fold::fold;
+
+/// Output of a cell that is kept in a file when its reply does not show it all, in bytes for each
+/// of its two streams.
+const MAX_PYTHON_LOG_BYTES: usize = 16 * 1024 * 1024;
+/// Longest stream of a cell that is shown without what it wrote over, in bytes.
+const MAX_PYTHON_FOLDED_BYTES: usize = 2 * 1024 * 1024;
+/// Output between cells that the next reply shows, in bytes.
+const MAX_PYTHON_LATE_BYTES: usize = 8 * 1024;
 
 /// Capture of one output stream.
 #[derive(Debug)]

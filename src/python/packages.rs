@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::limits::MAX_INSTALL_SAID_BYTES;
+/// Longest excerpt of pip's error output in a reply, in bytes.
+const MAX_INSTALL_SAID_BYTES: usize = 2048;
 
 /// Prefix of the last output line, before the directory of the modules.
 const DIRECTORY_PREFIX: &str = "replay-packages ";

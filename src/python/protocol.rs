@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::limits::MAX_PYTHON_EVENT_BYTES;
+/// Longest line that a session says, in bytes: a picture as base64.
+const MAX_PYTHON_EVENT_BYTES: usize = 16 * 1024 * 1024;
 
 /// Request to a session.
 #[derive(Debug, Serialize)]

@@ -14,10 +14,16 @@ use rustix::net::{SendFlags, send};
 use super::output::{Capture, LateOutput};
 use super::protocol::{CellEnd, DisplayedValue, Event, LineSplitter, Ready};
 use crate::exec::{Bell, ExecError, Exit, Resident};
-use crate::limits::{
-    MAX_PYTHON_SHOWN, MAX_PYTHON_SHOWN_BYTES, PIPE_READ_BYTES, PYTHON_HANG_UP_MS, PYTHON_PING_MS,
-    PYTHON_PROGRESS_BYTES, PYTHON_STATUS_MS,
-};
+use crate::limits::{PIPE_READ_BYTES, PYTHON_PING_MS, PYTHON_STATUS_MS};
+
+/// Time for an interpreter to exit after it has closed its channel, in milliseconds.
+const PYTHON_HANG_UP_MS: u64 = 1000;
+/// New output of a running cell that one report holds, in bytes.
+const PYTHON_PROGRESS_BYTES: usize = 4096;
+/// Values that a cell shows.
+const MAX_PYTHON_SHOWN: usize = 100;
+/// Largest size of them together, in bytes.
+const MAX_PYTHON_SHOWN_BYTES: usize = 16 * 1024 * 1024;
 
 /// Maximum reads of one file descriptor before the others are read.
 const READS_AT_ONCE: usize = 8;

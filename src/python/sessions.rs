@@ -8,9 +8,12 @@ use super::error::PythonError;
 use super::host::Host;
 use super::session::{Session, Settings};
 use super::spare::Spare;
-use crate::limits::{
-    DEFAULT_PYTHON, MAX_SESSION_NAME_CHARS, MAX_SESSIONS_TOLD, MAX_STORED_SESSIONS,
-};
+use crate::limits::{DEFAULT_PYTHON, MAX_SESSION_NAME_CHARS};
+
+/// Python sessions that are remembered, with an interpreter or without.
+const MAX_STORED_SESSIONS: usize = 256;
+/// Sessions that an error names.
+const MAX_SESSIONS_TOLD: usize = 20;
 
 /// Name of the session that always exists.
 pub const DEFAULT_SESSION: &str = "default";

@@ -8,10 +8,17 @@ use std::time::{Duration, Instant};
 
 use crate::cancel::{Bound, CancelToken};
 use crate::fs::{Ended, FsError, Order, Visitor, WalkEntry, WalkOptions, walk};
-use crate::limits::{
-    MAX_CHANGED_FILES, MAX_SNAPSHOT_FILES, MAX_WALK_DEPTH, SNAPSHOT_MS, SNAPSHOT_PAUSE_TIMES,
-};
+use crate::limits::MAX_WALK_DEPTH;
 use crate::policy::{Checked, FileKind, Read};
+
+/// Files below a session's directory that are looked at for changes.
+const MAX_SNAPSHOT_FILES: usize = 50_000;
+/// Time limit for looking at them, in milliseconds; twice for each cell.
+const SNAPSHOT_MS: u64 = 500;
+/// Pause after that limit was exceeded, as a multiple of the time taken.
+const SNAPSHOT_PAUSE_TIMES: u32 = 20;
+/// Files that a reply lists as new, and as modified.
+const MAX_CHANGED_FILES: usize = 500;
 
 /// Names of directories whose files are not reported.
 const SKIPPED: [&[u8]; 6] = [

@@ -44,10 +44,13 @@ use super::opens::{Opens, Places};
 use super::supervisor_table::SupervisorLine;
 use super::unix_sockets::UnixSockets;
 use crate::hide::Hide;
-use crate::limits::{MAX_DENIED, MAX_XATTR_NAME_BYTES, MAX_XATTR_VALUE_BYTES};
+use crate::limits::{MAX_DENIED, MAX_XATTR_VALUE_BYTES};
 pub use call::{Call, Change, Object, Read, Times, decode};
 use caller::links;
 pub use caller::{Caller, link};
+
+/// Longest name of an extended attribute, in bytes (`XATTR_NAME_MAX` of `linux/limits.h`).
+const MAX_XATTR_NAME_BYTES: usize = 255;
 
 /// Bytes of `struct xattr_args` of `linux/xattr.h`: a pointer, a size and flags.
 const XATTR_ARGS_BYTES: usize = 16;

@@ -31,8 +31,12 @@ use rustix::io::Errno;
 use super::fault::{Fault, StepContext};
 use super::plan::{CanonicalPath, Extent, PlannedCache, PlannedRoot};
 use super::toolchains::CACHES;
-use crate::limits::{CACHE_SWEEP_MS, MAX_REMOVED_LEVELS, SWEEP_MS};
+use crate::limits::{MAX_REMOVED_LEVELS, SWEEP_MS};
 use crate::removal::{DIRECTORY, PRIVATE, remove};
+
+/// Time limit for finding excess caches when a server ends, in milliseconds; no caller waits for
+/// that.
+const CACHE_SWEEP_MS: u64 = 20_000;
 
 const TAG: &str = "CACHEDIR.TAG";
 const SIGNATURE: &str = "Signature: 8a477f597d28d172789f06886806bc55\n";

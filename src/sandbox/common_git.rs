@@ -20,7 +20,9 @@ use rustix::io::Errno;
 
 use super::fault::{Fault, StepContext};
 use super::{landlock, mount, view};
-use crate::limits::MAX_COMMON_GIT_ENTRIES;
+
+/// Files and directories that are held directly in the directory that worktrees share.
+const MAX_COMMON_GIT_ENTRIES: usize = 1000;
 
 /// Directories that all worktrees write to.
 pub const SHARED: [&str; 4] = ["objects", "refs", "logs", "rr-cache"];

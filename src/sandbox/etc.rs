@@ -25,7 +25,13 @@ use rustix::mount::{MoveMountFlags, OpenTreeFlags, move_mount, open_tree};
 use super::fault::{Fault, StepContext};
 use super::mount::{clone_tree, directory, read_only, set};
 use super::plan::Network;
-use crate::limits::{MAX_ETC_BYTES, MAX_ETC_DEPTH, MAX_ETC_FILE_BYTES};
+
+/// Most that is copied of /etc, in bytes.
+const MAX_ETC_BYTES: u64 = 32 * 1024 * 1024;
+/// Largest file that is copied of /etc, in bytes.
+const MAX_ETC_FILE_BYTES: u64 = 1024 * 1024;
+/// Deepest directory that is copied of /etc.
+const MAX_ETC_DEPTH: usize = 16;
 
 const RESOLV_CONF: &str = "/etc/resolv.conf";
 

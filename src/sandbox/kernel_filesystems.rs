@@ -17,8 +17,10 @@ use rustix::fs::{Mode, OFlags, open};
 use super::fault::{Fault, StepContext};
 use super::mount::mount_at;
 use super::plan::Plan;
-use crate::limits::MAX_MOUNT_LOOKS;
 use crate::mounts::{self, Mount};
+
+/// Retries of reading the mount table at the start of a server, if a rename got in between.
+const MAX_MOUNT_LOOKS: usize = 16;
 
 const STEP: &str = "look for filesystems of the kernel";
 

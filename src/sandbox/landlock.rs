@@ -15,7 +15,10 @@ use replay_sys as sys;
 use rustix::fs::FileType;
 use thiserror::Error;
 
-use crate::limits::{MAX_PUBLIC_ENTRIES, MAX_PUBLIC_VISITS};
+/// Most entries of `/etc` that get a rule of their own.
+const MAX_PUBLIC_ENTRIES: usize = 4096;
+/// Files and directories looked at to find them.
+const MAX_PUBLIC_VISITS: usize = 65_536;
 
 /// First version that permits moving a file to another directory. Earlier ones always refuse it.
 pub const MOVES_ABI: u32 = 2;

@@ -29,7 +29,12 @@ use super::scratch::ScratchHold;
 use super::supervisor::wait_for;
 use super::wire::{self, Event, Exit, Guard, Hello, Request, Run, receive_event};
 use crate::hide::GlobsOf;
-use crate::limits::{LAST_PROCESSES_MS, LAUNCHER_FAREWELL_MS, TRIAL_MS};
+use crate::limits::LAST_PROCESSES_MS;
+
+/// Timeout of the trial command at start, in milliseconds.
+const TRIAL_MS: u64 = 5000;
+/// Time that the launcher waits for its supervisors after the server is gone, in milliseconds.
+const LAUNCHER_FAREWELL_MS: u64 = 5000;
 
 /// Main function of the launcher. Standard input is the socket to the server.
 ///

@@ -14,7 +14,12 @@ use std::time::{Duration, Instant};
 use nix::unistd::Pid;
 
 use super::kill_scope::descendants;
-use crate::limits::{KERNEL_COUNTS_BYTES, MEMORY_WATCH_FDS, MEMORY_WATCH_MS};
+use crate::limits::MEMORY_WATCH_MS;
+
+/// More than the kernel's counts of its memory are long, in bytes.
+const KERNEL_COUNTS_BYTES: usize = 16 * 1024;
+/// Descriptors of a command that one look at its memory covers.
+const MEMORY_WATCH_FDS: usize = 16_384;
 
 /// Memory polling of one command.
 #[derive(Debug)]

@@ -13,7 +13,10 @@ use rustix::thread::{CapabilitySet, UnshareFlags};
 
 use super::fault::{Fault, StepContext};
 use super::plan::Network;
-use crate::limits::WATCHES_SHARE;
+
+/// Share of the user's inotify limits (`/proc/sys/user/max_inotify_*`) for the commands of one
+/// server, as a divisor.
+const WATCHES_SHARE: u64 = 3;
 
 /// Limits per user of a user namespace (`namespaces(7)`, "The /proc/sys/user directory").
 const OF_USERS: &str = "/proc/sys/user";

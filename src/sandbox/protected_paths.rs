@@ -31,12 +31,18 @@ use super::fault::{Fault, StepContext};
 use super::mount::{DetachedMount, find, may_change};
 use super::raw_string::RawString;
 use crate::autorun::{DOT_GIT, PROTECTED_IN_REPOSITORIES};
-use crate::limits::{
-    MAX_DENIED, MAX_DENIED_PATH_BYTES, MAX_LINKS_ON_THE_WAY, MAX_SET_ASIDE, SET_ASIDE_WINDOW_MS,
-    WATCH_BUFFER_BYTES,
-};
+use crate::limits::{MAX_DENIED, MAX_DENIED_PATH_BYTES, SET_ASIDE_WINDOW_MS};
 use crate::removal;
 use crate::set_aside::{has_only_samples, set_aside};
+
+/// Most entries moved away from protected paths within [`SET_ASIDE_WINDOW_MS`]. Beyond it the
+/// running commands are killed: a program that violates the protection by mistake would not try so
+/// often.
+const MAX_SET_ASIDE: usize = 16;
+/// Most links that the lookup of a protected path follows (`MAXSYMLINKS` of `linux/namei.h`).
+const MAX_LINKS_ON_THE_WAY: usize = 40;
+/// Buffer for one read of kernel events about protected paths, in bytes: some 500 names.
+const WATCH_BUFFER_BYTES: usize = 16 * 1024;
 
 const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 

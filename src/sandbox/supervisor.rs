@@ -41,9 +41,10 @@ use super::walls::Walls;
 use super::wire::{
     ACCOUNT, Event, Exit, INTERRUPT, KILL, Request, STATUS, TERMINATE, receive_event, send_event,
 };
-use crate::limits::{
-    INTERCEPTED_LOOK_MS, JOURNAL_TITLE_BYTES, LAST_PROCESSES_MS, MAX_DENIED, MEMORY_WATCH_MS,
-};
+use crate::limits::{JOURNAL_TITLE_BYTES, LAST_PROCESSES_MS, MAX_DENIED, MEMORY_WATCH_MS};
+
+/// Time between two looks at a command's intercepted calls that wait, in milliseconds.
+const INTERCEPTED_LOOK_MS: u64 = 200;
 
 const HUNG_UP: Exit = Exit::Signal(Signal::SIGHUP as i32);
 

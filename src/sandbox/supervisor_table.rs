@@ -17,7 +17,9 @@ use super::denied::Denied;
 use super::fault::{Fault, StepContext};
 use super::raw_string::RawString;
 use super::wire::{Request, receive, send};
-use crate::limits::SUPERVISOR_SEND_MS;
+
+/// Timeout for sending an order to a supervisor, in milliseconds.
+const SUPERVISOR_SEND_MS: u64 = 2_000;
 
 /// First message to a supervisor. File descriptors are attached.
 #[derive(Debug, Serialize, Deserialize)]

@@ -31,7 +31,15 @@ use super::mount::{
 use super::plan::{Network, Plan};
 use super::raw_string::RawString;
 use super::{etc, hidden_paths, namespaces, toolchains};
-use crate::limits::{MAX_TERMINALS, SHARED_MEMORY_BYTES, VIEW_ROOT_BYTES};
+
+/// Terminals that one command has at a time; the system has 3,072 for all that are no system of
+/// their own.
+const MAX_TERMINALS: u32 = 64;
+/// Size of the root file system of commands, in bytes: directories, links and, for root, a copy of
+/// public configuration.
+const VIEW_ROOT_BYTES: u64 = 64 * 1024 * 1024;
+/// Most that commands may keep in /dev/shm together, in bytes.
+const SHARED_MEMORY_BYTES: u64 = 1024 * 1024 * 1024;
 
 /// Candidates for HOME of commands.
 const HOMES: [&str; 3] = ["/home/replay", "/replay/home", "/run/replay/home"];

@@ -28,7 +28,13 @@ use super::plan::CanonicalPath;
 use super::raw_string::RawString;
 use super::seccomp::MARK;
 use crate::journal::AutorunChanges;
-use crate::limits::{MAX_FRAME_BYTES, MAX_ORDER_BYTES, MAX_PACKET_BYTES, MAX_SHORT_PACKET_BYTES};
+use crate::limits::{MAX_FRAME_BYTES, MAX_ORDER_BYTES};
+
+/// Longest packet of a supervisor, in bytes: as many refusals as one tells of, every byte of their
+/// paths as a number.
+const MAX_PACKET_BYTES: usize = 64 * 1024;
+/// Longest packet about one call over the network, in bytes.
+const MAX_SHORT_PACKET_BYTES: usize = 1024;
 
 /// Server to supervisor: sends a terminating signal to all processes of the command. One byte
 /// follows with its number: SIGTERM, SIGINT, SIGHUP or SIGQUIT.

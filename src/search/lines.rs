@@ -10,13 +10,19 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContex
 use super::window::excerpt;
 use crate::budget::{Exhausted, Room, Share};
 use crate::fs::OpenFile;
-use crate::limits::{
-    BINARY_SNIFF_BYTES, DECODING_COPIES, LINE_BUFFER_BYTES, MAX_LINE_BUFFER_BYTES,
-    MAX_WHOLE_SEARCH_BYTES,
-};
+use crate::limits::{BINARY_SNIFF_BYTES, DECODING_COPIES};
 use crate::pattern::{Budget, Pattern, PatternError};
 use crate::text::encoding::{UTF8_BOM, is_utf16};
 use crate::text::lines::line_at;
+
+/// Buffer of a search that reads a file in pieces, while its lines are short, in bytes
+/// (`DEFAULT_BUFFER_CAPACITY` of `grep_searcher::line_buffer`).
+const LINE_BUFFER_BYTES: usize = 64 * 1024;
+/// Longest line that a search holds in memory, in bytes; a file with a longer one is skipped and
+/// counted.
+const MAX_LINE_BUFFER_BYTES: usize = 64 * 1024 * 1024;
+/// Largest file that a search reads in one piece, in bytes; a larger one is read bit by bit.
+const MAX_WHOLE_SEARCH_BYTES: u64 = 1024 * 1024;
 
 /// One line of a result.
 #[derive(Debug, PartialEq, Eq)]

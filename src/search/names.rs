@@ -14,11 +14,13 @@ use super::scope::{Scope, Start, name_of};
 use crate::budget::Share;
 use crate::cancel::CancelToken;
 use crate::fs::{self, Ended, Entries, OpenDir, Visitor, WalkEntry};
-use crate::limits::{
-    FOUND_COPIES, GLOB_COUNT_ON_ENTRIES, MAX_NAMED_UNREADABLE, MAX_NAMES_BYTES,
-    SEARCH_PROGRESS_STEP,
-};
+use crate::limits::{FOUND_COPIES, MAX_NAMED_UNREADABLE, SEARCH_PROGRESS_STEP};
 use crate::policy::FileKind;
+
+/// Largest result of a search for names, in bytes of paths.
+const MAX_NAMES_BYTES: usize = 64 * 1024 * 1024;
+/// Entries seen behind the last result of a full `glob_search` to say how many more there are.
+const GLOB_COUNT_ON_ENTRIES: u64 = 1_000_000;
 
 /// Absolute paths in one buffer.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -8,7 +8,9 @@ use globset::Glob;
 use ignore::types::{Types, TypesBuilder};
 
 use super::error::SearchError;
-use crate::limits::MAX_NEAR_NAMES;
+
+/// Names shown for one that is not known.
+const MAX_NEAR_NAMES: usize = 8;
 
 /// Some file types; a file has to be of one of them.
 #[derive(Debug)]

@@ -2,7 +2,11 @@
 
 use std::ops::Range;
 
-use crate::limits::{MAX_SHOWN_BYTES, SHOWN_BEFORE_MATCH_BYTES};
+/// Longest line that a search shows whole, in bytes.
+const MAX_SHOWN_BYTES: usize = 2000;
+/// Length of a long line that is shown before its match, in bytes, if the match is not near the
+/// beginning.
+const SHOWN_BEFORE_MATCH_BYTES: usize = 500;
 
 /// Returns a line as text, without its ending. Invalid UTF-8 becomes U+FFFD. Of a long line
 /// [`MAX_SHOWN_BYTES`] are shown. They start at the line's beginning if that includes the match,

@@ -15,7 +15,9 @@ use anyhow::{Context as _, Result, bail};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, Timespec};
 
-use crate::limits::SECRET_PIPE_MS;
+/// Timeout for reading secrets from an anonymous pipe (`<(...)`), in milliseconds. A person may
+/// have to type a passphrase.
+const SECRET_PIPE_MS: u64 = 120_000;
 
 /// Content of a file, and its mode without the file type.
 pub struct Contents {

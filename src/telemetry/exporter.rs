@@ -9,7 +9,13 @@ use super::queue::Queue;
 use super::sampler::Sampler;
 use super::span::Span;
 use crate::http_client::{HttpTarget, Question, Trust, ask};
-use crate::limits::{EXPORT_PAUSE_MS, EXPORT_TRIES, MAX_EXPORT_PAUSE_MS};
+
+/// Tries of an export before its spans are dropped.
+const EXPORT_TRIES: u32 = 4;
+/// Pause before an export is tried again, in milliseconds; doubled each time.
+const EXPORT_PAUSE_MS: u64 = 1000;
+/// Longest pause that a collector may ask for, in milliseconds.
+const MAX_EXPORT_PAUSE_MS: u64 = 30_000;
 
 /// Destination of spans, and their common attributes.
 #[derive(Clone, Debug)]

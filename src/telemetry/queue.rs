@@ -6,7 +6,10 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::span::Span;
-use crate::limits::{EXPORT_DELAY_MS, SPANS_PER_EXPORT};
+use crate::limits::SPANS_PER_EXPORT;
+
+/// Delay of a span before export, so that others can join it, in milliseconds.
+const EXPORT_DELAY_MS: u64 = 5000;
 
 #[derive(Debug)]
 pub struct Queue {

@@ -10,9 +10,12 @@ use super::exporter::{self, Settings};
 use super::queue::Queue;
 use super::sampler::Sampler;
 use super::span::{Failure, Span};
-use crate::limits::{EXPORT_END_MS, MAX_SPAN_TEXT_BYTES, MAX_WAITING_SPANS};
+use crate::limits::{MAX_SPAN_TEXT_BYTES, MAX_WAITING_SPANS};
 use crate::protocol::TraceContext;
 use crate::text::escape::hex;
+
+/// Timeout for the export of queued spans at the end of the server, in milliseconds.
+const EXPORT_END_MS: u64 = 2000;
 
 /// Tracer with the thread that exports its spans. Dropping it loses queued spans; [`Tracer::end`]
 /// exports them.

@@ -26,9 +26,8 @@ use crate::cli::ServerArgs;
 use crate::compose::{look_around, server_beside, undo_places, wall_in};
 use crate::config::{Config, HttpConfig};
 use crate::limits::{
-    CONNECTION_FILES_SHARE, HTTP_BACKLOG, HTTP_CLIENT_TIMEOUT_SECS, HTTP_CONNECTIONS_SHARE_PERCENT,
-    HTTP_SESSION_IDLE_SECS, MAX_HTTP_CALLS, MAX_HTTP_CONNECTIONS, MAX_HTTP_SESSIONS,
-    RESERVED_OPEN_FILES,
+    CONNECTION_FILES_SHARE, HTTP_CLIENT_TIMEOUT_SECS, HTTP_SESSION_IDLE_SECS, MAX_HTTP_CALLS,
+    MAX_HTTP_CONNECTIONS, MAX_HTTP_SESSIONS,
 };
 use crate::policy::{Pins, Policy, Root};
 use crate::sandbox::Tier;
@@ -43,6 +42,16 @@ use notify::Notifier;
 use provisioning::{Provisioning, ScratchParent};
 use registry::{ANYONE, offer, tenant_of};
 use reload::{Reload, Reloader};
+
+/// Share of the connections that one token may have unless its line says otherwise, in percent. The
+/// rest is for other tokens and for clients without a token yet.
+const HTTP_CONNECTIONS_SHARE_PERCENT: usize = 75;
+/// Connections that may wait to be accepted (listen(2); the system allows no more than
+/// `net.core.somaxconn`).
+const HTTP_BACKLOG: i32 = 4096;
+/// Open files that connections leave to calls, or half of those that the system allows if that is
+/// less.
+const RESERVED_OPEN_FILES: u64 = 1024;
 
 /// Name of the stdin client, for observers.
 const STDIO: &str = "stdio";

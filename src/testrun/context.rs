@@ -15,13 +15,15 @@ use crate::exec::{
     self, Command, Exit, Foreground, Launcher, Logs, Outcome, Slots, Stage, place_of,
 };
 use crate::journal::Changes;
-use crate::limits::{
-    DEFAULT_COMMAND_TIMEOUT_SECS, KILL_GRACE_MS, MAX_COMMAND_BYTES, TESTS_OUTPUT_BYTES,
-};
+use crate::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, KILL_GRACE_MS, MAX_COMMAND_BYTES};
 use crate::policy::{Checked, Policy, Read};
 use crate::sandbox::{Scratch, SharedDirectory};
 use crate::search;
 use crate::search::memory::Memory;
+
+/// Output kept of a runner or checker, in bytes for each of its two streams: some say there what
+/// became of the tests.
+const TESTS_OUTPUT_BYTES: usize = 32 * 1024 * 1024;
 
 /// Server state for all runs, and the current call.
 #[derive(Clone, Copy)]

@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::interruption::Interruption;
 use super::model::RunnerName;
 use super::selection::FailedTest;
-use crate::limits::MAX_REMEMBERED_RUNS;
+
+/// Projects whose failed tests are remembered.
+const MAX_REMEMBERED_RUNS: usize = 64;
 
 /// Failures of one server's runs.
 #[derive(Debug, Default)]

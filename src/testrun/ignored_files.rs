@@ -13,7 +13,10 @@ use super::project::language::{Language, TestFiles};
 use super::reports::results::TestResults;
 use super::runner::Runner;
 use super::selection::TestSelection;
-use crate::limits::{MAX_KEPT_TESTS, MAX_NAMED_UNTAKEN};
+use crate::limits::MAX_KEPT_TESTS;
+
+/// Files with names of tests that a run did not take up and names; the others are counted.
+const MAX_NAMED_UNTAKEN: usize = 5;
 
 /// A finished run, as far as this module needs it.
 pub struct FinishedRun<'a> {

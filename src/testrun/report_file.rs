@@ -3,9 +3,11 @@
 use super::command::{REPORT, RunPlan};
 use super::context::RunContext;
 use crate::fs::{self, OpenFile, Version};
-use crate::limits::MAX_TEST_REPORT_BYTES;
 use crate::policy::{Checked, FileKind, PolicyError, Read};
 use crate::sandbox::SharedDirectory;
+
+/// Largest report file of a test runner, and most of each of its streams, that is read, in bytes.
+const MAX_TEST_REPORT_BYTES: usize = 64 * 1024 * 1024;
 
 /// Reads the report of the runner. Returns the bytes, and a description of the problem if there is
 /// one. An unchanged report from before the run (`stale`) does not count.

@@ -28,9 +28,12 @@ use super::tool::is_absent;
 use super::{ignored_files, previous_failures, runners, verdict};
 use crate::cancel::Bound;
 use crate::exec::{Denied, ExecError, Log, Outcome, Stage, place_of};
-use crate::limits::{MAX_TEST_READ_SECS, TESTS_LINGER_SECS, TESTS_PROGRESS_BYTES};
+use crate::limits::{MAX_TEST_READ_SECS, TESTS_LINGER_SECS};
 use crate::policy::{Checked, PolicyError, Read};
 use crate::text::escape::show_path;
+
+/// Part of a growing report that is read at a time, in bytes.
+const TESTS_PROGRESS_BYTES: usize = 4 * 1024 * 1024;
 
 /// Runs tests. Calls `on_progress` with the elapsed time and the progress of the run.
 pub fn run(

@@ -6,8 +6,10 @@ use super::context::RunContext;
 use super::detection;
 use super::listing::listed;
 use super::tool::ToolKind;
-use crate::limits::MAX_NAMED_PROJECTS;
 use crate::text::escape::show_path;
+
+/// Projects below a directory that a hint names; the others are counted.
+const MAX_NAMED_PROJECTS: usize = 8;
 
 /// Lists the projects below `cwd`. Those with the named files come first, then those whose tool
 /// suits such files, then the others. Returns `None` if there are none.

@@ -10,10 +10,16 @@ use super::outcome::ProcessEnding;
 use super::reports::results::{CheckResults, TestResults};
 use super::reports::stack::frames_to_show;
 use super::runner::Runner;
-use crate::limits::{
-    MAX_LISTED_TESTS, MAX_RUN_FAULTS, MAX_SHOWN_DIAGNOSTICS, MAX_SHOWN_FAILURES, MAX_TOLD_FAILURES,
-    MAX_TOLD_LINES,
-};
+use crate::limits::{MAX_RUN_FAULTS, MAX_TOLD_LINES};
+
+/// Failed tests that a reply shows, if it was asked for all.
+const MAX_SHOWN_FAILURES: usize = 50;
+/// Tests that a reply lists by name, if it was asked for all.
+const MAX_LISTED_TESTS: usize = 2000;
+/// Diagnostics that a reply shows.
+const MAX_SHOWN_DIAGNOSTICS: usize = 100;
+/// Failed tests that a reply shows, unless it was asked for all.
+const MAX_TOLD_FAILURES: usize = 20;
 
 /// Exit code of a failed build (cargo(1)).
 const CARGO_FAILED: i32 = 101;

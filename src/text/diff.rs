@@ -4,10 +4,12 @@
 //! appear in the output.
 
 use super::lines;
-use crate::limits::MAX_DIFF_BYTES;
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline, group_diff_ops};
 use std::fmt::Write as _;
 use std::time::Instant;
+
+/// Longest diff that is shown, in bytes; a longer one is cut off and says so.
+const MAX_DIFF_BYTES: usize = 10 * 1024 * 1024;
 
 /// Number of unchanged lines shown around a change.
 const CONTEXT_LINES: usize = 3;

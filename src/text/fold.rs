@@ -11,7 +11,11 @@
 
 use std::ops::Range;
 
-use crate::limits::{MIN_FOLDED_BYTES, TERMINAL_ROWS};
+use crate::limits::TERMINAL_ROWS;
+
+/// Least that folding an output, or a run of its lines, saves, in bytes: for less, all of it is
+/// shown.
+const MIN_FOLDED_BYTES: usize = 128;
 
 const ESCAPE: u8 = 0x1b;
 

@@ -5,10 +5,7 @@
 //! byte sequence. A glob is measured before it is compiled, so that a glob with a million
 //! alternatives costs nothing.
 
-use crate::limits::{
-    MAX_GLOB_ALTERNATIVES, MAX_GLOB_BYTES, MAX_GLOB_DEPTH, MAX_GLOBS, MAX_GLOBS_BYTES,
-    MAX_PATTERN_PROGRAM_BYTES,
-};
+use crate::limits::MAX_PATTERN_PROGRAM_BYTES;
 use globset::{Candidate, Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 use regex_automata::meta::Regex;
 use std::borrow::Cow;
@@ -17,6 +14,17 @@ mod characters;
 mod reading;
 
 pub use reading::{LiteralGlob, Reading, with_names};
+
+/// Most globs in one list.
+const MAX_GLOBS: usize = 1024;
+/// Largest size of the globs of one list, in bytes.
+const MAX_GLOBS_BYTES: usize = 64 * 1024;
+/// Longest glob accepted, in bytes.
+const MAX_GLOB_BYTES: usize = 4096;
+/// Most alternatives that a glob's braces may stand for.
+const MAX_GLOB_ALTERNATIVES: usize = 1024;
+/// Deepest nesting of braces in a glob.
+const MAX_GLOB_DEPTH: usize = 16;
 
 /// Reason why a glob is refused. Offsets count bytes from the beginning of the glob.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

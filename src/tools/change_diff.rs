@@ -9,12 +9,13 @@ use super::change_notes::Names;
 use crate::budget::Room;
 use crate::error::Error;
 use crate::journal::{Change, RootedPath, Version, Versions};
-use crate::limits::{
-    MAX_EDIT_MS, MAX_NAMED_CHANGES, MAX_SHOWN_CHANGES_BYTES, MAX_SHOWN_FILE_BYTES,
-};
+use crate::limits::{MAX_EDIT_MS, MAX_NAMED_CHANGES, MAX_SHOWN_FILE_BYTES};
 use crate::text::diff;
 use crate::text::encoding;
 use crate::text::escape::show_path;
+
+/// Text of the differences of one call that `list_changes` shows, in bytes.
+const MAX_SHOWN_CHANGES_BYTES: usize = 64 * 1024;
 
 /// Placeholder for the diff of a hidden file.
 pub const HIDDEN: &str = "[hidden by the operator]\n";

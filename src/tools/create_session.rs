@@ -10,9 +10,12 @@ use super::python::{Open, absolute, host};
 use super::python_places::of_environment;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::limits::{DEFAULT_PYTHON, MAX_SESSION_DESCRIPTION_CHARS};
+use crate::limits::DEFAULT_PYTHON;
 use crate::python::Settings;
 use crate::text::escape::show_path;
+
+/// Longest description of a Python session, in characters.
+const MAX_SESSION_DESCRIPTION_CHARS: usize = 1000;
 
 pub struct CreateSession;
 

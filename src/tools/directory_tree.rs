@@ -12,13 +12,20 @@ use super::reply_size::Bulk;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::fs::{self, TreeEntry, TreeOptions};
-use crate::limits::{
-    MAX_NESTED_LEVELS, MAX_TREE_ENTRIES, MAX_WALK_DEPTH, TREE_COPIES, TREE_NODE_BYTES,
-};
+use crate::limits::{MAX_TREE_ENTRIES, MAX_WALK_DEPTH};
 use crate::policy::FileKind;
 use crate::protocol::{Content, escape_into};
 use crate::search::{Exclude, with_slash};
 use crate::text::escape::show;
+
+/// Deepest nesting of structured content, in levels of a tree: each is two in JSON, and many
+/// clients read only 128.
+const MAX_NESTED_LEVELS: usize = 50;
+/// Memory for a tree until it is a reply, as a multiple of its text: as text and as structure,
+/// while they are made.
+const TREE_COPIES: usize = 3;
+/// Bytes of that text for each entry besides its name.
+const TREE_NODE_BYTES: usize = 48;
 
 pub struct DirectoryTree;
 

@@ -16,16 +16,31 @@ use crate::documents::{
 use crate::error::Error;
 use crate::exec::{ReaderError, ReaderLimits, read_apart};
 use crate::fs::{FsError, Reader};
-use crate::limits::{
-    DOCUMENT_HEAD_BYTES, DOCUMENT_MEMORY_BYTES, DOCUMENT_MEMORY_COPIES, MAX_ANSWER_BYTES,
-    MAX_DOCUMENT_BYTES, MAX_PICTURE_BYTES, MAX_PICTURE_SIDE, MAX_READER_MEMORY_BYTES,
-    PICTURE_BYTES_PER_PIXEL, PICTURE_BYTES_PER_SCALED_PIXEL,
-};
+use crate::limits::MAX_DOCUMENT_TEXT_BYTES;
+use crate::limits::{MAX_PICTURE_BYTES, MAX_PICTURE_SIDE};
 use crate::policy::{Checked, Read};
 use crate::protocol::Content;
 use crate::text::encoding::is_binary;
 use crate::text::escape::show_path;
 use crate::text::mime::media;
+
+/// Memory for a decoded pixel, in bytes, with room for 16 bits a colour or for a copy.
+const PICTURE_BYTES_PER_PIXEL: usize = 8;
+/// Memory for a pixel between the two steps of scaling, in bytes.
+const PICTURE_BYTES_PER_SCALED_PIXEL: usize = 16;
+/// Length of the beginning and of the end of a file that are read to detect its type, in bytes.
+const DOCUMENT_HEAD_BYTES: usize = 64 * 1024;
+/// Largest document or picture that is read, in bytes.
+const MAX_DOCUMENT_BYTES: usize = 64 * 1024 * 1024;
+/// Base memory of a process that reads a document or a picture, in bytes, besides the part that
+/// depends on the file's size.
+const DOCUMENT_MEMORY_BYTES: usize = 128 * 1024 * 1024;
+/// Memory for a document, as a multiple of its length.
+const DOCUMENT_MEMORY_COPIES: usize = 8;
+/// Most that it has, in bytes.
+const MAX_READER_MEMORY_BYTES: usize = 1024 * 1024 * 1024;
+/// Longest answer of a reader, in bytes.
+const MAX_ANSWER_BYTES: usize = MAX_DOCUMENT_TEXT_BYTES + 4096;
 
 /// Decoded content of a picture or a document.
 pub enum DocumentContent {

@@ -19,13 +19,18 @@ use crate::edit::{Applied, Edit};
 use crate::error::Error;
 use crate::fs::Stamp;
 use crate::fs::{self, FsError, Prepared};
-use crate::limits::{CHANGE_ATTEMPTS, MAX_EDIT_BYTES, MAX_EDIT_FILES, MAX_EDIT_TOTAL_BYTES};
+use crate::limits::{CHANGE_ATTEMPTS, MAX_EDIT_BYTES};
 use crate::policy::{Checked, FileKind, Write};
 use crate::protocol::Content;
 use crate::search::names;
 use crate::text::encoding;
 use crate::text::escape::show_path;
 use crate::text::glob::{GlobError, LiteralGlob, few_enough, is_glob};
+
+/// Most files in one `edit_files` call.
+const MAX_EDIT_FILES: usize = 10_000;
+/// Most that one `edit_files` call loads in all, in bytes; a single file may be larger.
+const MAX_EDIT_TOTAL_BYTES: u64 = 1024 * 1024 * 1024;
 
 pub struct EditFiles;
 

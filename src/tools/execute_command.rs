@@ -17,11 +17,14 @@ use crate::exec::{
     self, BackgroundCommands, Blocked, ExecError, Foreground, HandedOver, Outcome, Stage, Waited,
     place_of,
 };
-use crate::limits::{KILL_GRACE_MS, TERMINAL_COLUMNS, TERMINAL_ROWS};
+use crate::limits::{KILL_GRACE_MS, TERMINAL_ROWS};
 use crate::policy::{Checked, FileKind, Read};
 use crate::protocol::Content;
 use crate::testrun::path;
 use crate::text::escape::show_path;
+
+/// Columns of a command's terminal.
+const TERMINAL_COLUMNS: u16 = 120;
 
 /// Note on a failed dry run.
 const DRY_RUN_DIFFERS: &str = "a dry run has no named sockets (EACCES), no rename of existing \

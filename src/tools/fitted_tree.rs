@@ -3,8 +3,10 @@
 use std::ops::Range;
 
 use crate::fs::TreeEntry;
-use crate::limits::MAX_CLOSED_SHOWN;
 use crate::text::escape::show;
+
+/// Directories that a tree names of those that it had no room for.
+const MAX_CLOSED_SHOWN: usize = 5;
 
 /// A tree reduced to a size limit.
 #[derive(Debug, Default, PartialEq, Eq)]

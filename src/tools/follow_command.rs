@@ -13,13 +13,21 @@ use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::cancel::{Bound, CancelToken};
 use crate::error::Error;
 use crate::exec::{Background, BackgroundCommands, Blocked, Captured, ExecError, State};
-use crate::limits::{
-    COMMAND_PROGRESS_MS, DEFAULT_FOLLOW_SECS, DEFAULT_MATCH_SECS, KILL_GRACE_MS, KILL_WAIT_MS,
-    MAX_FOLLOW_BYTES, MAX_FOLLOW_SECS,
-};
+use crate::limits::MAX_COMMAND_TIMEOUT_SECS;
+use crate::limits::{COMMAND_PROGRESS_MS, KILL_GRACE_MS, KILL_WAIT_MS};
 use crate::pattern::{Options, Pattern};
 use crate::policy::{self, Touch};
 use crate::text::escape::show;
+
+/// Most output of a background command in one reply, in bytes.
+const MAX_FOLLOW_BYTES: usize = 64 * 1024;
+/// Default time that a reply waits for new output of a background command, in seconds.
+const DEFAULT_FOLLOW_SECS: u64 = 1;
+/// Default time that a reply waits for matching output, in seconds.
+const DEFAULT_MATCH_SECS: u64 = 30;
+/// Longest that a reply waits for a background command, in seconds: as long as one that is waited
+/// for may take.
+const MAX_FOLLOW_SECS: u64 = MAX_COMMAND_TIMEOUT_SECS;
 
 /// Reads from, writes to and ends a background command of `execute_command`.
 pub struct FollowCommand;

@@ -12,10 +12,12 @@ use super::reply_size::Bulk;
 use super::selection::{Selection, call, scope, unreadable_note};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::limits::DEFAULT_GLOB_RESULTS;
 use crate::policy::FileKind;
 use crate::protocol::Content;
 use crate::search::names;
+
+/// Default result cap of `glob_search`.
+const DEFAULT_GLOB_RESULTS: u64 = 1000;
 
 /// Finds files by glob.
 pub struct GlobSearch;

@@ -13,14 +13,22 @@ use super::odd_files;
 use super::selection::{Selection, call, scope, unreadable_note};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::limits::{
-    DEFAULT_GREP_BYTES, DEFAULT_GREP_RESULTS, MAX_CONTEXT_LINES, MAX_GREP_BYTES, MAX_GREP_RESULTS,
-};
+use crate::limits::MAX_GREP_RESULTS;
 use crate::pattern::{Options, Pattern, slip};
 use crate::policy::FileKind;
 use crate::protocol::Content;
 use crate::search::{FileHits, GrepOptions, Mode, grep, grep_one};
 use crate::text::escape::show_path;
+
+/// Default and largest number of grep matches.
+const DEFAULT_GREP_RESULTS: u64 = 500;
+/// Largest `contextLines` of grep.
+const MAX_CONTEXT_LINES: u64 = 50;
+/// Default `maxBytes` of grep: what the text of a reply comes to before matches are only counted,
+/// in bytes.
+const DEFAULT_GREP_BYTES: u64 = 256 * 1024;
+/// Largest `maxBytes` of grep.
+const MAX_GREP_BYTES: u64 = 16 * 1024 * 1024;
 
 pub struct GrepFiles;
 

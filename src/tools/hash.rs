@@ -10,9 +10,12 @@ use sha2::{Digest, Sha256};
 use crate::cancel::CancelToken;
 use crate::error::Error;
 use crate::fs::{FsError, Reader};
-use crate::limits::{MAX_HASHED_BYTES, MAX_PAGE_MS};
+use crate::limits::MAX_PAGE_MS;
 use crate::policy::{Checked, Read};
 use crate::text::escape::show_path;
+
+/// Largest file that is hashed to say what it is, in bytes.
+const MAX_HASHED_BYTES: u64 = 256 * 1024 * 1024;
 
 /// Returns the hash of the concatenated pieces, in lower-case hexadecimal.
 pub fn of<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> String {

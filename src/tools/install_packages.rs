@@ -12,12 +12,18 @@ use super::python::{Open, has_network, host, private_directory};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::exec::{self, Blocked, Denied, ExecError, place_of};
-use crate::limits::{DEFAULT_INSTALL_SECS, MAX_INSTALL_SECS, MAX_PACKAGES};
 use crate::python::packages::{
     ALL_THERE, NO_ENVIRONMENT, NO_PIP, NOT_THERE, is_path, missing_builder, script, shortened,
     split_module_dir,
 };
 use crate::python::{PythonError, shorten};
+
+/// Default timeout for the installation of packages, in seconds.
+const DEFAULT_INSTALL_SECS: u64 = 120;
+/// Longest that packages may take to be installed, in seconds.
+const MAX_INSTALL_SECS: u64 = 1800;
+/// Packages in one call.
+const MAX_PACKAGES: usize = 100;
 
 pub struct InstallPackages;
 

@@ -12,10 +12,13 @@ use super::recorded_calls::{
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::calls::{Isolation, Play, Ran, load, sets};
 use crate::error::Error;
-use crate::limits::{MAX_CALLS_TIMEOUT_SECS, MAX_MISSES_SHOWN};
+use crate::limits::MAX_CALLS_TIMEOUT_SECS;
 use crate::record::Report;
 use crate::record::naming::set_name;
 use crate::record::proxy::OnMiss;
+
+/// Unanswered calls that a reply tells of.
+const MAX_MISSES_SHOWN: usize = 20;
 
 pub struct KeployMockTest;
 

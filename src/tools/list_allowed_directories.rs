@@ -8,10 +8,12 @@ use serde::{Deserialize, Serialize};
 use super::services::Commands;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::limits::MAX_SHOWN_NETWORK_RULES;
 use crate::protocol::Content;
 use crate::sandbox::Tier;
 use crate::text::escape::show_path;
+
+/// Most rules about the network that an agent is told.
+const MAX_SHOWN_NETWORK_RULES: usize = 20;
 
 /// Lists the allowed directories, the project directory first.
 pub struct ListAllowedDirectories;

@@ -12,7 +12,9 @@ use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::budget::Exhausted;
 use crate::error::Error;
 use crate::journal::{Change, Entry, Journal, RootedPath};
-use crate::limits::MAX_LISTED_CALLS;
+
+/// Calls that `list_changes` tells of at once.
+const MAX_LISTED_CALLS: u64 = 100;
 
 /// Default number of calls.
 const USUAL_CALLS: u64 = 20;

@@ -8,10 +8,13 @@ use serde::{Deserialize, Serialize};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight, page};
 use crate::error::Error;
 use crate::fs::{self, DirEntry};
-use crate::limits::QUICK_LIST_BYTES;
 use crate::policy::{Checked, FileKind, Policy, Read};
 use crate::protocol::Content;
 use crate::text::escape::{show, show_path};
+
+/// Directories up to this size, as stat(2) has it, are listed by a thread that others wait for, in
+/// bytes.
+const QUICK_LIST_BYTES: u64 = 4096;
 
 /// Lists a directory, sorted by name.
 pub struct ListDirectory;

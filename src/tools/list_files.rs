@@ -11,10 +11,13 @@ use super::python::Open;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::fs::{self, Tree, TreeOptions};
-use crate::limits::{MAX_LISTED_FILES, MAX_TREE_ENTRIES, MAX_WALK_DEPTH};
+use crate::limits::{MAX_TREE_ENTRIES, MAX_WALK_DEPTH};
 use crate::policy::FileKind;
 use crate::python::PythonError;
 use crate::text::escape::show;
+
+/// Entries that `list_files` lists.
+const MAX_LISTED_FILES: usize = 1000;
 
 pub struct ListFiles;
 

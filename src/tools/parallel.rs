@@ -4,8 +4,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use crate::limits::WRITE_THREADS;
 use crate::policy::Touched;
+
+/// Threads that write the files of one call.
+const WRITE_THREADS: usize = 8;
 
 /// Applies `work` to each item. A panic in it reaches the caller.
 pub fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {

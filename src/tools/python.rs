@@ -15,10 +15,12 @@ use super::{Context, Services};
 use crate::error::Error;
 use crate::exec::{ExecError, Exit};
 use crate::journal;
-use crate::limits::DEFAULT_CELL_SECS;
 use crate::policy::{Touch, note};
 use crate::python::{Changes, Host, Session, shown_path};
 use crate::text::escape::show_path;
+
+/// Default time limit of a cell, in seconds.
+const DEFAULT_CELL_SECS: u64 = 30;
 
 /// An output whose schema is an open object. Clients that generate types from output schemas then
 /// return a dictionary, as users of Python servers expect.

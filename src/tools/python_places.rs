@@ -4,9 +4,11 @@
 use std::path::{Path, PathBuf};
 
 use crate::fs;
-use crate::limits::MAX_MODULE_PLACES;
 use crate::policy::{FileKind, Policy};
 use crate::text::escape::show_path;
+
+/// Directories below that of a session in which a module that was not found is looked for.
+const MAX_MODULE_PLACES: usize = 64;
 
 /// Names of virtual environments, the usual one first.
 const ENVIRONMENTS: [&str; 2] = [".venv", "venv"];

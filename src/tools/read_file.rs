@@ -15,7 +15,7 @@ use crate::documents::{Part, Region};
 use crate::error::Error;
 use crate::exec::{ExecError, LOGS};
 use crate::fs;
-use crate::limits::{DECODING_COPIES, MAX_BLOB_BYTES, MAX_READ_BYTES, QUICK_BYTES, READ_COPIES};
+use crate::limits::{DECODING_COPIES, MAX_READ_BYTES, QUICK_BYTES, READ_COPIES};
 use crate::policy::{Checked, FileKind, Read};
 use crate::protocol::Content;
 use crate::text::encoding::{self, Decoded, Encoding};
@@ -23,6 +23,9 @@ use crate::text::escape::{file_uri, show_path};
 use crate::text::lines::LineEndings;
 use crate::text::mime::{MediaKind, media};
 use crate::text::page::Page;
+
+/// Largest binary file that is sent as it is, unless it is a picture, in bytes.
+const MAX_BLOB_BYTES: usize = 64 * 1024;
 
 pub struct ReadFile;
 

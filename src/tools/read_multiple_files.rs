@@ -10,13 +10,16 @@ use super::{page, parallel, read_file};
 use crate::documents::Part;
 use crate::error::Error;
 use crate::fs;
-use crate::limits::{
-    DECODING_COPIES, MAX_READ_BYTES, MAX_READ_FILES, MAX_READ_TOTAL_BYTES, READ_COPIES,
-};
+use crate::limits::{DECODING_COPIES, MAX_READ_BYTES, READ_COPIES};
 use crate::policy::{Checked, Read};
 use crate::protocol::Content;
 use crate::text::encoding;
 use crate::text::mime::media;
+
+/// Most files in one `read_multiple_files` call.
+const MAX_READ_FILES: usize = 50;
+/// Most that one `read_multiple_files` call reads in all, in bytes.
+const MAX_READ_TOTAL_BYTES: u64 = 32 * 1024 * 1024;
 
 /// Reads up to fifty files.
 pub struct ReadMultipleFiles;

@@ -11,13 +11,16 @@ use crate::calls::{CallsError, Isolation, Play, Ran, Reach, Run, RunHost, Writte
 use crate::cancel::CancelToken;
 use crate::exec::{self, Denied, Launcher, Stage, place_of};
 use crate::journal::Changes;
-use crate::limits::{CALLS_OUTPUT_BYTES, DEFAULT_CALLS_TIMEOUT_SECS};
+use crate::limits::DEFAULT_CALLS_TIMEOUT_SECS;
 use crate::policy::Root;
 use crate::record::redact::Secrets;
 use crate::record::{Content, Exchange};
 use crate::sandbox::{Exit, Network, Tier};
 use crate::testrun::path;
 use crate::text::count::counted;
+
+/// Output kept of such a program, in bytes for each of its two streams.
+const CALLS_OUTPUT_BYTES: usize = 256 * 1024;
 
 /// A command to run in the first writable directory.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,14 @@
 //! Finds the directory that makes a listing long, so that the next call can exclude it.
 
 use crate::fs::TreeEntry;
-use crate::limits::{LONG_REPLY_BYTES, MIN_BULK_PERCENT, MIN_NESTED_BULK_PERCENT};
 use crate::text::escape::show;
+
+/// Length from which a listing names its largest directories, in bytes of text.
+const LONG_REPLY_BYTES: usize = 16 * 1024;
+/// A directory that holds so much of a listing is most of it, in percent.
+const MIN_BULK_PERCENT: usize = 50;
+/// One inside it is named instead where it holds so much of that one, in percent.
+const MIN_NESTED_BULK_PERCENT: usize = 90;
 
 /// The directory that holds most entries of a listing, relative to its start, with their number.
 #[derive(Debug, PartialEq, Eq)]

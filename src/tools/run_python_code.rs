@@ -19,14 +19,23 @@ use crate::documents::{Size, picture_size};
 use crate::error::Error;
 use crate::exec::{Blocked, Denied};
 use crate::journal::AutorunChanges;
-use crate::limits::{
-    CELL_GRACE_MS, MAX_CELL_PICTURES, MAX_PICTURE_BYTES, MAX_PICTURE_SIDE, PYTHON_OUTPUT_CAP_BYTES,
-    PYTHON_RESULT_CAP_BYTES,
-};
+use crate::limits::{MAX_PICTURE_BYTES, MAX_PICTURE_SIDE};
 use crate::policy::{Touch, note};
 use crate::protocol::Content;
 use crate::python::{Bounds, DisplayedValue, News, Ran, Session, beginning_and_end, shorten};
 use crate::text::count::counted;
+
+/// Least and greatest time between the interrupt of a cell and the end of its session, in
+/// milliseconds. In between, it equals the cell's time limit. A call into C notices an interrupt
+/// only at its end.
+const CELL_GRACE_MS: [u64; 2] = [2000, 10_000];
+/// Output of a cell that its reply shows, in bytes: of each stream (`--output-cap-bytes`: less) and
+/// of displays.
+const PYTHON_OUTPUT_CAP_BYTES: usize = 16 * 1024;
+/// Longest text of a value that a reply shows, and of a traceback, in bytes.
+const PYTHON_RESULT_CAP_BYTES: usize = 8 * 1024;
+/// Pictures of a cell that its reply has; more are in files alone.
+const MAX_CELL_PICTURES: usize = 20;
 
 pub struct RunPythonCode;
 

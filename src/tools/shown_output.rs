@@ -2,7 +2,10 @@
 
 use super::Context;
 use crate::exec::Captured;
-use crate::limits::{FOLDED_LINE_BYTES, SMALL_MESSAGE_BYTES};
+use crate::limits::SMALL_MESSAGE_BYTES;
+
+/// Memory for each line while an output is folded, in bytes, besides its text.
+const FOLDED_LINE_BYTES: usize = 64;
 
 /// Shortened output of one stream.
 #[derive(Debug)]

@@ -15,8 +15,14 @@ use super::context::Context;
 use super::{alike_paths, schema};
 use crate::budget::Share;
 use crate::error::Error;
-use crate::limits::{ARGUMENT_COPIES, QUICK_BYTES, SMALL_ARGUMENTS_BYTES, SMALL_MESSAGE_BYTES};
+use crate::limits::{QUICK_BYTES, SMALL_MESSAGE_BYTES};
 use crate::protocol::{Content, ToolReply, reply_length};
+
+/// Arguments of a call up to this length are not counted beside their message, in bytes.
+const SMALL_ARGUMENTS_BYTES: usize = 64 * 1024;
+/// Memory for a call's arguments besides their message, as a multiple of their length: as text, as
+/// values and as output.
+const ARGUMENT_COPIES: usize = 3;
 
 /// A tool, declared once; all other descriptions of it are derived from here.
 pub trait Tool: Send + Sync + 'static {

@@ -12,8 +12,11 @@ use super::python::Open;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::journal::{Change, Ended, Journal, Options, Outcome, RootedPath};
-use crate::limits::{MAX_NAMED_CHANGES, MAX_UNDONE_LINES};
+use crate::limits::MAX_NAMED_CHANGES;
 use crate::policy::{PolicyError, Touch, note};
+
+/// Changes that the text of an undo names; of more it says how many there are in each directory.
+const MAX_UNDONE_LINES: usize = 20;
 
 pub struct UndoChanges;
 

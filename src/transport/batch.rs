@@ -4,9 +4,12 @@ use serde_json::value::RawValue;
 
 use crate::budget::{Room, Share};
 use crate::cancel::CancelToken;
-use crate::limits::MAX_BATCH_REPLY_BYTES;
 use crate::protocol::{Code, Id, Incoming, Outcome, Refusal, Revision, RpcError, parse, render};
 use crate::server::{Admission, Outbox, Session};
+
+/// Largest size of the reply to one batch before its other members are refused, in bytes. It is
+/// held until it is complete.
+const MAX_BATCH_REPLY_BYTES: usize = 64 * 1024 * 1024;
 
 /// Serves all members and appends the array of their replies to `out`, without a newline. A batch
 /// of notifications has no reply. After `cancel`, no further member is served. Returns the share of

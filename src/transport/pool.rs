@@ -7,7 +7,10 @@ use std::thread;
 use std::time::Duration;
 
 use super::wake::Wake;
-use crate::limits::{MAX_QUEUED_REQUESTS, MAX_RUNNING_REQUESTS, MAX_STUCK_REQUESTS};
+use crate::limits::{MAX_RUNNING_REQUESTS, MAX_STUCK_REQUESTS};
+
+/// Requests that may wait for a free place before stdin is no longer read.
+const MAX_QUEUED_REQUESTS: usize = 4096;
 
 /// Idle time after which a thread ends.
 const LINGER: Duration = Duration::from_secs(5);

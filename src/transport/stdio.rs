@@ -26,14 +26,17 @@ use super::writer::Writer;
 use crate::budget::{Account, Purpose, Share};
 use crate::cancel::CancelToken;
 use crate::limits::{
-    LAUNCHER_START_MS, MAX_GREETINGS, MAX_RUNNING_REQUESTS, MAX_WAITING_REQUESTS,
-    SMALL_MESSAGE_BYTES, TAKEOVER_MS,
+    LAUNCHER_START_MS, MAX_RUNNING_REQUESTS, MAX_WAITING_REQUESTS, SMALL_MESSAGE_BYTES, TAKEOVER_MS,
 };
 use crate::protocol::{
     Body, Code, Incoming, Outcome, Refusal, RpcError, parse, render, rendered_length,
 };
 use crate::server::{Admission, Session, Ticket, size};
 use crate::tools::Weight;
+
+/// Lines that are answered before the walls stand. A client asks for two or three things at its
+/// start; nothing is looked at meanwhile but its input.
+const MAX_GREETINGS: usize = 8;
 
 /// Number of checks without traffic after which the watchdog sleeps.
 const IDLE_LOOKS: u32 = 20;

@@ -7,8 +7,10 @@ use anyhow::{Context as _, Result, anyhow, bail};
 
 use crate::fs::{self, Current, FsError, Writer};
 use crate::journal::Changes;
-use crate::limits::MAX_CLIENT_FILE_BYTES;
 use crate::policy::{Access, Checked, Grant, Policy, PolicyError, Restrictions, Write};
+
+/// Longest file of a client that `replay setup` reads.
+const MAX_CLIENT_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The text of the file; `None` if there is none.
 pub fn read(base: &Path, path: &Path) -> Result<Option<String>> {

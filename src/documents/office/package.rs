@@ -11,7 +11,9 @@ use zip::read::ZipFile;
 use zip::result::ZipError;
 
 use crate::documents::fault::Fault;
-use crate::limits::MAX_PACKAGE_PART_BYTES;
+
+/// Largest part of a package or cell of a notebook that is taken in, in bytes.
+const MAX_PACKAGE_PART_BYTES: u64 = 512 * 1024 * 1024;
 
 pub struct Package<'a>(ZipArchive<Cursor<&'a [u8]>>);
 

@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::task_queue::Source;
 use crate::fs::gitignore::Ignores;
 use crate::fs::listing::Entries;
-use crate::limits::WALK_BATCH_FILES;
+
+/// Files of one directory that a thread takes at a time.
+const WALK_BATCH_FILES: usize = 32;
 
 /// A position of a listing, as an entry or as the content of a directory. A listing holds at most 4
 /// GiB of names, so positions fit into 31 bits.

@@ -7,9 +7,12 @@ use std::sync::{Mutex, PoisonError};
 use http::request;
 
 use crate::exec::{Blocked, Denied, ProgramName};
-use crate::limits::{MAX_DENIED, MAX_SHOWN_URL_BYTES};
+use crate::limits::MAX_DENIED;
 use crate::network::rules::Transport;
 use crate::record::Target;
+
+/// Longest URL shown for a refused request, in bytes.
+const MAX_SHOWN_URL_BYTES: usize = 200;
 
 /// Transport, host, port, request, and reason.
 type BlockedPlace = (Transport, String, u16, Option<String>, Option<String>);

@@ -6,9 +6,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::access::destination;
 use super::watching::{Decision, Origin, Ruling, Watcher};
-use crate::limits::{MAX_LEARNED, MAX_RECORDING_NOTES};
+use crate::limits::MAX_RECORDING_NOTES;
 use crate::network::rules::{Destination, Host, is_special, rules_for};
 use crate::record::Target;
+
+/// Most places that `replay net learn` makes rules of.
+const MAX_LEARNED: usize = 4096;
 
 #[derive(Debug, Default)]
 pub struct Learned(Mutex<ReachedDestinations>);

@@ -15,9 +15,12 @@ use std::time::SystemTime;
 use serde::Serialize;
 
 use super::watching::{Decision, Origin, Ruling, Watcher};
-use crate::limits::{MAX_AUDIT_REASON_BYTES, MAX_NET_LOG_WAITING};
+use crate::limits::MAX_AUDIT_REASON_BYTES;
 use crate::network::rules::Transport;
 use crate::text::escape::harmless;
+
+/// Lines of the log of connections that wait to be written; further ones are lost, and counted.
+const MAX_NET_LOG_WAITING: usize = 4096;
 
 pub struct NetLog {
     /// `None` when it ends.

@@ -14,8 +14,14 @@ use std::time::Duration;
 use rustix::fs::{AtFlags, statat};
 use rustix::net::{Shutdown, shutdown};
 
-use crate::limits::{MAX_SSH_AGENT_BYTES, MAX_SSH_AGENT_CONNECTIONS, SSH_AGENT_TIMEOUT_SECS};
 use crate::sandbox::{CanonicalPath, Scratch};
+
+/// Longest message of an ssh-agent that is passed on, in bytes: `AGENT_MAX_LEN` of OpenSSH.
+const MAX_SSH_AGENT_BYTES: usize = 256 * 1024;
+/// Connections of commands to the ssh-agent at the same time.
+const MAX_SSH_AGENT_CONNECTIONS: usize = 16;
+/// Timeout for the next message, in seconds: a person may have to touch a key.
+const SSH_AGENT_TIMEOUT_SECS: u64 = 120;
 
 /// Directory of the socket below the commands' private HOME.
 const DIRECTORY: &str = ".ssh-agent";

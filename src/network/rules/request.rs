@@ -10,7 +10,9 @@ use std::fmt;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-use crate::limits::MAX_PROPOSED_PATH_BYTES;
+/// Longest path in a rule that is proposed for a request, in bytes; for a longer one it is all
+/// paths.
+const MAX_PROPOSED_PATH_BYTES: usize = 160;
 
 /// Characters that a rule writes percent-encoded in a segment. A bare `*` would be a wildcard, and
 /// a shell must not expand anything.

@@ -8,14 +8,18 @@ use super::Driver;
 use crate::cancel::CancelToken;
 use crate::exec::{self, Denied, ExecError, Exit, ProgramStatus};
 use crate::limits::{
-    KILL_WAIT_MS, MAX_PYTHON_ASKED_BYTES, MAX_PYTHON_CODE_BYTES, PYTHON_ANSWER_MS, PYTHON_PING_MS,
-    PYTHON_PROGRESS_MS, PYTHON_STATUS_MS,
+    KILL_WAIT_MS, MAX_PYTHON_ASKED_BYTES, MAX_PYTHON_CODE_BYTES, PYTHON_PING_MS, PYTHON_STATUS_MS,
 };
 use crate::python::error::PythonError;
 use crate::python::kernel::{Bounds, Cell, Kernel, News, PingReply, Question};
 use crate::python::output::Capture;
 use crate::python::protocol::{Completion, Inspection, Ready, Request, Variable};
 use crate::python::pump::{ConnectionState, RunningCell};
+
+/// Timeout for an answer of an interpreter while a cell runs, in milliseconds.
+const PYTHON_ANSWER_MS: u64 = 15_000;
+/// Time between two reports of a running cell, in milliseconds.
+const PYTHON_PROGRESS_MS: u64 = 250;
 
 /// State of ending a cell early.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -12,15 +12,19 @@ use super::key::{Key, Question, digest, path_only, virtual_host};
 use super::lookup::LookupMiss;
 use super::noise::Shape;
 use super::{ClosestRecording, Entry, Recordings};
-use crate::limits::{
-    MAX_CLOSEST_COMPARED, MAX_CLOSEST_HEAD_BYTES, MAX_CLOSEST_LOOKED_AT, MAX_DIFFERENCE_CHARS,
-    MAX_DIFFERENCES,
-};
+use crate::limits::{MAX_DIFFERENCE_CHARS, MAX_DIFFERENCES};
 use crate::record::call::{Content, Exchange, Message, Protocol, Side, Target, Wire};
 use crate::record::protocol::http::media_type;
 use crate::record::protocol::part_list::{Part, Role};
 use crate::record::protocol::{postgres, words};
 use crate::record::redact::places;
+
+/// Recordings that are looked at for the one that is most like a call that none of them answers.
+const MAX_CLOSEST_LOOKED_AT: usize = 5000;
+/// Length of a call's text that is compared for that, in bytes; the work grows with its square.
+const MAX_CLOSEST_HEAD_BYTES: usize = 256;
+/// Recordings that are compared in detail with a call that none of them answers.
+const MAX_CLOSEST_COMPARED: usize = 200;
 
 /// Hint for differing secrets, or for a program that transforms a placeholder.
 const STAND_IN_HINT: &str = "`redacted...` and `edac7...` stand for secrets, which differ from \

@@ -12,10 +12,13 @@ use sha2::{Digest as _, Sha256};
 use super::call_parts::Parts;
 use super::fields::NoiseFields;
 use super::volatile_values::ValueBlanker;
-use crate::limits::MAX_VOLATILE_CALL_BYTES;
 use crate::record::call::{Content, Exchange, HttpRequest, Protocol, Target};
 use crate::record::protocol::part_list::Part;
 use crate::record::protocol::{mysql, postgres, redis};
+
+/// Longest call in which values are looked for that each run makes anew, in bytes: it is read once
+/// more for that.
+const MAX_VOLATILE_CALL_BYTES: usize = 16 << 20;
 
 /// Digest of a call and its destination.
 pub type Key = [u8; 32];

@@ -16,10 +16,13 @@ use super::fields::NoiseFields;
 use super::key::Question;
 use super::noise::{Noise, Shape};
 use super::{is_session, queue};
-use crate::limits::MAX_NOISE_COMPARED;
 use crate::record::call::{Content, Exchange, HttpResponse, Protocol, Side};
 use crate::record::protocol::part_list::Part;
 use crate::record::redact;
+
+/// Calls of another recording that one command is compared with to learn which of its arguments are
+/// noise.
+const MAX_NOISE_COMPARED: usize = 200;
 
 /// Changes between two recordings of one shape of call.
 #[derive(Clone, Debug, PartialEq, Eq)]

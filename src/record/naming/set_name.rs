@@ -2,11 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use crate::limits::MAX_SET_NAME_BYTES;
 use crate::record::call::{Exchange, Protocol};
 use crate::record::naming::service::{service, slug};
 use crate::record::naming::summary::Summary;
 use crate::record::protocol::registry;
+
+/// Longest name of a set of recorded calls, in bytes (`NAME_MAX` of `linux/limits.h` less room for
+/// a suffix).
+const MAX_SET_NAME_BYTES: usize = 200;
 
 /// Maximum number of hosts in a name.
 const MAX_HOSTS: usize = 3;

@@ -16,8 +16,12 @@ use tokio_rustls::rustls::crypto::CryptoProvider;
 use tokio_rustls::rustls::crypto::ring::{default_provider, sign::any_ecdsa_type};
 use tokio_rustls::rustls::sign::CertifiedKey;
 
-use crate::limits::{CERTIFICATE_DAYS, MAX_CERTIFICATES};
 use crate::record::net::trust_store;
+
+/// Days for which certificates of a recording are valid: some clients accept no more than 398.
+const CERTIFICATE_DAYS: u32 = 90;
+/// Certificates of one recording that are kept.
+const MAX_CERTIFICATES: usize = 4096;
 
 const DAY: Duration = Duration::from_hours(24);
 

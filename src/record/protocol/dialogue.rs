@@ -6,9 +6,15 @@
 
 use std::time::SystemTime;
 
-use crate::limits::{MAX_WIRE_CALL_BYTES, MAX_WIRE_CONNECTION_BYTES, MAX_WIRE_MESSAGE_BYTES};
+use crate::limits::MAX_WIRE_CONNECTION_BYTES;
 use crate::record::call::{Content, End, Exchange, Link, Message, Protocol, Side, Wire};
 use crate::record::protocol::wire::{RecordStep, WireRecorder};
+
+/// Longest message of a database's protocol that is followed, in bytes; those of `MongoDB` are at
+/// most 48,000,000.
+const MAX_WIRE_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
+/// Longest call to a database that is recorded, question and answer together, in bytes.
+const MAX_WIRE_CALL_BYTES: usize = 64 * 1024 * 1024;
 
 /// Reason why the rest of a connection cannot be recorded.
 pub(in crate::record) type Fault = &'static str;

@@ -5,12 +5,15 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use crate::limits::{MAX_RECORDED_BODY_BYTES, MAX_SHOWN_CALL_BYTES};
+use crate::limits::MAX_RECORDED_BODY_BYTES;
 use crate::record::call::{Content, FirstMessages, Link, Message, Protocol, Side, Wire};
 use crate::record::http::websocket::Unmask;
 use crate::record::protocol::responder::{Prompter, messages_from};
 use crate::record::protocol::script::Script;
 use crate::record::protocol::wire::{PlayStep, RecordStep, WirePlayer, WireRecorder};
+
+/// Longest excerpt of a call in a message, in bytes.
+const MAX_SHOWN_CALL_BYTES: usize = 4096;
 
 /// Records turns. An empty last message of the server means that the server closed the connection.
 #[derive(Debug)]

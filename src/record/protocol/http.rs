@@ -6,8 +6,11 @@ use std::collections::BTreeMap;
 use serde_json::value::RawValue;
 
 use super::part_list::{Part, PartList, Role};
-use crate::limits::MAX_JSON_BODY_DEPTH;
 use crate::record::call::HttpRequest;
+
+/// Deepest nesting of a JSON body that is compared without regard to the order of its keys, in
+/// levels.
+const MAX_JSON_BODY_DEPTH: usize = 128;
 
 /// Header fields that are not compared: those about the connection, the body, deadlines and traces
 /// (RFC 9110, 6.6, 7.6, 8 and 10.1; gRPC; W3C Trace Context).

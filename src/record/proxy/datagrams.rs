@@ -17,10 +17,12 @@ use super::judging::VerdictGuard;
 use super::session::Hub;
 use super::{Datagrams, Mode};
 use crate::budget::Share;
-use crate::limits::DATAGRAM_IDLE_SECS;
 use crate::network::rules::Transport;
 use crate::record::call::Target;
 use crate::sandbox::intercept::ProgramName;
+
+/// Idle timeout of such a socket, in seconds (RFC 4787, 4.3: not less than two minutes).
+const DATAGRAM_IDLE_SECS: u64 = 120;
 
 const IDLE: Duration = Duration::from_secs(DATAGRAM_IDLE_SECS);
 

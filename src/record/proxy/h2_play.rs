@@ -19,10 +19,14 @@ use super::h2::{Body, accept, request_of, response_of, send};
 use super::stream::Stream;
 use super::truncation::Truncation;
 use super::{Replay, h2 as both, miss, tls, upstream};
-use crate::limits::{HTTP2_CONNECTION_BYTES, PLAYED_BODY_MS};
+use crate::limits::HTTP2_CONNECTION_BYTES;
 use crate::record::call::{Content, Exchange, HttpResponse};
 use crate::record::http::coding;
 use crate::record::http::h1::{TRUNCATED, exchange, refusal};
+
+/// Time that a played HTTP/2 server waits for more of a request, in milliseconds. Afterwards the
+/// request counts as one that waits for an answer first.
+const PLAYED_BODY_MS: u64 = 10_000;
 
 /// `UNAVAILABLE` (gRPC, status codes).
 const GRPC_UNAVAILABLE: &str = "14";

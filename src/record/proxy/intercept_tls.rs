@@ -38,11 +38,17 @@ use super::session::Hub;
 use super::stream::Stream;
 use super::tls;
 use crate::limits::{
-    HTTP_FIELD_BYTES, HTTP2_CONNECTION_BYTES, HTTP2_WINDOW_BYTES, MAX_HTTP_FIELDS,
-    MAX_HTTP2_ANSWER_HEAD_BYTES, MAX_HTTP2_STREAMS, MAX_OPENED_HEAD_BYTES,
+    HTTP2_CONNECTION_BYTES, HTTP2_WINDOW_BYTES, MAX_HTTP_FIELDS, MAX_HTTP2_STREAMS,
+    MAX_OPENED_HEAD_BYTES,
 };
 use crate::record::call::Target;
 use crate::record::http::h1;
+
+/// Longest head of an answer on an opened connection of HTTP/2, in bytes as RFC 9113, 6.5.2, counts
+/// them; in memory it takes up to twice that.
+const MAX_HTTP2_ANSWER_HEAD_BYTES: u32 = MAX_OPENED_HEAD_BYTES as u32 / 2;
+/// Memory for a field besides its name and value, in bytes.
+const HTTP_FIELD_BYTES: usize = 128;
 
 /// Judge of requests and answers on an opened connection. It may change them, and it must not
 /// block.

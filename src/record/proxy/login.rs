@@ -17,9 +17,11 @@ use super::stream::Stream;
 use super::tap::Tap;
 use super::tls;
 use super::tls::WITHOUT_TLS;
-use crate::limits::DATABASE_LOGIN_MS;
 use crate::record::protocol::mysql::login::PasswordSubstitution;
 use crate::record::protocol::postgres::{Beginning, Login, SSL_REQUEST, beginning, failure, next};
+
+/// Timeout of a database login that is done for a program, in milliseconds.
+const DATABASE_LOGIN_MS: u64 = 60_000;
 
 /// Function from a program's password to the real one.
 pub type RealPassword = dyn Fn(&[u8]) -> Vec<u8> + Send + Sync;

@@ -62,14 +62,17 @@ use self::stream::Stream;
 use crate::budget::{Account, Share};
 use crate::http_client::Verifier;
 use crate::limits::{
-    MAX_DATAGRAM_ASSOCIATIONS, MAX_RECORDED_CONNECTIONS, MAX_RESOLVE_THREADS, PROXY_END_MS,
-    RECORDED_CONNECTION_BYTES,
+    MAX_RECORDED_CONNECTIONS, MAX_RESOLVE_THREADS, PROXY_END_MS, RECORDED_CONNECTION_BYTES,
 };
 use crate::network::rules::Transport;
 use crate::record::call::{Outline, Target};
 use crate::record::matching::Recordings;
 use crate::record::net::ca::Authority;
 use crate::sandbox::intercept::{Datagrams, ProgramName};
+
+/// Sockets by which datagrams of one command leave at once: for one more, the one of its place goes
+/// that was not used for longest.
+const MAX_DATAGRAM_ASSOCIATIONS: usize = 1024;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attempt {

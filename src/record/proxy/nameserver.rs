@@ -13,9 +13,14 @@ use tokio::sync::Semaphore;
 use super::Mode;
 use super::session::Hub;
 use super::stream::Stream;
-use crate::limits::{FAKE_ADDRESS_SECS, MAX_QUESTION_BYTES, MAX_QUESTIONS};
+use crate::limits::FAKE_ADDRESS_SECS;
 use crate::record::call::{Content, Dns, Exchange, Link, Target};
 use crate::record::net::dns::{DnsQuestion, SERVFAIL};
+
+/// Longest question of a name, in bytes.
+const MAX_QUESTION_BYTES: usize = 4096;
+/// Questions of names of one command that wait for an answer at once; more wait in the socket.
+const MAX_QUESTIONS: usize = 1024;
 
 pub async fn serve_udp(shared: Arc<Hub>, socket: UdpSocket) {
     let socket = Arc::new(socket);

@@ -5,12 +5,15 @@ use std::time::{Duration, SystemTime};
 
 use super::Replay;
 use super::context::Context;
-use crate::limits::UNASKED_AFTER_MS;
 use crate::record::call::Protocol;
 use crate::record::matching::Connection;
 use crate::record::protocol::generic::{GenericPlayer, GenericRecorder};
 use crate::record::protocol::registry;
 use crate::record::protocol::wire::{WirePlayer, WireRecorder};
+
+/// Delay before an unsolicited message that was recorded after a call is sent, in milliseconds.
+/// Some programs drop a notification that comes together with an answer.
+const UNASKED_AFTER_MS: u64 = 50;
 
 /// Creates the recorder for a connection opened at this time; unknown protocols are recorded in
 /// turns.

@@ -10,11 +10,14 @@ use super::context::Context;
 use super::stream::Stream;
 use super::tap::{NextPhase, Tap};
 use crate::budget::Share;
-use crate::limits::{
-    MAX_RELAY_BUFFER_BYTES, RELAY_BUFFER_BYTES, RELAY_BUFFER_KEPT_BYTES, RELAY_QUIET_MS,
-};
+use crate::limits::{RELAY_BUFFER_BYTES, RELAY_BUFFER_KEPT_BYTES};
 use crate::record::call::{Exchange, Side};
 use crate::record::http::h1;
+
+/// The same as far as the budget has room for it, in bytes.
+const MAX_RELAY_BUFFER_BYTES: usize = 1024 * 1024;
+/// Idle time after which a connection gives that up, in milliseconds.
+const RELAY_QUIET_MS: u64 = 1_000;
 
 /// Buffer of one direction. It reads nothing while bytes are pending.
 #[derive(Default)]

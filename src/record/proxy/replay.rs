@@ -14,10 +14,18 @@ use super::protocols::PlayedServer;
 use super::record::Nested;
 use super::stream::Stream;
 use super::{Replay, h2_play, record, tls, upstream};
-use crate::limits::{HANG_UP_SETTLED_MS, MAX_SILENCE_PLAYED_MS, SERVER_FIRST_MS};
+use crate::limits::SERVER_FIRST_MS;
 use crate::record::call::{Protocol, Refusal};
 use crate::record::net::sniff;
 use crate::record::protocol::wire::PlayStep;
+
+/// Longest silence after which a played server closes a connection as the real one did, in
+/// milliseconds.
+const MAX_SILENCE_PLAYED_MS: u64 = 60_000;
+/// Time in which another handshake with the same server may succeed after a program hung up
+/// silently on one, in milliseconds. It shows that the program accepts the certificate: some
+/// programs open several connections at once and keep the first.
+const HANG_UP_SETTLED_MS: u64 = 500;
 
 /// Decides about a connection before any traffic. `Ok(None)` replays it, `Ok(Some(keep))` forwards
 /// it to the real server, and an error is the errno.

@@ -16,13 +16,25 @@ use super::{Counts, Mode, Note, OnMiss, Recorded, Wires};
 use crate::budget::{Account, Purpose, Share};
 use crate::http_client::Verifier;
 use crate::limits::{
-    CONNECTION_DESCRIPTORS, MAX_LOOKUPS_AT_ONCE, MAX_RECORDING_BYTES, MAX_RECORDING_NOTES,
-    MAX_SOCKETS_ASKED_FOR, MEMORY_LOOK_MS, MEMORY_WAIT_MS, NEXT_ADDRESS_MS, RECORDING_COPIES,
-    RESOLVED_MS, UPSTREAM_CONNECT_MS,
+    CONNECTION_DESCRIPTORS, MAX_RECORDING_BYTES, MAX_RECORDING_NOTES, MEMORY_LOOK_MS,
+    MEMORY_WAIT_MS, UPSTREAM_CONNECT_MS,
 };
 use crate::record::call::{Content, Exchange, Link, Refusal, Target};
 use crate::record::net::ca::Authority;
 use crate::record::net::dns::{FakeNames, is_fake};
+
+/// Memory for a recorded call until its set is written, as a multiple of its length: as kept, and
+/// as written or searched for secrets.
+const RECORDING_COPIES: usize = 2;
+/// Delay before the next address is tried as well, in milliseconds (RFC 8305, 8).
+const NEXT_ADDRESS_MS: u64 = 250;
+/// TTL of a name's real addresses, in milliseconds.
+const RESOLVED_MS: u64 = 30_000;
+/// Names of one command that the system's resolver is asked for at once.
+const MAX_LOOKUPS_AT_ONCE: usize = 16;
+/// Sockets for recorded connections that are requested from a supervisor at the same time. Each is
+/// in flight in a message, and the kernel limits their number (`RLIMIT_NOFILE`, unix(7)).
+const MAX_SOCKETS_ASKED_FOR: usize = 64;
 
 pub struct Hub {
     /// Budget account for recorded data.

@@ -10,7 +10,13 @@ use tokio::io::Interest;
 use tokio::net::TcpStream;
 
 use super::stream::Stream;
-use crate::limits::{MAX_RELAY_PIPES, RELAY_BUFFER_BYTES, RELAY_PIPE_BYTES};
+use crate::limits::RELAY_BUFFER_BYTES;
+
+/// Pipes for relaying busy connections, for the whole process. Further connections are read and
+/// written instead.
+const MAX_RELAY_PIPES: usize = 128;
+/// Size of the pipe of a relayed connection with large reads, in bytes.
+const RELAY_PIPE_BYTES: usize = 256 * 1024;
 
 /// Relays both directions until both have ended.
 pub async fn both_ways(client: &mut Stream, server: &mut Stream) -> io::Result<()> {

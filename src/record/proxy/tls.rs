@@ -17,8 +17,10 @@ use super::Mode;
 use super::context::Context;
 use super::stream::Stream;
 use crate::http_client;
-use crate::limits::UPSTREAM_TLS_MS;
 use crate::record::net::ca::leaf_name;
+
+/// Timeout of a TLS handshake on either side of a recorded connection, in milliseconds.
+const UPSTREAM_TLS_MS: u64 = 10_000;
 
 /// Maximum size of a client's first message, in bytes.
 const MAX_HELLO_BYTES: usize = 64 * 1024;

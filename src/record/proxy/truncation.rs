@@ -4,10 +4,13 @@ use std::time::Duration;
 
 use super::Note;
 use super::context::Context;
-use crate::limits::CUT_OFF_HELD_MS;
 use crate::record::call::{Exchange, HttpResponse};
 use crate::record::http::h1::is_cut_off;
 use crate::record::matching::describe;
+
+/// Time for a program to hang up in the middle of an answer as it did when recorded, in
+/// milliseconds. A program that stays reads beyond the end of the recording.
+const CUT_OFF_HELD_MS: u64 = 2000;
 
 /// Behavior after the recorded part of an answer.
 #[derive(Debug)]

@@ -13,7 +13,11 @@ use time::format_description::well_known::Rfc3339;
 use time::{OffsetDateTime, UtcOffset};
 
 use super::Problem;
-use crate::limits::{MAX_CALLS_DEPTH, MAX_CALLS_NODES};
+
+/// Deepest nesting of a recorded call's document, in levels.
+const MAX_CALLS_DEPTH: usize = 100;
+/// Most values in one document.
+const MAX_CALLS_NODES: usize = 2_000_000;
 
 /// A value and its line.
 #[derive(Clone, Debug, Default, PartialEq)]

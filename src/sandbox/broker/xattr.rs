@@ -16,7 +16,10 @@ use rustix::io::Errno;
 use super::call::{Object, Read};
 use super::caller::{Caller, link};
 use super::{Broker, holds, read_name, read_structure};
-use crate::limits::{MAX_XATTR_LIST_BYTES, MAX_XATTR_VALUE_BYTES};
+use crate::limits::MAX_XATTR_VALUE_BYTES;
+
+/// Longest list of names of extended attributes, in bytes (`XATTR_LIST_MAX` of `linux/limits.h`).
+const MAX_XATTR_LIST_BYTES: usize = 65_536;
 
 /// Requested attributes: one value, or all names.
 enum AttributeRequest {

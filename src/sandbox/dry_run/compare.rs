@@ -27,10 +27,16 @@ use super::attributes::attributes;
 use super::overlay::Overlay;
 use super::report::{Content, DryRunReport, ReportedChange};
 use crate::journal::Change;
-use crate::limits::{
-    DRY_RUN_LOOK_MS, DRY_RUN_READ_BYTES, MAX_DRY_RUN_CONTENT_BYTES, MAX_DRY_RUN_LEVELS,
-    MAX_DRY_RUN_NAMES, MAX_NAMED_CHANGES, MAX_SHOWN_FILE_BYTES,
-};
+use crate::limits::{MAX_DRY_RUN_CONTENT_BYTES, MAX_NAMED_CHANGES, MAX_SHOWN_FILE_BYTES};
+
+/// Time limit for finding the changes of a dry run, in milliseconds: less than
+/// [`super::KILL_WAIT_MS`].
+const DRY_RUN_LOOK_MS: u64 = 2000;
+/// Piece in which contents are compared, in bytes.
+const DRY_RUN_READ_BYTES: usize = 64 * 1024;
+/// Names that are looked at for it, and how deep below a read-write directory.
+const MAX_DRY_RUN_NAMES: usize = 200_000;
+const MAX_DRY_RUN_LEVELS: usize = 128;
 
 /// Has an upper directory that was made in the place of a removed one ("opaque" in overlayfs.rst);
 /// not those that were made in it.

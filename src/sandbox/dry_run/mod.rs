@@ -16,11 +16,14 @@ use std::path::Path;
 use super::fault::{Fault, StepContext};
 use super::plan::CanonicalPath;
 use super::program;
-use crate::limits::DRY_RUN_BYTES;
 use compare::Comparison;
 use overlay::Overlay;
 
 pub use report::{Content, DryRunReport, ReportedChange};
+
+/// Most that a command may write while it only runs dry, in bytes, and how many files and
+/// directories. It lies in memory.
+const DRY_RUN_BYTES: u64 = 512 * 1024 * 1024;
 
 /// The overlays of one command.
 #[derive(Debug)]

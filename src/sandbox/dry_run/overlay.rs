@@ -20,11 +20,12 @@ use rustix::mount::{
 };
 
 use super::attributes::attributes;
-use crate::limits::DRY_RUN_FILES;
 use crate::mounts::{self, Mount};
 use crate::sandbox::fault::{Fault, StepContext};
 use crate::sandbox::hidden_paths::MEANWHILE;
 use crate::sandbox::mount::{file_system, mount_of, no_devices};
+
+const DRY_RUN_FILES: u64 = 100_000;
 
 /// Overlay of one directory. The handles bypass other mounts at its place.
 #[derive(Debug)]

@@ -8,8 +8,12 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use serde::{Deserialize, Serialize};
 
 use crate::journal::Change;
-use crate::limits::MAX_DRY_RUN_REPORT_BYTES;
+use crate::limits::MAX_DRY_RUN_CONTENT_BYTES;
 use crate::sandbox::raw_string::RawString;
+
+/// All that it tells, in bytes: those and [`MAX_NAMED_CHANGES`] paths as JSON, each byte a number,
+/// with the targets of links.
+const MAX_DRY_RUN_REPORT_BYTES: u64 = MAX_DRY_RUN_CONTENT_BYTES + 8 * 1024 * 1024;
 
 /// Content of a path before or after a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,8 +8,10 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::ioctl_fionbio;
 
 use super::messages::{Counts, SupervisorMessage, SupervisorRequest};
-use crate::limits::MAX_WAITING_WORDS;
 use crate::sandbox::wire::{receive_packet, send_packet};
+
+/// Answers to the server that may wait at a supervisor.
+const MAX_WAITING_WORDS: usize = 4096;
 
 /// Token of its epoll events.
 pub(super) const TOKEN: u64 = 1;

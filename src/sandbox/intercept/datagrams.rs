@@ -17,8 +17,11 @@ use super::destinations::Destination;
 use super::msghdr::{Header, MANY_HEADER_BYTES};
 use super::own_ports::Holder;
 use super::transfer::{Incoming, Outgoing, ReceiveBuffer, is_impatient, other, value};
-use crate::limits::{MAX_DATAGRAM_BYTES, MAX_INTERCEPTED_BYTES};
+use crate::limits::MAX_INTERCEPTED_BYTES;
 use crate::sandbox::caller_memory::CallerMemory;
+
+/// Largest datagram over IPv4, in bytes.
+const MAX_DATAGRAM_BYTES: usize = 65_507;
 
 /// Flags with which a message is received here.
 const PLAIN_FLAGS: u32 = (libc::MSG_PEEK

@@ -22,7 +22,13 @@ use rustix::net::{
 
 use super::answer::errno_of;
 use super::messages::Mark;
-use crate::limits::{MAX_CONNECTIONS_ON_THEIR_WAY, QUEUE_FILLS_MS};
+
+/// Connections of an intercepted command that may be on their way longer than that; of more, the
+/// first are refused.
+const MAX_CONNECTIONS_ON_THEIR_WAY: usize = 128;
+/// Timeout for the connection that keeps such a one pending, in milliseconds; afterwards it is
+/// forwarded at once.
+const QUEUE_FILLS_MS: i64 = 100;
 
 #[derive(Debug)]
 pub(super) struct HalfOpen {

@@ -12,8 +12,10 @@ use rustix::net::{
 
 use super::address::{is_here, plain};
 use super::datagram_network::DatagramNetwork;
-use crate::limits::INTERCEPTED_BACKLOG;
 use crate::sandbox::fault::{Fault, StepContext};
+
+/// Connections of an intercepted command that may wait until the server accepts them.
+const INTERCEPTED_BACKLOG: i32 = 4096;
 
 #[derive(Debug)]
 pub(super) struct Listeners {

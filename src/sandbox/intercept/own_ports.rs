@@ -14,7 +14,9 @@ use rustix::net::getsockname;
 use rustix::net::sockopt::{ipv6_v6only, socket_acceptconn, socket_reuseaddr, socket_reuseport};
 
 use super::descriptor::{fetch, leader};
-use crate::limits::MAX_OWN_SOCKETS;
+
+/// Sockets of an intercepted command that are known as its own servers.
+const MAX_OWN_SOCKETS: usize = 16_384;
 
 /// Protocol of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

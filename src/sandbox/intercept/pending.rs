@@ -16,7 +16,13 @@ use super::answer::{Deed, Pending};
 use super::descriptor::CallerDescriptor;
 use super::messages::Mark;
 use super::transfer::is_impatient;
-use crate::limits::{CONNECT_HELD_MS, SERVER_HEARS_MS, UPSTREAM_CONNECT_MS};
+use crate::limits::UPSTREAM_CONNECT_MS;
+
+/// Timeout for a connection until the server has received the request, in milliseconds.
+const SERVER_HEARS_MS: u64 = 5_000;
+/// Longest hold of a non-blocking connection until its server answers, in milliseconds. It is long
+/// enough for a nearby server, and short for an event loop that stands still meanwhile.
+const CONNECT_HELD_MS: u64 = 100;
 
 impl Interceptor {
     /// Keeps a call until its socket is ready, or the server has decided about it.

@@ -21,10 +21,14 @@ use super::call::Network;
 use super::descriptor::{CallerDescriptor, SocketKind, can_fetch, leader};
 use super::destinations::{Destination, Destinations};
 use super::own_ports::Holder;
-use crate::limits::{MAX_INTERCEPTED_SOCKETS, MAX_KEPT_SOCKETS};
+use crate::limits::MAX_INTERCEPTED_SOCKETS;
 use crate::sandbox::caller_memory::CallerMemory;
 use crate::sandbox::descriptors::at_most;
 use crate::sandbox::kill_scope::descendants;
+
+/// Sockets of an intercepted command that a supervisor which cannot fetch them keeps; beyond that
+/// the command can make none.
+const MAX_KEPT_SOCKETS: usize = 4096;
 
 /// Descriptors of sockets by the inode numbers of these.
 #[derive(Debug, Default)]

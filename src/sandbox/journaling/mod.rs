@@ -27,9 +27,11 @@ use super::wire::Changed;
 use crate::journal::{
     Id, JournalError, Recorder, Root, SKIPPED, Skips, Stat, Store, WhenFull, Writing,
 };
-use crate::limits::MAX_READ_ONLY_TOLD;
 use mutation::{Mutation, PathArgument, decode};
 use place::{Places, Spot, Target, Unplaced, stat_of};
+
+/// Read-only places that a command wanted to change, of those that are told of it.
+const MAX_READ_ONLY_TOLD: usize = 3;
 
 /// Compiler of `--undo-skip` globs; an error is the reason that they are invalid.
 pub type SkipsOf = fn(&[String]) -> Result<Skips, String>;

@@ -22,9 +22,13 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use crate::journal::{At, Id, Root, Stat, stat};
-use crate::limits::{JOURNALED_DIRECTORIES, MAX_LINKS_FOLLOWED};
+use crate::limits::MAX_LINKS_FOLLOWED;
 use crate::sandbox::broker::{Caller, Object, link};
 use crate::sandbox::descriptors::at_most;
+
+/// Directories that the supervisor of a command keeps open to note changes in them; each costs a
+/// descriptor.
+const JOURNALED_DIRECTORIES: usize = 256;
 
 /// A name in a directory of a root, and what stands there.
 #[derive(Clone, Debug)]

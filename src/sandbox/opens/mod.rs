@@ -48,7 +48,6 @@ use super::denied::{Denied, display_path};
 use super::raw_string::RawString;
 use super::supervisor_table::SupervisorLine;
 use crate::hide::Hide;
-use crate::limits::OPEN_RETRIES;
 pub use call::decode;
 use call::{Call, PathArgument, are_known};
 pub use places::Places;
@@ -56,6 +55,9 @@ use removal::Removals;
 pub use shared_lock::SharedLock;
 use waiting::{Completed, Waiting};
 use walk::{Asker, LookupResult, link, place};
+
+/// Retries of an open whose name comes and goes.
+const OPEN_RETRIES: usize = 16;
 
 /// The device that means the terminal of whoever opens it (tty(4)).
 const OWN_TERMINAL: (u32, u32) = (5, 0);

@@ -11,8 +11,12 @@ use replay_sys::wakeups;
 use rustix::io::Errno;
 
 use super::walk::Asker;
-use crate::limits::{MAX_WAITING_OPENS, WAITING_OPEN_STACK_BYTES};
 use crate::sandbox::descriptors::at_most;
+
+/// Opens of one command that wait for somebody else; each has a thread.
+const MAX_WAITING_OPENS: usize = 256;
+/// Stack of such a thread, in bytes.
+const WAITING_OPEN_STACK_BYTES: usize = 64 * 1024;
 
 /// Errno inside the kernel (`linux/errno.h`): it restarts the call after a signal handler with
 /// `SA_RESTART`.

@@ -35,9 +35,13 @@ use super::Inner;
 use super::patterns::{Keys, PatternKeys};
 use super::store::Packed;
 use crate::limits::{
-    LIST_BUFFER_BYTES, MAX_SEARCH_CACHE_AGE, MAX_SEARCH_CACHES_BYTES, REMEMBERED_PATTERNS,
-    SEARCH_CACHE_DRIFT_NANOS, STALE_SEARCH_CACHE_SECS,
+    LIST_BUFFER_BYTES, MAX_SEARCH_CACHE_AGE, REMEMBERED_PATTERNS, SEARCH_CACHE_DRIFT_NANOS,
 };
+
+/// Most that all such files take, in bytes.
+const MAX_SEARCH_CACHES_BYTES: u64 = 1024 * 1024 * 1024;
+/// One that was begun so long ago, in seconds, is not finished any more.
+const STALE_SEARCH_CACHE_SECS: i64 = 3600;
 
 /// Location of the cache file.
 #[derive(Debug)]

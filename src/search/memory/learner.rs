@@ -18,11 +18,17 @@ use super::signature::Signer;
 use super::store::Notes;
 use crate::cancel::CancelToken;
 use crate::fs::{Entries, OpenDir, Order, Visitor, WalkEntry, WalkOptions, walk};
-use crate::limits::{
-    LEARNING_PAUSE_MS, MAX_LEARNED_TREES, MAX_SIGNED_FILE_BYTES, MAX_WALK_DEPTH,
-    SEARCH_CACHE_PAUSE_SECS,
-};
+use crate::limits::MAX_WALK_DEPTH;
 use crate::policy::{Checked, FileKind, Read};
+
+/// Largest file that gets a signature, in bytes.
+const MAX_SIGNED_FILE_BYTES: u64 = 16 * 1024 * 1024;
+/// Trees whose files wait for signatures.
+const MAX_LEARNED_TREES: usize = 8;
+/// Least time between two writes of the search cache, in seconds.
+const SEARCH_CACHE_PAUSE_SECS: u64 = 120;
+/// Idle time without calls before signatures are made, in milliseconds.
+const LEARNING_PAUSE_MS: u64 = 20;
 
 /// The lowest priority (`setpriority(2)`).
 const LOWEST: i32 = 19;

@@ -10,7 +10,13 @@ use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind, Repetition};
 
 use super::signature::{Signature, Trigram};
-use crate::limits::{MAX_QUERY_TEXT_BYTES, MAX_QUERY_TEXTS, MAX_QUERY_TRIGRAMS};
+
+/// Texts that a part of a pattern is known to match, before less is known.
+const MAX_QUERY_TEXTS: usize = 16;
+/// Bytes of such texts together.
+const MAX_QUERY_TEXT_BYTES: usize = 1024;
+/// Trigrams that one signature is asked for.
+const MAX_QUERY_TRIGRAMS: usize = 256;
 
 /// Trigrams that a file must contain.
 #[derive(Debug, Clone, PartialEq, Eq)]

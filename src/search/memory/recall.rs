@@ -9,7 +9,14 @@ use super::query::Query;
 use super::signature::Signature;
 use super::store::{Finding, Notes};
 use crate::fs::{Entries, OpenDir, OpenFile, Version, WalkEntry};
-use crate::limits::{LONG_SETTLED_SECS, MAX_REMEMBERED_FILE_BYTES, SETTLED_SECS};
+use crate::limits::SETTLED_SECS;
+
+/// A file that changed less than this before is remembered only if no page of it waits to be
+/// written, in seconds.
+const LONG_SETTLED_SECS: i64 = 3600;
+/// Largest file that is remembered, in bytes: one write call has one time stamp, however long it
+/// takes.
+const MAX_REMEMBERED_FILE_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Records about one pattern for one search, shared by its threads.
 pub struct Recall {

@@ -7,7 +7,11 @@
 //! trigram, a fourteenth of the text in source code.
 
 use super::super::lines::Reading;
-use crate::limits::{MAX_SIGNATURE_BITS, MIN_SIGNATURE_BITS};
+
+/// Smallest signature, in bits; a power of two and at least a word.
+const MIN_SIGNATURE_BITS: usize = 512;
+/// Largest signature, in bits; a power of two.
+const MAX_SIGNATURE_BITS: usize = 1024 * 1024;
 
 /// A trigram's place in every table: its low bits, as many as the table has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,8 +4,14 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::limits::{ARGUMENT_EXCERPT_BYTES, MAX_KEPT_ARGUMENT_BYTES, MAX_KEPT_ARGUMENTS_BYTES};
+use crate::limits::MAX_KEPT_ARGUMENT_BYTES;
 use crate::text::escape::hex;
+
+/// Length of the excerpt of a longer argument, in bytes.
+const ARGUMENT_EXCERPT_BYTES: usize = 4096;
+/// Largest size of a call's arguments as JSON without long strings, in bytes. Of larger ones the
+/// hash and length are kept.
+const MAX_KEPT_ARGUMENTS_BYTES: usize = 32 * 1024;
 
 /// Shortens the arguments, and returns a second version with excerpts of long strings if requested.
 pub fn shorten_arguments(raw: Option<&RawValue>, with_excerpts: bool) -> (Value, Option<Value>) {

@@ -4,10 +4,11 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use crate::limits::{
-    RECENT_ARGUMENTS_BYTES, RECENT_STRING_BYTES, RECENT_SUBJECT_BYTES, RECENT_TEXT_BYTES,
-};
+use crate::limits::{RECENT_ARGUMENTS_BYTES, RECENT_SUBJECT_BYTES, RECENT_TEXT_BYTES};
 use crate::protocol::{Body, Content, Outcome};
+
+/// Longest part of a string argument that is remembered, in bytes.
+const RECENT_STRING_BYTES: usize = 4 * 1024;
 
 /// Argument names that describe a call best, in order of preference.
 const DESCRIPTIVE_ARGUMENTS: [&str; 20] = [

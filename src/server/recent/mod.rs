@@ -20,7 +20,12 @@ use std::time::Instant;
 use ring::{Number, RecentCall, Ring};
 pub use summary::CallDescription;
 
-use crate::limits::{MAX_RECENT_FOLLOWERS, MAX_RECENT_PAGE, MAX_RECENT_PAGE_BYTES};
+use crate::limits::MAX_RECENT_PAGE;
+
+/// Largest size of such a page with more than one call, in bytes.
+const MAX_RECENT_PAGE_BYTES: usize = 2 * 1024 * 1024;
+/// Followers of calls at the same time, for one tenant.
+const MAX_RECENT_FOLLOWERS: usize = 32;
 
 /// The calls that an observer may see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

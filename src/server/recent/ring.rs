@@ -4,7 +4,13 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use super::{CallDescription, View};
-use crate::limits::{MAX_RECENT_BYTES, MAX_RECENT_CALLS, MAX_RECENT_RUNNING, RECENT_PROGRESS_MS};
+use crate::limits::{MAX_RECENT_BYTES, MAX_RECENT_CALLS};
+
+/// Calls of one tenant that are remembered while they run, within as many bytes again; of more,
+/// only the end is.
+const MAX_RECENT_RUNNING: usize = 2048;
+/// Time between two reports of one call's progress that are passed on, in milliseconds.
+const RECENT_PROGRESS_MS: u64 = 500;
 
 /// Estimated memory of a call without its texts, in bytes.
 const OVERHEAD_BYTES: usize = 256;

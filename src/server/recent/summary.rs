@@ -6,11 +6,17 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::excerpt::{arguments, reason, reply_text, started, subject, undo};
-use crate::limits::{RECENT_LISTED_PATHS, RECENT_SUBJECT_BYTES, RECENT_UNWRITTEN_BYTES};
+use crate::limits::RECENT_SUBJECT_BYTES;
 use crate::policy::{Touch, TouchedPath};
 use crate::protocol::{Outcome, outside};
 use crate::server::ledger::{Begun, Ending, Entry};
 use crate::text::escape::show_path;
+
+/// Parameters of a call up to this length are remembered as they were read, and written only when
+/// somebody asks, in bytes.
+const RECENT_UNWRITTEN_BYTES: u64 = 512;
+/// Paths of a call that a list shows; all are shown of the call alone.
+const RECENT_LISTED_PATHS: usize = 8;
 
 /// Upper bound of a JSON value's memory, as a multiple of its text.
 const VALUE_FACTOR: usize = 32;

@@ -4,9 +4,11 @@ use std::path::{Path, PathBuf};
 
 use crate::exec::place_of;
 use crate::fs;
-use crate::limits::MAX_PROJECT_FILE_BYTES;
 use crate::policy::{Checked, FileKind, Policy, PolicyError, Read};
 use crate::testrun::error::TestrunError;
+
+/// Largest file of a project that is read to find out how its tests are run, in bytes.
+const MAX_PROJECT_FILE_BYTES: u64 = 1024 * 1024;
 
 /// Read access to directories and small files.
 pub trait ProjectTree {

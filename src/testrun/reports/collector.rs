@@ -4,12 +4,18 @@ use super::results::TestResults;
 use super::{stack, visible_text};
 use crate::limits::{
     MAX_KEPT_FAILURES, MAX_KEPT_TESTS, MAX_LEFT_OUT, MAX_PATH_BYTES, MAX_RUN_FAULTS,
-    MAX_SLOWEST_TESTS, MAX_TEST_DETAIL_BYTES, MAX_TEST_ERRORS, MAX_TEST_NAME_BYTES,
-    MAX_TEST_OUTPUT_BYTES, MAX_TEST_SUITES, MAX_TEST_TEXT_BYTES,
+    MAX_TEST_ERRORS, MAX_TEST_NAME_BYTES, MAX_TEST_OUTPUT_BYTES, MAX_TEST_SUITES,
+    MAX_TEST_TEXT_BYTES,
 };
 use crate::testrun::model::{
     Case, FileError, Frame, Listed, Phase, RunError, Slow, State, TestError,
 };
+
+/// Tests told as the slowest.
+const MAX_SLOWEST_TESTS: usize = 5;
+/// Largest size of the details of all failed tests of a run, in bytes. Beyond it only their names
+/// are kept.
+const MAX_TEST_DETAIL_BYTES: usize = 512 * 1024;
 
 /// Maximum bytes of a test's message after the total limit is reached.
 const SHORT_MESSAGE_BYTES: usize = 160;

@@ -2,8 +2,11 @@
 
 use super::results::CheckResults;
 use super::{stack, visible_text};
-use crate::limits::{MAX_KEPT_DIAGNOSTICS, MAX_RELATED, MAX_TEST_NAME_BYTES, MAX_TEST_TEXT_BYTES};
+use crate::limits::{MAX_RELATED, MAX_TEST_NAME_BYTES, MAX_TEST_TEXT_BYTES};
 use crate::testrun::model::{Diagnostic, Related, Severity};
+
+/// Diagnostics of a type check that are kept.
+const MAX_KEPT_DIAGNOSTICS: usize = 5000;
 
 pub struct DiagnosticCollector<'a> {
     pub checked: CheckResults,

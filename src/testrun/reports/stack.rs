@@ -2,8 +2,11 @@
 
 use std::borrow::Cow;
 
-use crate::limits::{MAX_LIBRARY_FRAMES, MAX_TEST_FRAMES};
+use crate::limits::MAX_TEST_FRAMES;
 use crate::testrun::model::Frame;
+
+/// Frames of libraries among them, where there are others.
+const MAX_LIBRARY_FRAMES: usize = 1;
 
 /// Path parts of code outside the project.
 const LIBRARIES: [&str; 13] = [

@@ -6,7 +6,11 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::peer::Peer;
-use crate::limits::{HTTP_REFUSAL_LINE_MS, MAX_HTTP_REFUSED_PEERS};
+
+/// Addresses whose unknown tokens are counted apart; what comes from others is counted together.
+const MAX_HTTP_REFUSED_PEERS: usize = 1024;
+/// Least time between two lines in the log about unknown tokens from one address, in milliseconds.
+const HTTP_REFUSAL_LINE_MS: u64 = 60_000;
 
 /// Addresses of recent requests with unknown tokens.
 #[derive(Debug, Default)]

@@ -13,7 +13,14 @@ use std::time::{Duration, Instant};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
 
-use crate::limits::{QUICK_MS, QUICK_PAUSES, QUICK_WAIT_MS};
+/// Time that one of these threads may take for a call, in milliseconds. A slower call makes its
+/// tenant suspect. If this happens again through its requests, other threads serve it for a while.
+const QUICK_MS: u64 = 10;
+/// The same for a call in which the thread has waited, but for no disk: perhaps for another thread
+/// that did not run.
+const QUICK_WAIT_MS: u64 = 50;
+/// Length of that while, as a multiple of the call's duration.
+const QUICK_PAUSES: u32 = 100;
 
 /// Decides when calls of a tenant may run inline on shared threads.
 #[derive(Debug, Default)]

@@ -22,13 +22,17 @@ use super::message::{EncodedReply, Message};
 use super::tenant::{QueuePlace, Tenant};
 use crate::budget::Share;
 use crate::cancel::CancelToken;
-use crate::limits::{HTTP_ROOM_MS, QUICK_BYTES};
+use crate::limits::QUICK_BYTES;
 use crate::protocol::{
     Body, Code, Id, Incoming, Outcome, Revision, RpcError, parse, render, rendered_length,
 };
 use crate::server::{ExclusiveWork, Outbox, Ticket, size};
 use crate::tools::Weight;
 use crate::transport::batch;
+
+/// Timeout for a reply that waits for room among unread replies, in milliseconds; then its call
+/// fails.
+const HTTP_ROOM_MS: u64 = 1000;
 
 /// Estimated length of a reply without its content, in bytes.
 const ENVELOPE_BYTES: usize = 384;

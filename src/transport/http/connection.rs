@@ -20,10 +20,20 @@ use super::activity::{Activity, State};
 use super::admission::Seat;
 use super::io::{Duplex, GuardedStream, Socket};
 use super::router::{self, Context};
-use crate::limits::{
-    HTTP_END_MS, HTTP_FIRST_REQUEST_MS, HTTP_GONE_MS, HTTP_LOOK_MS, HTTP_TLS_MS, HTTP2_IDLE_MS,
-    MAX_HTTP_HEADER_BYTES, MAX_HTTP2_REQUESTS,
-};
+use crate::limits::{HTTP_END_MS, HTTP_LOOK_MS};
+
+/// Timeout for the first request of a connection, in milliseconds.
+const HTTP_FIRST_REQUEST_MS: u64 = 10_000;
+/// Largest head of a request, in bytes.
+const MAX_HTTP_HEADER_BYTES: usize = 64 * 1024;
+/// Timeout of a TLS handshake with a client, in milliseconds.
+const HTTP_TLS_MS: u64 = 10_000;
+/// Idle timeout of an HTTP/2 connection without requests, in milliseconds.
+const HTTP2_IDLE_MS: u64 = 120_000;
+/// Grace period for calls of an HTTP/1 client that has closed its sending side, in milliseconds.
+const HTTP_GONE_MS: u64 = 1000;
+/// Requests at the same time on one HTTP/2 connection.
+const MAX_HTTP2_REQUESTS: u32 = 128;
 
 /// Preface of an HTTP/2 client (RFC 9113, 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";

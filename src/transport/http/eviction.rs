@@ -14,7 +14,11 @@ use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
 use super::peer::Peer;
-use crate::limits::HTTP_STRANGER_GRACE_MS;
+
+/// Time for which a connection without a token that has begun to speak keeps its place, in
+/// milliseconds. Others of the same address cannot take it. A TLS handshake and a first request
+/// over a slow network fit in.
+const HTTP_STRANGER_GRACE_MS: u64 = 1000;
 
 /// All anonymous connections by number, each with the handle that ends it.
 #[derive(Debug)]

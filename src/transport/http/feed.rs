@@ -7,8 +7,11 @@ use std::task::{Context, Poll};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::message::EncodedReply;
-use crate::limits::MAX_EVENTS_WAITING_BYTES;
 use crate::server::{ExclusiveWork, Outbox};
+
+/// Largest size of unread events in a stream, in bytes. Later events are dropped, except for
+/// replies.
+const MAX_EVENTS_WAITING_BYTES: usize = 1024 * 1024;
 
 /// Sending end. Messages above the limit of unread bytes are dropped: they only report progress.
 /// Replies are never dropped; their memory is limited elsewhere.

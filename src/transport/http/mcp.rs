@@ -26,11 +26,14 @@ use super::reply_body::ReplyBody;
 use super::request_body::{pass_over, read};
 use super::tenant::{Client, QueuePlace, TOO_MANY, Tenant};
 use crate::cancel::CancelToken;
-use crate::limits::EVENTS_BEGIN_MS;
 use crate::protocol::{Code, Id, Incoming, Meta, Request, Revision, RpcError, TraceContext, parse};
 use crate::server::{Admission, Outbox, Session, Ticket};
 use crate::transport::batch;
 use crate::transport::stdio::Limits;
+
+/// A reply that takes longer than this is sent as a stream of events to a client that takes one, in
+/// milliseconds.
+const EVENTS_BEGIN_MS: u64 = 10_000;
 
 const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
 const TRACE_STATE: HeaderName = HeaderName::from_static("tracestate");

@@ -16,8 +16,13 @@ use super::feed::{FeedReceiver, Item};
 use super::in_flight::{Hangup, Pending};
 use super::message::EncodedReply;
 use super::tenant::Tenant;
-use crate::limits::{EVENTS_ALIVE_MS, HTTP_CHUNK_BYTES};
 use crate::server::{Follower, News};
+
+/// Chunk of a reply that is handed to a connection at once, in bytes.
+const HTTP_CHUNK_BYTES: usize = 64 * 1024;
+/// Silence in a stream of events after which a comment is sent, in milliseconds, so that nothing on
+/// the way hangs up.
+const EVENTS_ALIVE_MS: u64 = 15_000;
 
 /// Bytes of a reply, with the resources held until the last byte is taken.
 pub struct ReplyBody {

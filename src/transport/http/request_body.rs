@@ -16,11 +16,20 @@ use super::activity::Open;
 use super::message::Message;
 use super::reply::{Reply, later, refuse};
 use super::tenant::Tenant;
-use crate::limits::{
-    HTTP_BODY_MS, HTTP_LINGER_BYTES, HTTP_LINGER_MS, HTTP_LINGER_SILENCE_MS,
-    HTTP_TENANT_LINGER_BYTES, HTTP_UNREAD_BYTES, HTTP_UNREAD_MS,
-};
+use crate::limits::{HTTP_BODY_MS, HTTP_LINGER_MS, HTTP_LINGER_SILENCE_MS};
 use crate::protocol::Code;
+
+/// Bodies up to this length are read even if their request is refused, in bytes.
+const HTTP_UNREAD_BYTES: usize = 64 * 1024;
+/// Timeout for such a body, in milliseconds.
+const HTTP_UNREAD_MS: u64 = 500;
+/// Bytes that are read and discarded of a request that was answered early, from a client without a
+/// token. A client that still sends when the connection is closed may lose the answer (RFC 9112,
+/// 9.6).
+const HTTP_LINGER_BYTES: u64 = 1024 * 1024;
+/// The same of one that has shown a token, in bytes: twice what a message may be long unless the
+/// operator says otherwise.
+const HTTP_TENANT_LINGER_BYTES: u64 = 128 * 1024 * 1024;
 
 /// Reads a body of at most `max_bytes`, with at most `silence` between two parts. Returns the error
 /// reply otherwise.

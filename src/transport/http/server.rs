@@ -24,12 +24,17 @@ use super::router::Context;
 use super::tls::Encryption;
 use super::watching::Pages;
 use crate::limits::{
-    HTTP_END_MS, HTTP_LOOK_MS, MAX_HTTP_CALLS, MAX_HTTP_TENANTS, MAX_HTTP_THREADS,
-    MAX_STUCK_REQUESTS, MAX_WAITING_REQUESTS, MIN_HTTP_THREADS,
+    HTTP_END_MS, HTTP_LOOK_MS, MAX_HTTP_CALLS, MAX_HTTP_TENANTS, MAX_STUCK_REQUESTS,
+    MAX_WAITING_REQUESTS,
 };
 use crate::server::{Ledger, Recent};
 use crate::telemetry::Tracer;
 use crate::transport::stdio::Limits;
+
+/// Least threads that carry bytes between connections and calls, and serve what is quick.
+const MIN_HTTP_THREADS: usize = 2;
+/// Most of them; in between there is one for each processor.
+const MAX_HTTP_THREADS: usize = 8;
 
 /// Time for remaining threads after everything else has ended.
 const LAST_THREADS: Duration = Duration::from_secs(1);

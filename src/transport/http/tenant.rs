@@ -15,11 +15,20 @@ use super::blocking::BlockingMonitor;
 use super::rate_limit::Bucket;
 use super::sessions::Sessions;
 use crate::budget::{Account, Purpose, Share};
-use crate::limits::{
-    HTTP_LOOKS_BURST, HTTP_LOOKS_PER_MINUTE, HTTP_ROOM_LOOK_MS, MAX_HTTP_WAITING_CALLS,
-    MAX_HTTP_WEBSOCKETS, MAX_WAITING_REQUESTS, TOKEN_END_LOOK_MS, TOKEN_END_MS,
-};
+use crate::limits::{HTTP_LOOKS_PER_MINUTE, MAX_HTTP_WEBSOCKETS, MAX_WAITING_REQUESTS};
 use crate::server::{Metered, Metrics, Service};
+
+/// Time for calls of a revoked token to end before the next token of its name is served, in
+/// milliseconds.
+const TOKEN_END_MS: u64 = 15_000;
+/// Polling interval for that, in milliseconds.
+const TOKEN_END_LOOK_MS: u64 = 5;
+/// Such requests that a tenant who was silent may send at once.
+const HTTP_LOOKS_BURST: u64 = 600;
+/// Calls of one tenant that may wait for a place before more are refused.
+const MAX_HTTP_WAITING_CALLS: usize = 256;
+/// Polling interval for that, in milliseconds.
+const HTTP_ROOM_LOOK_MS: u64 = 10;
 
 /// Error message above the rate limit.
 pub const TOO_MANY: &str = "too many messages in a minute (--rate-limit)";

@@ -32,15 +32,19 @@ use super::message::{EncodedReply, Message};
 use super::reply::{Reply, empty, later, refuse};
 use super::tenant::{Client, TOO_MANY, Tenant};
 use crate::cancel::CancelToken;
-use crate::limits::{
-    HTTP_BODY_MS, HTTP_END_MS, MAX_HTTP_WEBSOCKETS, TAKEOVER_MS, WEBSOCKET_DRAIN_MS,
-    WEBSOCKET_PING_MS,
-};
+use crate::limits::{HTTP_BODY_MS, HTTP_END_MS, MAX_HTTP_WEBSOCKETS, TAKEOVER_MS};
 use crate::protocol::{Code, Id, Incoming, RpcError, parse, render};
 use crate::server::{Admission, Session};
 use crate::transport::batch;
 use crate::transport::stdio::Limits;
 use frames::{Close, Opcode};
+
+/// Timeout for the client of a WebSocket to hang up after the server's close frame, in
+/// milliseconds.
+const WEBSOCKET_DRAIN_MS: u64 = 1000;
+/// Time between two pings of an idle WebSocket, in milliseconds; one that answers none until the
+/// next is over.
+const WEBSOCKET_PING_MS: u64 = 30_000;
 
 type Stream = TokioIo<Upgraded>;
 

@@ -3,12 +3,15 @@
 use std::collections::VecDeque;
 use std::time::SystemTime;
 
-use crate::limits::{MAX_HTTP_PIPELINED, MAX_RECORDED_BODY_BYTES, MAX_RECORDING_NOTES};
+use crate::limits::{MAX_RECORDED_BODY_BYTES, MAX_RECORDING_NOTES};
 use crate::record::call::{Content, Exchange, HttpResponse, Link, Side, Target};
 use crate::record::http::coding;
 
 use super::reader::{ExpectedBody, Malformed, Message, Reader};
 use super::{BODY_NOTE, CUT_OFF, TRUNCATED, authority, exchange, request};
+
+/// Requests that may wait for their answers on one HTTP/1 connection.
+const MAX_HTTP_PIPELINED: usize = 10_000;
 
 /// Change of protocol after the consumed bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,9 +2,12 @@
 
 use super::bson::{self, Element, kind};
 use super::message::{self, Section};
-use crate::limits::MAX_BSON_DEPTH;
 use crate::record::protocol::part_list::{PartList, readable};
 use crate::text::escape::hex;
+
+/// Deepest nesting of documents of `MongoDB` in which values are looked for, as deep as the server
+/// takes.
+const MAX_BSON_DEPTH: usize = 100;
 
 /// Parses `OP_MSG`, and the command of an `OP_QUERY`.
 pub(in crate::record) fn parts(bytes: &[u8], taken: &mut PartList) -> Option<()> {

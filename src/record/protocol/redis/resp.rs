@@ -2,9 +2,13 @@
 
 use memchr::memchr;
 
-use crate::limits::{MAX_RESP_DEPTH, MAX_RESP_LINE_BYTES};
 use crate::record::call::Side;
 use crate::record::protocol::dialogue::Fault;
+
+/// Deepest nesting of a Redis reply.
+const MAX_RESP_DEPTH: usize = 128;
+/// Longest line of a Redis message, in bytes (`PROTO_INLINE_MAX_SIZE` of Redis is 64 KiB).
+const MAX_RESP_LINE_BYTES: usize = 64 * 1024;
 
 /// Incremental search for the end of the first message; reads each byte once.
 #[derive(Debug, Default)]
