@@ -2,21 +2,22 @@
 
 use std::borrow::Cow;
 
-use crate::budget::Exhausted;
+use replay_base::budget::Exhausted;
+use replay_base::text::encoding::EncodingError;
+use replay_base::text::escape::show_path;
+use replay_base::text::glob::GlobError;
+use replay_pattern::PatternError;
+
 use crate::calls::CallsError;
 use crate::edit::EditError;
 use crate::exec::ExecError;
 use crate::fs::FsError;
 use crate::journal::JournalError;
-use crate::pattern::PatternError;
 use crate::policy::PolicyError;
 use crate::protocol::Code;
 use crate::python::PythonError;
 use crate::search::SearchError;
 use crate::testrun::TestrunError;
-use crate::text::encoding::EncodingError;
-use crate::text::escape::show_path;
-use crate::text::glob::GlobError;
 
 /// Error of a tool call.
 #[derive(Debug, thiserror::Error)]

@@ -19,8 +19,8 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, fstat, openat, statat};
 use rustix::io::Errno;
 
-use crate::limits::MAX_HIDDEN_DEPTH;
-use crate::mounts::{self, Mount, Position};
+use replay_base::limits::MAX_HIDDEN_DEPTH;
+use replay_base::mounts::{self, Mount, Position};
 
 /// Hidden files with other names that are known by their numbers.
 const MAX_HIDDEN_LINKS: usize = 10_000;

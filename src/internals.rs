@@ -2,7 +2,7 @@
 //! compiler reports as dead code what is neither exported here nor used by these exports.
 
 pub mod cancel {
-    pub use crate::cancel::{Bound, CancelToken};
+    pub use replay_base::cancel::{Bound, CancelToken};
 }
 
 pub mod cli {
@@ -52,7 +52,7 @@ pub mod journal {
 }
 
 pub mod limits {
-    pub use crate::limits::{
+    pub use replay_base::limits::{
         BACKGROUND_OUTPUT_BYTES, COMMAND_OPEN_FILES, DEFAULT_COMMAND_TIMEOUT_SECS, KILL_GRACE_MS,
         MAX_BACKGROUND_COMMANDS, MAX_COMMAND_PROCESSES, MAX_COMMAND_TIMEOUT_SECS, MAX_COMMANDS,
         MIN_BODY_APART_BYTES, OUTPUT_CAP_BYTES, REPLY_TOKENS,
@@ -64,7 +64,7 @@ pub mod mock {
 }
 
 pub mod pattern {
-    pub use crate::pattern::{Budget, Match, Options, Pattern, Replacement};
+    pub use replay_pattern::{Budget, Match, Options, Pattern, Replacement};
 }
 
 pub mod policy {
@@ -146,9 +146,9 @@ pub mod testrun {
 }
 
 pub mod text {
-    pub use crate::text::diff;
+    pub use replay_base::text::diff;
     pub mod glob {
-        pub use crate::text::glob::{GlobMatcher, Reading, is_glob};
+        pub use replay_base::text::glob::{GlobMatcher, Reading, is_glob};
     }
 }
 

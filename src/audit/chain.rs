@@ -11,7 +11,7 @@
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
-use crate::text::escape::hex;
+use replay_base::text::escape::hex;
 
 /// `prev` of the first line.
 pub const FIRST_PREVIOUS: &str = "0000000000000000000000000000000000000000000000000000000000000000";

@@ -3,17 +3,17 @@
 use std::path::Path;
 use std::time::SystemTime;
 
+use replay_base::limits::{MAX_AUDIT_REASON_BYTES, MAX_KEPT_NAME_BYTES};
+use replay_base::text::escape::{harmless, hex, show_path};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::exec::{Background, Blocked, State};
 use crate::journal::AutorunChanges;
-use crate::limits::{MAX_AUDIT_REASON_BYTES, MAX_KEPT_NAME_BYTES};
 use crate::policy::TouchedPath;
 use crate::protocol::{Body, Content, Outcome, outside};
 use crate::server::{Begun, Entry};
-use crate::text::escape::{harmless, hex, show_path};
 
 /// Longest path that is kept as it is, in bytes as it is shown; of a longer one its hash and length
 /// are.

@@ -4,7 +4,7 @@ use std::io::{BufRead, Read as _};
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::limits::MAX_AUDIT_LINE_BYTES;
+use replay_base::limits::MAX_AUDIT_LINE_BYTES;
 
 pub struct LogLine {
     /// The line without its newline.

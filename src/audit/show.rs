@@ -7,15 +7,15 @@ use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Result, bail};
+use replay_base::limits::MAX_AUDIT_UNENDED;
+use replay_base::text::count::duration;
+use replay_base::text::escape::{harmless, show as shown};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::lines::Lines;
 use crate::cli::{CallFilter, UNENDED};
-use crate::limits::MAX_AUDIT_UNENDED;
 use crate::policy::Touch;
-use crate::text::count::duration;
-use crate::text::escape::{harmless, show as shown};
 
 /// Members of a line that the table uses. Some exist only in certain kinds of line.
 #[derive(Deserialize)]

@@ -5,15 +5,15 @@ use std::fmt::Write as _;
 use std::io::BufRead;
 
 use anyhow::Result;
+use replay_base::limits::MAX_AUDIT_UNENDED;
+use replay_base::text::count::counted;
+use replay_base::text::escape::hex;
+use replay_base::text::escape::show;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
 use super::chain::{Hasher, Head, Link, check};
 use super::lines::{Lines, LogLine};
-use crate::limits::MAX_AUDIT_UNENDED;
-use crate::text::count::counted;
-use crate::text::escape::hex;
-use crate::text::escape::show;
 
 /// Event of the first line of a log that continues the chain of another file.
 pub const CONTINUED: &str = "continued";

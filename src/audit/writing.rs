@@ -10,6 +10,8 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use anyhow::{Context as _, Result, anyhow, bail};
+use replay_base::limits::MAX_AUDIT_LINE_BYTES;
+use replay_base::text::escape::hex;
 use rustix::io::Errno;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
@@ -17,10 +19,8 @@ use sha2::{Digest as _, Sha256};
 use super::chain::{Hasher, Head, Link, check};
 use super::entry::{members, time};
 use super::verify::CONTINUED;
-use crate::limits::MAX_AUDIT_LINE_BYTES;
 use crate::policy::Hidden;
 use crate::secrets::{identity, leads_to, reading};
-use crate::text::escape::hex;
 
 /// An open log file and the end of its chain.
 pub struct Writing {

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::io;
 
+use replay_base::budget::Exhausted;
 use rustix::io::Errno;
 
-use crate::budget::Exhausted;
 use crate::exec::ExecError;
 use crate::fs::FsError;
 use crate::policy::PolicyError;

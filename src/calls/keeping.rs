@@ -7,10 +7,11 @@ use std::iter;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
+use replay_base::budget::{Room, Share};
+use replay_base::limits::MAX_CALLS_BODIES_BYTES;
+
 use super::{CallsError, sets};
-use crate::budget::{Room, Share};
 use crate::fs::{self, CallWriter};
-use crate::limits::MAX_CALLS_BODIES_BYTES;
 use crate::policy::Policy;
 use crate::record::naming::set_name;
 use crate::record::redact::Secrets;
@@ -325,7 +326,7 @@ pub fn declared(
 
 /// Reads a set; `None` if there is no set with this name. Reserves the memory from `room` first,
 /// for the copies of the file and for bodies in separate files. Limits:
-/// [`MAX_CALLS_FILE_BYTES`](crate::limits::MAX_CALLS_FILE_BYTES) and [`MAX_CALLS_BODIES_BYTES`].
+/// [`MAX_CALLS_FILE_BYTES`](replay_base::limits::MAX_CALLS_FILE_BYTES) and [`MAX_CALLS_BODIES_BYTES`].
 pub fn load(
     policy: &Policy,
     directory: &str,

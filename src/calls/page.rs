@@ -4,12 +4,13 @@
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime};
 
+use replay_base::text::count::{counted, duration};
+use replay_base::text::html::{begin, escaped};
+
 use super::summary::{call, lines, protocol_name, status};
 use crate::record::naming::summary::Summary;
 use crate::record::words::text;
 use crate::record::{Content, Exchange, Message, Protocol, Side};
-use crate::text::count::{counted, duration};
-use crate::text::html::{begin, escaped};
 
 /// Maximum number of body bytes shown.
 const SHOWN_BYTES: usize = 4096;

@@ -6,16 +6,17 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use replay_base::budget::Account;
+use replay_base::cancel::CancelToken;
+use replay_base::limits::{KILL_GRACE_MS, TURN_QUIET_MS};
+
 use super::CallsError;
 use super::isolation::{Isolation, proxy_variables, with_java_proxy};
-use crate::budget::Account;
-use crate::cancel::CancelToken;
 use crate::exec::{
     Command, Counts, Foreground, Guarded, Intercepted, Interception, Launcher, Outcome, Slots,
     Stage, title,
 };
 use crate::http_client::Verifier;
-use crate::limits::{KILL_GRACE_MS, TURN_QUIET_MS};
 use crate::network::proxy::{Gate, JAVA_OPTIONS, Out, RuledAccess, Trust, TrustPlace, Ways};
 use crate::record::net::ca::{Authority, certificates};
 use crate::record::proxy::{Mode, OnMiss, Proxy, Recorded, Replay, Sockets};

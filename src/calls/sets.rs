@@ -7,8 +7,9 @@ use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
+use replay_base::limits::{MAX_CALLS_BODIES_BYTES, MAX_CALLS_FILE_BYTES};
+
 use crate::fs::{self, CallWriter, Reader};
-use crate::limits::{MAX_CALLS_BODIES_BYTES, MAX_CALLS_FILE_BYTES};
 use crate::policy::{Checked, FileKind, Policy, PolicyError, Read, note_refusal};
 use crate::record::store::{COMMAND_WITHIN_BYTES, CommandMark};
 

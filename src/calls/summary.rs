@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use replay_base::text::columns::columns;
+use replay_base::text::count::duration;
+
 use crate::record::matching::describe;
 use crate::record::redact::{Leftover, left_over};
 use crate::record::words::text;
 use crate::record::{Content, Exchange, Protocol, Side, Wire};
-use crate::text::columns::columns;
-use crate::text::count::duration;
 
 /// One kind of call.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
+use replay_base::limits;
 
 use super::Range;
-use crate::limits;
 use crate::server::Ending;
 
 /// Flags of the audit log.

@@ -3,12 +3,12 @@
 use std::ffi::OsString;
 
 use clap::{Args, Subcommand, ValueEnum};
+use replay_base::limits;
 
 use super::{
     ConfinedArgs, DirectoryArgs, IsolationArgs, LogArgs, MemoryArgs, Options, ProtectionArgs,
     WriteArgs,
 };
-use crate::limits;
 
 const CALLS_HELP: &str = "\
 The program gets the environment of the shell, a HOME of its own, and the allowed directories. Without --allow DIR:rw it may write to the working directory.

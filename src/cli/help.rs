@@ -4,10 +4,10 @@ use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Args as _, Command, CommandFactory as _, Error, FromArgMatches as _};
+use replay_base::text::nearest::nearest;
 
 use super::renamed::with_new_names;
 use super::{Cli, ServerArgs};
-use crate::text::nearest::nearest;
 
 /// Heading of flags about accessible paths.
 pub const DIRECTORIES: &str = "Directories";

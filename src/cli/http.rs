@@ -4,9 +4,9 @@ use std::net::{Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use replay_base::limits;
 
 use super::{Range, ToolsetArg};
-use crate::limits;
 
 /// Flags of a server over HTTP.
 #[derive(Clone, Debug, Args)]

@@ -24,7 +24,8 @@ use clap::{Arg, Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 pub use ranges::*;
 
-use crate::text::nearest::nearest;
+use replay_base::text::nearest::nearest;
+
 use crate::tools::TOOLS;
 
 pub use audit::{AuditAction, AuditArgs, CallFilter, UNENDED};

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, Args, FromArgMatches, ValueEnum, ValueHint};
+use replay_base::limits;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
@@ -19,7 +20,6 @@ use super::ranges::{
     PROCESSES, REPLY_TOKENS, SEARCH_MEMORY_MIB, TIMEOUT_SECS,
 };
 use super::{CredentialArgs, PythonArgs, UndoArgs};
-use crate::limits;
 use crate::network::proxy::Learned;
 use crate::network::rules::SETS;
 

@@ -1,6 +1,6 @@
 //! Ranges of numeric settings, each declared once.
 
-use crate::limits;
+use replay_base::limits;
 
 /// Range of a number on the command line and in the profile.
 #[derive(Clone, Copy, Debug)]

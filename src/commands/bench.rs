@@ -16,14 +16,14 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
+use replay_base::limits::MAX_GREP_RESULTS;
+use replay_base::text::columns::columns;
+use replay_base::text::count::duration;
+use replay_base::text::escape::show_path;
 use serde_json::{Value, json};
 
 use super::process::print;
 use crate::cli::BenchArgs;
-use crate::limits::MAX_GREP_RESULTS;
-use crate::text::columns::columns;
-use crate::text::count::duration;
-use crate::text::escape::show_path;
 
 /// Runs the benchmarks, with progress on stderr, and prints the table.
 pub fn run(asked: &BenchArgs) -> Result<ExitCode> {

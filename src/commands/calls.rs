@@ -9,19 +9,22 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::process::ExitCode;
 
+use replay_base::budget::Room;
+use replay_base::cancel::CancelToken;
+use replay_base::text::count::counted;
+
+use crate::config::reasons;
 use anyhow::{Context as _, Result, bail};
 use nix::sys::signal::Signal;
 
 use super::process::{
     self, NotRun, catch, exit_status, hidden_path_hint, logging, quoted, with_one_command,
 };
-use crate::budget::Room;
 use crate::calls::sets::Set;
 use crate::calls::{
     CallsError, Isolation, Loaded, NewSet, NotKept, Play, Ran, WrittenSet, add_noise, declared,
     keep, load, page, secret_warnings, sets, table,
 };
-use crate::cancel::CancelToken;
 use crate::cli::{CallsAction, CallsRun, OnMissArg, StoredSets};
 use crate::config::Config;
 use crate::journal::Changes;
@@ -33,8 +36,6 @@ use crate::record::proxy::OnMiss;
 use crate::record::store::Head;
 use crate::record::{Exchange, Noise, Recording, Report};
 use crate::sandbox::Exit;
-use crate::text::count::counted;
-use crate::text::reasons::reasons;
 use crate::tools::Services;
 use crate::tools::recorded_calls::{
     CommandRequest, did_not_run, folder, left_out, notes, run_command, secrets, some_of, unreached,

@@ -8,16 +8,16 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
+use replay_base::budget::Room;
+use replay_base::cancel::CancelToken;
+use replay_base::text::escape::show_path;
 
 use super::process::{print, print_content, status};
-use crate::budget::Room;
-use crate::cancel::CancelToken;
 use crate::cli::{ChangesAction, ChangesOf, UndoArguments};
 use crate::compose::{FoundStore, stores_of};
 use crate::config::state_directory;
 use crate::journal::{Changer, JournalError, Options, RootedPath};
 use crate::policy::{Access, Grant, Policy};
-use crate::text::escape::show_path;
 use crate::tools::change_diff::difference;
 use crate::tools::change_notes::{Names, expired_calls_note};
 

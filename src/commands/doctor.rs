@@ -11,6 +11,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
+use replay_base::text::count::duration;
+use replay_base::text::escape::show_path;
+
+use crate::config::reasons;
 use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum as _;
 use nix::sys::signalfd::SignalFd;
@@ -28,9 +32,6 @@ use crate::config::Config;
 use crate::exec::place_of;
 use crate::sandbox::Tier;
 use crate::sandbox::wire::MemoryHold;
-use crate::text::count::duration;
-use crate::text::escape::show_path;
-use crate::text::reasons::reasons;
 use crate::tools::Services;
 
 /// Result of one check.

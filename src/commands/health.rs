@@ -4,14 +4,14 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
+use replay_base::limits::MAX_KEPT_NAME_BYTES;
+use replay_base::text::escape::show;
 
 use super::process::print;
 use super::report;
 use crate::cli::HealthArgs;
 use crate::config;
 use crate::http_client::{HttpTarget, Question, ask};
-use crate::limits::MAX_KEPT_NAME_BYTES;
-use crate::text::escape::show;
 
 /// Prints `ok` with exit status 0, or the reason with 1. Docker's HEALTHCHECK reserves the exit
 /// status 2.

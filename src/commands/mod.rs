@@ -20,10 +20,10 @@ mod why;
 
 use std::process::ExitCode;
 
+use crate::config::reasons;
 use anyhow::Result;
 
 use crate::cli::{Cli, Command, Options};
-use crate::text::reasons::reasons;
 
 /// Runs the command line.
 pub fn run(cli: Cli) -> Result<ExitCode> {

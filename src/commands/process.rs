@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
+use replay_base::text::escape::harmless;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use thiserror::Error;
 use tracing::level_filters::LevelFilter;
@@ -18,7 +19,6 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use crate::compose::alone;
 use crate::config::Config;
 use crate::sandbox::Exit;
-use crate::text::escape::harmless;
 use crate::tools::Services;
 
 /// Signals that end a server.

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
+use replay_base::text::count::counted;
 
 use super::mock;
 use super::process::{catch_signals, interruptible, logging, stdin, stdout};
@@ -18,7 +19,6 @@ use crate::sandbox::{Tier, give_back_memory};
 use crate::server::{Ledger, Observer, Server, Service, Session, Traced, Way};
 use crate::telemetry::Tracer;
 use crate::tenants;
-use crate::text::count::counted;
 use crate::transport::{End, StdioServer, Writer};
 
 /// Serves until the client disconnects, or until a signal.

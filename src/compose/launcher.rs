@@ -5,19 +5,21 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use replay_base::budget::{Account, Room};
+use replay_base::cancel::CancelToken;
+use replay_base::limits;
+
+use crate::config::reasons;
 use anyhow::{Context as _, Result, anyhow, bail};
 
 use super::{linked_git, undo};
-use crate::budget::{Account, Room};
 use crate::calls::sets::DEFAULT_DIRECTORY;
 use crate::calls::{Loaded, load};
-use crate::cancel::CancelToken;
 use crate::cli::Sandbox;
 use crate::config::{CacheConfig, Config, configure_git};
 use crate::exec::{BackgroundCommands, Launcher, OutputFiles, Slots};
 use crate::hide::Hide;
 use crate::journal::Journal;
-use crate::limits;
 use crate::network::proxy::{
     GIT_SIGNS, Gate, JAVA_OPTIONS, NetLog, Script, SshAgent, Terms, TrustPlace, Watcher,
 };
@@ -30,7 +32,6 @@ use crate::sandbox::{
     instruction_before, is_inside, private_home,
 };
 use crate::secrets::open_log;
-use crate::text::reasons::reasons;
 use crate::tools::Commands;
 
 /// Path of this program for the launcher. Valid even after its file was replaced.

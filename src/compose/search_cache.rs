@@ -7,6 +7,7 @@
 use std::os::unix::ffi::OsStrExt as _;
 
 use anyhow::{Context as _, Result};
+use replay_base::text::escape::hex;
 use sha2::{Digest as _, Sha256};
 
 use super::undo::make_private;
@@ -15,7 +16,6 @@ use crate::config::Config;
 use crate::policy::Policy;
 use crate::search::memory::CacheLocation;
 use crate::secrets::Reach;
-use crate::text::escape::hex;
 
 /// Opens the directory, creating it if necessary. Returns `None` if an agent could access the
 /// cache: below an allowed directory, or without walls around commands.

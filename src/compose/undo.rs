@@ -10,6 +10,11 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use replay_base::budget::Account;
+use replay_base::text::escape::hex;
+use replay_base::text::glob::{self, GlobError, GlobMatcher, with_names};
+
+use crate::config::reasons;
 use anyhow::{Context as _, Result, anyhow};
 use rustix::fs::{AtFlags, CWD, StatxFlags, makedev, statx};
 use rustix::rand::{GetRandomFlags, getrandom};
@@ -19,15 +24,11 @@ use super::undo_stores::{
     FoundStore, IN_STATE, Owner, ROOTS, VERSION, elsewhere, note, note_of, noted_stores,
     open_plain, private, store_of_note,
 };
-use crate::budget::Account;
 use crate::config::{Config, UndoConfig};
 use crate::hide::Globs;
 use crate::journal::{self, Bounds, Bytes, Journal, STORES, Skips, Store, WhenFull};
 use crate::policy::{Hidden, Policy, Repositories, Root};
 use crate::sandbox::{CanonicalPath, PlannedJournal, Tier};
-use crate::text::escape::hex;
-use crate::text::glob::{self, GlobError, GlobMatcher, with_names};
-use crate::text::reasons::reasons;
 use crate::tools::Commands;
 
 /// Maximum number of symlinks in one path, as in the kernel (`path_resolution(7)`).

@@ -5,13 +5,13 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
+use replay_base::limits;
 use serde_json::Value;
 
 use super::credentials;
 use super::profile::{Profile, System};
 use super::without_parents;
 use crate::cli::{CredentialArgs, Home, LinkedGit, NetworkArg, Options, Sandbox};
-use crate::limits;
 use crate::network::rules::{Credentials, Rules};
 use crate::policy::Grant;
 use crate::sandbox::explain::ExplicitRequests;

@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 
 use rustix::system::sysinfo;
 
-use crate::limits::MIN_MEMORY_MIB;
+use replay_base::limits::MIN_MEMORY_MIB;
 
 /// Default share of the memory of the machine or of its cgroup for calls, as a divisor.
 const MEMORY_SHARE: u64 = 4;

@@ -10,6 +10,7 @@ mod credentials;
 mod http;
 mod memory;
 mod profile;
+mod reasons;
 mod telemetry;
 mod undo;
 
@@ -20,12 +21,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
+use replay_base::limits;
 use tracing::level_filters::LevelFilter;
 
 pub use commands::{CacheConfig, SandboxConfig};
 pub use credentials::configure_git;
 pub use http::{HttpConfig, TokenEntry, encryption, entries, tokens};
 pub use profile::{derived_profile_keys, profile_keys};
+pub use reasons::reasons;
 pub use telemetry::{telemetry, trust};
 pub use undo::{UndoConfig, state_directory};
 
@@ -38,7 +41,6 @@ use crate::cli::{
     ToolsetArg,
 };
 use crate::fs::Durability;
-use crate::limits;
 use crate::network::proxy::Learned;
 use crate::policy::{Access, Grant, Hidden, Restrictions};
 use crate::server::ErrorStyle;

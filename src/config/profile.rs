@@ -5,6 +5,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
+use replay_base::text::nearest::nearest;
 use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -13,7 +14,6 @@ use crate::cli::{
     self, DeclaredCredential, Home, LinkedGit, NetworkArg, RENAMED_KEYS, Sandbox, Undo, UndoFull,
     warn_of_old_name,
 };
-use crate::text::nearest::nearest;
 
 /// Largest profile that is read, in bytes.
 const MAX_PROFILE_BYTES: u64 = 1024 * 1024;

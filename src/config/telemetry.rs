@@ -13,13 +13,13 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::reasons::reasons;
 use anyhow::{Context as _, Result, bail};
 use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::cli::TelemetryArgs;
 use crate::http_client::{HttpTarget, Trust};
 use crate::telemetry::{Sampler, Settings};
-use crate::text::reasons::reasons;
 
 /// Default timeout of an export, in milliseconds, unless `OTEL_EXPORTER_OTLP_TIMEOUT` is set.
 const EXPORT_TIMEOUT_MS: u64 = 10_000;

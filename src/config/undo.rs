@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail};
+use replay_base::text::glob::{GlobMatcher, Reading};
 
 use super::commands::ProcessState;
 use super::profile::Profile;
 use crate::cli::{Options, Undo, UndoFull};
 use crate::hide::{check_spelling, without_end};
 use crate::policy::Grant;
-use crate::text::glob::{GlobMatcher, Reading};
 
 /// Default of `--undo-mib`.
 const DEFAULT_UNDO_MIB: u64 = 2048;

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use thiserror::Error;
 
-use crate::limits::MAX_FAULT_BYTES;
+use replay_base::limits::MAX_FAULT_BYTES;
 
 /// End of a sentence that begins with the file name. One line, at most [`MAX_FAULT_BYTES`].
 #[derive(Debug, Error)]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::text::mime::media;
+use replay_base::text::mime::media;
 
 /// Types that the document reader supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]

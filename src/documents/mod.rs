@@ -11,7 +11,7 @@ mod picture;
 
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{MAX_FAULT_BYTES, MAX_PICTURE_BYTES, MAX_PICTURE_SIDE};
+use replay_base::limits::{MAX_FAULT_BYTES, MAX_PICTURE_BYTES, MAX_PICTURE_SIDE};
 
 pub use fault::Fault;
 pub use kind::{DocumentKind, Size, claimed, kind, picture_size};

@@ -2,12 +2,12 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use replay_base::text::escape::show;
 use serde_json::{Map, Value};
 
 use super::fault::Fault;
 use super::kind::{Size, picture_size};
 use super::parts::{Pages, Parts};
-use crate::text::escape::show;
 
 /// Returns number, type, source and outputs of each cell.
 pub fn text(bytes: &[u8], pages: Option<Pages>) -> Result<String, Fault> {

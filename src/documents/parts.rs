@@ -3,11 +3,11 @@
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
+use replay_base::limits::MAX_DOCUMENT_TEXT_BYTES;
+use replay_base::text::escape::{is_active, show};
 use serde::{Deserialize, Serialize};
 
 use super::fault::Fault;
-use crate::limits::MAX_DOCUMENT_TEXT_BYTES;
-use crate::text::escape::{is_active, show};
 
 /// Selected parts, counted from 1: `3`, `3-7`, or `3-` for all from there on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]

@@ -11,12 +11,12 @@ use image::{
     AnimationDecoder as _, DynamicImage, ImageDecoder as _, ImageEncoder, ImageError, ImageFormat,
     ImageReader, Limits, Rgb, RgbImage,
 };
+use replay_base::limits::{MAX_PICTURE_BYTES, MAX_PICTURE_SIDE};
 use serde::{Deserialize, Serialize};
 
 use super::ReaderAnswer;
 use super::fault::Fault;
 use super::kind::{Size, picture_size};
-use crate::limits::{MAX_PICTURE_BYTES, MAX_PICTURE_SIDE};
 
 /// Quality of a JPEG that is made, in percent.
 const PICTURE_QUALITY_PERCENT: u8 = 85;

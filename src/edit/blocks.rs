@@ -4,12 +4,13 @@
 //! spaces and the file with tabs (or the reverse), one fixed width must explain every line. The
 //! same width then maps the new text.
 
+use replay_base::cancel::Bound;
+use replay_base::limits::{COMPARED_LINES_PER_CANDIDATE, MAX_LISTED_LINES};
+use replay_base::text::lines;
+
 use super::bounds::check;
 use super::error::EditErrorKind;
 use super::literal;
-use crate::cancel::Bound;
-use crate::limits::{COMPARED_LINES_PER_CANDIDATE, MAX_LISTED_LINES};
-use crate::text::lines;
 use memchr::memmem::Finder;
 use std::borrow::Cow;
 use std::ops::Range;

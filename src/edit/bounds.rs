@@ -1,9 +1,10 @@
 //! Limits on the work of an edit.
 
+use replay_base::cancel::Bound;
+use replay_base::limits::{MAX_EDIT_BYTES, MAX_EDIT_PLACES};
+use replay_pattern::PatternError;
+
 use super::error::EditErrorKind;
-use crate::cancel::Bound;
-use crate::limits::{MAX_EDIT_BYTES, MAX_EDIT_PLACES};
-use crate::pattern::PatternError;
 
 pub(super) fn check(bound: Bound<'_>) -> Result<(), EditErrorKind> {
     if bound.is_over() {

@@ -1,6 +1,6 @@
 //! Replacements of one edit, as ranges and new texts, not yet applied.
 
-use crate::budget::Share;
+use replay_base::budget::Share;
 use std::ops::Range;
 
 /// Rule that matched the text.

@@ -3,13 +3,14 @@
 //! The last edit of a call is written from here to the disk piece by piece. So a large file is in
 //! memory only once.
 
+use replay_base::budget::Share;
+use replay_base::limits::DECODING_COPIES;
+use replay_base::text::encoding::{self, Encoding};
+use replay_base::text::lines::lines_of;
+
 use super::changes::Changes;
 use super::error::EditErrorKind;
 use super::request::Options;
-use crate::budget::Share;
-use crate::limits::DECODING_COPIES;
-use crate::text::encoding::{self, Encoding};
-use crate::text::lines::lines_of;
 use std::borrow::Cow;
 
 /// New content: the old one, and replacements for parts of it.

@@ -3,13 +3,14 @@
 //! Rare parts of the old text lead to a few candidates, which are compared line by line. Time is
 //! limited, also for files of many megabytes. Nothing found here is ever applied.
 
+use replay_base::cancel::Bound;
+use replay_base::text::alike::{self, Divergence};
+use replay_base::text::lines;
+use replay_pattern::Pattern;
+
 use super::error::{Cause, CharacterDifference, Difference};
 use super::request::Edit;
 use super::{blocks, literal};
-use crate::cancel::Bound;
-use crate::pattern::Pattern;
-use crate::text::alike::{self, Divergence};
-use crate::text::lines;
 use memchr::memmem::Finder;
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 use std::collections::BTreeSet;

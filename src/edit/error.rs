@@ -1,10 +1,11 @@
 //! Errors of edits, with hints for the next call.
 
-use crate::budget::Exhausted;
-use crate::limits::{MAX_EDIT_BYTES, MAX_EDIT_PLACES};
-use crate::pattern::{PatternError, ReplacementError};
-use crate::text::alike::Divergence;
-use crate::text::encoding::EncodingError;
+use replay_base::budget::Exhausted;
+use replay_base::limits::{MAX_EDIT_BYTES, MAX_EDIT_PLACES};
+use replay_base::text::alike::Divergence;
+use replay_base::text::encoding::EncodingError;
+
+use replay_pattern::{PatternError, ReplacementError};
 use std::fmt;
 
 /// A failed edit. Neither it nor the edits before it have changed anything.

@@ -1,13 +1,16 @@
 //! Literal search: exact, across line endings, and ignoring case; and the new texts for each match.
 
+use replay_base::budget::Share;
+use replay_base::limits::{
+    EDIT_BYTES_PER_PLACE, EDIT_PLACES_STEP, MAX_EDIT_PLACES, MAX_LISTED_LINES,
+};
+use replay_base::text::lines;
+use replay_pattern::Pattern;
+
 use super::bounds::{check, fits, out_of_time};
 use super::changes::Texts;
 use super::error::EditErrorKind;
 use super::request::{Edit, Options};
-use crate::budget::Share;
-use crate::limits::{EDIT_BYTES_PER_PLACE, EDIT_PLACES_STEP, MAX_EDIT_PLACES, MAX_LISTED_LINES};
-use crate::pattern::Pattern;
-use crate::text::lines;
 use memchr::memmem::{self, Finder};
 use std::borrow::Cow;
 use std::ops::Range;

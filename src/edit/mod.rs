@@ -19,11 +19,11 @@ pub use content::Content;
 pub use error::{EditError, EditErrorKind, MatchKind};
 pub use request::{Edit, Options};
 
-use crate::budget::Exhausted;
-use crate::limits::DECODING_COPIES;
-use crate::text::diff;
-use crate::text::encoding::{self, Encoding};
 use content::Working;
+use replay_base::budget::Exhausted;
+use replay_base::limits::DECODING_COPIES;
+use replay_base::text::diff;
+use replay_base::text::encoding::{self, Encoding};
 use std::borrow::Cow;
 use std::ops::Range;
 

@@ -1,13 +1,14 @@
 //! Planning: finds the matches of an edit and their new texts.
 
+use replay_base::limits::{EDIT_BYTES_PER_PLACE, EDIT_PLACES_STEP, MAX_LISTED_LINES};
+use replay_base::text::lines::lines_of;
+use replay_pattern::{self, Pattern, Replacement, slip};
+
 use super::bounds::{check, few_enough, fits, out_of_time};
 use super::changes::{Changes, Rule, Texts};
 use super::error::{Cause, EditErrorKind, MatchKind};
 use super::request::{Edit, Options};
 use super::{blocks, diagnosis, literal};
-use crate::limits::{EDIT_BYTES_PER_PLACE, EDIT_PLACES_STEP, MAX_LISTED_LINES};
-use crate::pattern::{self, Pattern, Replacement, slip};
-use crate::text::lines::lines_of;
 use std::time::Instant;
 
 /// Finds the matches of one edit, by the rules of the tools' contract.
@@ -174,7 +175,7 @@ fn by_pattern(
     options: Options<'_>,
 ) -> Result<Option<Changes>, EditErrorKind> {
     let bound = options.bound;
-    let flags = pattern::Options {
+    let flags = replay_pattern::Options {
         case_insensitive: edit.case_insensitive,
     };
     let pattern = Pattern::new(&edit.old_text, flags)?;

@@ -1,7 +1,7 @@
 //! Input of an edit: the request, and limits on the work.
 
-use crate::budget::{Exhausted, Room, Share};
-use crate::cancel::Bound;
+use replay_base::budget::{Exhausted, Room, Share};
+use replay_base::cancel::Bound;
 use std::time::Duration;
 
 /// Time limit for finding the closest block after a failed edit, in milliseconds.

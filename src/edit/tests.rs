@@ -3,9 +3,10 @@
     reason = "the folder cases lie on the disk"
 )]
 
+use replay_base::cancel::Bound;
+use replay_base::limits::MAX_EDIT_PLACES;
+
 use super::*;
-use crate::cancel::Bound;
-use crate::limits::MAX_EDIT_PLACES;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -183,7 +184,7 @@ proptest! {
             match apply(text.as_bytes(), edits, CALM) {
                 Ok(done) => {
                     prop_assert_eq!(done.per_edit.len(), edits.len());
-                    let lines = crate::text::lines::line_at(&done.content.to_vec(), usize::MAX);
+                    let lines = replay_base::text::lines::line_at(&done.content.to_vec(), usize::MAX);
                     for report in done.per_edit {
                         prop_assert!(1 <= report.first_line && report.first_line <= report.last_line && report.last_line <= lines);
                     }
@@ -234,7 +235,7 @@ fn costly_pattern_fails() {
     let error = apply("a".repeat(1_000_000).as_bytes(), &[edit], CALM).unwrap_err();
     assert_eq!(
         error.kind,
-        EditErrorKind::Pattern(crate::pattern::PatternError::TooCostly)
+        EditErrorKind::Pattern(replay_pattern::PatternError::TooCostly)
     );
 }
 

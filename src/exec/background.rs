@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use replay_base::cancel::CancelToken;
 use rustix::io::Errno;
 
 use super::capture::without_partial_character;
@@ -15,7 +16,6 @@ use super::poll::{Bell, readable, writable};
 use super::ring::Ring;
 use super::streams::END_OF_INPUT;
 use super::{Denied, ExecError, Exit, Page};
-use crate::cancel::CancelToken;
 use crate::sandbox::Changed;
 
 /// Output of a background command is gathered until none came for so long, in milliseconds: a reply

@@ -7,6 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use replay_base::cancel::CancelToken;
+use replay_base::limits::KEPT_BACKGROUND_COMMANDS;
+
 use super::background::{Background, Listener, Shared, State, lock};
 use super::drain::Pump;
 use super::job::Countdown;
@@ -16,8 +19,6 @@ use super::running_command::RunningCommand;
 use super::start::begin;
 use super::streams::Streams;
 use super::{Command, ExecError, Launcher};
-use crate::cancel::CancelToken;
-use crate::limits::KEPT_BACKGROUND_COMMANDS;
 
 /// Background commands of a server. Dropping this ends them.
 #[derive(Debug)]

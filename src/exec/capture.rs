@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use replay_base::limits::OUTPUT_CAP_BYTES;
+use replay_base::text::fold::fold;
+
 use super::output::CapturedLog;
 use super::ring::{OutputFiles, Ring};
-use crate::limits::OUTPUT_CAP_BYTES;
-use crate::text::fold::fold;
 
 /// Last bytes that are kept of an output that is longer than what is kept of it.
 const MAX_OUTPUT_END_BYTES: usize = OUTPUT_CAP_BYTES / 2;

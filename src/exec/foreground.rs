@@ -7,6 +7,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
+use replay_base::cancel::CancelToken;
+use replay_base::limits::COMMAND_PROGRESS_MS;
 
 use super::capture::Capture;
 use super::gatekeeper::Guarded;
@@ -20,8 +22,6 @@ use super::{
     Background, BackgroundPlace, Captured, Command, Denied, ExecError, Launcher, Outcome,
     OutputFiles, Slots,
 };
-use crate::cancel::CancelToken;
-use crate::limits::COMMAND_PROGRESS_MS;
 use crate::policy::{Touch, note};
 use crate::sandbox::{Changed, Dial, DryRunReport, Event, Intercept, Request};
 
@@ -43,7 +43,7 @@ pub struct Intercepted<'a> {
     pub environment: &'a [(OsString, OsString)],
     /// Certificates (PEM) that replace the system's: the system's own, and the one that signs the
     /// server's certificates. Used only if commands have their own root. At most
-    /// [`crate::limits::CERTIFICATES_BYTES`].
+    /// [`replay_base::limits::CERTIFICATES_BYTES`].
     pub certificates: Option<&'a [u8]>,
     /// Availability of [`Interception::dial`], within the network of commands.
     pub dial: Dial,

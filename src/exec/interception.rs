@@ -8,12 +8,12 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 use std::{fmt, io};
 
+use replay_base::limits::{MAX_DATAGRAM_PLACES, MAX_INTERCEPTED_SOCKETS};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType, shutdown, socketpair};
 
 use super::ExecError;
-use crate::limits::{MAX_DATAGRAM_PLACES, MAX_INTERCEPTED_SOCKETS};
 use crate::sandbox::intercept::{SupervisorMessage, SupervisorRequest};
 use crate::sandbox::wire::{receive_packet, send_packet};
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
+use replay_base::limits::KILL_WAIT_MS;
 use rustix::io::Errno;
 use rustix::net::{SendFlags, Shutdown, send, shutdown};
 
@@ -13,7 +14,6 @@ use super::ExecError;
 use super::activity::ActivityMark;
 use super::gatekeeper::Guarded;
 use crate::journal::Journal;
-use crate::limits::KILL_WAIT_MS;
 use crate::sandbox::wire::{ACCOUNT, INTERRUPT, KILL, STATUS, TERMINATE, receive_event};
 use crate::sandbox::{Denied, Event};
 

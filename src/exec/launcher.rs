@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use replay_base::limits::LAUNCHER_START_MS;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType, shutdown, socketpair};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -26,7 +27,6 @@ use super::interception::{Listening, in_memory};
 use super::poll::readable;
 use super::{ExecError, Job};
 use crate::journal::Journal;
-use crate::limits::LAUNCHER_START_MS;
 use crate::policy::{Repositories, RepositoryPaths};
 use crate::sandbox::landlock::public_entries;
 use crate::sandbox::wire::{receive, send};

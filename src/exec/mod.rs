@@ -35,11 +35,11 @@ use std::ffi::OsString;
 use std::io;
 use std::time::Duration;
 
+use replay_base::limits::{JOURNAL_TITLE_BYTES, MAX_COMMAND_BYTES};
 use rustix::io::Errno;
 use thiserror::Error;
 
 use crate::journal::Changes;
-use crate::limits::{JOURNAL_TITLE_BYTES, MAX_COMMAND_BYTES};
 use crate::policy::{Touch, note};
 use crate::sandbox::{CanonicalPath, Cause, DryRunReport, Guard, Request, Run};
 

@@ -16,6 +16,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use replay_base::cancel::CancelToken;
+use replay_base::limits::MAX_FAULT_BYTES;
 use rustix::buffer::spare_capacity;
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -23,8 +25,6 @@ use rustix::process::Pid;
 use thiserror::Error;
 
 use super::poll::readable;
-use crate::cancel::CancelToken;
-use crate::limits::MAX_FAULT_BYTES;
 use crate::sandbox::enclose;
 
 /// Memory of the reader program itself, in bytes.

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
+use replay_base::cancel::CancelToken;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
 use super::activity::{Activity, ActivityGuard};
@@ -17,7 +18,6 @@ use super::slots::Slot;
 use super::start::await_start;
 use super::streams::output_pipe;
 use super::{Denied, ExecError, Exit, Job, Launcher, News, Slots};
-use crate::cancel::CancelToken;
 use crate::policy::{Touch, note};
 use crate::sandbox::{CanonicalPath, Changed, Event, Guard, RawString, Request, Run, Vitals};
 
@@ -92,7 +92,7 @@ pub struct ProgramStatus {
     /// Time since its start.
     pub uptime: Duration,
     /// Number of living processes: the program and its descendants, at most
-    /// [`crate::limits::MAX_COUNTED_PROCESSES`].
+    /// [`replay_base::limits::MAX_COUNTED_PROCESSES`].
     pub processes: u32,
 }
 

@@ -6,11 +6,12 @@ use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use replay_base::cancel::CancelToken;
+use replay_base::limits::MAX_COMMANDS;
+
 use super::job::Control;
 use super::poll::{Bell, readable};
 use super::{ExecError, Job};
-use crate::cancel::CancelToken;
-use crate::limits::MAX_COMMANDS;
 
 /// Shared by the server, which can end all commands, and by every call that runs a command.
 #[derive(Clone, Debug)]

@@ -3,10 +3,11 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
+use replay_base::cancel::CancelToken;
+
 use super::poll::readable;
 use super::streams::output_pipe;
 use super::{ExecError, Job, Launcher, News};
-use crate::cancel::CancelToken;
 use crate::sandbox::{Event, Request};
 
 /// Timeout for the start of a background command, in milliseconds.

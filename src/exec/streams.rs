@@ -3,12 +3,12 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
+use replay_base::limits::PIPE_READ_BYTES;
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 
 use super::ExecError;
 use super::poll::readable;
-use crate::limits::PIPE_READ_BYTES;
 
 /// Time for which an ended command may hold its output pipes open, in milliseconds.
 const DRAIN_MS: u64 = 100;

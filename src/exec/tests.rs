@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 use pretty_assertions::assert_eq;
+use replay_base::cancel::CancelToken;
 
 use super::launcher::{LaunchError, Ready};
 use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, recv, socketpair};
 
 use super::*;
-use crate::cancel::CancelToken;
 use crate::sandbox::wire::{receive, send, send_event};
 use crate::sandbox::{Event, Guard, Hello, Limits, MemoryHold, Network, Plan, Tier};
 
@@ -751,7 +751,7 @@ fn ended_background_commands_stay_listed() {
         peer.end(Exit::Signal(9));
     });
     let all = backgrounds(2);
-    for _ in 0..crate::limits::KEPT_BACKGROUND_COMMANDS + 3 {
+    for _ in 0..replay_base::limits::KEPT_BACKGROUND_COMMANDS + 3 {
         let command = begin(&all, &launcher).unwrap();
         command.end();
         command

@@ -9,10 +9,10 @@ use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 
+use replay_base::limits::MAX_WALK_OPEN_DIRS;
 use rustix::fs::{Mode, fstat, openat};
 use rustix::io::Errno;
 
-use crate::limits::MAX_WALK_OPEN_DIRS;
 use crate::policy::{Id, Rules};
 
 use super::dir::{DirEntry, LIST, list, open_below};

@@ -6,12 +6,12 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use replay_base::limits::LIST_BUFFER_BYTES;
 use rustix::fs::{
     AtFlags, FileType, Mode, OFlags, RawDir, ResolveFlags, fstat, openat, openat2, statat,
 };
 use rustix::io::Errno;
 
-use crate::limits::LIST_BUFFER_BYTES;
 use crate::policy::{Checked, FileKind, Read, Rules};
 
 use super::error::FsError;

@@ -6,11 +6,11 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 
+use replay_base::limits::MAX_PATH_BYTES;
 use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, mkdirat, openat, openat2, unlinkat};
 use rustix::io::Errno;
 
 use crate::journal::Changes;
-use crate::limits::MAX_PATH_BYTES;
 use crate::policy::{Checked, NewDir, Read, Rules, Write};
 
 use super::error::FsError;

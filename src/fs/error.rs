@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use replay_base::budget::Exhausted;
+use replay_base::limits::{MAX_GITIGNORE_BYTES, MAX_GITIGNORE_RULES};
 use rustix::io::Errno;
 
-use crate::budget::Exhausted;
 use crate::journal::JournalError;
-use crate::limits::{MAX_GITIGNORE_BYTES, MAX_GITIGNORE_RULES};
 use crate::policy::{Cause, FileKind, Misplaced, Quoted, way_past};
 
 /// Reason why a file operation failed. Unless a variant says otherwise, nothing was changed.

@@ -12,9 +12,9 @@ use std::sync::Arc;
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use replay_base::budget::{Room, Share};
+use replay_base::limits::{GLOB_BYTES_PER_BYTE, MAX_GITIGNORE_BYTES, MAX_GITIGNORE_RULES};
 
-use crate::budget::{Room, Share};
-use crate::limits::{GLOB_BYTES_PER_BYTE, MAX_GITIGNORE_BYTES, MAX_GITIGNORE_RULES};
 use crate::policy::{Checked, Read};
 
 use super::dir::open_file;

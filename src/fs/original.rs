@@ -5,10 +5,10 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use replay_base::budget::{Room, Share};
 use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, openat};
 use sha2::{Digest, Sha256};
 
-use crate::budget::{Room, Share};
 use crate::policy::{Cause, Checked, FileKind, Write};
 
 use super::error::FsError;

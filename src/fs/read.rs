@@ -4,11 +4,11 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
+use replay_base::budget::{Room, Share};
 use rustix::buffer::spare_capacity;
 use rustix::fs::fstat;
 use rustix::io::{Errno, pread};
 
-use crate::budget::{Room, Share};
 use crate::policy::{Checked, FileKind, Read};
 
 use super::error::FsError;

@@ -6,12 +6,12 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use replay_base::cancel::CancelToken;
+use replay_base::limits::MAX_WALK_DEPTH;
 use rustix::fs::{AtFlags, Mode, fstat, openat, unlinkat};
 use rustix::io::Errno;
 
-use crate::cancel::CancelToken;
 use crate::journal::Changes;
-use crate::limits::MAX_WALK_DEPTH;
 use crate::policy::{Checked, Entry, FileKind, Misplaced};
 
 use super::descent::{Descent, DescentStep};

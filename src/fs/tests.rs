@@ -14,10 +14,10 @@ mod writing;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
+use replay_base::cancel::CancelToken;
 use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
 
 use super::*;
-use crate::cancel::CancelToken;
 use crate::journal::Changes;
 use crate::policy::tests::Tree as Fixture;
 use crate::policy::{Checked, Entry, Read, Write};

@@ -3,11 +3,11 @@
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 
+use replay_base::budget::Account;
+use replay_base::cancel::CancelToken;
+use replay_base::limits::MAX_WALK_DEPTH;
 use rustix::io::Errno;
 
-use crate::budget::Account;
-use crate::cancel::CancelToken;
-use crate::limits::MAX_WALK_DEPTH;
 use crate::policy::{Checked, FileKind, Read};
 
 use super::error::FsError;

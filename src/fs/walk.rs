@@ -14,12 +14,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use replay_base::budget::{Account, Room};
+use replay_base::cancel::CancelToken;
+use replay_base::limits::{MAX_WALK_DEPTH, MAX_WALK_OPEN_DIRS};
 use rustix::fs::{AtFlags, Mode, openat};
 use rustix::io::Errno;
 
-use crate::budget::{Account, Room};
-use crate::cancel::CancelToken;
-use crate::limits::{MAX_WALK_DEPTH, MAX_WALK_OPEN_DIRS};
 use crate::policy::{Checked, FileKind, Read, Rules};
 
 use super::dir::{LIST, is_hidden, is_home, open_below, open_file, version_of};

@@ -17,6 +17,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::{MutexGuard, PoisonError};
 
+use replay_base::limits::{JOURNAL_DEPTH, MAX_AUTORUN_BYTES, MAX_PATH_BYTES};
 use rustix::fs::{Dir, FileType, Mode, OFlags, ResolveFlags, openat, openat2, readlinkat};
 use rustix::io::Errno;
 
@@ -32,7 +33,6 @@ use crate::autorun::{
     AutorunRule, Content, Facets, HOOK, differences, hooks_directory, hooks_path, named_directory,
     rule_for_path,
 };
-use crate::limits::{JOURNAL_DEPTH, MAX_AUTORUN_BYTES, MAX_PATH_BYTES};
 
 /// Names in new directories that are looked at for it after a call.
 const MAX_AUTORUN_NAMES: usize = 1_000_000;

@@ -9,12 +9,12 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::sync::Arc;
 
+use replay_base::budget::Share;
 use serde::{Deserialize, Serialize};
 
 use super::bytes::Bytes;
 use super::log::{Content, End, EntryKind, Event, Version};
 use super::object::{Attributes, Id, Stat, is_name};
-use crate::budget::Share;
 
 /// A place in one of the roots: the index of the root, and the path below it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

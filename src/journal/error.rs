@@ -3,11 +3,11 @@
 use std::io;
 use std::path::PathBuf;
 
+use replay_base::budget::Exhausted;
+use replay_base::limits::JOURNAL_DEPTH;
 use rustix::io::Errno;
 
 use super::autorun_change::{Outside, list};
-use crate::budget::Exhausted;
-use crate::limits::JOURNAL_DEPTH;
 
 /// Stands for [`JournalError::Unwanted`] among errno values; the kernel never returns it for files.
 pub(super) const UNWANTED: Errno = Errno::CANCELED;

@@ -6,12 +6,13 @@ use std::fs::File;
 use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
+use replay_base::budget::{Account, Purpose, Share};
+use replay_base::limits::MEMORY_WAIT_MS;
+
 use super::entry::Entry;
 use super::error::JournalError;
 use super::memory::{Memory, Reading, locked};
 use super::store::{LoggedEntry, Store, unknown};
-use crate::budget::{Account, Purpose, Share};
-use crate::limits::MEMORY_WAIT_MS;
 
 /// Memory of an entry per byte of its log; measured: 1, including the list of its changes.
 const ENTRY_SHARE: usize = 2;

@@ -12,6 +12,7 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use replay_base::limits::JOURNAL_DEPTH;
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, ftruncate, mkdirat, renameat_with, unlinkat};
 use rustix::io::Errno;
 
@@ -25,7 +26,6 @@ use super::origin::Origins;
 use super::recorder::{At, Recorder, Writing};
 use super::scan::Survey;
 use super::store::{Changer, Misplaced, Store};
-use crate::limits::JOURNAL_DEPTH;
 
 /// A running undo.
 pub(super) struct Undo<'a> {

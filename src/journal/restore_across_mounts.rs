@@ -7,6 +7,7 @@
 use std::ffi::OsStr;
 use std::os::fd::{AsFd as _, BorrowedFd};
 
+use replay_base::limits::JOURNAL_DEPTH;
 use rustix::fs::{AtFlags, RenameFlags, StatxFlags, renameat_with, statx, unlinkat};
 use rustix::io::Errno;
 
@@ -15,7 +16,6 @@ use super::error::JournalError;
 use super::object::{self, Id, Stat, open_dir, stat_of, with_access};
 use super::recorder::At;
 use super::restore::{StagedName, Undo};
-use crate::limits::JOURNAL_DEPTH;
 
 /// Prefix of temporary names, followed by the numbers of the undo and of the file.
 const PREFIX: &str = ".replay-undo";

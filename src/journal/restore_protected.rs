@@ -4,6 +4,8 @@ use std::ffi::OsStr;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::PathBuf;
 
+use replay_base::limits::JOURNAL_DEPTH;
+
 use super::bytes::Bytes;
 use super::entry::{OldObject, RootedPath};
 use super::error::JournalError;
@@ -11,7 +13,6 @@ use super::object::{self, Id, Stat, open_dir};
 use super::recorder::At;
 use super::restore::Undo;
 use super::store::{Changer, Misplaced};
-use crate::limits::JOURNAL_DEPTH;
 
 /// Directory that an undo moves to another place, or one in it.
 struct ComingDir {

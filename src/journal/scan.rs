@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 
+use replay_base::limits::JOURNAL_DEPTH;
 use rustix::fs::{AtFlags, OFlags, unlinkat};
 use rustix::io::Errno;
 
@@ -16,7 +17,6 @@ use super::log::{Content, Event};
 use super::object::{self, Id, Stat, open_dir, stat};
 use super::root::Root;
 use super::unit_kind::{UnitKind, noted_names, sqlite_base};
-use crate::limits::JOURNAL_DEPTH;
 
 /// An object that another call moved.
 #[derive(Debug)]

@@ -19,6 +19,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
+use replay_base::budget::Account;
+use replay_base::limits::JOURNAL_DEPTH;
+use replay_base::removal;
 use rustix::fs::{
     AtFlags, FlockOperation, Mode, OFlags, flock, linkat, mkdirat, openat, renameat, unlinkat,
 };
@@ -36,9 +39,6 @@ use super::recorder::Recorder;
 use super::root::Root;
 use super::scan::{Survey, SurveyGoal};
 use crate::autorun::AutorunRule;
-use crate::budget::Account;
-use crate::limits::JOURNAL_DEPTH;
-use crate::removal;
 
 /// Digits of a number in `lock`, which holds the last assigned number, then the last removed one.
 pub(super) const NUMBER_DIGITS: usize = 20;

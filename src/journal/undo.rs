@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::sync::Arc;
 
+use replay_base::limits::JOURNAL_DEPTH;
 use rustix::fs::{AtFlags, unlinkat};
 
 use super::bytes::Bytes;
@@ -20,7 +21,6 @@ use super::restore::Undo;
 use super::scan::{Survey, SurveyGoal};
 use super::store::Store;
 use super::units::{KnownStates, Places, Search, Units};
-use crate::limits::JOURNAL_DEPTH;
 
 /// Options of an undo.
 #[derive(Clone, Copy, Default)]

@@ -11,6 +11,7 @@ use std::ffi::OsString;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 
+use replay_base::limits::JOURNAL_DEPTH;
 use rustix::io::Errno;
 
 use super::bytes::Bytes;
@@ -21,7 +22,6 @@ use super::object::{self, Id, Stat, open_dir};
 use super::root::Root;
 use super::scan::Survey;
 use super::unit_kind::{SQLITE_LOGS, UnitKind, noted_names, sqlite_base};
-use crate::limits::JOURNAL_DEPTH;
 
 /// Maximum number of members named in a conflict.
 const NAMED_MEMBERS: usize = 3;

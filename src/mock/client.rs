@@ -2,11 +2,11 @@
 
 use std::sync::Mutex;
 
+use replay_base::cancel::CancelToken;
 use serde_json::Value;
 
 use super::client_requests::ClientRequests;
 use super::sync::lock;
-use crate::cancel::CancelToken;
 use crate::protocol::Response;
 use crate::server::AdmittedRequest;
 

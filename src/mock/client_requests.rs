@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use replay_base::cancel::CancelToken;
+use replay_base::limits::MAX_MOCK_HANG_MS;
 use serde_json::{Value, json};
 
 use super::sync::{lock, wait};
-use crate::cancel::CancelToken;
-use crate::limits::MAX_MOCK_HANG_MS;
 use crate::protocol::{Id, Response};
 use crate::server::Outbox;
 

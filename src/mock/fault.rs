@@ -8,7 +8,7 @@ use std::time::Duration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer};
 
-use crate::limits::MAX_MOCK_HANG_MS;
+use replay_base::limits::MAX_MOCK_HANG_MS;
 
 /// A fault of one call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

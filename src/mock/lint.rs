@@ -1,13 +1,13 @@
 //! Warnings of `replay mock check`: parts of a manifest that can be served but are probably
 //! mistakes.
 
+use replay_base::limits::MAX_SHOWN_NAME_BYTES;
 use serde_json::{Map, Value};
 
 use super::faker;
 use super::manifest::{Behaviour, Item, Manifest, Reply, Tool};
 use super::problems::{ProblemList, nearest};
 use super::template::{Template, TemplatePart, unclosed_placeholder};
-use crate::limits::MAX_SHOWN_NAME_BYTES;
 
 /// First steps that the path of a placeholder may have.
 const ROOTS: [&str; 8] = [

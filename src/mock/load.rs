@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
+use replay_base::limits::MAX_MANIFEST_BYTES;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -12,7 +13,6 @@ use super::manifest::{File, Manifest, RESULT_KEYS, Tool};
 use super::problems::{FileProblem, LoadError, MAX_PROBLEMS, SourceText, nearest};
 use super::schema;
 use super::yaml::{TextPlace, YamlError, YamlNode};
-use crate::limits::MAX_MANIFEST_BYTES;
 use crate::protocol::fault;
 use crate::schema::{Constraint, Validator};
 

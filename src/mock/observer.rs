@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use replay_base::limits::MAX_RECORDED_MESSAGES;
 use serde_json::{Value, json};
 
 use super::client_requests::answer_of;
 use super::sync::lock;
-use crate::limits::MAX_RECORDED_MESSAGES;
 use crate::protocol::{Body, Id, Outcome, Request, Response, Revision, render};
 use crate::server::{AdmittedRequest, ExclusiveWork, Outbox, Service};
 use crate::tools::Weight;

@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use replay_base::text::nearest;
+
 use super::schema;
 use super::yaml::{TextPlace, YamlNode};
-use crate::text::nearest;
 
 /// One error or warning about a file.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::pattern::{Options, Pattern};
+use replay_pattern::{Options, Pattern};
 
 /// Secrets to redact, and their placeholders.
 #[derive(Default)]

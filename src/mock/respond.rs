@@ -3,6 +3,8 @@
 
 use std::time::{Duration, Instant};
 
+use replay_base::cancel::CancelToken;
+use replay_base::limits::{MAX_MOCK_HANG_MS, MOCK_END_GRACE_MS};
 use serde_json::{Value, json};
 
 use super::behaviour::{self, AnswerBody, Ask, MockAnswer};
@@ -15,8 +17,6 @@ use super::schema;
 use super::sequence::{has_answers, request_state};
 use super::sync::wait;
 use super::template::{Template, TemplateScope};
-use crate::cancel::CancelToken;
-use crate::limits::{MAX_MOCK_HANG_MS, MOCK_END_GRACE_MS};
 use crate::protocol::{Body, Code, Outcome, RpcError, notification, render};
 use crate::server::{AdmittedRequest, ErrorStyle, Level};
 

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
+use replay_base::text::nearest::shortened;
 use serde_json::{Value, json};
 
 use super::catalog::Catalog;
@@ -15,7 +16,6 @@ use super::subscriptions::Subscriptions;
 use super::{pagination, schema};
 use crate::protocol::{Body, Code, Outcome, Request, Response, RpcError, fault};
 use crate::server::{AdmittedRequest, ErrorStyle, Outbox, Service, stateless_revisions};
-use crate::text::nearest::shortened;
 use crate::tools::Weight;
 
 /// A mock server that a manifest defines.

@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use replay_base::cancel::CancelToken;
+use replay_base::limits::MAX_MOCK_HANG_MS;
 use serde_json::{Value, json};
 
 use super::catalog::Catalog;
 use super::client::ClientState;
 use super::sync::{lock, wait};
-use crate::cancel::CancelToken;
-use crate::limits::MAX_MOCK_HANG_MS;
 use crate::protocol::{Body, Code, Outcome, RpcError, notification};
 use crate::server::{AdmittedRequest, Outbox};
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::cancel::CancelToken;
+use replay_base::cancel::CancelToken;
 
 /// Locks, ignoring poison. Each change of the data is one assignment, so a panic leaves it whole.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

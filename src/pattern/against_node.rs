@@ -2,6 +2,10 @@
 //! questions where Node is installed. `tests/patterns/oracle.mjs` asks, and says what an answer
 //! means.
 
+use replay_base::cancel::Bound;
+
+use crate::limits::MAX_EXACT_ROUNDS;
+
 use super::ast::{Node, Tree};
 use super::error::PatternError;
 use super::facts::Facts;
@@ -9,8 +13,6 @@ use super::lines::{Candidates, Exact, Finder};
 use super::parse::parse;
 use super::translate::{self, Haystack};
 use super::{Budget, Options, Pattern};
-use crate::cancel::Bound;
-use crate::limits::MAX_EXACT_ROUNDS;
 use grep_searcher::{Searcher, sinks::Bytes};
 use regex_automata::meta::Regex;
 use regex_automata::util::syntax;
@@ -312,7 +314,10 @@ pub(super) fn fresh_answers(patterns: u32) -> Option<String> {
         println!("skipped: `{node}` is missing, or older than 16");
         return None;
     }
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/patterns/oracle.mjs");
+    let script = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../tests/patterns/oracle.mjs"
+    );
     // Each question has its own limit in there; this is for all of them.
     let output = Command::new("timeout")
         .args(["60", &node, script, "fuzz", &seed, &patterns.to_string()])

@@ -1,6 +1,6 @@
 //! Matching budget: the steps of all threads of a call together, and its time.
 
-use crate::cancel::Bound;
+use replay_base::cancel::Bound;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Steps that the matching of one call may take beyond those that are free, before its pattern
@@ -35,7 +35,8 @@ impl<'a> Budget<'a> {
         Self::with_steps(MAX_PATTERN_STEPS.saturating_add(free), bound)
     }
 
-    pub(crate) fn with_steps(steps: u64, bound: Bound<'a>) -> Self {
+    /// Returns a budget of this number of steps, until `bound` is over.
+    pub fn with_steps(steps: u64, bound: Bound<'a>) -> Self {
         Self {
             left: AtomicU64::new(steps),
             bound,

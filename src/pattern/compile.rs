@@ -3,11 +3,12 @@
 //!
 //! The recursion is as deep as the tree, which the parser limits.
 
+use replay_base::limits::MAX_PATTERN_PROGRAM_BYTES;
+
 use super::PatternError;
 use super::ahead;
 use super::ast::{Class, Node, Tree};
 use super::program::{CharSet, NO_LIMIT, Op, Program, Run, Skip};
-use crate::limits::MAX_PATTERN_PROGRAM_BYTES;
 use std::collections::HashMap;
 use std::ops::Range;
 

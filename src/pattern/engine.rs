@@ -1,5 +1,8 @@
 //! Compiled pattern, and the choice of the engine for each question.
 
+use crate::limits::MAX_EXACT_ROUNDS;
+use replay_base::limits::MAX_PATTERN_PROGRAM_BYTES;
+
 use super::PatternError;
 use super::ast::Tree;
 use super::budget::Budget;
@@ -10,7 +13,6 @@ use super::matcher::{Search, Slots};
 use super::matches::{Match, MatchDetail};
 use super::program::{Op, Program, Skip};
 use super::translate::{Haystack, approximation, exact};
-use crate::limits::{MAX_EXACT_ROUNDS, MAX_PATTERN_PROGRAM_BYTES};
 use regex_automata::meta::Regex;
 use regex_automata::nfa::thompson::WhichCaptures;
 use regex_automata::util::syntax;

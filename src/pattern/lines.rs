@@ -17,12 +17,15 @@
 //! The exact matcher sees a line with its `\n`, so `^` does not match behind the `\r` of a CRLF. It
 //! is compiled from a tree in which no node matches `\n` ([`within_lines`]).
 
+use replay_base::cancel::Bound;
+
+use crate::limits::MAX_EXACT_ROUNDS;
+use replay_base::limits::MAX_PATTERN_PROGRAM_BYTES;
+
 use super::ast::{Class, Node, Tree};
 use super::error::PatternError;
 use super::facts::Facts;
 use super::translate::{Approximation, Haystack, approximation};
-use crate::cancel::Bound;
-use crate::limits::{MAX_EXACT_ROUNDS, MAX_PATTERN_PROGRAM_BYTES};
 use grep_matcher::{LineMatchKind, LineTerminator, Match, Matcher, NoCaptures};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use std::cell::OnceCell;

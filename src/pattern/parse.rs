@@ -21,10 +21,11 @@ mod hints;
 mod quantifiers;
 mod survey;
 
+use crate::limits::{MAX_PATTERN_BYTES, MAX_PATTERN_DEPTH};
+
 use super::ast::{Class, Node, Tree};
 use super::error::{Caret, PatternError};
 use super::{Options, fold};
-use crate::limits::{MAX_PATTERN_BYTES, MAX_PATTERN_DEPTH};
 use group_names::Scope;
 use halves::Half;
 use survey::Survey;

@@ -1,5 +1,6 @@
+use replay_base::cancel::CancelToken;
+
 use super::*;
-use crate::cancel::CancelToken;
 use proptest::prelude::*;
 
 fn pattern(source: &str) -> Pattern {

@@ -4,9 +4,10 @@
 //! Every class and character is written out (`\x{..}`), since the two languages agree about little
 //! else: case is folded differently, `[a&&b]` is an intersection there, and so on.
 
+use crate::limits::MAX_EXACT_ROUNDS;
+
 use super::ast::{Class, Node, Tree};
 use super::fold;
-use crate::limits::MAX_EXACT_ROUNDS;
 use std::fmt::Write as _;
 
 /// Longest translation of a pattern for the linear engine, in bytes.

@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use replay_base::limits::MAX_RESOLVE_STEPS;
 use rustix::io::Errno;
 
 use super::resolve::{LastPart, WalkTarget};
@@ -14,7 +15,6 @@ use super::{
     Checked, Entry, FileKind, Policy, PolicyError, Touch, Write, exists_below, noted, split,
     touches,
 };
-use crate::limits::MAX_RESOLVE_STEPS;
 
 impl Policy {
     /// A directory entry itself, for deleting it or moving it away: a link in the last part is not

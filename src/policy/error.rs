@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 
-use crate::limits::{MAX_LINKS, MAX_PATH_BYTES};
+use replay_base::limits::{MAX_LINKS, MAX_PATH_BYTES};
 
 use super::kind::FileKind;
 use super::rules::Cause;

@@ -12,6 +12,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use replay_base::limits::MAX_LINKS;
+use replay_base::mounts::{self, Mount, Position};
 use rustix::fs::{CWD, FileType, Mode, fstat, openat, readlinkat, stat};
 use rustix::io::Errno;
 
@@ -26,8 +28,6 @@ use super::root::Root;
 use super::rules::{Cause, Hidden, Id, Name, Protected, RootRule, Rules, below};
 use super::spelling::{Spelling, parts};
 use crate::hide::{GlobsOf, Hide};
-use crate::limits::MAX_LINKS;
-use crate::mounts::{self, Mount, Position};
 
 /// Access rights of an allowed directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -17,6 +17,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use replay_base::limits::MAX_PATH_BYTES;
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Statx, StatxFlags, fstat, openat2,
     readlinkat, statat, statx,
@@ -25,7 +26,6 @@ use rustix::io::Errno;
 
 use super::defaults::{CONFIG, DOT_GIT};
 use super::root::Root;
-use crate::limits::MAX_PATH_BYTES;
 
 /// Largest git file that points to a directory, in bytes: a path and its prefix.
 const MAX_GIT_POINTER_BYTES: usize = MAX_PATH_BYTES + 16;

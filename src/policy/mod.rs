@@ -55,7 +55,7 @@ pub use rules::{Cause, Hidden};
 pub(crate) use rules::{Id, Rules};
 pub use touches::{Caller, Touch, Touched, TouchedPath, note, note_refusal};
 
-use crate::limits::RESOLVE_RETRIES;
+use replay_base::limits::RESOLVE_RETRIES;
 use resolve::{Halt, LastPart, PATH_DIR, WalkTarget};
 use rules::below;
 use spelling::Spelling;

@@ -5,10 +5,10 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _};
 use std::sync::{Mutex, PoisonError};
 
+use replay_base::mounts;
 use rustix::fs::{CWD, Mode, OFlags, fstatfs, openat};
 
 use super::root::Root;
-use crate::mounts;
 
 /// Local filesystems as mountinfo names them, each with its magic number (statfs(2)).
 const LOCAL: [(&[u8], u64); 7] = [

@@ -11,6 +11,7 @@ use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
+use replay_base::limits::MAX_HIDDEN_DEPTH;
 use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, openat, readlinkat};
 use rustix::io::Errno;
 
@@ -18,7 +19,6 @@ use super::exists_below;
 use super::resolve::PATH_DIR;
 use super::rules::{Cause, Rules, is_dot_git, is_of_repository};
 use crate::journal::{Changer, Misplaced as ForJournal};
-use crate::limits::MAX_HIDDEN_DEPTH;
 
 /// Reason why a name may not be given, changed or removed in its directory.
 #[derive(Debug)]

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use replay_base::limits::{MAX_AUTORUN_BYTES, MAX_REPOSITORIES};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
@@ -21,7 +22,6 @@ use rustix::process::geteuid;
 use super::defaults::{CONFIG, DOT_GIT, PROTECTED_IN_REPOSITORIES};
 use crate::autorun::{Compared, Content, hooks_directory, hooks_path, rule_for_path};
 use crate::journal::ConfiguredHooks;
-use crate::limits::{MAX_AUTORUN_BYTES, MAX_REPOSITORIES};
 
 /// Directories that are looked at for git repositories at the start.
 const MAX_REPOSITORY_DIRECTORIES: usize = 200_000;

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2, readlinkat};
 use rustix::io::Errno;
 
-use crate::limits::{MAX_LINKS, MAX_RESOLVE_STEPS, RESOLVE_RETRIES};
+use replay_base::limits::{MAX_LINKS, MAX_RESOLVE_STEPS, RESOLVE_RETRIES};
 
 use super::directories::Policy;
 use super::kind::FileKind;

@@ -10,13 +10,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use replay_base::mounts;
 use rustix::fs::{AtFlags, FileType, statat};
 
 use super::defaults::{DOT_GIT, PROTECTED_IN_REPOSITORIES};
 use super::repositories::Repositories;
 use crate::hide::Hide;
 use crate::journal::STORES;
-use crate::mounts;
 
 /// A device and an inode number: which directory it is, whatever its name.
 pub(crate) type Id = (u64, u64);

@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use crate::limits::MAX_PATH_BYTES;
+use replay_base::limits::MAX_PATH_BYTES;
 
 use super::error::PolicyError;
 

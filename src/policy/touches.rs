@@ -9,8 +9,9 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use replay_base::limits::MAX_TOUCHED_PATHS;
+
 use super::error::PolicyError;
-use crate::limits::MAX_TOUCHED_PATHS;
 
 /// Purpose for which a path was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use replay_base::budget::Share;
 use serde_json::Value;
 
 use super::code::Code;
-use crate::budget::Share;
 
 /// A content block of a tool's reply.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use replay_base::cancel::CancelToken;
 use rustix::time::{ClockId, clock_gettime};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -17,7 +18,6 @@ use super::error::{PythonError, describe_exit};
 use super::kernel::Kernel as _;
 use super::protocol::{Ready, Request};
 use super::pump::{Connection, ConnectionState};
-use crate::cancel::CancelToken;
 use crate::exec::{Bell, ExecError, Exit, Launcher, Program, Resident, Slots, readable};
 use crate::sandbox::{CanonicalPath, RawString};
 

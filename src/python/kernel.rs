@@ -3,10 +3,11 @@
 use std::fmt::Debug;
 use std::time::{Duration, Instant};
 
+use replay_base::cancel::CancelToken;
+
 use super::error::PythonError;
 use super::output::Captured;
 use super::protocol::{Completion, DisplayedValue, Inspection, Raised, Ready, Variable};
-use crate::cancel::CancelToken;
 use crate::exec::{Exit, ProgramStatus};
 use crate::sandbox::{Changed, Denied};
 

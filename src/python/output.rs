@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 
-use crate::text::fold::fold;
+use replay_base::text::fold::fold;
 
 /// Output of a cell that is kept in a file when its reply does not show it all, in bytes for each
 /// of its two streams.

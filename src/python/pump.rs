@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use replay_base::limits::{PIPE_READ_BYTES, PYTHON_PING_MS, PYTHON_STATUS_MS};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, ioctl_fionread, read};
 use rustix::net::{SendFlags, send};
@@ -14,7 +15,6 @@ use rustix::net::{SendFlags, send};
 use super::output::{Capture, LateOutput};
 use super::protocol::{CellEnd, DisplayedValue, Event, LineSplitter, Ready};
 use crate::exec::{Bell, ExecError, Exit, Resident};
-use crate::limits::{PIPE_READ_BYTES, PYTHON_PING_MS, PYTHON_STATUS_MS};
 
 /// Time for an interpreter to exit after it has closed its channel, in milliseconds.
 const PYTHON_HANG_UP_MS: u64 = 1000;

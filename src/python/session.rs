@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use replay_base::cancel::CancelToken;
+use replay_base::text::escape::show_path;
+
 use super::driver::{Driver, Interpreter};
 use super::error::{PythonError, describe_exit};
 use super::health::{Health, Samples};
@@ -16,11 +19,9 @@ use super::packages::names_module;
 use super::snapshot::{Changes, SnapshotTaker};
 use super::spare::Spare;
 use super::turn::TurnQueue;
-use crate::cancel::CancelToken;
 use crate::exec::{ExecError, Exit, place_of};
 use crate::fs::FsError;
 use crate::policy::{Checked, FileKind, Policy, Read};
-use crate::text::escape::show_path;
 
 /// See signal(7).
 const SIGKILL: i32 = 9;

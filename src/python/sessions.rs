@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use replay_base::limits::{DEFAULT_PYTHON, MAX_SESSION_NAME_CHARS};
+
 use super::error::PythonError;
 use super::host::Host;
 use super::session::{Session, Settings};
 use super::spare::Spare;
-use crate::limits::{DEFAULT_PYTHON, MAX_SESSION_NAME_CHARS};
 
 /// Python sessions that are remembered, with an interpreter or without.
 const MAX_STORED_SESSIONS: usize = 256;

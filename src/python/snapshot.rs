@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::cancel::{Bound, CancelToken};
+use replay_base::cancel::{Bound, CancelToken};
+use replay_base::limits::MAX_WALK_DEPTH;
+
 use crate::fs::{Ended, FsError, Order, Visitor, WalkEntry, WalkOptions, walk};
-use crate::limits::MAX_WALK_DEPTH;
 use crate::policy::{Checked, FileKind, Read};
 
 /// Files below a session's directory that are looked at for changes.

@@ -10,12 +10,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use replay_base::cancel::CancelToken;
+use replay_base::limits::DEFAULT_PYTHON;
+
 use super::driver::{Adoption, Driver, Interpreter};
 use super::host::Host;
 use super::kernel::Kernel as _;
-use crate::cancel::CancelToken;
 use crate::exec::place_of;
-use crate::limits::DEFAULT_PYTHON;
 
 /// Slot for one spare interpreter.
 #[derive(Debug)]

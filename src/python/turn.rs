@@ -5,8 +5,9 @@ use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use replay_base::cancel::CancelToken;
+
 use super::error::PythonError;
-use crate::cancel::CancelToken;
 use crate::exec::{Bell, ExecError, readable};
 
 /// Queue of one session.

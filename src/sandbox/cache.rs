@@ -22,6 +22,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use replay_base::limits::{MAX_REMOVED_LEVELS, SWEEP_MS};
+use replay_base::removal::{DIRECTORY, PRIVATE, remove};
 use rustix::fs::{
     AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, ResolveFlags, Stat, chmodat, flock,
     fstat, mkdirat, openat, openat2, renameat, statat, unlinkat,
@@ -31,8 +33,6 @@ use rustix::io::Errno;
 use super::fault::{Fault, StepContext};
 use super::plan::{CanonicalPath, Extent, PlannedCache, PlannedRoot};
 use super::toolchains::CACHES;
-use crate::limits::{MAX_REMOVED_LEVELS, SWEEP_MS};
-use crate::removal::{DIRECTORY, PRIVATE, remove};
 
 /// Time limit for finding excess caches when a server ends, in milliseconds; no caller waits for
 /// that.

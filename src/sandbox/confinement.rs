@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use replay_base::limits::MAX_ORDER_BYTES;
 use replay_sys as sys;
 
 use super::cgroup::{Bounds, Group, Groups};
@@ -39,7 +40,6 @@ use super::{
     namespaces, system_gaps, view,
 };
 use crate::hide::{GlobsOf, Hide};
-use crate::limits::MAX_ORDER_BYTES;
 
 /// State that all commands of a server share.
 pub struct Confinement {

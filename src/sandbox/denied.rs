@@ -6,10 +6,10 @@ use std::fmt;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::PathBuf;
 
+use replay_base::limits::MAX_DENIED_PATH_BYTES;
 use serde::{Deserialize, Serialize};
 
 use super::raw_string::RawString;
-use crate::limits::MAX_DENIED_PATH_BYTES;
 
 /// A known refusal of the walls.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,6 +4,8 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use replay_base::limits::{COMMAND_OPEN_FILES, MEMORY_WATCH_MS};
+
 use super::common_git;
 use super::environment::is_harmless;
 use super::plan::{Extent, Network, Plan, PlannedRoot, Tier};
@@ -11,7 +13,6 @@ use super::raw_string::RawString;
 use super::status::WallStatus;
 use super::toolchains::{Visible, is_export};
 use super::wire::MemoryHold;
-use crate::limits::{COMMAND_OPEN_FILES, MEMORY_WATCH_MS};
 
 /// Explicit requests of the operator. If a tier cannot enforce one of them, commands are refused.
 /// Unenforceable defaults are only gaps, which [`gaps`] lists.

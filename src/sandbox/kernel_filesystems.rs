@@ -12,12 +12,12 @@
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
+use replay_base::mounts::{self, Mount};
 use rustix::fs::{Mode, OFlags, open};
 
 use super::fault::{Fault, StepContext};
 use super::mount::mount_at;
 use super::plan::Plan;
-use crate::mounts::{self, Mount};
 
 /// Retries of reading the mount table at the start of a server, if a rename got in between.
 const MAX_MOUNT_LOOKS: usize = 16;

@@ -12,9 +12,9 @@ use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
 use nix::unistd::Pid;
+use replay_base::limits::MEMORY_WATCH_MS;
 
 use super::kill_scope::descendants;
-use crate::limits::MEMORY_WATCH_MS;
 
 /// More than the kernel's counts of its memory are long, in bytes.
 const KERNEL_COUNTS_BYTES: usize = 16 * 1024;

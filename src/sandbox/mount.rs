@@ -9,6 +9,8 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
+use replay_base::limits::CERTIFICATES_BYTES;
+use replay_base::mounts::{self, Mount};
 use replay_sys::{self as sys, MountAttributes};
 use rustix::fs::{
     Access, AtFlags, CWD, Mode, OFlags, ResolveFlags, StatxFlags, accessat, fstat, fstatvfs,
@@ -22,8 +24,6 @@ use rustix::mount::{
 
 use super::fault::{Fault, StepContext};
 use super::plan::CanonicalPath;
-use crate::limits::CERTIFICATES_BYTES;
-use crate::mounts::{self, Mount};
 
 pub(super) fn read_only() -> MountAttributes {
     MountAttributes::READ_ONLY

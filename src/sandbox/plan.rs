@@ -101,7 +101,7 @@ pub struct Limits {
     /// Memory of all processes of one command together, in bytes. A command above it is ended.
     pub memory_bytes: Option<u64>,
     /// Open files of each process (soft `RLIMIT_NOFILE`); `None`:
-    /// [`crate::limits::COMMAND_OPEN_FILES`].
+    /// [`replay_base::limits::COMMAND_OPEN_FILES`].
     pub open_files: Option<u64>,
     /// Raises the OOM killer's score of commands (`oom_score_adj`, proc(5)), 0 to 1000.
     pub oom_score_adj: u16,

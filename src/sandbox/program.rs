@@ -10,6 +10,7 @@ use std::path::Path;
 
 use nix::errno::Errno as NixErrno;
 use nix::sys::signal::SigSet;
+use replay_base::limits::{COMMAND_OPEN_FILES, OPEN_FILES_KEPT_SHARE};
 use replay_sys as sys;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, openat2};
 use rustix::io::Errno;
@@ -27,7 +28,6 @@ use super::raw_string::RawString;
 use super::view;
 use super::walls::{Walls, intercept_only, seal};
 use super::wire::{Event, Request, Run, send_event, send_listener};
-use crate::limits::{COMMAND_OPEN_FILES, OPEN_FILES_KEPT_SHARE};
 
 /// Makes a shell run the text of [`SCRIPT`] without passing the variable on. `unset` is on the
 /// first line of the text, so that line numbers are right.

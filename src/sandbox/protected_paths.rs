@@ -19,6 +19,8 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use replay_base::limits::{MAX_DENIED, MAX_DENIED_PATH_BYTES, SET_ASIDE_WINDOW_MS};
+use replay_base::removal;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::fs::{
     AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, fstat, open, openat, openat2, readlinkat,
@@ -31,8 +33,6 @@ use super::fault::{Fault, StepContext};
 use super::mount::{DetachedMount, find, may_change};
 use super::raw_string::RawString;
 use crate::autorun::{DOT_GIT, PROTECTED_IN_REPOSITORIES};
-use crate::limits::{MAX_DENIED, MAX_DENIED_PATH_BYTES, SET_ASIDE_WINDOW_MS};
-use crate::removal;
 use crate::set_aside::{has_only_samples, set_aside};
 
 /// Most entries moved away from protected paths within [`SET_ASIDE_WINDOW_MS`]. Beyond it the

@@ -11,6 +11,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use replay_base::limits::SWEEP_MS;
+use replay_base::removal::{DIRECTORY, PRIVATE, remove};
 use rustix::fs::{
     AtFlags, CWD, Dir, FileType, FlockOperation, Mode, flock, mkdirat, openat, renameat, symlinkat,
 };
@@ -19,8 +21,6 @@ use rustix::io::Errno;
 use super::fault::{Fault, StepContext};
 use super::raw_string::RawString;
 use super::shared_directory::SharedDirectory;
-use crate::limits::SWEEP_MS;
-use crate::removal::{DIRECTORY, PRIVATE, remove};
 
 /// Name prefix of the directory that holds all private directories of a user; the user ID follows.
 const DEPOT_PREFIX: &str = "replay-";

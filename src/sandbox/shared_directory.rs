@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat2};
 use rustix::io::{Errno, pread};
 
-use crate::limits::SWEEP_MS;
-use crate::removal::{DIRECTORY, PRIVATE, remove};
+use replay_base::limits::SWEEP_MS;
+use replay_base::removal::{DIRECTORY, PRIVATE, remove};
 
 /// Commands own the directory: one of them could put a symlink or a FIFO there.
 const INSIDE: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS);

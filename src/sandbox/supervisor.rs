@@ -12,6 +12,7 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::waitpid;
 use nix::unistd::Pid;
+use replay_base::limits::{JOURNAL_TITLE_BYTES, LAST_PROCESSES_MS, MAX_DENIED, MEMORY_WATCH_MS};
 use replay_sys as sys;
 use replay_sys::seccomp::can_answer_with;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -41,7 +42,6 @@ use super::walls::Walls;
 use super::wire::{
     ACCOUNT, Event, Exit, INTERRUPT, KILL, Request, STATUS, TERMINATE, receive_event, send_event,
 };
-use crate::limits::{JOURNAL_TITLE_BYTES, LAST_PROCESSES_MS, MAX_DENIED, MEMORY_WATCH_MS};
 
 /// Time between two looks at a command's intercepted calls that wait, in milliseconds.
 const INTERCEPTED_LOOK_MS: u64 = 200;

@@ -5,11 +5,11 @@ use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
 use nix::unistd::Pid;
+use replay_base::limits::{COUNTING_MS, MAX_COUNTED_PROCESSES};
 use rustix::net::{SendFlags, send};
 
 use super::kill_scope::each_descendant;
 use super::wire::{Event, Vitals};
-use crate::limits::{COUNTING_MS, MAX_COUNTED_PROCESSES};
 
 impl Vitals {
     /// Reads the status of a program, a child of this process; of a reaped one for `None`. Returns

@@ -13,6 +13,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use replay_base::limits::{MAX_FRAME_BYTES, MAX_ORDER_BYTES};
 use replay_sys::seccomp::send_marked;
 use rustix::io::Errno;
 use rustix::net::{
@@ -28,7 +29,6 @@ use super::plan::CanonicalPath;
 use super::raw_string::RawString;
 use super::seccomp::MARK;
 use crate::journal::AutorunChanges;
-use crate::limits::{MAX_FRAME_BYTES, MAX_ORDER_BYTES};
 
 /// Longest packet of a supervisor, in bytes: as many refusals as one tells of, every byte of their
 /// paths as a number.
@@ -213,8 +213,8 @@ pub struct Vitals {
     /// Number of threads of the program.
     pub threads: u32,
     /// Number of live processes: the program and its descendants. At most
-    /// [`crate::limits::MAX_COUNTED_PROCESSES`], and fewer if counting takes longer than
-    /// [`crate::limits::COUNTING_MS`].
+    /// [`replay_base::limits::MAX_COUNTED_PROCESSES`], and fewer if counting takes longer than
+    /// [`replay_base::limits::COUNTING_MS`].
     pub processes: u32,
 }
 

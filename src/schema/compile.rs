@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use fancy_regex::Regex;
+use replay_base::limits::MAX_SCHEMA_DEPTH;
 use serde_json::Value;
 
 use super::{Validator, escape, one_or_more};
-use crate::limits::MAX_SCHEMA_DEPTH;
 
 /// Keywords whose value is a schema, or a list of schemas.
 const SCHEMAS: [&str; 16] = [

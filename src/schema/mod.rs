@@ -19,7 +19,7 @@ use std::fmt;
 use fancy_regex::Regex;
 use serde_json::{Map, Value};
 
-use crate::limits::MAX_SCHEMA_DEPTH;
+use replay_base::limits::MAX_SCHEMA_DEPTH;
 
 /// Most schemas that are held against parts of one value.
 const MAX_SCHEMA_STEPS: u64 = 1_000_000;

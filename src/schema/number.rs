@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use serde_json::{Map, Number, Value};
 
-use crate::text::count::counted;
+use replay_base::text::count::counted;
 
 /// Returns the constraint of a numeric keyword that a number violates, if any.
 pub(super) fn violation(

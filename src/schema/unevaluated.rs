@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
+use replay_base::limits::MAX_SCHEMA_DEPTH;
 use serde_json::{Map, Value};
 
 use super::{Pair, Validator};
-use crate::limits::MAX_SCHEMA_DEPTH;
 
 /// Properties and items that were evaluated.
 #[derive(Default)]

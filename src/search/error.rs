@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
-use crate::budget::Exhausted;
+use replay_base::budget::Exhausted;
+use replay_base::text::glob::{GlobError, TooManyGlobs};
+use replay_pattern::PatternError;
+
 use crate::fs::FsError;
-use crate::pattern::PatternError;
 use crate::policy::PolicyError;
-use crate::text::glob::{GlobError, TooManyGlobs};
 
 /// Reason why a search failed.
 #[derive(Debug, thiserror::Error)]

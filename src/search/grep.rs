@@ -6,17 +6,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+use replay_base::budget::{Exhausted, Room, Share};
+use replay_base::cancel::Bound;
+use replay_base::limits::{FOUND_COPIES, MAX_NAMED_UNREADABLE, SEARCH_PROGRESS_STEP};
+use replay_pattern::{Budget, Pattern, PatternError};
+
 use super::Call;
 use super::error::SearchError;
 use super::left_out::LeftOut;
 use super::lines::{FileMatches, FileSearcher, Hit, Limits, SearchOptions, Stopped};
 use super::memory::{self, Finding, Memory, Notes, Recall};
 use super::scope::{Scope, Start, to_path};
-use crate::budget::{Exhausted, Room, Share};
-use crate::cancel::Bound;
 use crate::fs::{self, Ended, Entries, OpenDir, OpenFile, Visitor};
-use crate::limits::{FOUND_COPIES, MAX_NAMED_UNREADABLE, SEARCH_PROGRESS_STEP};
-use crate::pattern::{Budget, Pattern, PatternError};
 use crate::policy::{Checked, FileKind, Read};
 
 /// Part of a file's matches that is reported.

@@ -6,14 +6,14 @@ use std::io::{self, BufRead, Read};
 use encoding_rs::Encoding;
 use grep_matcher::Matcher;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
+use replay_base::budget::{Exhausted, Room, Share};
+use replay_base::limits::{BINARY_SNIFF_BYTES, DECODING_COPIES};
+use replay_base::text::encoding::{UTF8_BOM, is_utf16};
+use replay_base::text::lines::line_at;
+use replay_pattern::{Budget, Pattern, PatternError};
 
 use super::window::excerpt;
-use crate::budget::{Exhausted, Room, Share};
 use crate::fs::OpenFile;
-use crate::limits::{BINARY_SNIFF_BYTES, DECODING_COPIES};
-use crate::pattern::{Budget, Pattern, PatternError};
-use crate::text::encoding::{UTF8_BOM, is_utf16};
-use crate::text::lines::line_at;
 
 /// Buffer of a search that reads a file in pieces, while its lines are short, in bytes
 /// (`DEFAULT_BUFFER_CAPACITY` of `grep_searcher::line_buffer`).

@@ -24,8 +24,9 @@ pub use names::{First, Paths, first, names};
 pub use scope::{Exclude, Scope, SearchRequest, with_slash};
 pub use used_glob::UsedGlob;
 
-use crate::budget::{Account, Room};
-use crate::cancel::CancelToken;
+use replay_base::budget::{Account, Room};
+use replay_base::cancel::CancelToken;
+
 use crate::policy::Policy;
 use memory::Memory;
 

@@ -6,15 +6,16 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use replay_base::budget::Share;
+use replay_base::cancel::CancelToken;
+use replay_base::limits::{FOUND_COPIES, MAX_NAMED_UNREADABLE, SEARCH_PROGRESS_STEP};
+
 use super::Call;
 use super::error::SearchError;
 use super::left_out::LeftOut;
 use super::memory::{self, Notes, Recall};
 use super::scope::{Scope, Start, name_of};
-use crate::budget::Share;
-use crate::cancel::CancelToken;
 use crate::fs::{self, Ended, Entries, OpenDir, Visitor, WalkEntry};
-use crate::limits::{FOUND_COPIES, MAX_NAMED_UNREADABLE, SEARCH_PROGRESS_STEP};
 use crate::policy::FileKind;
 
 /// Largest result of a search for names, in bytes of paths.

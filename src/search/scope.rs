@@ -6,15 +6,16 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use replay_base::budget::{Room, Share};
+use replay_base::limits::{GLOB_BYTES_PER_BYTE, MAX_WALK_DEPTH};
+use replay_base::text::glob::{GlobError, GlobMatcher, Reading, escape, few_enough};
+
 use super::Call;
 use super::error::SearchError;
 use super::types::FileTypes;
 use super::used_glob::UsedGlob;
-use crate::budget::{Room, Share};
 use crate::fs::{self, Order, WalkOptions};
-use crate::limits::{GLOB_BYTES_PER_BYTE, MAX_WALK_DEPTH};
 use crate::policy::{Checked, FileKind, Policy, PolicyError, Read};
-use crate::text::glob::{GlobError, GlobMatcher, Reading, escape, few_enough};
 
 /// Search request of an agent.
 #[derive(Debug, Default)]

@@ -1,9 +1,10 @@
 //! Searches of real trees.
 #![expect(clippy::disallowed_methods, reason = "tests lay out trees")]
 
+use replay_pattern::{Options, Pattern};
+
 use super::memory::Memory;
 use super::*;
-use crate::pattern::{Options, Pattern};
 use crate::policy::FileKind;
 use crate::policy::tests::Tree;
 use pretty_assertions::assert_eq;

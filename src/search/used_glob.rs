@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::text::glob::Reading;
+use replay_base::text::glob::Reading;
 
 /// A glob of a search.
 #[derive(Debug)]

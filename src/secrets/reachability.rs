@@ -17,9 +17,9 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
+use replay_base::limits::MAX_LINKS;
+use replay_base::mounts::{self, Mount, Position};
 
-use crate::limits::MAX_LINKS;
-use crate::mounts::{self, Mount, Position};
 use crate::sandbox::{Cache, Tier};
 use crate::tools::Services;
 

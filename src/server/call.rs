@@ -2,11 +2,11 @@
 
 use std::time::Instant;
 
+use replay_base::cancel::CancelToken;
 use serde_json::{Value, json};
 
 use super::service::Outbox;
 use super::tool_server::{ErrorStyle, Server};
-use crate::cancel::CancelToken;
 use crate::error::Error;
 use crate::journal::{Changes, Ended};
 use crate::protocol::{

@@ -2,6 +2,9 @@
 
 use std::sync::{Arc, OnceLock};
 
+use replay_base::budget::Account;
+use replay_base::text::escape::show;
+use replay_base::text::nearest::shortened;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -10,10 +13,7 @@ use super::level::Level;
 use super::listing::{Lists, cacheable, server_info};
 use super::service::{AdmittedRequest, Service};
 use super::session_state::stateless_revisions;
-use crate::budget::Account;
 use crate::protocol::{Body, Code, Outcome, Request, Revision, RpcError, notification};
-use crate::text::escape::show;
-use crate::text::nearest::shortened;
 use crate::tools::{Registry, Weight};
 
 /// The tools, and their descriptions.

@@ -1,10 +1,11 @@
 //! The tool server as a service: dispatch of requests by method.
 
+use replay_base::budget::Account;
+
 use super::call;
 use super::deferred_service::{log_outcome, no_method};
 use super::service::{AdmittedRequest, Service};
 use super::tool_server::Server;
-use crate::budget::Account;
 use crate::protocol::{Outcome, Request};
 use crate::tools::{Toolset, Weight, expect_python_use};
 

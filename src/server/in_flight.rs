@@ -5,7 +5,8 @@ use std::collections::hash_map::Entry;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::cancel::CancelToken;
+use replay_base::cancel::CancelToken;
+
 use crate::protocol::{Id, Revision};
 
 /// Ids in flight, each with the token that cancels its work.

@@ -4,10 +4,11 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use replay_base::budget::Account;
+use replay_base::cancel::CancelToken;
+
 use super::level::Level;
 use super::session_state::SessionState;
-use crate::budget::Account;
-use crate::cancel::CancelToken;
 use crate::protocol::{Id, Outcome, Request, Response, Revision, TraceContext};
 use crate::tools::Weight;
 

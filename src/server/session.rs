@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use replay_base::budget::Account;
+use replay_base::text::escape::show;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::in_flight::{InFlight, RequestState, StuckRequest};
 use super::service::{AdmittedRequest, Outbox, Service, Ticket};
 use super::session_state::{SessionState, stateless_revisions};
-use crate::budget::Account;
 use crate::protocol::{Code, Id, Meta, Outcome, Request, Response, Revision, RpcError};
-use crate::text::escape::show;
 
 /// One client of a service.
 pub struct Session {

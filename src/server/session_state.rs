@@ -3,12 +3,12 @@
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use replay_base::limits::MAX_SPAN_TEXT_BYTES;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::level::Level;
-use crate::limits::MAX_SPAN_TEXT_BYTES;
 use crate::protocol::{Body, Code, Outcome, Revision, RpcError};
 
 #[derive(Debug)]

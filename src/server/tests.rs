@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use pretty_assertions::assert_eq;
+use replay_base::budget::Account;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::{Admission, ErrorStyle, Front, Outbox, Server, Session};
-use crate::budget::Account;
 use crate::error::Error;
 use crate::fs::Writer;
 use crate::policy::{Access, Grant, Policy};

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use replay_base::limits::SPANS_PER_EXPORT;
+
 use super::span::Span;
-use crate::limits::SPANS_PER_EXPORT;
 
 /// Delay of a span before export, so that others can join it, in milliseconds.
 const EXPORT_DELAY_MS: u64 = 5000;

@@ -7,12 +7,12 @@ use std::thread::spawn;
 use std::time::{Duration, Instant};
 
 use pretty_assertions::assert_eq;
+use replay_base::limits::{MAX_WAITING_SPANS, SPANS_PER_EXPORT};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, socket_with};
 use serde_json::{Value, json};
 
 use super::*;
 use crate::http_client::HttpTarget;
-use crate::limits::{MAX_WAITING_SPANS, SPANS_PER_EXPORT};
 use crate::protocol::TraceContext;
 
 const LONG: Duration = Duration::from_mins(1);

@@ -4,15 +4,15 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use replay_base::limits::{MAX_SPAN_TEXT_BYTES, MAX_WAITING_SPANS};
+use replay_base::text::escape::hex;
 use rustix::rand::{GetRandomFlags, getrandom};
 
 use super::exporter::{self, Settings};
 use super::queue::Queue;
 use super::sampler::Sampler;
 use super::span::{Failure, Span};
-use crate::limits::{MAX_SPAN_TEXT_BYTES, MAX_WAITING_SPANS};
 use crate::protocol::TraceContext;
-use crate::text::escape::hex;
 
 /// Timeout for the export of queued spans at the end of the server, in milliseconds.
 const EXPORT_END_MS: u64 = 2000;

@@ -15,20 +15,20 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail};
+use replay_base::budget::Budget;
+use replay_base::limits::{
+    CONNECTION_FILES_SHARE, HTTP_CLIENT_TIMEOUT_SECS, HTTP_SESSION_IDLE_SECS, MAX_HTTP_CALLS,
+    MAX_HTTP_CONNECTIONS, MAX_HTTP_SESSIONS,
+};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Resource, getrlimit};
 use rustix::rand::{GetRandomFlags, getrandom};
 use serde_json::Value;
 
 use crate::audit::AuditLog;
-use crate::budget::Budget;
 use crate::cli::ServerArgs;
 use crate::compose::{look_around, server_beside, undo_places, wall_in};
 use crate::config::{Config, HttpConfig};
-use crate::limits::{
-    CONNECTION_FILES_SHARE, HTTP_CLIENT_TIMEOUT_SECS, HTTP_SESSION_IDLE_SECS, MAX_HTTP_CALLS,
-    MAX_HTTP_CONNECTIONS, MAX_HTTP_SESSIONS,
-};
 use crate::policy::{Pins, Policy, Root};
 use crate::sandbox::Tier;
 use crate::secrets::{Reach, Secrets};

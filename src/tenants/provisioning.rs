@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
+use replay_base::budget::Budget;
 
 use super::registry::{ServerLeavings, tenant_of};
 use crate::audit::AuditLog;
-use crate::budget::Budget;
 use crate::cli::Options;
 use crate::compose::{private_directory, server_beside};
 use crate::config::{Config, TokenEntry};

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
+use crate::config::reasons;
 use anyhow::{Context as _, Result};
 use tokio_rustls::rustls::ServerConfig;
 
@@ -15,7 +16,6 @@ use super::provisioning::{Provisioning, ScratchParent};
 use crate::cli::HttpArgs;
 use crate::config::{TokenEntry, encryption, tokens};
 use crate::secrets::{Reach, Secrets};
-use crate::text::reasons::reasons;
 use crate::transport::http::{Encryption, Roster};
 
 /// State of the reload thread: the files to compare with, and the means to serve new tokens.

@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use replay_base::cancel::Bound;
+use replay_base::limits::MAX_TEST_READ_SECS;
+
 use super::checker::{CheckInputs, CheckSource, Checker};
 use super::checkers::CHECKERS;
 use super::command::words;
@@ -21,9 +24,7 @@ use super::reports::results::{CheckResults, Sources};
 use super::subprojects::{self, projects_with_tool};
 use super::tool::is_absent;
 use super::verdict;
-use crate::cancel::Bound;
 use crate::exec::{Log, Outcome, Stage};
-use crate::limits::MAX_TEST_READ_SECS;
 
 /// Files whose own words about how they are checked are read, of those that a check of types was
 /// asked for.

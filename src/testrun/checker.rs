@@ -6,6 +6,8 @@ use std::fmt::{self, Debug};
 use std::path::Path;
 use std::time::Duration;
 
+use replay_base::cancel::Bound;
+
 use super::command::safe;
 use super::context::RunContext;
 use super::error::TestrunError;
@@ -14,7 +16,6 @@ use super::project::disk::ProjectTree as _;
 use super::project::files::NamedPath;
 use super::reports::results::{self, CheckResults, Sources};
 use super::tool::ProjectTool;
-use crate::cancel::Bound;
 use crate::exec::Outcome;
 use crate::policy::{Checked, Read};
 

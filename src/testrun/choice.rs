@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use replay_base::text::escape::show_path;
+
 use super::context::RunContext;
 use super::detection::{self, DetectedTool};
 use super::error::TestrunError;
 use super::project::{files, node};
 use super::runner::Runner;
 use super::subprojects;
-use crate::text::escape::show_path;
 
 /// The chosen runner, and the reasons.
 #[derive(Clone, Debug)]

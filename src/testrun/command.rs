@@ -3,10 +3,11 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use replay_base::limits::MAX_RERUN_TESTS;
+
 use super::project::disk::ProjectTree;
 use super::project::script::TestScript;
 use super::selection::{FailedTest, TestSelection};
-use crate::limits::MAX_RERUN_TESTS;
 
 /// Name of the report: reporters write to it, and Vitest, pytest, Jest and nextest create it.
 pub const REPORT: &str = "report";

@@ -4,13 +4,14 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use replay_base::limits::MAX_KEPT_TESTS;
+
 use super::completeness_input::Evidence;
 use super::model::State;
 use super::project::files::NamedPath;
 use super::reports::results::TestResults;
 use super::runner::Runner;
 use super::selection::{FailedTest, TestSelection};
-use crate::limits::MAX_KEPT_TESTS;
 
 /// Returns the requested files, directories and tests that did not run, in the order of the
 /// request.

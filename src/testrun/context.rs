@@ -4,18 +4,19 @@ use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use replay_base::budget::Account;
+use replay_base::cancel::CancelToken;
+use replay_base::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, KILL_GRACE_MS, MAX_COMMAND_BYTES};
+
 use super::command::quoted;
 use super::error::TestrunError;
 use super::history::History;
 use super::project::disk::AllowedDisk;
 use super::project::programs::path;
-use crate::budget::Account;
-use crate::cancel::CancelToken;
 use crate::exec::{
     self, Command, Exit, Foreground, Launcher, Logs, Outcome, Slots, Stage, place_of,
 };
 use crate::journal::Changes;
-use crate::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, KILL_GRACE_MS, MAX_COMMAND_BYTES};
 use crate::policy::{Checked, Policy, Read};
 use crate::sandbox::{Scratch, SharedDirectory};
 use crate::search;

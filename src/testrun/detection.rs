@@ -8,13 +8,14 @@
 
 use std::path::{Path, PathBuf};
 
+use replay_base::text::escape::show_path;
+
 use super::project::disk::ProjectTree;
 use super::project::python;
 use super::project::signs::{
     MAX_EXAMINED_NAMES, MAX_PROJECT_DEPTH, ProjectLevel, SignWeight, inside,
 };
 use super::tool::{ProjectTool, ToolKind};
-use crate::text::escape::show_path;
 
 /// A runner or checker that a project has.
 pub struct DetectedTool<T: ?Sized + 'static> {

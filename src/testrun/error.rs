@@ -4,11 +4,12 @@ use std::borrow::Cow;
 use std::io;
 use std::path::PathBuf;
 
+use replay_base::text::escape::show_path;
+
 use crate::exec::ExecError;
 use crate::fs::FsError;
 use crate::policy::PolicyError;
 use crate::search::SearchError;
-use crate::text::escape::show_path;
 
 /// Errors of test runs and type checks.
 #[derive(Debug, thiserror::Error)]

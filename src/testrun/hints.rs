@@ -1,12 +1,13 @@
 //! Hints on a run, beyond its report.
 
+use replay_base::limits::TESTS_LINGER_SECS;
+
 use super::context::RunContext;
 use super::model::{State, TestReport, TestStatus};
 use super::request::RunRequest;
 use super::runner::Runner;
 use super::selection::TestSelection;
 use super::subprojects::projects_with_tool;
-use crate::limits::TESTS_LINGER_SECS;
 
 /// Returns the next step, if the report alone does not show it.
 pub fn hint(

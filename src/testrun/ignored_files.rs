@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use replay_base::limits::MAX_KEPT_TESTS;
+
 use super::completeness_input::absolute;
 use super::context::RunContext;
 use super::listing::listed;
@@ -13,7 +15,6 @@ use super::project::language::{Language, TestFiles};
 use super::reports::results::TestResults;
 use super::runner::Runner;
 use super::selection::TestSelection;
-use crate::limits::MAX_KEPT_TESTS;
 
 /// Files with names of tests that a run did not take up and names; the others are counted.
 const MAX_NAMED_UNTAKEN: usize = 5;

@@ -2,11 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
+use replay_base::limits::MAX_KEPT_FAILURES;
+
 use super::model::State;
 use super::reports::results::TestResults;
 use super::runner::Runner;
 use super::selection::FailedTest;
-use crate::limits::MAX_KEPT_FAILURES;
 
 /// Returns the list of failed tests after a run: its failures, and those of `known` (the list
 /// before) that did not pass in it. A run of all tests (`is_all`) removes tests that no longer

@@ -1,7 +1,8 @@
 //! Progress of a run, from a growing report.
 
+use replay_base::limits::MAX_TEST_LINE_BYTES;
+
 use super::runner::{Runner, TestCount};
-use crate::limits::MAX_TEST_LINE_BYTES;
 
 /// Counter of finished tests. Reads the report file, or stdout if the report is there.
 #[derive(Debug)]

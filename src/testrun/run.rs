@@ -5,6 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use replay_base::cancel::Bound;
+use replay_base::limits::{MAX_TEST_READ_SECS, TESTS_LINGER_SECS};
+use replay_base::text::escape::show_path;
+
 use super::choice::{RunnerChoice, choose};
 use super::command::{REPORT, RunInputs, line, words};
 use super::completeness::missed;
@@ -26,11 +30,8 @@ use super::selection::TestSelection;
 use super::subprojects::projects_with_tool;
 use super::tool::is_absent;
 use super::{ignored_files, previous_failures, runners, verdict};
-use crate::cancel::Bound;
 use crate::exec::{Denied, ExecError, Log, Outcome, Stage, place_of};
-use crate::limits::{MAX_TEST_READ_SECS, TESTS_LINGER_SECS};
 use crate::policy::{Checked, PolicyError, Read};
-use crate::text::escape::show_path;
 
 /// Part of a growing report that is read at a time, in bytes.
 const TESTS_PROGRESS_BYTES: usize = 4 * 1024 * 1024;

@@ -6,6 +6,7 @@
 use std::fmt::{self, Debug};
 use std::path::Path;
 
+use replay_base::cancel::Bound;
 use serde::Deserialize;
 
 use super::by_language::{cargo, javascript};
@@ -21,7 +22,6 @@ use super::project::script::TestScript;
 use super::reports::results::{self, Sources, TestResults};
 use super::selection::{FailedTest, TestSelection};
 use super::tool::ProjectTool;
-use crate::cancel::Bound;
 use crate::policy::{Checked, Read};
 
 /// A test runner.

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
+use replay_base::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, MAX_LEFT_OUT, MAX_TEST_FILES};
+
 use super::changes;
 use super::choice::RunnerChoice;
 use super::context::RunContext;
@@ -12,7 +14,6 @@ use super::project::files::{self, NamedPath};
 use super::request::RunRequest;
 use super::selection::TestSelection;
 use crate::exec::Exit;
-use crate::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, MAX_LEFT_OUT, MAX_TEST_FILES};
 use crate::policy::{Checked, Read};
 
 /// Selected tests of a call; `Err` is the note with the reason for an empty run.

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use replay_base::text::escape::show_path;
+
 use super::context::RunContext;
 use super::detection;
 use super::listing::listed;
 use super::tool::ToolKind;
-use crate::text::escape::show_path;
 
 /// Projects below a directory that a hint names; the others are counted.
 const MAX_NAMED_PROJECTS: usize = 8;

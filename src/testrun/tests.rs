@@ -4,12 +4,13 @@
 
 use std::fmt::Write as _;
 
+use replay_base::cancel::Bound;
+
 use super::checkers::{CargoCheck, GoVet, Mypy, Pyright, Tsc};
 use super::model::{CheckStatus, Scope, State, TestReport, TestStatus, ToolInfo};
 use super::outcome::ProcessEnding;
 use super::runners::{CargoTest, Go, Jest, Junit, Nextest, Pytest, Vitest};
 use super::{Checker, Runner, Sources, text, verdict};
-use crate::cancel::Bound;
 
 struct Sample {
     report: Vec<u8>,

@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use replay_base::limits::MAX_TOLD_LINES;
 use serde::Serialize;
 
 use super::model::{
@@ -10,7 +11,6 @@ use super::model::{
     TestReport, TestStatus,
 };
 use super::reports::stack::frames_to_show;
-use crate::limits::MAX_TOLD_LINES;
 
 pub fn tests(report: &TestReport) -> String {
     let mut text = String::new();

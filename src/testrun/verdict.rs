@@ -2,6 +2,8 @@
 //! with 0 after running no test, or exit with 1 without reporting a failure. It may also die
 //! half-way through a report without a failure.
 
+use replay_base::limits::{MAX_RUN_FAULTS, MAX_TOLD_LINES};
+
 use super::model::{
     Case, CheckStatus, CheckerName, DiagnosticSummary, Diagnostics, DiagnosticsKind, RunError,
     RunnerName, Scope, Severity, State, TestReport, TestStatus, TestsKind, ToolInfo,
@@ -10,7 +12,6 @@ use super::outcome::ProcessEnding;
 use super::reports::results::{CheckResults, TestResults};
 use super::reports::stack::frames_to_show;
 use super::runner::Runner;
-use crate::limits::{MAX_RUN_FAULTS, MAX_TOLD_LINES};
 
 /// Failed tests that a reply shows, if it was asked for all.
 const MAX_SHOWN_FAILURES: usize = 50;

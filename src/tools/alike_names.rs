@@ -5,14 +5,15 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use replay_base::text::alike::{Divergence, find, skeleton};
+use replay_base::text::escape::show;
+use replay_base::text::glob::GlobMatcher;
+
 use super::Context;
 use super::selection::{Selection, call, scope};
 use crate::error::Error;
 use crate::policy::{Checked, FileKind, Read};
 use crate::search::names;
-use crate::text::alike::{Divergence, find, skeleton};
-use crate::text::escape::show;
-use crate::text::glob::GlobMatcher;
 
 /// Maximum number of names shown.
 const NAMED: usize = 3;

@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use replay_base::text::alike::{Divergence, skeleton};
+use replay_base::text::escape::show_path;
+
 use crate::error::Error;
 use crate::fs;
 use crate::policy::{FileKind, Policy, PolicyError, Touched};
 use crate::python::PythonError;
-use crate::text::alike::{Divergence, skeleton};
-use crate::text::escape::show_path;
 
 /// Adds the similar path to the error, if there is one.
 pub fn explain_error(policy: &Policy, error: Error) -> Error {

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use replay_base::text::escape::show_path;
+
 use super::python_places::{environment_with, holder_of, literal};
 use crate::policy::Policy;
 use crate::python::{Raised, shorten};
-use crate::text::escape::show_path;
 
 /// Context of a cell.
 #[derive(Clone, Copy, Debug)]

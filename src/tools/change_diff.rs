@@ -5,14 +5,15 @@ use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use replay_base::budget::Room;
+use replay_base::limits::{MAX_EDIT_MS, MAX_NAMED_CHANGES, MAX_SHOWN_FILE_BYTES};
+use replay_base::text::diff;
+use replay_base::text::encoding;
+use replay_base::text::escape::show_path;
+
 use super::change_notes::Names;
-use crate::budget::Room;
 use crate::error::Error;
 use crate::journal::{Change, RootedPath, Version, Versions};
-use crate::limits::{MAX_EDIT_MS, MAX_NAMED_CHANGES, MAX_SHOWN_FILE_BYTES};
-use crate::text::diff;
-use crate::text::encoding;
-use crate::text::escape::show_path;
 
 /// Text of the differences of one call that `list_changes` shows, in bytes.
 const MAX_SHOWN_CHANGES_BYTES: usize = 64 * 1024;

@@ -5,13 +5,14 @@ use std::fmt;
 use std::ops::Not;
 use std::path::Path;
 
+use replay_base::budget::Exhausted;
+use replay_base::text::escape::{show, show_path};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::python::Open;
 use super::{Context, Services};
-use crate::budget::Exhausted;
 use crate::error::Error;
 use crate::journal::{
     AutorunChanges, ByCommands, Change, Conflict, Ended, Entry, EntryCounts, Journal, Outcome,
@@ -19,7 +20,6 @@ use crate::journal::{
 };
 use crate::policy::Root;
 use crate::sandbox::Changed;
-use crate::text::escape::{show, show_path};
 
 /// Maximum number of changes listed by name; above it only counts are shown.
 pub const NAMED: usize = 3;

@@ -4,13 +4,13 @@
 use std::fmt::{self, Write as _};
 use std::path::Path;
 
+use replay_base::text::escape::show_path;
 use serde::Serialize;
 
 use super::services::Commands;
 use crate::error::Error;
 use crate::exec::{Denied, Exit};
 use crate::sandbox::Network;
-use crate::text::escape::show_path;
 
 /// Error of a tool if commands are refused.
 pub fn refused(what: &'static str, reason: &str) -> Error {

@@ -3,13 +3,14 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use replay_base::budget::Room;
+use replay_base::cancel::CancelToken;
+use replay_base::limits::BYTES_PER_TOKEN;
+
 use super::services::Services;
-use crate::budget::Room;
-use crate::cancel::CancelToken;
 use crate::exec::Stage;
 use crate::fs::CallWriter;
 use crate::journal::Changes;
-use crate::limits::BYTES_PER_TOKEN;
 
 /// Everything that a call needs, borrowed while it runs.
 pub struct Context<'a> {

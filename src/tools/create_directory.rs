@@ -1,5 +1,6 @@
 //! `create_directory`: creates a directory and its parents.
 
+use replay_base::text::escape::show_path;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -7,7 +8,6 @@ use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 use crate::fs;
 use crate::policy::PolicyError;
-use crate::text::escape::show_path;
 
 /// Creates a directory, as `mkdir -p` does.
 pub struct CreateDirectory;

@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use replay_base::limits::DEFAULT_PYTHON;
+use replay_base::text::escape::show_path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,9 +12,7 @@ use super::python::{Open, absolute, host};
 use super::python_places::of_environment;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::limits::DEFAULT_PYTHON;
 use crate::python::Settings;
-use crate::text::escape::show_path;
 
 /// Longest description of a Python session, in characters.
 const MAX_SESSION_DESCRIPTION_CHARS: usize = 1000;

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::os::unix::ffi::OsStrExt;
 
+use replay_base::limits::{MAX_TREE_ENTRIES, MAX_WALK_DEPTH};
+use replay_base::text::escape::show;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
@@ -12,11 +14,9 @@ use super::reply_size::Bulk;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::fs::{self, TreeEntry, TreeOptions};
-use crate::limits::{MAX_TREE_ENTRIES, MAX_WALK_DEPTH};
 use crate::policy::FileKind;
 use crate::protocol::{Content, escape_into};
 use crate::search::{Exclude, with_slash};
-use crate::text::escape::show;
 
 /// Deepest nesting of structured content, in levels of a tree: each is two in JSON, and many
 /// clients read only 128.

@@ -6,9 +6,14 @@ use std::os::fd::AsFd as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use replay_base::budget::Purpose;
+use replay_base::limits::MAX_DOCUMENT_TEXT_BYTES;
+use replay_base::limits::{MAX_PICTURE_BYTES, MAX_PICTURE_SIDE};
+use replay_base::text::encoding::is_binary;
+use replay_base::text::escape::show_path;
+use replay_base::text::mime::media;
 
 use super::{Context, Reply};
-use crate::budget::Purpose;
 use crate::documents::{
     ConvertedPicture, DocumentKind, Part, Question, ReaderAnswer, Size, claimed, kind,
     picture_size, read_answer,
@@ -16,13 +21,8 @@ use crate::documents::{
 use crate::error::Error;
 use crate::exec::{ReaderError, ReaderLimits, read_apart};
 use crate::fs::{FsError, Reader};
-use crate::limits::MAX_DOCUMENT_TEXT_BYTES;
-use crate::limits::{MAX_PICTURE_BYTES, MAX_PICTURE_SIDE};
 use crate::policy::{Checked, Read};
 use crate::protocol::Content;
-use crate::text::encoding::is_binary;
-use crate::text::escape::show_path;
-use crate::text::mime::media;
 
 /// Memory for a decoded pixel, in bytes, with room for 16 bits a colour or for a copy.
 const PICTURE_BYTES_PER_PIXEL: usize = 8;

@@ -1,5 +1,7 @@
 //! `edit_file`: replacements in one file, all of them or none.
 
+use replay_base::limits::MAX_EDIT_BYTES;
+use replay_base::text::escape::show_path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,10 +11,8 @@ use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::edit::Edit;
 use crate::error::Error;
 use crate::fs;
-use crate::limits::MAX_EDIT_BYTES;
 use crate::policy::PolicyError;
 use crate::protocol::Content;
-use crate::text::escape::show_path;
 
 pub struct EditFile;
 

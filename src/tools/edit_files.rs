@@ -7,6 +7,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use replay_base::budget::{Room, Share};
+use replay_base::limits::{CHANGE_ATTEMPTS, MAX_EDIT_BYTES};
+use replay_base::text::encoding;
+use replay_base::text::escape::show_path;
+use replay_base::text::glob::{GlobError, LiteralGlob, few_enough, is_glob};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,18 +19,13 @@ use super::edits::{self, EditParam, EditReport};
 use super::parallel;
 use super::selection::{Selection, call, scope};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
-use crate::budget::{Room, Share};
 use crate::edit::{Applied, Edit};
 use crate::error::Error;
 use crate::fs::Stamp;
 use crate::fs::{self, FsError, Prepared};
-use crate::limits::{CHANGE_ATTEMPTS, MAX_EDIT_BYTES};
 use crate::policy::{Checked, FileKind, Write};
 use crate::protocol::Content;
 use crate::search::names;
-use crate::text::encoding;
-use crate::text::escape::show_path;
-use crate::text::glob::{GlobError, LiteralGlob, few_enough, is_glob};
 
 /// Most files in one `edit_files` call.
 const MAX_EDIT_FILES: usize = 10_000;

@@ -5,17 +5,16 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
+use replay_base::budget::{Exhausted, Room};
+use replay_base::cancel::Bound;
+use replay_base::limits::{CHANGE_ATTEMPTS, MAX_EDIT_MS};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::page::whole_lines;
-use crate::budget::{Exhausted, Room};
-use crate::cancel::Bound;
 use crate::edit::{self, Applied, Edit, EditError, Options, Rule};
 use crate::error::Error;
 use crate::fs::{DirLocks, FsError};
-use crate::limits::{CHANGE_ATTEMPTS, MAX_EDIT_MS};
-use crate::pattern;
 use crate::policy::{Checked, Write};
 
 /// One edit as an agent writes it.
@@ -178,7 +177,7 @@ pub fn notes(applied: &Applied<'_>, edits: &[Edit]) -> Option<String> {
                 "edits[{index}] replaced the first {matches} only; `limit: 0` replaces all"
             ));
         }
-        let slip = pattern::replacement_slip(&edit.new_text).filter(|_| edit.is_regex);
+        let slip = replay_pattern::replacement_slip(&edit.new_text).filter(|_| edit.is_regex);
         notes.extend(slip.map(|slip| format!("edits[{index}]: {slip}")));
     }
     (!notes.is_empty()).then(|| format!("[{}]", notes.join("; ")))
@@ -204,8 +203,9 @@ pub fn describe_intended(path: &str, edits: &[Edit]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use replay_base::cancel::CancelToken;
+
     use super::*;
-    use crate::cancel::CancelToken;
 
     fn notes_of(text: &'static str, edit: Edit) -> Option<String> {
         let edits = [edit];

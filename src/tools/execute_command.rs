@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use replay_base::limits::{KILL_GRACE_MS, TERMINAL_ROWS};
+use replay_base::text::escape::show_path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,11 +19,9 @@ use crate::exec::{
     self, BackgroundCommands, Blocked, ExecError, Foreground, HandedOver, Outcome, Stage, Waited,
     place_of,
 };
-use crate::limits::{KILL_GRACE_MS, TERMINAL_ROWS};
 use crate::policy::{Checked, FileKind, Read};
 use crate::protocol::Content;
 use crate::testrun::path;
-use crate::text::escape::show_path;
 
 /// Columns of a command's terminal.
 const TERMINAL_COLUMNS: u16 = 120;

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
+use replay_base::text::escape::show;
+
 use crate::fs::TreeEntry;
-use crate::text::escape::show;
 
 /// Directories that a tree names of those that it had no room for.
 const MAX_CLOSED_SHOWN: usize = 5;

@@ -2,6 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use replay_base::cancel::{Bound, CancelToken};
+use replay_base::limits::MAX_COMMAND_TIMEOUT_SECS;
+use replay_base::limits::{COMMAND_PROGRESS_MS, KILL_GRACE_MS, KILL_WAIT_MS};
+use replay_base::text::escape::show;
+use replay_pattern::{Options, Pattern};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,14 +15,9 @@ use super::command_notes::{Notes, Remarks, exit_code, refused};
 use super::python::Open;
 use super::shown_output::{NamedStream, shorten_stream};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
-use crate::cancel::{Bound, CancelToken};
 use crate::error::Error;
 use crate::exec::{Background, BackgroundCommands, Blocked, Captured, ExecError, State};
-use crate::limits::MAX_COMMAND_TIMEOUT_SECS;
-use crate::limits::{COMMAND_PROGRESS_MS, KILL_GRACE_MS, KILL_WAIT_MS};
-use crate::pattern::{Options, Pattern};
 use crate::policy::{self, Touch};
-use crate::text::escape::show;
 
 /// Most output of a background command in one reply, in bytes.
 const MAX_FOLLOW_BYTES: usize = 64 * 1024;

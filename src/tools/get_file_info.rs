@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::time::SystemTime;
 
+use replay_base::text::escape::show_path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +11,6 @@ use super::list_directory::ItemKind;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::fs;
-use crate::text::escape::show_path;
 
 /// Returns type, size, times and permissions.
 pub struct GetFileInfo;

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use replay_base::text::escape::show;
+
 use super::Context;
 use super::selection::{Selection, call, scope};
 use crate::policy::FileKind;
 use crate::search::{First, UsedGlob, first};
-use crate::text::escape::show;
 
 /// Maximum number of entries below the start of a glob that are visited for further matches.
 const MAX_LOOKED_AT: u64 = 20_000;

@@ -2,6 +2,9 @@
 
 use std::os::unix::ffi::OsStrExt;
 
+use replay_base::limits::MAX_GREP_RESULTS;
+use replay_base::text::escape::show_path;
+use replay_pattern::{Options, Pattern, slip};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -13,12 +16,9 @@ use super::odd_files;
 use super::selection::{Selection, call, scope, unreadable_note};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::limits::MAX_GREP_RESULTS;
-use crate::pattern::{Options, Pattern, slip};
 use crate::policy::FileKind;
 use crate::protocol::Content;
 use crate::search::{FileHits, GrepOptions, Mode, grep, grep_one};
-use crate::text::escape::show_path;
 
 /// Default and largest number of grep matches.
 const DEFAULT_GREP_RESULTS: u64 = 500;

@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 use std::iter::repeat_n;
 use std::os::unix::ffi::OsStrExt as _;
 
+use replay_base::text::escape::show_path;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::not_searched::NotSearched;
 use super::reply_size::Bulk;
 use crate::search::{FileHits, GrepOptions, Hits, Mode};
-use crate::text::escape::show_path;
 
 /// Every line shown, typed.
 #[derive(Debug, Default, JsonSchema, Serialize)]

@@ -5,14 +5,14 @@ use std::io::Read as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use replay_base::cancel::CancelToken;
+use replay_base::limits::MAX_PAGE_MS;
+use replay_base::text::escape::show_path;
 use sha2::{Digest, Sha256};
 
-use crate::cancel::CancelToken;
 use crate::error::Error;
 use crate::fs::{FsError, Reader};
-use crate::limits::MAX_PAGE_MS;
 use crate::policy::{Checked, Read};
-use crate::text::escape::show_path;
 
 /// Largest file that is hashed to say what it is, in bytes.
 const MAX_HASHED_BYTES: u64 = 256 * 1024 * 1024;

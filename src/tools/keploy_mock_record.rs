@@ -1,5 +1,6 @@
 //! `keploy_mock_record`: runs a command and stores its outgoing calls as a mock set.
 
+use replay_base::limits::MAX_CALLS_TIMEOUT_SECS;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +12,6 @@ use super::recorded_calls::{
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::calls::{Isolation, NewSet, Play, Ran, WrittenSet, declared, keep, sets};
 use crate::error::Error;
-use crate::limits::MAX_CALLS_TIMEOUT_SECS;
 use crate::record::Exchange;
 use crate::record::naming::summary::Summary;
 use crate::record::store::Head;

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use replay_base::limits::MAX_CALLS_TIMEOUT_SECS;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +13,6 @@ use super::recorded_calls::{
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::calls::{Isolation, Play, Ran, load, sets};
 use crate::error::Error;
-use crate::limits::MAX_CALLS_TIMEOUT_SECS;
 use crate::record::Report;
 use crate::record::naming::set_name;
 use crate::record::proxy::OnMiss;

@@ -2,6 +2,7 @@
 
 use std::iter;
 
+use replay_base::text::escape::show_path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +11,6 @@ use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::protocol::Content;
 use crate::sandbox::Tier;
-use crate::text::escape::show_path;
 
 /// Most rules about the network that an agent is told.
 const MAX_SHOWN_NETWORK_RULES: usize = 20;

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use replay_base::budget::Exhausted;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +10,6 @@ use super::change_diff::{HIDDEN, difference, join_diffs};
 use super::change_notes::{Call, Names, expired_calls_note, journal};
 use super::python::Open;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
-use crate::budget::Exhausted;
 use crate::error::Error;
 use crate::journal::{Change, Entry, Journal, RootedPath};
 

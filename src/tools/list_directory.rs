@@ -2,6 +2,7 @@
 
 use std::os::unix::ffi::OsStrExt;
 
+use replay_base::text::escape::{show, show_path};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +11,6 @@ use crate::error::Error;
 use crate::fs::{self, DirEntry};
 use crate::policy::{Checked, FileKind, Policy, Read};
 use crate::protocol::Content;
-use crate::text::escape::{show, show_path};
 
 /// Directories up to this size, as stat(2) has it, are listed by a thread that others wait for, in
 /// bytes.

@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt;
 
+use replay_base::limits::{MAX_TREE_ENTRIES, MAX_WALK_DEPTH};
+use replay_base::text::escape::show;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,10 +13,8 @@ use super::python::Open;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::fs::{self, Tree, TreeOptions};
-use crate::limits::{MAX_TREE_ENTRIES, MAX_WALK_DEPTH};
 use crate::policy::FileKind;
 use crate::python::PythonError;
-use crate::text::escape::show;
 
 /// Entries that `list_files` lists.
 const MAX_LISTED_FILES: usize = 1000;

@@ -1,5 +1,6 @@
 //! `list_sessions`: the Python sessions.
 
+use replay_base::text::escape::show_path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -7,7 +8,6 @@ use serde_json::{Map, Value};
 use super::python::{Open, absolute};
 use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
-use crate::text::escape::show_path;
 
 pub struct ListSessions;
 

@@ -1,5 +1,6 @@
 //! `move_file`: moves or renames a file or directory.
 
+use replay_base::text::escape::show_path;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -7,7 +8,6 @@ use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::fs::{self, FsError};
 use crate::policy::FileKind;
-use crate::text::escape::show_path;
 
 /// Moves or renames; never overwrites.
 pub struct MoveFile;

@@ -3,11 +3,11 @@
 
 use std::borrow::Cow;
 
+use replay_base::text::escape::show;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
 use crate::search::Paths;
-use crate::text::escape::show;
 
 /// Escaped paths, which contain no line feeds.
 #[derive(Debug)]

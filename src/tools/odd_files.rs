@@ -6,14 +6,15 @@ use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
+use replay_base::text::encoding::{detect_and_decode, is_binary, is_utf16};
+use replay_base::text::escape::show_path;
+
 use super::Context;
 use super::selection::call;
 use crate::error::Error;
 use crate::fs::Reader;
 use crate::policy::{Checked, FileKind, Read, Touched};
 use crate::search::{Scope, names};
-use crate::text::encoding::{detect_and_decode, is_binary, is_utf16};
-use crate::text::escape::show_path;
 
 /// Maximum number of files checked, each only at its start.
 const MAX_LOOKED: usize = 1000;

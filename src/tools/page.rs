@@ -6,18 +6,18 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use memchr::memchr;
+use replay_base::budget::Room;
+use replay_base::limits::{DECODING_COPIES, MAX_PAGE_MS, MAX_READ_BYTES, READ_COPIES};
+use replay_base::text::encoding::{self, Encoding};
+use replay_base::text::escape::show_path;
+use replay_base::text::lines::LineEndings;
+use replay_base::text::page::{LineMap, Page};
 
 use super::Reply;
-use crate::budget::Room;
 use crate::error::Error;
 use crate::fs::{self, FsError, Reader};
-use crate::limits::{DECODING_COPIES, MAX_PAGE_MS, MAX_READ_BYTES, READ_COPIES};
 use crate::policy::{Checked, Read};
 use crate::protocol::Content;
-use crate::text::encoding::{self, Encoding};
-use crate::text::escape::show_path;
-use crate::text::lines::LineEndings;
-use crate::text::page::{LineMap, Page};
 
 /// Size of one read of a large file.
 const CHUNK_BYTES: usize = 256 * 1024;

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use replay_base::text::escape::show_path;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
@@ -17,7 +18,6 @@ use crate::exec::{ExecError, Exit};
 use crate::journal;
 use crate::policy::{Touch, note};
 use crate::python::{Changes, Host, Session, shown_path};
-use crate::text::escape::show_path;
 
 /// Default time limit of a cell, in seconds.
 const DEFAULT_CELL_SECS: u64 = 30;

@@ -3,9 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
+use replay_base::text::escape::show_path;
+
 use crate::fs;
 use crate::policy::{FileKind, Policy};
-use crate::text::escape::show_path;
 
 /// Directories below that of a session in which a module that was not found is looked for.
 const MAX_MODULE_PLACES: usize = 64;

@@ -5,6 +5,12 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use replay_base::limits::{DECODING_COPIES, MAX_READ_BYTES, QUICK_BYTES, READ_COPIES};
+use replay_base::text::encoding::{self, Decoded, Encoding};
+use replay_base::text::escape::{file_uri, show_path};
+use replay_base::text::lines::LineEndings;
+use replay_base::text::mime::{MediaKind, media};
+use replay_base::text::page::Page;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -15,14 +21,8 @@ use crate::documents::{Part, Region};
 use crate::error::Error;
 use crate::exec::{ExecError, LOGS};
 use crate::fs;
-use crate::limits::{DECODING_COPIES, MAX_READ_BYTES, QUICK_BYTES, READ_COPIES};
 use crate::policy::{Checked, FileKind, Read};
 use crate::protocol::Content;
-use crate::text::encoding::{self, Decoded, Encoding};
-use crate::text::escape::{file_uri, show_path};
-use crate::text::lines::LineEndings;
-use crate::text::mime::{MediaKind, media};
-use crate::text::page::Page;
 
 /// Largest binary file that is sent as it is, unless it is a picture, in bytes.
 const MAX_BLOB_BYTES: usize = 64 * 1024;

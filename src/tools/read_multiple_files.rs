@@ -1,6 +1,9 @@
 //! `read_multiple_files`: reads several files in one call, in the given order. One failure does not
 //! affect the others.
 
+use replay_base::limits::{DECODING_COPIES, MAX_READ_BYTES, READ_COPIES};
+use replay_base::text::encoding;
+use replay_base::text::mime::media;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -10,11 +13,8 @@ use super::{page, parallel, read_file};
 use crate::documents::Part;
 use crate::error::Error;
 use crate::fs;
-use crate::limits::{DECODING_COPIES, MAX_READ_BYTES, READ_COPIES};
 use crate::policy::{Checked, Read};
 use crate::protocol::Content;
-use crate::text::encoding;
-use crate::text::mime::media;
 
 /// Most files in one `read_multiple_files` call.
 const MAX_READ_FILES: usize = 50;

@@ -5,19 +5,20 @@ use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use replay_base::cancel::CancelToken;
+use replay_base::limits::DEFAULT_CALLS_TIMEOUT_SECS;
+use replay_base::text::count::counted;
+
 use super::command_notes::{denied_lines, exit_code};
 use super::services::Services;
 use crate::calls::{CallsError, Isolation, Play, Ran, Reach, Run, RunHost, WrittenSet, run};
-use crate::cancel::CancelToken;
 use crate::exec::{self, Denied, Launcher, Stage, place_of};
 use crate::journal::Changes;
-use crate::limits::DEFAULT_CALLS_TIMEOUT_SECS;
 use crate::policy::Root;
 use crate::record::redact::Secrets;
 use crate::record::{Content, Exchange};
 use crate::sandbox::{Exit, Network, Tier};
 use crate::testrun::path;
-use crate::text::count::counted;
 
 /// Output kept of such a program, in bytes for each of its two streams.
 const CALLS_OUTPUT_BYTES: usize = 256 * 1024;

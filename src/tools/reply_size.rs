@@ -1,7 +1,8 @@
 //! Finds the directory that makes a listing long, so that the next call can exclude it.
 
+use replay_base::text::escape::show;
+
 use crate::fs::TreeEntry;
-use crate::text::escape::show;
 
 /// Length from which a listing names its largest directories, in bytes of text.
 const LONG_REPLY_BYTES: usize = 16 * 1024;

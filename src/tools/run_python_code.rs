@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use replay_base::limits::{MAX_PICTURE_BYTES, MAX_PICTURE_SIDE};
+use replay_base::text::count::counted;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -19,11 +21,9 @@ use crate::documents::{Size, picture_size};
 use crate::error::Error;
 use crate::exec::{Blocked, Denied};
 use crate::journal::AutorunChanges;
-use crate::limits::{MAX_PICTURE_BYTES, MAX_PICTURE_SIDE};
 use crate::policy::{Touch, note};
 use crate::protocol::Content;
 use crate::python::{Bounds, DisplayedValue, News, Ran, Session, beginning_and_end, shorten};
-use crate::text::count::counted;
 
 /// Least and greatest time between the interrupt of a cell and the end of its session, in
 /// milliseconds. In between, it equals the cell's time limit. A call into C notices an interrupt

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use replay_base::text::escape::show_path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +16,6 @@ use crate::journal::AutorunChanges;
 use crate::policy::FileKind;
 use crate::python::packages::quoted;
 use crate::python::{PythonError, Session};
-use crate::text::escape::show_path;
 
 pub struct RunScript;
 

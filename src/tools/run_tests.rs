@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use replay_base::limits::{DEFAULT_TESTS_TIMEOUT_SECS, MAX_TESTS_TIMEOUT_SECS};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -13,7 +14,6 @@ use super::one_or_many::OneOrMany;
 use super::testing::{ReportOutput, ToolChoice, report as tell, with_run_context};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::limits::{DEFAULT_TESTS_TIMEOUT_SECS, MAX_TESTS_TIMEOUT_SECS};
 use crate::testrun::model::{TestReport, TestStatus};
 use crate::testrun::verdict::shortened;
 use crate::testrun::{RunRequest, Runner, run, text};

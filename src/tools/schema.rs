@@ -7,14 +7,14 @@
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 
+use replay_base::limits::MAX_SHOWN_NAME_BYTES;
+use replay_base::text::nearest::{nearest, shortened};
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::error::Error;
-use crate::limits::MAX_SHOWN_NAME_BYTES;
 use crate::protocol::fault;
-use crate::text::nearest::{nearest, shortened};
 
 /// The schemas of a tool, as JSON text. A test compares them with its types.
 #[derive(Clone, Copy, Debug)]

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
 use memchr::memmem::Finder;
+use replay_base::text::glob::is_glob;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +18,6 @@ use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::protocol::Content;
 use crate::search::names;
-use crate::text::glob::is_glob;
 
 /// Finds entries by name.
 pub struct SearchFiles;

@@ -3,16 +3,17 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::budget::Account;
-use crate::calls::{Isolation, Reach};
-use crate::cancel::CancelToken;
-use crate::exec::{BackgroundCommands, Foreground, Launcher, Logs, Slots};
-use crate::fs::Writer;
-use crate::journal::Journal;
-use crate::limits::{
+use replay_base::budget::Account;
+use replay_base::cancel::CancelToken;
+use replay_base::limits::{
     DEFAULT_COMMAND_TIMEOUT_SECS, KILL_GRACE_MS, MAX_CELL_SECS, MAX_COMMAND_TIMEOUT_SECS,
     MAX_PYTHON_SESSIONS, OUTPUT_CAP_BYTES, RESIDENTS_FOR_A_SESSION,
 };
+
+use crate::calls::{Isolation, Reach};
+use crate::exec::{BackgroundCommands, Foreground, Launcher, Logs, Slots};
+use crate::fs::Writer;
+use crate::journal::Journal;
 use crate::network::proxy::{Gate, SshAgent};
 use crate::policy::Policy;
 use crate::python::Sessions;

@@ -1,8 +1,9 @@
 //! Shortens a program's output for a reply, and stores the full output as a log.
 
+use replay_base::limits::SMALL_MESSAGE_BYTES;
+
 use super::Context;
 use crate::exec::Captured;
-use crate::limits::SMALL_MESSAGE_BYTES;
 
 /// Memory for each line while an output is folded, in bytes, besides its text.
 const FOLDED_LINE_BYTES: usize = 64;

@@ -5,6 +5,8 @@
 use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
 
+use replay_base::budget::Share;
+use replay_base::limits::{QUICK_BYTES, SMALL_MESSAGE_BYTES};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -13,9 +15,7 @@ use serde_json::{Value, json};
 
 use super::context::Context;
 use super::{alike_paths, schema};
-use crate::budget::Share;
 use crate::error::Error;
-use crate::limits::{QUICK_BYTES, SMALL_MESSAGE_BYTES};
 use crate::protocol::{Content, ToolReply, reply_length};
 
 /// Arguments of a call up to this length are not counted beside their message, in bytes.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use replay_base::limits::{DEFAULT_TESTS_TIMEOUT_SECS, MAX_TESTS_TIMEOUT_SECS};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -9,7 +10,6 @@ use super::one_or_many::OneOrMany;
 use super::testing::{ReportOutput, ToolChoice, report, with_run_context};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::limits::{DEFAULT_TESTS_TIMEOUT_SECS, MAX_TESTS_TIMEOUT_SECS};
 use crate::testrun::model::{CheckStatus, Diagnostics};
 use crate::testrun::{CheckRequest, Checker, check, text};
 

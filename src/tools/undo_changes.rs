@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use replay_base::limits::MAX_NAMED_CHANGES;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +13,6 @@ use super::python::Open;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::journal::{Change, Ended, Journal, Options, Outcome, RootedPath};
-use crate::limits::MAX_NAMED_CHANGES;
 use crate::policy::{PolicyError, Touch, note};
 
 /// Changes that the text of an undo names; of more it says how many there are in each directory.

@@ -1,5 +1,8 @@
 //! `write_file`: creates a file, or replaces its content.
 
+use replay_base::limits::MAX_EDIT_BYTES;
+use replay_base::text::encoding::{self, Encoding};
+use replay_base::text::escape::show_path;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -7,9 +10,6 @@ use super::{Context, Hints, Reply, Tool, Toolset};
 use super::{edits, hash};
 use crate::error::Error;
 use crate::fs::{self, FsError};
-use crate::limits::MAX_EDIT_BYTES;
-use crate::text::encoding::{self, Encoding};
-use crate::text::escape::show_path;
 
 /// Writes a whole file.
 pub struct WriteFile;

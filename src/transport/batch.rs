@@ -1,9 +1,9 @@
 //! Batches of 2025-03-26: the members are served in sequence, and their replies form one array.
 
+use replay_base::budget::{Room, Share};
+use replay_base::cancel::CancelToken;
 use serde_json::value::RawValue;
 
-use crate::budget::{Room, Share};
-use crate::cancel::CancelToken;
 use crate::protocol::{Code, Id, Incoming, Outcome, Refusal, Revision, RpcError, parse, render};
 use crate::server::{Admission, Outbox, Session};
 

@@ -6,8 +6,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use replay_base::limits::{MAX_RUNNING_REQUESTS, MAX_STUCK_REQUESTS};
+
 use super::wake::Wake;
-use crate::limits::{MAX_RUNNING_REQUESTS, MAX_STUCK_REQUESTS};
 
 /// Requests that may wait for a free place before stdin is no longer read.
 const MAX_QUEUED_REQUESTS: usize = 4096;

@@ -16,6 +16,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use replay_base::budget::{Account, Purpose, Share};
+use replay_base::cancel::CancelToken;
+use replay_base::limits::{
+    LAUNCHER_START_MS, MAX_RUNNING_REQUESTS, MAX_WAITING_REQUESTS, SMALL_MESSAGE_BYTES, TAKEOVER_MS,
+};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::batch;
@@ -23,11 +28,6 @@ use super::lines::{InputLine, Lines};
 use super::pool::Pool;
 use super::wake::Wake;
 use super::writer::Writer;
-use crate::budget::{Account, Purpose, Share};
-use crate::cancel::CancelToken;
-use crate::limits::{
-    LAUNCHER_START_MS, MAX_RUNNING_REQUESTS, MAX_WAITING_REQUESTS, SMALL_MESSAGE_BYTES, TAKEOVER_MS,
-};
 use crate::protocol::{
     Body, Code, Incoming, Outcome, Refusal, RpcError, parse, render, rendered_length,
 };

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
 
 /// The layers from the top. A file imports only from layers below its own, or from its own module.
-const LAYERS: [&[&str]; 22] = [
+const LAYERS: [&[&str]; 20] = [
     &["main"],
     &["internals"],
     &["commands"],
@@ -37,16 +37,12 @@ const LAYERS: [&[&str]; 22] = [
     &[
         "policy",
         "sandbox",
-        "pattern",
-        "text",
         "protocol",
         "http_client",
         "network/rules",
     ],
     &["journal"],
-    &["set_aside", "budget", "hide", "removal", "autorun"],
-    &["cancel", "mounts"],
-    &["limits"],
+    &["set_aside", "hide", "autorun"],
 ];
 
 const MAX_LINES: usize = 1000;

@@ -14,13 +14,15 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use replay_base::limits::MAX_MANIFEST_BYTES;
+
+use crate::config::reasons;
 use anyhow::{Context as _, Result, anyhow, bail};
 use tracing::level_filters::LevelFilter;
 
 use super::process::{catch_signals, logging, print, print_content, status, stdin, stdout};
 use crate::cli::{LogLevel, MockAction, MockServe, OnMissArg, Redact};
 use crate::config::{client_limits, error_style, level_filter};
-use crate::limits::MAX_MANIFEST_BYTES;
 use crate::mock::{
     Cassette, CassetteMiss, CassettePlayer, CassetteRecorder, Catalog, ExpectationVerifier,
     FileProblem, Journal, LoadError, MANIFEST_SCHEMA, Mock, MockFault, Observed, PRESETS, Redactor,
@@ -28,7 +30,6 @@ use crate::mock::{
 };
 use crate::server::{ErrorStyle, Service, Session};
 use crate::tenants;
-use crate::text::reasons::reasons;
 use crate::transport::{StdioServer, Writer};
 
 /// Serves a mock until its client closes stdin, or over HTTP until a signal.

@@ -12,13 +12,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow};
+use replay_base::text::escape::show;
 
 use crate::cli::Options;
 use crate::commands::process::tell;
 use crate::commands::sandbox::run_program;
 use crate::config::Config;
 use crate::network::proxy::Learned;
-use crate::text::escape::show;
 
 /// Proxy variables (curl(1), ENVIRONMENT).
 const PROXIES: [&str; 6] = [

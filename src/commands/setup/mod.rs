@@ -11,14 +11,14 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::Parser as _;
+use replay_base::text::diff::unified;
+use replay_base::text::escape::show_path;
 use serde_json::Value;
 
 use super::process::{print_content, quoted};
 use crate::cli::{Cli, SetupArgs, with_new_names};
 use crate::compose::alone;
 use crate::config::{Config, own_directory};
-use crate::text::diff::unified;
-use crate::text::escape::show_path;
 use clients::{KnownClient, own_program, text};
 use file::ClientFile;
 

@@ -21,11 +21,11 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 use anyhow::{Context as _, Result, anyhow, bail};
+use replay_base::text::escape::show_path;
 use rustix::fs::{FlockOperation, flock};
 
 use crate::config::{TokenEntry, entries};
 use crate::protocol::fault;
-use crate::text::escape::show_path;
 
 /// The token file, locked until this is dropped.
 pub struct TokenLines {

@@ -10,12 +10,12 @@ use anyhow::{Context as _, Result, bail};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use clap::ValueEnum as _;
+use replay_base::text::columns::columns;
+use replay_base::text::escape::show_path;
 use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::cli::{NamedToken, NewToken, TokenAction, TokenFile, ToolsetArg};
 use crate::config::{TokenEntry, access_of, own_directory};
-use crate::text::columns::columns;
-use crate::text::escape::show_path;
 use lines::TokenLines;
 
 /// Runs `replay token` and returns the text to print.

@@ -3,12 +3,12 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
 
+use replay_base::limits::MAX_DOCUMENT_TEXT_BYTES;
 use time::Date;
 
 use super::package::{Element, Node, Package, Relation, Xml};
 use crate::documents::fault::Fault;
 use crate::documents::parts::{Pages, Parts};
-use crate::limits::MAX_DOCUMENT_TEXT_BYTES;
 
 /// Maximum number of columns of a sheet.
 const MAX_COLUMN: u32 = 16_384;

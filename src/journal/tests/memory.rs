@@ -4,10 +4,11 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 
+use replay_base::budget::{Account, Budget, Purpose};
+
 use super::super::{EntryCounts, JournalError, Options, Recorder, Store};
 use super::entries::{call, edit, tell, texts};
 use super::property::World;
-use crate::budget::{Account, Budget, Purpose};
 
 const BUDGET: usize = 16 * 1024 * 1024;
 

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
 use http::request;
+use replay_base::limits::MAX_DENIED;
 
 use crate::exec::{Blocked, Denied, ProgramName};
-use crate::limits::MAX_DENIED;
 use crate::network::rules::Transport;
 use crate::record::Target;
 

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use replay_base::limits::MAX_RECORDING_NOTES;
+
 use super::access::destination;
 use super::watching::{Decision, Origin, Ruling, Watcher};
-use crate::limits::MAX_RECORDING_NOTES;
 use crate::network::rules::{Destination, Host, is_special, rules_for};
 use crate::record::Target;
 

@@ -21,6 +21,8 @@ use std::os::fd::AsFd as _;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
+use replay_base::budget::Account;
+use replay_base::limits::{MAX_RESOLVE_THREADS, PROXY_END_MS};
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::oneshot;
 
@@ -34,10 +36,8 @@ pub use self::watching::Watcher;
 use self::watching::{Origin, Watch};
 use self::ways::watched;
 pub use self::ways::{Out, Ways};
-use crate::budget::Account;
 use crate::exec::{Denied, Gatekeeper, Guarded, Listening, Trusting};
 use crate::http_client::Verifier;
-use crate::limits::{MAX_RESOLVE_THREADS, PROXY_END_MS};
 use crate::network::rules::{Credentials, Rules};
 use crate::record::net::ca::{Authority, certificates};
 use crate::record::proxy::{Mode, Proxy};

@@ -12,12 +12,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::SystemTime;
 
+use replay_base::limits::MAX_AUDIT_REASON_BYTES;
+use replay_base::text::escape::harmless;
 use serde::Serialize;
 
 use super::watching::{Decision, Origin, Ruling, Watcher};
-use crate::limits::MAX_AUDIT_REASON_BYTES;
 use crate::network::rules::Transport;
-use crate::text::escape::harmless;
 
 /// Lines of the log of connections that wait to be written; further ones are lost, and counted.
 const MAX_NET_LOG_WAITING: usize = 4096;

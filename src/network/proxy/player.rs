@@ -5,9 +5,10 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::budget::{Account, Share};
+use replay_base::budget::{Account, Share};
+use replay_base::limits::{MAX_DENIED, TURN_QUIET_MS};
+
 use crate::exec::{Blocked, Denied, Guarded};
-use crate::limits::{MAX_DENIED, TURN_QUIET_MS};
 use crate::record::matching::Why;
 use crate::record::proxy::{Mode, OnMiss, Replay};
 use crate::record::redact::Secrets;

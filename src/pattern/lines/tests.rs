@@ -1,7 +1,8 @@
+use replay_base::cancel::CancelToken;
+
 use super::*;
-use crate::cancel::CancelToken;
-use crate::pattern::Options;
-use crate::pattern::parse::parse;
+use crate::Options;
+use crate::parse::parse;
 use grep_searcher::{Searcher, SearcherBuilder, sinks::Bytes};
 use pretty_assertions::assert_eq;
 use std::cell::RefCell;

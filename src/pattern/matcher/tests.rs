@@ -1,9 +1,10 @@
+use replay_base::cancel::{Bound, CancelToken};
+
 use super::*;
-use crate::cancel::{Bound, CancelToken};
-use crate::pattern::engine::Engine;
-use crate::pattern::matches::MatchDetail;
-use crate::pattern::parse::parse;
-use crate::pattern::{Match, Options};
+use crate::engine::Engine;
+use crate::matches::MatchDetail;
+use crate::parse::parse;
+use crate::{Match, Options};
 use proptest::prelude::*;
 
 /// The whole match and the groups of the first match.

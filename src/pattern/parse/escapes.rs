@@ -1,11 +1,12 @@
 //! Parses escapes, from behind the `\`.
 
+use crate::limits::MAX_PATTERN_PRODUCT;
+
 use super::super::ast::{Class, Node};
 use super::super::error::PatternError;
 use super::super::fold;
 use super::halves::{hexadecimal, unit_or_pair};
 use super::{Atom, Parser, group_names};
-use crate::limits::MAX_PATTERN_PRODUCT;
 
 impl Parser<'_> {
     /// An escape outside of classes.

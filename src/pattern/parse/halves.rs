@@ -4,9 +4,10 @@
 //! or two classes of them, follow each other, they are meant to be characters:
 //! `\ud83d[\ude00-\ude4f]`, `[\ud800-\udbff][\udc00-\udfff]`.
 
+use crate::limits::MAX_PATTERN_PRODUCT;
+
 use super::super::ast::Class;
 use super::super::error::PatternError;
-use crate::limits::MAX_PATTERN_PRODUCT;
 use std::ops::RangeInclusive;
 
 /// The first units of pairs (Unicode, 3.9, D91).

@@ -1,5 +1,5 @@
 use super::*;
-use crate::pattern::class;
+use crate::class;
 use pretty_assertions::assert_eq;
 
 fn tree(source: &str) -> Tree {

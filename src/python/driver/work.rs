@@ -2,14 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+use replay_base::cancel::CancelToken;
+use replay_base::limits::{
+    KILL_WAIT_MS, MAX_PYTHON_ASKED_BYTES, MAX_PYTHON_CODE_BYTES, PYTHON_PING_MS, PYTHON_STATUS_MS,
+};
 use serde::Deserialize;
 
 use super::Driver;
-use crate::cancel::CancelToken;
 use crate::exec::{self, Denied, ExecError, Exit, ProgramStatus};
-use crate::limits::{
-    KILL_WAIT_MS, MAX_PYTHON_ASKED_BYTES, MAX_PYTHON_CODE_BYTES, PYTHON_PING_MS, PYTHON_STATUS_MS,
-};
 use crate::python::error::PythonError;
 use crate::python::kernel::{Bounds, Cell, Kernel, News, PingReply, Question};
 use crate::python::output::Capture;

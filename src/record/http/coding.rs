@@ -8,7 +8,7 @@ use flate2::Compression;
 use flate2::read::{DeflateDecoder, GzEncoder, MultiGzDecoder, ZlibDecoder, ZlibEncoder};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
-use crate::limits::MAX_RECORDED_BODY_BYTES;
+use replay_base::limits::MAX_RECORDED_BODY_BYTES;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Coding {

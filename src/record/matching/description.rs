@@ -1,10 +1,11 @@
 //! Descriptions of calls and values in one line.
 
-use crate::limits::MAX_DIFFERENCE_CHARS;
+use replay_base::limits::MAX_DIFFERENCE_CHARS;
+use replay_base::text::escape::is_unsafe;
+
 use crate::record::call::{Content, End, Exchange};
 use crate::record::protocol::words;
 use crate::record::redact;
-use crate::text::escape::is_unsafe;
 
 /// Describes a call in one line: `POST http://api.example.com:80/orders`.
 pub fn describe(exchange: &Exchange) -> String {

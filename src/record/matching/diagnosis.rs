@@ -4,6 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::atomic::Ordering;
 
+use replay_base::limits::{MAX_DIFFERENCE_CHARS, MAX_DIFFERENCES};
+
 use super::call_parts::{Parts, chooses};
 use super::description::short;
 use super::fields::NoiseFields;
@@ -12,7 +14,6 @@ use super::key::{Key, Question, digest, path_only, virtual_host};
 use super::lookup::LookupMiss;
 use super::noise::Shape;
 use super::{ClosestRecording, Entry, Recordings};
-use crate::limits::{MAX_DIFFERENCE_CHARS, MAX_DIFFERENCES};
 use crate::record::call::{Content, Exchange, Message, Protocol, Side, Target, Wire};
 use crate::record::protocol::http::media_type;
 use crate::record::protocol::part_list::{Part, Role};

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::pattern::{Options, Pattern};
+use replay_pattern::{Options, Pattern};
 
 #[derive(Clone, Debug, Default)]
 pub struct NoiseFields {

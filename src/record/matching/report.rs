@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use replay_base::limits::MAX_MISSES_TOLD;
+
 use super::Recordings;
-use crate::limits::MAX_MISSES_TOLD;
 use crate::record::call::{Exchange, Protocol};
 
 #[derive(Clone, Debug, PartialEq, Eq)]

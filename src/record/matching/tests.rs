@@ -14,8 +14,9 @@ use pretty_assertions::assert_eq;
 
 use super::learned_noise::Lesson;
 
+use replay_base::limits::MAX_MISSES_TOLD;
+
 use super::*;
-use crate::limits::MAX_MISSES_TOLD;
 use crate::record::call::Dns;
 use crate::record::redact::Secrets;
 use calls::{

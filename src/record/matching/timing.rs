@@ -5,8 +5,9 @@
 
 use std::time::{Duration, SystemTime};
 
+use replay_base::limits::OVERTAKEN_MS;
+
 use super::{Ordering, Recordings, is_session};
-use crate::limits::OVERTAKEN_MS;
 use crate::record::call::{Content, Exchange, HttpResponse, HttpVersion, Protocol};
 use crate::record::http::h1::field;
 

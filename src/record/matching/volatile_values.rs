@@ -9,8 +9,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use replay_base::limits::MAX_DIFFERENCES;
+
 use super::description::short;
-use crate::limits::MAX_DIFFERENCES;
 use crate::record::redact;
 
 /// Maximum distance of a time from the run: the distance of time zones, and a little more.

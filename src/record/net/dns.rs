@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::{Mutex, PoisonError};
 
-use crate::limits::{FAKE_ADDRESS_SECS, MAX_FAKE_NAMES};
+use replay_base::limits::{FAKE_ADDRESS_SECS, MAX_FAKE_NAMES};
+
 use crate::record::call::Dns;
 
 /// Response code for a query that cannot be parsed.

@@ -1,6 +1,7 @@
 //! Protocol detection from the first bytes of one side.
 
-use crate::limits::MAX_POSTGRES_STARTUP_BYTES;
+use replay_base::limits::MAX_POSTGRES_STARTUP_BYTES;
+
 use crate::record::call::Protocol;
 
 /// Detects the client's protocol from its first bytes and the port; `None` if unknown so far. It

@@ -6,7 +6,8 @@
 
 use std::time::SystemTime;
 
-use crate::limits::MAX_WIRE_CONNECTION_BYTES;
+use replay_base::limits::MAX_WIRE_CONNECTION_BYTES;
+
 use crate::record::call::{Content, End, Exchange, Link, Message, Protocol, Side, Wire};
 use crate::record::protocol::wire::{RecordStep, WireRecorder};
 

@@ -5,7 +5,8 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use crate::limits::MAX_RECORDED_BODY_BYTES;
+use replay_base::limits::MAX_RECORDED_BODY_BYTES;
+
 use crate::record::call::{Content, FirstMessages, Link, Message, Protocol, Side, Wire};
 use crate::record::http::websocket::Unmask;
 use crate::record::protocol::responder::{Prompter, messages_from};

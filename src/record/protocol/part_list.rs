@@ -9,8 +9,9 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use replay_base::text::escape::hex;
+
 use crate::record::protocol::sql;
-use crate::text::escape::hex;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::record) enum Role {

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use crate::limits::{MAX_DIFFERENCES, MAX_SHOWN_QUESTION_CHARS, MAX_WIRE_CONNECTION_BYTES};
+use replay_base::limits::{MAX_DIFFERENCES, MAX_SHOWN_QUESTION_CHARS, MAX_WIRE_CONNECTION_BYTES};
+
 use crate::record::call::{Content, Exchange, Link, Message, Protocol, Side, Wire};
 use crate::record::protocol::dialogue::{Fault, Inbox};
 use crate::record::protocol::script::{Identity, Script};

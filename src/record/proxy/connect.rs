@@ -7,6 +7,8 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use replay_base::budget::Share;
+use replay_base::limits::{CONNECTION_DESCRIPTORS, MAX_RECORDED_CONNECTIONS, UPSTREAM_CONNECT_MS};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
@@ -14,8 +16,6 @@ use super::context::Context;
 use super::session::{Hub, PendingDial};
 use super::stream::Stream;
 use super::{Attempt, Mode, Replay, nameserver, replay, upstream};
-use crate::budget::Share;
-use crate::limits::{CONNECTION_DESCRIPTORS, MAX_RECORDED_CONNECTIONS, UPSTREAM_CONNECT_MS};
 use crate::network::rules::Transport;
 
 pub enum Decision {

@@ -4,10 +4,11 @@ use std::io;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use replay_base::budget::Share;
+use replay_base::limits::MAX_RECORDED_BODY_BYTES;
+
 use super::session::Hub;
 use super::{Misfit, Note};
-use crate::budget::Share;
-use crate::limits::MAX_RECORDED_BODY_BYTES;
 use crate::record::call::{Exchange, Link, Refusal, Target};
 use crate::record::matching::describe;
 use crate::sandbox::intercept::ProgramName;

@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use replay_base::budget::Share;
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -16,7 +17,6 @@ use tokio::time::{Instant, timeout_at};
 use super::judging::VerdictGuard;
 use super::session::Hub;
 use super::{Datagrams, Mode};
-use crate::budget::Share;
 use crate::network::rules::Transport;
 use crate::record::call::Target;
 use crate::sandbox::intercept::ProgramName;

@@ -9,6 +9,11 @@ use h2::client::SendRequest;
 use h2::server::SendResponse;
 use h2::{Reason, RecvStream, SendStream};
 use http::{HeaderMap, Request, Response, Uri};
+use replay_base::budget::Share;
+use replay_base::limits::{
+    HTTP2_CONNECTION_BYTES, HTTP2_WINDOW_BYTES, MAX_HTTP_HEAD_BYTES, MAX_HTTP2_STREAMS,
+    MAX_RECORDED_BODY_BYTES, PROXY_END_MS,
+};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -16,11 +21,6 @@ use super::Note;
 use super::context::Context;
 use super::intercept_tls::head_bytes;
 use super::stream::Stream;
-use crate::budget::Share;
-use crate::limits::{
-    HTTP2_CONNECTION_BYTES, HTTP2_WINDOW_BYTES, MAX_HTTP_HEAD_BYTES, MAX_HTTP2_STREAMS,
-    MAX_RECORDED_BODY_BYTES, PROXY_END_MS,
-};
 use crate::record::call::{End, Exchange, HttpRequest, HttpResponse, HttpVersion};
 use crate::record::http::coding;
 use crate::record::http::h1::{self, BODY_NOTE, CUT_OFF, TRUNCATED};

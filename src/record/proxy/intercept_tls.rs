@@ -28,6 +28,10 @@ use hyper::server::conn::{http1 as to_client_1, http2 as to_client_2};
 use hyper::service::service_fn;
 use hyper::upgrade::{self, OnUpgrade};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use replay_base::limits::{
+    HTTP2_CONNECTION_BYTES, HTTP2_WINDOW_BYTES, MAX_HTTP_FIELDS, MAX_HTTP2_STREAMS,
+    MAX_OPENED_HEAD_BYTES,
+};
 use rustix::net::sockopt::set_socket_linger;
 use tokio::io::copy_bidirectional;
 
@@ -37,10 +41,6 @@ use super::host_mismatch::{Misfit, fits};
 use super::session::Hub;
 use super::stream::Stream;
 use super::tls;
-use crate::limits::{
-    HTTP2_CONNECTION_BYTES, HTTP2_WINDOW_BYTES, MAX_HTTP_FIELDS, MAX_HTTP2_STREAMS,
-    MAX_OPENED_HEAD_BYTES,
-};
 use crate::record::call::Target;
 use crate::record::http::h1;
 

@@ -57,13 +57,13 @@ pub use self::login::StandIn;
 pub use self::outcome::{Counts, Note, Recorded};
 use self::session::Hub;
 pub use crate::record::protocol::mysql::login::PasswordSubstitution;
-
-use self::stream::Stream;
-use crate::budget::{Account, Share};
-use crate::http_client::Verifier;
-use crate::limits::{
+use replay_base::budget::{Account, Share};
+use replay_base::limits::{
     MAX_RECORDED_CONNECTIONS, MAX_RESOLVE_THREADS, PROXY_END_MS, RECORDED_CONNECTION_BYTES,
 };
+
+use self::stream::Stream;
+use crate::http_client::Verifier;
 use crate::network::rules::Transport;
 use crate::record::call::{Outline, Target};
 use crate::record::matching::Recordings;

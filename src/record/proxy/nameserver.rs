@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Waker};
 use std::time::SystemTime;
 
+use replay_base::limits::FAKE_ADDRESS_SECS;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UdpSocket;
 use tokio::sync::Semaphore;
@@ -13,7 +14,6 @@ use tokio::sync::Semaphore;
 use super::Mode;
 use super::session::Hub;
 use super::stream::Stream;
-use crate::limits::FAKE_ADDRESS_SECS;
 use crate::record::call::{Content, Dns, Exchange, Link, Target};
 use crate::record::net::dns::{DnsQuestion, SERVFAIL};
 

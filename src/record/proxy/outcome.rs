@@ -3,8 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::budget::Share;
-use crate::limits::MAX_RECORDING_BYTES;
+use replay_base::budget::Share;
+use replay_base::limits::MAX_RECORDING_BYTES;
+
 use crate::record::call::{Exchange, Target};
 
 #[derive(Debug, Default)]

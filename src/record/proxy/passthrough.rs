@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use http::request;
 use memchr::memmem;
+use replay_base::limits::RELAY_BUFFER_BYTES;
 use tokio::io::AsyncWriteExt as _;
 
 use super::context::Context;
@@ -18,7 +19,6 @@ use super::judging::VerdictGuard;
 use super::session::Hub;
 use super::stream::Stream;
 use super::{intercept_tls, login, splice, tls};
-use crate::limits::RELAY_BUFFER_BYTES;
 use crate::record::call::Target;
 use crate::sandbox::intercept::ProgramName;
 

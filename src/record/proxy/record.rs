@@ -5,6 +5,7 @@ use std::io;
 use std::pin::Pin;
 use std::time::{Duration, SystemTime};
 
+use replay_base::limits::SERVER_FIRST_MS;
 use tokio::time::timeout;
 
 use super::context::Context;
@@ -13,7 +14,6 @@ use super::relay::relay;
 use super::stream::Stream;
 use super::tap::{NextPhase, Tap};
 use super::{Note, h2, protocols, tls, upstream};
-use crate::limits::SERVER_FIRST_MS;
 use crate::record::call::{Protocol, Refusal, Side};
 use crate::record::http::h1;
 use crate::record::net::sniff;

@@ -3,14 +3,14 @@
 use std::io;
 use std::time::Duration;
 
+use replay_base::budget::Share;
+use replay_base::limits::{RELAY_BUFFER_BYTES, RELAY_BUFFER_KEPT_BYTES};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, ReadHalf, WriteHalf, split};
 use tokio::time::timeout;
 
 use super::context::Context;
 use super::stream::Stream;
 use super::tap::{NextPhase, Tap};
-use crate::budget::Share;
-use crate::limits::{RELAY_BUFFER_BYTES, RELAY_BUFFER_KEPT_BYTES};
 use crate::record::call::{Exchange, Side};
 use crate::record::http::h1;
 

@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use replay_base::limits::SERVER_FIRST_MS;
 use tokio::io::AsyncWriteExt as _;
 use tokio::time::timeout;
 
@@ -14,7 +15,6 @@ use super::protocols::PlayedServer;
 use super::record::Nested;
 use super::stream::Stream;
 use super::{Replay, h2_play, record, tls, upstream};
-use crate::limits::SERVER_FIRST_MS;
 use crate::record::call::{Protocol, Refusal};
 use crate::record::net::sniff;
 use crate::record::protocol::wire::PlayStep;

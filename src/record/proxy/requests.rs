@@ -2,11 +2,11 @@
 
 use std::io;
 
+use replay_base::budget::Share;
 use tokio::io::AsyncWriteExt as _;
 
 use super::context::{Context, TOO_LONG};
 use super::stream::Stream;
-use crate::budget::Share;
 use crate::record::http::h1::{Malformed, ReceivedRequest, RequestParser, RequestStep};
 
 pub struct Requests {

@@ -6,6 +6,11 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use replay_base::budget::{Account, Purpose, Share};
+use replay_base::limits::{
+    CONNECTION_DESCRIPTORS, MAX_RECORDING_BYTES, MAX_RECORDING_NOTES, MEMORY_LOOK_MS,
+    MEMORY_WAIT_MS, UPSTREAM_CONNECT_MS,
+};
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -13,12 +18,7 @@ use tokio::time::timeout;
 use super::judging::PendingVerdicts;
 use super::stream::Stream;
 use super::{Counts, Mode, Note, OnMiss, Recorded, Wires};
-use crate::budget::{Account, Purpose, Share};
 use crate::http_client::Verifier;
-use crate::limits::{
-    CONNECTION_DESCRIPTORS, MAX_RECORDING_BYTES, MAX_RECORDING_NOTES, MEMORY_LOOK_MS,
-    MEMORY_WAIT_MS, UPSTREAM_CONNECT_MS,
-};
 use crate::record::call::{Content, Exchange, Link, Refusal, Target};
 use crate::record::net::ca::Authority;
 use crate::record::net::dns::{FakeNames, is_fake};
@@ -345,7 +345,7 @@ impl Hub {
         {
             return found.clone();
         }
-        if lookups.len() > crate::limits::MAX_FAKE_NAMES {
+        if lookups.len() > replay_base::limits::MAX_FAKE_NAMES {
             lookups.clear();
         }
         let (tell, found) = watch::channel(None);

@@ -4,13 +4,13 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use replay_base::limits::RELAY_BUFFER_BYTES;
 use rustix::net::{Shutdown, shutdown};
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 
 use super::stream::Stream;
-use crate::limits::RELAY_BUFFER_BYTES;
 
 /// Pipes for relaying busy connections, for the whole process. Further connections are read and
 /// written instead.

@@ -6,12 +6,12 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::{Buf, Bytes};
+use replay_base::budget::Share;
+use replay_base::limits::RELAY_BUFFER_BYTES;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::{client, server};
 
-use crate::budget::Share;
-use crate::limits::RELAY_BUFFER_BYTES;
 use crate::record::http::h1::Rendered;
 
 pub trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {

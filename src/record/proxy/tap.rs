@@ -2,9 +2,10 @@
 
 use std::time::SystemTime;
 
+use replay_base::budget::Share;
+
 use super::Note;
 use super::context::Context;
-use crate::budget::Share;
 use crate::record::call::{Exchange, Side, Target};
 use crate::record::http::h1;
 use crate::record::protocol::generic::GenericRecorder;

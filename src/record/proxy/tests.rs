@@ -9,7 +9,7 @@ mod opened;
 mod opening;
 mod tls;
 
-use crate::budget::Account;
+use replay_base::budget::Account;
 use std::collections::HashMap;
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, Ipv6Addr, TcpStream};

@@ -5,12 +5,12 @@ use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 
+use replay_base::budget::Share;
 use tokio::net::TcpStream;
 
 use super::context::Context;
 use super::stream::Stream;
 use super::{Mode, passthrough, tls};
-use crate::budget::Share;
 use crate::network::rules::Transport;
 
 /// Connects to the real server; `EACCES` if the policy denies it.

@@ -7,9 +7,9 @@ use std::sync::LazyLock;
 use regex_automata::meta::{Config, Regex};
 use regex_automata::util::captures::Captures;
 use regex_automata::util::syntax;
+use replay_base::limits::MAX_PATTERN_PROGRAM_BYTES;
 
 use super::stand_in::{is_part, is_placeholder, placeholder};
-use crate::limits::MAX_PATTERN_PROGRAM_BYTES;
 
 /// Name and pattern of each shape. The capture group is replaced; the prefix stays, because
 /// programs read it. A pattern fails after at most some hundred bytes, or at a byte that cannot

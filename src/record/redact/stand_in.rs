@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::text::escape::hex;
+use replay_base::text::escape::hex;
 
 /// Prefix of long placeholders.
 const WORD: &[u8] = b"redacted";

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use replay_base::limits::MIN_BODY_APART_BYTES;
+use replay_base::text::escape::hex;
 use sha2::{Digest as _, Sha256};
 
 use super::node::{Members, Node};
 use super::{Fault, Problem};
-use crate::limits::MIN_BODY_APART_BYTES;
-use crate::text::escape::hex;
 
 /// Directory of body files, relative to the set.
 const DIRECTORY: &str = "bodies";

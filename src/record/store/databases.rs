@@ -3,11 +3,12 @@
 //!
 //! Keploy's kinds `Redis`, `Generic` and `Kafka` can only be read.
 
+use replay_base::limits::MAX_SHOWN_QUESTION_CHARS;
+
 use super::bodies::is_large;
 use super::metadata::Spec;
 use super::node::{Members, Node, decode_base64};
 use super::{BodyFiles, Fault, Problem};
-use crate::limits::MAX_SHOWN_QUESTION_CHARS;
 use crate::record::call::{Content, Message, Protocol, Side, Wire};
 use crate::record::protocol::{registry, words};
 

@@ -26,7 +26,8 @@ use std::fmt;
 pub use bodies::{BodyFiles, BodyLoader, BodyRef};
 pub use head::{COMMAND_WITHIN_BYTES, CommandMark, Head};
 
-use crate::limits::MAX_CALLS_FILE_BYTES;
+use replay_base::limits::MAX_CALLS_FILE_BYTES;
+
 use crate::record::matching::{DeclaredNoise, Recording};
 
 /// Kind of a problem with a document.

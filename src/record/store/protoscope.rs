@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use crate::text::escape::hex;
+use replay_base::text::escape::hex;
 
 /// Maximum nesting depth.
 const MAX_DEPTH: usize = 100;

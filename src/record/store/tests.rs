@@ -1,10 +1,10 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use pretty_assertions::assert_eq;
+use replay_base::limits::MIN_BODY_APART_BYTES;
 
 use super::document::VERSION;
 use super::*;
-use crate::limits::MIN_BODY_APART_BYTES;
 use crate::record::call::{
     Content, Dns, End, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Message, Protocol,
     Side, Target, Wire,

@@ -10,6 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::OnceLock;
 
+use replay_base::limits::MAX_PATH_BYTES;
 use rustix::fs::{
     Access, AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Statx, StatxFlags, accessat,
     openat, openat2, stat, statat, statx,
@@ -17,7 +18,6 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::call::Object;
-use crate::limits::MAX_PATH_BYTES;
 use crate::sandbox::caller_memory::CallerMemory;
 use crate::sandbox::capabilities::look_at;
 

@@ -11,6 +11,7 @@ use std::thread;
 
 use libc::c_long;
 use pretty_assertions::assert_eq;
+use replay_base::limits::MAX_DENIED_PATH_BYTES;
 use replay_sys::seccomp::install_with_listener;
 use replay_sys::testing;
 use rustix::event::{PollFd, poll};
@@ -19,7 +20,6 @@ use tempfile::TempDir;
 
 use super::super::seccomp::{Rules, Sockets, filter};
 use super::*;
-use crate::limits::MAX_DENIED_PATH_BYTES;
 
 mod together;
 

@@ -7,6 +7,7 @@ use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use replay_base::limits::MAX_XATTR_VALUE_BYTES;
 use replay_sys::seccomp::{Notification, still_valid};
 use rustix::fs::{
     CWD, FileType, fstat, getxattr, getxattr_query, listxattr, listxattr_query, readlinkat,
@@ -16,7 +17,6 @@ use rustix::io::Errno;
 use super::call::{Object, Read};
 use super::caller::{Caller, link};
 use super::{Broker, holds, read_name, read_structure};
-use crate::limits::MAX_XATTR_VALUE_BYTES;
 
 /// Longest list of names of extended attributes, in bytes (`XATTR_LIST_MAX` of `linux/limits.h`).
 const MAX_XATTR_LIST_BYTES: usize = 65_536;

@@ -17,6 +17,7 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use replay_base::limits::{MAX_DRY_RUN_CONTENT_BYTES, MAX_NAMED_CHANGES, MAX_SHOWN_FILE_BYTES};
 use rustix::fs::{
     Dir, FileType, Mode, OFlags, SeekFrom, Stat, chmod, fgetxattr, fstat, fstatvfs, open, openat,
     readlinkat, seek,
@@ -27,7 +28,6 @@ use super::attributes::attributes;
 use super::overlay::Overlay;
 use super::report::{Content, DryRunReport, ReportedChange};
 use crate::journal::Change;
-use crate::limits::{MAX_DRY_RUN_CONTENT_BYTES, MAX_NAMED_CHANGES, MAX_SHOWN_FILE_BYTES};
 
 /// Time limit for finding the changes of a dry run, in milliseconds: less than
 /// [`super::KILL_WAIT_MS`].

@@ -9,6 +9,7 @@
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 
+use replay_base::mounts::{self, Mount};
 use rustix::fs::{
     CWD, FileType, Gid, Mode, OFlags, ResolveFlags, StatVfsMountFlags, Timespec, Timestamps, Uid,
     XattrFlags, fchmod, fchown, fsetxattr, fstat, fstatvfs, futimens, mkdirat, openat, openat2,
@@ -20,7 +21,6 @@ use rustix::mount::{
 };
 
 use super::attributes::attributes;
-use crate::mounts::{self, Mount};
 use crate::sandbox::fault::{Fault, StepContext};
 use crate::sandbox::hidden_paths::MEANWHILE;
 use crate::sandbox::mount::{file_system, mount_of, no_devices};

@@ -4,11 +4,11 @@ use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::OwnedFd;
 
+use replay_base::limits::MAX_DRY_RUN_CONTENT_BYTES;
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde::{Deserialize, Serialize};
 
 use crate::journal::Change;
-use crate::limits::MAX_DRY_RUN_CONTENT_BYTES;
 use crate::sandbox::raw_string::RawString;
 
 /// All that it tells, in bytes: those and [`MAX_NAMED_CHANGES`] paths as JSON, each byte a number,

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 
+use replay_base::limits::MAX_INTERCEPTED_BYTES;
 use replay_sys::seccomp::Notification;
 use rustix::buffer::spare_capacity;
 use rustix::io::Errno;
@@ -17,7 +18,6 @@ use super::destinations::Destination;
 use super::msghdr::{Header, MANY_HEADER_BYTES};
 use super::own_ports::Holder;
 use super::transfer::{Incoming, Outgoing, ReceiveBuffer, is_impatient, other, value};
-use crate::limits::MAX_INTERCEPTED_BYTES;
 use crate::sandbox::caller_memory::CallerMemory;
 
 /// Largest datagram over IPv4, in bytes.

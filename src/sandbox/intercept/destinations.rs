@@ -4,12 +4,12 @@ use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 
+use replay_base::limits::MAX_INTERCEPTED_SOCKETS;
 use rustix::io::Errno;
 use rustix::net::sockopt::socket_cookie;
 use rustix::rand::{GetRandomFlags, getrandom};
 
 use super::messages::Mark;
-use crate::limits::MAX_INTERCEPTED_SOCKETS;
 
 /// The destination of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

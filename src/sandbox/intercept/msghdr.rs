@@ -1,10 +1,10 @@
 //! Messages of sendmsg(2) and recvmsg(2) in the caller's memory.
 
+use replay_base::limits::MAX_INTERCEPTED_BYTES;
 use rustix::io::Errno;
 
 use super::call::Span;
 use super::descriptor::{CallerDescriptor, fetch};
-use crate::limits::MAX_INTERCEPTED_BYTES;
 use crate::sandbox::caller_memory::CallerMemory;
 
 /// Bytes of `struct msghdr`; both architectures that are supported are of 64 bits and little

@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
+use replay_base::limits::UPSTREAM_CONNECT_MS;
 use replay_sys::seccomp::{Notification, still_valid};
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
@@ -16,7 +17,6 @@ use super::answer::{Deed, Pending};
 use super::descriptor::CallerDescriptor;
 use super::messages::Mark;
 use super::transfer::is_impatient;
-use crate::limits::UPSTREAM_CONNECT_MS;
 
 /// Timeout for a connection until the server has received the request, in milliseconds.
 const SERVER_HEARS_MS: u64 = 5_000;

@@ -6,6 +6,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::OwnedFd;
 
+use replay_base::limits::MAX_DATAGRAM_PLACES;
 use replay_sys::seccomp::still_valid;
 use rustix::io::Errno;
 
@@ -16,7 +17,6 @@ use super::call::Network;
 use super::connections::takes_four;
 use super::listeners;
 use super::messages::SupervisorMessage;
-use crate::limits::MAX_DATAGRAM_PLACES;
 
 #[derive(Debug, Default)]
 pub(super) struct Relays {

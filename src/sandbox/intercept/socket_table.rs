@@ -11,6 +11,7 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 
+use replay_base::limits::MAX_INTERCEPTED_SOCKETS;
 use rustix::fs::fstat;
 use rustix::io::Errno;
 use rustix::net::getpeername;
@@ -21,7 +22,6 @@ use super::call::Network;
 use super::descriptor::{CallerDescriptor, SocketKind, can_fetch, leader};
 use super::destinations::{Destination, Destinations};
 use super::own_ports::Holder;
-use crate::limits::MAX_INTERCEPTED_SOCKETS;
 use crate::sandbox::caller_memory::CallerMemory;
 use crate::sandbox::descriptors::at_most;
 use crate::sandbox::kill_scope::descendants;

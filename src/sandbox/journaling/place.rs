@@ -16,13 +16,13 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use replay_base::limits::MAX_LINKS_FOLLOWED;
 use rustix::fs::{
     CWD, Mode, OFlags, ResolveFlags, StatVfsMountFlags, fstatvfs, open, openat2, readlinkat,
 };
 use rustix::io::Errno;
 
 use crate::journal::{At, Id, Root, Stat, stat};
-use crate::limits::MAX_LINKS_FOLLOWED;
 use crate::sandbox::broker::{Caller, Object, link};
 use crate::sandbox::descriptors::at_most;
 

@@ -536,7 +536,7 @@ impl Opens {
 
     fn refuse(&mut self, why: fn(RawString) -> Denied, place: PathBuf) -> Errno {
         let denied = why(display_path(place));
-        if self.refused.len() < crate::limits::MAX_DENIED && !self.refused.contains(&denied) {
+        if self.refused.len() < replay_base::limits::MAX_DENIED && !self.refused.contains(&denied) {
             self.refused.push(denied);
         }
         Errno::ACCESS

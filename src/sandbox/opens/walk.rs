@@ -13,6 +13,7 @@ use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
+use replay_base::limits::{MAX_LINKS_FOLLOWED, MAX_PATH_BYTES};
 use rustix::fs::{
     Access, AtFlags, CWD, Mode, OFlags, ResolveFlags, accessat, fstatfs, openat, openat2,
     readlinkat,
@@ -21,7 +22,6 @@ use rustix::io::Errno;
 
 use super::NameIn;
 use super::call::PathArgument;
-use crate::limits::{MAX_LINKS_FOLLOWED, MAX_PATH_BYTES};
 use crate::sandbox::caller_memory::CallerMemory;
 use crate::sandbox::capabilities::look_at;
 

@@ -40,6 +40,7 @@ use rustix::net::{
     connect, listen, recv, send, socket_with,
 };
 
+use replay_base::limits::MAX_DENIED;
 use replay_sys::seccomp::{Notification, let_go_on, respond, still_valid};
 use replay_sys::sockets::address;
 use replay_sys::time_limit::limited;
@@ -52,7 +53,6 @@ use super::intercept::{CallerDescriptor, LastCaller, MAX_ADDRESS_BYTES};
 use super::opens::NameIn;
 use super::opens::waiting::{Completed, Waiting};
 use super::opens::walk::{Asker, LookupResult, Way, link};
-use crate::limits::MAX_DENIED;
 pub use owners::SocketOwners;
 pub use table::{Owner, SocketFiles};
 use table::{Slot, SocketFile, nanoseconds};

@@ -1,9 +1,10 @@
 #![expect(clippy::disallowed_methods, reason = "tests lay out files")]
 
+use replay_base::cancel::Bound;
+use replay_base::cancel::CancelToken;
+use replay_pattern::Options;
+
 use super::*;
-use crate::cancel::Bound;
-use crate::cancel::CancelToken;
-use crate::pattern::Options;
 use crate::policy::tests::Tree;
 use pretty_assertions::assert_eq;
 

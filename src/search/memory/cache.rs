@@ -25,6 +25,9 @@ use std::os::unix::fs::FileExt as _;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use replay_base::limits::{
+    LIST_BUFFER_BYTES, MAX_SEARCH_CACHE_AGE, REMEMBERED_PATTERNS, SEARCH_CACHE_DRIFT_NANOS,
+};
 use rustix::fs::{
     AtFlags, FileType, Mode, OFlags, RawDir, fstat, openat, renameat, statat, unlinkat,
 };
@@ -34,9 +37,6 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use super::Inner;
 use super::patterns::{Keys, PatternKeys};
 use super::store::Packed;
-use crate::limits::{
-    LIST_BUFFER_BYTES, MAX_SEARCH_CACHE_AGE, REMEMBERED_PATTERNS, SEARCH_CACHE_DRIFT_NANOS,
-};
 
 /// Most that all such files take, in bytes.
 const MAX_SEARCH_CACHES_BYTES: u64 = 1024 * 1024 * 1024;

@@ -9,6 +9,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
+use replay_base::cancel::CancelToken;
+use replay_base::limits::MAX_WALK_DEPTH;
 use rustix::process::setpriority_process;
 
 use super::Inner;
@@ -16,9 +18,7 @@ use super::query::Query;
 use super::recall::Recall;
 use super::signature::Signer;
 use super::store::Notes;
-use crate::cancel::CancelToken;
 use crate::fs::{Entries, OpenDir, Order, Visitor, WalkEntry, WalkOptions, walk};
-use crate::limits::MAX_WALK_DEPTH;
 use crate::policy::{Checked, FileKind, Read};
 
 /// Largest file that gets a signature, in bytes.

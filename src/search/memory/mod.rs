@@ -72,9 +72,9 @@ use clock::{Clock, SystemClock};
 use learner::Learner;
 use patterns::Patterns;
 use query::Query;
+use replay_base::limits::SETTLED_SECS;
 use store::Store;
 
-use crate::limits::SETTLED_SECS;
 use crate::policy::{Checked, Read};
 
 /// Memory of a server, possibly off. Dropping it ends the learner's thread.

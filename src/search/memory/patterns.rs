@@ -1,6 +1,6 @@
 //! Patterns with remembered results, each with a bit in every record.
 
-use crate::limits::{FORGOTTEN_PATTERNS, REMEMBERED_PATTERNS};
+use replay_base::limits::{FORGOTTEN_PATTERNS, REMEMBERED_PATTERNS};
 
 /// The patterns of the bits.
 #[derive(Debug, Default)]

@@ -4,12 +4,13 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use replay_base::limits::SETTLED_SECS;
+
 use super::Inner;
 use super::query::Query;
 use super::signature::Signature;
 use super::store::{Finding, Notes};
 use crate::fs::{Entries, OpenDir, OpenFile, Version, WalkEntry};
-use crate::limits::SETTLED_SECS;
 
 /// A file that changed less than this before is remembered only if no page of it waits to be
 /// written, in seconds.

@@ -125,8 +125,9 @@ const FOLD_BELOW: usize = 5;
 
 #[cfg(test)]
 mod tests {
+    use replay_base::limits::BINARY_SNIFF_BYTES;
+
     use super::*;
-    use crate::limits::BINARY_SNIFF_BYTES;
 
     fn holds(signature: &Signature, text: &[u8]) -> bool {
         text.windows(3)

@@ -15,12 +15,13 @@ use pretty_assertions::assert_eq;
 
 mod cache;
 
+use replay_base::cancel::CancelToken;
+use replay_pattern::{Options, Pattern};
+
 use super::*;
-use crate::cancel::CancelToken;
 use crate::fs::{
     Entries, Listing, OpenDir, OpenFile, Order, Version, Visitor, WalkEntry, WalkOptions, walk,
 };
-use crate::pattern::{Options, Pattern};
 use crate::policy::{Access, FileKind, Grant, Policy};
 use crate::search::{Call, GrepOptions, Hits, Mode, Scope, SearchRequest, grep};
 

@@ -4,8 +4,8 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::limits::MAX_KEPT_ARGUMENT_BYTES;
-use crate::text::escape::hex;
+use replay_base::limits::MAX_KEPT_ARGUMENT_BYTES;
+use replay_base::text::escape::hex;
 
 /// Length of the excerpt of a longer argument, in bytes.
 const ARGUMENT_EXCERPT_BYTES: usize = 4096;

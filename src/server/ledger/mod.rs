@@ -22,9 +22,10 @@ use serde_json::Value;
 
 pub use ending::Ending;
 
+use replay_base::cancel::CancelToken;
+use replay_base::limits::MAX_KEPT_NAME_BYTES;
+
 use super::service::{AdmittedRequest, ExclusiveWork, Outbox, Service};
-use crate::cancel::CancelToken;
-use crate::limits::MAX_KEPT_NAME_BYTES;
 use crate::policy::{Caller, Touched, TouchedPath};
 use crate::protocol::{Body, Code, Content, Outcome, Revision, RpcError};
 
@@ -44,7 +45,7 @@ pub struct Begun {
     /// missing.
     pub tool: String,
     /// The arguments; `null` if missing. Each string longer than
-    /// [`crate::limits::MAX_KEPT_ARGUMENT_BYTES`] is replaced by `{"sha256": HEX, "bytes": COUNT}`
+    /// [`replay_base::limits::MAX_KEPT_ARGUMENT_BYTES`] is replaced by `{"sha256": HEX, "bytes": COUNT}`
     /// of its UTF-8. So are the whole arguments if they are still too long.
     pub arguments: Value,
     /// The same, with the beginning of each replaced string as a member `excerpt`. Present if an

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
+use replay_base::limits::{RECENT_ARGUMENTS_BYTES, RECENT_SUBJECT_BYTES, RECENT_TEXT_BYTES};
 use serde_json::{Map, Value};
 
-use crate::limits::{RECENT_ARGUMENTS_BYTES, RECENT_SUBJECT_BYTES, RECENT_TEXT_BYTES};
 use crate::protocol::{Body, Content, Outcome};
 
 /// Longest part of a string argument that is remembered, in bytes.

@@ -20,7 +20,7 @@ use std::time::Instant;
 use ring::{Number, RecentCall, Ring};
 pub use summary::CallDescription;
 
-use crate::limits::MAX_RECENT_PAGE;
+use replay_base::limits::MAX_RECENT_PAGE;
 
 /// Largest size of such a page with more than one call, in bytes.
 const MAX_RECENT_PAGE_BYTES: usize = 2 * 1024 * 1024;

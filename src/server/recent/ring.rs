@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
+use replay_base::limits::{MAX_RECENT_BYTES, MAX_RECENT_CALLS};
+
 use super::{CallDescription, View};
-use crate::limits::{MAX_RECENT_BYTES, MAX_RECENT_CALLS};
 
 /// Calls of one tenant that are remembered while they run, within as many bytes again; of more,
 /// only the end is.

@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use replay_base::limits::RECENT_SUBJECT_BYTES;
+use replay_base::text::escape::show_path;
 use serde_json::{Map, Value, json};
 
 use super::excerpt::{arguments, reason, reply_text, started, subject, undo};
-use crate::limits::RECENT_SUBJECT_BYTES;
 use crate::policy::{Touch, TouchedPath};
 use crate::protocol::{Outcome, outside};
 use crate::server::ledger::{Begun, Ending, Entry};
-use crate::text::escape::show_path;
 
 /// Parameters of a call up to this length are remembered as they were read, and written only when
 /// somebody asks, in bytes.

@@ -1,7 +1,8 @@
 //! `cargo check --message-format=json`
 //! (<https://doc.rust-lang.org/cargo/reference/external-tools.html>), Clippy too.
 
-use crate::limits::{MAX_KEPT_TESTS, MAX_RELATED, MAX_TEST_TEXT_BYTES};
+use replay_base::limits::{MAX_KEPT_TESTS, MAX_RELATED, MAX_TEST_TEXT_BYTES};
+
 use crate::testrun::prelude::*;
 use crate::testrun::project::cargo;
 

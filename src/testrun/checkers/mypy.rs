@@ -7,9 +7,9 @@ use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 
+use replay_base::limits::{MAX_TEST_NAME_BYTES, MAX_TEST_TEXT_BYTES, MAX_TOLD_LINES};
 use sha2::{Digest as _, Sha256};
 
-use crate::limits::{MAX_TEST_NAME_BYTES, MAX_TEST_TEXT_BYTES, MAX_TOLD_LINES};
 use crate::testrun::prelude::*;
 
 /// Bytes of the hash in the name of a project's cache.

@@ -2,7 +2,8 @@
 //! error TS2322: message`, with indented continuation lines. Errors of the whole project have no
 //! place.
 
-use crate::limits::MAX_TEST_TEXT_BYTES;
+use replay_base::limits::MAX_TEST_TEXT_BYTES;
+
 use crate::testrun::prelude::*;
 use crate::testrun::reports::results;
 

@@ -3,14 +3,15 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use replay_base::limits::MAX_TEST_FILES;
+use replay_base::text::glob::{escape, is_glob};
+use replay_base::text::nearest::nearest;
+
 use super::disk::AllowedDisk;
 use crate::exec::place_of;
-use crate::limits::MAX_TEST_FILES;
 use crate::policy::{Checked, FileKind, PolicyError, Read};
 use crate::search::{self, Call, Scope, SearchRequest};
 use crate::testrun::error::TestrunError;
-use crate::text::glob::{escape, is_glob};
-use crate::text::nearest::nearest;
 
 /// A requested file or directory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,12 +1,13 @@
 //! Collector of parsed test results. Its limits bound the memory for a report of any size.
 
-use super::results::TestResults;
-use super::{stack, visible_text};
-use crate::limits::{
+use replay_base::limits::{
     MAX_KEPT_FAILURES, MAX_KEPT_TESTS, MAX_LEFT_OUT, MAX_PATH_BYTES, MAX_RUN_FAULTS,
     MAX_TEST_ERRORS, MAX_TEST_NAME_BYTES, MAX_TEST_OUTPUT_BYTES, MAX_TEST_SUITES,
     MAX_TEST_TEXT_BYTES,
 };
+
+use super::results::TestResults;
+use super::{stack, visible_text};
 use crate::testrun::model::{
     Case, FileError, Frame, Listed, Phase, RunError, Slow, State, TestError,
 };

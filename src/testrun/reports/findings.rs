@@ -1,8 +1,9 @@
 //! Collector of diagnostics, within the limits.
 
+use replay_base::limits::{MAX_RELATED, MAX_TEST_NAME_BYTES, MAX_TEST_TEXT_BYTES};
+
 use super::results::CheckResults;
 use super::{stack, visible_text};
-use crate::limits::{MAX_RELATED, MAX_TEST_NAME_BYTES, MAX_TEST_TEXT_BYTES};
 use crate::testrun::model::{Diagnostic, Related, Severity};
 
 /// Diagnostics of a type check that are kept.

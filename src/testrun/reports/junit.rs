@@ -5,13 +5,13 @@
 use quick_xml::Reader;
 use quick_xml::escape::{resolve_predefined_entity, unescape};
 use quick_xml::events::{BytesStart, Event};
+use replay_base::cancel::Bound;
+use replay_base::limits::{MAX_TEST_ERRORS, MAX_TEST_OUTPUT_BYTES, MAX_TEST_SUITES};
 
 use super::collector::{ResultCollector, join_id, millis};
 use super::kept_output::KeptOutput;
 use super::results::{Sources, TestResults};
 use super::stack;
-use crate::cancel::Bound;
-use crate::limits::{MAX_TEST_ERRORS, MAX_TEST_OUTPUT_BYTES, MAX_TEST_SUITES};
 use crate::testrun::model::{Case, State};
 
 /// Maximum bytes buffered of one text.

@@ -1,6 +1,6 @@
 //! Bounded output of a test.
 
-use crate::limits::MAX_TEST_OUTPUT_BYTES;
+use replay_base::limits::MAX_TEST_OUTPUT_BYTES;
 
 /// Maximum bytes buffered of each end of one output.
 const MAX_END_BYTES: usize = 16 * MAX_TEST_OUTPUT_BYTES;

@@ -7,8 +7,8 @@ use serde::de::{
 };
 use serde_json::value::RawValue;
 
-use crate::cancel::Bound;
-use crate::limits::MAX_TEST_LINE_BYTES;
+use replay_base::cancel::Bound;
+use replay_base::limits::MAX_TEST_LINE_BYTES;
 
 /// Lines between two checks of the time limit.
 const LINES_PER_CHECK: usize = 64;

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use replay_base::limits::MAX_TEST_TEXT_BYTES;
+
 use super::{stack, visible_text};
-use crate::limits::MAX_TEST_TEXT_BYTES;
 use crate::testrun::model::{
     Case, Diagnostic, FileError, Listed, RunError, Slow, Summary, Truncated,
 };

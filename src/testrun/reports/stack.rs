@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::limits::MAX_TEST_FRAMES;
+use replay_base::limits::MAX_TEST_FRAMES;
+
 use crate::testrun::model::Frame;
 
 /// Frames of libraries among them, where there are others.

@@ -4,7 +4,8 @@ mod report;
 
 use std::path::PathBuf;
 
-use crate::limits::{MAX_LEFT_OUT, MAX_RUN_FAULTS, MAX_TEST_FILES};
+use replay_base::limits::{MAX_LEFT_OUT, MAX_RUN_FAULTS, MAX_TEST_FILES};
+
 use crate::sandbox::toolchains::GO_MODULES;
 use crate::testrun::prelude::*;
 

@@ -3,9 +3,10 @@
 mod hints;
 mod report;
 
-use crate::limits::MAX_RERUN_TESTS;
+use replay_base::limits::MAX_RERUN_TESTS;
+use replay_base::text::glob::escape;
+
 use crate::testrun::prelude::*;
-use crate::text::glob::escape;
 
 const PLUGIN: Reporter = Reporter {
     file: "replay_pytest.py",

@@ -10,6 +10,9 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+use replay_base::budget::Share;
+use replay_base::cancel::CancelToken;
+use replay_base::limits::QUICK_BYTES;
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::task::{block_in_place, spawn_blocking};
@@ -20,9 +23,6 @@ use super::conversation::Conversation;
 use super::in_flight::Pending;
 use super::message::{EncodedReply, Message};
 use super::tenant::{QueuePlace, Tenant};
-use crate::budget::Share;
-use crate::cancel::CancelToken;
-use crate::limits::QUICK_BYTES;
 use crate::protocol::{
     Body, Code, Id, Incoming, Outcome, Revision, RpcError, parse, render, rendered_length,
 };

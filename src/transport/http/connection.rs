@@ -10,6 +10,7 @@ use bytes::{Bytes, BytesMut};
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use replay_base::limits::{HTTP_END_MS, HTTP_LOOK_MS};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
@@ -20,7 +21,6 @@ use super::activity::{Activity, State};
 use super::admission::Seat;
 use super::io::{Duplex, GuardedStream, Socket};
 use super::router::{self, Context};
-use crate::limits::{HTTP_END_MS, HTTP_LOOK_MS};
 
 /// Timeout for the first request of a connection, in milliseconds.
 const HTTP_FIRST_REQUEST_MS: u64 = 10_000;

@@ -52,8 +52,9 @@ impl Drop for Hangup {
 
 #[cfg(test)]
 mod tests {
+    use replay_base::cancel::CancelToken;
+
     use super::*;
-    use crate::cancel::CancelToken;
 
     #[test]
     fn disarmed_hangup_runs_no_work() {

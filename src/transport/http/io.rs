@@ -9,6 +9,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Buf as _, Bytes};
+use replay_base::limits::{HTTP_LINGER_MS, HTTP_LINGER_SILENCE_MS};
 use rustix::io::Errno;
 use rustix::net::{Shutdown, shutdown};
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
@@ -16,7 +17,6 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::activity::Activity;
-use crate::limits::{HTTP_LINGER_MS, HTTP_LINGER_SILENCE_MS};
 
 /// Size of one discarding read, in bytes.
 const DISCARD_BYTES: usize = 16 * 1024;

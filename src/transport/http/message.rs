@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::budget::{Account, Exhausted, Purpose, Share};
+use replay_base::budget::{Account, Exhausted, Purpose, Share};
+
 use crate::protocol::Code;
 
 /// A message of a client.

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+use replay_base::limits::MAX_RECENT_PAGE;
+use replay_base::text::html::{begin, escaped};
 use serde_json::{Map, Value, json};
 
 use super::feed::NullOutbox;
 use super::roster::Roster;
 use super::tenant::Tenant;
-use crate::limits::MAX_RECENT_PAGE;
 use crate::protocol::{Body, Incoming, parse};
 use crate::server::{Admission, Families, Ledger, Session};
-use crate::text::html::{begin, escaped};
 
 /// Maximum number of pages of a tool list.
 const MAX_PAGES: usize = 100;

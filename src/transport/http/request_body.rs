@@ -9,6 +9,7 @@ use bytes::Bytes;
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{CONNECTION, EXPECT, HeaderMap, HeaderValue};
 use hyper::{StatusCode, Version};
+use replay_base::limits::{HTTP_BODY_MS, HTTP_LINGER_MS, HTTP_LINGER_SILENCE_MS};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -16,7 +17,6 @@ use super::activity::Open;
 use super::message::Message;
 use super::reply::{Reply, later, refuse};
 use super::tenant::Tenant;
-use crate::limits::{HTTP_BODY_MS, HTTP_LINGER_MS, HTTP_LINGER_SILENCE_MS};
 use crate::protocol::Code;
 
 /// Bodies up to this length are read even if their request is refused, in bytes.

@@ -14,6 +14,7 @@ use hyper::header::{
 use hyper::http::request::Parts;
 use hyper::http::uri::Authority;
 use hyper::{Method, Request, StatusCode, Version};
+use replay_base::limits::HTTP_LOOKS_PER_MINUTE;
 use tokio::sync::watch;
 
 use super::activity::Open;
@@ -30,7 +31,6 @@ use super::tenant::{Client, Tenant, by_token, digest_of};
 use super::tls::Encryption;
 use super::watching::Pages;
 use super::{mcp, pages, watching, websocket};
-use crate::limits::HTTP_LOOKS_PER_MINUTE;
 use crate::protocol::Code;
 use crate::server::{Ledger, Recent};
 use crate::telemetry::Tracer;

@@ -9,6 +9,10 @@ use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use replay_base::limits::{
+    HTTP_END_MS, HTTP_LOOK_MS, MAX_HTTP_CALLS, MAX_HTTP_TENANTS, MAX_STUCK_REQUESTS,
+    MAX_WAITING_REQUESTS,
+};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::Signal;
 use tokio::sync::{mpsc, watch};
@@ -23,10 +27,6 @@ use super::roster::Roster;
 use super::router::Context;
 use super::tls::Encryption;
 use super::watching::Pages;
-use crate::limits::{
-    HTTP_END_MS, HTTP_LOOK_MS, MAX_HTTP_CALLS, MAX_HTTP_TENANTS, MAX_STUCK_REQUESTS,
-    MAX_WAITING_REQUESTS,
-};
 use crate::server::{Ledger, Recent};
 use crate::telemetry::Tracer;
 use crate::transport::stdio::Limits;

@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqC
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use replay_base::limits::MAX_RECENT_PAGE;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::conversation::Conversation;
 use super::feed::Feed;
-use crate::limits::MAX_RECENT_PAGE;
 
 #[derive(Debug)]
 pub struct Sessions {

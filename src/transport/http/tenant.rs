@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use replay_base::budget::{Account, Purpose, Share};
+use replay_base::limits::{HTTP_LOOKS_PER_MINUTE, MAX_HTTP_WEBSOCKETS, MAX_WAITING_REQUESTS};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
@@ -14,8 +16,6 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use super::blocking::BlockingMonitor;
 use super::rate_limit::Bucket;
 use super::sessions::Sessions;
-use crate::budget::{Account, Purpose, Share};
-use crate::limits::{HTTP_LOOKS_PER_MINUTE, MAX_HTTP_WEBSOCKETS, MAX_WAITING_REQUESTS};
 use crate::server::{Metered, Metrics, Service};
 
 /// Time for calls of a revoked token to end before the next token of its name is served, in

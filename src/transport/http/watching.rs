@@ -10,6 +10,8 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use hyper::StatusCode;
 use hyper::header::{CONTENT_SECURITY_POLICY, HeaderMap, HeaderName, HeaderValue, REFERRER_POLICY};
+use replay_base::limits::MAX_RECENT_PAGE;
+use replay_base::text::html::{STYLE, begin};
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -19,10 +21,8 @@ use super::reply::{Reply, events, json, later, refuse, reply};
 use super::reply_body::ReplyBody;
 use super::roster::Roster;
 use super::tenant::Tenant;
-use crate::limits::MAX_RECENT_PAGE;
 use crate::protocol::Code;
 use crate::server::{Recent, View};
-use crate::text::html::{STYLE, begin};
 
 /// HTML of the page, into which style and script are inserted.
 const PAGE: &str = include_str!("page/page.html");

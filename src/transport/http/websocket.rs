@@ -18,6 +18,8 @@ use hyper::header::{
 use hyper::upgrade::Upgraded;
 use hyper::{Method, Request as HttpRequest, StatusCode, Version};
 use hyper_util::rt::TokioIo;
+use replay_base::cancel::CancelToken;
+use replay_base::limits::{HTTP_BODY_MS, HTTP_END_MS, MAX_HTTP_WEBSOCKETS, TAKEOVER_MS};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, ReadHalf, WriteHalf, split};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
@@ -31,8 +33,6 @@ use super::headers::single;
 use super::message::{EncodedReply, Message};
 use super::reply::{Reply, empty, later, refuse};
 use super::tenant::{Client, TOO_MANY, Tenant};
-use crate::cancel::CancelToken;
-use crate::limits::{HTTP_BODY_MS, HTTP_END_MS, MAX_HTTP_WEBSOCKETS, TAKEOVER_MS};
 use crate::protocol::{Code, Id, Incoming, RpcError, parse, render};
 use crate::server::{Admission, Session};
 use crate::transport::batch;

@@ -2,7 +2,8 @@
 
 use std::time::SystemTime;
 
-use crate::limits::MAX_RECORDED_BODY_BYTES;
+use replay_base::limits::MAX_RECORDED_BODY_BYTES;
+
 use crate::record::call::{Exchange, HttpRequest, Link, Target};
 
 use super::reader::{ExpectedBody, Malformed, Reader};

@@ -1,6 +1,7 @@
 //! Incremental parser for one direction of an HTTP/1 connection (RFC 9112).
 
-use crate::limits::{MAX_HTTP_FIELDS, MAX_HTTP_HEAD_BYTES};
+use replay_base::limits::{MAX_HTTP_FIELDS, MAX_HTTP_HEAD_BYTES};
+
 use crate::record::call::HttpVersion;
 
 use super::{field, has_token};

@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 use std::time::SystemTime;
 
-use crate::limits::{MAX_RECORDED_BODY_BYTES, MAX_RECORDING_NOTES};
+use replay_base::limits::{MAX_RECORDED_BODY_BYTES, MAX_RECORDING_NOTES};
+
 use crate::record::call::{Content, Exchange, HttpResponse, Link, Side, Target};
 use crate::record::http::coding;
 

@@ -1,9 +1,10 @@
 //! Parser of `MongoDB` messages: a document, and sequences of documents beside it.
 
+use replay_base::text::escape::hex;
+
 use super::bson::{self, Element, kind};
 use super::message::{self, Section};
 use crate::record::protocol::part_list::{PartList, readable};
-use crate::text::escape::hex;
 
 /// Deepest nesting of documents of `MongoDB` in which values are looked for, as deep as the server
 /// takes.

@@ -3,10 +3,11 @@
 
 use std::collections::HashMap;
 
+use replay_base::limits::MAX_WIRE_STATEMENTS;
+
 use super::answer::{self, PreparedStatement};
 use super::handshake::{self, HandshakeRequest, Login};
 use super::packet::{self, command};
-use crate::limits::MAX_WIRE_STATEMENTS;
 use crate::record::call::{Protocol, Side, Wire};
 use crate::record::protocol::control::Control;
 use crate::record::protocol::dialogue::Fault;

@@ -4,10 +4,11 @@
 
 use std::sync::Arc;
 
+use replay_base::text::escape::hex;
+
 use super::message::{BindFields, message, statement};
 use crate::record::call::{Content, Exchange, Message, Side};
 use crate::record::protocol::responder::messages_from;
-use crate::text::escape::hex;
 
 /// Replaces a `Bind` and an `Execute` by a `Query`, if the statement has no parameters, returns
 /// text and is executed to its end.

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use crate::limits::MAX_POSTGRES_STARTUP_BYTES;
+use replay_base::limits::MAX_POSTGRES_STARTUP_BYTES;
+
 use crate::record::protocol::dialogue::Fault;
 
 /// Length of the message type and the length field.

@@ -3,12 +3,12 @@
 
 use std::collections::HashMap;
 
+use replay_base::limits::MAX_WIRE_STATEMENTS;
+use replay_base::text::escape::hex;
 use sha2::{Digest, Sha256};
 
 use super::message::{self, BindFields, bytes, count, message, text};
-use crate::limits::MAX_WIRE_STATEMENTS;
 use crate::record::protocol::dialogue::Fault;
-use crate::text::escape::hex;
 
 /// A message of a client in normal form for lookup.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,13 +1,13 @@
 use std::time::{Duration, Instant};
 
+use replay_base::budget::{Budget, Purpose};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
-use crate::budget::{Budget, Purpose};
 
 /// Returns a direction with this memory budget after eight reads that filled its buffer, and its
 /// connection.
-async fn filled(budget: usize) -> (Direction, crate::budget::Account, Stream, TcpStream) {
+async fn filled(budget: usize) -> (Direction, replay_base::budget::Account, Stream, TcpStream) {
     let account = Budget::new(budget).account();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let other = TcpStream::connect(listener.local_addr().unwrap())

@@ -1,8 +1,9 @@
 //! Long and incomplete bodies.
 
+use replay_base::budget::{Budget, Purpose};
+
 use super::http1::http;
 use super::*;
-use crate::budget::{Budget, Purpose};
 use crate::record::call::Http;
 
 #[test]
@@ -178,7 +179,7 @@ fn pipelined_request_passes_during_long_answer() {
 
 #[test]
 fn too_long_body_passes_with_note() {
-    const LENGTH: usize = crate::limits::MAX_RECORDED_BODY_BYTES + 1_000_000;
+    const LENGTH: usize = replay_base::limits::MAX_RECORDED_BODY_BYTES + 1_000_000;
     let server = Server::start(|mut stream| {
         until(&mut stream, b"\r\n\r\n");
         stream
@@ -279,7 +280,8 @@ fn ended_connections_release_memory() {
             .unwrap();
     });
     // Memory for four connections and the recorded calls.
-    let account = Budget::new(4 * crate::limits::RECORDED_CONNECTION_BYTES + (2 << 20)).account();
+    let account =
+        Budget::new(4 * replay_base::limits::RECORDED_CONNECTION_BYTES + (2 << 20)).account();
     let recording = setup_within(Mode::Record, server.address, b"", account);
     for _ in 0..100 {
         assert!(ask(recording.address, b"GET / HTTP/1.1\r\nHost: h\r\n\r\n").ends_with(b"ok"));

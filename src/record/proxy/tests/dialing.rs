@@ -1,6 +1,7 @@
+use replay_base::budget::{Budget, Share};
+use replay_base::limits::UPSTREAM_CONNECT_MS;
+
 use super::*;
-use crate::budget::{Budget, Share};
-use crate::limits::UPSTREAM_CONNECT_MS;
 
 /// A host with two addresses, one of which never answers.
 #[derive(Default)]

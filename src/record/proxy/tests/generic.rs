@@ -305,7 +305,7 @@ fn recorded_refusal_applies_only_to_its_index() {
 
 #[test]
 fn turn_limit_applies_to_each_direction() {
-    const HALF: usize = crate::limits::MAX_RECORDED_BODY_BYTES / 2 + 1;
+    const HALF: usize = replay_base::limits::MAX_RECORDED_BODY_BYTES / 2 + 1;
     let link = Link {
         target: Target {
             host: "127.0.0.1".to_owned(),

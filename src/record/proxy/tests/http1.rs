@@ -1,4 +1,4 @@
-use crate::budget::Account;
+use replay_base::budget::Account;
 use std::io::{Read as _, Write as _};
 use std::net::Shutdown;
 use std::sync::atomic::AtomicU64;

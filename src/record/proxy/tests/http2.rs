@@ -1,13 +1,13 @@
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response, StatusCode};
+use replay_base::budget::Budget;
+use replay_base::limits::{HTTP2_CONNECTION_BYTES, MEMORY_STEP_BYTES, OVERTAKEN_MS};
 use rustls_pki_types::ServerName;
 use tokio::sync::oneshot;
 
 use super::super::intercept_tls::head_bytes;
 use super::tls::{acceptor, async_server, block_on, connector};
 use super::*;
-use crate::budget::Budget;
-use crate::limits::{HTTP2_CONNECTION_BYTES, MEMORY_STEP_BYTES, OVERTAKEN_MS};
 use crate::record::call::{Content, HttpVersion};
 
 /// Reads a whole body.

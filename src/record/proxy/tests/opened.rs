@@ -2,14 +2,14 @@
 
 use bytes::Bytes;
 use http::{Request, StatusCode, request, response};
+use replay_base::budget::Budget;
+use replay_base::limits::{HTTP2_CONNECTION_BYTES, MAX_HTTP2_STREAMS, MAX_OPENED_HEAD_BYTES};
 use rustls_pki_types::ServerName;
 
 use super::super::intercept_tls::{Rewriter, head_bytes};
 use super::http2::{body, grpc, h2_crate};
 use super::tls::{acceptor, async_server, block_on, connector};
 use super::*;
-use crate::budget::Budget;
-use crate::limits::{HTTP2_CONNECTION_BYTES, MAX_HTTP2_STREAMS, MAX_OPENED_HEAD_BYTES};
 
 /// Inspector that refuses paths with `no` and changes bodies to upper case. It delays the last byte
 /// of each piece to the next one.

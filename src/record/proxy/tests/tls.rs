@@ -1,6 +1,6 @@
 use std::sync::atomic::AtomicUsize;
 
-use crate::budget::Account;
+use replay_base::budget::Account;
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, ServerName};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

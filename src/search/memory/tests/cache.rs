@@ -3,12 +3,12 @@
 use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
 
 use pretty_assertions::assert_eq;
+use replay_base::limits::{
+    FORGOTTEN_PATTERNS, MAX_SEARCH_CACHE_AGE, REMEMBERED_PATTERNS, SEARCH_CACHE_DRIFT_NANOS,
+};
 use rustix::fs::{Mode as Bits, OFlags, open};
 
 use super::*;
-use crate::limits::{
-    FORGOTTEN_PATTERNS, MAX_SEARCH_CACHE_AGE, REMEMBERED_PATTERNS, SEARCH_CACHE_DRIFT_NANOS,
-};
 use crate::policy::Hidden;
 
 pub(super) fn place(dir: &Path) -> CacheLocation {

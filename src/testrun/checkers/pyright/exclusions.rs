@@ -4,10 +4,10 @@
 //! Source: <https://microsoft.github.io/pyright/#/configuration>. Files on the command line replace
 //! `include` alone.
 
+use replay_base::text::glob::GlobMatcher;
 use serde_json::Value;
 
 use crate::testrun::project::node::without_comments;
-use crate::text::glob::GlobMatcher;
 
 /// Default of `exclude`.
 const DEFAULT_EXCLUDE: [&str; 3] = ["**/node_modules", "**/__pycache__", "**/.*"];

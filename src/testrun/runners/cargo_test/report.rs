@@ -2,7 +2,8 @@
 //! libtest needs a nightly toolchain, so this parses its text
 //! (`library/test/src/formatters/pretty.rs`).
 
-use crate::limits::MAX_KEPT_TESTS;
+use replay_base::limits::MAX_KEPT_TESTS;
+
 use crate::testrun::prelude::*;
 
 /// Tests of one program: from `running 3 tests` to `test result:`.

@@ -1,7 +1,8 @@
 //! Parser for `go test -json`: the events of `go doc test2json`, and compiler errors of packages
 //! that cannot be built.
 
-use crate::limits::{MAX_KEPT_TESTS, MAX_TEST_ERRORS, MAX_TEST_FRAMES, MAX_TEST_SUITES};
+use replay_base::limits::{MAX_KEPT_TESTS, MAX_TEST_ERRORS, MAX_TEST_FRAMES, MAX_TEST_SUITES};
+
 use crate::testrun::prelude::*;
 
 /// Maximum bytes buffered of the output of all unfinished tests.

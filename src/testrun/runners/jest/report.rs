@@ -1,6 +1,7 @@
 //! Parser for Jest's events, which the bundled reporter (`reporter.cjs`) documents.
 
-use crate::limits::MAX_KEPT_TESTS;
+use replay_base::limits::MAX_KEPT_TESTS;
+
 use crate::testrun::prelude::*;
 
 #[derive(Default, Deserialize)]
@@ -224,7 +225,7 @@ fn add(collector: &mut ResultCollector<'_>, key: &str, file: &str, test: &JestTe
             .messages
             .iter()
             .zip(values)
-            .take(crate::limits::MAX_TEST_ERRORS);
+            .take(replay_base::limits::MAX_TEST_ERRORS);
         case.errors = told
             .flat_map(|(text, values)| errors(collector, text, values))
             .collect();
@@ -313,7 +314,7 @@ fn split_class(text: &str) -> (Option<&str>, &str) {
 
 /// Adds a file that did not run: its message has a bullet, a code excerpt, and a stack.
 fn file_error(collector: &mut ResultCollector<'_>, file: &JestEvent) {
-    let (text, _) = visible_text::head(&file.message, crate::limits::MAX_TEST_TEXT_BYTES * 4);
+    let (text, _) = visible_text::head(&file.message, replay_base::limits::MAX_TEST_TEXT_BYTES * 4);
     let body = text
         .trim_start()
         .strip_prefix('●')

@@ -22,7 +22,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     let mut summed_up = false;
     for line in lines::lines(sources.stderr, bound) {
         let line = String::from_utf8_lossy(line);
-        let (line, _) = visible_text::head(&line, crate::limits::MAX_TEST_TEXT_BYTES);
+        let (line, _) = visible_text::head(&line, replay_base::limits::MAX_TEST_TEXT_BYTES);
         let line = line.trim();
         if let Some(rest) = line.strip_prefix("Starting ") {
             expected = rest
@@ -43,7 +43,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
                 "PASS" | "LEAK" => State::Passed,
                 "TMT" | "TIMEOUT" => State::TimedOut,
                 "SLOW" => {
-                    if !slow.contains(&id) && slow.len() < crate::limits::MAX_RUN_FAULTS {
+                    if !slow.contains(&id) && slow.len() < replay_base::limits::MAX_RUN_FAULTS {
                         slow.push(id);
                     }
                     continue;

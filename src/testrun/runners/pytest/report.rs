@@ -1,6 +1,7 @@
 //! Parser for pytest's events, which the bundled plugin (`replay_pytest.py`) documents.
 
-use crate::limits::{MAX_KEPT_TESTS, MAX_TEST_ERRORS, MAX_TEST_FRAMES};
+use replay_base::limits::{MAX_KEPT_TESTS, MAX_TEST_ERRORS, MAX_TEST_FRAMES};
+
 use crate::testrun::prelude::*;
 
 #[derive(Default, Deserialize)]

@@ -1,6 +1,7 @@
 //! Parser for Vitest's events, which the bundled reporter (`reporter.mjs`) documents.
 
-use crate::limits::{MAX_KEPT_TESTS, MAX_TEST_FRAMES};
+use replay_base::limits::{MAX_KEPT_TESTS, MAX_TEST_FRAMES};
+
 use crate::testrun::prelude::*;
 
 #[derive(Default, Deserialize)]

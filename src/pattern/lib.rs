@@ -20,6 +20,7 @@
 //! | `engine` | choice between the linear engine and the matcher |
 //! | `literal` | literal text in any case, as a tree |
 //! | `matches`, `lines`, `replacement` | all matches of a text, lines for `grep-searcher`, replacements |
+#![forbid(unsafe_code)]
 
 mod ahead;
 mod ast;
@@ -30,6 +31,7 @@ mod engine;
 mod error;
 mod facts;
 mod fold;
+mod limits;
 mod lines;
 mod literal;
 mod matcher;
@@ -48,11 +50,11 @@ pub use matches::{Match, Matches};
 pub use replacement::{Replacement, ReplacementError};
 pub use slips::{replacement_slip, slip};
 
-use crate::cancel::Bound;
-use crate::limits::MAX_PATTERN_BYTES;
 use ast::Tree;
 use engine::Engine;
+use limits::MAX_PATTERN_BYTES;
 use matches::MatchDetail;
+use replay_base::cancel::Bound;
 use std::sync::Arc;
 
 /// Flags of a pattern.

@@ -378,6 +378,7 @@ impl Share {
     }
 
     /// Splits off a share of `bytes`, or of all that is left.
+    #[must_use]
     pub fn split(&mut self, bytes: usize) -> Self {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;

@@ -15,4 +15,3 @@ pub mod lines;
 pub mod mime;
 pub mod nearest;
 pub mod page;
-pub mod reasons;

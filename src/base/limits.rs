@@ -93,6 +93,8 @@ pub const DEFAULT_SEARCH_MEMORY_MIB: u64 = 256;
 pub const REMEMBERED_PATTERNS: usize = 64;
 /// Patterns forgotten at once when there are more: each time all records are gone through.
 pub const FORGOTTEN_PATTERNS: usize = 16;
+/// Most memory that a compiled pattern may take, in bytes.
+pub const MAX_PATTERN_PROGRAM_BYTES: usize = 10 * 1024 * 1024;
 /// Least age of a file's last change for a record, in seconds. By default the kernel writes changed
 /// pages back after 35 (`dirty_expire_centisecs` and `dirty_writeback_centisecs`,
 /// `proc_sys_vm(5)`).
@@ -102,18 +104,6 @@ pub const MAX_SEARCH_CACHE_AGE: u32 = 32;
 /// Largest clock drift since such a file was begun, in nanoseconds. It is much less than
 /// [`SETTLED_SECS`], and more than the error of reading two clocks.
 pub const SEARCH_CACHE_DRIFT_NANOS: u64 = 10_000_000;
-/// Longest pattern accepted, in bytes.
-pub const MAX_PATTERN_BYTES: usize = 64 * 1024;
-
-/// Most groups and lookarounds inside one another in a pattern.
-pub const MAX_PATTERN_DEPTH: usize = 250;
-/// Most ranges of one class that is made of halves of UTF-16 pairs. Also the most groups that the
-/// references of a pattern may name together. A short pattern can mean a great many.
-pub const MAX_PATTERN_PRODUCT: usize = 65_536;
-/// Most rounds of a repetition that the linear engine is given exactly.
-pub const MAX_EXACT_ROUNDS: u32 = 5000;
-/// Most memory that a compiled pattern may take, in bytes.
-pub const MAX_PATTERN_PROGRAM_BYTES: usize = 10 * 1024 * 1024;
 
 /// Most line numbers listed in one message.
 pub const MAX_LISTED_LINES: usize = 5;

@@ -1,0 +1,9 @@
+//! Text, cancellation, memory budget and limits: the layer below all others.
+#![forbid(unsafe_code)]
+
+pub mod budget;
+pub mod cancel;
+pub mod limits;
+pub mod mounts;
+pub mod removal;
+pub mod text;
