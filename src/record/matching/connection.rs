@@ -97,7 +97,7 @@ impl Script for Connection {
     fn overtaken(&self, found: &Exchange) -> Option<Duration> {
         self.book
             .overtaken_here(found)
-            .map(|overtaken| overtaken.stayed)
+            .map(|overtaken| overtaken.patience)
     }
 
     fn buffered_bytes(&self) -> usize {

@@ -1,7 +1,8 @@
 //! Answers that came after another request of the program, which may not have waited for them.
 //! Often that is recorded: the connection was closed (`End::Abandoned`), or an HTTP/2 request was
 //! cancelled. But some HTTP/2 and Redis clients give up silently. So such an answer is delayed
-//! until the program has sent the next recorded request, at most for the recorded duration.
+//! until the program has sent the next recorded request, at most for the recorded duration and a
+//! second more.
 
 use std::time::{Duration, SystemTime};
 
@@ -11,12 +12,17 @@ use super::{Ordering, Recordings, is_session};
 use crate::record::call::{Content, Exchange, HttpResponse, HttpVersion, Protocol};
 use crate::record::http::h1::field;
 
+/// Additional wait for the next request, in milliseconds. The recorded duration misses the delay of
+/// the proxy itself, so a program with a timeout waits a little longer than recorded.
+const SLACK_MS: u64 = 1000;
+
 /// The first request during the wait for an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overtaken {
     /// Index of the recording of that request.
     by: usize,
-    pub stayed: Duration,
+    /// Longest wait for that request.
+    pub patience: Duration,
 }
 
 impl Recordings {
@@ -45,16 +51,17 @@ impl Recordings {
     }
 
     fn asked_during(&self, found: &Exchange) -> impl Iterator<Item = Overtaken> {
-        let stayed = found
+        let recorded = found
             .answered_at
             .duration_since(found.sent_at)
             .unwrap_or_default();
+        let patience = recorded + Duration::from_millis(SLACK_MS);
         let since = found.sent_at + Duration::from_millis(OVERTAKEN_MS);
         let from = self.asked.partition_point(|(at, _)| *at < since);
         let meanwhile = self.asked[from..]
             .iter()
             .take_while(move |(at, _)| *at < found.answered_at);
-        meanwhile.map(move |(_, by)| Overtaken { by: *by, stayed })
+        meanwhile.map(move |(_, by)| Overtaken { by: *by, patience })
     }
 
     pub async fn has_gone_on(&self, overtaken: Overtaken) {

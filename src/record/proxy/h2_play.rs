@@ -130,8 +130,8 @@ async fn stream(
     answer(&context, &mut respond, &response, None).await;
 }
 
-/// Waits until the program has sent the requests that preceded this answer in the recording, but no
-/// longer than it waited then. Returns false if the program reset the stream or the proxy stops.
+/// Waits until the program has sent the request that preceded this answer in the recording, within
+/// a limit. Returns false if the program reset the stream or the proxy stops.
 async fn wait_for_overtaken(
     context: &Context,
     replay: &Replay,
@@ -143,7 +143,7 @@ async fn wait_for_overtaken(
     };
     tokio::select! {
         () = replay.book.has_gone_on(overtaken) => true,
-        () = tokio::time::sleep(overtaken.stayed) => true,
+        () = tokio::time::sleep(overtaken.patience) => true,
         _ = poll_fn(|context| respond.poll_reset(context)) => false,
         () = context.stopped() => false,
     }

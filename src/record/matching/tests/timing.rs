@@ -26,13 +26,13 @@ fn timed(path: &str, asked: u64, came: u64, field: (&str, &str)) -> Exchange {
 
 #[test]
 fn unstreamed_http2_response_waits_for_next_request() {
-    let stayed = |first: Exchange, next: u64| {
+    let patience = |first: Exchange, next: u64| {
         let book = Recordings::new(
             vec![first.clone(), timed("/next", next, next + 1, ("Date", "x"))],
             Noise::default(),
         );
         book.overtaken(&first)
-            .map(|overtaken| overtaken.stayed.as_millis())
+            .map(|overtaken| overtaken.patience.as_millis())
     };
     let json = ("content-type", "application/json; charset=utf-8");
     let slow = |field| timed("/slow", 1000, 3000, field);
@@ -41,7 +41,7 @@ fn unstreamed_http2_response_waits_for_next_request() {
         ("Content-Length", "5"),
         ("content-type", "application/problem+json"),
     ] {
-        assert_eq!(stayed(slow(field), 2000), Some(2000), "{field:?}");
+        assert_eq!(patience(slow(field), 2000), Some(3000), "{field:?}");
     }
     // Streamed responses, and responses that may be streamed.
     for field in [
@@ -49,14 +49,14 @@ fn unstreamed_http2_response_waits_for_next_request() {
         ("content-type", "application/stream+json"),
         ("date", "x"),
     ] {
-        assert_eq!(stayed(slow(field), 2000), None, "{field:?}");
+        assert_eq!(patience(slow(field), 2000), None, "{field:?}");
     }
     // At the same time, or afterwards.
     assert_eq!(
-        [1050, 3000, 500].map(|next| stayed(slow(json), next)),
+        [1050, 3000, 500].map(|next| patience(slow(json), next)),
         [None; 3]
     );
     let mut first = slow(json);
     http(&mut first).response.as_mut().unwrap().version = HttpVersion::Http11;
-    assert_eq!(stayed(first, 2000), None);
+    assert_eq!(patience(first, 2000), None);
 }

@@ -321,32 +321,40 @@ fn slow() -> Server {
     })
 }
 
+/// Asks `/slow`, gives it up silently, and asks `/next`. Returns true if `/slow` was answered in
+/// time, and both bodies.
+fn overtake(setup: &Setup) -> (bool, Vec<u8>, Vec<u8>) {
+    let limit = Duration::from_millis(2 * OVERTAKEN_MS);
+    block_on(async {
+        let send = open_grpc(setup).await;
+        let ask = |mut ready: h2_crate::client::SendRequest<Bytes>, path: &str| {
+            let request = Request::get(format!("http://api.example{path}"))
+                .body(())
+                .unwrap();
+            ready.send_request(request, true).unwrap().0
+        };
+        let mut first = ask(send.clone().ready().await.unwrap(), "/slow");
+        let in_time = tokio::time::timeout(limit, &mut first).await.ok();
+        // Its stream is not reset.
+        let next = ask(send.ready().await.unwrap(), "/next")
+            .await
+            .unwrap()
+            .into_body();
+        let next = body(next).await.0;
+        let is_in_time = in_time.is_some();
+        let late = match in_time {
+            Some(response) => response,
+            None => first.await,
+        };
+        (is_in_time, next, body(late.unwrap().into_body()).await.0)
+    })
+}
+
 #[test]
 fn late_response_is_replayed_after_next_request() {
-    let limit = Duration::from_millis(2 * OVERTAKEN_MS);
-    let (got, recorded) = record_and_replay(slow(), b"", |setup| {
-        block_on(async {
-            let send = open_grpc(setup).await;
-            let ask = |mut ready: h2_crate::client::SendRequest<Bytes>, path: &str| {
-                let request = Request::get(format!("http://api.example{path}"))
-                    .body(())
-                    .unwrap();
-                ready.send_request(request, true).unwrap().0
-            };
-            let mut first = ask(send.clone().ready().await.unwrap(), "/slow");
-            let in_time = tokio::time::timeout(limit, &mut first).await.is_ok();
-            // Its stream is not reset.
-            let next = ask(send.ready().await.unwrap(), "/next")
-                .await
-                .unwrap()
-                .into_body();
-            (
-                in_time,
-                body(next).await.0,
-                body(first.await.unwrap().into_body()).await.0,
-            )
-        })
-    });
+    let server = slow();
+    let to = server.address;
+    let (got, recorded) = record_and_replay(server, b"", overtake);
     assert_eq!(got, (false, b"late".to_vec(), b"late".to_vec()));
     assert_eq!(
         recorded
@@ -356,6 +364,15 @@ fn late_response_is_replayed_after_next_request() {
             .count(),
         0
     );
+
+    // As recorded by a proxy that saw the request late.
+    let mut exchanges = recorded.exchanges;
+    let slow = exchanges
+        .iter_mut()
+        .min_by_key(|call| call.sent_at)
+        .unwrap();
+    slow.sent_at += Duration::from_millis(OVERTAKEN_MS * 9 / 10);
+    assert_eq!(run_replay(exchanges, to, overtake).0, got);
 }
 
 #[test]
