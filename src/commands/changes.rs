@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 
-use super::process::{print, print_content, status};
+use super::process::{print, print_content, quoted_path, status};
 use crate::budget::Room;
 use crate::cancel::CancelToken;
 use crate::cli::{ChangesAction, ChangesOf, UndoArguments};
@@ -43,12 +43,25 @@ pub fn run(of: &ChangesOf, action: Option<&ChangesAction>) -> Result<ExitCode> {
         below: Some(&dir),
     };
     match action {
-        None => list(&names, ChangesAction::USUAL),
-        Some(ChangesAction::List { last }) => list(&names, *last),
+        None => list(&names, of, ChangesAction::USUAL),
+        Some(ChangesAction::List { last }) => list(&names, of, *last),
         Some(ChangesAction::Show { call }) => show(&names, *call),
         Some(ChangesAction::Diff { call }) => diff(&names, *call),
-        Some(ChangesAction::Undo(asked)) => undo(&names, asked),
+        Some(ChangesAction::Undo(asked)) => undo(&names, of, asked),
     }
+}
+
+/// Returns the command line of an action on this journal, for the same working directory.
+fn command_line(of: &ChangesOf, action: &str) -> String {
+    let dir = (of.dir != Path::new(".")).then_some(&of.dir);
+    let options = [("--dir", dir), ("--store", of.store.as_ref())];
+    let mut line = format!("replay changes {action}").trim_end().to_owned();
+    for (option, path) in options {
+        if let Some(path) = path {
+            let _ = write!(line, " {option} {}", quoted_path(path));
+        }
+    }
+    line
 }
 
 /// Chooses the store of the directory.
@@ -127,7 +140,7 @@ fn store_list(stores: &[FoundStore]) -> String {
     })
 }
 
-fn list(names: &Names<'_>, last: u64) -> Result<ExitCode> {
+fn list(names: &Names<'_>, of: &ChangesOf, last: u64) -> Result<ExitCode> {
     let (numbers, undone) = (names.store.numbers()?, names.store.undone()?);
     let mut newest = numbers.iter().rev();
     let mut text = String::new();
@@ -148,11 +161,8 @@ fn list(names: &Names<'_>, last: u64) -> Result<ExitCode> {
         _ if text.is_empty() => text.push_str("no call has changed anything\n"),
         0 => text.extend(expired_calls_note(names.store).map(|gone| gone + "\n")),
         older => {
-            let _ = writeln!(
-                text,
-                "[{older} older: replay changes list --last {}]",
-                numbers.len()
-            );
+            let all = command_line(of, &format!("list --last {}", numbers.len()));
+            let _ = writeln!(text, "[{older} older: {all}]");
         }
     }
     let _ = writeln!(text, "[kept in {}]", show_path(names.store.display_path()));
@@ -194,7 +204,7 @@ fn diff(names: &Names<'_>, number: u64) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn undo(names: &Names<'_>, asked: &UndoArguments) -> Result<ExitCode> {
+fn undo(names: &Names<'_>, of: &ChangesOf, asked: &UndoArguments) -> Result<ExitCode> {
     let store = names.store;
     let numbers = asked
         .since
@@ -242,7 +252,8 @@ fn undo(names: &Names<'_>, asked: &UndoArguments) -> Result<ExitCode> {
     if done.undone.is_empty() {
         let _ = writeln!(
             stderr(),
-            "nothing is left to undo in these calls; `replay changes` lists what each call changed"
+            "nothing is left to undo in these calls; `{}` lists what each call changed",
+            command_line(of, "")
         );
         return Ok(status(false));
     }
@@ -259,7 +270,8 @@ fn undo(names: &Names<'_>, asked: &UndoArguments) -> Result<ExitCode> {
     let _ = match done.number {
         Some(number) => writeln!(
             text,
-            "[undone; `replay changes undo {number}` takes that back]"
+            "[undone; `{}` takes that back]",
+            command_line(of, &format!("undo {number}"))
         ),
         None => writeln!(text, "[dry run: nothing was undone]"),
     };

@@ -1,8 +1,10 @@
 //! Process-wide helpers of subcommands: signals, standard streams, logging.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{IsTerminal as _, Write};
 use std::os::fd::AsFd as _;
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
@@ -18,7 +20,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use crate::compose::alone;
 use crate::config::Config;
 use crate::sandbox::Exit;
-use crate::text::escape::harmless;
+use crate::text::escape::{harmless, show_path};
 use crate::tools::Services;
 
 /// Signals that end a server.
@@ -117,6 +119,14 @@ pub fn quoted(word: &str) -> String {
         word.to_owned()
     } else {
         format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+/// Quotes a path for the shell; for bash, if it contains unsafe characters.
+pub fn quoted_path(path: &Path) -> String {
+    match show_path(path) {
+        Cow::Owned(escaped) => escaped,
+        Cow::Borrowed(plain) => quoted(plain),
     }
 }
 

@@ -200,6 +200,29 @@ fn operator_undo_keeps_later_changes_unless_forced() {
 }
 
 #[test]
+fn undo_note_repeats_directory_and_store() {
+    let mut stage = Stage::new(|tree| tree.file("work/a", "1").link("work", "my work"));
+    stage.call_text("write_file", json!({"path": "a", "content": "2"}));
+    let tree = &stage.tree;
+    let [store] = &stores(tree)[..] else {
+        panic!("no store")
+    };
+    let name = store.file_name().unwrap().to_str().unwrap();
+    let undo = |call| {
+        let args = ["undo", call, "--dir", "my work", "--store", name];
+        changes(tree, "", &args)
+    };
+    let note = |next| {
+        format!(
+            "reverted a\n[undone; `replay changes undo {next} --dir 'my work' --store {name}` \
+             takes that back]"
+        )
+    };
+    assert_eq!(undo("1"), (0, note(2)));
+    assert_eq!(undo("2"), (0, note(3)));
+}
+
+#[test]
 fn control_characters_in_titles_are_escaped() {
     let mut stage = Stage::new(|tree| tree.file("work/a", "1"));
     stage.call_text("write_file", json!({"path": "a", "content": "2"}));
