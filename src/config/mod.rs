@@ -40,7 +40,7 @@ use crate::cli::{
 use crate::fs::Durability;
 use crate::limits;
 use crate::network::proxy::Learned;
-use crate::policy::{Access, Grant, Hidden, Restrictions};
+use crate::policy::{Access, Grant, GrantFlag, Hidden, Restrictions};
 use crate::server::ErrorStyle;
 use crate::tools::{TOOLS, Toolset};
 use crate::transport::Limits;
@@ -50,6 +50,8 @@ use crate::transport::Limits;
 pub struct Config {
     /// Allowed directories in command line order.
     pub grants: Vec<Grant>,
+    /// Flag that gave them.
+    pub grant_flag: GrantFlag,
     /// Additional read-only paths.
     pub protect: Vec<PathBuf>,
     /// Paths that are writable although they are read-only by default.
@@ -279,6 +281,7 @@ impl Config {
         let sandbox = SandboxConfig::resolve(options, &profile, &world, &grants)?;
         let opens = sandbox.rules.are_about_requests() || !sandbox.credentials.is_empty();
         Ok(Self {
+            grant_flag: GrantFlag::default(),
             calls: CallsConfig::resolve(&toolsets, options.calls.isolation, opens),
             protect: options
                 .protection
@@ -458,6 +461,7 @@ impl Config {
             own,
             hidden,
             freezes_autorun: self.undo.freezes,
+            flag: self.grant_flag,
         }
     }
 

@@ -13,6 +13,24 @@ use crate::limits::{MAX_LINKS, MAX_PATH_BYTES};
 use super::kind::FileKind;
 use super::rules::Cause;
 
+/// Flag that gives an agent directories.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum GrantFlag {
+    /// `--allow` of the server.
+    #[default]
+    Allow,
+    /// `--own` of one token, which replaces the server's directories.
+    Own,
+}
+
+/// Allowed directories for hints, and the flag that gives more of them.
+#[derive(Debug)]
+pub struct AllowedList {
+    /// Paths with their access.
+    pub text: String,
+    pub flag: GrantFlag,
+}
+
 /// Reason why a path was not opened. The message of `Denied` depends only on the requested path.
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyError {
@@ -21,8 +39,7 @@ pub enum PolicyError {
     Denied {
         /// The path as requested.
         path: PathBuf,
-        /// The allowed directories, as a list for the hint.
-        allowed: Arc<str>,
+        allowed: Arc<AllowedList>,
     },
     /// A change below a directory that is allowed for reading only.
     #[error("{} is in a read-only directory", Quoted(.path))]
@@ -31,8 +48,7 @@ pub enum PolicyError {
         path: PathBuf,
         /// The allowed directory that it lies in.
         root: PathBuf,
-        /// The allowed directories, as a list for the hint.
-        allowed: Arc<str>,
+        allowed: Arc<AllowedList>,
     },
     /// A change to a protected path, or one that would bring it about or remove it.
     #[error("{} is protected: `{}` may not be changed by file tools", Quoted(.path), .protected.display())]
@@ -186,16 +202,26 @@ impl PolicyError {
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         Some(match self {
             Self::NoProject => NO_DIRECTORY.into(),
-            Self::Denied { allowed, .. } if allowed.is_empty() => NO_DIRECTORY.into(),
+            Self::Denied { allowed, .. } if allowed.text.is_empty() => NO_DIRECTORY.into(),
             Self::Denied { path, allowed } => {
-                let is_of_commands = path.starts_with("/tmp") && !allowed.contains("/tmp/");
+                let AllowedList { text, flag } = &**allowed;
+                let is_of_commands = path.starts_with("/tmp") && !text.contains("/tmp/");
                 let private = if is_of_commands { "; commands have a private /tmp, which file \
                     tools do not see" } else { "" };
-                format!("allowed directories: {allowed}{private}; the operator can allow more with --allow DIR").into()
+                let remedy = match flag {
+                    GrantFlag::Allow => "allow more with --allow DIR",
+                    GrantFlag::Own => "give this token more (--own DIR)",
+                };
+                format!("allowed directories: {text}{private}; the operator can {remedy}").into()
             }
             Self::ReadOnly { allowed, root, .. } => format!(
-                "write in a read-write directory; allowed: {allowed}; the operator can allow it \
-                 with --allow {}:rw, or with a smaller directory in it",
+                "write in a read-write directory; allowed: {}; the operator can allow it with {} \
+                 {}:rw, or with a smaller directory in it",
+                allowed.text,
+                match allowed.flag {
+                    GrantFlag::Allow => "--allow",
+                    GrantFlag::Own => "--own",
+                },
                 root.display()
             )
             .into(),
