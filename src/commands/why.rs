@@ -29,7 +29,7 @@ use crate::network::rules::{
     Destination, Host, RequestLine, Transport, Verdict, canonical, danger,
 };
 use crate::policy::{self, Cause, Grant, Policy, PolicyError, Quoted};
-use crate::sandbox::{Network, Tier};
+use crate::sandbox::{Network, Tier, own_host_names};
 use crate::tools::Services;
 
 /// Answer to one question.
@@ -380,7 +380,12 @@ fn destination(what: &OsStr) -> Result<(Destination, Option<(bool, String)>)> {
 fn connect(config: &Config, services: &Services, what: &OsStr) -> Result<RuleAnswer> {
     let (mut to, asked) = destination(what)?;
     let (rules, standing) = (&config.sandbox.rules, &services.commands.standing);
-    if to.host == Host::Name("localhost".to_owned()) {
+    let is_own_name = |name: &str| {
+        own_host_names()
+            .iter()
+            .any(|own| own.eq_ignore_ascii_case(name))
+    };
+    if matches!(&to.host, Host::Name(name) if is_own_name(name)) {
         // Programs resolve this name themselves.
         let addresses: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
         let at = |address| Destination {
