@@ -250,11 +250,7 @@ fn undo(names: &Names<'_>, of: &ChangesOf, asked: &UndoArguments) -> Result<Exit
         return Ok(status(false));
     }
     if done.undone.is_empty() {
-        let _ = writeln!(
-            stderr(),
-            "nothing is left to undo in these calls; `{}` lists what each call changed",
-            command_line(of, "")
-        );
+        let _ = writeln!(stderr(), "{}", nothing_left(names, of, &numbers)?);
         return Ok(status(false));
     }
     let mut text = String::new();
@@ -276,6 +272,25 @@ fn undo(names: &Names<'_>, of: &ChangesOf, asked: &UndoArguments) -> Result<Exit
         None => writeln!(text, "[dry run: nothing was undone]"),
     };
     print(text)
+}
+
+/// Explains why an undo changes nothing, with the next step.
+fn nothing_left(names: &Names<'_>, of: &ChangesOf, numbers: &[u64]) -> Result<String> {
+    let undos = names.store.newest_undos()?;
+    let undone = match numbers {
+        [call] => undos.get(call).map(|undo| (call, undo)),
+        _ => None,
+    };
+    Ok(match undone {
+        Some((call, undo)) => format!(
+            "call {call} was already undone by call {undo}; `{}` brings it back",
+            command_line(of, &format!("undo {undo}"))
+        ),
+        None => format!(
+            "nothing is left to undo in these calls; `{}` lists what each call changed",
+            command_line(of, "")
+        ),
+    })
 }
 
 /// Resolves a path relative to the directory. Its last components may no longer exist.

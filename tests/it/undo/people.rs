@@ -223,6 +223,18 @@ fn undo_note_repeats_directory_and_store() {
 }
 
 #[test]
+fn second_undo_names_first() {
+    let mut stage = Stage::new(|tree| tree.file("work/a", "1"));
+    stage.call_text("write_file", json!({"path": "a", "content": "2"}));
+    changes_output(&stage.tree, &["undo", "1"]);
+    let told = "call 1 was already undone by call 2; `replay changes undo 2` brings it back";
+    assert_eq!(
+        changes(&stage.tree, "work", &["undo", "1"]),
+        (1, told.to_owned())
+    );
+}
+
+#[test]
 fn control_characters_in_titles_are_escaped() {
     let mut stage = Stage::new(|tree| tree.file("work/a", "1"));
     stage.call_text("write_file", json!({"path": "a", "content": "2"}));
