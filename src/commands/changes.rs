@@ -2,12 +2,12 @@
 #![expect(clippy::disallowed_methods, reason = "paths that a person types")]
 
 use std::fmt::Write as _;
-use std::io::{Write as _, stderr};
+use std::io::{ErrorKind, Write as _, stderr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 
 use super::process::{print, print_content, quoted_path, status};
 use crate::budget::Room;
@@ -26,7 +26,8 @@ const TITLE: &str = "replay changes undo";
 
 /// Runs the subcommand. The exit status is 1 if an undo was refused.
 pub fn run(of: &ChangesOf, action: Option<&ChangesAction>) -> Result<ExitCode> {
-    let dir = std::fs::canonicalize(&of.dir).with_context(|| format!("`{}`", of.dir.display()))?;
+    let dir =
+        std::fs::canonicalize(&of.dir).map_err(|error| unusable_directory(&of.dir, &error))?;
     let found = choose_store(&dir, of.store.as_deref())?;
     let changes = matches!(action, Some(ChangesAction::Undo(asked)) if !asked.dry_run);
     let mut store = if changes {
@@ -62,6 +63,17 @@ fn command_line(of: &ChangesOf, action: &str) -> String {
         }
     }
     line
+}
+
+fn unusable_directory(dir: &Path, error: &std::io::Error) -> anyhow::Error {
+    let reason = match error.kind() {
+        ErrorKind::NotFound => "does not exist".to_owned(),
+        _ => format!("cannot be opened: {error}"),
+    };
+    anyhow!(
+        "--dir `{}` {reason}; give a directory in which agents changed files",
+        show_path(dir)
+    )
 }
 
 /// Chooses the store of the directory.

@@ -331,6 +331,12 @@ fn absent_or_unreadable_store_is_explained() {
         )
     };
     assert_eq!(changes(tree, "elsewhere", &[]), (2, none("elsewhere")));
+    let missing = "replay: --dir `nope` does not exist; give a directory in which agents changed \
+        files";
+    assert_eq!(
+        changes(tree, "", &["undo", "--dir", "nope", "1"]),
+        (2, missing.to_owned())
+    );
     let [store] = &stores(tree)[..] else {
         panic!("no store")
     };
