@@ -13,7 +13,7 @@ use super::process::{print, print_content, quoted_path, status};
 use crate::budget::Room;
 use crate::cancel::CancelToken;
 use crate::cli::{ChangesAction, ChangesOf, UndoArguments};
-use crate::compose::{FoundStore, stores_of};
+use crate::compose::{FoundStore, recorded_below, stores_of};
 use crate::config::state_directory;
 use crate::journal::{Changer, JournalError, Options, RootedPath};
 use crate::policy::{Access, Grant, Policy};
@@ -108,18 +108,40 @@ fn choose_store(dir: &Path, asked: Option<&Path>) -> Result<FoundStore> {
             store_list(&found)
         );
     }
-    found.pop().with_context(|| {
-        let state = state.map_or_else(
-            || "the state directory".to_owned(),
-            |state| format!("`{}`", state.display()),
+    if let Some(store) = found.pop() {
+        return Ok(store);
+    }
+    let below = recorded_below(dir, state.as_deref());
+    if !below.is_empty() {
+        bail!(
+            "no store keeps changes of all of `{}`; agents changed files below it, which these \
+             commands list:{}{left_out}",
+            dir.display(),
+            command_list(&below)
         );
-        format!(
-            "no changes in `{}` can be undone: no store for it is in {state} or in a directory \
-             above. A server that may write there (--allow DIR:rw) makes one, unless it has \
-             --undo off{left_out}",
-            dir.display()
-        )
-    })
+    }
+    let state = state.map_or_else(
+        || "the state directory".to_owned(),
+        |state| format!("`{}`", state.display()),
+    );
+    Err(anyhow!(
+        "no changes in `{}` can be undone: no store for it is in {state} or in a directory above. \
+         A server that may write there (--allow DIR:rw) makes one, unless it has --undo \
+         off{left_out}",
+        dir.display()
+    ))
+}
+
+/// Lists the commands that show the changes of these directories, one per line.
+fn command_list(dirs: &[PathBuf]) -> String {
+    let command = |dir: &PathBuf| {
+        let of = ChangesOf {
+            dir: dir.clone(),
+            store: None,
+        };
+        format!("\n  {}", command_line(&of, ""))
+    };
+    dirs.iter().map(command).collect()
 }
 
 /// Returns the judge of the paths that are protected by default in these directories.

@@ -331,6 +331,13 @@ fn absent_or_unreadable_store_is_explained() {
         )
     };
     assert_eq!(changes(tree, "elsewhere", &[]), (2, none("elsewhere")));
+    let below = format!(
+        "replay: no store keeps changes of all of `{}`; agents changed files below it, which these \
+         commands list:\n  replay changes --dir {}",
+        tree.path("").canonicalize().unwrap().display(),
+        tree.text("work")
+    );
+    assert_eq!(changes(tree, "", &[]), (2, below));
     let missing = "replay: --dir `nope` does not exist; give a directory in which agents changed \
         files";
     assert_eq!(
