@@ -459,6 +459,12 @@ fn read_only_server_has_no_undo_tools() {
         ),
         (false, true)
     );
+    assert_eq!(
+        refusal(&server.call("list_changes", json!({}))),
+        "list_changes is refused: nothing is kept for undo: no directory is read-write\nhint: \
+         calls change nothing in read-only directories; the operator can make one writable \
+         (--allow DIR:rw)"
+    );
     let mut server = start(&tree, &["--undo", "off"]);
     let off = "is refused: nothing is kept for undo: it is switched off (--undo off)\nhint: the operator switches it on (--undo on), \
                or makes room for it; until then copy what you may want back";
