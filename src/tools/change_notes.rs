@@ -567,7 +567,14 @@ impl<'a> Names<'a> {
             _ if self.store.is_interrupted(entry) => interrupted(entry).to_owned(),
             _ if !entry.is_over() => "still at work".to_owned(),
             [] => changed(),
-            _ => format!("undid {}: {}", some(&entry.undoes), changed()),
+            _ => {
+                let calls = if entry.undoes.len() == 1 {
+                    "call"
+                } else {
+                    "calls"
+                };
+                format!("undid {calls} {} ({})", some(&entry.undoes), changed())
+            }
         };
         Call {
             number: entry.number,

@@ -431,7 +431,8 @@ fn long_list_of_undone_calls_is_shortened() {
         stage.calls()[0],
         (
             13,
-            "undo_changes: undid 12, 11, 10, 9, 8, 7, 6, 5, 4, 3 and 2 more: deleted a".into()
+            "undo_changes: undid calls 12, 11, 10, 9, 8, 7, 6, 5, 4, 3 and 2 more (deleted a)"
+                .into()
         )
     );
 }

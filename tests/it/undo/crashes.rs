@@ -80,7 +80,10 @@ fn killed_atomic_edit_is_rolled_back() {
         .collect();
     if is_interrupted {
         assert_eq!(edited(&stage.tree), 0, "{told:?}");
-        assert!(told[0].starts_with("edit_files: undid 1: "), "{told:?}");
+        assert!(
+            told[0].starts_with("edit_files: undid call 1 ("),
+            "{told:?}"
+        );
     } else {
         assert!([0, EDITED].contains(&edited(&stage.tree)), "{told:?}");
     }

@@ -126,7 +126,7 @@ fn operator_undoes_calls_of_running_server() {
     stage.call_text("write_file", json!({"path": "a.txt", "content": "4"}));
     let calls = stage.calls();
     let undone =
-        "replay changes undo: undid 3, 2, 1: edited a.txt, moved d/c to d/b, deleted d/new";
+        "replay changes undo: undid calls 3, 2, 1 (edited a.txt, moved d/c to d/b, deleted d/new)";
     assert_eq!(
         calls[..2],
         [
