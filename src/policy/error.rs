@@ -103,6 +103,16 @@ pub enum PolicyError {
         /// The first character that differs.
         difference: String,
     },
+    /// The path does not exist, nor does a directory above it.
+    #[error("{} does not exist", Quoted(.path))]
+    ParentNotFound {
+        /// The absolute path.
+        path: PathBuf,
+        /// The first missing directory.
+        missing: PathBuf,
+        /// Directory at which relative paths begin.
+        project: PathBuf,
+    },
     /// Something on the way, or before a slash at the end, is no directory.
     #[error("{} goes through a file, not only directories", Quoted(.path))]
     NotADirectory {
@@ -245,6 +255,12 @@ impl PolicyError {
             Self::LooksAlike { other, difference, .. } => {
                 format!("`{other}` exists and looks the same: its name has {difference}; copy it as it is").into()
             }
+            Self::ParentNotFound { missing, project, .. } => format!(
+                "{} does not exist either; relative paths begin at {}",
+                Quoted(missing),
+                Quoted(project)
+            )
+            .into(),
             Self::NotFound { .. } => "list the parent directory to see what is there".into(),
             Self::NotADirectory { .. } => {
                 "check each part of the path; remove a slash at the end to name a file or a link".into()

@@ -435,6 +435,28 @@ fn empty_search_reports_excluded_files() {
 }
 
 #[test]
+fn missing_directory_above_file_is_named() {
+    let (tree, allow) = stage();
+    let mut server = Server::open(
+        &tree,
+        NEWEST_HANDSHAKE,
+        &["--allow", &allow, "--sandbox", "off"],
+    );
+    let root = tree.text("work");
+    assert_eq!(
+        server
+            .call("read_file", json!({"path": "none/deep/a.txt"}))
+            .failure()
+            .unwrap()
+            .message,
+        format!(
+            "`{root}/none/deep/a.txt` does not exist\nhint: `{root}/none` does not exist either; \
+             relative paths begin at `{root}`"
+        )
+    );
+}
+
+#[test]
 fn lookalike_file_name_is_proposed() {
     let (tree, allow) = stage();
     let mut server = Server::open(
