@@ -23,7 +23,9 @@ Examples: replay calls record -- npm start
 pub enum CallsAction {
     /// Run a program and record its calls as a new mock set
     ///
-    /// The program reaches real servers, unless --network forbids it.
+    /// The program reaches real servers, unless --network forbids it. The default of --network is
+    /// `host` here, but `loopback` with `--isolation strict`. At the end of --timeout-secs the
+    /// calls until then are recorded.
     #[command(after_help = CALLS_HELP)]
     Record {
         #[command(flatten)]
@@ -157,7 +159,7 @@ impl CallsAction {
 /// Program to run, and its settings.
 #[derive(Clone, Debug, Args)]
 pub struct CallsRun {
-    /// End the program after this many seconds; its calls until then are recorded
+    /// End the program after this many seconds
     #[arg(long, value_name = "SECS", default_value_t = limits::DEFAULT_CALLS_TIMEOUT_SECS, value_parser = clap::value_parser!(u64).range(1..=limits::MAX_CALLS_TIMEOUT_SECS))]
     pub timeout_secs: u64,
     #[command(flatten)]

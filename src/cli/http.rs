@@ -104,7 +104,8 @@ pub const CALLS: Range = Range { min: 1, max: 1024 };
 /// `replay token ...`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum TokenAction {
-    /// Print a new token, and the line for --token-file that holds its SHA-256
+    /// Print a new token, and the line for --token-file that holds its SHA-256; a running server
+    /// obeys at its next SIGHUP
     #[command(after_help = "Example: replay token new alice --own /src/alice:rw --own-tools files")]
     New(NewToken),
     /// List the tokens: owner, time of creation, rights

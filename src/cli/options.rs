@@ -260,15 +260,16 @@ pub struct NetworkArgs {
     /// default gives them no network, and an explicit `loopback` refuses commands.
     #[arg(long, help_heading = WALLS, value_parser = NetworkParser, value_name = "KIND")]
     pub network: Option<NetworkArg>,
-    /// Let commands reach a host, such as `api.example.com`, or a set, such as `@npm`; nothing else
-    /// of the network
+    /// Let commands reach a host (ports 80 and 443) or HOST:PORT, such as `db.example.com:5432`, or
+    /// a set, such as `@npm`; nothing else of the network
     ///
     /// Repeatable. RULE is a host, an address, a network or a set such as @npm (`replay net sets`
     /// lists them). `*.` before a host stands for its subdomains. A rule without `:PORT` or `:*` is
     /// for ports 80 and 443. A rule can also name requests, such as
     /// `GET,HEAD https://api.example.com/v1/**`, or datagrams, such as `udp://ntp.example.com:123`.
     /// An allowed name leads to a private address only if that is allowed, too. Commands keep a
-    /// loopback of their own.
+    /// loopback of their own. A rule that names a loopback address with its port opens that port of
+    /// this machine.
     #[arg(long, help_heading = WALLS, value_name = "RULE")]
     pub allow_host: Vec<String>,
     /// Let commands reach the hosts of a set; the same as --allow-host @SET

@@ -150,22 +150,22 @@ fn act(services: &Services, action: &CallsAction, here: &ProcessContext<'_>) -> 
     }
 }
 
-/// Number of calls in a set, in words. An unreadable set gets a message, so that it does not hide
-/// the others.
+/// Number of calls in a set, in words; of refused connections, if there is no call. An unreadable
+/// set gets a message, so that it does not hide the others.
 fn call_count(services: &Services, path: &str, set: &Set) -> String {
-    if set.is_empty() {
-        return "no calls".to_owned();
-    }
     match load_set(services, path, &set.name) {
-        Ok(loaded) => calls(
-            Summary::of(
-                loaded
-                    .recordings
-                    .iter()
-                    .map(|recording| &recording.exchange),
-            )
-            .calls as u64,
-        ),
+        Ok(loaded) => {
+            let exchanges = loaded
+                .recordings
+                .iter()
+                .map(|recording| &recording.exchange);
+            let summary = Summary::of(exchanges);
+            match summary.refused as u64 {
+                _ if !summary.is_nothing => calls(summary.calls as u64),
+                0 => "no calls".to_owned(),
+                refused => counted(refused, "refused connection", "refused connections"),
+            }
+        }
         Err(error) => {
             tell(&reasons(&error), &[]);
             "broken".to_owned()
@@ -352,6 +352,10 @@ fn record(
     } else {
         Vec::new()
     };
+    let again: Vec<String> = (summary.is_nothing && summary.refused > 0)
+        .then(|| "start the server that refused, and record again".to_owned())
+        .into_iter()
+        .collect();
     tell(
         &text,
         &[
@@ -359,6 +363,7 @@ fn record(
             left_out(&kept),
             notes(services, &ran),
             unreached,
+            again,
             hint,
         ]
         .concat(),

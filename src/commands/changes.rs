@@ -2,19 +2,19 @@
 #![expect(clippy::disallowed_methods, reason = "paths that a person types")]
 
 use std::fmt::Write as _;
-use std::io::{Write as _, stderr};
+use std::io::{ErrorKind, Write as _, stderr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use replay_base::budget::Room;
 use replay_base::cancel::CancelToken;
 use replay_base::text::escape::show_path;
 
-use super::process::{print, print_content, status};
+use super::process::{print, print_content, quoted_path, status};
 use crate::cli::{ChangesAction, ChangesOf, UndoArguments};
-use crate::compose::{FoundStore, stores_of};
+use crate::compose::{FoundStore, recorded_below, stores_of};
 use crate::config::state_directory;
 use crate::journal::{Changer, JournalError, Options, RootedPath};
 use crate::policy::{Access, Grant, Policy};
@@ -26,7 +26,8 @@ const TITLE: &str = "replay changes undo";
 
 /// Runs the subcommand. The exit status is 1 if an undo was refused.
 pub fn run(of: &ChangesOf, action: Option<&ChangesAction>) -> Result<ExitCode> {
-    let dir = std::fs::canonicalize(&of.dir).with_context(|| format!("`{}`", of.dir.display()))?;
+    let dir =
+        std::fs::canonicalize(&of.dir).map_err(|error| unusable_directory(&of.dir, &error))?;
     let found = choose_store(&dir, of.store.as_deref())?;
     let changes = matches!(action, Some(ChangesAction::Undo(asked)) if !asked.dry_run);
     let mut store = if changes {
@@ -43,12 +44,36 @@ pub fn run(of: &ChangesOf, action: Option<&ChangesAction>) -> Result<ExitCode> {
         below: Some(&dir),
     };
     match action {
-        None => list(&names, ChangesAction::USUAL),
-        Some(ChangesAction::List { last }) => list(&names, *last),
+        None => list(&names, of, ChangesAction::USUAL),
+        Some(ChangesAction::List { last }) => list(&names, of, *last),
         Some(ChangesAction::Show { call }) => show(&names, *call),
         Some(ChangesAction::Diff { call }) => diff(&names, *call),
-        Some(ChangesAction::Undo(asked)) => undo(&names, asked),
+        Some(ChangesAction::Undo(asked)) => undo(&names, of, asked),
     }
+}
+
+/// Returns the command line of an action on this journal, for the same working directory.
+fn command_line(of: &ChangesOf, action: &str) -> String {
+    let dir = (of.dir != Path::new(".")).then_some(&of.dir);
+    let options = [("--dir", dir), ("--store", of.store.as_ref())];
+    let mut line = format!("replay changes {action}").trim_end().to_owned();
+    for (option, path) in options {
+        if let Some(path) = path {
+            let _ = write!(line, " {option} {}", quoted_path(path));
+        }
+    }
+    line
+}
+
+fn unusable_directory(dir: &Path, error: &std::io::Error) -> anyhow::Error {
+    let reason = match error.kind() {
+        ErrorKind::NotFound => "does not exist".to_owned(),
+        _ => format!("cannot be opened: {error}"),
+    };
+    anyhow!(
+        "--dir `{}` {reason}; give a directory in which agents changed files",
+        show_path(dir)
+    )
 }
 
 /// Chooses the store of the directory.
@@ -83,18 +108,40 @@ fn choose_store(dir: &Path, asked: Option<&Path>) -> Result<FoundStore> {
             store_list(&found)
         );
     }
-    found.pop().with_context(|| {
-        let state = state.map_or_else(
-            || "the state directory".to_owned(),
-            |state| format!("`{}`", state.display()),
+    if let Some(store) = found.pop() {
+        return Ok(store);
+    }
+    let below = recorded_below(dir, state.as_deref());
+    if !below.is_empty() {
+        bail!(
+            "no store keeps changes of all of `{}`; agents changed files below it, which these \
+             commands list:{}{left_out}",
+            dir.display(),
+            command_list(&below)
         );
-        format!(
-            "no changes in `{}` can be undone: no store for it is in {state} or in a directory \
-             above. A server that may write there (--allow DIR:rw) makes one, unless it has \
-             --undo off{left_out}",
-            dir.display()
-        )
-    })
+    }
+    let state = state.map_or_else(
+        || "the state directory".to_owned(),
+        |state| format!("`{}`", state.display()),
+    );
+    Err(anyhow!(
+        "no changes in `{}` can be undone: no store for it is in {state} or in a directory above. \
+         A server that may write there (--allow DIR:rw) makes one, unless it has --undo \
+         off{left_out}",
+        dir.display()
+    ))
+}
+
+/// Lists the commands that show the changes of these directories, one per line.
+fn command_list(dirs: &[PathBuf]) -> String {
+    let command = |dir: &PathBuf| {
+        let of = ChangesOf {
+            dir: dir.clone(),
+            store: None,
+        };
+        format!("\n  {}", command_line(&of, ""))
+    };
+    dirs.iter().map(command).collect()
 }
 
 /// Returns the judge of the paths that are protected by default in these directories.
@@ -127,7 +174,7 @@ fn store_list(stores: &[FoundStore]) -> String {
     })
 }
 
-fn list(names: &Names<'_>, last: u64) -> Result<ExitCode> {
+fn list(names: &Names<'_>, of: &ChangesOf, last: u64) -> Result<ExitCode> {
     let (numbers, undone) = (names.store.numbers()?, names.store.undone()?);
     let mut newest = numbers.iter().rev();
     let mut text = String::new();
@@ -148,11 +195,8 @@ fn list(names: &Names<'_>, last: u64) -> Result<ExitCode> {
         _ if text.is_empty() => text.push_str("no call has changed anything\n"),
         0 => text.extend(expired_calls_note(names.store).map(|gone| gone + "\n")),
         older => {
-            let _ = writeln!(
-                text,
-                "[{older} older: replay changes list --last {}]",
-                numbers.len()
-            );
+            let all = command_line(of, &format!("list --last {}", numbers.len()));
+            let _ = writeln!(text, "[{older} older: {all}]");
         }
     }
     let _ = writeln!(text, "[kept in {}]", show_path(names.store.display_path()));
@@ -194,7 +238,7 @@ fn diff(names: &Names<'_>, number: u64) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn undo(names: &Names<'_>, asked: &UndoArguments) -> Result<ExitCode> {
+fn undo(names: &Names<'_>, of: &ChangesOf, asked: &UndoArguments) -> Result<ExitCode> {
     let store = names.store;
     let numbers = asked
         .since
@@ -240,10 +284,7 @@ fn undo(names: &Names<'_>, asked: &UndoArguments) -> Result<ExitCode> {
         return Ok(status(false));
     }
     if done.undone.is_empty() {
-        let _ = writeln!(
-            stderr(),
-            "nothing is left to undo in these calls; `replay changes` lists what each call changed"
-        );
+        let _ = writeln!(stderr(), "{}", nothing_left(names, of, &numbers)?);
         return Ok(status(false));
     }
     let mut text = String::new();
@@ -259,11 +300,31 @@ fn undo(names: &Names<'_>, asked: &UndoArguments) -> Result<ExitCode> {
     let _ = match done.number {
         Some(number) => writeln!(
             text,
-            "[undone; `replay changes undo {number}` takes that back]"
+            "[undone; `{}` takes that back]",
+            command_line(of, &format!("undo {number}"))
         ),
         None => writeln!(text, "[dry run: nothing was undone]"),
     };
     print(text)
+}
+
+/// Explains why an undo changes nothing, with the next step.
+fn nothing_left(names: &Names<'_>, of: &ChangesOf, numbers: &[u64]) -> Result<String> {
+    let undos = names.store.newest_undos()?;
+    let undone = match numbers {
+        [call] => undos.get(call).map(|undo| (call, undo)),
+        _ => None,
+    };
+    Ok(match undone {
+        Some((call, undo)) => format!(
+            "call {call} was already undone by call {undo}; `{}` brings it back",
+            command_line(of, &format!("undo {undo}"))
+        ),
+        None => format!(
+            "nothing is left to undo in these calls; `{}` lists what each call changed",
+            command_line(of, "")
+        ),
+    })
 }
 
 /// Resolves a path relative to the directory. Its last components may no longer exist.

@@ -1,14 +1,16 @@
 //! Process-wide helpers of subcommands: signals, standard streams, logging.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{IsTerminal as _, Write};
 use std::os::fd::AsFd as _;
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use replay_base::text::escape::harmless;
+use replay_base::text::escape::{harmless, show_path};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use thiserror::Error;
 use tracing::level_filters::LevelFilter;
@@ -117,6 +119,14 @@ pub fn quoted(word: &str) -> String {
         word.to_owned()
     } else {
         format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+/// Quotes a path for the shell; for bash, if it contains unsafe characters.
+pub fn quoted_path(path: &Path) -> String {
+    match show_path(path) {
+        Cow::Owned(escaped) => escaped,
+        Cow::Borrowed(plain) => quoted(plain),
     }
 }
 

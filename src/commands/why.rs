@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail};
 use serde::Serialize;
 
-use super::process::{catch_signals, print, quoted, status};
+use super::process::{catch_signals, print, quoted, quoted_path, status};
 use super::sandbox::{launcher, output, request};
 use crate::autorun::{Compared, rule_for_path};
 use crate::cli::{Access, Sandbox, WhyArgs};
@@ -29,7 +29,7 @@ use crate::network::rules::{
     Destination, Host, RequestLine, Transport, Verdict, canonical, danger,
 };
 use crate::policy::{self, Cause, Grant, Policy, PolicyError, Quoted};
-use crate::sandbox::{Network, Tier};
+use crate::sandbox::{Network, Tier, own_host_names};
 use crate::tools::Services;
 
 /// Answer to one question.
@@ -169,7 +169,7 @@ fn is_socket(path: &Path) -> bool {
 fn socket(config: &Config, path: &Path) -> RuleAnswer {
     let is_same = |allowed: &PathBuf| allowed.canonicalize().ok() == path.canonicalize().ok();
     if config.sandbox.sockets.iter().any(is_same) {
-        return RuleAnswer::allowed(format!("--allow-socket {}", shell(path)));
+        return RuleAnswer::allowed(format!("--allow-socket {}", quoted_path(path)));
     }
     if config.sandbox.mode == Sandbox::Off {
         return RuleAnswer::allowed("commands run without walls (--sandbox off)");
@@ -178,7 +178,7 @@ fn socket(config: &Config, path: &Path) -> RuleAnswer {
         "it is a unix socket, and commands connect only to sockets of commands of the same server",
     )
     .with_flag(
-        format!("--allow-socket {}", shell(path)),
+        format!("--allow-socket {}", quoted_path(path)),
         "commands can do whatever the listening program allows: a socket of docker, tmux or D-Bus \
          leads out of the walls, an ssh-agent logs in with your keys",
     )
@@ -289,7 +289,7 @@ fn refused(policy: &Policy, path: &Path, error: &PolicyError, suffix: &str) -> R
             let home_note = "this is your home directory, with keys and tokens in it; copy the file into an allowed directory instead".to_owned();
             denied
                 .with_flag(
-                    format!("--allow {}{suffix}", shell(dir)),
+                    format!("--allow {}{suffix}", quoted_path(dir)),
                     format!(
                         "tools and commands can {does} everything in {}",
                         Quoted(dir)
@@ -303,7 +303,7 @@ fn refused(policy: &Policy, path: &Path, error: &PolicyError, suffix: &str) -> R
                 return denied;
             };
             denied.with_flag(
-                format!("--allow {}:rw", shell(root.path())),
+                format!("--allow {}:rw", quoted_path(root.path())),
                 format!(
                     "tools and commands can change everything in {}, except protected paths",
                     Quoted(root.path())
@@ -312,8 +312,8 @@ fn refused(policy: &Policy, path: &Path, error: &PolicyError, suffix: &str) -> R
         }
         PolicyError::Protected { protected, why, .. } => {
             let flag = match why {
-                Cause::Default(_) => format!("--unprotect {}", shell(protected)),
-                Cause::Asked => format!("no --protect {}", shell(protected)),
+                Cause::Default(_) => format!("--unprotect {}", quoted_path(protected)),
+                Cause::Asked => format!("no --protect {}", quoted_path(protected)),
                 Cause::Configures | Cause::Hidden => return denied,
             };
             let obeyed = if let Cause::Default(program) = why {
@@ -331,10 +331,6 @@ fn refused(policy: &Policy, path: &Path, error: &PolicyError, suffix: &str) -> R
         }
         _ => denied,
     }
-}
-
-fn shell(path: &Path) -> String {
-    quoted(&path.display().to_string())
 }
 
 /// Parses `[udp://]HOST[:PORT]` or a URL into a destination and a request.
@@ -384,7 +380,12 @@ fn destination(what: &OsStr) -> Result<(Destination, Option<(bool, String)>)> {
 fn connect(config: &Config, services: &Services, what: &OsStr) -> Result<RuleAnswer> {
     let (mut to, asked) = destination(what)?;
     let (rules, standing) = (&config.sandbox.rules, &services.commands.standing);
-    if to.host == Host::Name("localhost".to_owned()) {
+    let is_own_name = |name: &str| {
+        own_host_names()
+            .iter()
+            .any(|own| own.eq_ignore_ascii_case(name))
+    };
+    if matches!(&to.host, Host::Name(name) if is_own_name(name)) {
         // Programs resolve this name themselves.
         let addresses: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
         let at = |address| Destination {
@@ -563,7 +564,7 @@ fn program(
     let dir = outside.parent().unwrap_or(&outside);
     Ok(
         RuleAnswer::denied(format!("commands do not see {}", Quoted(&outside))).with_flag(
-            format!("--system {}", shell(dir)),
+            format!("--system {}", quoted_path(dir)),
             format!("commands can read and run everything in {}", Quoted(dir)),
         ),
     )

@@ -32,7 +32,7 @@ pub use domain::wall_in;
 pub use launcher::{plan, private_directory};
 pub use undo::undo_places;
 pub use undo::{globs_of, skips_of};
-pub use undo_stores::{FoundStore, stores_of};
+pub use undo_stores::{FoundStore, recorded_below, stores_of};
 
 /// Builds the only server of this process. Fails if a directory cannot be opened. If no walls can
 /// be built, the server refuses commands.

@@ -139,21 +139,11 @@ pub(super) fn noted_stores(state: &Path) -> Vec<Result<PathBuf>> {
 /// messages about rejected stores.
 pub fn stores_of(dir: &Path, state: Option<&Path>) -> (Vec<FoundStore>, Vec<String>) {
     let (mut found, mut left_out) = (Vec::new(), Vec::new());
-    let mut add = |store: Result<PathBuf>| match store.and_then(|store| FoundStore::read(&store)) {
-        Ok(store) if store.roots.iter().any(|root| dir.starts_with(root)) => found.push(store),
-        Ok(_) => {}
-        Err(error) => left_out.push(format!("{error:#}")),
-    };
-    if let Some(state) = state.map(|state| state.join(IN_STATE)) {
-        match private_entries(&state) {
-            Ok(stores) => {
-                let own = stores
-                    .into_iter()
-                    .filter(|path| path.extension().is_none())
-                    .map(Ok);
-                own.chain(noted_stores(&state)).for_each(&mut add);
-            }
-            Err(error) => add(Err(error)),
+    for store in state.map(registered_stores).unwrap_or_default() {
+        match store {
+            Ok(store) if store.roots.iter().any(|root| dir.starts_with(root)) => found.push(store),
+            Ok(_) => {}
+            Err(error) => left_out.push(format!("{error:#}")),
         }
     }
     for place in dir
@@ -176,6 +166,35 @@ pub fn stores_of(dir: &Path, state: Option<&Path>) -> (Vec<FoundStore>, Vec<Stri
         }));
     }
     (found, left_out)
+}
+
+/// Returns the directories at or below this one that have a registered store with calls.
+pub fn recorded_below(dir: &Path, state: Option<&Path>) -> Vec<PathBuf> {
+    let stores = state.map(registered_stores).unwrap_or_default();
+    let mut below: Vec<PathBuf> = stores
+        .into_iter()
+        .flatten()
+        .filter(|store| !store.is_empty())
+        .flat_map(|store| store.roots)
+        .filter(|root| root.starts_with(dir))
+        .collect();
+    below.sort();
+    below.dedup();
+    below
+}
+
+/// Reads the stores of a state directory, and those of its notes.
+fn registered_stores(state: &Path) -> Vec<Result<FoundStore>> {
+    let state = state.join(IN_STATE);
+    let stores = match private_entries(&state) {
+        Ok(stores) => stores,
+        Err(error) => return vec![Err(error)],
+    };
+    let own = stores.into_iter().filter(|path| path.extension().is_none());
+    own.map(Ok)
+        .chain(noted_stores(&state))
+        .map(|store| FoundStore::read(&store?))
+        .collect()
 }
 
 /// Lists a directory that only this user can access; empty if it does not exist.

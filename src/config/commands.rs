@@ -16,7 +16,9 @@ use crate::network::rules::{Credentials, Rules};
 use crate::policy::Grant;
 use crate::sandbox::explain::ExplicitRequests;
 use crate::sandbox::toolchains::{self, CARGO_HOME, SYSTEM, Surroundings, Toolchains};
-use crate::sandbox::{EnvRules, Limits, Network, Visible, environment, is_below_link};
+use crate::sandbox::{
+    EnvRules, Limits, Network, Visible, environment, is_below_link, own_host_names,
+};
 use crate::secrets::is_led_by_agents;
 
 /// Source of a visible directory: a flag or the profile.
@@ -374,6 +376,7 @@ fn rules(options: &Options, profile: &Profile, mode: Sandbox) -> Result<Rules> {
     if rules.is_empty() {
         return Ok(rules);
     }
+    rules.refuse_own_names(&own_host_names())?;
     if mode == Sandbox::Off {
         bail!(
             "--allow-host and --deny-host need the walls around commands; leave --sandbox off out"

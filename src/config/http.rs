@@ -23,6 +23,7 @@ use crate::cli::{
     BURST, CALLS, CONNECTIONS, CredentialArgs, DeclaredCredential, HttpArgs, Options, RATE,
     ToolsetArg, warn_of_http_names,
 };
+use crate::policy::GrantFlag;
 use crate::protocol::fault;
 use crate::secrets::reading;
 use crate::transport::http::{Encryption, Settings, TenantLimits, server_config};
@@ -482,6 +483,9 @@ impl Config {
         };
         let mut config = Self::resolve_for(&options, meant)?;
         config.undo.tenant.clone_from(&entry.name);
+        if entry.allow.is_some() {
+            config.grant_flag = GrantFlag::Own;
+        }
         Ok(config)
     }
 }

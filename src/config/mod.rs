@@ -42,7 +42,7 @@ use crate::cli::{
 };
 use crate::fs::Durability;
 use crate::network::proxy::Learned;
-use crate::policy::{Access, Grant, Hidden, Restrictions};
+use crate::policy::{Access, Grant, GrantFlag, Hidden, Restrictions};
 use crate::server::ErrorStyle;
 use crate::tools::{TOOLS, Toolset};
 use crate::transport::Limits;
@@ -52,6 +52,8 @@ use crate::transport::Limits;
 pub struct Config {
     /// Allowed directories in command line order.
     pub grants: Vec<Grant>,
+    /// Flag that gave them.
+    pub grant_flag: GrantFlag,
     /// Additional read-only paths.
     pub protect: Vec<PathBuf>,
     /// Paths that are writable although they are read-only by default.
@@ -281,6 +283,7 @@ impl Config {
         let sandbox = SandboxConfig::resolve(options, &profile, &world, &grants)?;
         let opens = sandbox.rules.are_about_requests() || !sandbox.credentials.is_empty();
         Ok(Self {
+            grant_flag: GrantFlag::default(),
             calls: CallsConfig::resolve(&toolsets, options.calls.isolation, opens),
             protect: options
                 .protection
@@ -460,6 +463,7 @@ impl Config {
             own,
             hidden,
             freezes_autorun: self.undo.freezes,
+            flag: self.grant_flag,
         }
     }
 

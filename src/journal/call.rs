@@ -104,6 +104,7 @@ impl Journal {
 
     /// Repairs the entries that a crash left.
     fn mend_entries(&self) -> Result<(), JournalError> {
+        self.store.await_dying_processes()?;
         let unsettled = self.store.unsettled()?;
         self.mend_with(&unsettled)
     }

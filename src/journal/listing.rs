@@ -1,7 +1,7 @@
 //! Listing of entries: their times, places and previous contents, and the entries whose changes are
 //! still in effect.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -128,15 +128,22 @@ impl Store {
 
     /// Returns the entries that are undone as a whole and were not redone since.
     pub fn undone(&self) -> Result<HashSet<u64>, JournalError> {
-        let mut undone = HashSet::new();
+        Ok(self.newest_undos()?.into_keys().collect())
+    }
+
+    /// Returns the number of the undo for each undone entry; the newest if there are several.
+    pub fn newest_undos(&self) -> Result<HashMap<u64, u64>, JournalError> {
+        let mut undos = HashMap::new();
         for number in self.numbers()?.into_iter().rev() {
-            if !undone.contains(&number)
+            if !undos.contains_key(&number)
                 && let Some(log) = self.open_log(number)?
             {
-                undone.extend(log::undone(&log).into_iter().flatten());
+                for undone in log::undone(&log).into_iter().flatten() {
+                    undos.entry(undone).or_insert(number);
+                }
             }
         }
-        Ok(undone)
+        Ok(undos)
     }
 
     /// Returns the real path of a place.

@@ -8,6 +8,8 @@ use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsStr;
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{
     AtFlags, FlockOperation, Mode, OFlags, ResolveFlags, Timespec, Timestamps, UTIME_NOW, flock,
@@ -32,8 +34,12 @@ const SLACK_NS: i64 = 1_000_000_000;
 const SETTLED: &str = "settled";
 /// File in a store while an undo changes the tree.
 const UNDOING: &str = "undoing";
-/// Maximum number of entries whose ends are compared with it.
+/// Number of newest entries whose ends are looked at.
 const MAX_UNSETTLED: usize = 64;
+
+/// Longest wait for the last processes of a killed server, in milliseconds.
+const DYING_MS: u64 = 500;
+const DYING_LOOK_MS: u64 = 5;
 
 /// Opens such a file, or makes it.
 const NEW_NOTE: OFlags = OFlags::CREATE
@@ -43,6 +49,31 @@ const NEW_NOTE: OFlags = OFlags::CREATE
     .union(OFlags::CLOEXEC);
 
 impl Store {
+    /// Waits until the last processes of a killed server have released its entries. A call of
+    /// another server holds its entry longer than this waits.
+    pub(super) fn await_dying_processes(&self) -> Result<(), JournalError> {
+        let deadline = Instant::now() + Duration::from_millis(DYING_MS);
+        while self.has_entry_at_work()? && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(DYING_LOOK_MS));
+        }
+        Ok(())
+    }
+
+    fn has_entry_at_work(&self) -> Result<bool, JournalError> {
+        // Testing an entry locks it for a moment, which another recovery must not see.
+        let _lock = self.lock()?;
+        for number in self.numbers()?.into_iter().rev().take(MAX_UNSETTLED) {
+            let Some(log) = self.open_log(number)? else {
+                continue;
+            };
+            let has_ended = log::end(&log).is_ok_and(|end| end.is_some());
+            if !has_ended && self.is_at_work(number)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Repairs the state after a crash; entries of other servers are left alone. Returns the
     /// repaired entries.
     pub fn recover(&self) -> Result<Vec<u64>, JournalError> {

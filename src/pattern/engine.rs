@@ -1,7 +1,8 @@
 //! Compiled pattern, and the choice of the engine for each question.
 
-use crate::limits::MAX_EXACT_ROUNDS;
 use replay_base::limits::MAX_PATTERN_PROGRAM_BYTES;
+
+use crate::limits::MAX_EXACT_ROUNDS;
 
 use super::PatternError;
 use super::ast::Tree;

@@ -18,9 +18,9 @@
 //! is compiled from a tree in which no node matches `\n` ([`within_lines`]).
 
 use replay_base::cancel::Bound;
+use replay_base::limits::MAX_PATTERN_PROGRAM_BYTES;
 
 use crate::limits::MAX_EXACT_ROUNDS;
-use replay_base::limits::MAX_PATTERN_PROGRAM_BYTES;
 
 use super::ast::{Class, Node, Tree};
 use super::error::PatternError;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::error::AllowedList;
 use super::linked_git::LinkedRepository;
 use super::mounts::Mounts;
 use super::repositories::Repositories;
@@ -16,8 +17,7 @@ use crate::journal::Changer;
 pub struct Policy {
     pub(super) roots: Vec<Root>,
     pub(super) rules: Arc<Rules>,
-    /// Description of the allowed directories.
-    pub(super) allowed: Arc<str>,
+    pub(super) allowed: Arc<AllowedList>,
     pub(super) mounts: Mounts,
     /// Of allowed directories whose `.git` leads elsewhere; with the path of what was not followed,
     /// why.

@@ -13,6 +13,24 @@ use replay_base::limits::{MAX_LINKS, MAX_PATH_BYTES};
 use super::kind::FileKind;
 use super::rules::Cause;
 
+/// Flag that gives an agent directories.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum GrantFlag {
+    /// `--allow` of the server.
+    #[default]
+    Allow,
+    /// `--own` of one token, which replaces the server's directories.
+    Own,
+}
+
+/// Allowed directories for hints, and the flag that gives more of them.
+#[derive(Debug)]
+pub struct AllowedList {
+    /// Paths with their access.
+    pub text: String,
+    pub flag: GrantFlag,
+}
+
 /// Reason why a path was not opened. The message of `Denied` depends only on the requested path.
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyError {
@@ -21,8 +39,7 @@ pub enum PolicyError {
     Denied {
         /// The path as requested.
         path: PathBuf,
-        /// The allowed directories, as a list for the hint.
-        allowed: Arc<str>,
+        allowed: Arc<AllowedList>,
     },
     /// A change below a directory that is allowed for reading only.
     #[error("{} is in a read-only directory", Quoted(.path))]
@@ -31,8 +48,7 @@ pub enum PolicyError {
         path: PathBuf,
         /// The allowed directory that it lies in.
         root: PathBuf,
-        /// The allowed directories, as a list for the hint.
-        allowed: Arc<str>,
+        allowed: Arc<AllowedList>,
     },
     /// A change to a protected path, or one that would bring it about or remove it.
     #[error("{} is protected: `{}` may not be changed by file tools", Quoted(.path), .protected.display())]
@@ -86,6 +102,16 @@ pub enum PolicyError {
         other: String,
         /// The first character that differs.
         difference: String,
+    },
+    /// The path does not exist, nor does a directory above it.
+    #[error("{} does not exist", Quoted(.path))]
+    ParentNotFound {
+        /// The absolute path.
+        path: PathBuf,
+        /// The first missing directory.
+        missing: PathBuf,
+        /// Directory at which relative paths begin.
+        project: PathBuf,
     },
     /// Something on the way, or before a slash at the end, is no directory.
     #[error("{} goes through a file, not only directories", Quoted(.path))]
@@ -186,16 +212,26 @@ impl PolicyError {
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         Some(match self {
             Self::NoProject => NO_DIRECTORY.into(),
-            Self::Denied { allowed, .. } if allowed.is_empty() => NO_DIRECTORY.into(),
+            Self::Denied { allowed, .. } if allowed.text.is_empty() => NO_DIRECTORY.into(),
             Self::Denied { path, allowed } => {
-                let is_of_commands = path.starts_with("/tmp") && !allowed.contains("/tmp/");
+                let AllowedList { text, flag } = &**allowed;
+                let is_of_commands = path.starts_with("/tmp") && !text.contains("/tmp/");
                 let private = if is_of_commands { "; commands have a private /tmp, which file \
                     tools do not see" } else { "" };
-                format!("allowed directories: {allowed}{private}; the operator can allow more with --allow DIR").into()
+                let remedy = match flag {
+                    GrantFlag::Allow => "allow more with --allow DIR",
+                    GrantFlag::Own => "give this token more (--own DIR)",
+                };
+                format!("allowed directories: {text}{private}; the operator can {remedy}").into()
             }
             Self::ReadOnly { allowed, root, .. } => format!(
-                "write in a read-write directory; allowed: {allowed}; the operator can allow it \
-                 with --allow {}:rw, or with a smaller directory in it",
+                "write in a read-write directory; allowed: {}; the operator can allow it with {} \
+                 {}:rw, or with a smaller directory in it",
+                allowed.text,
+                match allowed.flag {
+                    GrantFlag::Allow => "--allow",
+                    GrantFlag::Own => "--own",
+                },
                 root.display()
             )
             .into(),
@@ -206,7 +242,9 @@ impl PolicyError {
                 the operator".into(),
             // Syntax that a shell or a browser would have replaced is an ordinary name here.
             Self::Protected { protected, why, .. } => way_past(protected, *why).into(),
-            Self::NotFound { path } if path.iter().any(|part| part == "~") => {
+            Self::NotFound { path } | Self::ParentNotFound { path, .. }
+                if path.iter().any(|part| part == "~") =>
+            {
                 "`~` is not expanded; give an absolute path, or one below the first allowed directory".into()
             }
             Self::Uri { scheme, .. } => {
@@ -219,6 +257,12 @@ impl PolicyError {
             Self::LooksAlike { other, difference, .. } => {
                 format!("`{other}` exists and looks the same: its name has {difference}; copy it as it is").into()
             }
+            Self::ParentNotFound { missing, project, .. } => format!(
+                "{} does not exist either; relative paths begin at {}",
+                Quoted(missing),
+                Quoted(project)
+            )
+            .into(),
             Self::NotFound { .. } => "list the parent directory to see what is there".into(),
             Self::NotADirectory { .. } => {
                 "check each part of the path; remove a slash at the end to name a file or a link".into()

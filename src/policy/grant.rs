@@ -19,7 +19,7 @@ use rustix::io::Errno;
 
 use super::defaults::{CONFIG, DOT_GIT, PROTECTED_BY_DEFAULT, PROTECTED_IN_REPOSITORIES};
 use super::directories::Policy;
-use super::error::StartError;
+use super::error::{AllowedList, GrantFlag, StartError};
 use super::linked_git;
 use super::mounts::Mounts;
 use super::repositories::Repositories;
@@ -59,6 +59,7 @@ pub struct Restrictions<'a> {
     pub hidden: &'a [Hidden],
     /// `true` if existing files that programs outside run are read-only for commands (`autorun`).
     pub freezes_autorun: bool,
+    pub flag: GrantFlag,
 }
 
 /// Cache of every allowed directory of this process, each opened once. A later request for the same
@@ -226,7 +227,10 @@ impl Policy {
                 });
             }
         }
-        let allowed = Arc::from(rules.describe());
+        let allowed = Arc::new(AllowedList {
+            text: rules.describe(),
+            flag: restrictions.flag,
+        });
         let mounts = Mounts::open(&roots);
         let (linked, unfollowed) = (Vec::new(), Vec::new());
         let mut policy = Self {

@@ -42,7 +42,7 @@ use rustix::io::Errno;
 
 pub use defaults::{PROTECTED_BY_DEFAULT, PROTECTED_IN_REPOSITORIES};
 pub use directories::Policy;
-pub use error::PolicyError;
+pub use error::{GrantFlag, PolicyError};
 pub(crate) use error::{Quoted, way_past};
 pub use grant::{Access, Grant, Pins, Restrictions};
 pub use handle::{Checked, Entry, Look, NewDir, Read, Write};

@@ -145,7 +145,7 @@ impl fmt::Display for Blocked {
         }
         if self.by.is_empty() {
             // A recording lacks the programs, and has no rules.
-            return Ok(());
+            return out.write_str("; record the program again");
         }
         let by: Vec<&str> = self.by.iter().map(String::as_str).collect();
         write!(out, " ({}); ", by.join(", "))?;

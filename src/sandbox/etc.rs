@@ -250,13 +250,17 @@ pub fn no_resolver(root: &OwnedFd, text: &str) -> Result<(), Fault> {
     }
 }
 
+/// Names that the hosts file of commands with network rules maps to their loopback.
+pub fn own_host_names() -> [String; 2] {
+    let system = rustix::system::uname();
+    let machine = system.nodename().to_string_lossy().into_owned();
+    ["localhost".to_owned(), machine]
+}
+
 /// Writes a hosts file with only the names of this machine.
 pub fn own_names(root: &OwnedFd) -> Result<(), Fault> {
-    let system = rustix::system::uname();
-    let text = format!(
-        "127.0.0.1 localhost {}\n::1 localhost\n",
-        system.nodename().to_string_lossy()
-    );
+    let names = own_host_names().join(" ");
+    let text = format!("127.0.0.1 {names}\n::1 localhost\n");
     replace(root, "etc/hosts", "run/hosts", text.as_bytes()).step("put a hosts")
 }
 

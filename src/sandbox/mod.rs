@@ -65,6 +65,7 @@ pub use common_git::cannot_hold;
 pub use denied::{Blocked, Denied};
 pub use dry_run::{Content, DryRunReport, ReportedChange};
 pub use environment::EnvRules;
+pub use etc::own_host_names;
 pub use launcher::run as run_launcher;
 pub use plan::{
     CanonicalPath, Extent, Limits, Network, Plan, PlannedHide, PlannedJournal, PlannedRoot, Tier,

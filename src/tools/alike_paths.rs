@@ -1,4 +1,4 @@
-//! Explains errors about a missing path if another path looks the same.
+//! Explains errors about a missing path: a path that looks the same, or a missing directory above.
 
 use std::path::{Path, PathBuf};
 
@@ -7,22 +7,29 @@ use replay_base::text::escape::show_path;
 
 use crate::error::Error;
 use crate::fs;
-use crate::policy::{FileKind, Policy, PolicyError, Touched};
+use crate::policy::{FileKind, Policy, PolicyError, Root, Touched};
 use crate::python::PythonError;
 
-/// Adds the similar path to the error, if there is one.
+/// Adds the similar path or the missing directory to the error, if there is one.
 pub fn explain_error(policy: &Policy, error: Error) -> Error {
     let explained = |error: PolicyError| {
         let PolicyError::NotFound { path } = error else {
             return error;
         };
-        match twin(policy, &path) {
-            Some((other, difference)) => PolicyError::LooksAlike {
+        if let Some((other, difference)) = twin(policy, &path) {
+            return PolicyError::LooksAlike {
                 path,
                 other: show_path(&other).into_owned(),
                 difference,
+            };
+        }
+        match (missing_parent(policy, &path), policy.project()) {
+            (Some(missing), Some(project)) => PolicyError::ParentNotFound {
+                path,
+                missing,
+                project: project.path().to_owned(),
             },
-            None => PolicyError::NotFound { path },
+            _ => PolicyError::NotFound { path },
         }
     };
     match error {
@@ -34,16 +41,36 @@ pub fn explain_error(policy: &Policy, error: Error) -> Error {
     }
 }
 
+/// Returns the innermost allowed directory of a path.
+fn root_of<'a>(policy: &'a Policy, path: &Path) -> Option<&'a Root> {
+    let roots = policy
+        .roots()
+        .iter()
+        .filter(|root| path.starts_with(root.path()));
+    roots.max_by_key(|root| root.path().as_os_str().len())
+}
+
+/// Returns the first missing directory between the allowed directory and a path.
+fn missing_parent(policy: &Policy, path: &Path) -> Option<PathBuf> {
+    let root = root_of(policy, path)?.path();
+    let between: Vec<&Path> = path
+        .ancestors()
+        .skip(1)
+        .take_while(|above| above.starts_with(root) && *above != root)
+        .collect();
+    let missing = between
+        .into_iter()
+        .rev()
+        .find(|above| !policy.is_there(above));
+    missing.map(Path::to_owned)
+}
+
 /// Finds an existing path that looks the same, and the first difference of their names.
 fn twin(policy: &Policy, path: &Path) -> Option<(PathBuf, String)> {
     // These checks are not part of the call's audit log entry.
     let aside = Touched::default();
     let _aside = aside.enter();
-    let roots = policy
-        .roots()
-        .iter()
-        .filter(|root| path.starts_with(root.path()));
-    let root = roots.max_by_key(|root| root.path().as_os_str().len())?;
+    let root = root_of(policy, path)?;
     let (mut place, mut difference) = (root.path().to_owned(), None);
     for name in path.strip_prefix(root.path()).ok()? {
         if policy.look(place.join(name)).is_ok() {

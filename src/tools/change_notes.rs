@@ -34,7 +34,13 @@ const NAMED_OUTSIDE_BYTES: usize = 100;
 
 /// Returns the journal after crash recovery; an error if there is none.
 pub fn journal<'a>(services: &'a Services, tool: &'static str) -> Result<&'a Journal, Error> {
-    let hint = "the operator switches it on (--undo on), or makes room for it; until then copy what you may want back";
+    let hint = if services.policy.roots().iter().any(Root::writable) {
+        "the operator switches it on (--undo on), or makes room for it; until then copy what you \
+         may want back"
+    } else {
+        "calls change nothing in read-only directories; the operator can make one writable \
+         (--allow DIR:rw)"
+    };
     let refused = |reason: &str| Error::Refused {
         what: tool,
         reason: format!("nothing is kept for undo: {reason}"),
@@ -561,7 +567,14 @@ impl<'a> Names<'a> {
             _ if self.store.is_interrupted(entry) => interrupted(entry).to_owned(),
             _ if !entry.is_over() => "still at work".to_owned(),
             [] => changed(),
-            _ => format!("undid {}: {}", some(&entry.undoes), changed()),
+            _ => {
+                let calls = if entry.undoes.len() == 1 {
+                    "call"
+                } else {
+                    "calls"
+                };
+                format!("undid {calls} {} ({})", some(&entry.undoes), changed())
+            }
         };
         Call {
             number: entry.number,

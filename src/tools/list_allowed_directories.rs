@@ -125,7 +125,7 @@ impl Tool for ListAllowedDirectories {
             let rules = commands
                 .gate
                 .as_ref()
-                .map(|_| format!(" They are {}.", sandbox.network))
+                .map(|_| format!(" Network rules: {}.", sandbox.network))
                 .unwrap_or_default();
             Content::text(format!(
                 "[execute_command: {}{rules}]",

@@ -4,7 +4,6 @@
 //! it. So the published and the enforced schema cannot differ, and every error can name its field
 //! (`edits[0].oldText`).
 
-use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 
 use replay_base::limits::MAX_SHOWN_NAME_BYTES;
@@ -259,7 +258,8 @@ fn check_object(
     {
         let wanted = properties[missing]["type"]
             .as_str()
-            .map_or(Cow::Borrowed("a value"), |kind| article(kind).into());
+            .map_or("a value", article);
+        let wanted = format!("{wanted}{}", elements(&properties[missing]["items"]));
         return Err(Error::params(format!(
             "`{}` of {tool} is missing; it must be {wanted}",
             ValuePath::Member(&path, missing)
@@ -274,6 +274,34 @@ fn check_object(
         )?;
     }
     Ok(())
+}
+
+/// Describes the objects of an array by their visible properties; empty for other elements.
+fn elements(schema: &Value) -> String {
+    let Some(properties) = schema["properties"].as_object() else {
+        return String::new();
+    };
+    let is_required = |name: &str| {
+        let required = schema["required"].as_array();
+        required.is_some_and(|required| required.iter().any(|known| known == name))
+    };
+    let visible = properties
+        .iter()
+        .filter(|(_, property)| property.get(HIDDEN).is_none());
+    let (needed, optional): (Vec<&str>, Vec<&str>) = visible
+        .map(|(name, _)| name.as_str())
+        .partition(|name| is_required(name));
+    let list = |names: &[&str]| format!("`{}`", names.join("`, `"));
+    match (&needed[..], &optional[..]) {
+        ([], []) => " of objects".to_owned(),
+        ([], optional) => format!(" of objects with any of {}", list(optional)),
+        (needed, []) => format!(" of objects with {}", list(needed)),
+        (needed, optional) => format!(
+            " of objects with {} and any of {}",
+            list(needed),
+            list(optional)
+        ),
+    }
 }
 
 /// Renames aliased arguments to their canonical names. A canonical argument takes precedence.

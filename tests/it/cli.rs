@@ -102,11 +102,13 @@ fn tool_runs_from_command_line() {
 #[test]
 fn closed_stdout_prints_no_error() {
     let tree = Tree::new();
-    for arguments in [
-        &["tools", "--json"][..],
-        &["token", "new", "alice"],
-        &["mock", "schema"],
-        &["completions", "bash"],
+    let note = "replay: the token (shown once), then its line for --token-file; send SIGHUP to a \
+        running server to apply it\n";
+    for (arguments, told) in [
+        (&["tools", "--json"][..], ""),
+        (&["token", "new", "alice"][..], note),
+        (&["mock", "schema"][..], ""),
+        (&["completions", "bash"][..], ""),
     ] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
@@ -118,9 +120,29 @@ fn closed_stdout_prints_no_error() {
             .stdout(writer);
         assert_eq!(
             parts(&command.output().unwrap()),
-            (Some(141), String::new(), String::new()),
+            (Some(141), String::new(), told.to_owned()),
             "{arguments:?}"
         );
+    }
+}
+
+#[test]
+fn changed_token_file_note_names_sighup() {
+    let tree = Tree::new();
+    for (action, note) in [
+        (
+            "new",
+            "replay: the token (shown once); send SIGHUP to a running server to apply it\n",
+        ),
+        (
+            "rotate",
+            "replay: the old token is replaced; send SIGHUP to a running server to apply it\n",
+        ),
+    ] {
+        let arguments = ["token", action, "alice", "--file", "tokens"];
+        let (code, token, told) = parts(&run(tree.root(), &arguments));
+        assert_eq!((code, &*told), (Some(0), note));
+        assert!(token.starts_with("rpl_") && token.len() == 48, "{token}");
     }
 }
 

@@ -349,7 +349,7 @@ fn blocked_connection_is_reported_by_every_command_tool() {
         let rules: Vec<String> = RULES.chunks(2).map(|flag| flag.join(" ")).collect();
         let text = listed.result()["content"][1]["text"].as_str().unwrap();
         assert!(
-            text.ends_with(&format!(" They are {}.]", rules.join(", "))),
+            text.ends_with(&format!(" Network rules: {}.]", rules.join(", "))),
             "{text}"
         );
         assert_eq!(

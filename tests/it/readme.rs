@@ -366,11 +366,16 @@ fn a_team(block: &str) {
     let tree = stage();
     let (before, serve) = block.trim_end().rsplit_once('\n').unwrap();
     let ended = shell(&tree, "", before);
+    let told: Vec<&str> = ended.out.lines().collect();
+    let [note, token] = told[..] else {
+        panic!("{}", ended.out)
+    };
     assert_eq!(
-        (ended.status, ended.out.lines().count()),
-        (0, 1),
-        "{}",
-        ended.out
+        (ended.status, note),
+        (
+            0,
+            "replay: the token (shown once); send SIGHUP to a running server to apply it"
+        )
     );
     let words: Vec<&str> = serve.split(' ').skip(1).collect();
     let words = words.into_iter().map(|word| {
@@ -395,10 +400,7 @@ fn a_team(block: &str) {
     let server = client::Server::spawn(command);
     let call = http::call(1, "list_allowed_directories", &json!({}));
     let reply = server
-        .post_with(
-            &call,
-            &[("Authorization", &format!("Bearer {}", ended.out.trim_end()))],
-        )
+        .post_with(&call, &[("Authorization", &format!("Bearer {token}"))])
         .json();
     let own = json!([{"path": tree.text("share/alice"), "writable": true}]);
     assert_eq!(

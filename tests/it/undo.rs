@@ -431,7 +431,8 @@ fn long_list_of_undone_calls_is_shortened() {
         stage.calls()[0],
         (
             13,
-            "undo_changes: undid 12, 11, 10, 9, 8, 7, 6, 5, 4, 3 and 2 more: deleted a".into()
+            "undo_changes: undid calls 12, 11, 10, 9, 8, 7, 6, 5, 4, 3 and 2 more (deleted a)"
+                .into()
         )
     );
 }
@@ -458,6 +459,12 @@ fn read_only_server_has_no_undo_tools() {
             names.contains(&"list_changes")
         ),
         (false, true)
+    );
+    assert_eq!(
+        refusal(&server.call("list_changes", json!({}))),
+        "list_changes is refused: nothing is kept for undo: no directory is read-write\nhint: \
+         calls change nothing in read-only directories; the operator can make one writable \
+         (--allow DIR:rw)"
     );
     let mut server = start(&tree, &["--undo", "off"]);
     let off = "is refused: nothing is kept for undo: it is switched off (--undo off)\nhint: the operator switches it on (--undo on), \

@@ -170,7 +170,10 @@ fn connection_is_judged_by_network_rules() {
          no server of this machine\n{}",
         besides("127.0.0.1:8000")
     );
-    let cases: [(&str, &[&str], i32, String); 13] = [
+    let system = rustix::system::uname();
+    let machine = format!("{}:8000", system.nodename().to_str().unwrap());
+    let cases: [(&str, &[&str], i32, String); 14] = [
+        (&*machine, &[], 1, own.clone()),
         ("127.0.0.1:8000", &[], 1, own.clone()),
         ("localhost:8000", &[], 1, own.clone()),
         ("localhost:8000", &by_rule, 1, own),

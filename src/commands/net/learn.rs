@@ -85,7 +85,8 @@ pub fn learn(options: Options, out: Option<&Path>, program: &[OsString]) -> Resu
     } else if rules.is_empty() {
         let _ = writeln!(
             err,
-            "replay: the program reached no host, so it needs no rule"
+            "replay: the program reached no host; servers of this machine need --allow-host \
+             ADDRESS:PORT while learning"
         );
     }
     let mut to: Box<dyn io::Write> =

@@ -2,7 +2,6 @@
 
 mod lines;
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -14,11 +13,15 @@ use replay_base::text::columns::columns;
 use replay_base::text::escape::show_path;
 use rustix::rand::{GetRandomFlags, getrandom};
 
+use super::process::tell;
 use crate::cli::{NamedToken, NewToken, TokenAction, TokenFile, ToolsetArg};
 use crate::config::{TokenEntry, access_of, own_directory};
 use lines::TokenLines;
 
-/// Runs `replay token` and returns the text to print.
+/// Next step after a change of the token file.
+const APPLY: &str = "send SIGHUP to a running server to apply it";
+
+/// Runs `replay token` and returns the text to print. Notes go to stderr.
 pub fn act(action: &TokenAction) -> Result<String> {
     match action {
         TokenAction::New(asked) => new_token(asked),
@@ -33,9 +36,7 @@ pub fn act(action: &TokenAction) -> Result<String> {
                 file,
                 TokenLines::lock(file).and_then(|lines| lines.revoke(name)),
             )?;
-            Ok(format!(
-                "the token of `{name}` was removed; send SIGHUP to a running server to apply it\n"
-            ))
+            Ok(format!("the token of `{name}` was removed; {APPLY}\n"))
         }
         TokenAction::Rotate(NamedToken {
             name,
@@ -50,6 +51,7 @@ pub fn act(action: &TokenAction) -> Result<String> {
                 file,
                 TokenLines::lock(file).and_then(|lines| lines.rotate(&next)),
             )?;
+            tell(format!("replay: the old token is replaced; {APPLY}"));
             Ok(format!("{token}\n"))
         }
     }
@@ -105,21 +107,25 @@ fn new_token(asked: &NewToken) -> Result<String> {
         // The directory may be created before the server starts.
         let (dir, _) = access_of(own);
         if !dir.is_dir() {
-            // Writing to stderr may fail; the token matters.
-            let _ = writeln!(
-                std::io::stderr(),
+            tell(format!(
                 "replay: `{}` is not a directory yet; create it, or the server will not start",
                 dir.display()
-            );
+            ));
         }
     }
     match &asked.file {
-        None => Ok(format!("{token}\n{}\n", serde_json::to_string(&entry)?)),
+        None => {
+            tell(format!(
+                "replay: the token (shown once), then its line for --token-file; {APPLY}"
+            ));
+            Ok(format!("{token}\n{}\n", serde_json::to_string(&entry)?))
+        }
         Some(file) => {
             with_file_name(
                 file,
                 TokenLines::lock_or_make(file).and_then(|lines| lines.add(&entry)),
             )?;
+            tell(format!("replay: the token (shown once); {APPLY}"));
             Ok(format!("{token}\n"))
         }
     }

@@ -405,6 +405,20 @@ fn invalid_variables_and_identities_are_refused() {
     }
 }
 
+#[test]
+fn rule_with_name_of_machine_is_refused() {
+    let [_, machine] = own_host_names();
+    let rule = format!("{machine}:35057");
+    let refused = resolve(&["--allow-host", &rule], "{}").map(drop);
+    assert_eq!(
+        refused.map_err(|error| format!("{error:#}")),
+        Err(format!(
+            "the network rule `{rule}` never matches, since programs resolve this name \
+             themselves; give its address, such as 127.0.0.1:35057"
+        ))
+    );
+}
+
 const SECRET: &str = "secret-0123456789abcdef";
 
 /// Variables of credentials, with `STAND_IN` for the placeholder of the first.

@@ -5,9 +5,12 @@ use std::fs;
 use std::os::fd::BorrowedFd;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+
+use rustix::fs::{FlockOperation, flock};
 
 use super::super::{Bounds, Changer, Journal, JournalError, Misplaced, Options, Recorder, Store};
 use super::entries::{call, edit, some, tell, texts};
@@ -191,8 +194,8 @@ impl Changer for ProtectingChanger {
     }
 }
 
-#[test]
-fn protected_path_of_killed_call_moves_aside() {
+/// Mends a call that put a file at a protected path and was killed. `last_process` gets the store.
+fn assert_protected_path_moves_aside(last_process: impl FnOnce(&Path) -> Option<Child>) {
     let world = World::new();
     let root = &world.roots[0];
     let mut store = world.store();
@@ -203,6 +206,7 @@ fn protected_path_of_killed_call_moves_aside() {
     tell(&world, &mut recorder, "new/keys", Recorder::before_create);
     fs::write(root.join("new/keys"), "evil").unwrap();
     drop(recorder);
+    let last_process = last_process(&world.dir.path().join("store"));
     let journal = Journal::new(
         store,
         Bounds {
@@ -216,4 +220,22 @@ fn protected_path_of_killed_call_moves_aside() {
         "evil"
     );
     assert!(!root.join("new/keys").exists());
+    if let Some(mut process) = last_process {
+        process.wait().unwrap();
+    }
+}
+
+#[test]
+fn protected_path_of_killed_call_moves_aside() {
+    assert_protected_path_moves_aside(|_| None);
+}
+
+#[test]
+fn killed_call_is_mended_after_its_last_process() {
+    assert_protected_path_moves_aside(|store| {
+        let log = fs::File::open(store.join("log/1")).unwrap();
+        flock(&log, FlockOperation::LockExclusive).unwrap();
+        let mut process = Command::new("sleep");
+        Some(process.arg("0.1").stdin(Stdio::from(log)).spawn().unwrap())
+    });
 }

@@ -100,9 +100,7 @@ impl RuledAccess {
                 )
             }
             Some(danger) => (
-                Some(why.map_or(format!("it {danger}"), |why| {
-                    format!("{why}, which {danger}")
-                })),
+                Some(why.map_or(String::new(), |why| why + ", ") + "which " + danger),
                 None,
             ),
             None => (why, Some(self.rules.proposal(missing).to_string())),

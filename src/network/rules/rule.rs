@@ -224,6 +224,12 @@ impl FromStr for Rule {
             ));
         }
         let hosts = hosts(host).map_err(error)?;
+        // RFC 6761, 6.3.
+        if let Hosts::Name(name) | Hosts::Below(name) = &hosts
+            && name.rsplit('.').next() == Some("localhost")
+        {
+            return Err(error(own_name_fault(ports)));
+        }
         let is_length =
             |path: &str| path.len() > 1 && path.bytes().skip(1).all(|byte| byte.is_ascii_digit());
         if matches!(hosts, Hosts::Network(_))
@@ -244,6 +250,20 @@ impl FromStr for Rule {
             requests: requests.transpose().map_err(error)?,
         })
     }
+}
+
+/// Fault of a rule with a name that programs resolve to their loopback.
+pub(super) fn own_name_fault(ports: Ports) -> Cow<'static, str> {
+    let port = match ports {
+        Ports::Web => String::new(),
+        Ports::One(port) => format!(":{port}"),
+        Ports::All => ":*".to_owned(),
+    };
+    format!(
+        "never matches, since programs resolve this name themselves; give its address, such as \
+         127.0.0.1{port}"
+    )
+    .into()
 }
 
 /// Splits host and port. An IPv6 address with a port is in brackets.
@@ -293,14 +313,6 @@ fn hosts(text: &str) -> Result<Hosts, Cow<'static, str>> {
         );
     }
     let name = canonical(name).ok_or("is not a host name, an address or a set (@npm)")?;
-    // RFC 6761, 6.3.
-    if name.rsplit('.').next() == Some("localhost") {
-        return Err(
-            "never matches, since programs resolve this name themselves; give its address, such \
-             as 127.0.0.1:3000"
-                .into(),
-        );
-    }
     Ok(if below {
         Hosts::Below(name)
     } else {

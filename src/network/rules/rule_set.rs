@@ -3,8 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 
+use super::host_name::canonical;
 use super::request::{Path, RequestLine, Requests, is_method};
-use super::rule::{Destination, Host, Hosts, Network, Ports, Rule, RuleError, Transport, WEB};
+use super::rule::{
+    Destination, Host, Hosts, Network, Ports, Rule, RuleError, Transport, WEB, own_name_fault,
+};
 use super::sets::rules_of;
 use super::special_addresses::{danger, is_special};
 
@@ -268,6 +271,19 @@ impl Rules {
             deny: denied,
             redundant,
             is_learning: false,
+        })
+    }
+
+    /// Fails if an allow rule has one of these names, which the hosts file of commands maps to
+    /// their loopback.
+    pub fn refuse_own_names(&self, own: &[String]) -> Result<(), RuleError> {
+        let mut names = own.iter().filter_map(|name| canonical(name));
+        let entry = names.find_map(|name| self.allow.names.get(&name)?.first());
+        entry.map_or(Ok(()), |entry| {
+            Err(RuleError {
+                rule: self.allow.texts[entry.text].clone(),
+                why: own_name_fault(entry.ports),
+            })
         })
     }
 

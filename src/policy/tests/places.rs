@@ -421,6 +421,35 @@ fn special_files_are_refused_without_blocking() {
 }
 
 #[test]
+fn denial_hint_of_token_names_own_flag() {
+    let tree = Tree::new();
+    let grant = Grant {
+        path: tree.at("R"),
+        access: Access::ReadOnly,
+    };
+    let restrictions = Restrictions {
+        flag: GrantFlag::Own,
+        ..Restrictions::default()
+    };
+    let policy = Policy::open_with(&[grant], &restrictions).unwrap();
+    let root = tree.at("R").display().to_string();
+    assert_eq!(
+        policy.read(tree.at("A/f")).unwrap_err().hint().unwrap(),
+        format!(
+            "allowed directories: {root} (read-only); the operator can give this token more (--own \
+             DIR)"
+        )
+    );
+    assert_eq!(
+        policy.write(tree.at("R/f")).unwrap_err().hint().unwrap(),
+        format!(
+            "write in a read-write directory; allowed: {root} (read-only); the operator can allow \
+             it with --own {root}:rw, or with a smaller directory in it"
+        )
+    );
+}
+
+#[test]
 fn denial_text_is_independent_of_existence() {
     let tree = Tree::new();
     tree.link("A/there", "$O/secret");

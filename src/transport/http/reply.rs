@@ -80,18 +80,30 @@ pub fn later(status: StatusCode, id: Option<&Id>, wait: Duration, text: &str) ->
     reply
 }
 
-/// Error for a missing or unknown token (RFC 6750, section 3).
-pub fn unauthorized(given: bool) -> Reply {
-    let (text, challenge) = if given {
-        (
-            "the token is unknown or was revoked",
-            "Bearer realm=\"replay\", error=\"invalid_token\"",
-        )
-    } else {
-        (
-            "a token is needed: send `Authorization: Bearer TOKEN`",
-            "Bearer realm=\"replay\"",
-        )
+/// Reason for a 401 reply.
+#[derive(Clone, Copy)]
+pub enum TokenFault {
+    Missing,
+    /// The header has another scheme, no token, or occurs twice.
+    Malformed,
+    Unknown,
+}
+
+/// Error for a request without a valid token (RFC 6750, section 3).
+pub fn unauthorized(fault: TokenFault) -> Reply {
+    let text = match fault {
+        TokenFault::Missing => "a token is needed: send `Authorization: Bearer TOKEN`",
+        TokenFault::Malformed => "`Authorization` must be `Bearer TOKEN`, and occur once",
+        TokenFault::Unknown => {
+            "the token is unknown or was revoked; ask the operator for a new one, or for a reload \
+             (SIGHUP) if it is new"
+        }
+    };
+    let challenge = match fault {
+        TokenFault::Missing => "Bearer realm=\"replay\"",
+        TokenFault::Malformed | TokenFault::Unknown => {
+            "Bearer realm=\"replay\", error=\"invalid_token\""
+        }
     };
     let mut reply = refuse(StatusCode::UNAUTHORIZED, Code::InvalidRequest, text);
     reply

@@ -23,7 +23,7 @@ use super::headers::single;
 use super::origin::{Guard, RequestOrigin};
 use super::pages::ServerCounters;
 use super::peer::Peer;
-use super::reply::{Reply, empty, json, later, refuse, reply, unauthorized};
+use super::reply::{Reply, TokenFault, empty, json, later, refuse, reply, unauthorized};
 use super::reply_body::ReplyBody;
 use super::request_body::{pass_over, send};
 use super::roster::Roster;
@@ -265,6 +265,11 @@ fn tenant(context: &Context, headers: &HeaderMap, peer: Peer) -> Result<Client, 
         let (scheme, token) = value.split_once(' ')?;
         scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
     });
+    let fault = match (given, token) {
+        (None, _) => TokenFault::Missing,
+        (Some(_), None | Some("")) => TokenFault::Malformed,
+        (Some(_), Some(_)) => TokenFault::Unknown,
+    };
     let tenants = context.tenants.all();
     let found = token.and_then(|token| by_token(&tenants, token));
     found
@@ -286,7 +291,7 @@ fn tenant(context: &Context, headers: &HeaderMap, peer: Peer) -> Result<Client, 
             if given.is_some() {
                 context.refusals.note(peer);
             }
-            Box::new(unauthorized(given.is_some()))
+            Box::new(unauthorized(fault))
         })
 }
 

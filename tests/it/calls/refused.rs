@@ -94,6 +94,8 @@ fn refused_connection_is_replayed_as_refused() {
             six.replacen("::1", "[::1]", 1)
         );
         assert!(recorded.err.contains(&note), "{}", recorded.err);
+        let again = "\nreplay: start the server that refused, and record again\n";
+        assert!(recorded.err.ends_with(again), "{}", recorded.err);
         let tested = replay(
             &tree,
             &[
@@ -127,6 +129,12 @@ fn refused_connection_is_replayed_as_refused() {
             tested.err
         );
     }
+    let listed = replay(&tree, &["calls", "list"]).out;
+    let counts: Vec<&str> = listed
+        .lines()
+        .filter_map(|line| line.rsplit('\t').next())
+        .collect();
+    assert_eq!(counts, ["8 refused connections"; 2]);
 }
 
 #[test]

@@ -93,15 +93,19 @@ fn request_without_token_is_unauthorized() {
         json!({"jsonrpc": "2.0", "id": 1, "result": {}})
     );
     assert_eq!(asked("bearer  correct horse battery").status, 200);
-    for wrong in [
-        "Bearer correct horse batter",
-        "Bearer",
-        "Bearer ",
-        "Basic correct horse battery",
-        "correct horse battery",
+    let unknown = "the token is unknown or was revoked; ask the operator for a new one, or for a \
+        reload (SIGHUP) if it is new";
+    let malformed = "`Authorization` must be `Bearer TOKEN`, and occur once";
+    for (wrong, text) in [
+        ("Bearer correct horse batter", unknown),
+        ("Bearer", malformed),
+        ("Bearer ", malformed),
+        ("Basic correct horse battery", malformed),
+        ("correct horse battery", malformed),
     ] {
         let reply = asked(wrong);
         assert_eq!(reply.failure(), (401, -32600), "{wrong}");
+        assert_eq!(reply.json()["error"]["message"], text, "{wrong}");
         let challenge = "Bearer realm=\"replay\", error=\"invalid_token\"";
         assert_eq!(reply.header("www-authenticate"), Some(challenge), "{wrong}");
     }

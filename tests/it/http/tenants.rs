@@ -106,6 +106,16 @@ fn token_gets_its_own_directories_and_tools() {
         assert_eq!(read(&pair.alice, path), alice, "{path}");
         assert_eq!(read(&pair.bob, path), bob, "{path}");
     }
+    let path = pair.tree.text("bob/b.txt");
+    let asked = call(1, "read_file", &json!({"path": path}));
+    assert_eq!(
+        pair.ask(&pair.alice, &asked, &[]).json()["error"]["message"],
+        format!(
+            "`{path}` is outside the allowed directories\nhint: allowed directories: {} \
+             (read-write); the operator can give this token more (--own DIR)",
+            pair.tree.text("alice")
+        )
+    );
     let names = |token: &str| -> Vec<String> {
         let list = pair
             .ask(token, &request(1, "tools/list", &json!({})), &[])

@@ -36,8 +36,8 @@ fn learned_rules_suffice_for_program() {
         );
         let danger = "gives the machine's credentials in a cloud";
         let blocked = format!(
-            "replay: blocked: 169.254.169.254:80, it {danger} (python3); no rule is proposed for \
-             this target
+            "replay: blocked: 169.254.169.254:80, which {danger} (python3); no rule is proposed \
+             for this target
 replay: blocked: meta.example.com:80, it resolves to 169.254.169.254, \
              which {danger} (python3); no rule is proposed for this target
 "
@@ -89,7 +89,8 @@ fn learning_obeys_denials_and_writes_file() {
             said,
             (
                 "",
-                "replay: the program reached no host, so it needs no rule\n"
+                "replay: the program reached no host; servers of this machine need --allow-host \
+                 ADDRESS:PORT while learning\n"
             ),
             "{:?}",
             world.setting

@@ -30,7 +30,8 @@ fn recording_answers_each_command_from_start() {
         let said = "api.example.com api.example.com 200\nexample.org example.org 502\n";
         assert_eq!(played.out, said, "{:?}: {}", world.setting, played.err);
         let told = format!(
-            "replay: blocked: GET http://example.org:80/good, not in the recording {set}\n"
+            "replay: blocked: GET http://example.org:80/good, not in the recording {set}; record \
+             the program again\n"
         );
         assert_eq!(
             (played.err, played.notes),

@@ -80,7 +80,10 @@ fn killed_atomic_edit_is_rolled_back() {
         .collect();
     if is_interrupted {
         assert_eq!(edited(&stage.tree), 0, "{told:?}");
-        assert!(told[0].starts_with("edit_files: undid 1: "), "{told:?}");
+        assert!(
+            told[0].starts_with("edit_files: undid call 1 ("),
+            "{told:?}"
+        );
     } else {
         assert!([0, EDITED].contains(&edited(&stage.tree)), "{told:?}");
     }
@@ -179,9 +182,12 @@ fn damaged_store_is_set_aside_at_start() {
     assert!(status == 2 && text.contains(why), "{text}");
     fs::remove_file(aside.join("log/2")).unwrap();
     let undone = changes(&stage.tree, "work", &[&["undo", "1"][..], &store].concat());
-    let told = "reverted a\n[others changed since, in the same directories: b; that \
-        stays]\n[undone; `replay changes undo 2` takes that back]";
-    assert_eq!(undone, (0, told.to_owned()));
+    let reply = format!(
+        "reverted a\n[others changed since, in the same directories: b; that stays]\n\
+         [undone; `replay changes undo 2 --store {}` takes that back]",
+        aside.display()
+    );
+    assert_eq!(undone, (0, reply));
 }
 
 #[test]

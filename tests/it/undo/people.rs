@@ -126,7 +126,7 @@ fn operator_undoes_calls_of_running_server() {
     stage.call_text("write_file", json!({"path": "a.txt", "content": "4"}));
     let calls = stage.calls();
     let undone =
-        "replay changes undo: undid 3, 2, 1: edited a.txt, moved d/c to d/b, deleted d/new";
+        "replay changes undo: undid calls 3, 2, 1 (edited a.txt, moved d/c to d/b, deleted d/new)";
     assert_eq!(
         calls[..2],
         [
@@ -196,6 +196,41 @@ fn operator_undo_keeps_later_changes_unless_forced() {
     assert_eq!(
         changes(tree, "work", &["undo", "1", "--path", "none"]),
         (1, nothing.to_owned())
+    );
+}
+
+#[test]
+fn undo_note_repeats_directory_and_store() {
+    let mut stage = Stage::new(|tree| tree.file("work/a", "1").link("work", "my work"));
+    stage.call_text("write_file", json!({"path": "a", "content": "2"}));
+    let tree = &stage.tree;
+    let [store] = &stores(tree)[..] else {
+        panic!("no store")
+    };
+    let name = store.file_name().unwrap().to_str().unwrap();
+    let undo = |call| {
+        let args = ["undo", call, "--dir", "my work", "--store", name];
+        changes(tree, "", &args)
+    };
+    let note = |next| {
+        format!(
+            "reverted a\n[undone; `replay changes undo {next} --dir 'my work' --store {name}` \
+             takes that back]"
+        )
+    };
+    assert_eq!(undo("1"), (0, note(2)));
+    assert_eq!(undo("2"), (0, note(3)));
+}
+
+#[test]
+fn second_undo_names_first() {
+    let mut stage = Stage::new(|tree| tree.file("work/a", "1"));
+    stage.call_text("write_file", json!({"path": "a", "content": "2"}));
+    changes_output(&stage.tree, &["undo", "1"]);
+    let told = "call 1 was already undone by call 2; `replay changes undo 2` brings it back";
+    assert_eq!(
+        changes(&stage.tree, "work", &["undo", "1"]),
+        (1, told.to_owned())
     );
 }
 
@@ -296,6 +331,19 @@ fn absent_or_unreadable_store_is_explained() {
         )
     };
     assert_eq!(changes(tree, "elsewhere", &[]), (2, none("elsewhere")));
+    let below = format!(
+        "replay: no store keeps changes of all of `{}`; agents changed files below it, which these \
+         commands list:\n  replay changes --dir {}",
+        tree.path("").canonicalize().unwrap().display(),
+        tree.text("work")
+    );
+    assert_eq!(changes(tree, "", &[]), (2, below));
+    let missing = "replay: --dir `nope` does not exist; give a directory in which agents changed \
+        files";
+    assert_eq!(
+        changes(tree, "", &["undo", "--dir", "nope", "1"]),
+        (2, missing.to_owned())
+    );
     let [store] = &stores(tree)[..] else {
         panic!("no store")
     };

@@ -141,6 +141,20 @@ fn number_with_zero_fraction_is_integer() {
 }
 
 #[test]
+fn missing_array_names_members_of_objects() {
+    let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
+    assert_eq!(
+        server
+            .call("edit_files", json!({"files": ["hello.txt"]}))
+            .failure(),
+        Some(refusal(
+            "`edits` of edit_files is missing; it must be an array of objects with `oldText` and \
+             any of `newText`, `limit`, `isRegex`, `caseInsensitive`"
+        )),
+    );
+}
+
+#[test]
 fn parameter_error_names_only_published_parameters() {
     let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
     let edits = json!([{"oldText": "hello", "replacement": "x"}]);
@@ -417,6 +431,28 @@ fn empty_search_reports_excluded_files() {
             json!({"globs": ["plain"], "respectGitignore": true})
         ),
         (texts(&["W/plain"]), Value::Null)
+    );
+}
+
+#[test]
+fn missing_directory_above_file_is_named() {
+    let (tree, allow) = stage();
+    let mut server = Server::open(
+        &tree,
+        NEWEST_HANDSHAKE,
+        &["--allow", &allow, "--sandbox", "off"],
+    );
+    let root = tree.text("work");
+    assert_eq!(
+        server
+            .call("read_file", json!({"path": "none/deep/a.txt"}))
+            .failure()
+            .unwrap()
+            .message,
+        format!(
+            "`{root}/none/deep/a.txt` does not exist\nhint: `{root}/none` does not exist either; \
+             relative paths begin at `{root}`"
+        )
     );
 }
 

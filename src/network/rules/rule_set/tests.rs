@@ -285,6 +285,30 @@ fn unmatchable_rule_is_error() {
 }
 
 #[test]
+fn rule_with_own_name_is_refused() {
+    let own = texts(&["localhost", "VM"]);
+    let refuse = |rule: &str| {
+        let refused = rules(&[rule], &[]).refuse_own_names(&own);
+        refused.map_err(|error| error.to_string())
+    };
+    let fault = |rule: &str, address: &str| -> Result<(), String> {
+        Err(format!(
+            "the network rule `{rule}` never matches, since programs resolve this name themselves; \
+             give its address, such as {address}"
+        ))
+    };
+    assert_eq!(refuse("vm:35057"), fault("vm:35057", "127.0.0.1:35057"));
+    assert_eq!(refuse("Vm"), fault("Vm", "127.0.0.1"));
+    assert_eq!(
+        refuse("http://vm:*/a"),
+        fault("http://vm:*/a", "127.0.0.1:*")
+    );
+    for other in ["*.vm:80", "vm.example.com", "127.0.0.1:80"] {
+        assert_eq!(refuse(other), Ok(()), "{other}");
+    }
+}
+
+#[test]
 fn ten_thousand_rules_are_fast() {
     let many: Vec<String> = (0..10_000)
         .map(|at| format!("host-{at}.example.com:443"))
