@@ -336,22 +336,76 @@ fn cycles(mut arrows: BTreeMap<String, BTreeSet<String>>) -> BTreeMap<String, BT
     }
 }
 
-/// Returns the picture in ARCHITECTURE.md: a row for each layer, with thousands of lines.
+/// A crate of the workspace below the root package.
+struct Crate {
+    name: String,
+    lines: usize,
+    /// Other crates of the workspace that it depends on.
+    dependencies: Vec<String>,
+}
+
+fn crates() -> Vec<Crate> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let sources = sources();
+    let mut found = Vec::new();
+    for entry in WalkDir::new(&root).sort_by_file_name() {
+        let path = entry.unwrap().into_path();
+        if !path.ends_with("Cargo.toml") {
+            continue;
+        }
+        let folder = path.parent().unwrap().strip_prefix(&root).unwrap();
+        let manifest = fs::read_to_string(&path).unwrap();
+        let (head, rest) = manifest.split_once("[dependencies]\n").unwrap();
+        let (_, name) = head.split_once("name = \"").unwrap();
+        let dependencies = rest.lines().take_while(|line| !line.is_empty());
+        let own = sources
+            .iter()
+            .filter(|source| Path::new(&source.name).starts_with(folder));
+        found.push(Crate {
+            name: name[..name.find('"').unwrap()].to_owned(),
+            lines: own.map(|source| source.text.lines().count()).sum(),
+            dependencies: dependencies
+                .filter(|line| line.starts_with("replay-"))
+                .map(|line| line[..line.find(['.', ' ']).unwrap()].to_owned())
+                .collect(),
+        });
+    }
+    found
+}
+
+/// Returns the picture in ARCHITECTURE.md: a row for each layer, with thousands of lines. Crates are
+/// below the layers, each above those that it depends on.
 fn picture() -> String {
     let mut lines: BTreeMap<String, usize> = BTreeMap::new();
-    for source in sources() {
+    for source in own_sources() {
         *lines.entry(source.module().to_owned()).or_default() += source.text.lines().count();
     }
-    let room = |name: &&str| {
-        let thousands = (lines[*name] + 500) / 1000;
-        if thousands == 0 {
-            (*name).to_owned()
-        } else {
-            format!("{name} {thousands}")
-        }
+    let size = |name: &str, lines: usize| match (lines + 500) / 1000 {
+        0 => name.to_owned(),
+        thousands => format!("{name} {thousands}"),
     };
-    let row = |names: &&[&str]| names.iter().map(room).collect::<Vec<_>>().join("   ");
-    LAYERS.iter().map(row).collect::<Vec<_>>().join("\n")
+    let row = |names: &&[&str]| {
+        let rooms: Vec<_> = names.iter().map(|name| size(name, lines[*name])).collect();
+        rooms.join("   ")
+    };
+    let mut rows: Vec<_> = LAYERS.iter().map(row).collect();
+    let mut left = crates();
+    while !left.is_empty() {
+        let is_needed = |one: &Crate| {
+            left.iter()
+                .any(|other| other.dependencies.contains(&one.name))
+        };
+        let top: Vec<_> = left
+            .iter()
+            .filter(|one| !is_needed(one))
+            .map(|one| one.name.clone())
+            .collect();
+        let shown = left.iter().filter(|one| top.contains(&one.name));
+        let shown: Vec<_> = shown.map(|one| size(&one.name, one.lines)).collect();
+        rows.push(shown.join("   "));
+        left.retain(|one| !top.contains(&one.name));
+    }
+    rows.join("\n")
 }
 
 #[test]

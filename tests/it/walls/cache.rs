@@ -3,8 +3,11 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use std::sync::mpsc::channel;
+use std::thread;
 
 use pretty_assertions::assert_eq;
+use rustix::fs::{FlockOperation, flock};
 use rustix::process::Pid;
 use serde_json::json;
 
@@ -134,6 +137,11 @@ fn least_recently_used_cache_is_evicted_when_idle() {
         let of_first = Pid::from_raw(launcher(&walls.server).cast_signed()).unwrap();
         drop(walls.server);
         assert!(ends_within(of_first, DEADLINE), "the launcher did not end");
+        // Its supervisors, which share its lock, end a little later.
+        let dir = fs::File::open(tree.path("cache")).unwrap();
+        let (sender, locked) = channel();
+        thread::spawn(move || sender.send(flock(dir, FlockOperation::LockExclusive)));
+        assert_eq!(locked.recv_timeout(DEADLINE), Ok(Ok(())), "{setting:?}");
         assert_eq!(
             nonempty_caches(&tree),
             [".npm", "middle", "new"],
