@@ -18,6 +18,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use replay_base::limits::{MAX_DRY_RUN_CONTENT_BYTES, MAX_NAMED_CHANGES, MAX_SHOWN_FILE_BYTES};
+use replay_files::journal::Change;
 use rustix::fs::{
     Dir, FileType, Mode, OFlags, SeekFrom, Stat, chmod, fgetxattr, fstat, fstatvfs, open, openat,
     readlinkat, seek,
@@ -27,10 +28,9 @@ use rustix::io::{Errno, pread};
 use super::attributes::attributes;
 use super::overlay::Overlay;
 use super::report::{Content, DryRunReport, ReportedChange};
-use crate::journal::Change;
 
 /// Time limit for finding the changes of a dry run, in milliseconds: less than
-/// [`super::KILL_WAIT_MS`].
+/// [`KILL_WAIT_MS`](replay_base::limits::KILL_WAIT_MS).
 const DRY_RUN_LOOK_MS: u64 = 2000;
 /// Piece in which contents are compared, in bytes.
 const DRY_RUN_READ_BYTES: usize = 64 * 1024;

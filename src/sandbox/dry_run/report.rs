@@ -5,13 +5,14 @@ use std::io::{self, Read as _, Write as _};
 use std::os::fd::OwnedFd;
 
 use replay_base::limits::MAX_DRY_RUN_CONTENT_BYTES;
+use replay_files::journal::Change;
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde::{Deserialize, Serialize};
 
-use crate::journal::Change;
 use crate::sandbox::raw_string::RawString;
 
-/// All that it tells, in bytes: those and [`MAX_NAMED_CHANGES`] paths as JSON, each byte a number,
+/// Largest report, in bytes: the contents, and
+/// [`MAX_NAMED_CHANGES`](replay_base::limits::MAX_NAMED_CHANGES) paths as JSON, each byte a number,
 /// with the targets of links.
 const MAX_DRY_RUN_REPORT_BYTES: u64 = MAX_DRY_RUN_CONTENT_BYTES + 8 * 1024 * 1024;
 
