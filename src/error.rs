@@ -6,14 +6,14 @@ use replay_base::budget::Exhausted;
 use replay_base::text::encoding::EncodingError;
 use replay_base::text::escape::show_path;
 use replay_base::text::glob::GlobError;
+use replay_files::edit::EditError;
+use replay_files::fs::FsError;
+use replay_files::journal::JournalError;
+use replay_files::policy::PolicyError;
 use replay_pattern::PatternError;
 
 use crate::calls::CallsError;
-use crate::edit::EditError;
 use crate::exec::ExecError;
-use crate::fs::FsError;
-use crate::journal::JournalError;
-use crate::policy::PolicyError;
 use crate::protocol::Code;
 use crate::python::PythonError;
 use crate::search::SearchError;

@@ -28,7 +28,7 @@ pub mod documents {
 }
 
 pub mod edit {
-    pub use crate::edit::{
+    pub use replay_files::edit::{
         Applied, Edit, EditError, EditErrorKind, MatchKind, Options, Rule, apply, preview,
     };
 }
@@ -42,13 +42,13 @@ pub mod exec {
 }
 
 pub mod fs {
-    pub use crate::fs::{
+    pub use replay_files::fs::{
         TreeOptions, Writer, create_dir, entries, info, move_no_clobber, read_all, remove, tree,
     };
 }
 
 pub mod journal {
-    pub use crate::journal::{At, Bounds, Changes, Id, Options, Recorder, Root, Store};
+    pub use replay_files::journal::{At, Bounds, Changes, Id, Options, Recorder, Root, Store};
 }
 
 pub mod limits {
@@ -68,7 +68,7 @@ pub mod pattern {
 }
 
 pub mod policy {
-    pub use crate::policy::{
+    pub use replay_files::policy::{
         Access, FileKind, Grant, PROTECTED_BY_DEFAULT, PROTECTED_IN_REPOSITORIES, Policy,
     };
 }
@@ -128,7 +128,7 @@ pub mod server {
 }
 
 pub mod autorun {
-    pub use crate::autorun::{
+    pub use replay_files::autorun::{
         AUTORUN_RULES, AutorunRule, Compared, Content, HOOK, differences, hooks_path, rule_for_path,
     };
 }

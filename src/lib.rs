@@ -5,24 +5,18 @@
 #![forbid(unsafe_code)]
 
 mod audit;
-mod autorun;
 mod calls;
 mod cli;
 mod commands;
 mod compose;
 mod config;
 mod documents;
-mod edit;
 mod error;
 mod exec;
-mod fs;
-mod hide;
 mod http_client;
 pub mod internals;
-mod journal;
 mod mock;
 mod network;
-mod policy;
 mod protocol;
 mod python;
 mod record;
@@ -31,7 +25,6 @@ mod schema;
 mod search;
 mod secrets;
 mod server;
-mod set_aside;
 mod telemetry;
 mod tenants;
 mod testrun;

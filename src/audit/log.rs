@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
 use std::time::SystemTime;
 
 use anyhow::{Context as _, Result};
+use replay_files::policy::Hidden;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -22,7 +23,6 @@ use super::entry::{self, BackgroundEnd, members, time};
 use super::opening;
 use super::writing::Writing;
 use crate::exec::Background;
-use crate::policy::Hidden;
 use crate::protocol::{Code, Outcome, RpcError};
 use crate::server::{Begun, Entry, Observer};
 

@@ -5,10 +5,10 @@ use std::io;
 use std::path::Path;
 
 use anyhow::{Result, anyhow};
+use replay_files::policy::Hidden;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use crate::policy::Hidden;
 use crate::secrets::open_log;
 
 /// Opens the log ([`open_log`]) and locks it. Fails if another server holds the lock.

@@ -10,12 +10,12 @@ use anyhow::{Result, bail};
 use replay_base::limits::MAX_AUDIT_UNENDED;
 use replay_base::text::count::duration;
 use replay_base::text::escape::{harmless, show as shown};
+use replay_files::policy::Touch;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::lines::Lines;
 use crate::cli::{CallFilter, UNENDED};
-use crate::policy::Touch;
 
 /// Members of a line that the table uses. Some exist only in certain kinds of line.
 #[derive(Deserialize)]

@@ -12,6 +12,7 @@ use std::time::SystemTime;
 use anyhow::{Context as _, Result, anyhow, bail};
 use replay_base::limits::MAX_AUDIT_LINE_BYTES;
 use replay_base::text::escape::hex;
+use replay_files::policy::Hidden;
 use rustix::io::Errno;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
@@ -19,7 +20,6 @@ use sha2::{Digest as _, Sha256};
 use super::chain::{Hasher, Head, Link, check};
 use super::entry::{members, time};
 use super::verify::CONTINUED;
-use crate::policy::Hidden;
 use crate::secrets::{identity, leads_to, reading};
 
 /// An open log file and the end of its chain.

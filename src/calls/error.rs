@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::io;
 
 use replay_base::budget::Exhausted;
+use replay_files::fs::FsError;
+use replay_files::policy::PolicyError;
 use rustix::io::Errno;
 
 use crate::exec::ExecError;
-use crate::fs::FsError;
-use crate::policy::PolicyError;
 use crate::record::net::ca::CaError;
 use crate::record::store::FileError;
 

@@ -9,10 +9,10 @@ use std::time::SystemTime;
 
 use replay_base::budget::{Room, Share};
 use replay_base::limits::MAX_CALLS_BODIES_BYTES;
+use replay_files::fs::{self, CallWriter};
+use replay_files::policy::Policy;
 
 use super::{CallsError, sets};
-use crate::fs::{self, CallWriter};
-use crate::policy::Policy;
 use crate::record::naming::set_name;
 use crate::record::redact::Secrets;
 use crate::record::store::{self, BodyFiles, CommandMark, FileError, Head, Problem};

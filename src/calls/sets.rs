@@ -8,9 +8,9 @@ use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
 use replay_base::limits::{MAX_CALLS_BODIES_BYTES, MAX_CALLS_FILE_BYTES};
+use replay_files::fs::{self, CallWriter, Reader};
+use replay_files::policy::{Checked, FileKind, Policy, PolicyError, Read, note_refusal};
 
-use crate::fs::{self, CallWriter, Reader};
-use crate::policy::{Checked, FileKind, Policy, PolicyError, Read, note_refusal};
 use crate::record::store::{COMMAND_WITHIN_BYTES, CommandMark};
 
 use super::CallsError;

@@ -12,6 +12,8 @@ use std::process::ExitCode;
 use replay_base::budget::Room;
 use replay_base::cancel::CancelToken;
 use replay_base::text::count::counted;
+use replay_files::journal::Changes;
+use replay_files::policy::PolicyError;
 
 use crate::config::reasons;
 use anyhow::{Context as _, Result, bail};
@@ -27,8 +29,6 @@ use crate::calls::{
 };
 use crate::cli::{CallsAction, CallsRun, OnMissArg, StoredSets};
 use crate::config::Config;
-use crate::journal::Changes;
-use crate::policy::PolicyError;
 use crate::record::matching::learn;
 use crate::record::naming::set_name;
 use crate::record::naming::summary::Summary;

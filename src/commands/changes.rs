@@ -11,13 +11,13 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use replay_base::budget::Room;
 use replay_base::cancel::CancelToken;
 use replay_base::text::escape::show_path;
+use replay_files::journal::{Changer, JournalError, Options, RootedPath};
+use replay_files::policy::{Access, Grant, Policy};
 
 use super::process::{print, print_content, quoted_path, status};
 use crate::cli::{ChangesAction, ChangesOf, UndoArguments};
 use crate::compose::{FoundStore, recorded_below, stores_of};
 use crate::config::state_directory;
-use crate::journal::{Changer, JournalError, Options, RootedPath};
-use crate::policy::{Access, Grant, Policy};
 use crate::tools::change_diff::difference;
 use crate::tools::change_notes::{Names, expired_calls_note};
 

@@ -16,11 +16,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
+use replay_files::autorun::{Compared, rule_for_path};
+use replay_files::policy::{self, Cause, Grant, Policy, PolicyError, Quoted};
 use serde::Serialize;
 
 use super::process::{catch_signals, print, quoted, quoted_path, status};
 use super::sandbox::{launcher, output, request};
-use crate::autorun::{Compared, rule_for_path};
 use crate::cli::{Access, Sandbox, WhyArgs};
 use crate::compose::alone;
 use crate::config::Config;
@@ -28,7 +29,6 @@ use crate::exec::place_of;
 use crate::network::rules::{
     Destination, Host, RequestLine, Transport, Verdict, canonical, danger,
 };
-use crate::policy::{self, Cause, Grant, Policy, PolicyError, Quoted};
 use crate::sandbox::{Network, Tier, own_host_names};
 use crate::tools::Services;
 

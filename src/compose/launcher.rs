@@ -8,6 +8,9 @@ use std::sync::Arc;
 use replay_base::budget::{Account, Room};
 use replay_base::cancel::CancelToken;
 use replay_base::limits;
+use replay_files::hide::Hide;
+use replay_files::journal::Journal;
+use replay_files::policy::{Hidden, LinkedRepository, Policy, Root};
 
 use crate::config::reasons;
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -18,13 +21,10 @@ use crate::calls::{Loaded, load};
 use crate::cli::Sandbox;
 use crate::config::{CacheConfig, Config, configure_git};
 use crate::exec::{BackgroundCommands, Launcher, OutputFiles, Slots};
-use crate::hide::Hide;
-use crate::journal::Journal;
 use crate::network::proxy::{
     GIT_SIGNS, Gate, JAVA_OPTIONS, NetLog, Script, SshAgent, Terms, TrustPlace, Watcher,
 };
 use crate::network::rules::WARNING;
-use crate::policy::{Hidden, LinkedRepository, Policy, Root};
 use crate::sandbox::explain::{gaps, refusal};
 use crate::sandbox::toolchains::{CACHE_VARIABLE, CARGO_HOME, CARGO_INSTALL_ROOT};
 use crate::sandbox::{

@@ -13,13 +13,13 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use replay_base::budget::{Account, Budget};
+use replay_files::fs::Writer;
+use replay_files::policy::{Pins, Policy, Root};
 
 use crate::calls::{Isolation, Reach};
 use crate::cli;
 use crate::config::{CallsConfig, Config};
 use crate::exec::Logs;
-use crate::fs::Writer;
-use crate::policy::{Pins, Policy, Root};
 use crate::python::Sessions;
 use crate::sandbox::{Network, Tier, WallStatus};
 use crate::search::memory::Memory;

@@ -8,12 +8,12 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use anyhow::{Context as _, Result};
 use replay_base::text::escape::hex;
+use replay_files::policy::Policy;
 use sha2::{Digest as _, Sha256};
 
 use super::undo::make_private;
 use super::undo_stores::open_plain;
 use crate::config::Config;
-use crate::policy::Policy;
 use crate::search::memory::CacheLocation;
 use crate::secrets::Reach;
 

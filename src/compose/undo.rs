@@ -13,6 +13,9 @@ use std::sync::Arc;
 use replay_base::budget::Account;
 use replay_base::text::escape::hex;
 use replay_base::text::glob::{self, GlobError, GlobMatcher, with_names};
+use replay_files::hide::Globs;
+use replay_files::journal::{self, Bounds, Bytes, Journal, STORES, Skips, Store, WhenFull};
+use replay_files::policy::{Hidden, Policy, Repositories, Root};
 
 use crate::config::reasons;
 use anyhow::{Context as _, Result, anyhow};
@@ -25,9 +28,6 @@ use super::undo_stores::{
     open_plain, private, store_of_note,
 };
 use crate::config::{Config, UndoConfig};
-use crate::hide::Globs;
-use crate::journal::{self, Bounds, Bytes, Journal, STORES, Skips, Store, WhenFull};
-use crate::policy::{Hidden, Policy, Repositories, Root};
 use crate::sandbox::{CanonicalPath, PlannedJournal, Tier};
 use crate::tools::Commands;
 

@@ -23,7 +23,7 @@ use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::journal::{Bytes, Id, JournalError, Root, STORES, Store};
+use replay_files::journal::{Bytes, Id, JournalError, Root, STORES, Store};
 
 /// Largest size of the file that lists the directories of a store, in bytes.
 const MAX_STORE_ROOTS_BYTES: u64 = 1024 * 1024;

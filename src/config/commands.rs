@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use replay_base::limits;
+use replay_files::policy::Grant;
 use serde_json::Value;
 
 use super::credentials;
@@ -13,7 +14,6 @@ use super::profile::{Profile, System};
 use super::without_parents;
 use crate::cli::{CredentialArgs, Home, LinkedGit, NetworkArg, Options, Sandbox};
 use crate::network::rules::{Credentials, Rules};
-use crate::policy::Grant;
 use crate::sandbox::explain::ExplicitRequests;
 use crate::sandbox::toolchains::{self, CARGO_HOME, SYSTEM, Surroundings, Toolchains};
 use crate::sandbox::{

@@ -13,6 +13,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::ValueEnum as _;
 use replay_base::limits::MAX_HTTP_TENANTS;
+use replay_files::policy::GrantFlag;
 use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest as _, Sha256};
 use tokio_rustls::rustls::ServerConfig;
@@ -23,7 +24,6 @@ use crate::cli::{
     BURST, CALLS, CONNECTIONS, CredentialArgs, DeclaredCredential, HttpArgs, Options, RATE,
     ToolsetArg, warn_of_http_names,
 };
-use crate::policy::GrantFlag;
 use crate::protocol::fault;
 use crate::secrets::reading;
 use crate::transport::http::{Encryption, Settings, TenantLimits, server_config};

@@ -34,15 +34,15 @@ pub use undo::{UndoConfig, state_directory};
 
 use commands::ProcessState;
 use profile::Profile;
+use replay_files::fs::Durability;
+use replay_files::policy::{Access, Grant, GrantFlag, Hidden, Restrictions};
 
 use crate::calls::Reach;
 use crate::cli::{
     CallsAction, ClientArgs, Errors, Isolation, LogLevel, NetworkArg, OnMissArg, Options,
     ToolsetArg,
 };
-use crate::fs::Durability;
 use crate::network::proxy::Learned;
-use crate::policy::{Access, Grant, GrantFlag, Hidden, Restrictions};
 use crate::server::ErrorStyle;
 use crate::tools::{TOOLS, Toolset};
 use crate::transport::Limits;

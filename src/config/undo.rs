@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use replay_base::text::glob::{GlobMatcher, Reading};
+use replay_files::hide::{check_spelling, without_end};
+use replay_files::policy::Grant;
 
 use super::commands::ProcessState;
 use super::profile::Profile;
 use crate::cli::{Options, Undo, UndoFull};
-use crate::hide::{check_spelling, without_end};
-use crate::policy::Grant;
 
 /// Default of `--undo-mib`.
 const DEFAULT_UNDO_MIB: u64 = 2048;

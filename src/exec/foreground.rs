@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::Signal;
 use replay_base::cancel::CancelToken;
 use replay_base::limits::COMMAND_PROGRESS_MS;
+use replay_files::policy::{Touch, note};
 
 use super::capture::Capture;
 use super::gatekeeper::Guarded;
@@ -22,7 +23,6 @@ use super::{
     Background, BackgroundPlace, Captured, Command, Denied, ExecError, Launcher, Outcome,
     OutputFiles, Slots,
 };
-use crate::policy::{Touch, note};
 use crate::sandbox::{Changed, Dial, DryRunReport, Event, Intercept, Request};
 
 /// Progress of a call.

@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 use replay_base::limits::KILL_WAIT_MS;
+use replay_files::journal::Journal;
 use rustix::io::Errno;
 use rustix::net::{SendFlags, Shutdown, send, shutdown};
 
 use super::ExecError;
 use super::activity::ActivityMark;
 use super::gatekeeper::Guarded;
-use crate::journal::Journal;
 use crate::sandbox::wire::{ACCOUNT, INTERRUPT, KILL, STATUS, TERMINATE, receive_event};
 use crate::sandbox::{Denied, Event};
 

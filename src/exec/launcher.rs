@@ -16,6 +16,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use replay_base::limits::LAUNCHER_START_MS;
+use replay_files::journal::Journal;
+use replay_files::policy::{Repositories, RepositoryPaths};
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType, shutdown, socketpair};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -26,8 +28,6 @@ use super::gatekeeper::Gatekeeper;
 use super::interception::{Listening, in_memory};
 use super::poll::readable;
 use super::{ExecError, Job};
-use crate::journal::Journal;
-use crate::policy::{Repositories, RepositoryPaths};
 use crate::sandbox::landlock::public_entries;
 use crate::sandbox::wire::{receive, send};
 use crate::sandbox::{

@@ -36,11 +36,11 @@ use std::io;
 use std::time::Duration;
 
 use replay_base::limits::{JOURNAL_TITLE_BYTES, MAX_COMMAND_BYTES};
+use replay_files::journal::Changes;
+use replay_files::policy::{Touch, note};
 use rustix::io::Errno;
 use thiserror::Error;
 
-use crate::journal::Changes;
-use crate::policy::{Touch, note};
 use crate::sandbox::{CanonicalPath, Cause, DryRunReport, Guard, Request, Run};
 
 pub use crate::sandbox::PROXY_PORT;

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 use replay_base::cancel::CancelToken;
+use replay_files::policy::{Touch, note};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
 use super::activity::{Activity, ActivityGuard};
@@ -18,7 +19,6 @@ use super::slots::Slot;
 use super::start::await_start;
 use super::streams::output_pipe;
 use super::{Denied, ExecError, Exit, Job, Launcher, News, Slots};
-use crate::policy::{Touch, note};
 use crate::sandbox::{CanonicalPath, Changed, Event, Guard, RawString, Request, Run, Vitals};
 
 /// A program that runs without a shell.

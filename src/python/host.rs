@@ -1,8 +1,9 @@
 //! Server resources that a session uses: launcher, slots for resident programs, policy, writer.
 
+use replay_files::fs::CallWriter;
+use replay_files::policy::Policy;
+
 use crate::exec::{Launcher, Slots};
-use crate::fs::CallWriter;
-use crate::policy::Policy;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Host<'a> {

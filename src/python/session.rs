@@ -8,6 +8,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use replay_base::cancel::CancelToken;
 use replay_base::text::escape::show_path;
+use replay_files::fs::FsError;
+use replay_files::policy::{Checked, FileKind, Policy, Read};
 
 use super::driver::{Driver, Interpreter};
 use super::error::{PythonError, describe_exit};
@@ -20,8 +22,6 @@ use super::snapshot::{Changes, SnapshotTaker};
 use super::spare::Spare;
 use super::turn::TurnQueue;
 use crate::exec::{ExecError, Exit, place_of};
-use crate::fs::FsError;
-use crate::policy::{Checked, FileKind, Policy, Read};
 
 /// See signal(7).
 const SIGKILL: i32 = 9;

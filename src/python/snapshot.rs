@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use replay_base::cancel::{Bound, CancelToken};
 use replay_base::limits::MAX_WALK_DEPTH;
 
-use crate::fs::{Ended, FsError, Order, Visitor, WalkEntry, WalkOptions, walk};
-use crate::policy::{Checked, FileKind, Read};
+use replay_files::fs::{Ended, FsError, Order, Visitor, WalkEntry, WalkOptions, walk};
+use replay_files::policy::{Checked, FileKind, Read};
 
 /// Files below a session's directory that are looked at for changes.
 const MAX_SNAPSHOT_FILES: usize = 50_000;
@@ -229,8 +229,9 @@ impl Visitor for SnapshotVisitor<'_> {
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests make what is looked at")]
 mod tests {
+    use replay_files::policy::{Access, Grant, Policy};
+
     use super::*;
-    use crate::policy::{Access, Grant, Policy};
     use pretty_assertions::assert_eq;
 
     fn snapshot(files: &[(&str, FileStamp)]) -> Snapshot {

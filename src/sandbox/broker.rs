@@ -29,6 +29,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use replay_base::limits::{MAX_DENIED, MAX_XATTR_VALUE_BYTES};
+use replay_files::hide::Hide;
 use replay_sys::seccomp::{Notification, let_go_on, receive, respond, still_valid};
 use rustix::event::PollFlags;
 use rustix::fs::{
@@ -44,7 +45,6 @@ use super::intercept::call::decode as network;
 use super::opens::{Opens, Places};
 use super::supervisor_table::SupervisorLine;
 use super::unix_sockets::UnixSockets;
-use crate::hide::Hide;
 pub use call::{Call, Change, Object, Read, Times, decode};
 use caller::links;
 pub use caller::{Caller, link};

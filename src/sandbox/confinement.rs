@@ -10,6 +10,7 @@ use std::time::Duration;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use replay_base::limits::MAX_ORDER_BYTES;
+use replay_files::hide::{GlobsOf, Hide};
 use replay_sys as sys;
 
 use super::cgroup::{Bounds, Group, Groups};
@@ -39,7 +40,6 @@ use super::{
     capabilities, certificates, common_git, etc, hidden_paths, kernel_filesystems, landlock,
     namespaces, system_gaps, view,
 };
-use crate::hide::{GlobsOf, Hide};
 
 /// State that all commands of a server share.
 pub struct Confinement {

@@ -19,6 +19,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use replay_files::hide::{GlobsOf, Hide};
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, mkdir, mkdirat, open, openat, rmdir, unlink};
 use rustix::io::Errno;
 use rustix::mount::{MoveMountFlags, UnmountFlags, move_mount, unmount};
@@ -27,7 +28,6 @@ use super::fault::{Fault, StepContext};
 use super::plan::{CanonicalPath, Extent, Plan, Tier};
 use super::raw_string::RawString;
 use super::{kernel_filesystems, mount};
-use crate::hide::{GlobsOf, Hide};
 
 /// Reserved names in the root of the view.
 const EMPTY: [&str; 2] = ["/.replay-empty", "/.replay-nothing"];

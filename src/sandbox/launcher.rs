@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use replay_base::limits::LAST_PROCESSES_MS;
+use replay_files::hide::GlobsOf;
 use replay_sys as sys;
 use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, recv, socketpair};
 use rustix::process::{
@@ -29,7 +30,6 @@ use super::reaper::{ReapResult, reap_one};
 use super::scratch::ScratchHold;
 use super::supervisor::wait_for;
 use super::wire::{self, Event, Exit, Guard, Hello, Request, Run, receive_event};
-use crate::hide::GlobsOf;
 
 /// Timeout of the trial command at start, in milliseconds.
 const TRIAL_MS: u64 = 5000;

@@ -74,8 +74,6 @@ pub use raw_string::RawString;
 pub use reader_sandbox::enclose;
 pub use replay_sys::close_on_exec_from;
 pub use replay_sys::heap::{give_back as give_back_memory, keep_little as keep_little_heap};
-pub use replay_sys::leases::{is_lease_undisturbed, take_read_lease};
-pub use replay_sys::pages::unwritten_pages;
 pub use replay_sys::resolver::{addresses, keep_to_own_sources};
 pub use scratch::{Scratch, ScratchHold, depot};
 pub use shared_directory::SharedDirectory;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use replay_files::hide::Hide;
 use rustix::event::PollFlags;
 
 use super::broker::Broker;
@@ -17,7 +18,6 @@ use super::route_counters::RouteCounters;
 use super::supervisor_table::{Account, SupervisorLine};
 use super::unix_sockets::{Owner, SocketFiles, UnixSockets};
 use super::wire::Changed;
-use crate::hide::Hide;
 
 /// Work for the walls of one command while it runs. The default is to do nothing.
 pub trait Monitor {

@@ -174,7 +174,7 @@ pub struct PlannedCache {
     pub bytes: u64,
 }
 
-/// Hidden paths below the allowed directories ([`crate::hide::Hide`]).
+/// Hidden paths below the allowed directories ([`replay_files::hide::Hide`]).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedHide {
     pub patterns: Vec<String>,

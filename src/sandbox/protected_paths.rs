@@ -21,6 +21,8 @@ use std::time::{Duration, Instant};
 
 use replay_base::limits::{MAX_DENIED, MAX_DENIED_PATH_BYTES, SET_ASIDE_WINDOW_MS};
 use replay_base::removal;
+use replay_files::autorun::{DOT_GIT, PROTECTED_IN_REPOSITORIES};
+use replay_files::set_aside::{has_only_samples, set_aside};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::fs::{
     AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, fstat, open, openat, openat2, readlinkat,
@@ -32,8 +34,6 @@ use super::denied::Denied;
 use super::fault::{Fault, StepContext};
 use super::mount::{DetachedMount, find, may_change};
 use super::raw_string::RawString;
-use crate::autorun::{DOT_GIT, PROTECTED_IN_REPOSITORIES};
-use crate::set_aside::{has_only_samples, set_aside};
 
 /// Most entries moved away from protected paths within [`SET_ASIDE_WINDOW_MS`]. Beyond it the
 /// running commands are killed: a program that violates the protection by mistake would not try so

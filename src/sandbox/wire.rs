@@ -14,6 +14,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use replay_base::limits::{MAX_FRAME_BYTES, MAX_ORDER_BYTES};
+use replay_files::journal::AutorunChanges;
 use replay_sys::seccomp::send_marked;
 use rustix::io::Errno;
 use rustix::net::{
@@ -28,7 +29,6 @@ use super::fault::Fault;
 use super::plan::CanonicalPath;
 use super::raw_string::RawString;
 use super::seccomp::MARK;
-use crate::journal::AutorunChanges;
 
 /// Longest packet of a supervisor, in bytes: as many refusals as one tells of, every byte of their
 /// paths as a number.

@@ -6,8 +6,8 @@ use replay_base::budget::Exhausted;
 use replay_base::text::glob::{GlobError, TooManyGlobs};
 use replay_pattern::PatternError;
 
-use crate::fs::FsError;
-use crate::policy::PolicyError;
+use replay_files::fs::FsError;
+use replay_files::policy::PolicyError;
 
 /// Reason why a search failed.
 #[derive(Debug, thiserror::Error)]

@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use replay_base::budget::{Exhausted, Room, Share};
 use replay_base::cancel::Bound;
 use replay_base::limits::{FOUND_COPIES, MAX_NAMED_UNREADABLE, SEARCH_PROGRESS_STEP};
+use replay_files::fs::{self, Ended, Entries, OpenDir, OpenFile, Visitor};
+use replay_files::policy::{Checked, FileKind, Read};
 use replay_pattern::{Budget, Pattern, PatternError};
 
 use super::Call;
@@ -17,8 +19,6 @@ use super::left_out::LeftOut;
 use super::lines::{FileMatches, FileSearcher, Hit, Limits, SearchOptions, Stopped};
 use super::memory::{self, Finding, Memory, Notes, Recall};
 use super::scope::{Scope, Start, to_path};
-use crate::fs::{self, Ended, Entries, OpenDir, OpenFile, Visitor};
-use crate::policy::{Checked, FileKind, Read};
 
 /// Part of a file's matches that is reported.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::ops::AddAssign;
 
-use crate::policy::FileKind;
+use replay_files::policy::FileKind;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LeftOut {

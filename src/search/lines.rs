@@ -10,10 +10,10 @@ use replay_base::budget::{Exhausted, Room, Share};
 use replay_base::limits::{BINARY_SNIFF_BYTES, DECODING_COPIES};
 use replay_base::text::encoding::{UTF8_BOM, is_utf16};
 use replay_base::text::lines::line_at;
+use replay_files::fs::OpenFile;
 use replay_pattern::{Budget, Pattern, PatternError};
 
 use super::window::excerpt;
-use crate::fs::OpenFile;
 
 /// Buffer of a search that reads a file in pieces, while its lines are short, in bytes
 /// (`DEFAULT_BUFFER_CAPACITY` of `grep_searcher::line_buffer`).

@@ -27,8 +27,8 @@ pub use used_glob::UsedGlob;
 use replay_base::budget::{Account, Room};
 use replay_base::cancel::CancelToken;
 
-use crate::policy::Policy;
 use memory::Memory;
+use replay_files::policy::Policy;
 
 /// Context of the call that a search is for.
 #[derive(Clone, Copy)]

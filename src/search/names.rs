@@ -9,14 +9,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use replay_base::budget::Share;
 use replay_base::cancel::CancelToken;
 use replay_base::limits::{FOUND_COPIES, MAX_NAMED_UNREADABLE, SEARCH_PROGRESS_STEP};
+use replay_files::fs::{self, Ended, Entries, OpenDir, Visitor, WalkEntry};
+use replay_files::policy::FileKind;
 
 use super::Call;
 use super::error::SearchError;
 use super::left_out::LeftOut;
 use super::memory::{self, Notes, Recall};
 use super::scope::{Scope, Start, name_of};
-use crate::fs::{self, Ended, Entries, OpenDir, Visitor, WalkEntry};
-use crate::policy::FileKind;
 
 /// Largest result of a search for names, in bytes of paths.
 const MAX_NAMES_BYTES: usize = 64 * 1024 * 1024;

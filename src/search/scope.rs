@@ -9,13 +9,13 @@ use std::sync::Arc;
 use replay_base::budget::{Room, Share};
 use replay_base::limits::{GLOB_BYTES_PER_BYTE, MAX_WALK_DEPTH};
 use replay_base::text::glob::{GlobError, GlobMatcher, Reading, escape, few_enough};
+use replay_files::fs::{self, Order, WalkOptions};
+use replay_files::policy::{Checked, FileKind, Policy, PolicyError, Read};
 
 use super::Call;
 use super::error::SearchError;
 use super::types::FileTypes;
 use super::used_glob::UsedGlob;
-use crate::fs::{self, Order, WalkOptions};
-use crate::policy::{Checked, FileKind, Policy, PolicyError, Read};
 
 /// Search request of an agent.
 #[derive(Debug, Default)]

@@ -1,12 +1,12 @@
 //! Searches of real trees.
 #![expect(clippy::disallowed_methods, reason = "tests lay out trees")]
 
+use replay_files::policy::FileKind;
+use replay_files::policy::testing::Tree;
 use replay_pattern::{Options, Pattern};
 
 use super::memory::Memory;
 use super::*;
-use crate::policy::FileKind;
-use crate::policy::tests::Tree;
 use pretty_assertions::assert_eq;
 
 const LINES: GrepOptions = GrepOptions {

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::policy::Hidden;
+use replay_files::policy::Hidden;
 
 /// Returns the path and identity of an open regular file. Fails if it has several names, or if
 /// others may replace it.

@@ -10,11 +10,11 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow, bail};
+use replay_files::policy::Hidden;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 
 use super::identity;
-use crate::policy::Hidden;
 
 /// Opens a log for reading and appending, and creates it if necessary. Returns the file with its
 /// path and identity.

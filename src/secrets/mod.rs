@@ -2,7 +2,7 @@
 //! they are unchanged.
 //!
 //! A file outside the agents' reach needs no protection. Below an allowed directory it is hidden
-//! ([`crate::policy::Hidden`]), by its place and by its identity at the start.
+//! ([`replay_files::policy::Hidden`]), by its place and by its identity at the start.
 //!
 //! The file tools deny a replacement as well, but commands can see it. If another process renames a
 //! file over the hidden one, the kernel drops the mount that covered it (`rename(2)` in another
@@ -21,9 +21,9 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
+use replay_files::policy::Hidden;
 
 use crate::cli::HttpArgs;
-use crate::policy::Hidden;
 
 /// A file with secrets that a flag names.
 struct Secret {

@@ -3,12 +3,12 @@
 use std::time::Instant;
 
 use replay_base::cancel::CancelToken;
+use replay_files::journal::{Changes, Ended};
 use serde_json::{Value, json};
 
 use super::service::Outbox;
 use super::tool_server::{ErrorStyle, Server};
 use crate::error::Error;
-use crate::journal::{Changes, Ended};
 use crate::protocol::{
     Body, Code, Content, Id, Outcome, Request, Revision, RpcError, ToolReply, Unsent, notification,
 };

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::policy::Policy;
+use replay_files::policy::Policy;
+
 use crate::tools::Registry;
 
 /// Returns the `instructions` of initialize and server/discover. They mention only tools that are

@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use pretty_assertions::assert_eq;
 use replay_base::budget::Account;
+use replay_files::fs::Writer;
+use replay_files::policy::{Access, Grant, Policy};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::{Admission, ErrorStyle, Front, Outbox, Server, Session};
 use crate::error::Error;
-use crate::fs::Writer;
-use crate::policy::{Access, Grant, Policy};
 use crate::protocol::{Incoming, Request, ToolReply, parse, render};
 use crate::python::Sessions;
 use crate::search::memory::Memory;

@@ -20,6 +20,7 @@ use replay_base::limits::{
     CONNECTION_FILES_SHARE, HTTP_CLIENT_TIMEOUT_SECS, HTTP_SESSION_IDLE_SECS, MAX_HTTP_CALLS,
     MAX_HTTP_CONNECTIONS, MAX_HTTP_SESSIONS,
 };
+use replay_files::policy::{Pins, Policy, Root};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Resource, getrlimit};
 use rustix::rand::{GetRandomFlags, getrandom};
@@ -29,7 +30,6 @@ use crate::audit::AuditLog;
 use crate::cli::ServerArgs;
 use crate::compose::{look_around, server_beside, undo_places, wall_in};
 use crate::config::{Config, HttpConfig};
-use crate::policy::{Pins, Policy, Root};
 use crate::sandbox::Tier;
 use crate::secrets::{Reach, Secrets};
 use crate::server::{Ledger, Observer, Recent, Server, Service, Session, Traced, Way};

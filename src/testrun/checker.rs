@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use replay_base::cancel::Bound;
+use replay_files::policy::{Checked, Read};
 
 use super::command::safe;
 use super::context::RunContext;
@@ -17,7 +18,6 @@ use super::project::files::NamedPath;
 use super::reports::results::{self, CheckResults, Sources};
 use super::tool::ProjectTool;
 use crate::exec::Outcome;
-use crate::policy::{Checked, Read};
 
 /// A checker of types.
 pub trait Checker: ProjectTool {

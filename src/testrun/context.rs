@@ -7,6 +7,8 @@ use std::time::Duration;
 use replay_base::budget::Account;
 use replay_base::cancel::CancelToken;
 use replay_base::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, KILL_GRACE_MS, MAX_COMMAND_BYTES};
+use replay_files::journal::Changes;
+use replay_files::policy::{Checked, Policy, Read};
 
 use super::command::quoted;
 use super::error::TestrunError;
@@ -16,8 +18,6 @@ use super::project::programs::path;
 use crate::exec::{
     self, Command, Exit, Foreground, Launcher, Logs, Outcome, Slots, Stage, place_of,
 };
-use crate::journal::Changes;
-use crate::policy::{Checked, Policy, Read};
 use crate::sandbox::{Scratch, SharedDirectory};
 use crate::search;
 use crate::search::memory::Memory;

@@ -5,10 +5,10 @@ use std::io;
 use std::path::PathBuf;
 
 use replay_base::text::escape::show_path;
+use replay_files::fs::FsError;
+use replay_files::policy::PolicyError;
 
 use crate::exec::ExecError;
-use crate::fs::FsError;
-use crate::policy::PolicyError;
 use crate::search::SearchError;
 
 /// Errors of test runs and type checks.

@@ -35,5 +35,5 @@ pub use super::runner::{ReporterEvent, Runner, TestCount};
 pub use super::selection::{FailedTest, TestSelection};
 pub use super::tool::{ProgramOrigin, ProjectTool, ToolDescription};
 pub use crate::exec::Outcome;
-pub use crate::policy::{Checked, Read};
 pub use replay_base::cancel::Bound;
+pub use replay_files::policy::{Checked, Read};

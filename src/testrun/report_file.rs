@@ -1,9 +1,10 @@
 //! Report of a run, as bytes.
 
+use replay_files::fs::{self, OpenFile, Version};
+use replay_files::policy::{Checked, FileKind, PolicyError, Read};
+
 use super::command::{REPORT, RunPlan};
 use super::context::RunContext;
-use crate::fs::{self, OpenFile, Version};
-use crate::policy::{Checked, FileKind, PolicyError, Read};
 use crate::sandbox::SharedDirectory;
 
 /// Largest report file of a test runner, and most of each of its streams, that is read, in bytes.

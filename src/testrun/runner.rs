@@ -7,6 +7,7 @@ use std::fmt::{self, Debug};
 use std::path::Path;
 
 use replay_base::cancel::Bound;
+use replay_files::policy::{Checked, Read};
 use serde::Deserialize;
 
 use super::by_language::{cargo, javascript};
@@ -22,7 +23,6 @@ use super::project::script::TestScript;
 use super::reports::results::{self, Sources, TestResults};
 use super::selection::{FailedTest, TestSelection};
 use super::tool::ProjectTool;
-use crate::policy::{Checked, Read};
 
 /// A test runner.
 pub trait Runner: ProjectTool {

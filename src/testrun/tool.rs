@@ -3,6 +3,8 @@
 use std::fmt::Debug;
 use std::path::Path;
 
+use replay_files::policy::{Checked, Read};
+
 use super::context::RunContext;
 use super::project::disk::AllowedDisk;
 use super::project::language::Language;
@@ -10,7 +12,6 @@ use super::project::program::ToolProgram;
 use super::project::signs::{ProjectLevel, Sign};
 use super::project::{node, python};
 use crate::exec::{Exit, Outcome};
-use crate::policy::{Checked, Read};
 
 /// Static data of a tool.
 pub struct ToolDescription {

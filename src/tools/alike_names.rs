@@ -8,11 +8,11 @@ use std::sync::{Mutex, PoisonError};
 use replay_base::text::alike::{Divergence, find, skeleton};
 use replay_base::text::escape::show;
 use replay_base::text::glob::GlobMatcher;
+use replay_files::policy::{Checked, FileKind, Read};
 
 use super::Context;
 use super::selection::{Selection, call, scope};
 use crate::error::Error;
-use crate::policy::{Checked, FileKind, Read};
 use crate::search::names;
 
 /// Maximum number of names shown.

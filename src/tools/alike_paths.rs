@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use replay_base::text::alike::{Divergence, skeleton};
 use replay_base::text::escape::show_path;
+use replay_files::fs;
+use replay_files::policy::{FileKind, Policy, PolicyError, Root, Touched};
 
 use crate::error::Error;
-use crate::fs;
-use crate::policy::{FileKind, Policy, PolicyError, Root, Touched};
 use crate::python::PythonError;
 
 /// Adds the similar path or the missing directory to the error, if there is one.

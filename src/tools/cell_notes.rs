@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use replay_base::text::escape::show_path;
+use replay_files::policy::Policy;
 
 use super::python_places::{environment_with, holder_of, literal};
-use crate::policy::Policy;
 use crate::python::{Raised, shorten};
 
 /// Context of a cell.
@@ -146,8 +146,9 @@ fn missing_module(raised: &Raised) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use replay_files::policy::{Access, Grant};
+
     use super::*;
-    use crate::policy::{Access, Grant};
     use pretty_assertions::assert_eq;
 
     fn hints_for(name: &str, value: &str, stderr: &str, offline: bool) -> Vec<String> {

@@ -10,10 +10,10 @@ use replay_base::limits::{MAX_EDIT_MS, MAX_NAMED_CHANGES, MAX_SHOWN_FILE_BYTES};
 use replay_base::text::diff;
 use replay_base::text::encoding;
 use replay_base::text::escape::show_path;
+use replay_files::journal::{Change, RootedPath, Version, Versions};
 
 use super::change_notes::Names;
 use crate::error::Error;
-use crate::journal::{Change, RootedPath, Version, Versions};
 
 /// Text of the differences of one call that `list_changes` shows, in bytes.
 const MAX_SHOWN_CHANGES_BYTES: usize = 64 * 1024;

@@ -7,6 +7,11 @@ use std::path::Path;
 
 use replay_base::budget::Exhausted;
 use replay_base::text::escape::{show, show_path};
+use replay_files::journal::{
+    AutorunChanges, ByCommands, Change, Conflict, Ended, Entry, EntryCounts, Journal, Outcome,
+    Outside, RootedPath, Store,
+};
+use replay_files::policy::Root;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -14,11 +19,6 @@ use serde_json::Value;
 use super::python::Open;
 use super::{Context, Services};
 use crate::error::Error;
-use crate::journal::{
-    AutorunChanges, ByCommands, Change, Conflict, Ended, Entry, EntryCounts, Journal, Outcome,
-    Outside, RootedPath, Store,
-};
-use crate::policy::Root;
 use crate::sandbox::Changed;
 
 /// Maximum number of changes listed by name; above it only counts are shown.

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use replay_base::budget::Room;
 use replay_base::cancel::CancelToken;
 use replay_base::limits::BYTES_PER_TOKEN;
+use replay_files::fs::CallWriter;
+use replay_files::journal::Changes;
 
 use super::services::Services;
 use crate::exec::Stage;
-use crate::fs::CallWriter;
-use crate::journal::Changes;
 
 /// Everything that a call needs, borrowed while it runs.
 pub struct Context<'a> {

@@ -1,13 +1,13 @@
 //! `create_directory`: creates a directory and its parents.
 
 use replay_base::text::escape::show_path;
+use replay_files::fs;
+use replay_files::policy::PolicyError;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
-use crate::fs;
-use crate::policy::PolicyError;
 
 /// Creates a directory, as `mkdir -p` does.
 pub struct CreateDirectory;

@@ -1,12 +1,12 @@
 //! `delete_file`: deletes a file, or a directory with its contents.
 
 use replay_base::text::escape::show_path;
+use replay_files::fs;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::fs;
 
 pub struct DeleteFile;
 

@@ -5,6 +5,8 @@ use std::os::unix::ffi::OsStrExt;
 
 use replay_base::limits::{MAX_TREE_ENTRIES, MAX_WALK_DEPTH};
 use replay_base::text::escape::show;
+use replay_files::fs::{self, TreeEntry, TreeOptions};
+use replay_files::policy::FileKind;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
@@ -13,8 +15,6 @@ use super::list_directory::{ItemKind, open_directory};
 use super::reply_size::Bulk;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::fs::{self, TreeEntry, TreeOptions};
-use crate::policy::FileKind;
 use crate::protocol::{Content, escape_into};
 use crate::search::{Exclude, with_slash};
 

@@ -12,6 +12,8 @@ use replay_base::limits::{MAX_PICTURE_BYTES, MAX_PICTURE_SIDE};
 use replay_base::text::encoding::is_binary;
 use replay_base::text::escape::show_path;
 use replay_base::text::mime::media;
+use replay_files::fs::{FsError, Reader};
+use replay_files::policy::{Checked, Read};
 
 use super::{Context, Reply};
 use crate::documents::{
@@ -20,8 +22,6 @@ use crate::documents::{
 };
 use crate::error::Error;
 use crate::exec::{ReaderError, ReaderLimits, read_apart};
-use crate::fs::{FsError, Reader};
-use crate::policy::{Checked, Read};
 use crate::protocol::Content;
 
 /// Memory for a decoded pixel, in bytes, with room for 16 bits a colour or for a copy.

@@ -1,13 +1,13 @@
 //! Changes of a dry run, as text, as counts, and as a diff.
 
+use replay_files::journal::Change;
+use replay_files::policy::Root;
 use serde::Serialize;
 
 use super::Context;
 use super::change_diff::{HIDDEN, Side, between, join_diffs};
 use super::change_notes::{Counts, NAMED, name, verb};
 use crate::error::Error;
-use crate::journal::Change;
-use crate::policy::Root;
 use crate::sandbox::{Content, DryRunReport, Network, ReportedChange};
 
 #[derive(Debug, PartialEq, Eq, Serialize)]

@@ -2,16 +2,16 @@
 
 use replay_base::limits::MAX_EDIT_BYTES;
 use replay_base::text::escape::show_path;
+use replay_files::edit::Edit;
+use replay_files::fs;
+use replay_files::policy::PolicyError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::edits::{self, EditParam, EditReport};
 use super::hash;
 use super::{Context, Hints, Reply, Tool, Toolset};
-use crate::edit::Edit;
 use crate::error::Error;
-use crate::fs;
-use crate::policy::PolicyError;
 use crate::protocol::Content;
 
 pub struct EditFile;

@@ -12,6 +12,10 @@ use replay_base::limits::{CHANGE_ATTEMPTS, MAX_EDIT_BYTES};
 use replay_base::text::encoding;
 use replay_base::text::escape::show_path;
 use replay_base::text::glob::{GlobError, LiteralGlob, few_enough, is_glob};
+use replay_files::edit::{Applied, Edit};
+use replay_files::fs::Stamp;
+use replay_files::fs::{self, FsError, Prepared};
+use replay_files::policy::{Checked, FileKind, Write};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -19,11 +23,7 @@ use super::edits::{self, EditParam, EditReport};
 use super::parallel;
 use super::selection::{Selection, call, scope};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
-use crate::edit::{Applied, Edit};
 use crate::error::Error;
-use crate::fs::Stamp;
-use crate::fs::{self, FsError, Prepared};
-use crate::policy::{Checked, FileKind, Write};
 use crate::protocol::Content;
 use crate::search::names;
 

@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 use replay_base::budget::{Exhausted, Room};
 use replay_base::cancel::Bound;
 use replay_base::limits::{CHANGE_ATTEMPTS, MAX_EDIT_MS};
+use replay_files::edit::{self, Applied, Edit, EditError, Options, Rule};
+use replay_files::fs::{DirLocks, FsError};
+use replay_files::policy::{Checked, Write};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::page::whole_lines;
-use crate::edit::{self, Applied, Edit, EditError, Options, Rule};
 use crate::error::Error;
-use crate::fs::{DirLocks, FsError};
-use crate::policy::{Checked, Write};
 
 /// One edit as an agent writes it.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use replay_base::limits::{KILL_GRACE_MS, TERMINAL_ROWS};
 use replay_base::text::escape::show_path;
+use replay_files::policy::{Checked, FileKind, Read};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +20,6 @@ use crate::exec::{
     self, BackgroundCommands, Blocked, ExecError, Foreground, HandedOver, Outcome, Stage, Waited,
     place_of,
 };
-use crate::policy::{Checked, FileKind, Read};
 use crate::protocol::Content;
 use crate::testrun::path;
 

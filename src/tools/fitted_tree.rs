@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use replay_base::text::escape::show;
 
-use crate::fs::TreeEntry;
+use replay_files::fs::TreeEntry;
 
 /// Directories that a tree names of those that it had no room for.
 const MAX_CLOSED_SHOWN: usize = 5;
@@ -193,9 +193,9 @@ impl Sizes {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use replay_files::policy::FileKind;
 
     use super::*;
-    use crate::policy::FileKind;
 
     fn entries(listing: &str) -> Vec<TreeEntry> {
         let entry = |line: &str| {

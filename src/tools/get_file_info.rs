@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 use std::time::SystemTime;
 
 use replay_base::text::escape::show_path;
+use replay_files::fs;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::list_directory::ItemKind;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::fs;
 
 /// Returns type, size, times and permissions.
 pub struct GetFileInfo;

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use replay_base::text::escape::show;
+use replay_files::policy::FileKind;
 
 use super::Context;
 use super::selection::{Selection, call, scope};
-use crate::policy::FileKind;
 use crate::search::{First, UsedGlob, first};
 
 /// Maximum number of entries below the start of a glob that are visited for further matches.

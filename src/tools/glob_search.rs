@@ -1,5 +1,6 @@
 //! `glob_search`: finds files by path globs.
 
+use replay_files::policy::FileKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +13,6 @@ use super::reply_size::Bulk;
 use super::selection::{Selection, call, scope, unreadable_note};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::policy::FileKind;
 use crate::protocol::Content;
 use crate::search::names;
 

@@ -4,6 +4,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use replay_base::limits::MAX_GREP_RESULTS;
 use replay_base::text::escape::show_path;
+use replay_files::policy::FileKind;
 use replay_pattern::{Options, Pattern, slip};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,7 +17,6 @@ use super::odd_files;
 use super::selection::{Selection, call, scope, unreadable_note};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::policy::FileKind;
 use crate::protocol::Content;
 use crate::search::{FileHits, GrepOptions, Mode, grep, grep_one};
 

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use replay_base::cancel::CancelToken;
 use replay_base::limits::MAX_PAGE_MS;
 use replay_base::text::escape::show_path;
+use replay_files::fs::{FsError, Reader};
+use replay_files::policy::{Checked, Read};
 use sha2::{Digest, Sha256};
 
 use crate::error::Error;
-use crate::fs::{FsError, Reader};
-use crate::policy::{Checked, Read};
 
 /// Largest file that is hashed to say what it is, in bytes.
 const MAX_HASHED_BYTES: u64 = 256 * 1024 * 1024;

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use replay_base::budget::Exhausted;
+use replay_files::journal::{Change, Entry, Journal, RootedPath};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +12,6 @@ use super::change_notes::{Call, Names, expired_calls_note, journal};
 use super::python::Open;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::journal::{Change, Entry, Journal, RootedPath};
 
 /// Calls that `list_changes` tells of at once.
 const MAX_LISTED_CALLS: u64 = 100;

@@ -3,13 +3,13 @@
 use std::os::unix::ffi::OsStrExt;
 
 use replay_base::text::escape::{show, show_path};
+use replay_files::fs::{self, DirEntry};
+use replay_files::policy::{Checked, FileKind, Policy, Read};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Context, Hints, Reply, Tool, Toolset, Weight, page};
 use crate::error::Error;
-use crate::fs::{self, DirEntry};
-use crate::policy::{Checked, FileKind, Policy, Read};
 use crate::protocol::Content;
 
 /// Directories up to this size, as stat(2) has it, are listed by a thread that others wait for, in

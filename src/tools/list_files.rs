@@ -5,6 +5,8 @@ use std::os::unix::ffi::OsStrExt;
 
 use replay_base::limits::{MAX_TREE_ENTRIES, MAX_WALK_DEPTH};
 use replay_base::text::escape::show;
+use replay_files::fs::{self, Tree, TreeOptions};
+use replay_files::policy::FileKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,8 +14,6 @@ use super::list_directory::open_directory;
 use super::python::Open;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::fs::{self, Tree, TreeOptions};
-use crate::policy::FileKind;
 use crate::python::PythonError;
 
 /// Entries that `list_files` lists.
@@ -172,8 +172,9 @@ fn draw(tree: &Tree) -> String {
 
 #[cfg(test)]
 mod tests {
+    use replay_files::fs::TreeEntry;
+
     use super::*;
-    use crate::fs::TreeEntry;
 
     #[test]
     fn flat_tree_is_listed_and_drawn() {

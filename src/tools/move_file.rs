@@ -1,13 +1,13 @@
 //! `move_file`: moves or renames a file or directory.
 
 use replay_base::text::escape::show_path;
+use replay_files::fs::{self, FsError};
+use replay_files::policy::FileKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::fs::{self, FsError};
-use crate::policy::FileKind;
 
 /// Moves or renames; never overwrites.
 pub struct MoveFile;

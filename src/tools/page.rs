@@ -12,11 +12,11 @@ use replay_base::text::encoding::{self, Encoding};
 use replay_base::text::escape::show_path;
 use replay_base::text::lines::LineEndings;
 use replay_base::text::page::{LineMap, Page};
+use replay_files::fs::{self, FsError, Reader};
+use replay_files::policy::{Checked, Read};
 
 use super::Reply;
 use crate::error::Error;
-use crate::fs::{self, FsError, Reader};
-use crate::policy::{Checked, Read};
 use crate::protocol::Content;
 
 /// Size of one read of a large file.

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use crate::policy::Touched;
+use replay_files::policy::Touched;
 
 /// Threads that write the files of one call.
 const WRITE_THREADS: usize = 8;

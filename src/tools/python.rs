@@ -8,6 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use replay_base::text::escape::show_path;
+use replay_files::journal;
+use replay_files::policy::{Touch, note};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
@@ -15,8 +17,6 @@ use super::command_notes::refused;
 use super::{Context, Services};
 use crate::error::Error;
 use crate::exec::{ExecError, Exit};
-use crate::journal;
-use crate::policy::{Touch, note};
 use crate::python::{Changes, Host, Session, shown_path};
 
 /// Default time limit of a cell, in seconds.

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use replay_base::text::escape::show_path;
 
-use crate::fs;
-use crate::policy::{FileKind, Policy};
+use replay_files::fs;
+use replay_files::policy::{FileKind, Policy};
 
 /// Directories below that of a session in which a module that was not found is looked for.
 const MAX_MODULE_PLACES: usize = 64;

@@ -11,6 +11,8 @@ use replay_base::text::escape::{file_uri, show_path};
 use replay_base::text::lines::LineEndings;
 use replay_base::text::mime::{MediaKind, media};
 use replay_base::text::page::Page;
+use replay_files::fs;
+use replay_files::policy::{Checked, FileKind, Read};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -20,8 +22,6 @@ use super::{Context, Hints, Reply, Tool, Toolset, Weight, hash};
 use crate::documents::{Part, Region};
 use crate::error::Error;
 use crate::exec::{ExecError, LOGS};
-use crate::fs;
-use crate::policy::{Checked, FileKind, Read};
 use crate::protocol::Content;
 
 /// Largest binary file that is sent as it is, unless it is a picture, in bytes.

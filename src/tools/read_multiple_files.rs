@@ -4,6 +4,8 @@
 use replay_base::limits::{DECODING_COPIES, MAX_READ_BYTES, READ_COPIES};
 use replay_base::text::encoding;
 use replay_base::text::mime::media;
+use replay_files::fs;
+use replay_files::policy::{Checked, Read};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -12,8 +14,6 @@ use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use super::{page, parallel, read_file};
 use crate::documents::Part;
 use crate::error::Error;
-use crate::fs;
-use crate::policy::{Checked, Read};
 use crate::protocol::Content;
 
 /// Most files in one `read_multiple_files` call.

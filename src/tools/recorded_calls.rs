@@ -8,13 +8,13 @@ use std::time::Duration;
 use replay_base::cancel::CancelToken;
 use replay_base::limits::DEFAULT_CALLS_TIMEOUT_SECS;
 use replay_base::text::count::counted;
+use replay_files::journal::Changes;
+use replay_files::policy::Root;
 
 use super::command_notes::{denied_lines, exit_code};
 use super::services::Services;
 use crate::calls::{CallsError, Isolation, Play, Ran, Reach, Run, RunHost, WrittenSet, run};
 use crate::exec::{self, Denied, Launcher, Stage, place_of};
-use crate::journal::Changes;
-use crate::policy::Root;
 use crate::record::redact::Secrets;
 use crate::record::{Content, Exchange};
 use crate::sandbox::{Exit, Network, Tier};

@@ -2,7 +2,7 @@
 
 use replay_base::text::escape::show;
 
-use crate::fs::TreeEntry;
+use replay_files::fs::TreeEntry;
 
 /// Length from which a listing names its largest directories, in bytes of text.
 const LONG_REPLY_BYTES: usize = 16 * 1024;
@@ -121,8 +121,9 @@ fn descend<'a>(
 
 #[cfg(test)]
 mod tests {
+    use replay_files::policy::FileKind;
+
     use super::*;
-    use crate::policy::FileKind;
 
     fn paths(modules: usize) -> Vec<String> {
         let mut all = vec!["/p/a.ts".to_owned(), "/p/web/b.ts".to_owned()];

@@ -7,6 +7,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use replay_base::limits::{MAX_PICTURE_BYTES, MAX_PICTURE_SIDE};
 use replay_base::text::count::counted;
+use replay_files::journal::AutorunChanges;
+use replay_files::policy::{Touch, note};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,8 +22,6 @@ use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::documents::{Size, picture_size};
 use crate::error::Error;
 use crate::exec::{Blocked, Denied};
-use crate::journal::AutorunChanges;
-use crate::policy::{Touch, note};
 use crate::protocol::Content;
 use crate::python::{Bounds, DisplayedValue, News, Ran, Session, beginning_and_end, shorten};
 

@@ -3,6 +3,8 @@
 use std::time::Instant;
 
 use replay_base::text::escape::show_path;
+use replay_files::journal::AutorunChanges;
+use replay_files::policy::FileKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,8 +14,6 @@ use super::python::{Open, file_tool_paths, host, note_written, seconds, time_lim
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::exec::{self, Blocked, Captured, Denied, ExecError, place_of};
-use crate::journal::AutorunChanges;
-use crate::policy::FileKind;
 use crate::python::packages::quoted;
 use crate::python::{PythonError, Session};
 

@@ -1,11 +1,11 @@
 //! Shared parts of the search tools: directory and glob arguments, and notes on unreadable files.
 
 use replay_base::text::escape::show;
+use replay_files::policy::{Checked, Read};
 
 use super::Context;
 use super::list_directory::open_directory;
 use crate::error::Error;
-use crate::policy::{Checked, Read};
 use crate::search::{Call, Scope, SearchRequest};
 
 /// Search arguments of an agent.

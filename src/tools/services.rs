@@ -9,13 +9,13 @@ use replay_base::limits::{
     DEFAULT_COMMAND_TIMEOUT_SECS, KILL_GRACE_MS, MAX_CELL_SECS, MAX_COMMAND_TIMEOUT_SECS,
     MAX_PYTHON_SESSIONS, OUTPUT_CAP_BYTES, RESIDENTS_FOR_A_SESSION,
 };
+use replay_files::fs::Writer;
+use replay_files::journal::Journal;
+use replay_files::policy::Policy;
 
 use crate::calls::{Isolation, Reach};
 use crate::exec::{BackgroundCommands, Foreground, Launcher, Logs, Slots};
-use crate::fs::Writer;
-use crate::journal::Journal;
 use crate::network::proxy::{Gate, SshAgent};
-use crate::policy::Policy;
 use crate::python::Sessions;
 use crate::sandbox::{Cache, Scratch, Tier, WallStatus};
 use crate::search::memory::Memory;

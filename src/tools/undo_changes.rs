@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use replay_base::limits::MAX_NAMED_CHANGES;
+use replay_files::journal::{Change, Ended, Journal, Options, Outcome, RootedPath};
+use replay_files::policy::{PolicyError, Touch, note};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,8 +14,6 @@ use super::change_notes::{Counts, Names, is_zero, journal, some};
 use super::python::Open;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::journal::{Change, Ended, Journal, Options, Outcome, RootedPath};
-use crate::policy::{PolicyError, Touch, note};
 
 /// Changes that the text of an undo names; of more it says how many there are in each directory.
 const MAX_UNDONE_LINES: usize = 20;

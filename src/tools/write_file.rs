@@ -3,13 +3,13 @@
 use replay_base::limits::MAX_EDIT_BYTES;
 use replay_base::text::encoding::{self, Encoding};
 use replay_base::text::escape::show_path;
+use replay_files::fs::{self, FsError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Context, Hints, Reply, Tool, Toolset};
 use super::{edits, hash};
 use crate::error::Error;
-use crate::fs::{self, FsError};
 
 /// Writes a whole file.
 pub struct WriteFile;

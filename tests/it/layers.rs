@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
 
 /// The layers from the top. A file imports only from layers below its own, or from its own module.
-const LAYERS: [&[&str]; 20] = [
+const LAYERS: [&[&str]; 18] = [
     &["main"],
     &["internals"],
     &["commands"],
@@ -25,24 +25,8 @@ const LAYERS: [&[&str]; 20] = [
     &["testrun"],
     &["search", "calls", "python"],
     &["network/proxy"],
-    &[
-        "documents",
-        "edit",
-        "fs",
-        "exec",
-        "record",
-        "schema",
-        "telemetry",
-    ],
-    &[
-        "policy",
-        "sandbox",
-        "protocol",
-        "http_client",
-        "network/rules",
-    ],
-    &["journal"],
-    &["set_aside", "hide", "autorun"],
+    &["documents", "exec", "record", "schema", "telemetry"],
+    &["sandbox", "protocol", "http_client", "network/rules"],
 ];
 
 const MAX_LINES: usize = 1000;

@@ -46,7 +46,7 @@ fn mode(path: &Path) -> u32 {
 #[test]
 fn private_cache_file_is_reused_by_next_session() {
     // The cache skips files younger than a minute, so this test needs an older file.
-    let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/src/fs");
+    let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/src/files/fs");
     let allowed = format!("{sources}:ro");
     let tree = Tree::new();
     let cache = tree.state().join("caches");

@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::Result;
+use replay_files::policy::{Cause, Policy};
 
 use crate::cli::Options;
 use crate::compose::{alone, in_history, linked_git, plan};
 use crate::config::Config;
-use crate::policy::{Cause, Policy};
 use crate::sandbox::Tier;
 use crate::sandbox::explain::{Protected, Why, explain as text};
 

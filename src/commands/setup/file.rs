@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 
-use crate::fs::{self, Current, FsError, Writer};
-use crate::journal::Changes;
-use crate::policy::{Access, Checked, Grant, Policy, PolicyError, Restrictions, Write};
+use replay_files::fs::{self, Current, FsError, Writer};
+use replay_files::journal::Changes;
+use replay_files::policy::{Access, Checked, Grant, Policy, PolicyError, Restrictions, Write};
 
 /// Longest file of a client that `replay setup` reads.
 const MAX_CLIENT_FILE_BYTES: u64 = 4 * 1024 * 1024;

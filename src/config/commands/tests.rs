@@ -2,10 +2,10 @@
 
 use clap::Parser as _;
 use pretty_assertions::assert_eq;
+use replay_files::policy::Access;
 
 use super::*;
 use crate::cli::Cli;
-use crate::policy::Access;
 
 fn resolve(flags: &[&str], profile: &str) -> Result<SandboxConfig> {
     let cli = Cli::try_parse_from(["replay", "--mcp-server"].iter().chain(flags)).unwrap();

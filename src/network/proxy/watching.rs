@@ -5,9 +5,10 @@ use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use replay_files::policy::{Caller, Touched};
+
 use crate::exec::ProgramName;
 use crate::network::rules::Transport;
-use crate::policy::{Caller, Touched};
 
 /// Decision about one connection, or about datagrams.
 #[derive(Clone, Copy, Debug)]

@@ -14,6 +14,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use replay_files::journal::{
+    Id, JournalError, Recorder, Root, SKIPPED, Skips, Stat, Store, WhenFull, Writing,
+};
 use replay_sys::seccomp::Notification;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
@@ -24,9 +27,6 @@ use super::fault::{Fault, StepContext};
 use super::kill_scope::each_descendant;
 use super::plan::{CanonicalPath, PlannedJournal};
 use super::wire::Changed;
-use crate::journal::{
-    Id, JournalError, Recorder, Root, SKIPPED, Skips, Stat, Store, WhenFull, Writing,
-};
 use mutation::{Mutation, PathArgument, decode};
 use place::{Places, Spot, Target, Unplaced, stat_of};
 

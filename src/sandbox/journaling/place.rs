@@ -17,12 +17,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use replay_base::limits::MAX_LINKS_FOLLOWED;
+use replay_files::journal::{At, Id, Root, Stat, stat};
 use rustix::fs::{
     CWD, Mode, OFlags, ResolveFlags, StatVfsMountFlags, fstatvfs, open, openat2, readlinkat,
 };
 use rustix::io::Errno;
 
-use crate::journal::{At, Id, Root, Stat, stat};
 use crate::sandbox::broker::{Caller, Object, link};
 use crate::sandbox::descriptors::at_most;
 

@@ -1,5 +1,5 @@
 //! Links and renames of a command, and its opens if something is hidden by patterns
-//! ([`crate::hide`]).
+//! ([`replay_files::hide`]).
 //!
 //! The supervisor makes these calls itself and passes the descriptor (`SECCOMP_ADDFD_FLAG_SEND`).
 //! The kernel never continues the caller's own call, so changes by other threads have no effect. An
@@ -36,6 +36,7 @@ use std::sync::Arc;
 use libc::{
     O_ACCMODE, O_CLOEXEC, O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDWR, O_TMPFILE,
 };
+use replay_files::hide::Hide;
 use replay_sys::seccomp::{Notification, answer_with, let_go_on, respond, still_valid};
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Stat, fcntl_setfl, fstat, linkat, major,
@@ -47,7 +48,6 @@ use rustix::process::umask;
 use super::denied::{Denied, display_path};
 use super::raw_string::RawString;
 use super::supervisor_table::SupervisorLine;
-use crate::hide::Hide;
 pub use call::decode;
 use call::{Call, PathArgument, are_known};
 pub use places::Places;

@@ -15,11 +15,11 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use replay_files::autorun::{DOT_GIT, PROTECTED_IN_REPOSITORIES};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, readlinkat, statat};
 use rustix::io::Errno;
 
 use super::shared_lock::{SharedLock, Still};
-use crate::autorun::{DOT_GIT, PROTECTED_IN_REPOSITORIES};
 
 /// Entries that are looked at below a directory that moves.
 const MAX_MOVED_ENTRIES: usize = 20_000;

@@ -2,10 +2,10 @@
 
 use replay_base::cancel::Bound;
 use replay_base::cancel::CancelToken;
+use replay_files::policy::testing::Tree;
 use replay_pattern::Options;
 
 use super::*;
-use crate::policy::tests::Tree;
 use pretty_assertions::assert_eq;
 
 /// Bytes that are too many for one piece.

@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 use replay_base::cancel::CancelToken;
 use replay_base::limits::MAX_WALK_DEPTH;
+use replay_files::fs::{Entries, OpenDir, Order, Visitor, WalkEntry, WalkOptions, walk};
+use replay_files::policy::{Checked, FileKind, Read};
 use rustix::process::setpriority_process;
 
 use super::Inner;
@@ -18,8 +20,6 @@ use super::query::Query;
 use super::recall::Recall;
 use super::signature::Signer;
 use super::store::Notes;
-use crate::fs::{Entries, OpenDir, Order, Visitor, WalkEntry, WalkOptions, walk};
-use crate::policy::{Checked, FileKind, Read};
 
 /// Largest file that gets a signature, in bytes.
 const MAX_SIGNED_FILE_BYTES: u64 = 16 * 1024 * 1024;

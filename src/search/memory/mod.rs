@@ -75,7 +75,7 @@ use query::Query;
 use replay_base::limits::SETTLED_SECS;
 use store::Store;
 
-use crate::policy::{Checked, Read};
+use replay_files::policy::{Checked, Read};
 
 /// Memory of a server, possibly off. Dropping it ends the learner's thread.
 #[derive(Debug)]

@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use replay_base::limits::SETTLED_SECS;
+use replay_files::fs::{Entries, OpenDir, OpenFile, Version, WalkEntry};
 
 use super::Inner;
 use super::query::Query;
 use super::signature::Signature;
 use super::store::{Finding, Notes};
-use crate::fs::{Entries, OpenDir, OpenFile, Version, WalkEntry};
 
 /// A file that changed less than this before is remembered only if no page of it waits to be
 /// written, in seconds.

@@ -9,9 +9,10 @@ mod packed;
 
 pub(super) use packed::Packed;
 
+use replay_files::fs::{Entries, Listing, Version};
+
 use super::query::Query;
 use super::signature::Signature;
-use crate::fs::{Entries, Listing, Version};
 
 /// Searches that a directory must have been of no use for, before a new signature takes its room.
 const SIGNATURE_OUTLIVES: u32 = 16;

@@ -16,13 +16,13 @@ use pretty_assertions::assert_eq;
 mod cache;
 
 use replay_base::cancel::CancelToken;
+use replay_files::fs::{
+    Entries, Listing, OpenDir, OpenFile, Order, Version, Visitor, WalkEntry, WalkOptions, walk,
+};
+use replay_files::policy::{Access, FileKind, Grant, Policy};
 use replay_pattern::{Options, Pattern};
 
 use super::*;
-use crate::fs::{
-    Entries, Listing, OpenDir, OpenFile, Order, Version, Visitor, WalkEntry, WalkOptions, walk,
-};
-use crate::policy::{Access, FileKind, Grant, Policy};
 use crate::search::{Call, GrepOptions, Hits, Mode, Scope, SearchRequest, grep};
 
 /// The true clock, so many seconds ahead: whatever was changed before now looks old.

@@ -24,9 +24,9 @@ pub use ending::Ending;
 
 use replay_base::cancel::CancelToken;
 use replay_base::limits::MAX_KEPT_NAME_BYTES;
+use replay_files::policy::{Caller, Touched, TouchedPath};
 
 use super::service::{AdmittedRequest, ExclusiveWork, Outbox, Service};
-use crate::policy::{Caller, Touched, TouchedPath};
 use crate::protocol::{Body, Code, Content, Outcome, Revision, RpcError};
 
 /// A call whose work is about to begin.

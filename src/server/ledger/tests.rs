@@ -3,11 +3,11 @@
 use std::sync::mpsc;
 
 use pretty_assertions::assert_eq;
+use replay_files::policy::Touch;
+use replay_files::policy::testing::Tree;
 use serde_json::json;
 
 use super::*;
-use crate::policy::Touch;
-use crate::policy::tests::Tree;
 use crate::protocol::{Incoming, Request, ToolReply, parse};
 use crate::server::{Admission, Outbox, Session};
 use crate::tools::Weight;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use replay_base::limits::RECENT_SUBJECT_BYTES;
 use replay_base::text::escape::show_path;
+use replay_files::policy::{Touch, TouchedPath};
 use serde_json::{Map, Value, json};
 
 use super::excerpt::{arguments, reason, reply_text, started, subject, undo};
-use crate::policy::{Touch, TouchedPath};
 use crate::protocol::{Outcome, outside};
 use crate::server::ledger::{Begun, Ending, Entry};
 

@@ -6,11 +6,11 @@ use pretty_assertions::assert_eq;
 use replay_base::limits::{
     MAX_RECENT_BYTES, MAX_RECENT_CALLS, RECENT_ARGUMENTS_BYTES, RECENT_TEXT_BYTES,
 };
+use replay_files::policy::{Touch, TouchedPath};
 use serde_json::{Value, json};
 
 use super::excerpt::{arguments, reason, reply_text, subject};
 use super::*;
-use crate::policy::{Touch, TouchedPath};
 use crate::protocol::{Body, Code, Content, Revision, RpcError, ToolReply};
 use crate::server::{Begun, Ending, Entry, Observer as _};
 

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::policy::{Checked, Read};
+use replay_files::policy::{Checked, Read};
+
 use crate::testrun::command::{RunInputs, RunPlan};
 use crate::testrun::completeness_input::Evidence;
 use crate::testrun::context::RunContext;

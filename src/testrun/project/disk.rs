@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use replay_files::fs;
+use replay_files::policy::{Checked, FileKind, Policy, PolicyError, Read};
+
 use crate::exec::place_of;
-use crate::fs;
-use crate::policy::{Checked, FileKind, Policy, PolicyError, Read};
 use crate::testrun::error::TestrunError;
 
 /// Largest file of a project that is read to find out how its tests are run, in bytes.

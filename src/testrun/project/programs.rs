@@ -4,10 +4,11 @@ use std::env;
 use std::ffi::OsString;
 use std::path::Path;
 
+use replay_files::policy::Policy;
+
 use super::disk::AllowedDisk;
 use super::{node, python};
 use crate::exec::Launcher;
-use crate::policy::Policy;
 
 /// Returns PATH for a command in this directory, with the nearest `node_modules/.bin` and virtual
 /// environment first. Returns `None` if there are none, or if their paths cannot stand in a PATH.

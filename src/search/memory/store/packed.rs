@@ -1,7 +1,8 @@
 //! A directory and what is known of its files, as bytes for a later session.
 
+use replay_files::fs::{Listing, Version};
+
 use super::{DirectoryContents, DirectoryRecord, Files, Record, cost};
-use crate::fs::{Listing, Version};
 use crate::search::memory::signature::Signature;
 
 /// A directory as an earlier session knew it.

@@ -6,10 +6,10 @@ use pretty_assertions::assert_eq;
 use replay_base::limits::{
     FORGOTTEN_PATTERNS, MAX_SEARCH_CACHE_AGE, REMEMBERED_PATTERNS, SEARCH_CACHE_DRIFT_NANOS,
 };
+use replay_files::policy::Hidden;
 use rustix::fs::{Mode as Bits, OFlags, open};
 
 use super::*;
-use crate::policy::Hidden;
 
 pub(super) fn place(dir: &Path) -> CacheLocation {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;

@@ -188,7 +188,7 @@ pub enum PolicyError {
 }
 
 /// Returns the operator's option that lifts the protection of a path.
-pub(crate) fn way_past(protected: &Path, why: Cause) -> String {
+pub fn way_past(protected: &Path, why: Cause) -> String {
     let why = match why {
         Cause::Default(_) => {
             let shown = Quoted(protected);
@@ -400,7 +400,7 @@ fn within(whole: Option<&Path>) -> String {
 
 /// A path for a message: in backticks, and every character that could rewrite a terminal or the
 /// sense of the line escaped.
-pub(crate) struct Quoted<'a>(pub(crate) &'a Path);
+pub struct Quoted<'a>(pub &'a Path);
 
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

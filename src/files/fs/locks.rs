@@ -10,11 +10,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use replay_sys::leases::take_read_lease;
 use rustix::fs::{FlockOperation, Mode, flock, fstat, openat};
 use rustix::io::Errno;
 
 use crate::policy::{Checked, Entry, Write};
-use crate::sandbox::take_read_lease;
 
 use super::dir::LIST;
 use super::error::FsError;

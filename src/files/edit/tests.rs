@@ -72,7 +72,7 @@ fn outcome(input: &[u8], call: &Value) -> (Vec<u8>, Value) {
 
 #[test]
 fn edit_cases_of_testdata_match() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/edits");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/edits");
     let mut cases: Vec<_> = std::fs::read_dir(&root)
         .expect("cases")
         .map(|entry| entry.expect("entry").path())

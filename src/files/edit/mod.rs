@@ -147,7 +147,7 @@ pub fn preview(
     }
     let is_utf8 = applied.encoding.is_utf8();
     let copies = if is_utf8 { 1 } else { 1 + 2 * DECODING_COPIES };
-    let bytes = applied.content.len().max(before.len()) * copies;
+    let bytes = applied.content.byte_count().max(before.len()) * copies;
     let mut share = options.share();
     options.cover(&mut share, bytes)?;
     let counted = Options {

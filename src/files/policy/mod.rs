@@ -27,6 +27,8 @@ mod resolve;
 mod root;
 mod rules;
 mod spelling;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 #[cfg(test)]
 pub(crate) mod tests;
 mod touches;
@@ -43,7 +45,7 @@ use rustix::io::Errno;
 pub use defaults::{PROTECTED_BY_DEFAULT, PROTECTED_IN_REPOSITORIES};
 pub use directories::Policy;
 pub use error::{GrantFlag, PolicyError};
-pub(crate) use error::{Quoted, way_past};
+pub use error::{Quoted, way_past};
 pub use grant::{Access, Grant, Pins, Restrictions};
 pub use handle::{Checked, Entry, Look, NewDir, Read, Write};
 pub use kind::FileKind;

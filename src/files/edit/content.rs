@@ -28,7 +28,7 @@ pub struct Content<'a> {
 
 impl Content<'_> {
     /// Returns the length in bytes.
-    pub fn len(&self) -> usize {
+    pub fn byte_count(&self) -> usize {
         match (&self.encoded, &self.changes) {
             (Some(encoded), _) => encoded.len(),
             (None, Some(changes)) => changes.result_bytes(self.base.len()),
@@ -52,7 +52,7 @@ impl Content<'_> {
 
     /// Returns all bytes.
     pub fn to_vec(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.len());
+        let mut bytes = Vec::with_capacity(self.byte_count());
         self.pieces()
             .for_each(|piece| bytes.extend_from_slice(piece));
         bytes

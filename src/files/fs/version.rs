@@ -4,7 +4,7 @@ use std::os::fd::BorrowedFd;
 
 use rustix::fs::{Stat, Statx, fstatfs, makedev};
 
-use crate::sandbox::unwritten_pages;
+use replay_sys::pages::unwritten_pages;
 
 /// Identity, size and times of a file or directory. Equal versions have the same content if the
 /// older one was settled (defined in `search::memory`).

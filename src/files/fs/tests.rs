@@ -19,7 +19,7 @@ use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
 
 use super::*;
 use crate::journal::Changes;
-use crate::policy::tests::Tree as Fixture;
+use crate::policy::testing::Tree as Fixture;
 use crate::policy::{Checked, Entry, Read, Write};
 
 /// Changes that are not recorded.

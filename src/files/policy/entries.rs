@@ -128,7 +128,7 @@ impl Policy {
     /// Fails if an object may not come to a true place again. This is for a plan: each step asks
     /// `Rules::may_bear` when it is done. `now` is the current place of an object that still
     /// exists: a directory must not hold what would be protected at the new place.
-    pub(crate) fn may_return(&self, place: &Path, now: Option<&Path>) -> Result<(), PolicyError> {
+    pub fn may_return(&self, place: &Path, now: Option<&Path>) -> Result<(), PolicyError> {
         self.may_change(place, place)?;
         let Some(now) = now else { return Ok(()) };
         let is_there = |(_, rest): &(Cow<'_, Path>, PathBuf)| self.is_there(now.join(rest));

@@ -9,6 +9,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use replay_sys::leases::is_lease_undisturbed;
 use rustix::fs::{
     AtFlags, FileType, FlockOperation, RenameFlags, Stat, flock, fstat, renameat, renameat_with,
     statat, unlinkat,
@@ -17,7 +18,6 @@ use rustix::io::Errno;
 
 use crate::journal::Changes;
 use crate::policy::{Id, Rules};
-use crate::sandbox::is_lease_undisturbed;
 
 use super::attributes;
 use super::closer;

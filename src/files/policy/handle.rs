@@ -147,7 +147,7 @@ impl Checked<Write> {
     }
 
     /// The true position, for rules only.
-    pub(crate) fn place(&self) -> &Path {
+    pub fn place(&self) -> &Path {
         &self.how.place
     }
 

@@ -9,67 +9,10 @@ pub(crate) mod race;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
+use super::testing::Tree;
 use super::*;
 
-/// A tree with two allowed directories, one nested in each, and one directory that is outside all
-/// of them.
-pub(crate) struct Tree {
-    _dir: tempfile::TempDir,
-    pub(crate) base: PathBuf,
-    pub(crate) policy: Policy,
-}
-
 impl Tree {
-    /// `A` rw, `R` ro, `A/ro` ro inside rw, `R/rw` rw inside ro; `O` outside with a secret;
-    /// `A/keys` protected.
-    pub(crate) fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let base = std::fs::canonicalize(dir.path()).unwrap();
-        for (path, text) in [
-            ("A/f", "A-f"),
-            ("A/sub/deep/f", "A-deep"),
-            ("A/ro/f", "ro"),
-            ("A/keys/k", "key"),
-            ("R/f", "R-f"),
-            ("R/sub/f", "R-sub"),
-            ("R/rw/f", "rw"),
-            ("O/secret", "TOPSECRET"),
-            ("A-evil/secret", "TOPSECRET"),
-            ("A /secret", "TOPSECRET"),
-            ("a/secret", "TOPSECRET"),
-        ] {
-            let path = base.join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        }
-        let grant = |path: &str, access| Grant {
-            path: base.join(path),
-            access,
-        };
-        let grants = [
-            grant("A", Access::ReadWrite),
-            grant("R", Access::ReadOnly),
-            grant("A/ro", Access::ReadOnly),
-            grant("R/rw", Access::ReadWrite),
-        ];
-        let policy = Policy::open(&grants, &[base.join("A/keys")]).unwrap();
-        Self {
-            _dir: dir,
-            base,
-            policy,
-        }
-    }
-
-    pub(crate) fn at(&self, path: &str) -> PathBuf {
-        // Not `join`: it would drop the doubled slashes and dots that a test is about.
-        PathBuf::from(format!("{}/{path}", self.base.display()))
-    }
-
-    pub(crate) fn link(&self, name: &str, target: &str) {
-        let target = target.replace('$', &format!("{}/", self.base.display()));
-        std::os::unix::fs::symlink(target, self.at(name)).unwrap();
-    }
-
     /// The text of a file, `dir` for a directory, and what may be done there; or the name of the
     /// error.
     fn read(&self, path: &str) -> String {
