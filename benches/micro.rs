@@ -14,11 +14,11 @@ use std::path::Path;
 use anyhow::{Result, ensure};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use memchr::memmem;
-use replay::internals::edit::{self, Edit, Options};
-use replay::internals::journal::{At, Root, Store};
-use replay::internals::policy::{Access, Grant, Policy};
 use replay::internals::protocol::escape_into;
-use replay::internals::text::diff;
+use replay_base::text::diff;
+use replay_files::edit::{self, Edit, Options};
+use replay_files::journal::{At, Root, Store};
+use replay_files::policy::{Access, Grant, Policy};
 
 const MIB: usize = 1024 * 1024;
 
@@ -72,7 +72,7 @@ fn open_in(c: &mut Criterion) -> Result<()> {
         b.iter(|| {
             policy
                 .read(black_box(&path))
-                .map(|file| replay::internals::fs::read_all(&file, 1 << 20))
+                .map(|file| replay_files::fs::read_all(&file, 1 << 20))
                 .is_ok()
         });
     });

@@ -11,9 +11,9 @@ use replay_files::fs::FsError;
 use replay_files::journal::JournalError;
 use replay_files::policy::PolicyError;
 use replay_pattern::PatternError;
+use replay_sandbox::exec::ExecError;
 
 use crate::calls::CallsError;
-use crate::exec::ExecError;
 use crate::protocol::Code;
 use crate::python::PythonError;
 use crate::search::SearchError;

@@ -5,19 +5,19 @@ use std::process::ExitCode;
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, Signal};
-use replay::internals::sandbox::{self, attack};
-use replay::internals::{cli, commands, compose, documents, exec};
+use replay::internals::{cli, commands, compose, documents};
+use replay_sandbox::exec;
 
 fn main() -> ExitCode {
     // The processes that this one starts inherit no descriptor of the client.
-    if let Err(error) = sandbox::close_on_exec_from(3) {
+    if let Err(error) = replay_sandbox::close_on_exec_from(3) {
         commands::report(&anyhow::Error::from(error).context("close_range(2)"));
         return ExitCode::FAILURE;
     }
     let mut words = std::env::args_os().skip(1);
     let first = words.next().unwrap_or_default();
-    if first == sandbox::LAUNCHER_ARGUMENT {
-        return sandbox::run_launcher(compose::skips_of, compose::globs_of).map_or_else(
+    if first == replay_sandbox::LAUNCHER_ARGUMENT {
+        return replay_sandbox::run_launcher(compose::skips_of, compose::globs_of).map_or_else(
             |fault| {
                 commands::report(&anyhow::Error::from(fault).context("the launcher of commands"));
                 ExitCode::FAILURE
@@ -28,11 +28,11 @@ fn main() -> ExitCode {
     if first == exec::READER_ARGUMENT {
         return exec::serve_reader(words, |question, bytes| documents::answer(question, &bytes));
     }
-    if first == attack::ATTACK_ARGUMENT {
-        return attack::inside(&words.next().unwrap_or_default().to_string_lossy());
+    if first == replay_probe::ATTACK_ARGUMENT {
+        return replay_probe::inside(&words.next().unwrap_or_default().to_string_lossy());
     }
-    sandbox::keep_little_heap();
-    sandbox::keep_to_own_sources();
+    replay_sandbox::keep_little_heap();
+    replay_sandbox::keep_to_own_sources();
     let cli = cli::parse().unwrap_or_else(|error| error.exit());
     outlive_file_limit();
     open_many_files();

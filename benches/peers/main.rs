@@ -33,7 +33,7 @@ mod web;
 use std::fs;
 
 use anyhow::Result;
-use replay::internals::sandbox::{LAUNCHER_ARGUMENT, run_launcher};
+use replay_sandbox::{LAUNCHER_ARGUMENT, run_launcher};
 
 fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();

@@ -7,11 +7,11 @@ use replay_base::limits::{MAX_AUDIT_REASON_BYTES, MAX_KEPT_NAME_BYTES};
 use replay_base::text::escape::{harmless, hex, show_path};
 use replay_files::journal::AutorunChanges;
 use replay_files::policy::TouchedPath;
+use replay_sandbox::exec::{Background, Blocked, State};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::exec::{Background, Blocked, State};
 use crate::protocol::{Body, Content, Outcome, outside};
 use crate::server::{Begun, Entry};
 

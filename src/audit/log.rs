@@ -15,6 +15,7 @@ use std::time::SystemTime;
 
 use anyhow::{Context as _, Result};
 use replay_files::policy::Hidden;
+use replay_sandbox::exec::Background;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -22,7 +23,6 @@ use super::chain::Hasher;
 use super::entry::{self, BackgroundEnd, members, time};
 use super::opening;
 use super::writing::Writing;
-use crate::exec::Background;
 use crate::protocol::{Code, Outcome, RpcError};
 use crate::server::{Begun, Entry, Observer};
 

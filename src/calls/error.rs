@@ -6,9 +6,9 @@ use std::io;
 use replay_base::budget::Exhausted;
 use replay_files::fs::FsError;
 use replay_files::policy::PolicyError;
+use replay_sandbox::exec::ExecError;
 use rustix::io::Errno;
 
-use crate::exec::ExecError;
 use crate::record::net::ca::CaError;
 use crate::record::store::FileError;
 

@@ -2,10 +2,10 @@
 
 use std::ffi::OsString;
 
+use replay_sandbox::exec::PROXY_PORT;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::exec::PROXY_PORT;
 use crate::network::proxy::JAVA_OPTIONS;
 
 /// Degree to which a command's network traffic is intercepted.

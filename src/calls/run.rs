@@ -9,20 +9,20 @@ use std::time::Duration;
 use replay_base::budget::Account;
 use replay_base::cancel::CancelToken;
 use replay_base::limits::{KILL_GRACE_MS, TURN_QUIET_MS};
-
-use super::CallsError;
-use super::isolation::{Isolation, proxy_variables, with_java_proxy};
-use crate::exec::{
+use replay_sandbox::exec::{
     Command, Counts, Foreground, Guarded, Intercepted, Interception, Launcher, Outcome, Slots,
     Stage, title,
 };
+use replay_sandbox::{Dial, Scratch};
+
+use super::CallsError;
+use super::isolation::{Isolation, proxy_variables, with_java_proxy};
 use crate::http_client::Verifier;
 use crate::network::proxy::{Gate, JAVA_OPTIONS, Out, RuledAccess, Trust, TrustPlace, Ways};
 use crate::record::net::ca::{Authority, certificates};
 use crate::record::proxy::{Mode, OnMiss, Proxy, Recorded, Replay, Sockets};
 use crate::record::redact::Secrets;
 use crate::record::{Noise, Outline, Recording, Recordings, Report};
-use crate::sandbox::{Dial, Scratch};
 
 /// Disables update checks of package managers, since these are not calls of the program.
 const WITHOUT_NEWS: [(&str, &str); 3] = [

@@ -9,15 +9,14 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::process::ExitCode;
 
+use anyhow::{Context as _, Result, bail};
+use nix::sys::signal::Signal;
 use replay_base::budget::Room;
 use replay_base::cancel::CancelToken;
 use replay_base::text::count::counted;
 use replay_files::journal::Changes;
 use replay_files::policy::PolicyError;
-
-use crate::config::reasons;
-use anyhow::{Context as _, Result, bail};
-use nix::sys::signal::Signal;
+use replay_sandbox::Exit;
 
 use super::process::{
     self, NotRun, catch, exit_status, hidden_path_hint, logging, quoted, with_one_command,
@@ -29,13 +28,13 @@ use crate::calls::{
 };
 use crate::cli::{CallsAction, CallsRun, OnMissArg, StoredSets};
 use crate::config::Config;
+use crate::config::reasons;
 use crate::record::matching::learn;
 use crate::record::naming::set_name;
 use crate::record::naming::summary::Summary;
 use crate::record::proxy::OnMiss;
 use crate::record::store::Head;
 use crate::record::{Exchange, Noise, Recording, Report};
-use crate::sandbox::Exit;
 use crate::tools::Services;
 use crate::tools::recorded_calls::{
     CommandRequest, did_not_run, folder, left_out, notes, run_command, secrets, some_of, unreached,

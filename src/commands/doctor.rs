@@ -11,13 +11,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use replay_base::text::count::duration;
-use replay_base::text::escape::show_path;
-
-use crate::config::reasons;
 use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum as _;
 use nix::sys::signalfd::SignalFd;
+use replay_base::text::count::duration;
+use replay_base::text::escape::show_path;
+use replay_sandbox::Tier;
+use replay_sandbox::exec::place_of;
+use replay_sandbox::wire::MemoryHold;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -29,9 +30,7 @@ use super::why::find_program;
 use crate::cli::{Client, Options, Sandbox};
 use crate::compose::alone;
 use crate::config::Config;
-use crate::exec::place_of;
-use crate::sandbox::Tier;
-use crate::sandbox::wire::MemoryHold;
+use crate::config::reasons;
 use crate::tools::Services;
 
 /// Result of one check.

@@ -11,6 +11,7 @@ use anyhow::{Context as _, Result};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use replay_base::text::escape::{harmless, show_path};
+use replay_sandbox::Exit;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use thiserror::Error;
 use tracing::level_filters::LevelFilter;
@@ -20,7 +21,6 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::compose::alone;
 use crate::config::Config;
-use crate::sandbox::Exit;
 use crate::tools::Services;
 
 /// Signals that end a server.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result};
 use replay_base::text::count::counted;
 use replay_files::policy::Root;
+use replay_sandbox::{Tier, give_back_memory};
 
 use super::mock;
 use super::process::{catch_signals, interruptible, logging, stdin, stdout};
@@ -15,7 +16,6 @@ use crate::cli::{Redact, ServerArgs};
 use crate::compose::{greeting, linked_git, look_around, wall_in};
 use crate::config::{self, Config};
 use crate::mock::{Observed, ServerAndMock};
-use crate::sandbox::{Tier, give_back_memory};
 use crate::server::{Ledger, Observer, Server, Service, Session, Traced, Way};
 use crate::telemetry::Tracer;
 use crate::tenants;

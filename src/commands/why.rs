@@ -18,6 +18,8 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail};
 use replay_files::autorun::{Compared, rule_for_path};
 use replay_files::policy::{self, Cause, Grant, Policy, PolicyError, Quoted};
+use replay_sandbox::exec::place_of;
+use replay_sandbox::{Network, Tier, own_host_names};
 use serde::Serialize;
 
 use super::process::{catch_signals, print, quoted, quoted_path, status};
@@ -25,11 +27,9 @@ use super::sandbox::{launcher, output, request};
 use crate::cli::{Access, Sandbox, WhyArgs};
 use crate::compose::alone;
 use crate::config::Config;
-use crate::exec::place_of;
 use crate::network::rules::{
     Destination, Host, RequestLine, Transport, Verdict, canonical, danger,
 };
-use crate::sandbox::{Network, Tier, own_host_names};
 use crate::tools::Services;
 
 /// Answer to one question.

@@ -2,10 +2,10 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use replay_sandbox::hold_server;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
 
-use crate::sandbox::hold_server;
 use crate::tools::Services;
 
 /// Existing files that the C library reads for name resolution (nsswitch.conf(5), resolver(5)).

@@ -5,32 +5,31 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use anyhow::{Context as _, Result, anyhow, bail};
 use replay_base::budget::{Account, Room};
 use replay_base::cancel::CancelToken;
 use replay_base::limits;
 use replay_files::hide::Hide;
 use replay_files::journal::Journal;
 use replay_files::policy::{Hidden, LinkedRepository, Policy, Root};
-
-use crate::config::reasons;
-use anyhow::{Context as _, Result, anyhow, bail};
+use replay_sandbox::exec::{BackgroundCommands, Launcher, OutputFiles, Slots};
+use replay_sandbox::explain::{gaps, refusal};
+use replay_sandbox::toolchains::{CACHE_VARIABLE, CARGO_HOME, CARGO_INSTALL_ROOT};
+use replay_sandbox::{
+    Cache, CanonicalPath, Extent, Plan, PlannedHide, PlannedRoot, Scratch, Tier, WallStatus, depot,
+    instruction_before, is_inside, private_home,
+};
 
 use super::{linked_git, undo};
 use crate::calls::sets::DEFAULT_DIRECTORY;
 use crate::calls::{Loaded, load};
 use crate::cli::Sandbox;
+use crate::config::reasons;
 use crate::config::{CacheConfig, Config, configure_git};
-use crate::exec::{BackgroundCommands, Launcher, OutputFiles, Slots};
 use crate::network::proxy::{
     GIT_SIGNS, Gate, JAVA_OPTIONS, NetLog, Script, SshAgent, Terms, TrustPlace, Watcher,
 };
 use crate::network::rules::WARNING;
-use crate::sandbox::explain::{gaps, refusal};
-use crate::sandbox::toolchains::{CACHE_VARIABLE, CARGO_HOME, CARGO_INSTALL_ROOT};
-use crate::sandbox::{
-    Cache, CanonicalPath, Extent, Plan, PlannedHide, PlannedRoot, Scratch, Tier, WallStatus, depot,
-    instruction_before, is_inside, private_home,
-};
 use crate::secrets::open_log;
 use crate::tools::Commands;
 

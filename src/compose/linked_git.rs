@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use replay_files::policy::{GitDirectory, LinkedRepository, PROTECTED_IN_REPOSITORIES, Policy};
-
-use crate::sandbox::{CanonicalPath, Extent, PlannedRoot, Tier, cannot_hold};
+use replay_sandbox::{CanonicalPath, Extent, PlannedRoot, Tier, cannot_hold};
 
 /// gc must not touch the read-only parts, such as `info` and the data of other worktrees, or it
 /// would fail (git-config(1)).

@@ -15,13 +15,13 @@ use anyhow::{Result, bail};
 use replay_base::budget::{Account, Budget};
 use replay_files::fs::Writer;
 use replay_files::policy::{Pins, Policy, Root};
+use replay_sandbox::exec::Logs;
+use replay_sandbox::{Network, Tier, WallStatus};
 
 use crate::calls::{Isolation, Reach};
 use crate::cli;
 use crate::config::{CallsConfig, Config};
-use crate::exec::Logs;
 use crate::python::Sessions;
-use crate::sandbox::{Network, Tier, WallStatus};
 use crate::search::memory::Memory;
 use crate::secrets;
 use crate::server::{Front, Server, StartingService, instructions};

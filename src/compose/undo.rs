@@ -10,15 +10,14 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use anyhow::{Context as _, Result, anyhow};
 use replay_base::budget::Account;
 use replay_base::text::escape::hex;
 use replay_base::text::glob::{self, GlobError, GlobMatcher, with_names};
 use replay_files::hide::Globs;
 use replay_files::journal::{self, Bounds, Bytes, Journal, STORES, Skips, Store, WhenFull};
 use replay_files::policy::{Hidden, Policy, Repositories, Root};
-
-use crate::config::reasons;
-use anyhow::{Context as _, Result, anyhow};
+use replay_sandbox::{CanonicalPath, PlannedJournal, Tier};
 use rustix::fs::{AtFlags, CWD, StatxFlags, makedev, statx};
 use rustix::rand::{GetRandomFlags, getrandom};
 use sha2::{Digest as _, Sha256};
@@ -27,8 +26,8 @@ use super::undo_stores::{
     FoundStore, IN_STATE, Owner, ROOTS, VERSION, elsewhere, note, note_of, noted_stores,
     open_plain, private, store_of_note,
 };
+use crate::config::reasons;
 use crate::config::{Config, UndoConfig};
-use crate::sandbox::{CanonicalPath, PlannedJournal, Tier};
 use crate::tools::Commands;
 
 /// Maximum number of symlinks in one path, as in the kernel (`path_resolution(7)`).

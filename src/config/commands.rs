@@ -7,6 +7,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use replay_base::limits;
 use replay_files::policy::Grant;
+use replay_sandbox::explain::ExplicitRequests;
+use replay_sandbox::toolchains::{self, CARGO_HOME, SYSTEM, Surroundings, Toolchains};
+use replay_sandbox::{
+    EnvRules, Limits, Network, Visible, environment, is_below_link, own_host_names,
+};
 use serde_json::Value;
 
 use super::credentials;
@@ -14,11 +19,6 @@ use super::profile::{Profile, System};
 use super::without_parents;
 use crate::cli::{CredentialArgs, Home, LinkedGit, NetworkArg, Options, Sandbox};
 use crate::network::rules::{Credentials, Rules};
-use crate::sandbox::explain::ExplicitRequests;
-use crate::sandbox::toolchains::{self, CARGO_HOME, SYSTEM, Surroundings, Toolchains};
-use crate::sandbox::{
-    EnvRules, Limits, Network, Visible, environment, is_below_link, own_host_names,
-};
 use crate::secrets::is_led_by_agents;
 
 /// Source of a visible directory: a flag or the profile.

@@ -10,6 +10,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use replay_base::cancel::CancelToken;
+use replay_sandbox::exec::{Bell, ExecError, Exit, Launcher, Program, Resident, Slots, readable};
+use replay_sandbox::{CanonicalPath, RawString};
 use rustix::time::{ClockId, clock_gettime};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -18,8 +20,6 @@ use super::error::{PythonError, describe_exit};
 use super::kernel::Kernel as _;
 use super::protocol::{Ready, Request};
 use super::pump::{Connection, ConnectionState};
-use crate::exec::{Bell, ExecError, Exit, Launcher, Program, Resident, Slots, readable};
-use crate::sandbox::{CanonicalPath, RawString};
 
 /// Timeout for the start of an interpreter, in milliseconds.
 const PYTHON_START_MS: u64 = 20_000;

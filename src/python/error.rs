@@ -5,8 +5,7 @@ use std::borrow::Cow;
 use replay_base::limits::{MAX_PYTHON_ASKED_BYTES, MAX_PYTHON_CODE_BYTES, MAX_SESSION_NAME_CHARS};
 use replay_files::fs::FsError;
 use replay_files::policy::PolicyError;
-
-use crate::exec::{ExecError, Exit};
+use replay_sandbox::exec::{ExecError, Exit};
 
 /// Longest part of an input text that an error repeats, in characters.
 const MAX_REPEATED_CHARS: usize = 200;

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use replay_sandbox::exec::{Exit, ProgramStatus};
+
 use super::kernel::Kernel;
-use crate::exec::{Exit, ProgramStatus};
 
 /// Processor time is measured over at least so long, in milliseconds: the kernel counts in steps of
 /// 10.

@@ -2,8 +2,7 @@
 
 use replay_files::fs::CallWriter;
 use replay_files::policy::Policy;
-
-use crate::exec::{Launcher, Slots};
+use replay_sandbox::exec::{Launcher, Slots};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Host<'a> {

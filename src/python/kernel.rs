@@ -4,12 +4,12 @@ use std::fmt::Debug;
 use std::time::{Duration, Instant};
 
 use replay_base::cancel::CancelToken;
+use replay_sandbox::exec::{Exit, ProgramStatus};
+use replay_sandbox::{Changed, Denied};
 
 use super::error::PythonError;
 use super::output::Captured;
 use super::protocol::{Completion, DisplayedValue, Inspection, Raised, Ready, Variable};
-use crate::exec::{Exit, ProgramStatus};
-use crate::sandbox::{Changed, Denied};
 
 /// Limits of a cell.
 #[derive(Clone, Copy, Debug)]

@@ -8,13 +8,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use replay_base::limits::{PIPE_READ_BYTES, PYTHON_PING_MS, PYTHON_STATUS_MS};
+use replay_sandbox::exec::{Bell, ExecError, Exit, Resident};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, ioctl_fionread, read};
 use rustix::net::{SendFlags, send};
 
 use super::output::{Capture, LateOutput};
 use super::protocol::{CellEnd, DisplayedValue, Event, LineSplitter, Ready};
-use crate::exec::{Bell, ExecError, Exit, Resident};
 
 /// Time for an interpreter to exit after it has closed its channel, in milliseconds.
 const PYTHON_HANG_UP_MS: u64 = 1000;

@@ -10,6 +10,7 @@ use replay_base::cancel::CancelToken;
 use replay_base::text::escape::show_path;
 use replay_files::fs::FsError;
 use replay_files::policy::{Checked, FileKind, Policy, Read};
+use replay_sandbox::exec::{ExecError, Exit, place_of};
 
 use super::driver::{Driver, Interpreter};
 use super::error::{PythonError, describe_exit};
@@ -21,7 +22,6 @@ use super::packages::names_module;
 use super::snapshot::{Changes, SnapshotTaker};
 use super::spare::Spare;
 use super::turn::TurnQueue;
-use crate::exec::{ExecError, Exit, place_of};
 
 /// See signal(7).
 const SIGKILL: i32 = 9;

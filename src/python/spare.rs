@@ -12,11 +12,11 @@ use std::time::Duration;
 
 use replay_base::cancel::CancelToken;
 use replay_base::limits::DEFAULT_PYTHON;
+use replay_sandbox::exec::place_of;
 
 use super::driver::{Adoption, Driver, Interpreter};
 use super::host::Host;
 use super::kernel::Kernel as _;
-use crate::exec::place_of;
 
 /// Slot for one spare interpreter.
 #[derive(Debug)]

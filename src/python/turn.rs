@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use replay_base::cancel::CancelToken;
+use replay_sandbox::exec::{Bell, ExecError, readable};
 
 use super::error::PythonError;
-use crate::exec::{Bell, ExecError, readable};
 
 /// Queue of one session.
 #[derive(Debug, Default)]

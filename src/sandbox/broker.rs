@@ -142,6 +142,7 @@ impl Broker {
     }
 
     /// Adds support for links and renames.
+    #[must_use]
     pub fn naming(self, places: Places) -> Self {
         let opens = Opens::new(None, places.within(self.writable.clone()), None);
         Self {
@@ -151,6 +152,7 @@ impl Broker {
     }
 
     /// Adds the interceptor of network calls.
+    #[must_use]
     pub fn with_interceptor(self, interceptor: Interceptor) -> Self {
         Self {
             interceptor: Some(interceptor),
@@ -159,6 +161,7 @@ impl Broker {
     }
 
     /// Adds support for connections to unix sockets.
+    #[must_use]
     pub fn with_unix_sockets(self, unix_sockets: Option<UnixSockets>) -> Self {
         Self {
             unix_sockets,

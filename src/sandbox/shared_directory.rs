@@ -10,11 +10,10 @@ use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat2};
-use rustix::io::{Errno, pread};
-
 use replay_base::limits::SWEEP_MS;
 use replay_base::removal::{DIRECTORY, PRIVATE, remove};
+use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat2};
+use rustix::io::{Errno, pread};
 
 /// Commands own the directory: one of them could put a symlink or a FIFO there.
 const INSIDE: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS);
@@ -124,7 +123,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
-    use crate::sandbox::Scratch;
+    use crate::Scratch;
 
     #[test]
     fn read_follows_no_symlink_or_fifo() {

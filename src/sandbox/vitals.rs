@@ -140,7 +140,7 @@ mod tests {
     use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
     use super::*;
-    use crate::sandbox::wire::receive_event;
+    use crate::wire::receive_event;
 
     #[test]
     fn program_name_with_parentheses_is_parsed() {

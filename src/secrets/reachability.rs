@@ -19,8 +19,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use replay_base::limits::MAX_LINKS;
 use replay_base::mounts::{self, Mount, Position};
+use replay_sandbox::{Cache, Tier};
 
-use crate::sandbox::{Cache, Tier};
 use crate::tools::Services;
 
 /// Reach of an agent: the allowed directories, and the directories that commands see beside them.

@@ -1,11 +1,11 @@
 //! Status of a server, for the status page: directories, sandbox and background commands.
 
 use replay_base::limits::RECENT_SUBJECT_BYTES;
+use replay_sandbox::exec::{Background, BackgroundCommands, Ending as End, Exit, State};
 use serde_json::{Value, json};
 
 use super::ledger::Ending;
 use super::tool_server::Server;
-use crate::exec::{Background, BackgroundCommands, Ending as End, Exit, State};
 
 impl Server {
     /// Returns the roots of its tools, the sandbox tier (`null` if no tool runs commands), and

@@ -109,7 +109,7 @@ fn session_in(grants: &[Grant]) -> Session {
         reply_bytes: usize::MAX,
         shown_output_bytes: usize::MAX,
         calls: Calls::default(),
-        logs: crate::exec::Logs::default(),
+        logs: replay_sandbox::exec::Logs::default(),
         tests: crate::testrun::History::default(),
         policy: Policy::open(grants, &[]).unwrap(),
         journal: Err("this is a test".to_owned()),

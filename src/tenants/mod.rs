@@ -15,12 +15,17 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail};
+use notify::Notifier;
+use provisioning::{Provisioning, ScratchParent};
+use registry::{ANYONE, offer, tenant_of};
+use reload::{Reload, Reloader};
 use replay_base::budget::Budget;
 use replay_base::limits::{
     CONNECTION_FILES_SHARE, HTTP_CLIENT_TIMEOUT_SECS, HTTP_SESSION_IDLE_SECS, MAX_HTTP_CALLS,
     MAX_HTTP_CONNECTIONS, MAX_HTTP_SESSIONS,
 };
 use replay_files::policy::{Pins, Policy, Root};
+use replay_sandbox::Tier;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Resource, getrlimit};
 use rustix::rand::{GetRandomFlags, getrandom};
@@ -30,7 +35,6 @@ use crate::audit::AuditLog;
 use crate::cli::ServerArgs;
 use crate::compose::{look_around, server_beside, undo_places, wall_in};
 use crate::config::{Config, HttpConfig};
-use crate::sandbox::Tier;
 use crate::secrets::{Reach, Secrets};
 use crate::server::{Ledger, Observer, Recent, Server, Service, Session, Traced, Way};
 use crate::telemetry::Tracer;
@@ -38,10 +42,6 @@ use crate::transport::http::{
     NoLeavings, Offer, Roster, Settings, Tenant, TenantLimits, Usage, serve,
 };
 use crate::transport::{Limits, StdioServer, Writer};
-use notify::Notifier;
-use provisioning::{Provisioning, ScratchParent};
-use registry::{ANYONE, offer, tenant_of};
-use reload::{Reload, Reloader};
 
 /// Share of the connections that one token may have unless its line says otherwise, in percent. The
 /// rest is for other tokens and for clients without a token yet.

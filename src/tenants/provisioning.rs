@@ -13,13 +13,13 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, bail};
 use replay_base::budget::Budget;
 use replay_files::policy::{Hidden, Pins, Root};
+use replay_sandbox::{Scratch, ScratchHold};
 
 use super::registry::{ServerLeavings, tenant_of};
 use crate::audit::AuditLog;
 use crate::cli::Options;
 use crate::compose::{private_directory, server_beside};
 use crate::config::{Config, TokenEntry};
-use crate::sandbox::{Scratch, ScratchHold};
 use crate::secrets::{Reach, Secrets};
 use crate::server::{Ledger, Server};
 use crate::telemetry::Tracer;

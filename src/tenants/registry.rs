@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use replay_sandbox::exec::BackgroundCommands;
+
 use crate::config::TokenEntry;
-use crate::exec::BackgroundCommands;
 use crate::server::{Ledger, Server, Traced, Way};
 use crate::telemetry::Tracer;
 use crate::tools::Services;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use replay_base::cancel::Bound;
 use replay_base::limits::MAX_TEST_READ_SECS;
+use replay_sandbox::exec::{Log, Outcome, Stage};
 
 use super::checker::{CheckInputs, CheckSource, Checker};
 use super::checkers::CHECKERS;
@@ -24,7 +25,6 @@ use super::reports::results::{CheckResults, Sources};
 use super::subprojects::{self, projects_with_tool};
 use super::tool::is_absent;
 use super::verdict;
-use crate::exec::{Log, Outcome, Stage};
 
 /// Files whose own words about how they are checked are read, of those that a check of types was
 /// asked for.

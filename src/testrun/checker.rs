@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use replay_base::cancel::Bound;
 use replay_files::policy::{Checked, Read};
+use replay_sandbox::exec::Outcome;
 
 use super::command::safe;
 use super::context::RunContext;
@@ -17,7 +18,6 @@ use super::project::disk::ProjectTree as _;
 use super::project::files::NamedPath;
 use super::reports::results::{self, CheckResults, Sources};
 use super::tool::ProjectTool;
-use crate::exec::Outcome;
 
 /// A checker of types.
 pub trait Checker: ProjectTool {

@@ -9,16 +9,16 @@ use replay_base::cancel::CancelToken;
 use replay_base::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, KILL_GRACE_MS, MAX_COMMAND_BYTES};
 use replay_files::journal::Changes;
 use replay_files::policy::{Checked, Policy, Read};
+use replay_sandbox::exec::{
+    self, Command, Exit, Foreground, Launcher, Logs, Outcome, Slots, Stage, place_of,
+};
+use replay_sandbox::{Scratch, SharedDirectory};
 
 use super::command::quoted;
 use super::error::TestrunError;
 use super::history::History;
 use super::project::disk::AllowedDisk;
 use super::project::programs::path;
-use crate::exec::{
-    self, Command, Exit, Foreground, Launcher, Logs, Outcome, Slots, Stage, place_of,
-};
-use crate::sandbox::{Scratch, SharedDirectory};
 use crate::search;
 use crate::search::memory::Memory;
 

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use replay_base::text::escape::show_path;
 use replay_files::fs::FsError;
 use replay_files::policy::PolicyError;
+use replay_sandbox::exec::ExecError;
 
-use crate::exec::ExecError;
 use crate::search::SearchError;
 
 /// Errors of test runs and type checks.

@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
-
-use crate::exec::{Denied, Exit, Log, Outcome};
+use replay_sandbox::exec::{Denied, Exit, Log, Outcome};
 
 /// Outcome of a test run or a type check.
 #[derive(Debug)]

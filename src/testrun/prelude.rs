@@ -34,6 +34,6 @@ pub use super::reports::{go_text, junit, lines, python_text, rust_text, stack, v
 pub use super::runner::{ReporterEvent, Runner, TestCount};
 pub use super::selection::{FailedTest, TestSelection};
 pub use super::tool::{ProgramOrigin, ProjectTool, ToolDescription};
-pub use crate::exec::Outcome;
 pub use replay_base::cancel::Bound;
 pub use replay_files::policy::{Checked, Read};
+pub use replay_sandbox::exec::Outcome;

@@ -2,10 +2,10 @@
 
 use replay_files::fs::{self, OpenFile, Version};
 use replay_files::policy::{Checked, FileKind, PolicyError, Read};
+use replay_sandbox::SharedDirectory;
 
 use super::command::{REPORT, RunPlan};
 use super::context::RunContext;
-use crate::sandbox::SharedDirectory;
 
 /// Largest report file of a test runner, and most of each of its streams, that is read, in bytes.
 const MAX_TEST_REPORT_BYTES: usize = 64 * 1024 * 1024;

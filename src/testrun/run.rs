@@ -9,6 +9,7 @@ use replay_base::cancel::Bound;
 use replay_base::limits::{MAX_TEST_READ_SECS, TESTS_LINGER_SECS};
 use replay_base::text::escape::show_path;
 use replay_files::policy::{Checked, PolicyError, Read};
+use replay_sandbox::exec::{Denied, ExecError, Log, Outcome, Stage, place_of};
 
 use super::choice::{RunnerChoice, choose};
 use super::command::{REPORT, RunInputs, line, words};
@@ -31,7 +32,6 @@ use super::selection::TestSelection;
 use super::subprojects::projects_with_tool;
 use super::tool::is_absent;
 use super::{ignored_files, previous_failures, runners, verdict};
-use crate::exec::{Denied, ExecError, Log, Outcome, Stage, place_of};
 
 /// Part of a growing report that is read at a time, in bytes.
 const TESTS_PROGRESS_BYTES: usize = 4 * 1024 * 1024;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use replay_base::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, MAX_LEFT_OUT, MAX_TEST_FILES};
 use replay_files::policy::{Checked, Read};
+use replay_sandbox::exec::Exit;
 
 use super::changes;
 use super::choice::RunnerChoice;
@@ -14,7 +15,6 @@ use super::listing::listed;
 use super::project::files::{self, NamedPath};
 use super::request::RunRequest;
 use super::selection::TestSelection;
-use crate::exec::Exit;
 
 /// Selected tests of a call; `Err` is the note with the reason for an empty run.
 pub type SelectionResult = Result<TestSelection, String>;

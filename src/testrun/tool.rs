@@ -4,6 +4,7 @@ use std::fmt::Debug;
 use std::path::Path;
 
 use replay_files::policy::{Checked, Read};
+use replay_sandbox::exec::{Exit, Outcome};
 
 use super::context::RunContext;
 use super::project::disk::AllowedDisk;
@@ -11,7 +12,6 @@ use super::project::language::Language;
 use super::project::program::ToolProgram;
 use super::project::signs::{ProjectLevel, Sign};
 use super::project::{node, python};
-use crate::exec::{Exit, Outcome};
 
 /// Static data of a tool.
 pub struct ToolDescription {

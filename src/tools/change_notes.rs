@@ -12,6 +12,7 @@ use replay_files::journal::{
     Outside, RootedPath, Store,
 };
 use replay_files::policy::Root;
+use replay_sandbox::Changed;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -19,7 +20,6 @@ use serde_json::Value;
 use super::python::Open;
 use super::{Context, Services};
 use crate::error::Error;
-use crate::sandbox::Changed;
 
 /// Maximum number of changes listed by name; above it only counts are shown.
 pub const NAMED: usize = 3;

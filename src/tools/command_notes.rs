@@ -5,12 +5,12 @@ use std::fmt::{self, Write as _};
 use std::path::Path;
 
 use replay_base::text::escape::show_path;
+use replay_sandbox::Network;
+use replay_sandbox::exec::{Denied, Exit};
 use serde::Serialize;
 
 use super::services::Commands;
 use crate::error::Error;
-use crate::exec::{Denied, Exit};
-use crate::sandbox::Network;
 
 /// Error of a tool if commands are refused.
 pub fn refused(what: &'static str, reason: &str) -> Error {
@@ -266,9 +266,10 @@ fn no_network(commands: &Commands) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::sandbox::{Tier, WallStatus};
     use pretty_assertions::assert_eq;
+    use replay_sandbox::{Tier, WallStatus};
+
+    use super::*;
 
     fn notes_text(walls: Tier, network: Network, denied: &[Denied]) -> String {
         let standing = WallStatus {

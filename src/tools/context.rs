@@ -8,9 +8,9 @@ use replay_base::cancel::CancelToken;
 use replay_base::limits::BYTES_PER_TOKEN;
 use replay_files::fs::CallWriter;
 use replay_files::journal::Changes;
+use replay_sandbox::exec::Stage;
 
 use super::services::Services;
-use crate::exec::Stage;
 
 /// Everything that a call needs, borrowed while it runs.
 pub struct Context<'a> {

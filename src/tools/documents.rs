@@ -14,6 +14,7 @@ use replay_base::text::escape::show_path;
 use replay_base::text::mime::media;
 use replay_files::fs::{FsError, Reader};
 use replay_files::policy::{Checked, Read};
+use replay_sandbox::exec::{ReaderError, ReaderLimits, read_apart};
 
 use super::{Context, Reply};
 use crate::documents::{
@@ -21,7 +22,6 @@ use crate::documents::{
     picture_size, read_answer,
 };
 use crate::error::Error;
-use crate::exec::{ReaderError, ReaderLimits, read_apart};
 use crate::protocol::Content;
 
 /// Memory for a decoded pixel, in bytes, with room for 16 bits a colour or for a copy.

@@ -2,13 +2,13 @@
 
 use replay_files::journal::Change;
 use replay_files::policy::Root;
+use replay_sandbox::{Content, DryRunReport, Network, ReportedChange};
 use serde::Serialize;
 
 use super::Context;
 use super::change_diff::{HIDDEN, Side, between, join_diffs};
 use super::change_notes::{Counts, NAMED, name, verb};
 use crate::error::Error;
-use crate::sandbox::{Content, DryRunReport, Network, ReportedChange};
 
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct WouldChange {

@@ -6,6 +6,10 @@ use std::time::Duration;
 use replay_base::limits::{KILL_GRACE_MS, TERMINAL_ROWS};
 use replay_base::text::escape::show_path;
 use replay_files::policy::{Checked, FileKind, Read};
+use replay_sandbox::exec::{
+    self, BackgroundCommands, Blocked, ExecError, Foreground, HandedOver, Outcome, Stage, Waited,
+    place_of,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,10 +20,6 @@ use super::python::Open;
 use super::shown_output::{ShownOutput, shorten_streams};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::exec::{
-    self, BackgroundCommands, Blocked, ExecError, Foreground, HandedOver, Outcome, Stage, Waited,
-    place_of,
-};
 use crate::protocol::Content;
 use crate::testrun::path;
 

@@ -8,6 +8,7 @@ use replay_base::limits::{COMMAND_PROGRESS_MS, KILL_GRACE_MS, KILL_WAIT_MS};
 use replay_base::text::escape::show;
 use replay_files::policy::{self, Touch};
 use replay_pattern::{Options, Pattern};
+use replay_sandbox::exec::{Background, BackgroundCommands, Blocked, Captured, ExecError, State};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +18,6 @@ use super::python::Open;
 use super::shown_output::{NamedStream, shorten_stream};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::exec::{Background, BackgroundCommands, Blocked, Captured, ExecError, State};
 
 /// Most output of a background command in one reply, in bytes.
 const MAX_FOLLOW_BYTES: usize = 64 * 1024;

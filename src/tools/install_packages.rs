@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use replay_sandbox::exec::{self, Blocked, Denied, ExecError, place_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +12,6 @@ use super::command_notes::exit_code;
 use super::python::{Open, has_network, host, private_directory};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::exec::{self, Blocked, Denied, ExecError, place_of};
 use crate::python::packages::{
     ALL_THERE, NO_ENVIRONMENT, NO_PIP, NOT_THERE, is_path, missing_builder, script, shortened,
     split_module_dir,

@@ -3,6 +3,7 @@
 use std::iter;
 
 use replay_base::text::escape::show_path;
+use replay_sandbox::Tier;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +11,6 @@ use super::services::Commands;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::protocol::Content;
-use crate::sandbox::Tier;
 
 /// Most rules about the network that an agent is told.
 const MAX_SHOWN_NETWORK_RULES: usize = 20;

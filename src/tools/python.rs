@@ -10,13 +10,13 @@ use std::time::Duration;
 use replay_base::text::escape::show_path;
 use replay_files::journal;
 use replay_files::policy::{Touch, note};
+use replay_sandbox::exec::{ExecError, Exit};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
 use super::command_notes::refused;
 use super::{Context, Services};
 use crate::error::Error;
-use crate::exec::{ExecError, Exit};
 use crate::python::{Changes, Host, Session, shown_path};
 
 /// Default time limit of a cell, in seconds.

@@ -13,6 +13,7 @@ use replay_base::text::mime::{MediaKind, media};
 use replay_base::text::page::Page;
 use replay_files::fs;
 use replay_files::policy::{Checked, FileKind, Read};
+use replay_sandbox::exec::{ExecError, LOGS};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -21,7 +22,6 @@ use super::page::{self, note, too_large};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight, hash};
 use crate::documents::{Part, Region};
 use crate::error::Error;
-use crate::exec::{ExecError, LOGS};
 use crate::protocol::Content;
 
 /// Largest binary file that is sent as it is, unless it is a picture, in bytes.

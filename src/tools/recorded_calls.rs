@@ -10,14 +10,14 @@ use replay_base::limits::DEFAULT_CALLS_TIMEOUT_SECS;
 use replay_base::text::count::counted;
 use replay_files::journal::Changes;
 use replay_files::policy::Root;
+use replay_sandbox::exec::{self, Denied, Launcher, Stage, place_of};
+use replay_sandbox::{Exit, Network, Tier};
 
 use super::command_notes::{denied_lines, exit_code};
 use super::services::Services;
 use crate::calls::{CallsError, Isolation, Play, Ran, Reach, Run, RunHost, WrittenSet, run};
-use crate::exec::{self, Denied, Launcher, Stage, place_of};
 use crate::record::redact::Secrets;
 use crate::record::{Content, Exchange};
-use crate::sandbox::{Exit, Network, Tier};
 use crate::testrun::path;
 
 /// Output kept of such a program, in bytes for each of its two streams.

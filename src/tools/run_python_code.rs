@@ -9,6 +9,7 @@ use replay_base::limits::{MAX_PICTURE_BYTES, MAX_PICTURE_SIDE};
 use replay_base::text::count::counted;
 use replay_files::journal::AutorunChanges;
 use replay_files::policy::{Touch, note};
+use replay_sandbox::exec::{Blocked, Denied};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +22,6 @@ use super::python::{
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::documents::{Size, picture_size};
 use crate::error::Error;
-use crate::exec::{Blocked, Denied};
 use crate::protocol::Content;
 use crate::python::{Bounds, DisplayedValue, News, Ran, Session, beginning_and_end, shorten};
 

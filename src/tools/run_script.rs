@@ -5,6 +5,7 @@ use std::time::Instant;
 use replay_base::text::escape::show_path;
 use replay_files::journal::AutorunChanges;
 use replay_files::policy::FileKind;
+use replay_sandbox::exec::{self, Blocked, Captured, Denied, ExecError, place_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +14,6 @@ use super::command_notes::{Remarks, denied_lines, exit_code, left_note, signal};
 use super::python::{Open, file_tool_paths, host, note_written, seconds, time_limit};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::exec::{self, Blocked, Captured, Denied, ExecError, place_of};
 use crate::python::packages::quoted;
 use crate::python::{PythonError, Session};
 

@@ -12,12 +12,12 @@ use replay_base::limits::{
 use replay_files::fs::Writer;
 use replay_files::journal::Journal;
 use replay_files::policy::Policy;
+use replay_sandbox::exec::{BackgroundCommands, Foreground, Launcher, Logs, Slots};
+use replay_sandbox::{Cache, Scratch, Tier, WallStatus};
 
 use crate::calls::{Isolation, Reach};
-use crate::exec::{BackgroundCommands, Foreground, Launcher, Logs, Slots};
 use crate::network::proxy::{Gate, SshAgent};
 use crate::python::Sessions;
-use crate::sandbox::{Cache, Scratch, Tier, WallStatus};
 use crate::search::memory::Memory;
 use crate::testrun::History;
 

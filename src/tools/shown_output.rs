@@ -1,9 +1,9 @@
 //! Shortens a program's output for a reply, and stores the full output as a log.
 
 use replay_base::limits::SMALL_MESSAGE_BYTES;
+use replay_sandbox::exec::Captured;
 
 use super::Context;
-use crate::exec::Captured;
 
 /// Memory for each line while an output is folded, in bytes, besides its text.
 const FOLDED_LINE_BYTES: usize = 64;

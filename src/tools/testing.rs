@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use replay_sandbox::exec::{Blocked, ExecError};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, Error as _};
@@ -13,7 +14,6 @@ use super::command_notes::{Notes, refused};
 use super::python::Open;
 use super::{Context, Reply};
 use crate::error::Error;
-use crate::exec::{Blocked, ExecError};
 use crate::protocol::Content;
 use crate::testrun::{RunContext, RunOutcome, TestrunError, ToolKind};
 

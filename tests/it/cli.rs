@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use replay::internals::limits;
+use replay_base::limits;
 use serde_json::{Value, json};
 
 use crate::harness::Server;

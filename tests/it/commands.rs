@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use pretty_assertions::assert_eq;
-use replay::internals::cancel::CancelToken;
-use replay::internals::exec::{
+use replay_base::cancel::CancelToken;
+use replay_base::limits::{KILL_GRACE_MS, OUTPUT_CAP_BYTES};
+use replay_files::journal::Changes;
+use replay_sandbox::exec::{
     Background, BackgroundCommands, Captured, Command, Ending, ExecError, Exit, Foreground,
     Launcher, Outcome, OutputFiles, Slots, Stage, State, place_of,
 };
-use replay::internals::journal::Changes;
-use replay::internals::limits::{KILL_GRACE_MS, OUTPUT_CAP_BYTES};
-use replay::internals::sandbox::{CanonicalPath, Limits, Network, Plan, Scratch, Tier};
+use replay_sandbox::{CanonicalPath, Limits, Network, Plan, Scratch, Tier};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::Pid;
 

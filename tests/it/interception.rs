@@ -21,15 +21,13 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use std::{fs, iter};
 
-use replay::internals::cancel::CancelToken;
-use replay::internals::exec::{
+use replay_base::cancel::CancelToken;
+use replay_files::journal::Changes;
+use replay_sandbox::exec::{
     Command, Counts, ExecError, Exit, Foreground, Intercepted, Interception, Launcher, Outcome,
     Slots, place_of,
 };
-use replay::internals::journal::Changes;
-use replay::internals::sandbox::{
-    CanonicalPath, Extent, Limits, Network, Plan, PlannedRoot, Scratch, Tier,
-};
+use replay_sandbox::{CanonicalPath, Extent, Limits, Network, Plan, PlannedRoot, Scratch, Tier};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::tree::{copy_program, write_program};

@@ -25,8 +25,8 @@ const LAYERS: [&[&str]; 18] = [
     &["testrun"],
     &["search", "calls", "python"],
     &["network/proxy"],
-    &["documents", "exec", "record", "schema", "telemetry"],
-    &["sandbox", "protocol", "http_client", "network/rules"],
+    &["documents", "record", "schema", "telemetry"],
+    &["protocol", "http_client", "network/rules"],
 ];
 
 const MAX_LINES: usize = 1000;
@@ -48,6 +48,15 @@ impl Source {
             .unwrap_or(&self.name[..outer])
     }
 
+    /// Returns the folder of its crate below `src`; empty for the root package.
+    fn package(&self) -> &Path {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let mut folders = Path::new(&self.name).ancestors().skip(1);
+        folders
+            .find(|folder| root.join(folder).join("Cargo.toml").exists())
+            .unwrap_or(Path::new(""))
+    }
+
     fn is_test(&self) -> bool {
         self.name.ends_with("tests.rs") || self.name.contains("/tests/")
     }
@@ -64,15 +73,8 @@ impl Source {
 
 /// Returns the sources of the root package. The compiler keeps the imports of other crates.
 fn own_sources() -> Vec<Source> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let is_crate = |source: &Source| {
-        let folders = Path::new(&source.name).ancestors().skip(1);
-        folders
-            .filter(|folder| *folder != Path::new(""))
-            .any(|folder| root.join(folder).join("Cargo.toml").exists())
-    };
     let mut sources = sources();
-    sources.retain(|source| !is_crate(source));
+    sources.retain(|source| source.package() == Path::new(""));
     sources
 }
 
@@ -342,9 +344,7 @@ fn crates() -> Vec<Crate> {
         let (head, rest) = manifest.split_once("[dependencies]\n").unwrap();
         let (_, name) = head.split_once("name = \"").unwrap();
         let dependencies = rest.lines().take_while(|line| !line.is_empty());
-        let own = sources
-            .iter()
-            .filter(|source| Path::new(&source.name).starts_with(folder));
+        let own = sources.iter().filter(|source| source.package() == folder);
         found.push(Crate {
             name: name[..name.find('"').unwrap()].to_owned(),
             lines: own.map(|source| source.text.lines().count()).sum(),

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use replay::internals::policy::PROTECTED_BY_DEFAULT;
 use replay::internals::tools::{TOOLS, Toolset};
+use replay_files::policy::PROTECTED_BY_DEFAULT;
 use serde_json::{Value, json};
 
 use crate::calls::{Ended, REPLAY, Upstream, run};

@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use pretty_assertions::assert_eq;
-use replay::internals::cancel::CancelToken;
-use replay::internals::exec::{
+use replay_base::cancel::CancelToken;
+use replay_sandbox::exec::{
     ExecError, Exit, Launcher, Program, ProgramStatus, Resident, Slots, place_of,
 };
-use replay::internals::sandbox::{
+use replay_sandbox::{
     CanonicalPath, Extent, Limits, Network, Plan, PlannedRoot, RawString, Scratch, Tier,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

@@ -33,7 +33,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, OnceLock};
 
-use replay::internals::sandbox::Tier;
+use replay_sandbox::Tier;
 use serde_json::{Value, json};
 use walkdir::WalkDir;
 
@@ -351,7 +351,7 @@ fn launcher(server: &Server) -> u32 {
         let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         arguments
             .split(|byte| *byte == 0)
-            .any(|argument| argument == replay::internals::sandbox::LAUNCHER_ARGUMENT.as_bytes())
+            .any(|argument| argument == replay_sandbox::LAUNCHER_ARGUMENT.as_bytes())
     };
     children(server.pid().as_raw_pid().cast_unsigned())
         .into_iter()

@@ -1,8 +1,6 @@
 //! Properties of autorun files: programs that they start are found whatever an agent writes.
 
-use replay::internals::autorun::{
-    AUTORUN_RULES, Content, HOOK, differences, hooks_path, rule_for_path,
-};
+use replay_files::autorun::{AUTORUN_RULES, Content, HOOK, differences, hooks_path, rule_for_path};
 
 use super::Source;
 

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use memchr::memmem;
-use replay::internals::cancel::Bound;
-use replay::internals::edit::{self, Edit, EditErrorKind, MatchKind, Options, Rule};
+use replay_base::cancel::Bound;
+use replay_files::edit::{self, Edit, EditErrorKind, MatchKind, Options, Rule};
 
 use super::Source;
 

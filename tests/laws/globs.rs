@@ -1,6 +1,6 @@
 //! Properties of globs that hold whatever each glob means.
 
-use replay::internals::text::glob::{GlobMatcher, Reading, is_glob};
+use replay_base::text::glob::{GlobMatcher, Reading, is_glob};
 
 use super::Source;
 

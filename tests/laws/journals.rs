@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use replay::internals::journal::{At, Bounds, Id, Options, Recorder, Root, Store};
+use replay_files::journal::{At, Bounds, Id, Options, Recorder, Root, Store};
 
 use super::Source;
 

@@ -7,10 +7,10 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use replay::internals::cancel::CancelToken;
-use replay::internals::fs::{self as disk, TreeOptions, Writer};
-use replay::internals::journal::Changes;
-use replay::internals::policy::{Access, FileKind, Grant, Policy};
+use replay_base::cancel::CancelToken;
+use replay_files::fs::{self as disk, TreeOptions, Writer};
+use replay_files::journal::Changes;
+use replay_files::policy::{Access, FileKind, Grant, Policy};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
 

@@ -3,10 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-use replay::internals::cancel::Bound;
-use replay::internals::pattern::{Budget, Match, Options, Pattern, Replacement};
-
 use grep_matcher::Matcher as _;
+use replay_base::cancel::Bound;
+use replay_pattern::{Budget, Match, Options, Pattern, Replacement};
 
 use super::Source;
 

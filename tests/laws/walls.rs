@@ -3,15 +3,13 @@
 
 use std::os::fd::OwnedFd;
 
-use replay::internals::sandbox::broker::{Call, Read, decode};
-use replay::internals::sandbox::intercept::call::{Network, decode as network};
-use replay::internals::sandbox::intercept::{
+use replay_sandbox::broker::{Call, Read, decode};
+use replay_sandbox::intercept::call::{Network, decode as network};
+use replay_sandbox::intercept::{
     AddressArgument, SupervisorMessage, SupervisorRequest, read_address, write_address,
 };
-use replay::internals::sandbox::wire::{
-    receive, receive_event, receive_packet, send, send_event, send_packet,
-};
-use replay::internals::sandbox::{Event, Hello, Plan, Request};
+use replay_sandbox::wire::{receive, receive_event, receive_packet, send, send_event, send_packet};
+use replay_sandbox::{Event, Hello, Plan, Request};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, SendFlags, Shutdown, SocketFlags, SocketType, send as send_bytes, shutdown,

@@ -13,8 +13,8 @@ use anyhow::{Context as _, Result, bail, ensure};
 use clap::Parser as _;
 use replay::internals::cli::Cli;
 use replay::internals::config::Config;
-use replay::internals::exec::{Exit, Launcher, News, place_of};
-use replay::internals::sandbox::{Event, Request, Run, hold_server};
+use replay_sandbox::exec::{Exit, Launcher, News, place_of};
+use replay_sandbox::{Event, Request, Run, hold_server};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use serde_json::{Value, json};
@@ -228,7 +228,7 @@ fn direct(name: &'static str, tier: &'static str, dir: &Path) -> Contender<'stat
                 stays: false,
                 announce: false,
                 intercept: None,
-                guard: replay::internals::sandbox::Guard::default(),
+                guard: replay_sandbox::Guard::default(),
             };
             let null = File::options().write(true).open("/dev/null")?;
             times(|| run(launcher, &request, &null))

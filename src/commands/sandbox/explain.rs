@@ -5,12 +5,12 @@ use std::path::Path;
 
 use anyhow::Result;
 use replay_files::policy::{Cause, Policy};
+use replay_sandbox::Tier;
+use replay_sandbox::explain::{Protected, Why, explain as text};
 
 use crate::cli::Options;
 use crate::compose::{alone, in_history, linked_git, plan};
 use crate::config::Config;
-use crate::sandbox::Tier;
-use crate::sandbox::explain::{Protected, Why, explain as text};
 
 /// Renders the explanation. If no walls can be built, explains those of the best tier.
 pub fn explain(options: &Options) -> Result<String> {

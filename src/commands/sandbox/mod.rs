@@ -10,10 +10,10 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
 use nix::sys::signal::Signal;
+use replay_sandbox::exec::{Denied, Launcher, News, place_of, received};
+use replay_sandbox::{CanonicalPath, Event, Guard, RawString, Request, Run};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-
-pub use explain::kernel;
 
 use super::process::{
     NotRun, catch, exit_status, hidden_path_hint, logging, print, quoted, status, tell,
@@ -21,9 +21,9 @@ use super::process::{
 };
 use crate::cli::SandboxAction;
 use crate::config::Config;
-use crate::exec::{Denied, Launcher, News, place_of, received};
-use crate::sandbox::{CanonicalPath, Event, Guard, RawString, Request, Run};
 use crate::tools::{Commands, DATAGRAM_NOTE, Services, socket_note};
+
+pub use explain::kernel;
 
 pub fn run(action: &SandboxAction) -> Result<ExitCode> {
     match action {

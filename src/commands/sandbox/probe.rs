@@ -6,15 +6,15 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
+use replay_probe::{Promise, Victims, probe as attack};
+use replay_sandbox::Tier;
+use replay_sandbox::exec::place_of;
 
 use super::{launcher, output, request};
 use crate::cli::{Options, Sandbox};
 use crate::commands::process::catch_signals;
 use crate::compose::alone;
 use crate::config::Config;
-use crate::exec::place_of;
-use crate::sandbox::Tier;
-use crate::sandbox::attack::{Promise, Victims, probe as attack};
 
 /// Runs the attacks. Returns the report, and true if every promised wall held.
 ///

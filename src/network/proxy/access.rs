@@ -7,11 +7,11 @@ use std::sync::Arc;
 use http::header::UPGRADE;
 use http::request;
 use http::uri::Scheme as UriScheme;
+use replay_sandbox::exec::{Blocked, Denied, Guarded, ProgramName};
 
 use super::blocked_list::{BlockedList, shorten_request};
 use super::filling::Filling;
 use super::watching::{Decision, Ruling, Watch};
-use crate::exec::{Blocked, Denied, Guarded, ProgramName};
 use crate::network::rules::{
     Credential, Credentials, Destination, Host, RequestLine, Rules, Scheme, Transport, Verdict,
     canonical, danger,

@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 
 use http::request;
 use replay_base::limits::MAX_DENIED;
+use replay_sandbox::exec::{Blocked, Denied, ProgramName};
 
-use crate::exec::{Blocked, Denied, ProgramName};
 use crate::network::rules::Transport;
 use crate::record::Target;
 

@@ -23,8 +23,16 @@ use std::time::Duration;
 
 use replay_base::budget::Account;
 use replay_base::limits::{MAX_RESOLVE_THREADS, PROXY_END_MS};
+use replay_sandbox::exec::{Denied, Gatekeeper, Guarded, Listening, Trusting};
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::oneshot;
+
+use self::watching::{Origin, Watch};
+use self::ways::watched;
+use crate::http_client::Verifier;
+use crate::network::rules::{Credentials, Rules};
+use crate::record::net::ca::{Authority, certificates};
+use crate::record::proxy::{Mode, Proxy};
 
 pub use self::access::RuledAccess;
 pub use self::learned::Learned;
@@ -33,14 +41,7 @@ pub use self::player::Script;
 pub use self::ssh_agent::{GIT_SIGNS, SshAgent};
 pub use self::trust::{JAVA_OPTIONS, Trust, TrustPlace};
 pub use self::watching::Watcher;
-use self::watching::{Origin, Watch};
-use self::ways::watched;
 pub use self::ways::{Out, Ways};
-use crate::exec::{Denied, Gatekeeper, Guarded, Listening, Trusting};
-use crate::http_client::Verifier;
-use crate::network::rules::{Credentials, Rules};
-use crate::record::net::ca::{Authority, certificates};
-use crate::record::proxy::{Mode, Proxy};
 
 /// Decides by rules for all commands of a server.
 pub struct Gate {

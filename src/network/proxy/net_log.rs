@@ -179,10 +179,11 @@ fn write(mut file: File, taken: &Receiver<Vec<u8>>, lost: &AtomicU64) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::exec::ProgramName;
     use pretty_assertions::assert_eq;
+    use replay_sandbox::exec::ProgramName;
     use serde_json::{Value, json};
+
+    use super::*;
 
     #[test]
     fn slow_log_drops_and_counts_entries() {

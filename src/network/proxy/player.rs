@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use replay_base::budget::{Account, Share};
 use replay_base::limits::{MAX_DENIED, TURN_QUIET_MS};
+use replay_sandbox::exec::{Blocked, Denied, Guarded};
 
-use crate::exec::{Blocked, Denied, Guarded};
 use crate::record::matching::Why;
 use crate::record::proxy::{Mode, OnMiss, Replay};
 use crate::record::redact::Secrets;

@@ -11,10 +11,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use replay_sandbox::{CanonicalPath, Scratch};
 use rustix::fs::{AtFlags, statat};
 use rustix::net::{Shutdown, shutdown};
-
-use crate::sandbox::{CanonicalPath, Scratch};
 
 /// Longest message of an ssh-agent that is passed on, in bytes: `AGENT_MAX_LEN` of OpenSSH.
 const MAX_SSH_AGENT_BYTES: usize = 256 * 1024;

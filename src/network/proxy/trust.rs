@@ -6,8 +6,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use replay_sandbox::{Scratch, SharedDirectory};
+
 use crate::record::net::ca::{Authority, TrustFiles, environment};
-use crate::sandbox::{Scratch, SharedDirectory};
 
 /// Prefix of the directory name.
 const KIND: &str = "certificates";

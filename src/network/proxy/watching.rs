@@ -6,8 +6,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use replay_files::policy::{Caller, Touched};
+use replay_sandbox::exec::ProgramName;
 
-use crate::exec::ProgramName;
 use crate::network::rules::Transport;
 
 /// Decision about one connection, or about datagrams.

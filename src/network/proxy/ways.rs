@@ -6,18 +6,17 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
+use replay_sandbox::addresses;
+use replay_sandbox::exec::{Counts, Flow, Interception, Mark};
+use replay_sandbox::intercept::Datagrams;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
-
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::runtime::Handle;
 
 use super::access::RuledAccess;
-use crate::exec::{Counts, Flow, Interception, Mark};
 use crate::record::proxy::{AccessPolicy, Attempt, Dialed, Sockets, Wires};
-use crate::sandbox::addresses;
-use crate::sandbox::intercept::Datagrams;
 
 pub struct Ways {
     interception: Interception,

@@ -6,10 +6,10 @@ use replay_base::cancel::CancelToken;
 use replay_base::limits::{
     KILL_WAIT_MS, MAX_PYTHON_ASKED_BYTES, MAX_PYTHON_CODE_BYTES, PYTHON_PING_MS, PYTHON_STATUS_MS,
 };
+use replay_sandbox::exec::{self, Denied, ExecError, Exit, ProgramStatus};
 use serde::Deserialize;
 
 use super::Driver;
-use crate::exec::{self, Denied, ExecError, Exit, ProgramStatus};
 use crate::python::error::PythonError;
 use crate::python::kernel::{Bounds, Cell, Kernel, News, PingReply, Question};
 use crate::python::output::Capture;

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use replay_base::budget::Share;
+use replay_sandbox::intercept::ProgramName;
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -19,7 +20,6 @@ use super::session::Hub;
 use super::{Datagrams, Mode};
 use crate::network::rules::Transport;
 use crate::record::call::Target;
-use crate::sandbox::intercept::ProgramName;
 
 /// Idle timeout of such a socket, in seconds (RFC 4787, 4.3: not less than two minutes).
 const DATAGRAM_IDLE_SECS: u64 = 120;

@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
+use replay_sandbox::intercept::ProgramName;
 use tokio::io::AsyncWriteExt as _;
 
 use super::context::Context;
@@ -12,7 +13,6 @@ use super::stream::Stream;
 use super::{Mode, miss, record, replay, upstream};
 use crate::record::call::Target;
 use crate::record::http::h1;
-use crate::sandbox::intercept::ProgramName;
 
 pub async fn serve(shared: Arc<Hub>, mut client: Stream) -> io::Result<()> {
     // Requests without a target go nowhere.

@@ -43,6 +43,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use replay_base::budget::{Account, Share};
+use replay_base::limits::{
+    MAX_RECORDED_CONNECTIONS, MAX_RESOLVE_THREADS, PROXY_END_MS, RECORDED_CONNECTION_BYTES,
+};
+use replay_sandbox::intercept::{Datagrams, ProgramName};
 use tokio::net::TcpStream;
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::{Semaphore, mpsc, watch};
@@ -50,25 +55,20 @@ use tokio::task::{JoinError, JoinSet};
 use tokio::time::timeout;
 
 use self::connect::{Attempts, Decision};
-pub use self::host_mismatch::Misfit;
-pub use self::intercept_tls::{Inspector, Refusal, Rewriter};
 use self::judging::VerdictGuard;
-pub use self::login::StandIn;
-pub use self::outcome::{Counts, Note, Recorded};
 use self::session::Hub;
-pub use crate::record::protocol::mysql::login::PasswordSubstitution;
-use replay_base::budget::{Account, Share};
-use replay_base::limits::{
-    MAX_RECORDED_CONNECTIONS, MAX_RESOLVE_THREADS, PROXY_END_MS, RECORDED_CONNECTION_BYTES,
-};
-
 use self::stream::Stream;
 use crate::http_client::Verifier;
 use crate::network::rules::Transport;
 use crate::record::call::{Outline, Target};
 use crate::record::matching::Recordings;
 use crate::record::net::ca::Authority;
-use crate::sandbox::intercept::{Datagrams, ProgramName};
+
+pub use self::host_mismatch::Misfit;
+pub use self::intercept_tls::{Inspector, Refusal, Rewriter};
+pub use self::login::StandIn;
+pub use self::outcome::{Counts, Note, Recorded};
+pub use crate::record::protocol::mysql::login::PasswordSubstitution;
 
 /// Sockets by which datagrams of one command leave at once: for one more, the one of its place goes
 /// that was not used for longest.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use http::request;
 use memchr::memmem;
 use replay_base::limits::RELAY_BUFFER_BYTES;
+use replay_sandbox::intercept::ProgramName;
 use tokio::io::AsyncWriteExt as _;
 
 use super::context::Context;
@@ -20,7 +21,6 @@ use super::session::Hub;
 use super::stream::Stream;
 use super::{intercept_tls, login, splice, tls};
 use crate::record::call::Target;
-use crate::sandbox::intercept::ProgramName;
 
 /// Classification of the program's first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

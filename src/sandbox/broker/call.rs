@@ -2,7 +2,7 @@
 
 use libc::{AT_EMPTY_PATH, AT_FDCWD, AT_SYMLINK_NOFOLLOW, EINVAL, c_long};
 
-use crate::sandbox::seccomp::{
+use crate::seccomp::{
     SYS_FCHMODAT2, SYS_GETXATTRAT, SYS_LISTXATTRAT, SYS_REMOVEXATTRAT, SYS_SETXATTRAT,
 };
 

@@ -18,8 +18,8 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::call::Object;
-use crate::sandbox::caller_memory::CallerMemory;
-use crate::sandbox::capabilities::look_at;
+use crate::caller_memory::CallerMemory;
+use crate::capabilities::look_at;
 
 /// Enough of `/proc/PID/fdinfo/N` to hold its first two lines.
 const FDINFO_BYTES: usize = 128;

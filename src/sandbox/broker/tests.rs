@@ -70,7 +70,7 @@ fn confined<T: Send>(
             broker
                 .serve(
                     [state, PollFlags::empty()],
-                    &mut None::<crate::sandbox::journaling::CommandJournal<'_>>,
+                    &mut None::<crate::journaling::CommandJournal<'_>>,
                 )
                 .unwrap();
             if broker.is_over() {
@@ -653,9 +653,9 @@ fn symlinks_do_not_change_broker_decisions() {
     assert_eq!(themselves, [Ok(()), EACCES]);
     let shown: Vec<_> = [&returns, &paths[0], &paths[1], &paths[2]]
         .map(|path| {
-            Denied::Metadata(crate::sandbox::raw_string::RawString::from(
-                OsStr::from_bytes(path.as_bytes()),
-            ))
+            Denied::Metadata(crate::raw_string::RawString::from(OsStr::from_bytes(
+                path.as_bytes(),
+            )))
         })
         .into();
     assert_eq!(denied, shown, "as the command called them");

@@ -21,9 +21,9 @@ use rustix::mount::{
 };
 
 use super::attributes::attributes;
-use crate::sandbox::fault::{Fault, StepContext};
-use crate::sandbox::hidden_paths::MEANWHILE;
-use crate::sandbox::mount::{file_system, mount_of, no_devices};
+use crate::fault::{Fault, StepContext};
+use crate::hidden_paths::MEANWHILE;
+use crate::mount::{file_system, mount_of, no_devices};
 
 const DRY_RUN_FILES: u64 = 100_000;
 
@@ -51,7 +51,7 @@ struct SeenMount {
 
 impl SeenMount {
     /// Returns true if the other mount only pins a directory of this one
-    /// ([`crate::sandbox::mount::nail`]).
+    /// ([`crate::mount::nail`]).
     fn is_nailed_by(&self, nail: &Mount) -> bool {
         let below = nail.place.strip_prefix(&self.mount.place);
         below.is_ok_and(|below| {

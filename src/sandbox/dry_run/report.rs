@@ -9,7 +9,7 @@ use replay_files::journal::Change;
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde::{Deserialize, Serialize};
 
-use crate::sandbox::raw_string::RawString;
+use crate::raw_string::RawString;
 
 /// Largest report, in bytes: the contents, and
 /// [`MAX_NAMED_CHANGES`](replay_base::limits::MAX_NAMED_CHANGES) paths as JSON, each byte a number,

@@ -8,7 +8,7 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::ioctl_fionbio;
 
 use super::messages::{Counts, SupervisorMessage, SupervisorRequest};
-use crate::sandbox::wire::{receive_packet, send_packet};
+use crate::wire::{receive_packet, send_packet};
 
 /// Answers to the server that may wait at a supervisor.
 const MAX_WAITING_WORDS: usize = 4096;

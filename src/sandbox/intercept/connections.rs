@@ -19,8 +19,8 @@ use super::descriptor::{CallerDescriptor, SocketKind};
 use super::destinations::Destination;
 use super::messages::{Flow, Mark, SupervisorMessage, SupervisorRequest};
 use super::own_ports::{Holder, Protocol};
-use crate::sandbox::caller_memory::CallerMemory;
-use crate::sandbox::wire::Dial;
+use crate::caller_memory::CallerMemory;
+use crate::wire::Dial;
 
 /// The port of questions of names (RFC 1035, 4.2).
 const NAMES_PORT: u16 = 53;

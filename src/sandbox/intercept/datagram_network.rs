@@ -15,9 +15,9 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with, socketpair};
 use serde::{Deserialize, Serialize};
 
-use crate::sandbox::fault::{Fault, StepContext};
-use crate::sandbox::namespaces;
-use crate::sandbox::wire::{receive_packet, send_packet};
+use crate::fault::{Fault, StepContext};
+use crate::namespaces;
+use crate::wire::{receive_packet, send_packet};
 
 /// The supervisor's end of the socket to that process.
 #[derive(Debug)]

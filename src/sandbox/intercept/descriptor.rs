@@ -4,19 +4,19 @@ use std::ops::Deref;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use replay_sys::time_limit;
-
-use crate::sandbox::capabilities::look_at;
 use rustix::io::Errno;
 use rustix::net::sockopt::{socket_domain, socket_type};
 use rustix::net::{AddressFamily, SocketType};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
+
+use crate::capabilities::look_at;
 
 /// Descriptor of a caller, as this process's own.
 ///
 /// The caller may close its descriptor first. Then `SO_LINGER` makes the close here wait
 /// (socket(7)), so that close has a time limit. Only the main thread may drop it.
 #[derive(Debug)]
-pub(in crate::sandbox) struct CallerDescriptor {
+pub(crate) struct CallerDescriptor {
     descriptor: OwnedFd,
     /// Dropped after the descriptor.
     _limit: CloseLimit,
@@ -63,21 +63,17 @@ impl AsFd for CallerDescriptor {
 
 /// Fetches a thread's file descriptor. It is the caller's only if the caller still waits
 /// afterwards.
-pub(in crate::sandbox) fn fetch(pid: u32, number: i32) -> Result<CallerDescriptor, Errno> {
+pub(crate) fn fetch(pid: u32, number: i32) -> Result<CallerDescriptor, Errno> {
     LastCaller::default().fetch(pid, number)
 }
 
 /// The thread that called last, which mostly is the next one, too.
 #[derive(Debug, Default)]
-pub(in crate::sandbox) struct LastCaller(Option<(u32, OwnedFd)>);
+pub(crate) struct LastCaller(Option<(u32, OwnedFd)>);
 
 impl LastCaller {
     /// Like [`fetch`].
-    pub(in crate::sandbox) fn fetch(
-        &mut self,
-        pid: u32,
-        number: i32,
-    ) -> Result<CallerDescriptor, Errno> {
+    pub(crate) fn fetch(&mut self, pid: u32, number: i32) -> Result<CallerDescriptor, Errno> {
         if number < 0 {
             return Err(Errno::BADF);
         }

@@ -12,7 +12,7 @@ use rustix::net::{
 
 use super::address::{is_here, plain};
 use super::datagram_network::DatagramNetwork;
-use crate::sandbox::fault::{Fault, StepContext};
+use crate::fault::{Fault, StepContext};
 
 /// Connections of an intercepted command that may wait until the server accepts them.
 const INTERCEPTED_BACKLOG: i32 = 4096;

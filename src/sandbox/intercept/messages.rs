@@ -30,7 +30,7 @@ pub enum SupervisorMessage {
         by: ProgramName,
     },
     /// A connection will arrive. It arrives at once if the message carries a connection to its
-    /// destination ([`Dial::Ahead`](crate::sandbox::Dial)), else after the decision
+    /// destination ([`Dial::Ahead`](crate::Dial)), else after the decision
     /// ([`SupervisorRequest::Decide`]).
     Flow(Flow),
     /// An announced connection does not arrive: its caller is gone, or has stopped waiting.

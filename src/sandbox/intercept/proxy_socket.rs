@@ -8,8 +8,8 @@ use rustix::event::epoll;
 use super::channel::Channel;
 use super::listeners::{self, Listeners};
 use super::messages::{SupervisorMessage, SupervisorRequest};
-use crate::sandbox::fault::{Fault, StepContext};
-use crate::sandbox::wire::Dial;
+use crate::fault::{Fault, StepContext};
+use crate::wire::Dial;
 
 /// Makes connections for the server from where the command is.
 #[derive(Debug)]

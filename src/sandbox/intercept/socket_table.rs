@@ -22,9 +22,9 @@ use super::call::Network;
 use super::descriptor::{CallerDescriptor, SocketKind, can_fetch, leader};
 use super::destinations::{Destination, Destinations};
 use super::own_ports::Holder;
-use crate::sandbox::caller_memory::CallerMemory;
-use crate::sandbox::descriptors::at_most;
-use crate::sandbox::kill_scope::descendants;
+use crate::caller_memory::CallerMemory;
+use crate::descriptors::at_most;
+use crate::kill_scope::descendants;
 
 /// Sockets of an intercepted command that a supervisor which cannot fetch them keeps; beyond that
 /// the command can make none.

@@ -6,7 +6,7 @@ use libc::{
     O_PATH, O_RDONLY, O_TMPFILE, O_TRUNC, O_WRONLY, RENAME_EXCHANGE, c_long,
 };
 
-use crate::sandbox::broker::{self, Call, Object};
+use crate::broker::{self, Call, Object};
 
 /// A name as a call gives it: where a relative path begins, and the path's address in the caller's
 /// memory.

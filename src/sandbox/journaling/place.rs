@@ -23,8 +23,8 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use crate::sandbox::broker::{Caller, Object, link};
-use crate::sandbox::descriptors::at_most;
+use crate::broker::{Caller, Object, link};
+use crate::descriptors::at_most;
 
 /// Directories that the supervisor of a command keeps open to note changes in them; each costs a
 /// descriptor.

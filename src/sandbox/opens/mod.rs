@@ -13,7 +13,7 @@
 //! place is looked at before and after the change, which is taken back then.
 //!
 //! The supervisor is in the mount namespace of the command, has its user and capabilities, and has
-//! entered the rules of its Landlock domain ([`crate::sandbox::walls::Walls::hold_supervisor`]).
+//! entered the rules of its Landlock domain ([`crate::walls::Walls::hold_supervisor`]).
 #![expect(
     clippy::disallowed_methods,
     reason = "opens what the command named, in its place"
@@ -33,9 +33,11 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use call::{Call, PathArgument, are_known};
 use libc::{
     O_ACCMODE, O_CLOEXEC, O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDWR, O_TMPFILE,
 };
+use removal::Removals;
 use replay_files::hide::Hide;
 use replay_sys::seccomp::{Notification, answer_with, let_go_on, respond, still_valid};
 use rustix::fs::{
@@ -44,17 +46,16 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 use rustix::process::umask;
+use waiting::{Completed, Waiting};
+use walk::{Asker, LookupResult, link, place};
 
 use super::denied::{Denied, display_path};
 use super::raw_string::RawString;
 use super::supervisor_table::SupervisorLine;
+
 pub use call::decode;
-use call::{Call, PathArgument, are_known};
 pub use places::Places;
-use removal::Removals;
 pub use shared_lock::SharedLock;
-use waiting::{Completed, Waiting};
-use walk::{Asker, LookupResult, link, place};
 
 /// Retries of an open whose name comes and goes.
 const OPEN_RETRIES: usize = 16;
@@ -76,9 +77,9 @@ pub struct Opens {
 
 /// A name in a directory, with the slashes after it.
 #[derive(Debug)]
-pub(in crate::sandbox) struct NameIn {
-    pub(in crate::sandbox) dir: OwnedFd,
-    pub(in crate::sandbox) name: OsString,
+pub(crate) struct NameIn {
+    pub(crate) dir: OwnedFd,
+    pub(crate) name: OsString,
 }
 
 /// The answer to a caller.

@@ -26,7 +26,7 @@ use rustix::io::Errno;
 use super::call::PathArgument;
 use super::walk::Asker;
 use super::{CallAnswer, NameIn, Opens, check, kind_of, place_of, without_slashes};
-use crate::sandbox::supervisor_table::SupervisorLine;
+use crate::supervisor_table::SupervisorLine;
 
 /// Removals of repositories by one command.
 #[derive(Debug)]

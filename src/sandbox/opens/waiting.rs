@@ -11,7 +11,7 @@ use replay_sys::wakeups;
 use rustix::io::Errno;
 
 use super::walk::Asker;
-use crate::sandbox::descriptors::at_most;
+use crate::descriptors::at_most;
 
 /// Opens of one command that wait for somebody else; each has a thread.
 const MAX_WAITING_OPENS: usize = 256;
@@ -24,11 +24,11 @@ const RESTART: i32 = 512;
 
 /// Waiting calls of one command.
 #[derive(Debug, Default)]
-pub(in crate::sandbox) struct Waiting(Vec<Waiter>);
+pub(crate) struct Waiting(Vec<Waiter>);
 
 /// Result of a call that has waited.
 #[derive(Debug)]
-pub(in crate::sandbox) enum Completed {
+pub(crate) enum Completed {
     Value(i64),
     /// A descriptor for the caller, and whether it is closed when a program is executed.
     Descriptor(OwnedFd, bool),
@@ -43,12 +43,12 @@ struct Waiter {
 }
 
 impl Waiting {
-    pub(in crate::sandbox) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Does the work of a call on a thread, again after each signal, and answers when that is done.
-    pub(in crate::sandbox) fn begin(
+    pub(crate) fn begin(
         &mut self,
         listener: &Arc<OwnedFd>,
         asked: &Notification,
@@ -100,7 +100,7 @@ impl Waiting {
     }
 
     /// Gives up what nobody waits for any more, and lets signals through that their callers handle.
-    pub(in crate::sandbox) fn look(&mut self, listener: &OwnedFd) {
+    pub(crate) fn look(&mut self, listener: &OwnedFd) {
         self.0.retain(|waiter| !waiter.thread.is_finished());
         for waiter in &self.0 {
             if let Some(errno) = waiter.asker.interruption() {

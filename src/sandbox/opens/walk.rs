@@ -22,8 +22,8 @@ use rustix::io::Errno;
 
 use super::NameIn;
 use super::call::PathArgument;
-use crate::sandbox::caller_memory::CallerMemory;
-use crate::sandbox::capabilities::look_at;
+use crate::caller_memory::CallerMemory;
+use crate::capabilities::look_at;
 
 /// `PROC_SUPER_MAGIC` of linux/magic.h.
 const PROCFS: u64 = 0x9fa0;
@@ -32,16 +32,16 @@ const HANDLE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 /// A thread that waits for an answer, by its number in this process's pid namespace. Data read by
 /// that number belong to the thread only if it still waits afterwards.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::sandbox) struct Asker(pub(in crate::sandbox) u32);
+pub(crate) struct Asker(pub(crate) u32);
 
 /// A path and its base directory; `None` for an absolute path.
-pub(in crate::sandbox) struct Way {
+pub(crate) struct Way {
     base: Option<OwnedFd>,
     path: Vec<u8>,
 }
 
 /// Result of a path lookup.
-pub(in crate::sandbox) enum LookupResult {
+pub(crate) enum LookupResult {
     /// The object and its path.
     Object(OwnedFd, PathBuf),
     /// A name that is missing in the directory. `true`: a slash follows the name.
@@ -74,7 +74,7 @@ impl Asker {
     }
 
     /// The way of a path from where the caller works.
-    pub(in crate::sandbox) fn way_of(self, path: Vec<u8>) -> Result<Way, Errno> {
+    pub(crate) fn way_of(self, path: Vec<u8>) -> Result<Way, Errno> {
         let base = if path.starts_with(b"/") {
             None
         } else {
@@ -133,7 +133,7 @@ impl Asker {
     }
 
     /// Looks up a path; `follow` says if a final symlink is followed.
-    pub(in crate::sandbox) fn find(self, way: &Way, follow: bool) -> Result<LookupResult, Errno> {
+    pub(crate) fn find(self, way: &Way, follow: bool) -> Result<LookupResult, Errno> {
         let mut flags = HANDLE;
         flags.set(OFlags::NOFOLLOW, !follow);
         let base = way.base.as_ref().map_or(CWD, |base| base.as_fd());
@@ -162,7 +162,7 @@ impl Asker {
     }
 
     /// The directory of a path's last name, and that name with what follows it.
-    pub(in crate::sandbox) fn find_above(self, way: Way) -> Result<NameIn, Errno> {
+    pub(crate) fn find_above(self, way: Way) -> Result<NameIn, Errno> {
         let Way { base, mut path } = way;
         let end = path
             .iter()
@@ -324,7 +324,7 @@ pub(super) fn place(object: &OwnedFd) -> Result<PathBuf, Errno> {
 }
 
 /// Returns the procfs link to a descriptor of this process; it survives renames of the file.
-pub(in crate::sandbox) fn link(object: impl AsFd) -> String {
+pub(crate) fn link(object: impl AsFd) -> String {
     format!("/proc/self/fd/{}", object.as_fd().as_raw_fd())
 }
 

@@ -32,20 +32,20 @@ pub enum Sockets {
 pub struct Rules {
     pub sockets: Sockets,
     /// `true` if the command may bind or connect named unix(7) sockets; the supervisor makes their
-    /// connections ([`crate::sandbox::unix_sockets`]). socketpair(2) is always allowed: event loops
+    /// connections ([`crate::unix_sockets`]). socketpair(2) is always allowed: event loops
     /// need it.
     pub unix: bool,
     /// `true` if the command runs without namespaces and sees other processes of the user. Landlock
     /// does not mediate metadata changes and reads of extended attributes, so they go to the
-    /// [broker](crate::sandbox::broker). In namespaces, only calls that could make a set-group-ID
+    /// [broker](crate::broker). In namespaces, only calls that could make a set-group-ID
     /// file do.
     pub supervised: bool,
-    /// `true` if its network calls are intercepted ([`crate::sandbox::intercept`]).
+    /// `true` if its network calls are intercepted ([`crate::intercept`]).
     pub intercepted: bool,
-    /// `true` if its changes are journaled in advance ([`crate::sandbox::journaling`]).
+    /// `true` if its changes are journaled in advance ([`crate::journaling`]).
     pub journaled: bool,
     /// `true` if its opens are made for it, as its links and renames are
-    /// ([`crate::sandbox::opens`]).
+    /// ([`crate::opens`]).
     pub opened: bool,
 }
 
@@ -97,11 +97,11 @@ const ENOTTY: FilterAction = FilterAction::Errno(libc::ENOTTY);
 
 // Numbers that the libc crate does not have on every architecture; from 424 on they are the same on
 // all.
-pub(in crate::sandbox) const SYS_FCHMODAT2: c_long = 452;
-pub(in crate::sandbox) const SYS_SETXATTRAT: c_long = 463;
-pub(in crate::sandbox) const SYS_GETXATTRAT: c_long = 464;
-pub(in crate::sandbox) const SYS_LISTXATTRAT: c_long = 465;
-pub(in crate::sandbox) const SYS_REMOVEXATTRAT: c_long = 466;
+pub(crate) const SYS_FCHMODAT2: c_long = 452;
+pub(crate) const SYS_SETXATTRAT: c_long = 463;
+pub(crate) const SYS_GETXATTRAT: c_long = 464;
+pub(crate) const SYS_LISTXATTRAT: c_long = 465;
+pub(crate) const SYS_REMOVEXATTRAT: c_long = 466;
 const SYS_OPEN_TREE_ATTR: c_long = 467;
 const SYS_FILE_SETATTR: c_long = 469;
 

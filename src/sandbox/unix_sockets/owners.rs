@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::table::{Owner, SocketFiles};
-use crate::sandbox::fault::Fault;
-use crate::sandbox::plan::{Plan, Tier};
+use crate::fault::Fault;
+use crate::plan::{Plan, Tier};
 
 /// Table with the supervisors that live.
 #[derive(Debug)]

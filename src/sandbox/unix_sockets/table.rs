@@ -9,9 +9,9 @@ use replay_sys::shared_words::SharedWords;
 use rustix::fs::{AtFlags, StatxFlags, makedev, statx};
 use rustix::io::Errno;
 
-use crate::sandbox::fault::{Fault, StepContext as _};
-use crate::sandbox::mount;
-use crate::sandbox::plan::CanonicalPath;
+use crate::fault::{Fault, StepContext as _};
+use crate::mount;
+use crate::plan::CanonicalPath;
 
 /// Listening sockets of all commands together.
 const MAX_SOCKETS: usize = 4096;

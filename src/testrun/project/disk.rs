@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use replay_files::fs;
 use replay_files::policy::{Checked, FileKind, Policy, PolicyError, Read};
+use replay_sandbox::exec::place_of;
 
-use crate::exec::place_of;
 use crate::testrun::error::TestrunError;
 
 /// Largest file of a project that is read to find out how its tests are run, in bytes.

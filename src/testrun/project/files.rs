@@ -7,9 +7,9 @@ use replay_base::limits::MAX_TEST_FILES;
 use replay_base::text::glob::{escape, is_glob};
 use replay_base::text::nearest::nearest;
 use replay_files::policy::{Checked, FileKind, PolicyError, Read};
+use replay_sandbox::exec::place_of;
 
 use super::disk::AllowedDisk;
-use crate::exec::place_of;
 use crate::search::{self, Call, Scope, SearchRequest};
 use crate::testrun::error::TestrunError;
 

@@ -5,10 +5,10 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use replay_files::policy::Policy;
+use replay_sandbox::exec::Launcher;
 
 use super::disk::AllowedDisk;
 use super::{node, python};
-use crate::exec::Launcher;
 
 /// Returns PATH for a command in this directory, with the nearest `node_modules/.bin` and virtual
 /// environment first. Returns `None` if there are none, or if their paths cannot stand in a PATH.

@@ -5,8 +5,8 @@ mod report;
 use std::path::PathBuf;
 
 use replay_base::limits::{MAX_LEFT_OUT, MAX_RUN_FAULTS, MAX_TEST_FILES};
+use replay_sandbox::toolchains::GO_MODULES;
 
-use crate::sandbox::toolchains::GO_MODULES;
 use crate::testrun::prelude::*;
 
 /// `go test`.

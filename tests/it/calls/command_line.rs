@@ -1,8 +1,7 @@
 //! Subcommands of `replay calls`.
 
 use pretty_assertions::assert_eq;
-
-use replay::internals::limits::MIN_BODY_APART_BYTES;
+use replay_base::limits::MIN_BODY_APART_BYTES;
 
 use super::refused::closed_port;
 use super::{REPLAY, Upstream, client, replay, run};

@@ -4,9 +4,9 @@ use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::OwnedFd;
 
 use pretty_assertions::assert_eq;
-use replay::internals::exec::{ExecError, Exit, Intercepted};
-use replay::internals::journal::Changes;
-use replay::internals::sandbox::{Network, Tier};
+use replay_files::journal::Changes;
+use replay_sandbox::exec::{ExecError, Exit, Intercepted};
+use replay_sandbox::{Network, Tier};
 use rustix::io::Errno;
 use rustix::net::sockopt::set_socket_reuseport;
 use rustix::net::{
@@ -214,7 +214,7 @@ fn command_that_cannot_start_fails_immediately() {
         let at = super::place(&net.work);
         std::fs::rename(&net.work, &moved).unwrap();
         std::fs::create_dir(&net.work).unwrap();
-        let command = replay::internals::exec::Command {
+        let command = replay_sandbox::exec::Command {
             changes: &Changes::none(),
             line: "true",
             dir: at,
@@ -222,8 +222,8 @@ fn command_that_cannot_start_fails_immediately() {
             path: None,
         };
         let (running, cancel) = (
-            replay::internals::exec::Slots::new(1),
-            replay::internals::cancel::CancelToken::new(),
+            replay_sandbox::exec::Slots::new(1),
+            replay_base::cancel::CancelToken::new(),
         );
         let foreground = super::foreground(&net.launcher, &running, &cancel);
         let refused = foreground.run_intercepted(

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 
 use pretty_assertions::assert_eq;
-use replay::internals::exec::{Exit, Intercepted};
-use replay::internals::sandbox::{Dial, Network, Tier};
+use replay_sandbox::exec::{Exit, Intercepted};
+use replay_sandbox::{Dial, Network, Tier};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::{NAMED, Proxy, Setting, everywhere, handle_messages, installed, permit_all, variable};

@@ -1,8 +1,8 @@
 //! Resident programs that resist being interrupted, queried and ended.
 
 use pretty_assertions::assert_eq;
-use replay::internals::exec::News;
-use replay::internals::sandbox::{Event, Guard, Request, Run};
+use replay_sandbox::exec::News;
+use replay_sandbox::{Event, Guard, Request, Run};
 use rustix::net::{SendFlags, send};
 
 use super::*;

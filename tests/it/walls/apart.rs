@@ -6,7 +6,7 @@ use std::io::{BufRead as _, Read as _};
 use std::path::PathBuf;
 
 use pretty_assertions::assert_eq;
-use replay::internals::sandbox::Tier;
+use replay_sandbox::Tier;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 

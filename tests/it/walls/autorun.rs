@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use pretty_assertions::assert_eq;
-use replay::internals::sandbox::Tier;
+use replay_sandbox::Tier;
 use serde_json::{Value, json};
 
 use super::{Setting, Tree, Walls, everywhere, give};

@@ -4,10 +4,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use pretty_assertions::assert_eq;
-use replay::internals::sandbox::attack::{
-    ATTACK_ARGUMENT, CONTROLS, GROUPS, Outcome, Promise, Report, Victims, probe,
+use replay_probe::{
+    ATTACK_ARGUMENT, CONTROLS, GROUPS, LANDLOCK_GAPS, Outcome, Promise, Report, Victims, probe,
 };
-use replay::internals::sandbox::{Network, RawString, Tier};
+use replay_sandbox::{Network, RawString, Tier};
 use serde_json::json;
 
 use super::{Setting, command_result, everywhere, launcher, program};
@@ -319,4 +319,34 @@ fn sandbox_probe_command_reports_results() {
         (code, said.as_str(), errors.as_str()),
         (Some(2), "", refused)
     );
+}
+
+/// `replay sandbox explain` says of every attempt that Landlock alone does not stop what it leaves.
+#[test]
+fn explanation_names_every_gap_of_landlock() {
+    let words = [
+        ("stat outside", "stat"),
+        ("access outside", "access"),
+        ("readlink outside", "readlink"),
+        ("chdir outside", "chdir"),
+        ("O_PATH outside", "O_PATH"),
+        ("statfs outside", "statfs"),
+        ("inotify outside", "inotify"),
+        ("arguments of others", "arguments"),
+        ("pidfd of others", "pidfd_open"),
+        ("list processes outside", "list all processes"),
+        ("list System V objects", "System V"),
+    ];
+    assert_eq!(words.map(|(attempt, _)| attempt), LANDLOCK_GAPS);
+    let tree = tempfile::tempdir().unwrap();
+    let output = std::process::Command::new(program())
+        .args(["sandbox", "explain", "--sandbox", "landlock", "--allow"])
+        .arg(tree.path())
+        .output()
+        .unwrap();
+    let explained = String::from_utf8(output.stdout).unwrap();
+    let gaps = explained.split_once("\nnot held\n").unwrap().1;
+    for (attempt, word) in words {
+        assert!(gaps.contains(word), "{attempt}: {gaps}");
+    }
 }

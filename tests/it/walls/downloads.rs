@@ -1,7 +1,7 @@
 //! Downloads of the operator's cargo and Go, and programs installed in a project.
 
 use pretty_assertions::assert_eq;
-use replay::internals::sandbox::Tier;
+use replay_sandbox::Tier;
 
 use super::{SECRET, Setting, Walls, everywhere, give, make_tree};
 use crate::tree::Tree;

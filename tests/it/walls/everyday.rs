@@ -1,7 +1,7 @@
 //! Everyday work inside the sandbox: `tests/everyday.sh`, compared with the list of known failures.
 
 use pretty_assertions::assert_eq;
-use replay::internals::sandbox::Tier;
+use replay_sandbox::Tier;
 use serde_json::json;
 
 use super::{Walls, everywhere};

@@ -65,7 +65,7 @@ fn e88_fork_bomb_is_contained() {
         // Without namespaces the limit would count all processes of the user. The command sets its
         // own limit here, and root is not counted at all.
         let limit = match setting.tier {
-            replay::internals::sandbox::Tier::Namespaces => "",
+            replay_sandbox::Tier::Namespaces => "",
             _ if setting.root() => return,
             _ => "ulimit -u 300; ",
         };
@@ -99,7 +99,7 @@ fn e88_process_limit_is_enforced() {
             .split('.')
             .map(|number| number.parse::<u32>().unwrap_or(0));
         let old = (numbers.next(), numbers.next()) < (Some(6), Some(14));
-        if setting.tier != replay::internals::sandbox::Tier::Namespaces || setting.root() && old {
+        if setting.tier != replay_sandbox::Tier::Namespaces || setting.root() && old {
             return;
         }
         let mut walls = Walls::start(setting, &["--limit-processes", "1000"], &[]);
@@ -238,7 +238,7 @@ fn e88_endless_shared_memory_is_contained() {
                      for i in range(4): os.wait()\nprint('fine')";
         fs::write(walls.tree.path("work/share.py"), share).unwrap();
         assert_eq!(walls.works("python3 share.py"), "fine\n", "{setting:?}");
-        if setting.tier == replay::internals::sandbox::Tier::Namespaces {
+        if setting.tier == replay_sandbox::Tier::Namespaces {
             walls.fails("head -c 300000000 /dev/zero > /dev/shm/large");
             walls.works("rm /dev/shm/large");
         }

@@ -1,7 +1,7 @@
 //! Private HOME and /tmp of other servers, below a directory that a server is allowed to use.
 
 use pretty_assertions::assert_eq;
-use replay::internals::sandbox::Tier;
+use replay_sandbox::Tier;
 use serde_json::json;
 
 use super::{SECRET, Setting, Walls, command_result, everywhere, program};

@@ -1,7 +1,7 @@
 //! Kernel filesystems mounted below an allowed directory, as during an image build.
 
 use pretty_assertions::assert_eq;
-use replay::internals::sandbox::Tier;
+use replay_sandbox::Tier;
 use serde_json::{Value, json};
 
 use super::{CommandResult, SECRET, Setting, command_result};

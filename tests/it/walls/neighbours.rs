@@ -1,6 +1,6 @@
 //! Notes for commands that run beside others, and flags that are refused without namespaces.
 
-use replay::internals::sandbox::Tier;
+use replay_sandbox::Tier;
 use serde_json::{Value, json};
 
 use super::{Walls, everywhere, fresh_tag, installed};

@@ -3,8 +3,7 @@
 use std::process::Command;
 
 use pretty_assertions::assert_eq;
-use replay::internals::sandbox::Tier;
-
+use replay_sandbox::Tier;
 use serde_json::json;
 
 use super::{Setting, Walls, everywhere, installed, program};

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::time::Instant;
 
 use pretty_assertions::assert_eq;
-use replay::internals::sandbox::Tier;
+use replay_sandbox::Tier;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 

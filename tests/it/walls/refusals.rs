@@ -2,7 +2,7 @@
 //! text and in data.
 
 use pretty_assertions::assert_eq;
-use replay::internals::sandbox::Tier;
+use replay_sandbox::Tier;
 use serde_json::{Value, json};
 
 use super::{Setting, Walls, everywhere};

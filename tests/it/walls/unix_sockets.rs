@@ -6,7 +6,7 @@ use std::os::unix::net::UnixListener;
 use std::time::{Duration, Instant};
 
 use pretty_assertions::assert_eq;
-use replay::internals::sandbox::Tier;
+use replay_sandbox::Tier;
 use serde_json::json;
 
 use super::{Setting, Walls, everywhere, installed};

@@ -17,7 +17,7 @@ use rustix::fs::{
 };
 
 use super::*;
-use crate::sandbox::broker::tests::{AT_CWD, CallArguments, EMPTY, NO_FOLLOW, Tree, fd};
+use crate::broker::tests::{AT_CWD, CallArguments, EMPTY, NO_FOLLOW, Tree, fd};
 
 const EACCES: Result<usize, i32> = Err(libc::EACCES);
 const ENODATA: Result<usize, i32> = Err(libc::ENODATA);

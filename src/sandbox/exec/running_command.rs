@@ -10,7 +10,7 @@ use super::job::Countdown;
 use super::poll::readable;
 use super::streams::{END_OF_INPUT, Streams};
 use super::{ExecError, Job, News};
-use crate::sandbox::Event;
+use crate::Event;
 
 /// A running command. Its follower can hand it over to another thread at any time.
 pub(super) struct RunningCommand {

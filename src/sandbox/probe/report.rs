@@ -5,20 +5,21 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 
+use replay_sandbox::{Network, RawString, Tier};
+
 use super::battery::{CONTROLS, GROUPS};
 use super::inside::ATTACK_ARGUMENT;
 use super::inside::BatteryLine;
 use super::outcome::Outcome;
 use super::stage::Stage;
 use super::victims::Victims;
-use crate::sandbox::{Network, RawString, Tier};
 
 /// Attempts that no tier stops. A lock needs no write permission, and many programs lock files that
 /// they only read.
 pub(super) const GAPS: &[&str] = &["lock of a read-only file"];
 
 /// Attempts that [`Tier::Landlock`] neither stops nor promises to stop.
-pub(in crate::sandbox) const LANDLOCK_GAPS: [&str; 11] = [
+pub const LANDLOCK_GAPS: [&str; 11] = [
     "stat outside",
     "access outside",
     "readlink outside",

@@ -11,13 +11,12 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::Signal;
 use pretty_assertions::assert_eq;
 use replay_base::cancel::CancelToken;
-
-use super::launcher::{LaunchError, Ready};
 use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, recv, socketpair};
 
+use super::launcher::{LaunchError, Ready};
 use super::*;
-use crate::sandbox::wire::{receive, send, send_event};
-use crate::sandbox::{Event, Guard, Hello, Limits, MemoryHold, Network, Plan, Tier};
+use crate::wire::{receive, send, send_event};
+use crate::{Event, Guard, Hello, Limits, MemoryHold, Network, Plan, Tier};
 
 static NO_CHANGES: Changes<'static> = Changes::new(None, "execute_command");
 const LONG: Duration = Duration::from_mins(1);

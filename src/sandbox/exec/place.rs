@@ -8,7 +8,7 @@ use rustix::fs::{fstat, readlink};
 use rustix::io::Errno;
 
 use super::ExecError;
-use crate::sandbox::CanonicalPath;
+use crate::CanonicalPath;
 
 /// Returns the path of an open directory as the kernel knows it now (proc(5), `/proc/self/fd`) and
 /// its identity. Fails if the directory is not below the root of this process.

@@ -1,7 +1,8 @@
 use std::collections::BTreeSet;
 
+use replay_sandbox::{Network, Tier};
+
 use super::*;
-use crate::sandbox::{Network, Tier};
 
 #[test]
 fn names_are_unique_and_gaps_are_attempts() {

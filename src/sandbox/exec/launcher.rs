@@ -28,9 +28,9 @@ use super::gatekeeper::Gatekeeper;
 use super::interception::{Listening, in_memory};
 use super::poll::readable;
 use super::{ExecError, Job};
-use crate::sandbox::landlock::public_entries;
-use crate::sandbox::wire::{receive, send};
-use crate::sandbox::{
+use crate::landlock::public_entries;
+use crate::wire::{receive, send};
+use crate::{
     Dial, Guard, Hello, Intercept, LAUNCHER_ARGUMENT, MemoryHold, Plan, RawString, Request, Tier,
 };
 

@@ -10,7 +10,7 @@ use super::ExecError;
 use super::background::{Background, Ending, Listener, State};
 use super::capture::without_partial_character;
 use super::running_command::RunningCommand;
-use crate::sandbox::Event;
+use crate::Event;
 
 /// State of the thread. Dropping it, also in a panic, ends the command and reports that.
 pub(super) struct Pump {

@@ -16,7 +16,7 @@ use super::poll::{Bell, readable, writable};
 use super::ring::Ring;
 use super::streams::END_OF_INPUT;
 use super::{Denied, ExecError, Exit, Page};
-use crate::sandbox::Changed;
+use crate::Changed;
 
 /// Output of a background command is gathered until none came for so long, in milliseconds: a reply
 /// for each line is dear.

@@ -14,10 +14,10 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType, shutdown, socketpair};
 
 use super::ExecError;
-use crate::sandbox::intercept::{SupervisorMessage, SupervisorRequest};
-use crate::sandbox::wire::{receive_packet, send_packet};
+use crate::intercept::{SupervisorMessage, SupervisorRequest};
+use crate::wire::{receive_packet, send_packet};
 
-pub use crate::sandbox::intercept::{Counts, Datagrams, Flow, Mark};
+pub use crate::intercept::{Counts, Datagrams, Flow, Mark};
 
 /// Timeout for a supervisor that reads no messages from the server, in milliseconds.
 const SUPERVISOR_TAKES_MS: u64 = 5_000;

@@ -8,7 +8,7 @@ use replay_base::cancel::CancelToken;
 use super::poll::readable;
 use super::streams::output_pipe;
 use super::{ExecError, Job, Launcher, News};
-use crate::sandbox::{Event, Request};
+use crate::{Event, Request};
 
 /// Timeout for the start of a background command, in milliseconds.
 const COMMAND_START_MS: u64 = 10_000;

@@ -19,7 +19,7 @@ use super::slots::Slot;
 use super::start::await_start;
 use super::streams::output_pipe;
 use super::{Denied, ExecError, Exit, Job, Launcher, News, Slots};
-use crate::sandbox::{CanonicalPath, Changed, Event, Guard, RawString, Request, Run, Vitals};
+use crate::{CanonicalPath, Changed, Event, Guard, RawString, Request, Run, Vitals};
 
 /// A program that runs without a shell.
 #[derive(Clone, Debug)]

@@ -8,6 +8,7 @@
 //!
 //! Every attempt is harmless when it gets through: what it opens it does not write, and what would
 //! change the machine is spoilt on purpose.
+#![forbid(unsafe_code)]
 #![expect(
     clippy::disallowed_methods,
     reason = "an attempt uses system calls directly on purpose"
@@ -41,7 +42,5 @@ mod tests;
 pub use battery::{CONTROLS, GROUPS};
 pub use inside::{ATTACK_ARGUMENT, inside};
 pub use outcome::{Outcome, Stopped, Try};
-#[cfg(test)]
-pub(in crate::sandbox) use report::LANDLOCK_GAPS;
-pub use report::{Promise, Report, probe};
+pub use report::{LANDLOCK_GAPS, Promise, Report, probe};
 pub use victims::Victims;

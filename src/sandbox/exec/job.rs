@@ -14,8 +14,8 @@ use rustix::net::{SendFlags, Shutdown, send, shutdown};
 use super::ExecError;
 use super::activity::ActivityMark;
 use super::gatekeeper::Guarded;
-use crate::sandbox::wire::{ACCOUNT, INTERRUPT, KILL, STATUS, TERMINATE, receive_event};
-use crate::sandbox::{Denied, Event};
+use crate::wire::{ACCOUNT, INTERRUPT, KILL, STATUS, TERMINATE, receive_event};
+use crate::{Denied, Event};
 
 /// Cloneable handle that ends a command from any thread.
 #[derive(Clone, Debug)]

@@ -25,7 +25,7 @@ use rustix::process::Pid;
 use thiserror::Error;
 
 use super::poll::readable;
-use crate::sandbox::enclose;
+use crate::enclose;
 
 /// Memory of the reader program itself, in bytes.
 const READER_OWN_MEMORY_BYTES: usize = 16 * 1024 * 1024;
@@ -39,7 +39,6 @@ pub const READER_ARGUMENT: &str = "__reader";
 
 /// Resource limits of one reader.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::struct_field_names, reason = "each says its unit")]
 pub struct ReaderLimits {
     /// Memory in addition to what the program itself needs.
     pub memory_bytes: usize,

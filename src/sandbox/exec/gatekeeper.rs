@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 
 use super::interception::Listening;
-use crate::sandbox::Denied;
+use crate::Denied;
 
 /// Environment and certificates that make a command trust the gatekeeper's TLS certificates.
 #[derive(Debug)]

@@ -23,7 +23,7 @@ use super::{
     Background, BackgroundPlace, Captured, Command, Denied, ExecError, Launcher, Outcome,
     OutputFiles, Slots,
 };
-use crate::sandbox::{Changed, Dial, DryRunReport, Event, Intercept, Request};
+use crate::{Changed, Dial, DryRunReport, Event, Intercept, Request};
 
 /// Progress of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

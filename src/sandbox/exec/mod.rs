@@ -41,11 +41,11 @@ use replay_files::policy::{Touch, note};
 use rustix::io::Errno;
 use thiserror::Error;
 
-use crate::sandbox::{CanonicalPath, Cause, DryRunReport, Guard, Request, Run};
+use crate::{CanonicalPath, Cause, DryRunReport, Guard, Request, Run};
 
-pub use crate::sandbox::PROXY_PORT;
-pub use crate::sandbox::intercept::{Counts, ProgramName};
-pub use crate::sandbox::{Blocked, Denied, Exit};
+pub use crate::PROXY_PORT;
+pub use crate::intercept::{Counts, ProgramName};
+pub use crate::{Blocked, Denied, Exit};
 pub use background::{Background, Ending, State};
 pub use background_commands::{BackgroundCommands, BackgroundPlace};
 pub use capture::Captured;

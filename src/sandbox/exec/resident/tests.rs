@@ -7,7 +7,7 @@ use pretty_assertions::assert_eq;
 use rustix::net::{RecvFlags, recv};
 
 use super::*;
-use crate::sandbox::wire::{INTERRUPT, STATUS, receive, send_event};
+use crate::wire::{INTERRUPT, STATUS, receive, send_event};
 
 const LONG: Duration = Duration::from_mins(1);
 

@@ -5,10 +5,11 @@
 //! - The launcher (this program started again) builds the walls and starts commands inside them.
 //! - `environment` and `toolchains` select what commands get of the server's environment.
 //! - `status` and `explain` describe the result.
+//! - `exec` starts the launcher, sends it commands and follows each to its end.
 //!
 //! ARCHITECTURE.md shows the processes.
+#![forbid(unsafe_code)]
 
-pub mod attack;
 mod bpf;
 pub mod broker;
 mod cache;
@@ -23,6 +24,7 @@ mod descriptors;
 mod dry_run;
 pub mod environment;
 mod etc;
+pub mod exec;
 pub mod explain;
 pub mod fault;
 mod hidden_paths;
