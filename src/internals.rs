@@ -31,23 +31,6 @@ pub mod protocol {
     pub use crate::protocol::{Incoming, escape_into, parse};
 }
 
-pub mod record {
-    pub use crate::record::{
-        Content, Dns, End, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Link, Message,
-        Noise, PlayStep, Protocol, RecordStep, Recording, Recordings, Side, Target, Wire, player,
-        recorder,
-    };
-    pub mod matching {
-        pub use crate::record::matching::{Connection, Noise, Recordings};
-    }
-    pub mod redact {
-        pub use crate::record::redact::{Secrets, left_over};
-    }
-    pub mod store {
-        pub use crate::record::store::{BodyFiles, BodyRef, Head, read, write};
-    }
-}
-
 pub mod server {
     pub use crate::server::{Server, Session};
 }

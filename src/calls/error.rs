@@ -9,8 +9,8 @@ use replay_files::policy::PolicyError;
 use replay_sandbox::exec::ExecError;
 use rustix::io::Errno;
 
-use crate::record::net::ca::CaError;
-use crate::record::store::FileError;
+use replay_record::net::ca::CaError;
+use replay_record::store::FileError;
 
 /// Errors of recording and answering calls.
 #[derive(Debug, thiserror::Error)]

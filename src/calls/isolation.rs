@@ -6,7 +6,7 @@ use replay_sandbox::exec::PROXY_PORT;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::network::proxy::JAVA_OPTIONS;
+use replay_proxy::JAVA_OPTIONS;
 
 /// Degree to which a command's network traffic is intercepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]

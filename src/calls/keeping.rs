@@ -13,10 +13,10 @@ use replay_files::fs::{self, CallWriter};
 use replay_files::policy::Policy;
 
 use super::{CallsError, sets};
-use crate::record::naming::set_name;
-use crate::record::redact::Secrets;
-use crate::record::store::{self, BodyFiles, CommandMark, FileError, Head, Problem};
-use crate::record::{Content, DeclaredNoise, Exchange, Noise, Recording};
+use replay_record::naming::set_name;
+use replay_record::redact::Secrets;
+use replay_record::store::{self, BodyFiles, CommandMark, FileError, Head, Problem};
+use replay_record::{Content, DeclaredNoise, Exchange, Noise, Recording};
 
 /// Memory for reading a file of recorded calls, as a multiple of its size: its bytes, its calls and
 /// their index.

@@ -8,9 +8,9 @@ use replay_base::text::count::{counted, duration};
 use replay_base::text::html::{begin, escaped};
 
 use super::summary::{call, lines, protocol_name, status};
-use crate::record::naming::summary::Summary;
-use crate::record::words::text;
-use crate::record::{Content, Exchange, Message, Protocol, Side};
+use replay_record::naming::summary::Summary;
+use replay_record::words::text;
+use replay_record::{Content, Exchange, Message, Protocol, Side};
 
 /// Maximum number of body bytes shown.
 const SHOWN_BYTES: usize = 4096;

@@ -17,12 +17,12 @@ use replay_sandbox::{Dial, Scratch};
 
 use super::CallsError;
 use super::isolation::{Isolation, proxy_variables, with_java_proxy};
-use crate::http_client::Verifier;
-use crate::network::proxy::{Gate, JAVA_OPTIONS, Out, RuledAccess, Trust, TrustPlace, Ways};
-use crate::record::net::ca::{Authority, certificates};
-use crate::record::proxy::{Mode, OnMiss, Proxy, Recorded, Replay, Sockets};
-use crate::record::redact::Secrets;
-use crate::record::{Noise, Outline, Recording, Recordings, Report};
+use replay_network::http_client::Verifier;
+use replay_proxy::{Gate, JAVA_OPTIONS, Out, RuledAccess, Trust, TrustPlace, Ways};
+use replay_record::net::ca::{Authority, certificates};
+use replay_record::proxy::{Mode, OnMiss, Proxy, Recorded, Replay, Sockets};
+use replay_record::redact::Secrets;
+use replay_record::{Noise, Outline, Recording, Recordings, Report};
 
 /// Disables update checks of package managers, since these are not calls of the program.
 const WITHOUT_NEWS: [(&str, &str); 3] = [

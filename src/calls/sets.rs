@@ -11,7 +11,7 @@ use replay_base::limits::{MAX_CALLS_BODIES_BYTES, MAX_CALLS_FILE_BYTES};
 use replay_files::fs::{self, CallWriter, Reader};
 use replay_files::policy::{Checked, FileKind, Policy, PolicyError, Read, note_refusal};
 
-use crate::record::store::{COMMAND_WITHIN_BYTES, CommandMark};
+use replay_record::store::{COMMAND_WITHIN_BYTES, CommandMark};
 
 use super::CallsError;
 
@@ -179,7 +179,7 @@ pub fn amend(
 
 impl Set {
     /// Returns true if the set's name says that no call was captured
-    /// ([`choose`](crate::record::naming::set_name::choose)).
+    /// ([`choose`](replay_record::naming::set_name::choose)).
     pub fn is_empty(&self) -> bool {
         // A time, and possibly a number against name clashes.
         let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());

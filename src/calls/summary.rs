@@ -7,10 +7,10 @@ use std::time::Duration;
 use replay_base::text::columns::columns;
 use replay_base::text::count::duration;
 
-use crate::record::matching::describe;
-use crate::record::redact::{Leftover, left_over};
-use crate::record::words::text;
-use crate::record::{Content, Exchange, Protocol, Side, Wire};
+use replay_record::matching::describe;
+use replay_record::redact::{Leftover, left_over};
+use replay_record::words::text;
+use replay_record::{Content, Exchange, Protocol, Side, Wire};
 
 /// One kind of call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -290,7 +290,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     use super::*;
-    use crate::record::{Dns, Http, HttpRequest, HttpResponse, HttpVersion, Message, Target};
+    use replay_record::{Dns, Http, HttpRequest, HttpResponse, HttpVersion, Message, Target};
 
     fn exchange(name: &str, at_ms: u64, took_ms: u64) -> Exchange {
         let sent_at = UNIX_EPOCH + Duration::from_millis(at_ms);
@@ -303,7 +303,7 @@ mod tests {
             connection: 1,
             sent_at,
             answered_at: sent_at + Duration::from_millis(took_ms),
-            end: crate::record::End::Answered,
+            end: replay_record::End::Answered,
             content: Content::Dns(Dns {
                 name: name.to_owned(),
                 kind: "A".to_owned(),

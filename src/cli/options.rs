@@ -20,8 +20,8 @@ use super::ranges::{
     PROCESSES, REPLY_TOKENS, SEARCH_MEMORY_MIB, TIMEOUT_SECS,
 };
 use super::{CredentialArgs, PythonArgs, UndoArgs};
-use crate::network::proxy::Learned;
-use crate::network::rules::SETS;
+use replay_network::rules::SETS;
+use replay_proxy::Learned;
 
 /// All settings of the tools, as a server and `replay call` read them.
 #[derive(Clone, Debug, Args)]

@@ -29,16 +29,16 @@ use crate::calls::{
 use crate::cli::{CallsAction, CallsRun, OnMissArg, StoredSets};
 use crate::config::Config;
 use crate::config::reasons;
-use crate::record::matching::learn;
-use crate::record::naming::set_name;
-use crate::record::naming::summary::Summary;
-use crate::record::proxy::OnMiss;
-use crate::record::store::Head;
-use crate::record::{Exchange, Noise, Recording, Report};
 use crate::tools::Services;
 use crate::tools::recorded_calls::{
     CommandRequest, did_not_run, folder, left_out, notes, run_command, secrets, some_of, unreached,
 };
+use replay_record::matching::learn;
+use replay_record::naming::set_name;
+use replay_record::naming::summary::Summary;
+use replay_record::proxy::OnMiss;
+use replay_record::store::Head;
+use replay_record::{Exchange, Noise, Recording, Report};
 
 /// Resources of this process that a run uses.
 #[derive(Clone, Copy, Debug)]

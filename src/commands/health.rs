@@ -11,7 +11,7 @@ use super::process::print;
 use super::report;
 use crate::cli::HealthArgs;
 use crate::config;
-use crate::http_client::{HttpTarget, Question, ask};
+use replay_network::http_client::{HttpTarget, Question, ask};
 
 /// Prints `ok` with exit status 0, or the reason with 1. Docker's HEALTHCHECK reserves the exit
 /// status 2.

@@ -27,10 +27,10 @@ use super::sandbox::{launcher, output, request};
 use crate::cli::{Access, Sandbox, WhyArgs};
 use crate::compose::alone;
 use crate::config::Config;
-use crate::network::rules::{
+use crate::tools::Services;
+use replay_network::rules::{
     Destination, Host, RequestLine, Transport, Verdict, canonical, danger,
 };
-use crate::tools::Services;
 
 /// Answer to one question.
 #[derive(Debug, Serialize)]

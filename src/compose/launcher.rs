@@ -26,12 +26,12 @@ use crate::calls::{Loaded, load};
 use crate::cli::Sandbox;
 use crate::config::reasons;
 use crate::config::{CacheConfig, Config, configure_git};
-use crate::network::proxy::{
-    GIT_SIGNS, Gate, JAVA_OPTIONS, NetLog, Script, SshAgent, Terms, TrustPlace, Watcher,
-};
-use crate::network::rules::WARNING;
 use crate::secrets::open_log;
 use crate::tools::Commands;
+use replay_network::rules::WARNING;
+use replay_proxy::{
+    GIT_SIGNS, Gate, JAVA_OPTIONS, NetLog, Script, SshAgent, Terms, TrustPlace, Watcher,
+};
 
 /// Path of this program for the launcher. Valid even after its file was replaced.
 const OWN_PROGRAM: &str = "/proc/self/exe";

@@ -18,8 +18,8 @@ use super::credentials;
 use super::profile::{Profile, System};
 use super::without_parents;
 use crate::cli::{CredentialArgs, Home, LinkedGit, NetworkArg, Options, Sandbox};
-use crate::network::rules::{Credentials, Rules};
 use crate::secrets::is_led_by_agents;
+use replay_network::rules::{Credentials, Rules};
 
 /// Source of a visible directory: a flag or the profile.
 const BY_FLAG: &str = "--system";

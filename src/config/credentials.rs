@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 
 use crate::cli::DeclaredCredential;
-use crate::network::rules::{
+use crate::secrets::{identity, reading};
+use replay_network::rules::{
     Credential, CredentialTarget, Credentials, MAX_SECRET_BYTES, Rules, Secret,
 };
-use crate::secrets::{identity, reading};
 
 /// Default user name for git. GitHub and others accept any name.
 const GIT_USER: &str = "x-access-token";

@@ -42,10 +42,10 @@ use crate::cli::{
     CallsAction, ClientArgs, Errors, Isolation, LogLevel, NetworkArg, OnMissArg, Options,
     ToolsetArg,
 };
-use crate::network::proxy::Learned;
 use crate::server::ErrorStyle;
 use crate::tools::{TOOLS, Toolset};
 use crate::transport::Limits;
+use replay_proxy::Learned;
 
 /// The fully resolved configuration.
 #[derive(Debug)]

@@ -18,8 +18,8 @@ use anyhow::{Context as _, Result, bail};
 use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::cli::TelemetryArgs;
-use crate::http_client::{HttpTarget, Trust};
 use crate::telemetry::{Sampler, Settings};
+use replay_network::http_client::{HttpTarget, Trust};
 
 /// Default timeout of an export, in milliseconds, unless `OTEL_EXPORTER_OTLP_TIMEOUT` is set.
 const EXPORT_TIMEOUT_MS: u64 = 10_000;

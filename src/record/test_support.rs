@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use crate::record::call::{Content, Exchange, Link, Protocol, Side, Target, Wire};
-use crate::record::matching::{Connection, Noise, Recordings};
-use crate::record::protocol::registry::{player, recorder};
-use crate::record::protocol::wire::{PlayStep, RecordStep, WirePlayer};
+use crate::call::{Content, Exchange, Link, Protocol, Side, Target, Wire};
+use crate::matching::{Connection, Noise, Recordings};
+use crate::protocol::registry::{player, recorder};
+use crate::protocol::wire::{PlayStep, RecordStep, WirePlayer};
 
 /// Sender and bytes of one message in a conversation.
 pub(super) type ScriptedMessage = (Side, Vec<u8>);

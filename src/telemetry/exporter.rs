@@ -8,7 +8,7 @@ use super::otlp;
 use super::queue::Queue;
 use super::sampler::Sampler;
 use super::span::Span;
-use crate::http_client::{HttpTarget, Question, Trust, ask};
+use replay_network::http_client::{HttpTarget, Question, Trust, ask};
 
 /// Tries of an export before its spans are dropped.
 const EXPORT_TRIES: u32 = 4;

@@ -12,8 +12,8 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, soc
 use serde_json::{Value, json};
 
 use super::*;
-use crate::http_client::HttpTarget;
 use crate::protocol::TraceContext;
+use replay_network::http_client::HttpTarget;
 
 const LONG: Duration = Duration::from_mins(1);
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";

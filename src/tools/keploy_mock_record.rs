@@ -12,9 +12,9 @@ use super::recorded_calls::{
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::calls::{Isolation, NewSet, Play, Ran, WrittenSet, declared, keep, sets};
 use crate::error::Error;
-use crate::record::Exchange;
-use crate::record::naming::summary::Summary;
-use crate::record::store::Head;
+use replay_record::Exchange;
+use replay_record::naming::summary::Summary;
+use replay_record::store::Head;
 
 pub struct KeployMockRecord;
 

@@ -13,9 +13,9 @@ use super::recorded_calls::{
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::calls::{Isolation, Play, Ran, load, sets};
 use crate::error::Error;
-use crate::record::Report;
-use crate::record::naming::set_name;
-use crate::record::proxy::OnMiss;
+use replay_record::Report;
+use replay_record::naming::set_name;
+use replay_record::proxy::OnMiss;
 
 /// Unanswered calls that a reply tells of.
 const MAX_MISSES_SHOWN: usize = 20;

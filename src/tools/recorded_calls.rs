@@ -16,9 +16,9 @@ use replay_sandbox::{Exit, Network, Tier};
 use super::command_notes::{denied_lines, exit_code};
 use super::services::Services;
 use crate::calls::{CallsError, Isolation, Play, Ran, Reach, Run, RunHost, WrittenSet, run};
-use crate::record::redact::Secrets;
-use crate::record::{Content, Exchange};
 use crate::testrun::path;
+use replay_record::redact::Secrets;
+use replay_record::{Content, Exchange};
 
 /// Output kept of such a program, in bytes for each of its two streams.
 const CALLS_OUTPUT_BYTES: usize = 256 * 1024;

@@ -16,10 +16,10 @@ use replay_sandbox::exec::{BackgroundCommands, Foreground, Launcher, Logs, Slots
 use replay_sandbox::{Cache, Scratch, Tier, WallStatus};
 
 use crate::calls::{Isolation, Reach};
-use crate::network::proxy::{Gate, SshAgent};
 use crate::python::Sessions;
 use crate::search::memory::Memory;
 use crate::testrun::History;
+use replay_proxy::{Gate, SshAgent};
 
 /// Created once at start; no member is ever replaced.
 #[derive(Debug)]

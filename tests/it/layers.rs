@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
 
 /// The layers from the top. A file imports only from layers below its own, or from its own module.
-const LAYERS: [&[&str]; 18] = [
+const LAYERS: [&[&str]; 17] = [
     &["main"],
     &["internals"],
     &["commands"],
@@ -24,9 +24,8 @@ const LAYERS: [&[&str]; 18] = [
     &["error"],
     &["testrun"],
     &["search", "calls", "python"],
-    &["network/proxy"],
-    &["documents", "record", "schema", "telemetry"],
-    &["protocol", "http_client", "network/rules"],
+    &["documents", "schema", "telemetry"],
+    &["protocol"],
 ];
 
 const MAX_LINES: usize = 1000;
@@ -38,14 +37,9 @@ struct Source {
 }
 
 impl Source {
-    /// Returns the layer's name: a folder, a folder in a folder, or a file in neither.
+    /// Returns the layer's name: a folder, or a file in none.
     fn module(&self) -> &str {
-        let outer = self.name.find(['/', '.']).unwrap_or(self.name.len());
-        let inner = self.name[outer..].get(1..).and_then(|rest| rest.find('/'));
-        let nested = inner.map(|inner| &self.name[..outer + 1 + inner]);
-        nested
-            .filter(|nested| layer(nested).is_some())
-            .unwrap_or(&self.name[..outer])
+        &self.name[..self.name.find(['/', '.']).unwrap_or(self.name.len())]
     }
 
     /// Returns the folder of its crate below `src`; empty for the root package.
@@ -220,36 +214,49 @@ fn path_tree<'a>(text: &'a str, before: &mut Vec<String>, found: &mut Vec<Vec<St
     })
 }
 
-/// Modules by path, with the paths that each file names.
-struct Modules(HashMap<Vec<String>, Vec<Vec<String>>>);
+/// Modules of one crate.
+struct Modules {
+    /// Path of the module that `crate` means: the crate's folder, or empty for the root package.
+    root: Vec<String>,
+    /// Modules by path, with the paths that each file names.
+    files: HashMap<Vec<String>, Vec<Vec<String>>>,
+}
 
 impl Modules {
-    fn read(sources: &[Source]) -> Self {
+    /// Reads the modules of the crate in the folder `package` below `src`.
+    fn read(sources: &[Source], package: &Path) -> Self {
+        let folder = package.to_str().unwrap();
+        let root: Vec<_> = [folder.to_owned()]
+            .into_iter()
+            .filter(|folder| !folder.is_empty())
+            .collect();
         let of = |source: &Source| {
-            let name = source.name.trim_end_matches(".rs").trim_end_matches("/mod");
+            let name = source.name[folder.len()..].trim_start_matches('/');
+            let name = name.trim_end_matches(".rs").trim_end_matches("/mod");
+            let is_root = !root.is_empty() && name == "lib";
+            let below = name.split('/').filter(|_| !is_root).map(str::to_owned);
             (
-                name.split('/').map(str::to_owned).collect(),
+                root.iter().cloned().chain(below).collect(),
                 paths(&source.code()),
             )
         };
-        Self(
-            sources
-                .iter()
-                .filter(|source| !source.is_test())
-                .map(of)
-                .collect(),
-        )
+        let files = sources
+            .iter()
+            .filter(|source| source.package() == package && !source.is_test())
+            .map(of)
+            .collect();
+        Self { root, files }
     }
 
     /// Returns the module that defines the item at `path`, as seen from file `from`. Re-exports are
     /// followed.
     fn target(&self, from: &[String], path: &[String], hops: usize) -> Option<Vec<String>> {
         let mut at = match path.first()?.as_str() {
-            "crate" => Vec::new(),
+            "crate" => self.root.clone(),
             "self" | "super" => from.to_vec(),
             child => {
                 let own: Vec<_> = from.iter().cloned().chain([child.to_owned()]).collect();
-                let own = self.0.contains_key(&own).then_some(own)?;
+                let own = self.files.contains_key(&own).then_some(own)?;
                 return self.target(
                     &own,
                     &[vec!["self".to_owned()], path[1..].to_vec()].concat(),
@@ -266,7 +273,7 @@ impl Modules {
         }
         while let Some(name) = rest.first() {
             let inner: Vec<_> = at.iter().cloned().chain([name.clone()]).collect();
-            if !self.0.contains_key(&inner) {
+            if !self.files.contains_key(&inner) {
                 break;
             }
             (at, rest) = (inner, &rest[1..]);
@@ -275,7 +282,7 @@ impl Modules {
             return Some(at);
         };
         let again = self
-            .0
+            .files
             .get(&at)?
             .iter()
             .find(|path| path.len() > 1 && path.last() == Some(item));
@@ -288,7 +295,7 @@ impl Modules {
     /// room's own file does not count.
     fn rooms(&self) -> BTreeMap<String, BTreeMap<String, BTreeSet<String>>> {
         let mut rooms: BTreeMap<String, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
-        for (from, paths) in &self.0 {
+        for (from, paths) in &self.files {
             for to in paths.iter().filter_map(|path| self.target(from, path, 0)) {
                 let shared = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
                 if shared > 0 && shared < from.len() && shared < to.len() {
@@ -415,7 +422,7 @@ fn file_imports_only_from_layers_below() {
     let mut faults = Vec::new();
     for source in own_sources() {
         let own = source.module();
-        if ["lib", "network"].contains(&own) {
+        if own == "lib" {
             continue;
         }
         let Some(from) = layer(own) else {
@@ -429,11 +436,6 @@ fn file_imports_only_from_layers_below() {
             let [first, name, ..] = &path[..] else {
                 continue;
             };
-            let nested = path.get(2).map(|inner| format!("{name}/{inner}"));
-            let name = nested
-                .as_deref()
-                .filter(|nested| layer(nested).is_some())
-                .unwrap_or(name);
             match layer(name).filter(|_| first == "crate" || own == "main" && first == "replay") {
                 Some(to) if to > from || name == own => {}
                 Some(_) => faults.push(format!(
@@ -449,9 +451,12 @@ fn file_imports_only_from_layers_below() {
 
 #[test]
 fn imports_within_layer_have_no_cycle() {
-    let rooms = Modules::read(&own_sources()).rooms();
-    let faults: BTreeMap<_, _> = rooms
+    let sources = sources();
+    let packages: BTreeSet<_> = sources.iter().map(Source::package).collect();
+    assert!(packages.len() > 3, "the crates were not found");
+    let faults: BTreeMap<_, _> = packages
         .into_iter()
+        .flat_map(|package| Modules::read(&sources, package).rooms())
         .map(|(room, arrows)| (room, cycles(arrows)))
         .filter(|(_, left)| !left.is_empty())
         .collect();
@@ -647,7 +652,7 @@ fn room_reader_finds_import_cycles() {
             source("r/c/d.rs", "use crate::r::B; use super::super::Own;"),
         ];
         let [(_, arrows)] = <[_; 1]>::try_from(
-            Modules::read(&sources)
+            Modules::read(&sources, Path::new(""))
                 .rooms()
                 .into_iter()
                 .collect::<Vec<_>>(),
@@ -662,4 +667,11 @@ fn room_reader_finds_import_cycles() {
         (b, BTreeSet::from([a])),
     ]);
     assert_eq!(rooms("use crate::r::B;"), circle);
+    let of_crate = [
+        source("base/a.rs", "use crate::b::B;"),
+        source("base/b.rs", "use crate::A;"),
+        source("base/lib.rs", "pub use a::A;"),
+    ];
+    let rooms = Modules::read(&of_crate, Path::new("base")).rooms();
+    assert_eq!(rooms, BTreeMap::from([("base".to_owned(), circle)]));
 }

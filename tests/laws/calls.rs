@@ -3,9 +3,9 @@
 
 use std::time::{Duration, SystemTime};
 
-use replay::internals::record::redact::{Secrets, left_over};
-use replay::internals::record::store::{self, BodyFiles, BodyRef, Head};
-use replay::internals::record::{
+use replay_record::redact::{Secrets, left_over};
+use replay_record::store::{self, BodyFiles, BodyRef, Head};
+use replay_record::{
     Content, Dns, End, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Message, Noise,
     Protocol, Recording, Recordings, Side, Target, Wire,
 };

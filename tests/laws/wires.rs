@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use replay::internals::record::matching::{Connection, Noise, Recordings};
-use replay::internals::record::{
+use replay_record::matching::{Connection, Noise, Recordings};
+use replay_record::{
     Exchange, Link, PlayStep, Protocol, RecordStep, Side, Target, player, recorder,
 };
 

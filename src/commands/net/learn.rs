@@ -18,7 +18,7 @@ use crate::cli::Options;
 use crate::commands::process::tell;
 use crate::commands::sandbox::run_program;
 use crate::config::Config;
-use crate::network::proxy::Learned;
+use replay_proxy::Learned;
 
 /// Proxy variables (curl(1), ENVIRONMENT).
 const PROXIES: [&str; 6] = [

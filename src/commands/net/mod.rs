@@ -9,7 +9,7 @@ use anyhow::Result;
 
 use super::process::print;
 use crate::cli::NetAction;
-use crate::network::rules::{SETS, WARNING};
+use replay_network::rules::{SETS, WARNING};
 
 pub fn run(action: &NetAction) -> Result<ExitCode> {
     match action {

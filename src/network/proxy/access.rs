@@ -12,12 +12,12 @@ use replay_sandbox::exec::{Blocked, Denied, Guarded, ProgramName};
 use super::blocked_list::{BlockedList, shorten_request};
 use super::filling::Filling;
 use super::watching::{Decision, Ruling, Watch};
-use crate::network::rules::{
+use replay_network::rules::{
     Credential, Credentials, Destination, Host, RequestLine, Rules, Scheme, Transport, Verdict,
     canonical, danger,
 };
-use crate::record::Target;
-use crate::record::proxy::{
+use replay_record::Target;
+use replay_record::proxy::{
     AccessPolicy, Inspector, Misfit, PasswordSubstitution, Refusal, StandIn,
 };
 

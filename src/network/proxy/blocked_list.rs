@@ -8,8 +8,8 @@ use http::request;
 use replay_base::limits::MAX_DENIED;
 use replay_sandbox::exec::{Blocked, Denied, ProgramName};
 
-use crate::network::rules::Transport;
-use crate::record::Target;
+use replay_network::rules::Transport;
+use replay_record::Target;
 
 /// Longest URL shown for a refused request, in bytes.
 const MAX_SHOWN_URL_BYTES: usize = 200;

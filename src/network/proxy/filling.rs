@@ -11,8 +11,8 @@ use http::{StatusCode, request, response};
 use hyper::ext::ReasonPhrase;
 
 use super::blocked_list::shorten_request;
-use crate::network::rules::{Concealer, Credentials, Destination, Pair, RequestLine};
-use crate::record::proxy::{Inspector, Misfit, Refusal, Rewriter};
+use replay_network::rules::{Concealer, Credentials, Destination, Pair, RequestLine};
+use replay_record::proxy::{Inspector, Misfit, Refusal, Rewriter};
 
 /// Most forms of a credential on one connection: users of Basic.
 const MAX_WRITTEN: usize = 64;

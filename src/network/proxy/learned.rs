@@ -8,8 +8,8 @@ use replay_base::limits::MAX_RECORDING_NOTES;
 
 use super::access::destination;
 use super::watching::{Decision, Origin, Ruling, Watcher};
-use crate::network::rules::{Destination, Host, is_special, rules_for};
-use crate::record::Target;
+use replay_network::rules::{Destination, Host, is_special, rules_for};
+use replay_record::Target;
 
 /// Most places that `replay net learn` makes rules of.
 const MAX_LEARNED: usize = 4096;

@@ -17,7 +17,7 @@ use replay_base::text::escape::harmless;
 use serde::Serialize;
 
 use super::watching::{Decision, Origin, Ruling, Watcher};
-use crate::network::rules::Transport;
+use replay_network::rules::Transport;
 
 /// Lines of the log of connections that wait to be written; further ones are lost, and counted.
 const MAX_NET_LOG_WAITING: usize = 4096;

@@ -9,10 +9,10 @@ use replay_base::budget::{Account, Share};
 use replay_base::limits::{MAX_DENIED, TURN_QUIET_MS};
 use replay_sandbox::exec::{Blocked, Denied, Guarded};
 
-use crate::record::matching::Why;
-use crate::record::proxy::{Mode, OnMiss, Replay};
-use crate::record::redact::Secrets;
-use crate::record::{Noise, Outline, Recording, Recordings};
+use replay_record::matching::Why;
+use replay_record::proxy::{Mode, OnMiss, Replay};
+use replay_record::redact::Secrets;
+use replay_record::{Noise, Outline, Recording, Recordings};
 
 /// A mock set, and how calls are looked up in it.
 #[derive(Debug)]

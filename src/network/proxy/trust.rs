@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use replay_sandbox::{Scratch, SharedDirectory};
 
-use crate::record::net::ca::{Authority, TrustFiles, environment};
+use replay_record::net::ca::{Authority, TrustFiles, environment};
 
 /// Prefix of the directory name.
 const KIND: &str = "certificates";

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use replay_files::policy::{Caller, Touched};
 use replay_sandbox::exec::ProgramName;
 
-use crate::network::rules::Transport;
+use replay_network::rules::Transport;
 
 /// Decision about one connection, or about datagrams.
 #[derive(Clone, Copy, Debug)]

@@ -16,7 +16,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::runtime::Handle;
 
 use super::access::RuledAccess;
-use crate::record::proxy::{AccessPolicy, Attempt, Dialed, Sockets, Wires};
+use replay_record::proxy::{AccessPolicy, Attempt, Dialed, Sockets, Wires};
 
 pub struct Ways {
     interception: Interception,

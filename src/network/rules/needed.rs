@@ -35,7 +35,7 @@ pub fn rules_for(needed: &BTreeSet<Destination>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::rules::{Host, Transport};
+    use crate::rules::{Host, Transport};
     use pretty_assertions::assert_eq;
 
     #[test]

@@ -289,7 +289,7 @@ pub(super) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    pub(in crate::network::rules) fn any_requests() -> impl Strategy<Value = Requests> {
+    pub(in crate::rules) fn any_requests() -> impl Strategy<Value = Requests> {
         let segment = prop_oneof![
             3 => "[ab]".prop_map(Segment::Is),
             1 => "[a-c%*;'/ü ]{1,3}".prop_filter("one reading", |text| {

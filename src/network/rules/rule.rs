@@ -671,7 +671,7 @@ pub(super) mod tests {
         }
     }
 
-    pub(in crate::network::rules) fn any_rule() -> impl Strategy<Value = Rule> {
+    pub(in crate::rules) fn any_rule() -> impl Strategy<Value = Rule> {
         let ports = prop_oneof![
             Just(Ports::Web),
             Just(Ports::All),

@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use crate::record::call::{Content, End, Exchange, Protocol, Refusal, Side, Target, Wire};
+use crate::call::{Content, End, Exchange, Protocol, Refusal, Side, Target, Wire};
 
 /// One connection of the program, or the connection inside a tunnel.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,9 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::record::call::{
-    Content, Dns, End, Exchange, HttpVersion, Protocol, Refusal, Side, Target,
-};
+use crate::call::{Content, Dns, End, Exchange, HttpVersion, Protocol, Refusal, Side, Target};
 
 /// First messages that programs sent to one target; the boundaries of messages are known only from
 /// these.

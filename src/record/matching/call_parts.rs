@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::fields::NoiseFields;
 use super::volatile_values::ValueBlanker;
-use crate::record::call::{Exchange, Protocol};
-use crate::record::protocol::dissector::parts;
-use crate::record::protocol::part_list::{Part, Role};
-use crate::record::redact::is_signed;
+use crate::call::{Exchange, Protocol};
+use crate::protocol::dissector::parts;
+use crate::protocol::part_list::{Part, Role};
+use crate::redact::is_signed;
 
 /// Header fields that always select the answer: its form (RFC 9110, 12.5; RFC 7240), a range (RFC
 /// 9110, 14.2), conditions (RFC 9110, 13.1), and the operation at a shared address.

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::Recordings;
 use super::history::{ConnectionState, History};
-use crate::record::call::{Exchange, Protocol, Target};
-use crate::record::protocol::script::{Identity, Script};
+use crate::call::{Exchange, Protocol, Target};
+use crate::protocol::script::{Identity, Script};
 
 pub struct Connection {
     book: Arc<Recordings>,

@@ -3,9 +3,9 @@
 use replay_base::limits::MAX_DIFFERENCE_CHARS;
 use replay_base::text::escape::is_unsafe;
 
-use crate::record::call::{Content, End, Exchange};
-use crate::record::protocol::words;
-use crate::record::redact;
+use crate::call::{Content, End, Exchange};
+use crate::protocol::words;
+use crate::redact;
 
 /// Describes a call in one line: `POST http://api.example.com:80/orders`.
 pub fn describe(exchange: &Exchange) -> String {

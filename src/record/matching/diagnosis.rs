@@ -14,11 +14,11 @@ use super::key::{Key, Question, digest, path_only, virtual_host};
 use super::lookup::LookupMiss;
 use super::noise::Shape;
 use super::{ClosestRecording, Entry, Recordings};
-use crate::record::call::{Content, Exchange, Message, Protocol, Side, Target, Wire};
-use crate::record::protocol::http::media_type;
-use crate::record::protocol::part_list::{Part, Role};
-use crate::record::protocol::{postgres, words};
-use crate::record::redact::places;
+use crate::call::{Content, Exchange, Message, Protocol, Side, Target, Wire};
+use crate::protocol::http::media_type;
+use crate::protocol::part_list::{Part, Role};
+use crate::protocol::{postgres, words};
+use crate::redact::places;
 
 /// Recordings that are looked at for the one that is most like a call that none of them answers.
 const MAX_CLOSEST_LOOKED_AT: usize = 5000;

@@ -12,9 +12,9 @@ use sha2::{Digest as _, Sha256};
 use super::call_parts::Parts;
 use super::fields::NoiseFields;
 use super::volatile_values::ValueBlanker;
-use crate::record::call::{Content, Exchange, HttpRequest, Protocol, Target};
-use crate::record::protocol::part_list::Part;
-use crate::record::protocol::{mysql, postgres, redis};
+use crate::call::{Content, Exchange, HttpRequest, Protocol, Target};
+use crate::protocol::part_list::Part;
+use crate::protocol::{mysql, postgres, redis};
 
 /// Longest call in which values are looked for that each run makes anew, in bytes: it is read once
 /// more for that.

@@ -16,9 +16,9 @@ use super::fields::NoiseFields;
 use super::key::Question;
 use super::noise::{Noise, Shape};
 use super::{is_session, queue};
-use crate::record::call::{Content, Exchange, HttpResponse, Protocol, Side};
-use crate::record::protocol::part_list::Part;
-use crate::record::redact;
+use crate::call::{Content, Exchange, HttpResponse, Protocol, Side};
+use crate::protocol::part_list::Part;
+use crate::redact;
 
 /// Calls of another recording that one command is compared with to learn which of its arguments are
 /// noise.

@@ -14,9 +14,9 @@ use super::key::{self, Key, Question};
 use super::queue::{Queue, QueueChoice};
 use super::report::Miss;
 use super::volatile_values::{ValueBlanker, VolatileValue};
-use crate::record::call::{Content, Exchange, Message, Protocol, Side, Target};
-use crate::record::protocol::part_list::Part;
-use crate::record::protocol::{postgres, registry};
+use crate::call::{Content, Exchange, Message, Protocol, Side, Target};
+use crate::protocol::part_list::Part;
+use crate::protocol::{postgres, registry};
 
 /// Recordings of a call that were all used.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +36,7 @@ pub(super) struct LookupMiss {
 }
 
 /// A recording, and its transaction if it identifies one.
-pub(in crate::record) type FoundAnswer = (Arc<Exchange>, u64);
+pub(crate) type FoundAnswer = (Arc<Exchange>, u64);
 
 impl Recordings {
     /// Returns the recording that answers a call. Each recording is given out once, in order. The
@@ -53,7 +53,7 @@ impl Recordings {
 
     /// Like [`find`](Self::find), for a connection in this state. Also returns the transaction, if
     /// the recording identifies one. `plain` answers a call that needs no recording.
-    pub(in crate::record) fn find_in(
+    pub(crate) fn find_in(
         &self,
         asked: &Exchange,
         before: &ConnectionState,
@@ -75,11 +75,7 @@ impl Recordings {
     }
 
     /// Returns the recording that would answer a call, used or not, without using it up.
-    pub(in crate::record) fn peek(
-        &self,
-        asked: &Exchange,
-        before: &ConnectionState,
-    ) -> Option<Arc<Exchange>> {
+    pub(crate) fn peek(&self, asked: &Exchange, before: &ConnectionState) -> Option<Arc<Exchange>> {
         let asked = self.secrets.redact_request(asked);
         let mut question = Question::of(&asked);
         targets(&asked).into_iter().find_map(|(target, named)| {

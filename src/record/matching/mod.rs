@@ -43,10 +43,10 @@ use report::MissList;
 pub use report::{ClosestRecording, Miss, Report, UnusedRecording, Why};
 use volatile_values::{ValueBlanker, ValuePairs, VolatileValue};
 
-use crate::record::call::{Content, Exchange, Protocol, Refusal, Side, Target};
-use crate::record::protocol::part_list::Part;
-use crate::record::protocol::postgres;
-use crate::record::redact::{Secrets, places};
+use crate::call::{Content, Exchange, Protocol, Refusal, Side, Target};
+use crate::protocol::part_list::Part;
+use crate::protocol::postgres;
+use crate::redact::{Secrets, places};
 
 /// A call with its name in a set.
 #[derive(Clone, Debug, PartialEq)]

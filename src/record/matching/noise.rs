@@ -12,7 +12,7 @@ use std::fmt;
 use super::fields::NoiseFields;
 use super::is_session;
 use super::key::{Key, Question, digest};
-use crate::record::call::{Content, Exchange, Protocol, Target};
+use crate::call::{Content, Exchange, Protocol, Target};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeclaredNoise {

@@ -12,8 +12,8 @@ use sha2::{Digest, Sha256};
 
 use super::Entry;
 use super::history::{self, ConnectionState, EffectDigests};
-use crate::record::call::{Content, Exchange, Protocol, Side, Target};
-use crate::record::protocol::mysql;
+use crate::call::{Content, Exchange, Protocol, Side, Target};
+use crate::protocol::mysql;
 
 /// Recordings in order. A recording may be in two queues.
 #[derive(Default)]

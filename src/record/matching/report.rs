@@ -7,7 +7,7 @@ use std::sync::Arc;
 use replay_base::limits::MAX_MISSES_TOLD;
 
 use super::Recordings;
-use crate::record::call::{Exchange, Protocol};
+use crate::call::{Exchange, Protocol};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Miss {

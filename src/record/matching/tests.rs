@@ -17,8 +17,8 @@ use super::learned_noise::Lesson;
 use replay_base::limits::MAX_MISSES_TOLD;
 
 use super::*;
-use crate::record::call::Dns;
-use crate::record::redact::Secrets;
+use crate::call::Dns;
+use crate::redact::Secrets;
 use calls::{
     JSON, answered, ask, exchange, get, http, learned, me, post, redacted_book, request, wire,
 };

@@ -9,8 +9,8 @@ use std::time::{Duration, SystemTime};
 use replay_base::limits::OVERTAKEN_MS;
 
 use super::{Ordering, Recordings, is_session};
-use crate::record::call::{Content, Exchange, HttpResponse, HttpVersion, Protocol};
-use crate::record::http::h1::field;
+use crate::call::{Content, Exchange, HttpResponse, HttpVersion, Protocol};
+use crate::http::h1::field;
 
 /// Additional wait for the next request, in milliseconds. The recorded duration misses the delay of
 /// the proxy itself, so a program with a timeout waits a little longer than recorded.

@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 use replay_base::limits::MAX_DIFFERENCES;
 
 use super::description::short;
-use crate::record::redact;
+use crate::redact;
 
 /// Maximum distance of a time from the run: the distance of time zones, and a little more.
 const NEAR: Duration = Duration::from_hours(26);

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::record::call::{Exchange, Protocol};
-use crate::record::naming::service::{service, slug};
-use crate::record::naming::summary::Summary;
-use crate::record::protocol::registry;
+use crate::call::{Exchange, Protocol};
+use crate::naming::service::{service, slug};
+use crate::naming::summary::Summary;
+use crate::protocol::registry;
 
 /// Longest name of a set of recorded calls, in bytes (`NAME_MAX` of `linux/limits.h` less room for
 /// a suffix).
@@ -144,7 +144,7 @@ fn label(host: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::call::{Content, Dns, Link, Target, Wire};
+    use crate::call::{Content, Dns, Link, Target, Wire};
     use pretty_assertions::assert_eq;
     use std::time::SystemTime;
 
@@ -244,7 +244,7 @@ mod tests {
             tls: false,
             connection: 1,
         };
-        let refused = link.refused(crate::record::call::Refusal::Connect(111), 1, at);
+        let refused = link.refused(crate::call::Refusal::Connect(111), 1, at);
         let name = |code| Exchange {
             content: Content::Dns(Dns {
                 name: "db.test".to_owned(),

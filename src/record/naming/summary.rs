@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
-use crate::record::call::{Content, End, Exchange, Protocol};
+use crate::call::{Content, End, Exchange, Protocol};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    use crate::record::call::{Content, Link, Target, Wire};
+    use crate::call::{Content, Link, Target, Wire};
     use pretty_assertions::assert_eq;
 
     #[test]

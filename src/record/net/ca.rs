@@ -16,7 +16,7 @@ use tokio_rustls::rustls::crypto::CryptoProvider;
 use tokio_rustls::rustls::crypto::ring::{default_provider, sign::any_ecdsa_type};
 use tokio_rustls::rustls::sign::CertifiedKey;
 
-use crate::record::net::trust_store;
+use crate::net::trust_store;
 
 /// Days for which certificates of a recording are valid: some clients accept no more than 398.
 const CERTIFICATE_DAYS: u32 = 90;

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use replay_base::limits::{FAKE_ADDRESS_SECS, MAX_FAKE_NAMES};
 
-use crate::record::call::Dns;
+use crate::call::Dns;
 
 /// Response code for a query that cannot be parsed.
 const FORMERR: u8 = 1;

@@ -2,7 +2,7 @@
 
 use replay_base::limits::MAX_POSTGRES_STARTUP_BYTES;
 
-use crate::record::call::Protocol;
+use crate::call::Protocol;
 
 /// Detects the client's protocol from its first bytes and the port; `None` if unknown so far. It
 /// never detects `MySQL`, where the server speaks first; see [`detect_greeting`].

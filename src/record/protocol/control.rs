@@ -1,14 +1,14 @@
 //! Transaction control and `DEALLOCATE` statements. Their answers are always the same, so they need
 //! no recording.
 
-use crate::record::protocol::sql::{self, Token};
+use crate::protocol::sql::{self, Token};
 
 /// Words that may follow `BEGIN` and `START TRANSACTION`.
 const MODES: &str = "work transaction isolation level serializable repeatable read committed uncommitted write only not deferrable \
     with consistent snapshot";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::record) enum Control {
+pub(crate) enum Control {
     /// `BEGIN`, `START TRANSACTION`.
     Begin,
     /// `COMMIT`, `END`.
@@ -23,14 +23,14 @@ pub(in crate::record) enum Control {
 }
 
 impl Control {
-    pub(in crate::record) fn of_text(text: &[u8], is_mysql: bool) -> Option<Self> {
+    pub(crate) fn of_text(text: &[u8], is_mysql: bool) -> Option<Self> {
         match sql::statements(text, is_mysql, &[]).as_slice() {
             [one] => Self::of(one),
             _ => None,
         }
     }
 
-    pub(in crate::record) fn of(statement: &[Token]) -> Option<Self> {
+    pub(crate) fn of(statement: &[Token]) -> Option<Self> {
         let words: Option<Vec<&str>> = statement
             .iter()
             .map(|token| {
@@ -76,7 +76,7 @@ impl Control {
     }
 
     /// Returns the command tag of `PostgreSQL` (manual, "Message Formats", `CommandComplete`).
-    pub(in crate::record) fn tag(&self) -> &'static str {
+    pub(crate) fn tag(&self) -> &'static str {
         match self {
             Self::Begin => "BEGIN",
             Self::Commit => "COMMIT",
@@ -88,7 +88,7 @@ impl Control {
         }
     }
 
-    pub(in crate::record) fn leaves_open(&self, was_open: bool) -> bool {
+    pub(crate) fn leaves_open(&self, was_open: bool) -> bool {
         match self {
             Self::Begin => true,
             Self::Commit | Self::Rollback => false,

@@ -8,8 +8,8 @@ use std::time::SystemTime;
 
 use replay_base::limits::MAX_WIRE_CONNECTION_BYTES;
 
-use crate::record::call::{Content, End, Exchange, Link, Message, Protocol, Side, Wire};
-use crate::record::protocol::wire::{RecordStep, WireRecorder};
+use crate::call::{Content, End, Exchange, Link, Message, Protocol, Side, Wire};
+use crate::protocol::wire::{RecordStep, WireRecorder};
 
 /// Longest message of a database's protocol that is followed, in bytes; those of `MongoDB` are at
 /// most 48,000,000.
@@ -18,10 +18,10 @@ const MAX_WIRE_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
 const MAX_WIRE_CALL_BYTES: usize = 64 * 1024 * 1024;
 
 /// Reason why the rest of a connection cannot be recorded.
-pub(in crate::record) type Fault = &'static str;
+pub(crate) type Fault = &'static str;
 
 /// Handling of a message that was held until it was complete.
-pub(in crate::record) enum Disposition {
+pub(crate) enum Disposition {
     On,
     /// Forwards these bytes in its place.
     Instead(Vec<u8>),
@@ -31,7 +31,7 @@ pub(in crate::record) enum Disposition {
     Encrypt,
 }
 
-pub(in crate::record) trait Dialogue: Send {
+pub(crate) trait Dialogue: Send {
     /// Returns the length of the first message from this side; `None` while it is unknown.
     fn length(&mut self, from: Side, bytes: &[u8]) -> Result<Option<usize>, Fault>;
     /// Returns true if messages from this side are held until complete, because the protocol may
@@ -50,23 +50,23 @@ pub(in crate::record) trait Dialogue: Send {
     fn end(&mut self, log: &mut CallLog);
 }
 
-pub(in crate::record) struct CallLog {
-    pub(in crate::record) link: Link,
+pub(crate) struct CallLog {
+    pub(crate) link: Link,
     protocol: Protocol,
-    pub(in crate::record) at: SystemTime,
+    pub(crate) at: SystemTime,
     /// The side that ended the connection, once it has ended.
-    pub(in crate::record) left_by: Side,
+    pub(crate) left_by: Side,
     steps: Vec<RecordStep>,
 }
 
 impl CallLog {
-    pub(in crate::record) fn complete(&mut self, draft: Draft) {
+    pub(crate) fn complete(&mut self, draft: Draft) {
         self.finish(draft, End::Answered);
     }
 
     /// Ends a call without a complete answer. If the program closed the connection, the call is
     /// recorded as abandoned. If the server did, the call is lost.
-    pub(in crate::record) fn abandon(&mut self, mut draft: Draft) {
+    pub(crate) fn abandon(&mut self, mut draft: Draft) {
         if self.left_by == Side::Server {
             return self.lose();
         }
@@ -75,7 +75,7 @@ impl CallLog {
     }
 
     /// Reports a call that lost its answer with the connection, and so cannot be replayed.
-    pub(in crate::record) fn lose(&mut self) {
+    pub(crate) fn lose(&mut self) {
         let what = format!(
             "a call to `{}`: the connection ended before its answer",
             self.link.target
@@ -107,25 +107,25 @@ impl CallLog {
 
 /// Bytes of incomplete messages.
 #[derive(Default)]
-pub(in crate::record) struct Inbox {
+pub(crate) struct Inbox {
     bytes: Vec<u8>,
     read: usize,
 }
 
 impl Inbox {
-    pub(in crate::record) fn push(&mut self, bytes: &[u8]) {
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.bytes.drain(..self.read);
         self.read = 0;
         self.bytes.extend_from_slice(bytes);
     }
 
-    pub(in crate::record) fn rest(&self) -> &[u8] {
+    pub(crate) fn rest(&self) -> &[u8] {
         &self.bytes[self.read..]
     }
 
     /// Removes the first message once it is complete. `length` returns its length as soon as that
     /// is known.
-    pub(in crate::record) fn message(
+    pub(crate) fn message(
         &mut self,
         length: impl FnOnce(&[u8]) -> Result<Option<usize>, Fault>,
     ) -> Result<Option<Vec<u8>>, Fault> {
@@ -150,11 +150,11 @@ impl Inbox {
         Ok(Some(message))
     }
 
-    pub(in crate::record) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    pub(in crate::record) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         // Frees the memory of long messages early in the life of a connection.
         *self = Self::default();
     }
@@ -176,7 +176,7 @@ impl SideBuffer {
 }
 
 /// A [`WireRecorder`] for any [`Dialogue`].
-pub(in crate::record) struct DialogueRecorder {
+pub(crate) struct DialogueRecorder {
     dialogue: Box<dyn Dialogue>,
     log: CallLog,
     lanes: [SideBuffer; 2],
@@ -184,11 +184,7 @@ pub(in crate::record) struct DialogueRecorder {
 }
 
 impl DialogueRecorder {
-    pub(in crate::record) fn new(
-        dialogue: Box<dyn Dialogue>,
-        protocol: Protocol,
-        link: &Link,
-    ) -> Self {
+    pub(crate) fn new(dialogue: Box<dyn Dialogue>, protocol: Protocol, link: &Link) -> Self {
         let (at, left_by) = (SystemTime::UNIX_EPOCH, Side::Server);
         let log = CallLog {
             link: link.clone(),
@@ -295,19 +291,19 @@ impl WireRecorder for DialogueRecorder {
 }
 
 #[derive(Debug)]
-pub(in crate::record) struct Draft {
+pub(crate) struct Draft {
     messages: Vec<Message>,
     size: usize,
     sent_at: SystemTime,
     /// `true` if the call belongs to the connection.
-    pub(in crate::record) session: bool,
+    pub(crate) session: bool,
     /// Time of the complete answer, if it is not the present time.
-    pub(in crate::record) answered_at: Option<SystemTime>,
+    pub(crate) answered_at: Option<SystemTime>,
 }
 
 impl Draft {
     /// Starts a call with these requests, in the form used for lookup.
-    pub(in crate::record) fn with_requests(
+    pub(crate) fn with_requests(
         questions: impl IntoIterator<Item = Vec<u8>>,
         sent_at: SystemTime,
     ) -> Self {
@@ -324,16 +320,16 @@ impl Draft {
         draft
     }
 
-    pub(in crate::record) fn of_session(self, session: bool) -> Self {
+    pub(crate) fn of_session(self, session: bool) -> Self {
         Self { session, ..self }
     }
 
     /// Starts another call with the same requests.
-    pub(in crate::record) fn successor(&self) -> Self {
+    pub(crate) fn successor(&self) -> Self {
         Self::with_requests(self.messages_from(Side::Client).cloned(), self.sent_at)
     }
 
-    pub(in crate::record) fn push(&mut self, from: Side, bytes: Vec<u8>) {
+    pub(crate) fn push(&mut self, from: Side, bytes: Vec<u8>) {
         self.size += bytes.len() + size_of::<Message>();
         if self.size <= MAX_WIRE_CALL_BYTES {
             self.messages.push(Message { from, bytes });
@@ -342,17 +338,14 @@ impl Draft {
         }
     }
 
-    pub(in crate::record) fn messages_from(
-        &self,
-        by: Side,
-    ) -> impl DoubleEndedIterator<Item = &Vec<u8>> {
+    pub(crate) fn messages_from(&self, by: Side) -> impl DoubleEndedIterator<Item = &Vec<u8>> {
         self.messages
             .iter()
             .filter(move |message| message.from == by)
             .map(|message| &message.bytes)
     }
 
-    pub(in crate::record) fn size(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         size_of::<Self>()
             + if self.messages.is_empty() {
                 0

@@ -2,9 +2,9 @@
 
 use super::part_list::{Part, PartList, Role};
 use super::{http, mongo, postgres, registry};
-use crate::record::call::{Content, Protocol, Side, Wire};
+use crate::call::{Content, Protocol, Side, Wire};
 
-pub(in crate::record) fn parts(content: &Content) -> Vec<Part> {
+pub(crate) fn parts(content: &Content) -> Vec<Part> {
     let mut taken = PartList::default();
     match content {
         Content::Http(http) | Content::Grpc(http) => http::parts(&http.request, &mut taken),
@@ -14,7 +14,7 @@ pub(in crate::record) fn parts(content: &Content) -> Vec<Part> {
     taken.parts
 }
 
-pub(in crate::record) fn parts_of_wire(protocol: Protocol, wire: &Wire) -> Vec<Part> {
+pub(crate) fn parts_of_wire(protocol: Protocol, wire: &Wire) -> Vec<Part> {
     let mut taken = PartList::default();
     let mut messages = wire
         .messages
@@ -32,7 +32,7 @@ pub(in crate::record) fn parts_of_wire(protocol: Protocol, wire: &Wire) -> Vec<P
 }
 
 /// Returns the parts of one message; `None` if it is malformed.
-pub(in crate::record) fn parts_of(protocol: Protocol, bytes: &[u8]) -> Option<Vec<Part>> {
+pub(crate) fn parts_of(protocol: Protocol, bytes: &[u8]) -> Option<Vec<Part>> {
     let mut taken = PartList::default();
     (registry::of(protocol)?.parts)(bytes, &mut taken).map(|()| taken.parts)
 }

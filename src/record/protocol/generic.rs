@@ -7,11 +7,11 @@ use std::time::SystemTime;
 
 use replay_base::limits::MAX_RECORDED_BODY_BYTES;
 
-use crate::record::call::{Content, FirstMessages, Link, Message, Protocol, Side, Wire};
-use crate::record::http::websocket::Unmask;
-use crate::record::protocol::responder::{Prompter, messages_from};
-use crate::record::protocol::script::Script;
-use crate::record::protocol::wire::{PlayStep, RecordStep, WirePlayer, WireRecorder};
+use crate::call::{Content, FirstMessages, Link, Message, Protocol, Side, Wire};
+use crate::http::websocket::Unmask;
+use crate::protocol::responder::{Prompter, messages_from};
+use crate::protocol::script::Script;
+use crate::protocol::wire::{PlayStep, RecordStep, WirePlayer, WireRecorder};
 
 /// Longest excerpt of a call in a message, in bytes.
 const MAX_SHOWN_CALL_BYTES: usize = 4096;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::value::RawValue;
 
 use super::part_list::{Part, PartList, Role};
-use crate::record::call::HttpRequest;
+use crate::call::HttpRequest;
 
 /// Deepest nesting of a JSON body that is compared without regard to the order of its keys, in
 /// levels.
@@ -19,7 +19,7 @@ const OF_SENDING: &str = "\
     sec-websocket-key content-length content-type date grpc-timeout traceparent tracestate";
 
 /// Parses a request. The media type decides how the body is parsed; without one JSON is tried.
-pub(in crate::record) fn parts(request: &HttpRequest, taken: &mut PartList) {
+pub(crate) fn parts(request: &HttpRequest, taken: &mut PartList) {
     let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
     taken.text(format!("{} ", request.method).as_bytes());
     taken.put(Role::Rest, String::new(), path.as_bytes(), path.to_owned());
@@ -39,7 +39,7 @@ pub(in crate::record) fn parts(request: &HttpRequest, taken: &mut PartList) {
 }
 
 /// Returns the media type of a request in lower case, without parameters; empty if it has none.
-pub(in crate::record) fn media_type(request: &HttpRequest) -> String {
+pub(crate) fn media_type(request: &HttpRequest) -> String {
     content_type(request)
         .split(';')
         .next()

@@ -11,10 +11,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use replay_base::text::escape::hex;
 
-use crate::record::protocol::sql;
+use crate::protocol::sql;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::record) enum Role {
+pub(crate) enum Role {
     Message,
     /// Hidden bytes: types, formats, names of fields.
     Head,
@@ -35,50 +35,50 @@ pub(in crate::record) enum Role {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::record) struct Part {
-    pub(in crate::record) role: Role,
+pub(crate) struct Part {
+    pub(crate) role: Role,
     /// Name of a value: `literal.3`, `param.2`, `arg.2`, `comment.1`, `body.filter.at`, `query.t`,
     /// `header.range`. The items of a list share one name. Other parts of a document have the path
     /// of the document and a dot.
-    pub(in crate::record) name: String,
-    pub(in crate::record) bytes: Vec<u8>,
+    pub(crate) name: String,
+    pub(crate) bytes: Vec<u8>,
     /// Text for messages and patterns; empty for a head.
-    pub(in crate::record) text: String,
+    pub(crate) text: String,
 }
 
 impl Part {
     /// Returns true if it is a value, which may be ignored.
-    pub(in crate::record) fn is_value(&self) -> bool {
+    pub(crate) fn is_value(&self) -> bool {
         matches!(
             self.role,
             Role::Literal | Role::Key | Role::Bound | Role::Word
         )
     }
 
-    pub(in crate::record) fn is_in_text(&self) -> bool {
+    pub(crate) fn is_in_text(&self) -> bool {
         matches!(self.role, Role::Text | Role::Literal | Role::Key)
     }
 }
 
 #[derive(Default)]
-pub(in crate::record) struct PartList {
-    pub(in crate::record) parts: Vec<Part>,
+pub(crate) struct PartList {
+    pub(crate) parts: Vec<Part>,
     /// Number of values of each kind so far in the call.
     pub(super) counts: BTreeMap<&'static str, usize>,
     /// Placeholders of a prepared `MySQL` statement that is executed later in the same call.
-    pub(in crate::record) prepared: Placeholders,
+    pub(crate) prepared: Placeholders,
 }
 
 /// Placeholders of a prepared `MySQL` statement.
 #[derive(Debug, Default)]
-pub(in crate::record) struct Placeholders {
-    pub(in crate::record) parameters: usize,
+pub(crate) struct Placeholders {
+    pub(crate) parameters: usize,
     /// Parameters that were sent ahead, counted from 0.
-    pub(in crate::record) long: BTreeSet<usize>,
+    pub(crate) long: BTreeSet<usize>,
 }
 
 impl PartList {
-    pub(in crate::record) fn put(&mut self, role: Role, name: String, bytes: &[u8], text: String) {
+    pub(crate) fn put(&mut self, role: Role, name: String, bytes: &[u8], text: String) {
         self.parts.push(Part {
             role,
             name,
@@ -87,16 +87,16 @@ impl PartList {
         });
     }
 
-    pub(in crate::record) fn head(&mut self, bytes: &[u8]) {
+    pub(crate) fn head(&mut self, bytes: &[u8]) {
         self.head_of(String::new(), bytes);
     }
 
     /// Adds hidden bytes of the document with this path.
-    pub(in crate::record) fn head_of(&mut self, name: String, bytes: &[u8]) {
+    pub(crate) fn head_of(&mut self, name: String, bytes: &[u8]) {
         self.put(Role::Head, name, bytes, String::new());
     }
 
-    pub(in crate::record) fn text(&mut self, bytes: &[u8]) {
+    pub(crate) fn text(&mut self, bytes: &[u8]) {
         self.put(
             Role::Text,
             String::new(),
@@ -105,17 +105,12 @@ impl PartList {
         );
     }
 
-    pub(in crate::record) fn value(&mut self, name: String, bytes: &[u8], text: String) {
+    pub(crate) fn value(&mut self, name: String, bytes: &[u8], text: String) {
         self.put(Role::Bound, name, bytes, text);
     }
 
     /// Adds a value in the text. Values of one kind are numbered across the call.
-    pub(in crate::record) fn value_in_text(
-        &mut self,
-        role: Role,
-        kind: &'static str,
-        bytes: &[u8],
-    ) {
+    pub(crate) fn value_in_text(&mut self, role: Role, kind: &'static str, bytes: &[u8]) {
         let count = self.counts.entry(kind).or_default();
         *count += 1;
         let name = format!("{kind}.{count}");
@@ -128,7 +123,7 @@ impl PartList {
     }
 
     /// Adds a statement, with its literals and comments as values.
-    pub(in crate::record) fn statement(&mut self, text: &[u8], is_mysql: bool) {
+    pub(crate) fn statement(&mut self, text: &[u8], is_mysql: bool) {
         for (range, kind) in sql::cut(text, is_mysql) {
             let part = &text[range];
             match kind {
@@ -141,7 +136,7 @@ impl PartList {
 }
 
 /// Formats bytes as text or hexadecimal digits; 16 bytes as a UUID if `may_be_uuid`.
-pub(in crate::record) fn readable(bytes: &[u8], may_be_uuid: bool) -> String {
+pub(crate) fn readable(bytes: &[u8], may_be_uuid: bool) -> String {
     if may_be_uuid && bytes.len() == 16 {
         let parts = [
             &bytes[..4],

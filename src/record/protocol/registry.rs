@@ -1,12 +1,12 @@
 //! Registry of the supported database protocols. Each is declared in its folder and listed here.
 
-use crate::record::call::{Link, Protocol};
-use crate::record::protocol::database::Database;
-use crate::record::protocol::dialogue::DialogueRecorder;
-use crate::record::protocol::responder::{Prompter, ResponderPlayer};
-use crate::record::protocol::script::Script;
-use crate::record::protocol::wire::{WirePlayer, WireRecorder};
-use crate::record::protocol::{mongo, mysql, postgres, redis};
+use crate::call::{Link, Protocol};
+use crate::protocol::database::Database;
+use crate::protocol::dialogue::DialogueRecorder;
+use crate::protocol::responder::{Prompter, ResponderPlayer};
+use crate::protocol::script::Script;
+use crate::protocol::wire::{WirePlayer, WireRecorder};
+use crate::protocol::{mongo, mysql, postgres, redis};
 
 const ALL: [&Database; 4] = [
     &postgres::DATABASE,

@@ -7,12 +7,12 @@ use std::time::{Duration, SystemTime};
 
 use replay_base::limits::{MAX_DIFFERENCES, MAX_SHOWN_QUESTION_CHARS, MAX_WIRE_CONNECTION_BYTES};
 
-use crate::record::call::{Content, Exchange, Link, Message, Protocol, Side, Wire};
-use crate::record::protocol::dialogue::{Fault, Inbox};
-use crate::record::protocol::script::{Identity, Script};
-use crate::record::protocol::wire::{PlayStep, WirePlayer};
+use crate::call::{Content, Exchange, Link, Message, Protocol, Side, Wire};
+use crate::protocol::dialogue::{Fault, Inbox};
+use crate::protocol::script::{Identity, Script};
+use crate::protocol::wire::{PlayStep, WirePlayer};
 
-pub(in crate::record) trait Responder: Send {
+pub(crate) trait Responder: Send {
     /// Returns the greeting before any request.
     fn open(&mut self, _prompter: &mut Prompter) -> Vec<u8> {
         Vec::new()
@@ -28,20 +28,20 @@ pub(in crate::record) trait Responder: Send {
 }
 
 /// Source of a responder's answers, and its actions besides sending.
-pub(in crate::record) struct Prompter {
-    pub(in crate::record) link: Link,
-    pub(in crate::record) protocol: Protocol,
-    pub(in crate::record) script: Box<dyn Script>,
+pub(crate) struct Prompter {
+    pub(crate) link: Link,
+    pub(crate) protocol: Protocol,
+    pub(crate) script: Box<dyn Script>,
     /// Maximum time that the next answer waits for more input from the program.
-    pub(in crate::record) until_more: Option<Duration>,
+    pub(crate) until_more: Option<Duration>,
     /// Step after the next answer. Nothing after a [`PlayStep::Close`] is read.
-    pub(in crate::record) then: Option<PlayStep>,
+    pub(crate) then: Option<PlayStep>,
     /// Bytes sent before the next answer, or when the program pauses.
-    pub(in crate::record) unasked: Vec<u8>,
+    pub(crate) unasked: Vec<u8>,
 }
 
 impl Prompter {
-    pub(in crate::record) fn new(link: Link, protocol: Protocol, script: Box<dyn Script>) -> Self {
+    pub(crate) fn new(link: Link, protocol: Protocol, script: Box<dyn Script>) -> Self {
         Self {
             link,
             protocol,
@@ -52,22 +52,19 @@ impl Prompter {
         }
     }
 
-    pub(in crate::record) fn encrypt(&mut self) {
+    pub(crate) fn encrypt(&mut self) {
         self.link.tls = true;
         self.then = Some(PlayStep::StartTls(Vec::new()));
     }
 
     /// Returns the recording that answers these messages, or the text of an error.
-    pub(in crate::record) fn ask(
-        &mut self,
-        questions: &[Vec<u8>],
-    ) -> Result<Arc<Exchange>, String> {
+    pub(crate) fn ask(&mut self, questions: &[Vec<u8>]) -> Result<Arc<Exchange>, String> {
         self.ask_or(questions, |_| None)
     }
 
     /// Like [`ask`](Self::ask), for calls that may need no recording: `plain` then returns the
     /// answer. Its argument is true inside a transaction.
-    pub(in crate::record) fn ask_or(
+    pub(crate) fn ask_or(
         &mut self,
         questions: &[Vec<u8>],
         plain: impl Fn(bool) -> Option<Vec<Vec<u8>>>,
@@ -82,7 +79,7 @@ impl Prompter {
     }
 
     /// Returns the recording that would answer this message, without using it up.
-    pub(in crate::record) fn peek(&self, question: &[u8]) -> Option<Arc<Exchange>> {
+    pub(crate) fn peek(&self, question: &[u8]) -> Option<Arc<Exchange>> {
         self.script.peek(&self.call(&[question.to_vec()]))
     }
 
@@ -106,14 +103,14 @@ impl Prompter {
             .exchange(Content::Wire(self.protocol, wire), never, never)
     }
 
-    pub(in crate::record) fn sessions(&self) -> Vec<Arc<Exchange>> {
+    pub(crate) fn sessions(&self) -> Vec<Arc<Exchange>> {
         self.script.sessions(&self.link.target, self.protocol)
     }
 
     /// Returns the recording of a login: the same one in its turn, or else the first of the same
     /// user and database. Fails with the text of an error, and closes the connection. `of` reads
     /// the identity from a recorded login.
-    pub(in crate::record) fn login(
+    pub(crate) fn login(
         &mut self,
         question: &[u8],
         who: &Identity,
@@ -184,7 +181,7 @@ fn one_line(text: &str) -> String {
 }
 
 /// Returns the messages of one side in a recording.
-pub(in crate::record) fn messages_from(
+pub(crate) fn messages_from(
     exchange: &Exchange,
     by: Side,
 ) -> impl DoubleEndedIterator<Item = &[u8]> {
@@ -197,7 +194,7 @@ pub(in crate::record) fn messages_from(
 }
 
 /// A [`WirePlayer`] for any [`Responder`].
-pub(in crate::record) struct ResponderPlayer {
+pub(crate) struct ResponderPlayer {
     responder: Box<dyn Responder>,
     prompter: Prompter,
     inbox: Inbox,
@@ -208,7 +205,7 @@ pub(in crate::record) struct ResponderPlayer {
 }
 
 impl ResponderPlayer {
-    pub(in crate::record) fn new(responder: Box<dyn Responder>, prompter: Prompter) -> Self {
+    pub(crate) fn new(responder: Box<dyn Responder>, prompter: Prompter) -> Self {
         Self {
             responder,
             prompter,

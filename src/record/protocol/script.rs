@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::record::call::{Exchange, Protocol, Target};
+use crate::call::{Exchange, Protocol, Target};
 
 /// Source of recordings for one connection. All recordings belong to one run.
 pub trait Script: Send {

@@ -7,7 +7,7 @@ mod tests;
 use std::ops::Range;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::record) enum LexemeKind {
+pub(crate) enum LexemeKind {
     /// Words, names, marks, quotes, and hints.
     Plain,
     /// A comment up to the end of the line; programs do not generate these.
@@ -19,7 +19,7 @@ pub(in crate::record) enum LexemeKind {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::record) enum Token {
+pub(crate) enum Token {
     /// A word or a name, in lower case unless it was quoted.
     Word(String),
     /// A text, a number, or the value of a parameter; NULL is `None`.
@@ -28,7 +28,7 @@ pub(in crate::record) enum Token {
 }
 
 /// Splits a statement into parts; concatenated they are the statement.
-pub(in crate::record) fn cut(text: &[u8], is_mysql: bool) -> Vec<(Range<usize>, LexemeKind)> {
+pub(crate) fn cut(text: &[u8], is_mysql: bool) -> Vec<(Range<usize>, LexemeKind)> {
     let (mut found, mut plain) = (Vec::new(), 0);
     for (range, lexeme) in read(text, is_mysql) {
         if let Lexeme::Part(kind) = lexeme {
@@ -45,7 +45,7 @@ pub(in crate::record) fn cut(text: &[u8], is_mysql: bool) -> Vec<(Range<usize>, 
 }
 
 /// Returns the number of parameters of a prepared `MySQL` statement.
-pub(in crate::record) fn parameters(text: &[u8]) -> usize {
+pub(crate) fn parameters(text: &[u8]) -> usize {
     read(text, true)
         .iter()
         .filter(|(_, lexeme)| matches!(lexeme, Lexeme::Parameter(_)))
@@ -53,7 +53,7 @@ pub(in crate::record) fn parameters(text: &[u8]) -> usize {
 }
 
 /// Splits a text into statements of tokens. `bound` has the values of the parameters in order.
-pub(in crate::record) fn statements(
+pub(crate) fn statements(
     text: &[u8],
     is_mysql: bool,
     bound: &[Option<Vec<u8>>],

@@ -5,7 +5,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use crate::record::call::{Exchange, Side};
+use crate::call::{Exchange, Side};
 
 /// Action of the proxy while it records a connection.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,10 +3,10 @@
 #[cfg(test)]
 mod tests;
 
-use crate::record::call::{Protocol, Side, Wire};
-use crate::record::protocol::dissector::parts_of;
-use crate::record::protocol::part_list::{Part, Role};
-use crate::record::protocol::registry;
+use crate::call::{Protocol, Side, Wire};
+use crate::protocol::dissector::parts_of;
+use crate::protocol::part_list::{Part, Role};
+use crate::protocol::registry;
 
 /// Formats the client's messages, by protocol where possible.
 pub fn client_text(protocol: Protocol, wire: &Wire) -> String {

@@ -16,7 +16,7 @@ use super::context::Context;
 use super::session::{Hub, PendingDial};
 use super::stream::Stream;
 use super::{Attempt, Mode, Replay, nameserver, replay, upstream};
-use crate::network::rules::Transport;
+use replay_network::rules::Transport;
 
 pub enum Decision {
     /// The proxy dials the real server. If the dial fails, the receiver gets nothing and the failure

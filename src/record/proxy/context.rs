@@ -10,8 +10,8 @@ use replay_sandbox::intercept::ProgramName;
 
 use super::session::Hub;
 use super::{Misfit, Note};
-use crate::record::call::{Exchange, Link, Refusal, Target};
-use crate::record::matching::describe;
+use crate::call::{Exchange, Link, Refusal, Target};
+use crate::matching::describe;
 
 /// Reason that names [`MAX_RECORDED_BODY_BYTES`].
 pub const TOO_LONG: &str = "a body is longer than 128 MiB, or than --memory-mib leaves room for";

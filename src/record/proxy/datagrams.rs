@@ -18,8 +18,8 @@ use tokio::time::{Instant, timeout_at};
 use super::judging::VerdictGuard;
 use super::session::Hub;
 use super::{Datagrams, Mode};
-use crate::network::rules::Transport;
-use crate::record::call::Target;
+use crate::call::Target;
+use replay_network::rules::Transport;
 
 /// Idle timeout of such a socket, in seconds (RFC 4787, 4.3: not less than two minutes).
 const DATAGRAM_IDLE_SECS: u64 = 120;

@@ -1,7 +1,7 @@
 //! Protocol detection at the start of a connection.
 
-use crate::record::call::Protocol;
-use crate::record::net::sniff;
+use crate::call::Protocol;
+use crate::net::sniff;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opening {

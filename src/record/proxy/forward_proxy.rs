@@ -11,8 +11,8 @@ use super::requests::Requests;
 use super::session::Hub;
 use super::stream::Stream;
 use super::{Mode, miss, record, replay, upstream};
-use crate::record::call::Target;
-use crate::record::http::h1;
+use crate::call::Target;
+use crate::http::h1;
 
 pub async fn serve(shared: Arc<Hub>, mut client: Stream) -> io::Result<()> {
     // Requests without a target go nowhere.

@@ -21,9 +21,9 @@ use super::Note;
 use super::context::Context;
 use super::intercept_tls::head_bytes;
 use super::stream::Stream;
-use crate::record::call::{End, Exchange, HttpRequest, HttpResponse, HttpVersion};
-use crate::record::http::coding;
-use crate::record::http::h1::{self, BODY_NOTE, CUT_OFF, TRUNCATED};
+use crate::call::{End, Exchange, HttpRequest, HttpResponse, HttpVersion};
+use crate::http::coding;
+use crate::http::h1::{self, BODY_NOTE, CUT_OFF, TRUNCATED};
 
 /// The part of a body that has passed.
 pub struct Body {

@@ -20,9 +20,9 @@ use super::h2::{Body, accept, request_of, response_of, send};
 use super::stream::Stream;
 use super::truncation::Truncation;
 use super::{Replay, h2 as both, miss, tls, upstream};
-use crate::record::call::{Content, Exchange, HttpResponse};
-use crate::record::http::coding;
-use crate::record::http::h1::{TRUNCATED, exchange, refusal};
+use crate::call::{Content, Exchange, HttpResponse};
+use crate::http::coding;
+use crate::http::h1::{TRUNCATED, exchange, refusal};
 
 /// Time that a played HTTP/2 server waits for more of a request, in milliseconds. Afterwards the
 /// request counts as one that waits for an answer first.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::record::call::Target;
+use crate::call::Target;
 
 /// Mismatch between a connection and its permitted host.
 #[derive(Clone, Debug, PartialEq, Eq)]

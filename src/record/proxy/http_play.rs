@@ -12,9 +12,9 @@ use super::requests::Requests;
 use super::stream::Stream;
 use super::truncation::Truncation;
 use super::{Replay, miss};
-use crate::record::call::{Exchange, HttpResponse, Target};
-use crate::record::http::h1::{self, field};
-use crate::record::http::websocket;
+use crate::call::{Exchange, HttpResponse, Target};
+use crate::http::h1::{self, field};
+use crate::http::websocket;
 
 /// Protocol after HTTP on the same connection.
 pub enum NextProtocol {

@@ -41,8 +41,8 @@ use super::host_mismatch::{Misfit, fits};
 use super::session::Hub;
 use super::stream::Stream;
 use super::tls;
-use crate::record::call::Target;
-use crate::record::http::h1;
+use crate::call::Target;
+use crate::http::h1;
 
 /// Longest head of an answer on an opened connection of HTTP/2, in bytes as RFC 9113, 6.5.2, counts
 /// them; in memory it takes up to twice that.

@@ -17,8 +17,8 @@ use super::stream::Stream;
 use super::tap::Tap;
 use super::tls;
 use super::tls::WITHOUT_TLS;
-use crate::record::protocol::mysql::login::PasswordSubstitution;
-use crate::record::protocol::postgres::{Beginning, Login, SSL_REQUEST, beginning, failure, next};
+use crate::protocol::mysql::login::PasswordSubstitution;
+use crate::protocol::postgres::{Beginning, Login, SSL_REQUEST, beginning, failure, next};
 
 /// Timeout of a database login that is done for a program, in milliseconds.
 const DATABASE_LOGIN_MS: u64 = 60_000;

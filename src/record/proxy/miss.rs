@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::record::call::Target;
-use crate::record::matching::Miss;
+use crate::call::Target;
+use crate::matching::Miss;
 
 pub fn error_with_closest(miss: &Miss) -> Value {
     let closest = miss

@@ -58,17 +58,17 @@ use self::connect::{Attempts, Decision};
 use self::judging::VerdictGuard;
 use self::session::Hub;
 use self::stream::Stream;
-use crate::http_client::Verifier;
-use crate::network::rules::Transport;
-use crate::record::call::{Outline, Target};
-use crate::record::matching::Recordings;
-use crate::record::net::ca::Authority;
+use crate::call::{Outline, Target};
+use crate::matching::Recordings;
+use crate::net::ca::Authority;
+use replay_network::http_client::Verifier;
+use replay_network::rules::Transport;
 
 pub use self::host_mismatch::Misfit;
 pub use self::intercept_tls::{Inspector, Refusal, Rewriter};
 pub use self::login::StandIn;
 pub use self::outcome::{Counts, Note, Recorded};
-pub use crate::record::protocol::mysql::login::PasswordSubstitution;
+pub use crate::protocol::mysql::login::PasswordSubstitution;
 
 /// Sockets by which datagrams of one command leave at once: for one more, the one of its place goes
 /// that was not used for longest.

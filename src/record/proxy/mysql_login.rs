@@ -7,7 +7,7 @@ use tokio::io::AsyncWriteExt as _;
 use super::context::Context;
 use super::stream::Stream;
 use super::tls::{self, WITHOUT_TLS};
-use crate::record::protocol::mysql::login::{
+use crate::protocol::mysql::login::{
     ENOUGH, Greeting, Hello, Next, PasswordSubstitution, asks_for_tls, behind, failure, is_refusal,
     next, payload, server_said,
 };

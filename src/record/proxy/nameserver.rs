@@ -14,8 +14,8 @@ use tokio::sync::Semaphore;
 use super::Mode;
 use super::session::Hub;
 use super::stream::Stream;
-use crate::record::call::{Content, Dns, Exchange, Link, Target};
-use crate::record::net::dns::{DnsQuestion, SERVFAIL};
+use crate::call::{Content, Dns, Exchange, Link, Target};
+use crate::net::dns::{DnsQuestion, SERVFAIL};
 
 /// Longest question of a name, in bytes.
 const MAX_QUESTION_BYTES: usize = 4096;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use replay_base::budget::Share;
 use replay_base::limits::MAX_RECORDING_BYTES;
 
-use crate::record::call::{Exchange, Target};
+use crate::call::{Exchange, Target};
 
 #[derive(Debug, Default)]
 pub struct Recorded {
@@ -18,8 +18,7 @@ pub struct Recorded {
     pub unanswered: Vec<Target>,
     pub notes: Vec<Note>,
     pub counts: Counts,
-    /// Budget share of the calls.
-    #[expect(dead_code, reason = "given back by its drop")]
+    /// Budget share of the calls, given back by its drop.
     pub held: Option<Share>,
 }
 

@@ -20,7 +20,7 @@ use super::judging::VerdictGuard;
 use super::session::Hub;
 use super::stream::Stream;
 use super::{intercept_tls, login, splice, tls};
-use crate::record::call::Target;
+use crate::call::Target;
 
 /// Classification of the program's first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

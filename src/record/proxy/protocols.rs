@@ -5,11 +5,11 @@ use std::time::{Duration, SystemTime};
 
 use super::Replay;
 use super::context::Context;
-use crate::record::call::Protocol;
-use crate::record::matching::Connection;
-use crate::record::protocol::generic::{GenericPlayer, GenericRecorder};
-use crate::record::protocol::registry;
-use crate::record::protocol::wire::{WirePlayer, WireRecorder};
+use crate::call::Protocol;
+use crate::matching::Connection;
+use crate::protocol::generic::{GenericPlayer, GenericRecorder};
+use crate::protocol::registry;
+use crate::protocol::wire::{WirePlayer, WireRecorder};
 
 /// Delay before an unsolicited message that was recorded after a call is sent, in milliseconds.
 /// Some programs drop a notification that comes together with an answer.

@@ -14,9 +14,9 @@ use super::relay::relay;
 use super::stream::Stream;
 use super::tap::{NextPhase, Tap};
 use super::{Note, h2, protocols, tls, upstream};
-use crate::record::call::{Protocol, Refusal, Side};
-use crate::record::http::h1;
-use crate::record::net::sniff;
+use crate::call::{Protocol, Refusal, Side};
+use crate::http::h1;
+use crate::net::sniff;
 
 /// A boxed future, for recursion.
 pub type Nested<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

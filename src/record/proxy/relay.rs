@@ -11,8 +11,8 @@ use tokio::time::timeout;
 use super::context::Context;
 use super::stream::Stream;
 use super::tap::{NextPhase, Tap};
-use crate::record::call::{Exchange, Side};
-use crate::record::http::h1;
+use crate::call::{Exchange, Side};
+use crate::http::h1;
 
 /// The same as far as the budget has room for it, in bytes.
 const MAX_RELAY_BUFFER_BYTES: usize = 1024 * 1024;

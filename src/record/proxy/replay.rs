@@ -15,9 +15,9 @@ use super::protocols::PlayedServer;
 use super::record::Nested;
 use super::stream::Stream;
 use super::{Replay, h2_play, record, tls, upstream};
-use crate::record::call::{Protocol, Refusal};
-use crate::record::net::sniff;
-use crate::record::protocol::wire::PlayStep;
+use crate::call::{Protocol, Refusal};
+use crate::net::sniff;
+use crate::protocol::wire::PlayStep;
 
 /// Longest silence after which a played server closes a connection as the real one did, in
 /// milliseconds.

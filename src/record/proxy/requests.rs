@@ -7,7 +7,7 @@ use tokio::io::AsyncWriteExt as _;
 
 use super::context::{Context, TOO_LONG};
 use super::stream::Stream;
-use crate::record::http::h1::{Malformed, ReceivedRequest, RequestParser, RequestStep};
+use crate::http::h1::{Malformed, ReceivedRequest, RequestParser, RequestStep};
 
 pub struct Requests {
     parser: RequestParser,

@@ -18,10 +18,10 @@ use tokio::time::timeout;
 use super::judging::PendingVerdicts;
 use super::stream::Stream;
 use super::{Counts, Mode, Note, OnMiss, Recorded, Wires};
-use crate::http_client::Verifier;
-use crate::record::call::{Content, Exchange, Link, Refusal, Target};
-use crate::record::net::ca::Authority;
-use crate::record::net::dns::{FakeNames, is_fake};
+use crate::call::{Content, Exchange, Link, Refusal, Target};
+use crate::net::ca::Authority;
+use crate::net::dns::{FakeNames, is_fake};
+use replay_network::http_client::Verifier;
 
 /// Memory for a recorded call until its set is written, as a multiple of its length: as kept, and
 /// as written or searched for secrets.

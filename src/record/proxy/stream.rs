@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, Re
 use tokio::net::TcpStream;
 use tokio_rustls::{client, server};
 
-use crate::record::http::h1::Rendered;
+use crate::http::h1::Rendered;
 
 pub trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {
     /// Returns the socket below all layers.

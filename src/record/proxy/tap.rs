@@ -6,10 +6,10 @@ use replay_base::budget::Share;
 
 use super::Note;
 use super::context::Context;
-use crate::record::call::{Exchange, Side, Target};
-use crate::record::http::h1;
-use crate::record::protocol::generic::GenericRecorder;
-use crate::record::protocol::wire::{RecordStep, WireRecorder};
+use crate::call::{Exchange, Side, Target};
+use crate::http::h1;
+use crate::protocol::generic::GenericRecorder;
+use crate::protocol::wire::{RecordStep, WireRecorder};
 
 pub enum Tap {
     Http(Box<h1::Tap>),

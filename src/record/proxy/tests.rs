@@ -20,9 +20,9 @@ use std::thread;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
 use super::*;
-use crate::record::call::{Exchange, Target};
-use crate::record::matching::{Noise, Report};
-use crate::record::net::ca::certificates;
+use crate::call::{Exchange, Target};
+use crate::matching::{Noise, Report};
+use crate::net::ca::certificates;
 
 /// Maximum time of any wait.
 pub const PATIENCE: Duration = Duration::from_mins(1);

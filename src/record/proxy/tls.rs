@@ -16,8 +16,8 @@ use tokio_rustls::{TlsAcceptor, TlsConnector};
 use super::Mode;
 use super::context::Context;
 use super::stream::Stream;
-use crate::http_client;
-use crate::record::net::ca::leaf_name;
+use crate::net::ca::leaf_name;
+use replay_network::http_client;
 
 /// Timeout of a TLS handshake on either side of a recorded connection, in milliseconds.
 const UPSTREAM_TLS_MS: u64 = 10_000;

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use super::Note;
 use super::context::Context;
-use crate::record::call::{Exchange, HttpResponse};
-use crate::record::http::h1::is_cut_off;
-use crate::record::matching::describe;
+use crate::call::{Exchange, HttpResponse};
+use crate::http::h1::is_cut_off;
+use crate::matching::describe;
 
 /// Time for a program to hang up in the middle of an answer as it did when recorded, in
 /// milliseconds. A program that stays reads beyond the end of the recording.

@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use super::context::Context;
 use super::stream::Stream;
 use super::{Mode, passthrough, tls};
-use crate::network::rules::Transport;
+use replay_network::rules::Transport;
 
 /// Connects to the real server; `EACCES` if the policy denies it.
 pub async fn dial(context: &Context) -> io::Result<Stream> {

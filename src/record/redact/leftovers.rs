@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::stand_in::{is_placeholder, is_uuid};
-use crate::record::call::{Content, Exchange, Side};
+use crate::call::{Content, Exchange, Side};
 
 /// Minimum length of a possible secret, in bytes.
 const FEWEST_BYTES: usize = 20;

@@ -6,8 +6,8 @@ use std::ops::Range;
 use super::Redactor;
 use super::secret_names::{self, NameKind};
 use super::stand_in::placeholder;
-use crate::record::protocol::mongo::{self, bson};
-use crate::record::protocol::redis::command;
+use crate::protocol::mongo::{self, bson};
+use crate::protocol::redis::command;
 
 /// Replaces the passwords in a pipeline of `AUTH [user] password` and `HELLO 3 AUTH user password`.
 /// Each password has its own placeholder, because a program may try a wrong one.

@@ -27,14 +27,14 @@ use aho_corasick::{AhoCorasick, MatchKind};
 
 pub use leftovers::{Leftover, left_over};
 pub use stand_in::is_placeholder;
-pub(in crate::record) use stand_in::{is_signed, is_uuid, looks_random, places};
+pub(crate) use stand_in::{is_signed, is_uuid, looks_random, places};
 
 use secret_names::NameKind;
 use shapes::Shapes;
 use stand_in::placeholder;
 
-use crate::record::call::{Content, Exchange, Http, HttpResponse, Message, Protocol, Side, Wire};
-use crate::record::http::coding;
+use crate::call::{Content, Exchange, Http, HttpResponse, Message, Protocol, Side, Wire};
+use crate::http::coding;
 
 /// Maximum number of secrets from one call that are searched in the other calls.
 const MAX_FOLLOWED: usize = 65_536;
@@ -211,14 +211,14 @@ fn follow(seen: HashMap<Vec<u8>, bool>, calls: &mut [Exchange]) -> usize {
 }
 
 /// Returns a log line about a call with its tokens of known shape redacted.
-pub(in crate::record) fn redact_log_line(line: &str) -> String {
+pub(crate) fn redact_log_line(line: &str) -> String {
     let mut line = line.as_bytes().to_vec();
     Shapes::built_in(true).replace(&mut line);
     String::from_utf8_lossy(&line).into_owned()
 }
 
 /// Returns a path with the secrets in its query redacted.
-pub(in crate::record) fn path(path: &str) -> String {
+pub(crate) fn path(path: &str) -> String {
     let found = Redactor {
         secrets: &Secrets::default(),
         is_answer: false,

@@ -9,7 +9,7 @@ mod table;
 use std::time::SystemTime;
 
 use super::*;
-use crate::record::call::{End, HttpRequest, HttpVersion, Target};
+use crate::call::{End, HttpRequest, HttpVersion, Target};
 
 /// Builds an HTTP call from its request and response parts.
 fn call(

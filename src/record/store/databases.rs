@@ -9,8 +9,8 @@ use super::bodies::is_large;
 use super::metadata::Spec;
 use super::node::{Members, Node, decode_base64};
 use super::{BodyFiles, Fault, Problem};
-use crate::record::call::{Content, Message, Protocol, Side, Wire};
-use crate::record::protocol::{registry, words};
+use crate::call::{Content, Message, Protocol, Side, Wire};
+use crate::protocol::{registry, words};
 
 /// Kinds of unknown protocols; the first one is written.
 const OTHERS: [&str; 2] = ["Generic", "Kafka"];

@@ -2,7 +2,7 @@
 
 use super::Problem;
 use super::node::{Members, Node};
-use crate::record::call::{Content, Dns};
+use crate::call::{Content, Dns};
 
 /// Names of response codes, in order (RFC 1035, 4.1.1; RFC 2136, 2.2). Other tools write them in
 /// place of numbers.

@@ -5,8 +5,8 @@ use std::time::UNIX_EPOCH;
 use super::metadata::{Metadata, Spec, key};
 use super::node::{Members, Node};
 use super::{BodyFiles, BodyLoader, Problem, databases, dns, emit, grpc, http};
-use crate::record::call::{Content, End, Exchange, Refusal, Target};
-use crate::record::matching::{DeclaredNoise, Recording};
+use crate::call::{Content, End, Exchange, Refusal, Target};
+use crate::matching::{DeclaredNoise, Recording};
 
 pub const VERSION: &str = "api.keploy.io/v1beta1";
 

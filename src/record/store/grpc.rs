@@ -6,7 +6,7 @@ use super::http::{Headers, created, from_map, separate_body, status, to_map};
 use super::metadata::{Metadata, Spec, key};
 use super::node::{Members, Node};
 use super::{BodyFiles, Problem, protoscope};
-use crate::record::call::{Content, Exchange, Http, HttpRequest, HttpResponse, HttpVersion};
+use crate::call::{Content, Exchange, Http, HttpRequest, HttpResponse, HttpVersion};
 
 pub(super) fn write(
     http: &Http,

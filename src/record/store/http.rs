@@ -8,7 +8,7 @@ use super::bodies::is_large;
 use super::metadata::{Metadata, Spec, key};
 use super::node::{Members, Node};
 use super::{BodyFiles, Fault, Problem};
-use crate::record::call::{Content, Exchange, Http, HttpRequest, HttpResponse, HttpVersion};
+use crate::call::{Content, Exchange, Http, HttpRequest, HttpResponse, HttpVersion};
 
 pub(super) type Headers = Vec<(String, Vec<u8>)>;
 

@@ -28,7 +28,7 @@ pub use head::{COMMAND_WITHIN_BYTES, CommandMark, Head};
 
 use replay_base::limits::MAX_CALLS_FILE_BYTES;
 
-use crate::record::matching::{DeclaredNoise, Recording};
+use crate::matching::{DeclaredNoise, Recording};
 
 /// Kind of a problem with a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,7 +55,8 @@ pub struct Problem {
 }
 
 impl Problem {
-    pub(crate) fn new(line: u64, message: String) -> Self {
+    #[must_use]
+    pub fn new(line: u64, message: String) -> Self {
         Self {
             line,
             message,
@@ -72,7 +73,8 @@ impl Problem {
     }
 
     /// Extends the path of a problem by the surrounding mapping or list.
-    pub(crate) fn inside(mut self, key: &str, line: u64) -> Self {
+    #[must_use]
+    pub fn inside(mut self, key: &str, line: u64) -> Self {
         if self.line == 0 {
             self.line = line;
         }

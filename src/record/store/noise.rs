@@ -2,7 +2,7 @@
 
 use super::node::{Members, Node, NodeKind, parse};
 use super::{Problem, emit};
-use crate::record::matching::DeclaredNoise;
+use crate::matching::DeclaredNoise;
 
 impl DeclaredNoise {
     /// Reads a mapping, or a list of regular expressions from an older file.

@@ -5,11 +5,11 @@ use replay_base::limits::MIN_BODY_APART_BYTES;
 
 use super::document::VERSION;
 use super::*;
-use crate::record::call::{
+use crate::call::{
     Content, Dns, End, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Message, Protocol,
     Side, Target, Wire,
 };
-use crate::record::matching::Recording;
+use crate::matching::Recording;
 
 const GOLDEN: [(&str, &str); 8] = [
     ("http", include_str!("../../../testdata/calls/http.yaml")),

@@ -2,9 +2,9 @@
 
 use std::str::FromStr;
 
-use crate::network::rules::request::RequestLine;
-use crate::network::rules::rule::{Destination, Rule, RuleError};
-use crate::network::rules::{Rules, Verdict};
+use crate::rules::request::RequestLine;
+use crate::rules::rule::{Destination, Rule, RuleError};
+use crate::rules::{Rules, Verdict};
 
 /// Default port of `PostgreSQL`.
 const POSTGRES_PORT: u16 = 5432;

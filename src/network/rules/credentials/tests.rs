@@ -4,7 +4,7 @@ use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 
 use super::*;
-use crate::network::rules::{Host, Transport};
+use crate::rules::{Host, Transport};
 
 const SECRET: &str = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
 

@@ -15,9 +15,9 @@ pub use tap::{ConnectionEnd, ProtocolChange, Tap};
 
 use std::time::SystemTime;
 
-use crate::record::call::{Content, Exchange, Http, HttpRequest, HttpResponse, Link, Target};
-use crate::record::http::coding::{self, has_note};
-pub use crate::record::http::coding::{BODY_NOTE, CUT_OFF, TRUNCATED};
+use crate::call::{Content, Exchange, Http, HttpRequest, HttpResponse, Link, Target};
+use crate::http::coding::{self, has_note};
+pub use crate::http::coding::{BODY_NOTE, CUT_OFF, TRUNCATED};
 
 /// Returns true if the recorded response ends where the program closed the connection.
 pub fn is_cut_off(response: &HttpResponse) -> bool {

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use replay_base::limits::MAX_RECORDED_BODY_BYTES;
 
-use crate::record::call::{Exchange, HttpRequest, Link, Target};
+use crate::call::{Exchange, HttpRequest, Link, Target};
 
 use super::reader::{ExpectedBody, Malformed, Reader};
 use super::tap::tunnel;

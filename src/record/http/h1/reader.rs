@@ -2,7 +2,7 @@
 
 use replay_base::limits::{MAX_HTTP_FIELDS, MAX_HTTP_HEAD_BYTES};
 
-use crate::record::call::HttpVersion;
+use crate::call::HttpVersion;
 
 use super::{field, has_token};
 

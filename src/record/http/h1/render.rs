@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use crate::record::call::{HttpRequest, HttpResponse, HttpVersion};
-use crate::record::http::coding;
+use crate::call::{HttpRequest, HttpResponse, HttpVersion};
+use crate::http::coding;
 
 use super::{BODY_NOTE, TRUNCATED, field, has_token, is_cut_off};
 

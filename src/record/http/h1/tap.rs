@@ -5,8 +5,8 @@ use std::time::SystemTime;
 
 use replay_base::limits::{MAX_RECORDED_BODY_BYTES, MAX_RECORDING_NOTES};
 
-use crate::record::call::{Content, Exchange, HttpResponse, Link, Side, Target};
-use crate::record::http::coding;
+use crate::call::{Content, Exchange, HttpResponse, Link, Side, Target};
+use crate::http::coding;
 
 use super::reader::{ExpectedBody, Malformed, Message, Reader};
 use super::{BODY_NOTE, CUT_OFF, TRUNCATED, authority, exchange, request};
@@ -278,7 +278,7 @@ impl Tap {
             if let Some(call) = &mut waiting.call {
                 call.answered_at = at;
                 if end.by == Side::Client {
-                    call.end = crate::record::call::End::Abandoned;
+                    call.end = crate::call::End::Abandoned;
                 }
             }
             waiting.answer = None;

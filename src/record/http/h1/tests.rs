@@ -3,7 +3,7 @@ use std::time::SystemTime;
 use proptest::prelude::*;
 
 use super::*;
-use crate::record::call::{Content, Exchange, Http, HttpResponse, HttpVersion, Link, Side};
+use crate::call::{Content, Exchange, Http, HttpResponse, HttpVersion, Link, Side};
 
 fn link() -> Link {
     Link {

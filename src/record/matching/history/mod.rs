@@ -20,19 +20,19 @@ mod tests;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use crate::record::protocol::control::Control;
+use crate::protocol::control::Control;
 use statement::{Effect, digest, effects, set};
-pub(in crate::record) use statement::{repeats, shapes, writes};
+pub(crate) use statement::{repeats, shapes, writes};
 
-use crate::record::call::{Content, Exchange, Protocol, Side, Target, Wire};
-use crate::record::protocol::script::Identity;
-use crate::record::protocol::{mysql, postgres, redis};
+use crate::call::{Content, Exchange, Protocol, Side, Target, Wire};
+use crate::protocol::script::Identity;
+use crate::protocol::{mysql, postgres, redis};
 
 /// Shapes of statements, each with a digest of its last values.
-pub(in crate::record) type EffectDigests = BTreeMap<String, u64>;
+pub(crate) type EffectDigests = BTreeMap<String, u64>;
 
 #[derive(Clone, Debug, Default)]
-pub(in crate::record) struct History {
+pub(crate) struct History {
     chosen: BTreeMap<&'static str, Vec<u8>>,
     /// Settings from the login.
     start: EffectDigests,
@@ -42,19 +42,19 @@ pub(in crate::record) struct History {
     /// `true` in an implicit transaction: the messages up to `Sync`.
     is_implicit: bool,
     /// State before the next call.
-    pub(in crate::record) before: ConnectionState,
+    pub(crate) before: ConnectionState,
 }
 
 /// State of a connection before a call.
 #[derive(Clone, Debug, Default)]
-pub(in crate::record) struct ConnectionState {
+pub(crate) struct ConnectionState {
     /// Context of the connection as bytes; empty if unknown.
-    pub(in crate::record) context: Arc<Vec<u8>>,
+    pub(crate) context: Arc<Vec<u8>>,
     /// Effects that are in force.
-    pub(in crate::record) done: Arc<EffectDigests>,
+    pub(crate) done: Arc<EffectDigests>,
     /// Number of the recorded transaction that the call belongs to, or that has answered in its
     /// transaction; from 1, 0 if none.
-    pub(in crate::record) transaction: u64,
+    pub(crate) transaction: u64,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -67,7 +67,7 @@ struct Frame {
 }
 
 impl History {
-    pub(in crate::record) fn open(&mut self, who: &Identity) {
+    pub(crate) fn open(&mut self, who: &Identity) {
         let setting = |(name, value): &(String, Vec<u8>)| {
             (set(name), digest([Some(value.as_slice())].into_iter()))
         };
@@ -93,7 +93,7 @@ impl History {
         self.before.context = Arc::new(parts.collect());
     }
 
-    pub(in crate::record) fn size(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         let of = |shape: &String| shape.len() + size_of::<(String, u64)>();
         let frames = self
             .frames
@@ -107,12 +107,12 @@ impl History {
             .sum()
     }
 
-    pub(in crate::record) fn is_inside(&self) -> bool {
+    pub(crate) fn is_inside(&self) -> bool {
         self.frames.len() > 1
     }
 
     /// Applies a call that was answered as recorded.
-    pub(in crate::record) fn apply_answered(&mut self, call: &Exchange) {
+    pub(crate) fn apply_answered(&mut self, call: &Exchange) {
         let Content::Wire(protocol, wire) = &call.content else {
             return;
         };
@@ -125,7 +125,7 @@ impl History {
     }
 
     /// Applies a missed call: its effects lead to a state that no recording has.
-    pub(in crate::record) fn apply_missed(&mut self, call: &Exchange) {
+    pub(crate) fn apply_missed(&mut self, call: &Exchange) {
         let Content::Wire(protocol, wire) = &call.content else {
             return;
         };
@@ -180,7 +180,7 @@ impl History {
     }
 
     /// Ends the messages that were sent together.
-    pub(in crate::record) fn synchronise(&mut self) {
+    pub(crate) fn synchronise(&mut self) {
         if std::mem::take(&mut self.is_implicit) {
             self.carry_out(vec![Effect::Control(Control::Commit)]);
         }
@@ -331,7 +331,7 @@ impl History {
 
 /// Returns the state before each of these calls, in order. It is empty for calls without a known
 /// connection.
-pub(in crate::record) fn connection_states<'a>(
+pub(crate) fn connection_states<'a>(
     calls: impl Iterator<Item = &'a Exchange>,
 ) -> Vec<ConnectionState> {
     let mut now: HashMap<(&Target, u64), (History, u64)> = HashMap::new();

@@ -3,10 +3,10 @@
 use sha2::{Digest, Sha256};
 
 use super::Control;
-use crate::record::call::{Content, Exchange, Protocol, Side, Wire};
-use crate::record::protocol::dissector::parts_of_wire;
-use crate::record::protocol::sql::{self, Token};
-use crate::record::protocol::{mysql, redis};
+use crate::call::{Content, Exchange, Protocol, Side, Wire};
+use crate::protocol::dissector::parts_of_wire;
+use crate::protocol::sql::{self, Token};
+use crate::protocol::{mysql, redis};
 
 /// First words of statements that may be plain reads.
 const READS: [&str; 8] = [
@@ -22,7 +22,7 @@ const LASTS: [&str; 8] = [
 const SET: &str = "set ";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::record) enum Effect {
+pub(crate) enum Effect {
     /// Begins, ends or subdivides a transaction.
     Control(Control),
     /// `DISCARD ALL`, or `RESET ALL`, which keeps the role.
@@ -35,7 +35,7 @@ pub(in crate::record) enum Effect {
     },
 }
 
-pub(in crate::record) fn effects(protocol: Protocol, wire: &Wire) -> Vec<Effect> {
+pub(crate) fn effects(protocol: Protocol, wire: &Wire) -> Vec<Effect> {
     statements(protocol, wire)
         .iter()
         .flat_map(|one| Statement(one).effects(protocol))
@@ -43,7 +43,7 @@ pub(in crate::record) fn effects(protocol: Protocol, wire: &Wire) -> Vec<Effect>
 }
 
 /// Returns the shapes of the effects of a call.
-pub(in crate::record) fn shapes(exchange: &Exchange) -> Vec<String> {
+pub(crate) fn shapes(exchange: &Exchange) -> Vec<String> {
     let Content::Wire(protocol, wire) = &exchange.content else {
         return Vec::new();
     };
@@ -62,7 +62,7 @@ pub(in crate::record) fn shapes(exchange: &Exchange) -> Vec<String> {
 
 /// Returns true if a call reads, or sets a value unconditionally. Requests beyond the recorded ones
 /// then repeat the last answer.
-pub(in crate::record) fn repeats(exchange: &Exchange) -> bool {
+pub(crate) fn repeats(exchange: &Exchange) -> bool {
     match &exchange.content {
         Content::Http(http) => matches!(http.request.method.as_str(), "GET" | "HEAD"),
         Content::Wire(Protocol::Redis, wire) => redis::reads(wire) || redis::sets(wire),
@@ -77,7 +77,7 @@ pub(in crate::record) fn repeats(exchange: &Exchange) -> bool {
 }
 
 /// Returns true if a call may change the reads of other connections.
-pub(in crate::record) fn writes(exchange: &Exchange) -> bool {
+pub(crate) fn writes(exchange: &Exchange) -> bool {
     match &exchange.content {
         // RFC 9110, 9.2.1.
         Content::Http(http) => !matches!(

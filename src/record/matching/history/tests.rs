@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use pretty_assertions::assert_eq;
 
 use super::*;
-use crate::record::call::{End, Message, Target};
+use crate::call::{End, Message, Target};
 
 /// A statement of `PostgreSQL`, which fails if `fails`.
 fn query(text: &str, fails: bool) -> Exchange {

@@ -3,7 +3,7 @@
 use pretty_assertions::assert_eq;
 
 use super::*;
-use crate::record::redact::Secrets;
+use crate::redact::Secrets;
 
 #[test]
 fn session_headers_select_answer() {

@@ -3,8 +3,8 @@
 use std::time::SystemTime;
 
 use super::*;
-use crate::record::call::{End, Http, HttpRequest, HttpResponse, HttpVersion, Message, Side, Wire};
-use crate::record::redact::Secrets;
+use crate::call::{End, Http, HttpRequest, HttpResponse, HttpVersion, Message, Side, Wire};
+use crate::redact::Secrets;
 
 pub(super) const JSON: &str = "application/json";
 

@@ -3,8 +3,8 @@
 use pretty_assertions::assert_eq;
 
 use super::*;
-use crate::record::call::{Message, Side};
-use crate::record::redact::Secrets;
+use crate::call::{Message, Side};
+use crate::redact::Secrets;
 
 pub(super) fn postgres(kind: u8, parts: &[&[u8]]) -> Vec<u8> {
     let body = parts.concat();

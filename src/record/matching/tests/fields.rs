@@ -3,7 +3,7 @@
 use pretty_assertions::assert_eq;
 
 use super::*;
-use crate::record::matching::learned_noise::FieldChange;
+use crate::matching::learned_noise::FieldChange;
 
 fn answers(book: &Recordings, asked: &[Exchange]) -> Vec<Option<String>> {
     asked.iter().map(|asked| ask(book, asked).ok()).collect()

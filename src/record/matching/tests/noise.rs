@@ -4,7 +4,7 @@ use pretty_assertions::assert_eq;
 
 use super::databases::{call, mysql, postgres, query, redis};
 use super::*;
-use crate::record::protocol::mongo::bson::{self, Element, kind};
+use crate::protocol::mongo::bson::{self, Element, kind};
 
 /// Returns `Bind` and `Execute` of a statement with these values.
 fn bound(text: &str, values: &[Option<&str>]) -> Vec<Vec<u8>> {

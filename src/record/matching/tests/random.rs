@@ -4,7 +4,7 @@ use pretty_assertions::assert_eq;
 
 use super::databases::{call, mysql, query, redis};
 use super::*;
-use crate::record::redact::Secrets;
+use crate::redact::Secrets;
 
 /// Tokens of three runs.
 const RUNS: [[&str; 2]; 3] = [

@@ -5,7 +5,7 @@ use std::time::Duration;
 use pretty_assertions::assert_eq;
 
 use super::*;
-use crate::record::call::HttpVersion;
+use crate::call::HttpVersion;
 
 /// Returns an HTTP/2 call with these times in milliseconds, and a field in its answer.
 fn timed(path: &str, asked: u64, came: u64, field: (&str, &str)) -> Exchange {

@@ -6,7 +6,7 @@ use pretty_assertions::assert_eq;
 
 use super::databases::{query, redis};
 use super::*;
-use crate::record::call::{Link, Message, Side, Wire};
+use crate::call::{Link, Message, Side, Wire};
 
 /// Returns a book of these calls in order: connection, request and answer.
 fn recorded(protocol: Protocol, calls: &[(u64, Vec<u8>, &str)]) -> Arc<Recordings> {

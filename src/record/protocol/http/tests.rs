@@ -73,7 +73,7 @@ fn invalid_json_is_rejected() {
 #[test]
 fn request_parts_have_noise_names() {
     let request = HttpRequest {
-        version: crate::record::call::HttpVersion::Http11,
+        version: crate::call::HttpVersion::Http11,
         method: "POST".to_owned(),
         scheme: "http".to_owned(),
         authority: "shop".to_owned(),

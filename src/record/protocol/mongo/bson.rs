@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::record::protocol::dialogue::Fault;
+use crate::protocol::dialogue::Fault;
 
-pub(in crate::record) mod kind {
+pub(crate) mod kind {
     pub(crate) const STRING: u8 = 0x02;
     pub(crate) const DOCUMENT: u8 = 0x03;
     pub(crate) const ARRAY: u8 = 0x04;
@@ -17,15 +17,15 @@ pub(in crate::record) mod kind {
 const BROKEN: Fault = "a MongoDB document is malformed";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::record) struct Element<'a> {
-    pub(in crate::record) kind: u8,
-    pub(in crate::record) name: &'a [u8],
-    pub(in crate::record) value: &'a [u8],
+pub(crate) struct Element<'a> {
+    pub(crate) kind: u8,
+    pub(crate) name: &'a [u8],
+    pub(crate) value: &'a [u8],
 }
 
 impl<'a> Element<'a> {
     /// Returns the value without its length and delimiters.
-    pub(in crate::record) fn content(&self) -> &'a [u8] {
+    pub(crate) fn content(&self) -> &'a [u8] {
         let (before, behind) = match self.kind {
             kind::STRING | 0x0d | 0x0e => (4, 1),
             0x05 => (5, 0),
@@ -39,7 +39,7 @@ impl<'a> Element<'a> {
     }
 }
 
-pub(in crate::record) fn length(bytes: &[u8]) -> Result<usize, Fault> {
+pub(crate) fn length(bytes: &[u8]) -> Result<usize, Fault> {
     let head = bytes.first_chunk::<4>().ok_or(BROKEN)?;
     let length = usize::try_from(i32::from_le_bytes(*head)).map_err(|_| BROKEN)?;
     if length >= 5 && length <= bytes.len() && bytes[length - 1] == 0 {
@@ -49,7 +49,7 @@ pub(in crate::record) fn length(bytes: &[u8]) -> Result<usize, Fault> {
     }
 }
 
-pub(in crate::record) fn elements(document: &[u8]) -> Result<Vec<Element<'_>>, Fault> {
+pub(crate) fn elements(document: &[u8]) -> Result<Vec<Element<'_>>, Fault> {
     let length = length(document)?;
     let mut rest = &document[4..length - 1];
     let mut found = Vec::new();
@@ -93,7 +93,7 @@ fn size(kind: u8, bytes: &[u8]) -> Result<usize, Fault> {
     })
 }
 
-pub(in crate::record) fn document(elements: &[Element<'_>]) -> Vec<u8> {
+pub(crate) fn document(elements: &[Element<'_>]) -> Vec<u8> {
     let mut bytes = vec![0; 4];
     for Element { kind, name, value } in elements {
         bytes.extend([&[*kind], *name, b"\0", value].concat());
@@ -122,10 +122,7 @@ pub(super) fn rewrite<'a>(
 
 /// Collects the elements of a document and its subdocuments that are not documents or arrays
 /// themselves.
-pub(in crate::record) fn leaves<'a>(
-    document: &'a [u8],
-    found: &mut Vec<Element<'a>>,
-) -> Result<(), Fault> {
+pub(crate) fn leaves<'a>(document: &'a [u8], found: &mut Vec<Element<'a>>) -> Result<(), Fault> {
     for element in elements(document)? {
         match element.kind {
             kind::DOCUMENT | kind::ARRAY => leaves(element.value, found)?,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::bson::{self, Element, kind};
-use crate::record::protocol::dialogue::Fault;
+use crate::protocol::dialogue::Fault;
 
 const REPLY: u32 = 1;
 const QUERY: u32 = 2004;
@@ -65,7 +65,7 @@ fn with_head(operation: u32, number: u32, responds_to: u32, body: &[u8]) -> Vec<
     [head.as_flattened(), body].concat()
 }
 
-pub(in crate::record) fn renumbered(message: &[u8], number: u32, responds_to: u32) -> Vec<u8> {
+pub(crate) fn renumbered(message: &[u8], number: u32, responds_to: u32) -> Vec<u8> {
     with_head(
         operation(message),
         number,
@@ -85,14 +85,14 @@ pub(super) enum RequestKind {
     Proof,
 }
 
-pub(in crate::record) enum Section<'a> {
+pub(crate) enum Section<'a> {
     /// A command, or the reply to one.
     Document(&'a [u8]),
     /// A sequence of documents, with its name.
     Sequence(&'a [u8], Vec<&'a [u8]>),
 }
 
-pub(in crate::record) fn sections(message: &[u8]) -> Result<Vec<Section<'_>>, Fault> {
+pub(crate) fn sections(message: &[u8]) -> Result<Vec<Section<'_>>, Fault> {
     let mut rest = message.get(body(message)?..).ok_or(SHORT)?;
     if operation(message) != MSG {
         return Ok(documents(rest)?

@@ -10,7 +10,7 @@
 //! SCRAM also proves to the client that the server knows the password (RFC 5802, 3). A recording
 //! cannot replay that, so authentication fails with an error that says so.
 
-pub(in crate::record) mod bson;
+pub(crate) mod bson;
 mod message;
 mod parts;
 mod player;
@@ -18,9 +18,9 @@ mod recorder;
 #[cfg(test)]
 mod tests;
 
-use crate::record::call::Protocol;
-use crate::record::protocol::database::Database;
-pub(in crate::record) use message::{Section, renumbered, sections};
+use crate::call::Protocol;
+use crate::protocol::database::Database;
+pub(crate) use message::{Section, renumbered, sections};
 
 pub(super) static DATABASE: Database = Database {
     protocol: Protocol::Mongo,

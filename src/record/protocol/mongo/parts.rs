@@ -4,14 +4,14 @@ use replay_base::text::escape::hex;
 
 use super::bson::{self, Element, kind};
 use super::message::{self, Section};
-use crate::record::protocol::part_list::{PartList, readable};
+use crate::protocol::part_list::{PartList, readable};
 
 /// Deepest nesting of documents of `MongoDB` in which values are looked for, as deep as the server
 /// takes.
 const MAX_BSON_DEPTH: usize = 100;
 
 /// Parses `OP_MSG`, and the command of an `OP_QUERY`.
-pub(in crate::record) fn parts(bytes: &[u8], taken: &mut PartList) -> Option<()> {
+pub(crate) fn parts(bytes: &[u8], taken: &mut PartList) -> Option<()> {
     // The operation and flags; for `OP_QUERY` also the collection.
     taken.head(bytes.get(message::OPERATION..message::body(bytes).ok()?)?);
     for section in message::sections(bytes).ok()? {

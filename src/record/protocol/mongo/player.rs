@@ -1,9 +1,9 @@
 //! Player of `MongoDB` connections.
 
 use super::message::{self, RequestKind};
-use crate::record::call::Side;
-use crate::record::protocol::dialogue::Fault;
-use crate::record::protocol::responder::{Prompter, Responder, messages_from};
+use crate::call::Side;
+use crate::protocol::dialogue::Fault;
+use crate::protocol::responder::{Prompter, Responder, messages_from};
 
 const NO_PROOF: &str = "MongoDB authentication cannot be replayed, since the server must prove \
     that it knows the password; record with a server without access control, and connect without \

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::message::{self, RequestKind};
-use crate::record::call::Side;
-use crate::record::protocol::dialogue::{CallLog, Dialogue, Disposition, Draft, Fault};
+use crate::call::Side;
+use crate::protocol::dialogue::{CallLog, Dialogue, Disposition, Draft, Fault};
 
 #[derive(Default)]
 pub(super) struct MongoDialogue {

@@ -2,8 +2,8 @@
 
 use super::bson::{self, Element, kind};
 use super::message::word;
-use crate::record::call::{Protocol, Side};
-use crate::record::test_support::{
+use crate::call::{Protocol, Side};
+use crate::test_support::{
     Outcome, Played, ScriptedMessage, book, client, record, record_left, server,
 };
 

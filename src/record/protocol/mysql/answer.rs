@@ -1,7 +1,7 @@
 //! Parser that finds the end of the answer to a command.
 
 use super::packet::{self, command};
-use crate::record::protocol::dialogue::Fault;
+use crate::protocol::dialogue::Fault;
 
 const MORE_RESULTS: u16 = 1 << 3;
 /// `SERVER_STATUS_CURSOR_EXISTS`: the client fetches the rows.
@@ -125,7 +125,7 @@ pub(super) fn status(payload: &[u8]) -> Option<u16> {
 }
 
 /// Returns a message without its number, and for OK or EOF without the status and the rest.
-pub(in crate::record) fn without_status(message: &[u8]) -> &[u8] {
+pub(crate) fn without_status(message: &[u8]) -> &[u8] {
     let payload = packet::payload(message);
     match payload.first() {
         Some(0xfe) if ends(message, true) && status(payload).is_some() => &[],

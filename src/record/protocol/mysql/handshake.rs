@@ -1,8 +1,8 @@
 //! Greeting and authentication (`PAGE_PROTOCOL_CONNECTION_PHASE`).
 
 use super::packet;
-use crate::record::protocol::dialogue::Fault;
-use crate::record::protocol::script::Identity;
+use crate::protocol::dialogue::Fault;
+use crate::protocol::script::Identity;
 
 /// `CLIENT_CONNECT_WITH_DB`: a database follows.
 pub(super) const WITH_DATABASE: u32 = 1 << 3;
@@ -72,11 +72,11 @@ pub(super) enum HandshakeRequest {
     Login(Login),
 }
 
-pub(in crate::record) struct Login {
+pub(crate) struct Login {
     pub(super) capabilities: u32,
     /// The message without password and attributes, for lookup.
     pub(super) question: Vec<u8>,
-    pub(in crate::record) who: Identity,
+    pub(crate) who: Identity,
     /// `true` if the client waits for the result of fast authentication. That is so after a
     /// `caching_sha2_password` response, unless the password is empty.
     pub(super) waits: bool,

@@ -10,7 +10,7 @@ use super::handshake::{
     ZSTD, proof,
 };
 use super::packet;
-use crate::record::protocol::dialogue::Fault;
+use crate::protocol::dialogue::Fault;
 
 const NATIVE: &[u8] = b"mysql_native_password";
 /// The plugin that sends the plain password and NUL.

@@ -8,7 +8,7 @@
 
 mod answer;
 mod handshake;
-pub(in crate::record) mod login;
+pub(crate) mod login;
 mod packet;
 mod parts;
 mod player;
@@ -17,10 +17,10 @@ mod statements;
 #[cfg(test)]
 mod tests;
 
-use crate::record::call::Protocol;
-use crate::record::protocol::database::Database;
-pub(in crate::record) use answer::without_status;
-pub(in crate::record) use statements::{
+use crate::call::Protocol;
+use crate::protocol::database::Database;
+pub(crate) use answer::without_status;
+pub(crate) use statements::{
     carries_out, is_of_context, leaves_open, login_of, resets, selected_by,
 };
 

@@ -1,7 +1,7 @@
 //! Packets of `MySQL`: three bytes of length, a sequence number, and the payload. Payloads of 16
 //! MiB or more, which span several packets, are refused.
 
-use crate::record::protocol::dialogue::Fault;
+use crate::protocol::dialogue::Fault;
 
 /// Commands (`PAGE_PROTOCOL_COMMAND_PHASE`).
 pub(super) mod command {

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::packet::{self, command};
-use crate::record::protocol::part_list::{PartList, Placeholders, readable};
-use crate::record::protocol::sql;
+use crate::protocol::part_list::{PartList, Placeholders, readable};
+use crate::protocol::sql;
 
 /// Command, statement id, flags, iteration count.
 const EXECUTE_HEAD_BYTES: usize = 10;
@@ -13,7 +13,7 @@ const EXECUTE_HEAD_BYTES: usize = 10;
 const LONG_DATA_HEAD_BYTES: usize = 7;
 
 /// Parses `COM_QUERY`, `COM_STMT_PREPARE`, and executions of prepared statements.
-pub(in crate::record) fn parts(bytes: &[u8], taken: &mut PartList) -> Option<()> {
+pub(crate) fn parts(bytes: &[u8], taken: &mut PartList) -> Option<()> {
     let payload = packet::payload(bytes);
     // Other sequence numbers belong to answers to the server.
     if packet::sequence(bytes) != 0 {

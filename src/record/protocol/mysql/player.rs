@@ -6,10 +6,10 @@ use super::answer;
 use super::handshake::{self, HandshakeRequest, Login};
 use super::packet::{self, command};
 use super::statements::{self, Statements};
-use crate::record::call::{Exchange, Side};
-use crate::record::protocol::dialogue::Fault;
-use crate::record::protocol::responder::{Prompter, Responder, messages_from};
-use crate::record::protocol::wire::PlayStep;
+use crate::call::{Exchange, Side};
+use crate::protocol::dialogue::Fault;
+use crate::protocol::responder::{Prompter, Responder, messages_from};
+use crate::protocol::wire::PlayStep;
 
 /// The server must speak first, but no greeting was recorded.
 const UNGREETED: &str = "a connection for which no greeting was recorded";

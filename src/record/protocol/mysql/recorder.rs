@@ -7,8 +7,8 @@ use super::answer::{self, AnswerState};
 use super::handshake::{self, HandshakeRequest};
 use super::packet::{self, command};
 use super::statements::{self, Statements};
-use crate::record::call::Side;
-use crate::record::protocol::dialogue::{CallLog, Dialogue, Disposition, Draft, Fault};
+use crate::call::Side;
+use crate::protocol::dialogue::{CallLog, Dialogue, Disposition, Draft, Fault};
 
 #[derive(Default)]
 enum Phase {

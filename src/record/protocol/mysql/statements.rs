@@ -8,10 +8,10 @@ use replay_base::limits::MAX_WIRE_STATEMENTS;
 use super::answer::{self, PreparedStatement};
 use super::handshake::{self, HandshakeRequest, Login};
 use super::packet::{self, command};
-use crate::record::call::{Protocol, Side, Wire};
-use crate::record::protocol::control::Control;
-use crate::record::protocol::dialogue::Fault;
-use crate::record::protocol::sql::{self, Token};
+use crate::call::{Protocol, Side, Wire};
+use crate::protocol::control::Control;
+use crate::protocol::dialogue::Fault;
+use crate::protocol::sql::{self, Token};
 
 /// The id by which `MariaDB`'s clients mean the latest prepared statement.
 const LAST: u32 = u32::MAX;
@@ -202,7 +202,7 @@ pub(super) fn is_session(question: &[u8]) -> bool {
 }
 
 /// Returns the login of a call that succeeded: a login, or a change to another user.
-pub(in crate::record) fn login_of(wire: &Wire) -> Option<Login> {
+pub(crate) fn login_of(wire: &Wire) -> Option<Login> {
     let (first, verdict) = (
         wire.messages_by(Side::Server).next()?,
         wire.messages_by(Side::Server).next_back()?,
@@ -227,13 +227,13 @@ pub(in crate::record) fn login_of(wire: &Wire) -> Option<Login> {
 
 /// Returns true if a transaction is open after a call (`SERVER_STATUS_IN_TRANS`); `None` after an
 /// error.
-pub(in crate::record) fn leaves_open(wire: &Wire) -> Option<bool> {
+pub(crate) fn leaves_open(wire: &Wire) -> Option<bool> {
     let flags = answer::status(packet::payload(wire.messages_by(Side::Server).next_back()?))?;
     Some(flags & 1 != 0)
 }
 
 /// Returns true if a call resets the connection (`COM_RESET_CONNECTION`).
-pub(in crate::record) fn resets(wire: &Wire) -> bool {
+pub(crate) fn resets(wire: &Wire) -> bool {
     wire.messages_by(Side::Client)
         .next_back()
         .and_then(packet::code)
@@ -241,7 +241,7 @@ pub(in crate::record) fn resets(wire: &Wire) -> bool {
 }
 
 /// Returns the database that a call selects: by `COM_INIT_DB`, or by the last `USE` of a query.
-pub(in crate::record) fn selected_by(protocol: Protocol, wire: &Wire) -> Option<Vec<u8>> {
+pub(crate) fn selected_by(protocol: Protocol, wire: &Wire) -> Option<Vec<u8>> {
     let question = wire
         .messages_by(Side::Client)
         .next_back()
@@ -261,7 +261,7 @@ pub(in crate::record) fn selected_by(protocol: Protocol, wire: &Wire) -> Option<
     }
 }
 
-pub(in crate::record) fn carries_out(message: &[u8]) -> bool {
+pub(crate) fn carries_out(message: &[u8]) -> bool {
     matches!(
         packet::code(message),
         Some(command::QUERY | command::EXECUTE)
@@ -269,7 +269,7 @@ pub(in crate::record) fn carries_out(message: &[u8]) -> bool {
 }
 
 /// Returns true if the answer to a call depends on the database and the user.
-pub(in crate::record) fn is_of_context(wire: &Wire) -> bool {
+pub(crate) fn is_of_context(wire: &Wire) -> bool {
     wire.messages_by(Side::Client)
         .next_back()
         .is_some_and(|last| {

@@ -3,8 +3,8 @@
 mod users;
 
 use super::packet::{error, message};
-use crate::record::call::{Exchange, Protocol, Side};
-use crate::record::test_support::{
+use crate::call::{Exchange, Protocol, Side};
+use crate::test_support::{
     Outcome, Played, ScriptedMessage, book, client, link, record, record_in, record_left, server,
 };
 
@@ -73,7 +73,7 @@ fn recorded(extra: u32, conversation: &[ScriptedMessage]) -> Outcome {
 fn connected(
     calls: &[Exchange],
     extra: u32,
-) -> (std::sync::Arc<crate::record::matching::Recordings>, Played) {
+) -> (std::sync::Arc<crate::matching::Recordings>, Played) {
     let book = book(calls);
     let mut played = Played::new(Protocol::MySql, &book);
     let first = played.open();

@@ -1,9 +1,9 @@
 use pretty_assertions::assert_eq;
 
 use super::*;
-use crate::record::call::{Message, Protocol, Side, Wire};
-use crate::record::protocol::dissector::parts_of_wire;
-use crate::record::protocol::mongo::bson::{self, Element, kind};
+use crate::call::{Message, Protocol, Side, Wire};
+use crate::protocol::dissector::parts_of_wire;
+use crate::protocol::mongo::bson::{self, Element, kind};
 
 /// Returns a statement with its literals and comments between marks.
 fn marked(text: &str, is_mysql: bool) -> String {

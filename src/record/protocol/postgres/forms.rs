@@ -7,12 +7,12 @@ use std::sync::Arc;
 use replay_base::text::escape::hex;
 
 use super::message::{BindFields, message, statement};
-use crate::record::call::{Content, Exchange, Message, Side};
-use crate::record::protocol::responder::messages_from;
+use crate::call::{Content, Exchange, Message, Side};
+use crate::protocol::responder::messages_from;
 
 /// Replaces a `Bind` and an `Execute` by a `Query`, if the statement has no parameters, returns
 /// text and is executed to its end.
-pub(in crate::record) fn unify(messages: &mut Vec<Message>) {
+pub(crate) fn unify(messages: &mut Vec<Message>) {
     let of_client = |(_, message): &(usize, &Message)| {
         message.from == Side::Client && message.bytes.first() != Some(&0)
     };
@@ -121,7 +121,7 @@ pub(super) fn answer_and_unasked(found: &Exchange) -> (Vec<&[u8]>, Vec<&[u8]>) {
 }
 
 /// Returns a recording for repeated use, without the notifications, which are sent once.
-pub(in crate::record) fn again(found: &Arc<Exchange>) -> Arc<Exchange> {
+pub(crate) fn again(found: &Arc<Exchange>) -> Arc<Exchange> {
     let mut again = Arc::clone(found);
     let is_ready =
         |message: &Message| message.from == Side::Server && message.bytes.first() == Some(&b'Z');

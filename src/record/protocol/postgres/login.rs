@@ -3,7 +3,7 @@
 
 use super::message::{HEAD, Opening, error, length, message, opening, opening_length};
 use super::scram::Scram;
-use crate::record::protocol::dialogue::Fault;
+use crate::protocol::dialogue::Fault;
 
 /// `AuthenticationCleartextPassword`.
 const ASK: [u8; 9] = [b'R', 0, 0, 0, 8, 0, 0, 0, 3];

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use replay_base::limits::MAX_POSTGRES_STARTUP_BYTES;
 
-use crate::record::protocol::dialogue::Fault;
+use crate::protocol::dialogue::Fault;
 
 /// Length of the message type and the length field.
 pub(super) const HEAD: usize = 5;
@@ -199,7 +199,7 @@ fn error_of(code: &str, severity: &str, text: &str) -> Vec<u8> {
 }
 
 /// Returns true if it is the error for statements in a failed transaction.
-pub(in crate::record) fn is_aborted(message: &[u8]) -> bool {
+pub(crate) fn is_aborted(message: &[u8]) -> bool {
     let fields = message.get(5..).unwrap_or_default();
     message.first() == Some(&b'E')
         && fields

@@ -22,12 +22,12 @@ mod statement_names;
 #[cfg(test)]
 mod tests;
 
-use crate::record::call::Protocol;
-use crate::record::protocol::database::Database;
-pub(in crate::record) use forms::{again, unify};
-pub(in crate::record) use login::{Beginning, Login, SSL_REQUEST, beginning, failure, next};
-pub(in crate::record) use message::is_aborted;
-pub(in crate::record) use startup::{startup_of, who, without_application_name};
+use crate::call::Protocol;
+use crate::protocol::database::Database;
+pub(crate) use forms::{again, unify};
+pub(crate) use login::{Beginning, Login, SSL_REQUEST, beginning, failure, next};
+pub(crate) use message::is_aborted;
+pub(crate) use startup::{startup_of, who, without_application_name};
 
 pub(super) static DATABASE: Database = Database {
     protocol: Protocol::Postgres,

@@ -1,10 +1,10 @@
 //! Parser of messages of `PostgreSQL` clients ("Message Formats").
 
 use super::message::{BindFields, statement};
-use crate::record::protocol::part_list::{PartList, Role, readable};
+use crate::protocol::part_list::{PartList, Role, readable};
 
 /// Parses `Query`, `Parse`, `Bind`, `Describe` and `Execute`, which name statements by their text.
-pub(in crate::record) fn parts(bytes: &[u8], taken: &mut PartList) -> Option<()> {
+pub(crate) fn parts(bytes: &[u8], taken: &mut PartList) -> Option<()> {
     let at = statement(bytes)?;
     taken.head(&bytes[..1]);
     taken.head(bytes.get(5..at.start)?);

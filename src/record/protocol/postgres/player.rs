@@ -5,11 +5,11 @@ use std::sync::Arc;
 use super::message::{self, Opening};
 use super::statement_names::{Input, StatementNames};
 use super::{forms, startup};
-use crate::record::call::{Content, Exchange, Side};
-use crate::record::protocol::control::Control;
-use crate::record::protocol::dialogue::Fault;
-use crate::record::protocol::responder::{Prompter, Responder, messages_from};
-use crate::record::protocol::wire::PlayStep;
+use crate::call::{Content, Exchange, Side};
+use crate::protocol::control::Control;
+use crate::protocol::dialogue::Fault;
+use crate::protocol::responder::{Prompter, Responder, messages_from};
+use crate::protocol::wire::PlayStep;
 
 /// A `Bind` and the messages after it that belong to it.
 struct PendingRun {

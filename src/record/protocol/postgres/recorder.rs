@@ -8,8 +8,8 @@ use std::time::SystemTime;
 
 use super::message::{self, Opening};
 use super::statement_names::{Input, StatementNames};
-use crate::record::call::Side;
-use crate::record::protocol::dialogue::{CallLog, Dialogue, Disposition, Draft, Fault};
+use crate::call::Side;
+use crate::protocol::dialogue::{CallLog, Dialogue, Disposition, Draft, Fault};
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Phase {

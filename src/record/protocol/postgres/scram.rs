@@ -5,7 +5,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
 
-use crate::record::protocol::dialogue::Fault;
+use crate::protocol::dialogue::Fault;
 
 type Hash = [u8; 32];
 

@@ -4,20 +4,20 @@
 use std::borrow::Cow;
 
 use super::message::{opening, opening_of, parameter, parameters};
-use crate::record::call::{Side, Wire};
-use crate::record::protocol::script::Identity;
+use crate::call::{Side, Wire};
+use crate::protocol::script::Identity;
 
 const NAME: &str = "application_name";
 /// Version of the clients' startup messages, 3.0. Messages of other versions mark the connection
 /// state before recorded calls.
 const LOGIN_VERSION: u32 = 196_608;
 
-pub(in crate::record) fn startup_of(wire: &Wire) -> Option<&[u8]> {
+pub(crate) fn startup_of(wire: &Wire) -> Option<&[u8]> {
     let first = wire.messages_by(Side::Client).next();
     first.filter(|first| first.first() == Some(&0) && opening(first).is_ok())
 }
 
-pub(in crate::record) fn who(startup: &[u8]) -> Identity {
+pub(crate) fn who(startup: &[u8]) -> Identity {
     let settings = parameters(startup).filter_map(|(name, value)| {
         let name = std::str::from_utf8(name)
             .ok()
@@ -35,7 +35,7 @@ pub(in crate::record) fn who(startup: &[u8]) -> Identity {
 }
 
 /// Removes the application name from a client's login message.
-pub(in crate::record) fn without_application_name(whole: &[u8]) -> Cow<'_, [u8]> {
+pub(crate) fn without_application_name(whole: &[u8]) -> Cow<'_, [u8]> {
     let is_login = whole.first() == Some(&0) && opening_of(whole) == Some(LOGIN_VERSION);
     if !is_login || parameter(whole, NAME.as_bytes()).is_none() {
         return Cow::Borrowed(whole);

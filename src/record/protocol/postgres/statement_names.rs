@@ -8,7 +8,7 @@ use replay_base::text::escape::hex;
 use sha2::{Digest, Sha256};
 
 use super::message::{self, BindFields, bytes, count, message, text};
-use crate::record::protocol::dialogue::Fault;
+use crate::protocol::dialogue::Fault;
 
 /// A message of a client in normal form for lookup.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,8 +9,8 @@ mod session;
 use std::sync::Arc;
 
 use super::message::{error, message, ready};
-use crate::record::call::{Exchange, Protocol, Side};
-use crate::record::test_support::{
+use crate::call::{Exchange, Protocol, Side};
+use crate::test_support::{
     Outcome, Played, ScriptedMessage, book, client, record, record_in, record_left, replays, server,
 };
 
@@ -130,10 +130,7 @@ fn expected(conversation: &[ScriptedMessage]) -> Vec<u8> {
 }
 
 /// Plays the conversation, in pieces of different sizes.
-fn plays(
-    conversation: &[ScriptedMessage],
-    calls: &[Exchange],
-) -> Arc<crate::record::matching::Recordings> {
+fn plays(conversation: &[ScriptedMessage], calls: &[Exchange]) -> Arc<crate::matching::Recordings> {
     let asked: Vec<_> = std::iter::once(login()[0].1.clone())
         .chain(
             conversation
@@ -273,7 +270,7 @@ fn postgres_statements_match_by_text() {
     assert_eq!(book.report().missed.len(), 0);
 
     // Other names, on two connections, in another order, and in one pipeline.
-    let book = crate::record::test_support::book(&outcome.calls);
+    let book = crate::test_support::book(&outcome.calls);
     let mut one = Played::new(Protocol::Postgres, &book);
     let mut two = Played::new(Protocol::Postgres, &book);
     for played in [&mut one, &mut two] {
@@ -835,7 +832,7 @@ fn postgres_refused_login_is_replayed_in_turn() {
             .flat_map(|one| record(Protocol::Postgres, one).calls)
             .collect()
     };
-    let connect = |book: &Arc<crate::record::matching::Recordings>| {
+    let connect = |book: &Arc<crate::matching::Recordings>| {
         let mut played = Played::new(Protocol::Postgres, book);
         (played.ask(&login()[0].1), played.closed)
     };

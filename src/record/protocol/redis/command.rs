@@ -1,8 +1,8 @@
 //! Classification of commands: form of the answer, effect on the connection, and parts to compare.
 
 use super::resp::{self, words};
-use crate::record::call::{Side, Wire};
-use crate::record::protocol::part_list::{PartList, Role};
+use crate::call::{Side, Wire};
+use crate::protocol::part_list::{PartList, Role};
 
 /// Form of a command's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,15 +101,15 @@ fn is(words: &[&[u8]], index: usize, name: &[u8]) -> bool {
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(in crate::record) struct SelectedState {
+pub(crate) struct SelectedState {
     /// `true` if the connection returns to its initial state.
-    pub(in crate::record) resets: bool,
+    pub(crate) resets: bool,
     /// Database, user and protocol version, each with its value; empty for the initial value.
-    pub(in crate::record) context: Vec<(&'static str, Vec<u8>)>,
+    pub(crate) context: Vec<(&'static str, Vec<u8>)>,
 }
 
 /// Returns the state that a successful call selects. A call without an answer counts as successful.
-pub(in crate::record) fn selected_state(wire: &Wire) -> SelectedState {
+pub(crate) fn selected_state(wire: &Wire) -> SelectedState {
     let commands: Vec<&[u8]> = wire.messages_by(Side::Client).collect();
     let answer = wire.messages_by(Side::Server).next_back();
     let resets = commands
@@ -155,7 +155,7 @@ fn single_command(wire: &Wire) -> Vec<&[u8]> {
 }
 
 /// Returns true if a call is one of [`READS`].
-pub(in crate::record) fn reads(wire: &Wire) -> bool {
+pub(crate) fn reads(wire: &Wire) -> bool {
     let words = single_command(wire);
     READS
         .split_ascii_whitespace()
@@ -164,7 +164,7 @@ pub(in crate::record) fn reads(wire: &Wire) -> bool {
 
 /// Returns true if a call sets a key unconditionally, so that repeating it changes nothing: `SET`
 /// with at most a time.
-pub(in crate::record) fn sets(wire: &Wire) -> bool {
+pub(crate) fn sets(wire: &Wire) -> bool {
     const TIMES: [&str; 5] = ["EX", "PX", "EXAT", "PXAT", "KEEPTTL"];
     let words = single_command(wire);
     let is_time = |word: &&[u8]| {
@@ -177,7 +177,7 @@ pub(in crate::record) fn sets(wire: &Wire) -> bool {
 }
 
 /// Returns true if the answer to a call depends on the database and the user.
-pub(in crate::record) fn is_of_context(wire: &Wire) -> bool {
+pub(crate) fn is_of_context(wire: &Wire) -> bool {
     let first = wire.messages_by(Side::Client).next();
     first
         .is_some_and(|first| matches!(command_kind(first), CommandKind::Plain | CommandKind::Begin))

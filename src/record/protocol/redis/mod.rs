@@ -13,10 +13,10 @@ mod resp;
 #[cfg(test)]
 mod tests;
 
-use crate::record::call::Protocol;
-use crate::record::protocol::database::Database;
-pub(in crate::record) use command::{is_of_context, reads, selected_state, sets};
-pub(in crate::record) use resp::command;
+use crate::call::Protocol;
+use crate::protocol::database::Database;
+pub(crate) use command::{is_of_context, reads, selected_state, sets};
+pub(crate) use resp::command;
 
 pub(super) static DATABASE: Database = Database {
     protocol: Protocol::Redis,

@@ -2,10 +2,10 @@
 
 use super::command::{CommandKind, command_kind};
 use super::resp::FrameScanner;
-use crate::record::call::Side;
-use crate::record::protocol::dialogue::Fault;
-use crate::record::protocol::responder::{Prompter, Responder, messages_from};
-use crate::record::protocol::wire::PlayStep;
+use crate::call::Side;
+use crate::protocol::dialogue::Fault;
+use crate::protocol::responder::{Prompter, Responder, messages_from};
+use crate::protocol::wire::PlayStep;
 
 #[derive(Default)]
 pub(super) struct RedisResponder {

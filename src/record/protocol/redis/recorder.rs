@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use super::command::{CommandKind, command_kind};
 use super::resp::{FrameScanner, elements};
-use crate::record::call::Side;
-use crate::record::protocol::dialogue::{CallLog, Dialogue, Disposition, Draft, Fault};
+use crate::call::Side;
+use crate::protocol::dialogue::{CallLog, Dialogue, Disposition, Draft, Fault};
 
 struct PendingCall {
     draft: Draft,

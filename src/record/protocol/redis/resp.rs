@@ -2,8 +2,8 @@
 
 use memchr::memchr;
 
-use crate::record::call::Side;
-use crate::record::protocol::dialogue::Fault;
+use crate::call::Side;
+use crate::protocol::dialogue::Fault;
 
 /// Deepest nesting of a Redis reply.
 const MAX_RESP_DEPTH: usize = 128;
@@ -157,7 +157,7 @@ fn line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 /// Parses the command at the start, in either of its forms; returns its words and the rest.
-pub(in crate::record) fn command(bytes: &[u8]) -> Option<(Vec<&[u8]>, &[u8])> {
+pub(crate) fn command(bytes: &[u8]) -> Option<(Vec<&[u8]>, &[u8])> {
     let (head, mut rest) = line(bytes)?;
     let Some(count) = head.strip_prefix(b"*") else {
         return Some((

@@ -1,8 +1,8 @@
 //! Conversations from the Redis documentation.
 
-use crate::record::call::{Protocol, Side};
-use crate::record::redact::Secrets;
-use crate::record::test_support::{
+use crate::call::{Protocol, Side};
+use crate::redact::Secrets;
+use crate::test_support::{
     Outcome, Played, ScriptedMessage, UNTIL_MORE, book, client, record, record_left, replays,
     server,
 };
@@ -188,7 +188,7 @@ fn redis_overtaken_reply_waits_for_next_command() {
     assert_eq!(played.ask(&next), b"$1\r\n1\r\n");
     assert_eq!(played.ask(&next), b"$1\r\n2\r\n");
     // With more input pending, the answer is not delayed.
-    let book = crate::record::test_support::book(&recorded(&conversation).calls);
+    let book = crate::test_support::book(&recorded(&conversation).calls);
     let mut played = Played::new(Protocol::Redis, &book);
     assert_eq!(played.ask([slow, next].concat()), b"*-1\r\n$1\r\n1\r\n");
 }
@@ -491,7 +491,7 @@ fn redis_abandoned_call_is_not_answered() {
     let abandoned: Vec<_> = outcome
         .calls
         .iter()
-        .map(crate::record::Exchange::abandoned)
+        .map(crate::Exchange::abandoned)
         .collect();
     assert_eq!(
         (abandoned, outcome.lost.len()),

@@ -1,6 +1,6 @@
 use super::*;
 
-use crate::record::call::Message;
+use crate::call::Message;
 use pretty_assertions::assert_eq;
 
 #[test]

@@ -4,7 +4,7 @@ use replay_base::budget::{Budget, Purpose};
 
 use super::http1::http;
 use super::*;
-use crate::record::call::Http;
+use crate::call::Http;
 
 #[test]
 fn replay_past_cut_off_answer_is_reset() {

@@ -4,10 +4,10 @@ use std::net::Shutdown;
 use std::time::{Instant, SystemTime};
 
 use super::*;
-use crate::record::call::{Content, End, FirstMessages, Link, Refusal, Side};
-use crate::record::matching::Connection;
-use crate::record::protocol::generic::{GenericPlayer, GenericRecorder};
-use crate::record::protocol::wire::{PlayStep, RecordStep, WirePlayer as _, WireRecorder as _};
+use crate::call::{Content, End, FirstMessages, Link, Refusal, Side};
+use crate::matching::Connection;
+use crate::protocol::generic::{GenericPlayer, GenericRecorder};
+use crate::protocol::wire::{PlayStep, RecordStep, WirePlayer as _, WireRecorder as _};
 
 /// Returns senders and texts of the messages, in order.
 fn messages(exchange: &Exchange) -> Vec<(Side, String)> {

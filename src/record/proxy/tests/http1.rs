@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::mpsc;
 
 use super::*;
-use crate::record::call::{Content, Http, HttpVersion};
+use crate::call::{Content, Http, HttpVersion};
 
 /// Starts a server that reads request heads and answers each by its first line.
 fn server(answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> Server {
@@ -159,7 +159,7 @@ fn bodiless_responses_end_with_their_head() {
 fn compressed_body_is_recorded_decoded() {
     let headers = vec![("content-encoding".to_owned(), b"gzip".to_vec())];
     let plain = b"hello hello hello hello hello".repeat(50);
-    let packed = crate::record::http::coding::encoded(&headers, &plain).unwrap();
+    let packed = crate::http::coding::encoded(&headers, &plain).unwrap();
     let sent = [
         format!(
             "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {}\r\n\r\n",
@@ -189,7 +189,7 @@ fn compressed_body_is_recorded_decoded() {
         let mut body = vec![0; length];
         stream.read_exact(&mut body).unwrap();
         assert!(head.contains("Content-Encoding: gzip"), "{head}");
-        let body = crate::record::http::coding::decoded(
+        let body = crate::http::coding::decoded(
             &[("content-encoding".to_owned(), b"gzip".to_vec())],
             &body,
         )
@@ -423,7 +423,7 @@ fn websocket_replay_ignores_frame_masks() {
 }
 
 fn websocket_accept(key: &str) -> String {
-    crate::record::http::websocket::accept(key.as_bytes())
+    crate::http::websocket::accept(key.as_bytes())
 }
 
 #[test]

@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use super::super::intercept_tls::head_bytes;
 use super::tls::{acceptor, async_server, block_on, connector};
 use super::*;
-use crate::record::call::{Content, HttpVersion};
+use crate::call::{Content, HttpVersion};
 
 /// Reads a whole body.
 pub async fn body(mut body: h2_crate::RecvStream) -> (Vec<u8>, HeaderMap) {

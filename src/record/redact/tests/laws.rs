@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use rustix::time::{ClockId, clock_gettime};
 
 use super::*;
-use crate::record::redact::stand_in::{is_uuid, places};
+use crate::redact::stand_in::{is_uuid, places};
 
 fn placeholder_text(secret: &str) -> String {
     String::from_utf8(placeholder(secret.as_bytes())).unwrap()

@@ -6,7 +6,7 @@ use pretty_assertions::assert_eq;
 use std::io::Write as _;
 
 use super::*;
-use crate::record::redact::secret_names::{is_secret_name, kind};
+use crate::redact::secret_names::{is_secret_name, kind};
 
 fn secrets(environment: &[(&str, &str)], declared: &[&str]) -> Result<Secrets, String> {
     let environment = environment

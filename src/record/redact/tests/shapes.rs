@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pretty_assertions::assert_eq;
 
 use super::*;
-use crate::record::redact::shapes::{HASHES, SHAPES, Shapes};
+use crate::redact::shapes::{HASHES, SHAPES, Shapes};
 
 /// Returns this many letters and digits.
 fn run(count: usize) -> String {

@@ -1,6 +1,6 @@
 //! Sixty planted secrets and the expected results. The documentation claims exactly this table.
 
-use crate::record::test_support::{client, record, server};
+use crate::test_support::{client, record, server};
 use pretty_assertions::assert_eq;
 
 use super::*;

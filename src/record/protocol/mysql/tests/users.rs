@@ -59,7 +59,7 @@ fn orders(answer: u8) -> [ScriptedMessage; 2] {
 
 /// Returns the answers to one request from each of these users; `None` is an error.
 fn answers(
-    book: &Arc<crate::record::matching::Recordings>,
+    book: &Arc<crate::matching::Recordings>,
     users: &[&str],
     asked: &[u8],
 ) -> Vec<Option<Vec<u8>>> {

@@ -31,7 +31,7 @@ fn plain(before: &[ScriptedMessage], answer: &str) -> Vec<ScriptedMessage> {
     messages_before(before, &query(ASKED), value(answer))
 }
 
-fn book_of(whole: &[ScriptedMessage]) -> Arc<crate::record::matching::Recordings> {
+fn book_of(whole: &[ScriptedMessage]) -> Arc<crate::matching::Recordings> {
     book(&record(Protocol::Postgres, whole).calls)
 }
 
@@ -240,13 +240,7 @@ fn failed_transaction_answers_aborted_error() {
         client(query("SELEC")),
         server([error("ERROR", "syntax"), ready(b'E')].concat()),
     ];
-    let aborted = || {
-        [
-            crate::record::protocol::postgres::message::aborted(),
-            ready(b'E'),
-        ]
-        .concat()
-    };
+    let aborted = || [crate::protocol::postgres::message::aborted(), ready(b'E')].concat();
     are_told_apart(
         &messages_before(&failed, &query(ASKED), aborted()),
         &plain(&[], "b"),

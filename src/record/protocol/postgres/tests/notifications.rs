@@ -27,7 +27,7 @@ fn select(value: &str) -> [ScriptedMessage; 2] {
 }
 
 /// Returns a player that has logged in.
-fn logged_in(outcome: &Outcome) -> (Arc<crate::record::matching::Recordings>, Played) {
+fn logged_in(outcome: &Outcome) -> (Arc<crate::matching::Recordings>, Played) {
     let book = book(&outcome.calls);
     let mut played = Played::new(Protocol::Postgres, &book);
     played.ask(startup(&[("user", "u"), ("database", "d")]));

@@ -69,7 +69,7 @@ fn runs_at_once(text: &str, given: &str, answer: &str) -> Step {
 }
 
 /// Returns a book of these connections.
-fn book_of(connections: &[&[Step]]) -> Arc<crate::record::matching::Recordings> {
+fn book_of(connections: &[&[Step]]) -> Arc<crate::matching::Recordings> {
     let calls = connections.iter().flat_map(|steps| {
         let said = steps
             .iter()
@@ -84,7 +84,7 @@ fn book_of(connections: &[&[Step]]) -> Arc<crate::record::matching::Recordings> 
 }
 
 /// Opens another connection of the book.
-fn connection(book: &Arc<crate::record::matching::Recordings>) -> Played {
+fn connection(book: &Arc<crate::matching::Recordings>) -> Played {
     let mut played = Played::new(Protocol::Postgres, book);
     played.ask(&login()[0].1);
     played

@@ -24,7 +24,7 @@ pub(super) fn session(
 
 /// Returns the last answer on a replayed connection.
 pub(super) fn replay(
-    book: &Arc<crate::record::matching::Recordings>,
+    book: &Arc<crate::matching::Recordings>,
     whole: &[ScriptedMessage],
 ) -> Vec<u8> {
     let mut played = Played::new(Protocol::Postgres, book);
@@ -155,8 +155,8 @@ fn bound_setting_values_distinguish_calls() {
 
 #[test]
 fn noisy_setting_leads_to_recorded_state() {
-    use crate::record::matching::DeclaredNoise;
-    use crate::record::matching::{Noise, Recordings};
+    use crate::matching::DeclaredNoise;
+    use crate::matching::{Noise, Recordings};
 
     let whole = |run: &str| {
         let set = format!("SELECT set_config('app.run', '{run}', true)");
@@ -196,8 +196,8 @@ fn login_matches_with_any_application_name() {
 
 #[test]
 fn portal_with_noisy_values_keeps_fetching_rows() {
-    use crate::record::matching::DeclaredNoise;
-    use crate::record::matching::{Noise, Recordings};
+    use crate::matching::DeclaredNoise;
+    use crate::matching::{Noise, Recordings};
 
     let conversation = |id: &str| {
         let first = [

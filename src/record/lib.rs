@@ -6,6 +6,7 @@
 //!
 //! Each module depends only on modules earlier in this order: `call`, `net` and `http`, `protocol`,
 //! `redact`, `matching`, `store`, `proxy`, `naming` (checked by `tests/it/layers.rs`).
+#![forbid(unsafe_code)]
 
 pub mod call;
 mod http;

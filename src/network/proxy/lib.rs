@@ -4,6 +4,7 @@
 //! connect. A command runs in a network namespace without routes. Its supervisor hands over each
 //! connection (`sandbox/intercept`). If the supervisor or this process ends, no more connections
 //! are made.
+#![forbid(unsafe_code)]
 
 mod access;
 mod blocked_list;
@@ -29,10 +30,10 @@ use tokio::sync::oneshot;
 
 use self::watching::{Origin, Watch};
 use self::ways::watched;
-use crate::http_client::Verifier;
-use crate::network::rules::{Credentials, Rules};
-use crate::record::net::ca::{Authority, certificates};
-use crate::record::proxy::{Mode, Proxy};
+use replay_network::http_client::Verifier;
+use replay_network::rules::{Credentials, Rules};
+use replay_record::net::ca::{Authority, certificates};
+use replay_record::proxy::{Mode, Proxy};
 
 pub use self::access::RuledAccess;
 pub use self::learned::Learned;

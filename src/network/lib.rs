@@ -1,0 +1,5 @@
+//! Rules for the network access of commands, and the HTTP client of this program itself.
+#![forbid(unsafe_code)]
+
+pub mod http_client;
+pub mod rules;

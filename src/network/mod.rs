@@ -1,4 +1,0 @@
-//! Network access of commands: the rules, and the proxy that applies them.
-
-pub mod proxy;
-pub mod rules;
