@@ -11,13 +11,13 @@ use replay_files::fs::FsError;
 use replay_files::journal::JournalError;
 use replay_files::policy::PolicyError;
 use replay_pattern::PatternError;
+use replay_python::PythonError;
 use replay_sandbox::exec::ExecError;
+use replay_search::SearchError;
+use replay_testrun::TestrunError;
 
 use crate::calls::CallsError;
 use crate::protocol::Code;
-use crate::python::PythonError;
-use crate::search::SearchError;
-use crate::testrun::TestrunError;
 
 /// Error of a tool call.
 #[derive(Debug, thiserror::Error)]

@@ -17,12 +17,6 @@ pub mod config {
     pub use crate::config::{Config, derived_profile_keys, profile_keys};
 }
 
-pub mod documents {
-    pub use crate::documents::{
-        DocumentKind, Part, Question, ReaderAnswer, answer, kind, read_answer,
-    };
-}
-
 pub mod mock {
     pub use crate::mock::{expectations_schema, manifest_schema};
 }
@@ -33,18 +27,6 @@ pub mod protocol {
 
 pub mod server {
     pub use crate::server::{Server, Session};
-}
-
-pub mod testrun {
-    pub use crate::testrun::{
-        CHECKERS, Checker, Language, ProcessEnding, RUNNERS, RunProgress, Runner, Sources, text,
-    };
-    pub mod model {
-        pub use crate::testrun::model::{Scope, TestReport, TestStatus, ToolInfo};
-    }
-    pub mod verdict {
-        pub use crate::testrun::verdict::{diagnostics, test_report};
-    }
 }
 
 pub mod tools {

@@ -5,8 +5,9 @@ use std::process::ExitCode;
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, Signal};
-use replay::internals::{cli, commands, compose, documents};
+use replay::internals::{cli, commands, compose};
 use replay_sandbox::exec;
+use replay_search::documents;
 
 fn main() -> ExitCode {
     // The processes that this one starts inherit no descriptor of the client.

@@ -15,17 +15,17 @@ use anyhow::{Result, bail};
 use replay_base::budget::{Account, Budget};
 use replay_files::fs::Writer;
 use replay_files::policy::{Pins, Policy, Root};
+use replay_python::Sessions;
 use replay_sandbox::exec::Logs;
 use replay_sandbox::{Network, Tier, WallStatus};
+use replay_search::memory::Memory;
+use replay_testrun::History;
 
 use crate::calls::{Isolation, Reach};
 use crate::cli;
 use crate::config::{CallsConfig, Config};
-use crate::python::Sessions;
-use crate::search::memory::Memory;
 use crate::secrets;
 use crate::server::{Front, Server, StartingService, instructions};
-use crate::testrun::History;
 use crate::tools::{Calls, Commands, Registry, Services};
 
 pub use domain::wall_in;

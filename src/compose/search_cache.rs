@@ -9,12 +9,12 @@ use std::os::unix::ffi::OsStrExt as _;
 use anyhow::{Context as _, Result};
 use replay_base::text::escape::hex;
 use replay_files::policy::Policy;
+use replay_search::memory::CacheLocation;
 use sha2::{Digest as _, Sha256};
 
 use super::undo::make_private;
 use super::undo_stores::open_plain;
 use crate::config::Config;
-use crate::search::memory::CacheLocation;
 use crate::secrets::Reach;
 
 /// Opens the directory, creating it if necessary. Returns `None` if an agent could access the

@@ -10,14 +10,14 @@ use pretty_assertions::assert_eq;
 use replay_base::budget::Account;
 use replay_files::fs::Writer;
 use replay_files::policy::{Access, Grant, Policy};
+use replay_python::Sessions;
+use replay_search::memory::Memory;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::{Admission, ErrorStyle, Front, Outbox, Server, Session};
 use crate::error::Error;
 use crate::protocol::{Incoming, Request, ToolReply, parse, render};
-use crate::python::Sessions;
-use crate::search::memory::Memory;
 use crate::tools::{
     Callable, Calls, Commands, Context, Descriptor, Hints, Registry, Services, Toolset, Weight,
 };
@@ -110,7 +110,7 @@ fn session_in(grants: &[Grant]) -> Session {
         shown_output_bytes: usize::MAX,
         calls: Calls::default(),
         logs: replay_sandbox::exec::Logs::default(),
-        tests: crate::testrun::History::default(),
+        tests: replay_testrun::History::default(),
         policy: Policy::open(grants, &[]).unwrap(),
         journal: Err("this is a test".to_owned()),
         writer: Writer::default(),

@@ -13,14 +13,13 @@ use replay_sandbox::exec::{
     self, Command, Exit, Foreground, Launcher, Logs, Outcome, Slots, Stage, place_of,
 };
 use replay_sandbox::{Scratch, SharedDirectory};
+use replay_search::memory::Memory;
 
 use super::command::quoted;
 use super::error::TestrunError;
 use super::history::History;
 use super::project::disk::AllowedDisk;
 use super::project::programs::path;
-use crate::search;
-use crate::search::memory::Memory;
 
 /// Output kept of a runner or checker, in bytes for each of its two streams: some say there what
 /// became of the tests.
@@ -56,7 +55,7 @@ impl<'a> RunContext<'a> {
         AllowedDisk(self.policy)
     }
 
-    pub fn call(&self) -> search::Call<'a> {
+    pub fn call(&self) -> replay_search::Call<'a> {
         let Self {
             policy,
             account,
@@ -64,7 +63,7 @@ impl<'a> RunContext<'a> {
             memory,
             ..
         } = *self;
-        search::Call {
+        replay_search::Call {
             policy,
             cancel,
             account: Some(account),

@@ -156,11 +156,11 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     use super::*;
-    use crate::testrun::checker::Checker;
-    use crate::testrun::checkers::{GoVet, Mypy, Tsc};
-    use crate::testrun::project::disk::tests::tree;
-    use crate::testrun::runner::Runner;
-    use crate::testrun::runners::{CargoTest, Jest, Pytest, Vitest};
+    use crate::checker::Checker;
+    use crate::checkers::{GoVet, Mypy, Tsc};
+    use crate::project::disk::tests::tree;
+    use crate::runner::Runner;
+    use crate::runners::{CargoTest, Jest, Pytest, Vitest};
 
     fn runners(tree: &dyn ProjectTree, cwd: &Path) -> Vec<DetectedTool<dyn Runner>> {
         around(tree, cwd)

@@ -8,8 +8,7 @@ use replay_base::text::escape::show_path;
 use replay_files::fs::FsError;
 use replay_files::policy::PolicyError;
 use replay_sandbox::exec::ExecError;
-
-use crate::search::SearchError;
+use replay_search::SearchError;
 
 /// Errors of test runs and type checks.
 #[derive(Debug, thiserror::Error)]

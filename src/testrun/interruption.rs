@@ -80,8 +80,8 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     use super::*;
-    use crate::testrun::model::{Case, Summary};
-    use crate::testrun::project::files::NamedPath;
+    use crate::model::{Case, Summary};
+    use crate::project::files::NamedPath;
 
     fn part(path: &str) -> TestSelection {
         TestSelection::Targets(vec![NamedPath::whole(path.into(), false)])

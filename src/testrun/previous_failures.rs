@@ -100,8 +100,8 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     use super::*;
-    use crate::testrun::model::{Case, FileError, Listed, Phase, Summary};
-    use crate::testrun::runners::Pytest;
+    use crate::model::{Case, FileError, Listed, Phase, Summary};
+    use crate::runners::Pytest;
 
     const PYTEST: &dyn Runner = &Pytest;
 

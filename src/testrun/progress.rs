@@ -59,7 +59,7 @@ impl RunProgress {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testrun::runners::{CargoTest, Vitest};
+    use crate::runners::{CargoTest, Vitest};
 
     #[test]
     fn progress_counts_tests_in_growing_report() {

@@ -24,8 +24,10 @@ impl Sample {
     fn of(tool: &str, name: &str) -> Self {
         let read = |kind: &str| {
             let root = env!("CARGO_MANIFEST_DIR");
-            std::fs::read(format!("{root}/testdata/testrun/{tool}/{name}.{kind}"))
-                .unwrap_or_default()
+            std::fs::read(format!(
+                "{root}/../../testdata/testrun/{tool}/{name}.{kind}"
+            ))
+            .unwrap_or_default()
         };
         let exit = String::from_utf8(read("exit")).unwrap();
         let exit_code = exit.trim().parse().ok();

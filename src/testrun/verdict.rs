@@ -485,8 +485,8 @@ fn truncate_list<T>(list: &mut Vec<T>, max: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testrun::model::{Diagnostic, Summary, TestError};
-    use crate::testrun::runners::{CargoTest, Go, Jest, Junit, Nextest, Pytest, Vitest};
+    use crate::model::{Diagnostic, Summary, TestError};
+    use crate::runners::{CargoTest, Go, Jest, Junit, Nextest, Pytest, Vitest};
 
     fn results(summary: Summary) -> TestResults {
         TestResults {
@@ -584,7 +584,7 @@ mod tests {
 
     #[test]
     fn impossible_test_times_are_omitted() {
-        let slow = |id: &str, duration_ms| crate::testrun::model::Slow {
+        let slow = |id: &str, duration_ms| crate::model::Slow {
             id: id.to_owned(),
             duration_ms,
         };

@@ -9,11 +9,11 @@ use replay_base::text::alike::{Divergence, find, skeleton};
 use replay_base::text::escape::show;
 use replay_base::text::glob::GlobMatcher;
 use replay_files::policy::{Checked, FileKind, Read};
+use replay_search::names;
 
 use super::Context;
 use super::selection::{Selection, call, scope};
 use crate::error::Error;
-use crate::search::names;
 
 /// Maximum number of names shown.
 const NAMED: usize = 3;

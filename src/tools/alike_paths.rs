@@ -6,9 +6,9 @@ use replay_base::text::alike::{Divergence, skeleton};
 use replay_base::text::escape::show_path;
 use replay_files::fs;
 use replay_files::policy::{FileKind, Policy, PolicyError, Root, Touched};
+use replay_python::PythonError;
 
 use crate::error::Error;
-use crate::python::PythonError;
 
 /// Adds the similar path or the missing directory to the error, if there is one.
 pub fn explain_error(policy: &Policy, error: Error) -> Error {

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use replay_base::text::escape::show_path;
 use replay_files::policy::Policy;
+use replay_python::{Raised, shorten};
 
 use super::python_places::{environment_with, holder_of, literal};
-use crate::python::{Raised, shorten};
 
 /// Context of a cell.
 #[derive(Clone, Copy, Debug)]
@@ -146,10 +146,10 @@ fn missing_module(raised: &Raised) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use pretty_assertions::assert_eq;
     use replay_files::policy::{Access, Grant};
 
     use super::*;
-    use pretty_assertions::assert_eq;
 
     fn hints_for(name: &str, value: &str, stderr: &str, offline: bool) -> Vec<String> {
         hints_in(

@@ -3,13 +3,13 @@
 use std::time::{Duration, Instant};
 
 use replay_base::limits::PYTHON_PING_MS;
+use replay_python::PythonError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::python::{Open, describe_exit, host, seconds, session};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::python::PythonError;
 
 /// Pings the interpreter of a session.
 pub struct CheckKernelResponsiveness;

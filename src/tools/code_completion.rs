@@ -1,12 +1,12 @@
 //! `code_completion`: completes Python code at a position.
 
+use replay_python::Question;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::python::{Open, host, session};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::python::Question;
 
 pub struct CodeCompletion;
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use replay_base::limits::DEFAULT_PYTHON;
 use replay_base::text::escape::show_path;
+use replay_python::Settings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +13,6 @@ use super::python::{Open, absolute, host};
 use super::python_places::of_environment;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::python::Settings;
 
 /// Longest description of a Python session, in characters.
 const MAX_SESSION_DESCRIPTION_CHARS: usize = 1000;

@@ -7,6 +7,7 @@ use replay_base::limits::{MAX_TREE_ENTRIES, MAX_WALK_DEPTH};
 use replay_base::text::escape::show;
 use replay_files::fs::{self, TreeEntry, TreeOptions};
 use replay_files::policy::FileKind;
+use replay_search::{Exclude, with_slash};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +17,6 @@ use super::reply_size::Bulk;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::protocol::{Content, escape_into};
-use crate::search::{Exclude, with_slash};
 
 /// Deepest nesting of structured content, in levels of a tree: each is two in JSON, and many
 /// clients read only 128.

@@ -15,12 +15,12 @@ use replay_base::text::mime::media;
 use replay_files::fs::{FsError, Reader};
 use replay_files::policy::{Checked, Read};
 use replay_sandbox::exec::{ReaderError, ReaderLimits, read_apart};
-
-use super::{Context, Reply};
-use crate::documents::{
+use replay_search::documents::{
     ConvertedPicture, DocumentKind, Part, Question, ReaderAnswer, Size, claimed, kind,
     picture_size, read_answer,
 };
+
+use super::{Context, Reply};
 use crate::error::Error;
 use crate::protocol::Content;
 

@@ -16,6 +16,7 @@ use replay_files::edit::{Applied, Edit};
 use replay_files::fs::Stamp;
 use replay_files::fs::{self, FsError, Prepared};
 use replay_files::policy::{Checked, FileKind, Write};
+use replay_search::names;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +26,6 @@ use super::selection::{Selection, call, scope};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::protocol::Content;
-use crate::search::names;
 
 /// Most files in one `edit_files` call.
 const MAX_EDIT_FILES: usize = 10_000;

@@ -10,6 +10,7 @@ use replay_sandbox::exec::{
     self, BackgroundCommands, Blocked, ExecError, Foreground, HandedOver, Outcome, Stage, Waited,
     place_of,
 };
+use replay_testrun::path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +22,6 @@ use super::shown_output::{ShownOutput, shorten_streams};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::protocol::Content;
-use crate::testrun::path;
 
 /// Columns of a command's terminal.
 const TERMINAL_COLUMNS: u16 = 120;

@@ -1,12 +1,12 @@
 //! `get_kernel_health`: reports the state of a Python session's process.
 
+use replay_python::Health;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::python::{Open, describe_exit, host, seconds, session};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::python::Health;
 
 /// Reports the state of a process.
 pub struct GetKernelHealth;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use replay_base::text::escape::show;
 use replay_files::policy::FileKind;
+use replay_search::{First, UsedGlob, first};
 
 use super::Context;
 use super::selection::{Selection, call, scope};
-use crate::search::{First, UsedGlob, first};
 
 /// Maximum number of entries below the start of a glob that are visited for further matches.
 const MAX_LOOKED_AT: u64 = 20_000;

@@ -1,6 +1,7 @@
 //! `glob_search`: finds files by path globs.
 
 use replay_files::policy::FileKind;
+use replay_search::names;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +15,6 @@ use super::selection::{Selection, call, scope, unreadable_note};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::protocol::Content;
-use crate::search::names;
 
 /// Default result cap of `glob_search`.
 const DEFAULT_GLOB_RESULTS: u64 = 1000;

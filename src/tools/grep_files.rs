@@ -6,6 +6,7 @@ use replay_base::limits::MAX_GREP_RESULTS;
 use replay_base::text::escape::show_path;
 use replay_files::policy::FileKind;
 use replay_pattern::{Options, Pattern, slip};
+use replay_search::{FileHits, GrepOptions, Mode, grep, grep_one};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -18,7 +19,6 @@ use super::selection::{Selection, call, scope, unreadable_note};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::protocol::Content;
-use crate::search::{FileHits, GrepOptions, Mode, grep, grep_one};
 
 /// Default and largest number of grep matches.
 const DEFAULT_GREP_RESULTS: u64 = 500;

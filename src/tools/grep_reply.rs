@@ -5,12 +5,12 @@ use std::iter::repeat_n;
 use std::os::unix::ffi::OsStrExt as _;
 
 use replay_base::text::escape::show_path;
+use replay_search::{FileHits, GrepOptions, Hits, Mode};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::not_searched::NotSearched;
 use super::reply_size::Bulk;
-use crate::search::{FileHits, GrepOptions, Hits, Mode};
 
 /// Every line shown, typed.
 #[derive(Debug, Default, JsonSchema, Serialize)]

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use replay_python::Question;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::python::{Open, host, session};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::python::Question;
 
 /// Describes an object.
 pub struct InspectObject;

@@ -3,6 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
+use replay_python::packages::{
+    ALL_THERE, NO_ENVIRONMENT, NO_PIP, NOT_THERE, is_path, missing_builder, script, shortened,
+    split_module_dir,
+};
+use replay_python::{PythonError, shorten};
 use replay_sandbox::exec::{self, Blocked, Denied, ExecError, place_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,11 +17,6 @@ use super::command_notes::exit_code;
 use super::python::{Open, has_network, host, private_directory};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::python::packages::{
-    ALL_THERE, NO_ENVIRONMENT, NO_PIP, NOT_THERE, is_path, missing_builder, script, shortened,
-    split_module_dir,
-};
-use crate::python::{PythonError, shorten};
 
 /// Default timeout for the installation of packages, in seconds.
 const DEFAULT_INSTALL_SECS: u64 = 120;

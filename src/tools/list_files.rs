@@ -7,6 +7,7 @@ use replay_base::limits::{MAX_TREE_ENTRIES, MAX_WALK_DEPTH};
 use replay_base::text::escape::show;
 use replay_files::fs::{self, Tree, TreeOptions};
 use replay_files::policy::FileKind;
+use replay_python::PythonError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +15,6 @@ use super::list_directory::open_directory;
 use super::python::Open;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::python::PythonError;
 
 /// Entries that `list_files` lists.
 const MAX_LISTED_FILES: usize = 1000;

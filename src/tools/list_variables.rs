@@ -1,12 +1,12 @@
 //! `list_variables`: lists the variables of a Python session.
 
+use replay_python::Variable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::python::{Open, host, session};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::python::Variable;
 
 pub struct ListVariables;
 

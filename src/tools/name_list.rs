@@ -4,10 +4,9 @@
 use std::borrow::Cow;
 
 use replay_base::text::escape::show;
+use replay_search::Paths;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
-
-use crate::search::Paths;
 
 /// Escaped paths, which contain no line feeds.
 #[derive(Debug)]

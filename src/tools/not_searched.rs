@@ -1,8 +1,7 @@
 //! Counts of files that a search skipped, for an empty result or on request.
 
+use replay_search::LeftOut;
 use serde::Serialize;
-
-use crate::search::LeftOut;
 
 /// Counts of skipped files. They are in the structured reply but not in its schema, which every
 /// session would pay for.

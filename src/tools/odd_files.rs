@@ -10,11 +10,11 @@ use replay_base::text::encoding::{detect_and_decode, is_binary, is_utf16};
 use replay_base::text::escape::show_path;
 use replay_files::fs::Reader;
 use replay_files::policy::{Checked, FileKind, Read, Touched};
+use replay_search::{Scope, names};
 
 use super::Context;
 use super::selection::call;
 use crate::error::Error;
-use crate::search::{Scope, names};
 
 /// Maximum number of files checked, each only at its start.
 const MAX_LOOKED: usize = 1000;

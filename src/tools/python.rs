@@ -10,6 +10,7 @@ use std::time::Duration;
 use replay_base::text::escape::show_path;
 use replay_files::journal;
 use replay_files::policy::{Touch, note};
+use replay_python::{Changes, Host, Session, shown_path};
 use replay_sandbox::exec::{ExecError, Exit};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
@@ -17,7 +18,6 @@ use serde::{Serialize, Serializer};
 use super::command_notes::refused;
 use super::{Context, Services};
 use crate::error::Error;
-use crate::python::{Changes, Host, Session, shown_path};
 
 /// Default time limit of a cell, in seconds.
 const DEFAULT_CELL_SECS: u64 = 30;

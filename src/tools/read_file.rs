@@ -14,13 +14,13 @@ use replay_base::text::page::Page;
 use replay_files::fs;
 use replay_files::policy::{Checked, FileKind, Read};
 use replay_sandbox::exec::{ExecError, LOGS};
+use replay_search::documents::{Part, Region};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::documents::{self, DocumentContent};
 use super::page::{self, note, too_large};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight, hash};
-use crate::documents::{Part, Region};
 use crate::error::Error;
 use crate::protocol::Content;
 

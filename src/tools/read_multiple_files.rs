@@ -6,13 +6,13 @@ use replay_base::text::encoding;
 use replay_base::text::mime::media;
 use replay_files::fs;
 use replay_files::policy::{Checked, Read};
+use replay_search::documents::Part;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::documents::{self, DocumentContent};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use super::{page, parallel, read_file};
-use crate::documents::Part;
 use crate::error::Error;
 use crate::protocol::Content;
 

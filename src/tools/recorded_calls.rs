@@ -10,15 +10,15 @@ use replay_base::limits::DEFAULT_CALLS_TIMEOUT_SECS;
 use replay_base::text::count::counted;
 use replay_files::journal::Changes;
 use replay_files::policy::Root;
+use replay_record::redact::Secrets;
+use replay_record::{Content, Exchange};
 use replay_sandbox::exec::{self, Denied, Launcher, Stage, place_of};
 use replay_sandbox::{Exit, Network, Tier};
+use replay_testrun::path;
 
 use super::command_notes::{denied_lines, exit_code};
 use super::services::Services;
 use crate::calls::{CallsError, Isolation, Play, Ran, Reach, Run, RunHost, WrittenSet, run};
-use crate::testrun::path;
-use replay_record::redact::Secrets;
-use replay_record::{Content, Exchange};
 
 /// Output kept of such a program, in bytes for each of its two streams.
 const CALLS_OUTPUT_BYTES: usize = 256 * 1024;

@@ -9,7 +9,9 @@ use replay_base::limits::{MAX_PICTURE_BYTES, MAX_PICTURE_SIDE};
 use replay_base::text::count::counted;
 use replay_files::journal::AutorunChanges;
 use replay_files::policy::{Touch, note};
+use replay_python::{Bounds, DisplayedValue, News, Ran, Session, beginning_and_end, shorten};
 use replay_sandbox::exec::{Blocked, Denied};
+use replay_search::documents::{Size, picture_size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,10 +22,8 @@ use super::python::{
     Open, absolute, file_tool_paths, has_network, host, note_written, seconds, session, time_limit,
 };
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
-use crate::documents::{Size, picture_size};
 use crate::error::Error;
 use crate::protocol::Content;
-use crate::python::{Bounds, DisplayedValue, News, Ran, Session, beginning_and_end, shorten};
 
 /// Least and greatest time between the interrupt of a cell and the end of its session, in
 /// milliseconds. In between, it equals the cell's time limit. A call into C notices an interrupt

@@ -5,6 +5,8 @@ use std::time::Instant;
 use replay_base::text::escape::show_path;
 use replay_files::journal::AutorunChanges;
 use replay_files::policy::FileKind;
+use replay_python::packages::quoted;
+use replay_python::{PythonError, Session};
 use replay_sandbox::exec::{self, Blocked, Captured, Denied, ExecError, place_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,8 +16,6 @@ use super::command_notes::{Remarks, denied_lines, exit_code, left_note, signal};
 use super::python::{Open, file_tool_paths, host, note_written, seconds, time_limit};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::python::packages::quoted;
-use crate::python::{PythonError, Session};
 
 pub struct RunScript;
 

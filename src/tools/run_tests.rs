@@ -7,6 +7,9 @@
 use std::time::Duration;
 
 use replay_base::limits::{DEFAULT_TESTS_TIMEOUT_SECS, MAX_TESTS_TIMEOUT_SECS};
+use replay_testrun::model::{TestReport, TestStatus};
+use replay_testrun::verdict::shortened;
+use replay_testrun::{RunRequest, Runner, run, text};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -14,9 +17,6 @@ use super::one_or_many::OneOrMany;
 use super::testing::{ReportOutput, ToolChoice, report as tell, with_run_context};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::testrun::model::{TestReport, TestStatus};
-use crate::testrun::verdict::shortened;
-use crate::testrun::{RunRequest, Runner, run, text};
 
 pub struct RunTests;
 

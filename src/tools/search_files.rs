@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use memchr::memmem::Finder;
 use replay_base::text::glob::is_glob;
+use replay_search::names;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +18,6 @@ use super::selection::{Selection, call, scope, unreadable_note};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::protocol::Content;
-use crate::search::names;
 
 /// Finds entries by name.
 pub struct SearchFiles;

@@ -2,11 +2,11 @@
 
 use replay_base::text::escape::show;
 use replay_files::policy::{Checked, Read};
+use replay_search::{Call, Scope, SearchRequest};
 
 use super::Context;
 use super::list_directory::open_directory;
 use crate::error::Error;
-use crate::search::{Call, Scope, SearchRequest};
 
 /// Search arguments of an agent.
 #[derive(Debug, Default)]

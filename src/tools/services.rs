@@ -12,14 +12,14 @@ use replay_base::limits::{
 use replay_files::fs::Writer;
 use replay_files::journal::Journal;
 use replay_files::policy::Policy;
+use replay_proxy::{Gate, SshAgent};
+use replay_python::Sessions;
 use replay_sandbox::exec::{BackgroundCommands, Foreground, Launcher, Logs, Slots};
 use replay_sandbox::{Cache, Scratch, Tier, WallStatus};
+use replay_search::memory::Memory;
+use replay_testrun::History;
 
 use crate::calls::{Isolation, Reach};
-use crate::python::Sessions;
-use crate::search::memory::Memory;
-use crate::testrun::History;
-use replay_proxy::{Gate, SshAgent};
 
 /// Created once at start; no member is ever replaced.
 #[derive(Debug)]

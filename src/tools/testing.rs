@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use replay_sandbox::exec::{Blocked, ExecError};
+use replay_testrun::{RunContext, RunOutcome, TestrunError, ToolKind};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, Error as _};
@@ -15,7 +16,6 @@ use super::python::Open;
 use super::{Context, Reply};
 use crate::error::Error;
 use crate::protocol::Content;
-use crate::testrun::{RunContext, RunOutcome, TestrunError, ToolKind};
 
 /// Report of a run, and the changes of its commands in the allowed directories.
 #[derive(Debug, JsonSchema, Serialize)]

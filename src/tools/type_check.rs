@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use replay_base::limits::{DEFAULT_TESTS_TIMEOUT_SECS, MAX_TESTS_TIMEOUT_SECS};
+use replay_testrun::model::{CheckStatus, Diagnostics};
+use replay_testrun::{CheckRequest, Checker, check, text};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -10,8 +12,6 @@ use super::one_or_many::OneOrMany;
 use super::testing::{ReportOutput, ToolChoice, report, with_run_context};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::testrun::model::{CheckStatus, Diagnostics};
-use crate::testrun::{CheckRequest, Checker, check, text};
 
 pub struct TypeCheck;
 

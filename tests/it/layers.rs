@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
 
 /// The layers from the top. A file imports only from layers below its own, or from its own module.
-const LAYERS: [&[&str]; 17] = [
+const LAYERS: [&[&str]; 15] = [
     &["main"],
     &["internals"],
     &["commands"],
@@ -22,9 +22,7 @@ const LAYERS: [&[&str]; 17] = [
     &["server"],
     &["tools"],
     &["error"],
-    &["testrun"],
-    &["search", "calls", "python"],
-    &["documents", "schema", "telemetry"],
+    &["calls", "schema", "telemetry"],
     &["protocol"],
 ];
 

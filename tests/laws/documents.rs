@@ -3,7 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use replay::internals::documents::{
+use replay_search::documents::{
     DocumentKind, Part, Question, ReaderAnswer, answer, kind, read_answer,
 };
 

@@ -1,12 +1,12 @@
 //! Properties of reports of test runners and type checkers: any bytes are read, since a test can
 //! write to them.
 
-use replay::internals::testrun::model::{Scope, TestReport, TestStatus, ToolInfo};
-use replay::internals::testrun::verdict;
-use replay::internals::testrun::{
+use replay_base::cancel::Bound;
+use replay_testrun::model::{Scope, TestReport, TestStatus, ToolInfo};
+use replay_testrun::verdict;
+use replay_testrun::{
     CHECKERS, Checker, ProcessEnding, RUNNERS, RunProgress, Runner, Sources, text,
 };
-use replay_base::cancel::Bound;
 
 use super::Source;
 

@@ -10,11 +10,11 @@ use replay_sandbox::exec::{self, Denied, ExecError, Exit, ProgramStatus};
 use serde::Deserialize;
 
 use super::Driver;
-use crate::python::error::PythonError;
-use crate::python::kernel::{Bounds, Cell, Kernel, News, PingReply, Question};
-use crate::python::output::Capture;
-use crate::python::protocol::{Completion, Inspection, Ready, Request, Variable};
-use crate::python::pump::{ConnectionState, RunningCell};
+use crate::error::PythonError;
+use crate::kernel::{Bounds, Cell, Kernel, News, PingReply, Question};
+use crate::output::Capture;
+use crate::protocol::{Completion, Inspection, Ready, Request, Variable};
+use crate::pump::{ConnectionState, RunningCell};
 
 /// Timeout for an answer of an interpreter while a cell runs, in milliseconds.
 const PYTHON_ANSWER_MS: u64 = 15_000;

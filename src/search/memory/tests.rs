@@ -23,7 +23,7 @@ use replay_files::policy::{Access, FileKind, Grant, Policy};
 use replay_pattern::{Options, Pattern};
 
 use super::*;
-use crate::search::{Call, GrepOptions, Hits, Mode, Scope, SearchRequest, grep};
+use crate::{Call, GrepOptions, Hits, Mode, Scope, SearchRequest, grep};
 
 /// The true clock, so many seconds ahead: whatever was changed before now looks old.
 #[derive(Default)]

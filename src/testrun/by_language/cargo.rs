@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 
 use replay_files::policy::{Checked, Read};
 
-use crate::testrun::command::{RunInputs, RunPlan};
-use crate::testrun::completeness_input::Evidence;
-use crate::testrun::context::RunContext;
-use crate::testrun::error::TestrunError;
-use crate::testrun::project::cargo::{self, CargoPart, CargoTargets, tables_of};
-use crate::testrun::project::disk::ProjectTree as _;
-use crate::testrun::project::files::{NamedPath, matching, matching_sources};
-use crate::testrun::reports::results::TestResults;
-use crate::testrun::selection::{FailedTest, TestSelection};
+use crate::command::{RunInputs, RunPlan};
+use crate::completeness_input::Evidence;
+use crate::context::RunContext;
+use crate::error::TestrunError;
+use crate::project::cargo::{self, CargoPart, CargoTargets, tables_of};
+use crate::project::disk::ProjectTree as _;
+use crate::project::files::{NamedPath, matching, matching_sources};
+use crate::reports::results::TestResults;
+use crate::selection::{FailedTest, TestSelection};
 
 /// Name of the checker that Cargo itself runs.
 pub const NAME: &str = "cargo";

@@ -6,11 +6,11 @@ use replay_base::limits::MAX_TEST_NAME_BYTES;
 use replay_base::text::escape::show;
 use serde_json::Value;
 
-use crate::testrun::command::{RunInputs, RunPlan, can_rerun_by_name, escape_regex};
-use crate::testrun::context::RunContext;
-use crate::testrun::project::disk::ProjectTree as _;
-use crate::testrun::project::script::{self, TestScript};
-use crate::testrun::selection::{FailedTest, TestSelection};
+use crate::command::{RunInputs, RunPlan, can_rerun_by_name, escape_regex};
+use crate::context::RunContext;
+use crate::project::disk::ProjectTree as _;
+use crate::project::script::{self, TestScript};
+use crate::selection::{FailedTest, TestSelection};
 
 /// Returns a plan with the options of the test script. Options of the run follow them: the last of
 /// two wins. Test names cannot be taken as values of a variadic option then.

@@ -3,8 +3,8 @@
 
 use replay_base::limits::{MAX_KEPT_TESTS, MAX_RELATED, MAX_TEST_TEXT_BYTES};
 
-use crate::testrun::prelude::*;
-use crate::testrun::project::cargo;
+use crate::prelude::*;
+use crate::project::cargo;
 
 /// Kinds of targets that no other target depends on. `cargo check` omits them by default.
 const LEAF_KINDS: [&str; 3] = ["bench", "example", "test"];

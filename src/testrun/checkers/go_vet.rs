@@ -1,7 +1,7 @@
 //! `go vet`, and the Go compiler: `path.go:line:column: message` on stderr, or the objects of `go
 //! vet -json`.
 
-use crate::testrun::prelude::*;
+use crate::prelude::*;
 
 pub struct GoVet;
 

@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use replay_base::limits::{MAX_TEST_NAME_BYTES, MAX_TEST_TEXT_BYTES, MAX_TOLD_LINES};
 use sha2::{Digest as _, Sha256};
 
-use crate::testrun::prelude::*;
+use crate::prelude::*;
 
 /// Bytes of the hash in the name of a project's cache.
 const CACHE_NAME_BYTES: usize = 8;

@@ -2,7 +2,7 @@
 
 mod exclusions;
 
-use crate::testrun::prelude::*;
+use crate::prelude::*;
 
 pub struct Pyright;
 

@@ -3,7 +3,7 @@
 use pretty_assertions::assert_eq;
 
 use super::*;
-use crate::testrun::checker::CheckSource;
+use crate::checker::CheckSource;
 
 fn of(checker: &dyn Checker, path: &str, text: &str, config: &str) -> Option<String> {
     checker.silenced(

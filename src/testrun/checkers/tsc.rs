@@ -4,8 +4,8 @@
 
 use replay_base::limits::MAX_TEST_TEXT_BYTES;
 
-use crate::testrun::prelude::*;
-use crate::testrun::reports::results;
+use crate::prelude::*;
+use crate::reports::results;
 
 /// tsc 5 to 7, vue-tsc.
 pub struct Tsc;

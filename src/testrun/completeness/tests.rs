@@ -5,10 +5,10 @@ use pretty_assertions::assert_eq;
 use super::*;
 use std::path::PathBuf;
 
-use crate::testrun::completeness_input::ProjectFacts;
-use crate::testrun::model::Listed;
-use crate::testrun::project::disk::tests::tree;
-use crate::testrun::runners::{CargoTest, Go, Jest, Nextest, Pytest, Vitest};
+use crate::completeness_input::ProjectFacts;
+use crate::model::Listed;
+use crate::project::disk::tests::tree;
+use crate::runners::{CargoTest, Go, Jest, Nextest, Pytest, Vitest};
 
 const GO: &str =
     "package a\n\nfunc TestMain(m *testing.M) {}\nfunc TestA(t *testing.T) {}\nfunc helper() {}\n";

@@ -64,7 +64,6 @@ pub struct Diagnostics {
     /// Numbers of diagnostics.
     pub summary: DiagnosticSummary,
     /// Errors first, then warnings, each in the checker's order.
-    #[expect(clippy::struct_field_names, reason = "the contract's name")]
     pub diagnostics: Vec<Diagnostic>,
     /// Number of diagnostics and of `notChecked` entries that are not shown.
     #[serde(skip_serializing_if = "is_zero")]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::disk::ProjectTree;
 use super::files::NamedPath;
-use crate::testrun::error::TestrunError;
+use crate::error::TestrunError;
 
 /// A part of a Cargo workspace.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,7 +6,7 @@ use replay_files::fs;
 use replay_files::policy::{Checked, FileKind, Policy, PolicyError, Read};
 use replay_sandbox::exec::place_of;
 
-use crate::testrun::error::TestrunError;
+use crate::error::TestrunError;
 
 /// Largest file of a project that is read to find out how its tests are run, in bytes.
 const MAX_PROJECT_FILE_BYTES: u64 = 1024 * 1024;

@@ -8,10 +8,10 @@ use replay_base::text::glob::{escape, is_glob};
 use replay_base::text::nearest::nearest;
 use replay_files::policy::{Checked, FileKind, PolicyError, Read};
 use replay_sandbox::exec::place_of;
+use replay_search::{Call, Scope, SearchRequest};
 
 use super::disk::AllowedDisk;
-use crate::search::{self, Call, Scope, SearchRequest};
-use crate::testrun::error::TestrunError;
+use crate::error::TestrunError;
 
 /// A requested file or directory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -267,7 +267,7 @@ fn find_files(
     };
     let scope = Scope::new(call.policy, asked)?;
     let is_file = |_: &OsStr, kind: FileKind| kind == FileKind::File;
-    let named = search::names(call, &scope, MAX_TEST_FILES + 1, &is_file)?;
+    let named = replay_search::names(call, &scope, MAX_TEST_FILES + 1, &is_file)?;
     Ok(named
         .paths
         .iter()

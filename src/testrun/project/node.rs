@@ -237,7 +237,7 @@ fn string_length(text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testrun::project::disk::tests::tree;
+    use crate::project::disk::tests::tree;
 
     #[test]
     fn npm_placeholder_is_no_test_script() {

@@ -8,9 +8,7 @@ use replay_base::limits::{
 
 use super::results::TestResults;
 use super::{stack, visible_text};
-use crate::testrun::model::{
-    Case, FileError, Frame, Listed, Phase, RunError, Slow, State, TestError,
-};
+use crate::model::{Case, FileError, Frame, Listed, Phase, RunError, Slow, State, TestError};
 
 /// Tests told as the slowest.
 const MAX_SLOWEST_TESTS: usize = 5;

@@ -4,7 +4,7 @@ use replay_base::limits::{MAX_RELATED, MAX_TEST_NAME_BYTES, MAX_TEST_TEXT_BYTES}
 
 use super::results::CheckResults;
 use super::{stack, visible_text};
-use crate::testrun::model::{Diagnostic, Related, Severity};
+use crate::model::{Diagnostic, Related, Severity};
 
 /// Diagnostics of a type check that are kept.
 const MAX_KEPT_DIAGNOSTICS: usize = 5000;

@@ -12,7 +12,7 @@ use super::collector::{ResultCollector, join_id, millis};
 use super::kept_output::KeptOutput;
 use super::results::{Sources, TestResults};
 use super::stack;
-use crate::testrun::model::{Case, State};
+use crate::model::{Case, State};
 
 /// Maximum bytes buffered of one text.
 const MAX_RAW_BYTES: usize = 32 * MAX_TEST_OUTPUT_BYTES;

@@ -1,6 +1,6 @@
 //! Output of Python itself: tracebacks, and fatal errors (`faulthandler`).
 
-use crate::testrun::model::Frame;
+use crate::model::Frame;
 
 /// Returns the error of the last traceback in a text: its first line, and its frames, the innermost
 /// first.

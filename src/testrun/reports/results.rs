@@ -5,9 +5,7 @@ use std::collections::BTreeSet;
 use replay_base::limits::MAX_TEST_TEXT_BYTES;
 
 use super::{stack, visible_text};
-use crate::testrun::model::{
-    Case, Diagnostic, FileError, Listed, RunError, Slow, Summary, Truncated,
-};
+use crate::model::{Case, Diagnostic, FileError, Listed, RunError, Slow, Summary, Truncated};
 
 /// Raw output of a run. Each part may be empty or truncated, because the run may have been ended.
 #[derive(Clone, Copy, Debug, Default)]

@@ -2,7 +2,7 @@
 
 use super::collector::ResultCollector;
 use super::stack::place_of;
-use crate::testrun::model::{Frame, Phase, TestError};
+use crate::model::{Frame, Phase, TestError};
 
 /// Splits the output of a failed test into the error and the text before it.
 ///

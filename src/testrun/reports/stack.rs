@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use replay_base::limits::MAX_TEST_FRAMES;
 
-use crate::testrun::model::Frame;
+use crate::model::Frame;
 
 /// Frames of libraries among them, where there are others.
 const MAX_LIBRARY_FRAMES: usize = 1;

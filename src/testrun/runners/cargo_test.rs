@@ -3,8 +3,8 @@
 mod report;
 
 use super::nextest::Nextest;
-use crate::testrun::prelude::*;
-use crate::testrun::project::cargo::own_harness;
+use crate::prelude::*;
+use crate::project::cargo::own_harness;
 
 pub struct CargoTest;
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use replay_base::limits::{MAX_LEFT_OUT, MAX_RUN_FAULTS, MAX_TEST_FILES};
 use replay_sandbox::toolchains::GO_MODULES;
 
-use crate::testrun::prelude::*;
+use crate::prelude::*;
 
 /// `go test`.
 pub struct Go;

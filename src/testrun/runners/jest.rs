@@ -2,7 +2,7 @@
 
 mod report;
 
-use crate::testrun::prelude::*;
+use crate::prelude::*;
 
 const REPORTER: Reporter = Reporter {
     file: "replay-jest.cjs",

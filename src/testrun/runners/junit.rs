@@ -1,6 +1,6 @@
 //! Any program that writes `JUnit` XML: the call gives the command and the path of the report.
 
-use crate::testrun::prelude::*;
+use crate::prelude::*;
 
 /// Any program that writes `JUnit` XML.
 pub struct Junit;

@@ -2,8 +2,8 @@
 
 mod report;
 
-use crate::testrun::prelude::*;
-use crate::testrun::project::cargo::{CargoPart, CargoTargets, own_harness};
+use crate::prelude::*;
+use crate::project::cargo::{CargoPart, CargoTargets, own_harness};
 
 const CONFIG: &str = "nextest.toml";
 /// `CARGO_METADATA_FAILED` of nextest's exit codes.

@@ -6,7 +6,7 @@ mod report;
 use replay_base::limits::MAX_RERUN_TESTS;
 use replay_base::text::glob::escape;
 
-use crate::testrun::prelude::*;
+use crate::prelude::*;
 
 const PLUGIN: Reporter = Reporter {
     file: "replay_pytest.py",

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use pretty_assertions::assert_eq;
 
 use super::*;
-use crate::testrun::changes::{AffectedTests, GitChanges};
-use crate::testrun::command::{RunInputs, RunPlan, line};
-use crate::testrun::project::disk::tests::tree;
-use crate::testrun::project::files::NamedPath;
-use crate::testrun::project::script::TestScript;
-use crate::testrun::selection::{FailedTest, TestSelection};
+use crate::changes::{AffectedTests, GitChanges};
+use crate::command::{RunInputs, RunPlan, line};
+use crate::project::disk::tests::tree;
+use crate::project::files::NamedPath;
+use crate::project::script::TestScript;
+use crate::selection::{FailedTest, TestSelection};
 
 fn file(path: &str) -> NamedPath {
     NamedPath::whole(PathBuf::from(path), false)

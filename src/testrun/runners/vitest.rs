@@ -2,8 +2,8 @@
 
 mod report;
 
-use crate::testrun::listing::listed;
-use crate::testrun::prelude::*;
+use crate::listing::listed;
+use crate::prelude::*;
 
 const REPORTER: Reporter = Reporter {
     file: "replay-vitest.mjs",

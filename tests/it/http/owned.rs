@@ -1,6 +1,7 @@
 //! State owned by a token: Python sessions, test logs and recordings. Other tokens cannot access
 //! this state, and it outlives the MCP session that created it.
 
+use crate::testrun::fake_vitest_in;
 use pretty_assertions::assert_eq;
 use rustix::process::Pid;
 use serde_json::{Value, json};
@@ -10,7 +11,6 @@ use super::tenants::token;
 use super::{call, request};
 use crate::calls::{Upstream, client};
 use crate::harness::{DEADLINE, ends_within};
-use crate::testrun::fake_vitest_in;
 use crate::tree::Tree;
 
 /// Tools of both tokens.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::search::memory::signature::Signer;
+use crate::memory::signature::Signer;
 use proptest::prelude::*;
 
 fn candidates(pattern: &str, texts: &[&str]) -> Vec<bool> {

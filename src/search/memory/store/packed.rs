@@ -3,7 +3,7 @@
 use replay_files::fs::{Listing, Version};
 
 use super::{DirectoryContents, DirectoryRecord, Files, Record, cost};
-use crate::search::memory::signature::Signature;
+use crate::memory::signature::Signature;
 
 /// A directory as an earlier session knew it.
 pub struct Packed {

@@ -3,8 +3,8 @@
 //! Sources: <https://mypy.readthedocs.io/en/stable/inline_config.html>,
 //! <https://mypy.readthedocs.io/en/stable/config_file.html>.
 
-use crate::testrun::checker::CheckSource;
-use crate::testrun::project::python::type_ignore_comment;
+use crate::checker::CheckSource;
+use crate::project::python::type_ignore_comment;
 
 /// Configuration files in mypy's order. The first one with a section for mypy is used.
 pub const FILES: [&str; 4] = ["mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg"];

@@ -7,7 +7,7 @@
 use replay_base::text::glob::GlobMatcher;
 use serde_json::Value;
 
-use crate::testrun::project::node::without_comments;
+use crate::project::node::without_comments;
 
 /// Default of `exclude`.
 const DEFAULT_EXCLUDE: [&str; 3] = ["**/node_modules", "**/__pycache__", "**/.*"];

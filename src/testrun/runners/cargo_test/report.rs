@@ -4,7 +4,7 @@
 
 use replay_base::limits::MAX_KEPT_TESTS;
 
-use crate::testrun::prelude::*;
+use crate::prelude::*;
 
 /// Tests of one program: from `running 3 tests` to `test result:`.
 #[derive(Default)]

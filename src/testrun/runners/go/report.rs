@@ -3,7 +3,7 @@
 
 use replay_base::limits::{MAX_KEPT_TESTS, MAX_TEST_ERRORS, MAX_TEST_FRAMES, MAX_TEST_SUITES};
 
-use crate::testrun::prelude::*;
+use crate::prelude::*;
 
 /// Maximum bytes buffered of the output of all unfinished tests.
 const MAX_OPEN_BYTES: usize = 32 * 1024 * 1024;

@@ -2,7 +2,7 @@
 
 use replay_base::limits::MAX_KEPT_TESTS;
 
-use crate::testrun::prelude::*;
+use crate::prelude::*;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]

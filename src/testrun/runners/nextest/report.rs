@@ -5,7 +5,7 @@
 //! (<https://nexte.st/docs/machine-readable/junit/>). A program with a harness of its own need not
 //! name its tests (<https://nexte.st/docs/design/custom-test-harnesses/>).
 
-use crate::testrun::prelude::*;
+use crate::prelude::*;
 
 /// Parses the XML, and stderr for the rest.
 pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {

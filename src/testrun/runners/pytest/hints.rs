@@ -5,9 +5,9 @@ use std::path::Path;
 
 use replay_base::text::escape::{show, show_path};
 
-use crate::testrun::context::RunContext;
-use crate::testrun::model::{TestReport, TestStatus};
-use crate::testrun::project::disk::ProjectTree as _;
+use crate::context::RunContext;
+use crate::model::{TestReport, TestStatus};
+use crate::project::disk::ProjectTree as _;
 
 /// Options of plugins, by prefix.
 const PLUGINS: [(&str, &str); 8] = [

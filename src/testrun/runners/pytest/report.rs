@@ -2,7 +2,7 @@
 
 use replay_base::limits::{MAX_KEPT_TESTS, MAX_TEST_ERRORS, MAX_TEST_FRAMES};
 
-use crate::testrun::prelude::*;
+use crate::prelude::*;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]

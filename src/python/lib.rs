@@ -6,6 +6,7 @@
 //! is its only implementation. `pump` is the thread that reads its output at any time, so that the
 //! interpreter never waits for a call. A [`Session`] has a name and settings, and starts a kernel
 //! on demand. [`Sessions`] is the table of sessions.
+#![forbid(unsafe_code)]
 
 mod driver;
 mod error;

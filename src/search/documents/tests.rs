@@ -2,10 +2,10 @@ use super::picture::Form;
 use super::*;
 use pretty_assertions::assert_eq;
 
-const PNG: &[u8] = include_bytes!("../../testdata/documents/picture.png");
-const JPEG: &[u8] = include_bytes!("../../testdata/documents/picture.jpg");
-const GIF: &[u8] = include_bytes!("../../testdata/documents/animated.gif");
-const WEBP: &[u8] = include_bytes!("../../testdata/documents/picture.webp");
+const PNG: &[u8] = include_bytes!("../../../testdata/documents/picture.png");
+const JPEG: &[u8] = include_bytes!("../../../testdata/documents/picture.jpg");
+const GIF: &[u8] = include_bytes!("../../../testdata/documents/animated.gif");
+const WEBP: &[u8] = include_bytes!("../../../testdata/documents/picture.webp");
 
 #[test]
 fn picture_size_is_read_from_head() {

@@ -2,9 +2,8 @@
 
 use std::fmt::Display;
 
-use thiserror::Error;
-
 use replay_base::limits::MAX_FAULT_BYTES;
+use thiserror::Error;
 
 /// End of a sentence that begins with the file name. One line, at most [`MAX_FAULT_BYTES`].
 #[derive(Debug, Error)]

@@ -10,6 +10,7 @@
 //!
 //! On top: `detection`, `choice`, `scope`, `failed_tests`, `completeness` and `verdict` use the
 //! traits alone. The entry points are `run` and `check`, and `text` formats reports for the model.
+#![forbid(unsafe_code)]
 
 mod by_language;
 mod changes;

@@ -9,9 +9,8 @@ mod parts;
 mod pdf;
 mod picture;
 
-use serde::{Deserialize, Serialize};
-
 use replay_base::limits::{MAX_FAULT_BYTES, MAX_PICTURE_BYTES, MAX_PICTURE_SIDE};
+use serde::{Deserialize, Serialize};
 
 pub use fault::Fault;
 pub use kind::{DocumentKind, Size, claimed, kind, picture_size};

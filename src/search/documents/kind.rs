@@ -1,8 +1,7 @@
 //! File types by content, and document types by file name.
 
-use serde::{Deserialize, Serialize};
-
 use replay_base::text::mime::media;
+use serde::{Deserialize, Serialize};
 
 /// Types that the document reader supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -23,6 +22,7 @@ pub struct Size {
 
 impl Size {
     /// Returns the size scaled down so that the longer side is at most `longest`.
+    #[must_use]
     pub fn scaled(self, longest: u32) -> Self {
         let longer = self.width.max(self.height);
         if longer <= longest {

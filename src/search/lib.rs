@@ -5,7 +5,9 @@
 //! paths. The threads of a walk search each file through the directory that they hold open. Results
 //! leave in order as soon as everything before them is known, so a search with enough results ends
 //! early.
+#![forbid(unsafe_code)]
 
+pub mod documents;
 pub mod error;
 pub mod grep;
 mod left_out;
@@ -24,10 +26,9 @@ pub use names::{First, Paths, first, names};
 pub use scope::{Exclude, Scope, SearchRequest, with_slash};
 pub use used_glob::UsedGlob;
 
+use memory::Memory;
 use replay_base::budget::{Account, Room};
 use replay_base::cancel::CancelToken;
-
-use memory::Memory;
 use replay_files::policy::Policy;
 
 /// Context of the call that a search is for.
