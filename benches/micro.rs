@@ -14,11 +14,11 @@ use std::path::Path;
 use anyhow::{Result, ensure};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use memchr::memmem;
-use replay::internals::protocol::escape_into;
 use replay_base::text::diff;
 use replay_files::edit::{self, Edit, Options};
 use replay_files::journal::{At, Root, Store};
 use replay_files::policy::{Access, Grant, Policy};
+use replay_mcp::protocol::escape_into;
 
 const MIB: usize = 1024 * 1024;
 

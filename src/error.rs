@@ -10,6 +10,7 @@ use replay_files::edit::EditError;
 use replay_files::fs::FsError;
 use replay_files::journal::JournalError;
 use replay_files::policy::PolicyError;
+use replay_mcp::protocol::Code;
 use replay_pattern::PatternError;
 use replay_python::PythonError;
 use replay_sandbox::exec::ExecError;
@@ -17,7 +18,6 @@ use replay_search::SearchError;
 use replay_testrun::TestrunError;
 
 use crate::calls::CallsError;
-use crate::protocol::Code;
 
 /// Error of a tool call.
 #[derive(Debug, thiserror::Error)]

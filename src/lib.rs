@@ -11,13 +11,15 @@ mod commands;
 mod compose;
 mod config;
 mod error;
-pub mod internals;
-mod mock;
-mod protocol;
-mod schema;
 mod secrets;
 mod server;
-mod telemetry;
 mod tenants;
 mod tools;
-mod transport;
+
+// For the binary, tests and benches; not a stable interface.
+pub use cli::{Cli, parse};
+pub use commands::{report, run};
+pub use compose::{alone, globs_of, skips_of};
+pub use config::{Config, derived_profile_keys, profile_keys};
+pub use server::Server;
+pub use tools::{Callable, DERIVED, Descriptor, Hints, TOOLS, Toolset};

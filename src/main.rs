@@ -5,22 +5,21 @@ use std::process::ExitCode;
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, Signal};
-use replay::internals::{cli, commands, compose};
 use replay_sandbox::exec;
 use replay_search::documents;
 
 fn main() -> ExitCode {
     // The processes that this one starts inherit no descriptor of the client.
     if let Err(error) = replay_sandbox::close_on_exec_from(3) {
-        commands::report(&anyhow::Error::from(error).context("close_range(2)"));
+        replay::report(&anyhow::Error::from(error).context("close_range(2)"));
         return ExitCode::FAILURE;
     }
     let mut words = std::env::args_os().skip(1);
     let first = words.next().unwrap_or_default();
     if first == replay_sandbox::LAUNCHER_ARGUMENT {
-        return replay_sandbox::run_launcher(compose::skips_of, compose::globs_of).map_or_else(
+        return replay_sandbox::run_launcher(replay::skips_of, replay::globs_of).map_or_else(
             |fault| {
-                commands::report(&anyhow::Error::from(fault).context("the launcher of commands"));
+                replay::report(&anyhow::Error::from(fault).context("the launcher of commands"));
                 ExitCode::FAILURE
             },
             |()| ExitCode::SUCCESS,
@@ -34,14 +33,14 @@ fn main() -> ExitCode {
     }
     replay_sandbox::keep_little_heap();
     replay_sandbox::keep_to_own_sources();
-    let cli = cli::parse().unwrap_or_else(|error| error.exit());
+    let cli = replay::parse().unwrap_or_else(|error| error.exit());
     outlive_file_limit();
     open_many_files();
-    commands::run(cli).unwrap_or_else(|error| {
+    replay::run(cli).unwrap_or_else(|error| {
         if is_unread(&error) {
             return ExitCode::from(UNREAD_STATUS);
         }
-        commands::report(&error);
+        replay::report(&error);
         ExitCode::from(2)
     })
 }

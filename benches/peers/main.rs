@@ -54,10 +54,7 @@ fn main() -> Result<()> {
     if words.first().is_some_and(|word| word == LAUNCHER_ARGUMENT) {
         // Rows that use the launcher of the library without a server start this program as the
         // launcher.
-        return Ok(run_launcher(
-            replay::internals::compose::skips_of,
-            replay::internals::compose::globs_of,
-        )?);
+        return Ok(run_launcher(replay::skips_of, replay::globs_of)?);
     }
     if words.iter().any(|word| word == "--help") {
         println!("{}", args::USAGE);

@@ -7,13 +7,12 @@ use replay_base::limits::{MAX_AUDIT_REASON_BYTES, MAX_KEPT_NAME_BYTES};
 use replay_base::text::escape::{harmless, hex, show_path};
 use replay_files::journal::AutorunChanges;
 use replay_files::policy::TouchedPath;
+use replay_mcp::protocol::{Body, Content, Outcome, outside};
+use replay_mcp::sessions::{Begun, Entry};
 use replay_sandbox::exec::{Background, Blocked, State};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-
-use crate::protocol::{Body, Content, Outcome, outside};
-use crate::server::{Begun, Entry};
 
 /// Longest path that is kept as it is, in bytes as it is shown; of a longer one its hash and length
 /// are.

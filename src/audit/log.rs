@@ -15,6 +15,8 @@ use std::time::SystemTime;
 
 use anyhow::{Context as _, Result};
 use replay_files::policy::Hidden;
+use replay_mcp::protocol::{Code, Outcome, RpcError};
+use replay_mcp::sessions::{Begun, Entry, Observer};
 use replay_sandbox::exec::Background;
 use serde::Serialize;
 use serde_json::Value;
@@ -23,8 +25,6 @@ use super::chain::Hasher;
 use super::entry::{self, BackgroundEnd, members, time};
 use super::opening;
 use super::writing::Writing;
-use crate::protocol::{Code, Outcome, RpcError};
-use crate::server::{Begun, Entry, Observer};
 
 /// An open and locked log.
 pub struct AuditLog {

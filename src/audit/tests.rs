@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
+use replay_mcp::sessions::Observer as _;
 use serde_json::json;
 
 use super::chain::Head;
@@ -13,7 +14,6 @@ use super::log::WallStatus;
 use super::verify::{Fault, LogSummary, verify};
 use super::*;
 use crate::cli::CallFilter;
-use crate::server::Observer as _;
 
 fn plain() -> Hasher {
     Hasher::new(None)

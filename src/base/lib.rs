@@ -7,3 +7,6 @@ pub mod limits;
 pub mod mounts;
 pub mod removal;
 pub mod text;
+
+/// Name of the program, as clients and collectors see it.
+pub const PROGRAM_NAME: &str = "replay";

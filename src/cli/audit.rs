@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use replay_base::limits;
+use replay_mcp::sessions::Ending;
 
 use super::Range;
-use crate::server::Ending;
 
 /// Flags of the audit log.
 #[derive(Clone, Debug, Args)]

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Parser, Subcommand};
+use replay_mock::{MockFault, PRESETS};
 
 use super::{ClientArgs, LogArgs, OnMissArg};
-use crate::mock::{MockFault, PRESETS};
 
 /// `replay mock`: one source of answers, and settings.
 #[derive(Clone, Debug, Parser)]

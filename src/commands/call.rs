@@ -5,14 +5,15 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow, bail};
+use replay_mcp::protocol::{Body, Content, Incoming, Outcome, Revision, ToolReply, parse, render};
+use replay_mcp::sessions::{Admission, Outbox, Session};
 use serde_json::{Map, Value, json};
 
 use super::process::{logging, print_content, quoted, status, tell};
 use crate::cli::CallArgs;
 use crate::compose::{alone, wall_in};
 use crate::config::Config;
-use crate::protocol::{Body, Content, Incoming, Outcome, Revision, ToolReply, parse, render};
-use crate::server::{Admission, Outbox, Server, Session};
+use crate::server::Server;
 use crate::tools::TOOLS;
 
 /// Outbox that discards progress and log messages.

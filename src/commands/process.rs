@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
+use replay_base::PROGRAM_NAME;
 use replay_base::text::escape::{harmless, show_path};
 use replay_sandbox::Exit;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -200,9 +201,10 @@ pub fn raise_open_files() {
 
 /// Sets up logging to stderr, since stdout carries the protocol.
 pub fn logging(level: LevelFilter) {
-    // Low-level messages of libraries do not help users.
+    // Low-level messages of libraries do not help users. Targets of all own crates begin with the
+    // name.
     let own = Targets::new()
-        .with_target(env!("CARGO_PKG_NAME"), level)
+        .with_target(PROGRAM_NAME, level)
         .with_default(level.min(LevelFilter::WARN));
     let lines = tracing_subscriber::fmt()
         .with_max_level(level)

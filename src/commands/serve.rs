@@ -7,6 +7,10 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result};
 use replay_base::text::count::counted;
 use replay_files::policy::Root;
+use replay_mcp::sessions::{Ledger, Observer, Service, Session, Traced, Way};
+use replay_mcp::telemetry::Tracer;
+use replay_mcp::transport::{End, StdioServer, Writer};
+use replay_mock::Observed;
 use replay_sandbox::{Tier, give_back_memory};
 
 use super::mock;
@@ -15,11 +19,9 @@ use crate::audit::{self, AuditLog};
 use crate::cli::{Redact, ServerArgs};
 use crate::compose::{greeting, linked_git, look_around, wall_in};
 use crate::config::{self, Config};
-use crate::mock::{Observed, ServerAndMock};
-use crate::server::{Ledger, Observer, Server, Service, Session, Traced, Way};
-use crate::telemetry::Tracer;
+use crate::server::Server;
+use crate::server::ServerAndMock;
 use crate::tenants;
-use crate::transport::{End, StdioServer, Writer};
 
 /// Serves until the client disconnects, or until a signal.
 pub fn run(cli: &ServerArgs) -> Result<ExitCode> {

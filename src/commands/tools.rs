@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use replay_mcp::protocol::Revision;
 use serde_json::{Value, json};
 
 use super::process::print;
 use crate::cli::Options;
 use crate::compose::alone;
 use crate::config::Config;
-use crate::protocol::Revision;
 
 /// Prints a line for each tool, or the whole result of tools/list.
 pub fn run(options: &Options, is_json: bool) -> Result<ExitCode> {

@@ -14,6 +14,8 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use clap::ValueEnum as _;
 use replay_base::limits::MAX_HTTP_TENANTS;
 use replay_files::policy::GrantFlag;
+use replay_mcp::protocol::fault;
+use replay_mcp::transport::http::{Encryption, Settings, TenantLimits, server_config};
 use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest as _, Sha256};
 use tokio_rustls::rustls::ServerConfig;
@@ -24,9 +26,7 @@ use crate::cli::{
     BURST, CALLS, CONNECTIONS, CredentialArgs, DeclaredCredential, HttpArgs, Options, RATE,
     ToolsetArg, warn_of_http_names,
 };
-use crate::protocol::fault;
 use crate::secrets::reading;
-use crate::transport::http::{Encryption, Settings, TenantLimits, server_config};
 
 /// Largest file of tokens, in bytes.
 const MAX_TOKEN_FILE_BYTES: u64 = 1024 * 1024;

@@ -21,8 +21,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
+use commands::ProcessState;
+use profile::Profile;
 use replay_base::limits;
+use replay_files::fs::Durability;
+use replay_files::policy::{Access, Grant, GrantFlag, Hidden, Restrictions};
+use replay_mcp::sessions::ErrorStyle;
+use replay_mcp::transport::Limits;
+use replay_proxy::Learned;
 use tracing::level_filters::LevelFilter;
+
+use crate::calls::Reach;
+use crate::cli::{
+    CallsAction, ClientArgs, Errors, Isolation, LogLevel, NetworkArg, OnMissArg, Options,
+    ToolsetArg,
+};
+use crate::tools::{TOOLS, Toolset};
 
 pub use commands::{CacheConfig, SandboxConfig};
 pub use credentials::configure_git;
@@ -31,21 +45,6 @@ pub use profile::{derived_profile_keys, profile_keys};
 pub use reasons::reasons;
 pub use telemetry::{telemetry, trust};
 pub use undo::{UndoConfig, state_directory};
-
-use commands::ProcessState;
-use profile::Profile;
-use replay_files::fs::Durability;
-use replay_files::policy::{Access, Grant, GrantFlag, Hidden, Restrictions};
-
-use crate::calls::Reach;
-use crate::cli::{
-    CallsAction, ClientArgs, Errors, Isolation, LogLevel, NetworkArg, OnMissArg, Options,
-    ToolsetArg,
-};
-use crate::server::ErrorStyle;
-use crate::tools::{TOOLS, Toolset};
-use crate::transport::Limits;
-use replay_proxy::Learned;
 
 /// The fully resolved configuration.
 #[derive(Debug)]

@@ -13,13 +13,14 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::reasons::reasons;
 use anyhow::{Context as _, Result, bail};
+use replay_base::PROGRAM_NAME;
+use replay_mcp::telemetry::{Sampler, Settings};
+use replay_network::http_client::{HttpTarget, Trust};
 use rustix::rand::{GetRandomFlags, getrandom};
 
+use super::reasons::reasons;
 use crate::cli::TelemetryArgs;
-use crate::telemetry::{Sampler, Settings};
-use replay_network::http_client::{HttpTarget, Trust};
 
 /// Default timeout of an export, in milliseconds, unless `OTEL_EXPORTER_OTLP_TIMEOUT` is set.
 const EXPORT_TIMEOUT_MS: u64 = 10_000;
@@ -246,7 +247,7 @@ fn resource(variables: &Variables<'_>) -> Vec<(Cow<'static, str>, String)> {
         Some((_, old)) => *old = value,
         None => resource.push((key, value)),
     };
-    set("service.name".into(), env!("CARGO_PKG_NAME").to_owned());
+    set("service.name".into(), PROGRAM_NAME.to_owned());
     set(
         "service.version".into(),
         env!("CARGO_PKG_VERSION").to_owned(),

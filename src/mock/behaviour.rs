@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
+use replay_mcp::schema::Validator;
 use serde_json::{Map, Value, json};
 
 use super::fault::MockFault;
@@ -11,7 +12,6 @@ use super::manifest;
 use super::problems::ProblemList;
 use super::schema;
 use super::template::Template;
-use crate::schema::Validator;
 
 /// All answers of one tool or method.
 #[derive(Debug, Default)]

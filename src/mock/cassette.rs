@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::sync::Arc;
 
+use replay_mcp::protocol::fault;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -12,7 +13,6 @@ use super::problems::{FileProblem, LoadError};
 use super::redact::Redactor;
 use super::sink::Sink;
 use super::yaml::TextPlace;
-use crate::protocol::fault;
 
 /// First line of a cassette.
 #[derive(Debug, Deserialize, Serialize)]

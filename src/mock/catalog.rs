@@ -3,6 +3,9 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use replay_mcp::protocol::SERVER_INFO_KEY;
+use replay_mcp::schema::Validator;
+use replay_mcp::sessions::AdmittedRequest;
 use serde_json::{Map, Value, json};
 
 use super::behaviour::Answers;
@@ -13,9 +16,6 @@ use super::manifest::{self, Manifest};
 use super::problems::{FileProblem, LoadError, ProblemList, SourceText};
 use super::resources::{CatalogResource, ResourceFamily, UriPattern};
 use super::template::Template;
-use crate::protocol::SERVER_INFO_KEY;
-use crate::schema::Validator;
-use crate::server::AdmittedRequest;
 
 /// Most tools of a manifest, copies included.
 const MAX_MOCK_TOOLS: usize = 100_000;

@@ -3,12 +3,12 @@
 use std::sync::Mutex;
 
 use replay_base::cancel::CancelToken;
+use replay_mcp::protocol::Response;
+use replay_mcp::sessions::AdmittedRequest;
 use serde_json::Value;
 
 use super::client_requests::ClientRequests;
 use super::sync::lock;
-use crate::protocol::Response;
-use crate::server::AdmittedRequest;
 
 #[derive(Debug, Default)]
 pub struct ClientState {

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use replay_base::cancel::CancelToken;
 use replay_base::limits::MAX_MOCK_HANG_MS;
+use replay_mcp::protocol::{Id, Response};
+use replay_mcp::sessions::Outbox;
 use serde_json::{Value, json};
 
 use super::sync::{lock, wait};
-use crate::protocol::{Id, Response};
-use crate::server::Outbox;
 
 /// Requests that the client has not answered yet.
 #[derive(Debug, Default)]

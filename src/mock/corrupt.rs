@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use replay_mcp::protocol::{Body, Id, Outcome, render};
+use replay_mcp::sessions::AdmittedRequest;
+
 use super::fault::MockFault;
-use crate::protocol::{Body, Id, Outcome, render};
-use crate::server::AdmittedRequest;
 
 /// Pause between the bytes of an answer that comes slowly, in milliseconds.
 const SLOWLORIS_PAUSE_MS: u64 = 100;

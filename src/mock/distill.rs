@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use replay_mcp::protocol::SERVER_INFO_KEY;
 use serde_json::{Map, Value, json};
 
 use super::cassette::Cassette;
-use crate::protocol::SERVER_INFO_KEY;
 
 /// Returns the manifest as YAML. The top levels are in block style, for editing; the values below
 /// are JSON, which is YAML too.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::sync::Mutex;
 
+use replay_mcp::schema::Validator;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::Value;
@@ -12,7 +13,6 @@ use super::observer::{SeenMessage, SessionObserver};
 use super::problems::{FileProblem, LoadError, ProblemList, SourceText, nearest};
 use super::schema;
 use super::sync::lock;
-use crate::schema::Validator;
 
 /// Most messages that are remembered for a comparison with what is expected.
 const MAX_MOCK_SEEN: usize = 1_000_000;

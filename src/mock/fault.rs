@@ -5,10 +5,9 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use replay_base::limits::MAX_MOCK_HANG_MS;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer};
-
-use replay_base::limits::MAX_MOCK_HANG_MS;
 
 /// A fault of one call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

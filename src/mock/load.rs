@@ -4,6 +4,8 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use replay_base::limits::MAX_MANIFEST_BYTES;
+use replay_mcp::protocol::fault;
+use replay_mcp::schema::{Constraint, Validator};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -13,8 +15,6 @@ use super::manifest::{File, Manifest, RESULT_KEYS, Tool};
 use super::problems::{FileProblem, LoadError, MAX_PROBLEMS, SourceText, nearest};
 use super::schema;
 use super::yaml::{TextPlace, YamlError, YamlNode};
-use crate::protocol::fault;
-use crate::schema::{Constraint, Validator};
 
 /// Parses a manifest: YAML, or a snapshot of tools/list if the name ends in `.json`. A name without
 /// an extension, such as `/dev/stdin`, means YAML. Other extensions are refused.
@@ -171,7 +171,7 @@ fn against_schema(source: &SourceText, value: &Value, whole: &Value) -> Vec<File
     problems
 }
 
-fn next_step(wrong: &crate::schema::Fault<'_>) -> &'static str {
+fn next_step(wrong: &replay_mcp::schema::Fault<'_>) -> &'static str {
     let is_bare =
         wrong.place.is_empty() && wrong.kind == Constraint::Required("mock_server".to_owned());
     if is_bare {

@@ -6,13 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use replay_base::limits::MAX_RECORDED_MESSAGES;
+use replay_mcp::protocol::{Body, Id, Outcome, Request, Response, Revision, render};
+use replay_mcp::sessions::{AdmittedRequest, ExclusiveWork, Outbox, Service, Weight};
 use serde_json::{Value, json};
 
 use super::client_requests::answer_of;
 use super::sync::lock;
-use crate::protocol::{Body, Id, Outcome, Request, Response, Revision, render};
-use crate::server::{AdmittedRequest, ExclusiveWork, Outbox, Service};
-use crate::tools::Weight;
 
 /// One message of a client and its outcome.
 #[derive(Clone, Debug)]

@@ -1,11 +1,11 @@
 //! Lists, resources, prompts and completions, answered from the catalog.
 
+use replay_mcp::protocol::{Body, Code, Outcome, RpcError};
+use replay_mcp::sessions::AdmittedRequest;
 use serde_json::{Map, Value, json};
 
 use super::catalog::Catalog;
 use super::respond::AnswerExecution;
-use crate::protocol::{Body, Code, Outcome, RpcError};
-use crate::server::AdmittedRequest;
 
 /// Maximum number of values in a completion (server/utilities/completion).
 const MAX_OFFERED: usize = 100;

@@ -3,17 +3,16 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
+use replay_mcp::protocol::{
+    Body, Code, Id, Outcome, Request, Response, RpcError, SERVER_INFO_KEY, notification,
+};
+use replay_mcp::sessions::{AdmittedRequest, Service, Weight, stateless_revisions};
 use serde_json::{Value, json};
 
 use super::cassette::{Cassette, CassetteEntry, CassetteRecorder, without_meta};
 use super::client::ClientState;
 use super::redact::Redactor;
 use super::sync::lock;
-use crate::protocol::{
-    Body, Code, Id, Outcome, Request, Response, RpcError, SERVER_INFO_KEY, notification,
-};
-use crate::server::{AdmittedRequest, Service, stateless_revisions};
-use crate::tools::Weight;
 
 /// Handling of a request that the cassette does not have.
 pub enum CassetteMiss {

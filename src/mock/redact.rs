@@ -1,8 +1,7 @@
 //! Redaction of secrets in recordings.
 
-use serde_json::Value;
-
 use replay_pattern::{Options, Pattern};
+use serde_json::Value;
 
 /// Secrets to redact, and their placeholders.
 #[derive(Default)]

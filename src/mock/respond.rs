@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 
 use replay_base::cancel::CancelToken;
 use replay_base::limits::{MAX_MOCK_HANG_MS, MOCK_END_GRACE_MS};
+use replay_mcp::protocol::{Body, Code, Outcome, RpcError, notification, render};
+use replay_mcp::sessions::{AdmittedRequest, ErrorStyle, Level};
 use serde_json::{Value, json};
 
 use super::behaviour::{self, AnswerBody, Ask, MockAnswer};
@@ -17,8 +19,6 @@ use super::schema;
 use super::sequence::{has_answers, request_state};
 use super::sync::wait;
 use super::template::{Template, TemplateScope};
-use crate::protocol::{Body, Code, Outcome, RpcError, notification, render};
-use crate::server::{AdmittedRequest, ErrorStyle, Level};
 
 /// A request that is being answered.
 #[derive(Clone, Copy)]

@@ -1,9 +1,8 @@
 //! JSON schemas of manifests and expectations, schemas of `match` patterns, and messages about
 //! violations.
 
+use replay_mcp::schema::{Constraint, Fault};
 use serde_json::{Map, Value, json};
-
-use crate::schema::{Constraint, Fault};
 
 /// Schema of a manifest, for editors and for validation at startup. A test compares it with the
 /// type.

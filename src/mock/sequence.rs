@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
+use replay_mcp::protocol::{Id, Meta, Request};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -13,7 +14,6 @@ use super::catalog::{Catalog, CatalogTool};
 use super::faker::{hash, splitmix};
 use super::fault::MockFault;
 use super::sync::lock;
-use crate::protocol::{Id, Meta, Request};
 
 /// Decisions about one request at its arrival.
 #[derive(Debug)]

@@ -5,6 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use replay_base::text::nearest::shortened;
+use replay_mcp::protocol::{Body, Code, Outcome, Request, Response, RpcError, fault};
+use replay_mcp::sessions::{
+    AdmittedRequest, ErrorStyle, Outbox, Service, Weight, stateless_revisions,
+};
 use serde_json::{Value, json};
 
 use super::catalog::Catalog;
@@ -14,9 +18,6 @@ use super::respond::AnswerExecution;
 use super::sequence::{RequestTurn, Turns, arguments};
 use super::subscriptions::Subscriptions;
 use super::{pagination, schema};
-use crate::protocol::{Body, Code, Outcome, Request, Response, RpcError, fault};
-use crate::server::{AdmittedRequest, ErrorStyle, Outbox, Service, stateless_revisions};
-use crate::tools::Weight;
 
 /// A mock server that a manifest defines.
 pub struct Mock {
@@ -26,7 +27,7 @@ pub struct Mock {
     /// Style of refusals for clients of handshake revisions.
     errors: ErrorStyle,
     /// `true` if the manifest may change while it is served.
-    pub(super) reloads: bool,
+    reloads: bool,
     /// Names that its tools must not have.
     reserved: OnceLock<HashSet<String>>,
     turns: Turns,
@@ -37,6 +38,12 @@ pub struct Mock {
 }
 
 impl Mock {
+    /// Returns true if clients are told that lists may change.
+    #[must_use]
+    pub fn reloads(&self) -> bool {
+        self.reloads
+    }
+
     /// Creates a mock for this catalog. With `reloads` clients are told that lists may change.
     pub fn new(
         catalog: Catalog,

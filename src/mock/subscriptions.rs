@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use replay_base::cancel::CancelToken;
 use replay_base::limits::MAX_MOCK_HANG_MS;
+use replay_mcp::protocol::{Body, Code, Outcome, RpcError, notification};
+use replay_mcp::sessions::{AdmittedRequest, Outbox};
 use serde_json::{Value, json};
 
 use super::catalog::Catalog;
 use super::client::ClientState;
 use super::sync::{lock, wait};
-use crate::protocol::{Body, Code, Outcome, RpcError, notification};
-use crate::server::{AdmittedRequest, Outbox};
 
 /// Key that links a notification to the request that subscribed (2026-07-28,
 /// basic/patterns/subscriptions).

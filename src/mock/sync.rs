@@ -3,9 +3,8 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-
 use replay_base::cancel::CancelToken;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// Locks, ignoring poison. Each change of the data is one assignment, so a panic leaves it whole.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

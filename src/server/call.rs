@@ -4,17 +4,15 @@ use std::time::Instant;
 
 use replay_base::cancel::CancelToken;
 use replay_files::journal::{Changes, Ended};
-use serde_json::{Value, json};
-
-use super::service::Outbox;
-use super::tool_server::{ErrorStyle, Server};
-use crate::error::Error;
-use crate::protocol::{
+use replay_mcp::protocol::{
     Body, Code, Content, Id, Outcome, Request, Revision, RpcError, ToolReply, Unsent, notification,
 };
-use crate::tools::{
-    Callable, ChangeCounts, Context, Progress, Registry, Services, Weight, outside_lines,
-};
+use replay_mcp::sessions::{ErrorStyle, Outbox, Weight};
+use serde_json::{Value, json};
+
+use super::tool_server::Server;
+use crate::error::Error;
+use crate::tools::{Callable, ChangeCounts, Context, Progress, Registry, Services, outside_lines};
 
 /// A tool call in progress.
 pub struct Call<'a> {

@@ -1,20 +1,22 @@
 //! Requests about the server itself. Their answers touch no files and do not depend on the sandbox.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::{Arc, OnceLock};
 
+use replay_base::PROGRAM_NAME;
 use replay_base::budget::Account;
 use replay_base::text::escape::show;
 use replay_base::text::nearest::shortened;
+use replay_mcp::protocol::{Body, Code, Outcome, Request, Revision, RpcError, notification};
+use replay_mcp::sessions::{AdmittedRequest, Level, Service, Weight, stateless_revisions};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::level::Level;
 use super::listing::{Lists, cacheable, server_info};
-use super::service::{AdmittedRequest, Service};
-use super::session_state::stateless_revisions;
-use crate::protocol::{Body, Code, Outcome, Request, Revision, RpcError, notification};
-use crate::tools::{Registry, Weight};
+use crate::tools::Registry;
 
 /// The tools, and their descriptions.
 pub struct Front {
@@ -151,7 +153,7 @@ pub(super) fn log_outcome(exchange: &AdmittedRequest<'_>, outcome: &Outcome) {
     tracing::debug!(level = level.name(), "{}", show(text.as_bytes()));
     if ticket.level.is_some_and(|least| level >= least) && !ticket.cancel.is_cancelled() {
         let data = format!("{} {}: {text}", request.method, ticket.id);
-        let params = json!({"level": level.name(), "logger": env!("CARGO_PKG_NAME"), "data": data});
+        let params = json!({"level": level.name(), "logger": PROGRAM_NAME, "data": data});
         outbox.send(&notification("notifications/message", &params));
     }
 }

@@ -1,13 +1,13 @@
 //! The tool server as a service: dispatch of requests by method.
 
 use replay_base::budget::Account;
+use replay_mcp::protocol::{Outcome, Request};
+use replay_mcp::sessions::{AdmittedRequest, Service, Weight};
 
 use super::call;
 use super::deferred_service::{log_outcome, no_method};
-use super::service::{AdmittedRequest, Service};
 use super::tool_server::Server;
-use crate::protocol::{Outcome, Request};
-use crate::tools::{Toolset, Weight, expect_python_use};
+use crate::tools::{Toolset, expect_python_use};
 
 impl Service for Server {
     fn weight(&self, request: &Request<'_>) -> Weight {

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::fmt::{self, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use replay_base::PROGRAM_NAME;
+use replay_mcp::protocol::{Revision, SERVER_INFO_KEY};
 use serde_json::{Map, Value, json};
 
-use crate::protocol::{Revision, SERVER_INFO_KEY};
 use crate::tools::{Descriptor, Registry};
 
 /// Cache lifetime of the list for stateless revisions, in milliseconds. The list lives as long as
@@ -60,7 +61,7 @@ pub fn complete(members: &mut Map<String, Value>) {
 
 /// The `Implementation` object that names this server.
 pub fn server_info(revision: Revision) -> Value {
-    let mut info = json!({"name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION")});
+    let mut info = json!({"name": PROGRAM_NAME, "version": env!("CARGO_PKG_VERSION")});
     if revision.has_structured() {
         info["title"] = "replay: files and a shell".into();
     }

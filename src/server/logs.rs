@@ -2,13 +2,13 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use replay_mcp::protocol::{Body, Code, Outcome, Revision, RpcError};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::listing::complete;
 use super::tool_server::Server;
-use crate::protocol::{Body, Code, Outcome, Revision, RpcError};
 
 /// MIME type of all logs.
 const MIME: &str = "text/plain";

@@ -1,10 +1,10 @@
 //! Status of a server, for the status page: directories, sandbox and background commands.
 
 use replay_base::limits::RECENT_SUBJECT_BYTES;
+use replay_mcp::sessions::Ending;
 use replay_sandbox::exec::{Background, BackgroundCommands, Ending as End, Exit, State};
 use serde_json::{Value, json};
 
-use super::ledger::Ending;
 use super::tool_server::Server;
 
 impl Server {

@@ -10,16 +10,17 @@ use pretty_assertions::assert_eq;
 use replay_base::budget::Account;
 use replay_files::fs::Writer;
 use replay_files::policy::{Access, Grant, Policy};
+use replay_mcp::protocol::{Incoming, Request, ToolReply, parse, render};
+use replay_mcp::sessions::{Admission, ErrorStyle, Outbox, Session, Weight};
 use replay_python::Sessions;
 use replay_search::memory::Memory;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::{Admission, ErrorStyle, Front, Outbox, Server, Session};
+use super::{Front, Server};
 use crate::error::Error;
-use crate::protocol::{Incoming, Request, ToolReply, parse, render};
 use crate::tools::{
-    Callable, Calls, Commands, Context, Descriptor, Hints, Registry, Services, Toolset, Weight,
+    Callable, Calls, Commands, Context, Descriptor, Hints, Registry, Services, Toolset,
 };
 
 /// A tool that panics, added at run time like a tool of a manifest.

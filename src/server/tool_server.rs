@@ -2,19 +2,11 @@
 
 use std::sync::Arc;
 
-use super::deferred_service::Front;
-use crate::protocol::Revision;
-use crate::tools::{Callable, Hints, Services};
+use replay_mcp::protocol::Revision;
+use replay_mcp::sessions::ErrorStyle;
 
-/// Format of a tool's failure on handshake revisions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ErrorStyle {
-    /// JSON-RPC errors with the documented codes.
-    #[default]
-    Codes,
-    /// Results with `isError`, for clients that hide protocol errors from their model.
-    Results,
-}
+use super::deferred_service::Front;
+use crate::tools::{Callable, Hints, Services};
 
 /// State that all sessions share.
 pub struct Server {

@@ -25,6 +25,12 @@ use replay_base::limits::{
     MAX_HTTP_CONNECTIONS, MAX_HTTP_SESSIONS,
 };
 use replay_files::policy::{Pins, Policy, Root};
+use replay_mcp::sessions::{Ledger, Observer, Recent, Service, Session, Traced, Way};
+use replay_mcp::telemetry::Tracer;
+use replay_mcp::transport::http::{
+    NoLeavings, Offer, Roster, Settings, Tenant, TenantLimits, Usage, serve,
+};
+use replay_mcp::transport::{Limits, StdioServer, Writer};
 use replay_sandbox::Tier;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Resource, getrlimit};
@@ -36,12 +42,7 @@ use crate::cli::ServerArgs;
 use crate::compose::{look_around, server_beside, undo_places, wall_in};
 use crate::config::{Config, HttpConfig};
 use crate::secrets::{Reach, Secrets};
-use crate::server::{Ledger, Observer, Recent, Server, Service, Session, Traced, Way};
-use crate::telemetry::Tracer;
-use crate::transport::http::{
-    NoLeavings, Offer, Roster, Settings, Tenant, TenantLimits, Usage, serve,
-};
-use crate::transport::{Limits, StdioServer, Writer};
+use crate::server::Server;
 
 /// Share of the connections that one token may have unless its line says otherwise, in percent. The
 /// rest is for other tokens and for clients without a token yet.

@@ -13,6 +13,9 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, bail};
 use replay_base::budget::Budget;
 use replay_files::policy::{Hidden, Pins, Root};
+use replay_mcp::sessions::Ledger;
+use replay_mcp::telemetry::Tracer;
+use replay_mcp::transport::http::{Leavings as _, Tenant, TenantLimits};
 use replay_sandbox::{Scratch, ScratchHold};
 
 use super::registry::{ServerLeavings, tenant_of};
@@ -21,9 +24,7 @@ use crate::cli::Options;
 use crate::compose::{private_directory, server_beside};
 use crate::config::{Config, TokenEntry};
 use crate::secrets::{Reach, Secrets};
-use crate::server::{Ledger, Server};
-use crate::telemetry::Tracer;
-use crate::transport::http::{Leavings as _, Tenant, TenantLimits};
+use crate::server::Server;
 
 /// Resources from which new tenants are served.
 pub struct Provisioning {

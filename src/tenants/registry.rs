@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use replay_mcp::sessions::{Ledger, Traced, Way};
+use replay_mcp::telemetry::Tracer;
+use replay_mcp::transport::http::{Leavings, Offer, Tenant, TenantLimits, Usage};
 use replay_sandbox::exec::BackgroundCommands;
 
 use crate::config::TokenEntry;
-use crate::server::{Ledger, Server, Traced, Way};
-use crate::telemetry::Tracer;
+use crate::server::Server;
 use crate::tools::Services;
-use crate::transport::http::{Leavings, Offer, Tenant, TenantLimits, Usage};
 
 /// Tenant name on a server without tokens.
 pub const ANYONE: &str = "anyone";

@@ -8,15 +8,15 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
-use crate::config::reasons;
 use anyhow::{Context as _, Result};
+use replay_mcp::transport::http::{Encryption, Roster};
 use tokio_rustls::rustls::ServerConfig;
 
 use super::provisioning::{Provisioning, ScratchParent};
 use crate::cli::HttpArgs;
+use crate::config::reasons;
 use crate::config::{TokenEntry, encryption, tokens};
 use crate::secrets::{Reach, Secrets};
-use crate::transport::http::{Encryption, Roster};
 
 /// State of the reload thread: the files to compare with, and the means to serve new tokens.
 pub struct Reload {

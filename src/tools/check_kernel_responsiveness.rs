@@ -3,12 +3,13 @@
 use std::time::{Duration, Instant};
 
 use replay_base::limits::PYTHON_PING_MS;
+use replay_mcp::sessions::Weight;
 use replay_python::PythonError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::python::{Open, describe_exit, host, seconds, session};
-use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
 /// Pings the interpreter of a session.

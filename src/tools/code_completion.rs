@@ -1,11 +1,12 @@
 //! `code_completion`: completes Python code at a position.
 
+use replay_mcp::sessions::Weight;
 use replay_python::Question;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::python::{Open, host, session};
-use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
 pub struct CodeCompletion;

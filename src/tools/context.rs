@@ -26,7 +26,7 @@ pub struct Context<'a> {
     pub asked: Instant,
     /// Progress reports of the call.
     pub progress: &'a Progress<'a>,
-    /// Runs work that takes longer than [`super::Weight`] allows.
+    /// Runs work that takes longer than [`replay_mcp::sessions::Weight`] allows.
     pub aside: &'a Aside<'a>,
 }
 

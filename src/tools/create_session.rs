@@ -5,13 +5,14 @@ use std::path::PathBuf;
 
 use replay_base::limits::DEFAULT_PYTHON;
 use replay_base::text::escape::show_path;
+use replay_mcp::sessions::Weight;
 use replay_python::Settings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::python::{Open, absolute, host};
 use super::python_places::of_environment;
-use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
 /// Longest description of a Python session, in characters.

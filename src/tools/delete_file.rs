@@ -2,10 +2,11 @@
 
 use replay_base::text::escape::show_path;
 use replay_files::fs;
+use replay_mcp::sessions::Weight;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
 pub struct DeleteFile;

@@ -1,10 +1,11 @@
 //! `delete_session`: ends a Python session.
 
+use replay_mcp::sessions::Weight;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::python::Open;
-use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
 pub struct DeleteSession;

@@ -7,6 +7,8 @@ use replay_base::limits::{MAX_TREE_ENTRIES, MAX_WALK_DEPTH};
 use replay_base::text::escape::show;
 use replay_files::fs::{self, TreeEntry, TreeOptions};
 use replay_files::policy::FileKind;
+use replay_mcp::protocol::{Content, escape_into};
+use replay_mcp::sessions::Weight;
 use replay_search::{Exclude, with_slash};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
@@ -14,9 +16,8 @@ use serde::{Deserialize, Serialize};
 use super::fitted_tree::FittedTree;
 use super::list_directory::{ItemKind, open_directory};
 use super::reply_size::Bulk;
-use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
-use crate::protocol::{Content, escape_into};
 
 /// Deepest nesting of structured content, in levels of a tree: each is two in JSON, and many
 /// clients read only 128.

@@ -14,6 +14,7 @@ use replay_base::text::escape::show_path;
 use replay_base::text::mime::media;
 use replay_files::fs::{FsError, Reader};
 use replay_files::policy::{Checked, Read};
+use replay_mcp::protocol::Content;
 use replay_sandbox::exec::{ReaderError, ReaderLimits, read_apart};
 use replay_search::documents::{
     ConvertedPicture, DocumentKind, Part, Question, ReaderAnswer, Size, claimed, kind,
@@ -22,7 +23,6 @@ use replay_search::documents::{
 
 use super::{Context, Reply};
 use crate::error::Error;
-use crate::protocol::Content;
 
 /// Memory for a decoded pixel, in bytes, with room for 16 bits a colour or for a copy.
 const PICTURE_BYTES_PER_PIXEL: usize = 8;

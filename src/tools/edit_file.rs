@@ -5,6 +5,7 @@ use replay_base::text::escape::show_path;
 use replay_files::edit::Edit;
 use replay_files::fs;
 use replay_files::policy::PolicyError;
+use replay_mcp::protocol::Content;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +13,6 @@ use super::edits::{self, EditParam, EditReport};
 use super::hash;
 use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
-use crate::protocol::Content;
 
 pub struct EditFile;
 

@@ -16,6 +16,8 @@ use replay_files::edit::{Applied, Edit};
 use replay_files::fs::Stamp;
 use replay_files::fs::{self, FsError, Prepared};
 use replay_files::policy::{Checked, FileKind, Write};
+use replay_mcp::protocol::Content;
+use replay_mcp::sessions::Weight;
 use replay_search::names;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,9 +25,8 @@ use serde::{Deserialize, Serialize};
 use super::edits::{self, EditParam, EditReport};
 use super::parallel;
 use super::selection::{Selection, call, scope};
-use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
-use crate::protocol::Content;
 
 /// Most files in one `edit_files` call.
 const MAX_EDIT_FILES: usize = 10_000;

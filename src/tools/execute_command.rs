@@ -6,6 +6,8 @@ use std::time::Duration;
 use replay_base::limits::{KILL_GRACE_MS, TERMINAL_ROWS};
 use replay_base::text::escape::show_path;
 use replay_files::policy::{Checked, FileKind, Read};
+use replay_mcp::protocol::Content;
+use replay_mcp::sessions::Weight;
 use replay_sandbox::exec::{
     self, BackgroundCommands, Blocked, ExecError, Foreground, HandedOver, Outcome, Stage, Waited,
     place_of,
@@ -19,9 +21,8 @@ use super::command_notes::{Notes, Remarks, exit_code, refused};
 use super::dry_run_notes::{WouldChange, would_change};
 use super::python::Open;
 use super::shown_output::{ShownOutput, shorten_streams};
-use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
-use crate::protocol::Content;
 
 /// Columns of a command's terminal.
 const TERMINAL_COLUMNS: u16 = 120;

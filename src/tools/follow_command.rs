@@ -7,6 +7,7 @@ use replay_base::limits::MAX_COMMAND_TIMEOUT_SECS;
 use replay_base::limits::{COMMAND_PROGRESS_MS, KILL_GRACE_MS, KILL_WAIT_MS};
 use replay_base::text::escape::show;
 use replay_files::policy::{self, Touch};
+use replay_mcp::sessions::Weight;
 use replay_pattern::{Options, Pattern};
 use replay_sandbox::exec::{Background, BackgroundCommands, Blocked, Captured, ExecError, State};
 use schemars::JsonSchema;
@@ -16,7 +17,7 @@ use super::change_notes::{ChangesMade, describe_changes};
 use super::command_notes::{Notes, Remarks, exit_code, refused};
 use super::python::Open;
 use super::shown_output::{NamedStream, shorten_stream};
-use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
 /// Most output of a background command in one reply, in bytes.

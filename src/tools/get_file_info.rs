@@ -5,11 +5,12 @@ use std::time::SystemTime;
 
 use replay_base::text::escape::show_path;
 use replay_files::fs;
+use replay_mcp::sessions::Weight;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::list_directory::ItemKind;
-use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
 /// Returns type, size, times and permissions.

@@ -1,11 +1,12 @@
 //! `get_kernel_health`: reports the state of a Python session's process.
 
+use replay_mcp::sessions::Weight;
 use replay_python::Health;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::python::{Open, describe_exit, host, seconds, session};
-use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
 /// Reports the state of a process.

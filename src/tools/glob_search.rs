@@ -1,6 +1,8 @@
 //! `glob_search`: finds files by path globs.
 
 use replay_files::policy::FileKind;
+use replay_mcp::protocol::Content;
+use replay_mcp::sessions::Weight;
 use replay_search::names;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,9 +14,8 @@ use super::name_list::NameList;
 use super::not_searched::NotSearched;
 use super::reply_size::Bulk;
 use super::selection::{Selection, call, scope, unreadable_note};
-use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
-use crate::protocol::Content;
 
 /// Default result cap of `glob_search`.
 const DEFAULT_GLOB_RESULTS: u64 = 1000;

@@ -5,6 +5,8 @@ use std::os::unix::ffi::OsStrExt;
 use replay_base::limits::MAX_GREP_RESULTS;
 use replay_base::text::escape::show_path;
 use replay_files::policy::FileKind;
+use replay_mcp::protocol::Content;
+use replay_mcp::sessions::Weight;
 use replay_pattern::{Options, Pattern, slip};
 use replay_search::{FileHits, GrepOptions, Mode, grep, grep_one};
 use schemars::JsonSchema;
@@ -16,9 +18,8 @@ use super::list_directory::as_directory;
 use super::not_searched::NotSearched;
 use super::odd_files;
 use super::selection::{Selection, call, scope, unreadable_note};
-use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
-use crate::protocol::Content;
 
 /// Default and largest number of grep matches.
 const DEFAULT_GREP_RESULTS: u64 = 500;

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use replay_mcp::sessions::Weight;
 use replay_python::Question;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::python::{Open, host, session};
-use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
 /// Describes an object.

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use replay_mcp::sessions::Weight;
 use replay_python::packages::{
     ALL_THERE, NO_ENVIRONMENT, NO_PIP, NOT_THERE, is_path, missing_builder, script, shortened,
     split_module_dir,
@@ -15,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::change_notes::changes_made;
 use super::command_notes::exit_code;
 use super::python::{Open, has_network, host, private_directory};
-use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
 /// Default timeout for the installation of packages, in seconds.

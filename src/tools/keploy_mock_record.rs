@@ -1,6 +1,10 @@
 //! `keploy_mock_record`: runs a command and stores its outgoing calls as a mock set.
 
 use replay_base::limits::MAX_CALLS_TIMEOUT_SECS;
+use replay_mcp::sessions::Weight;
+use replay_record::Exchange;
+use replay_record::naming::summary::Summary;
+use replay_record::store::Head;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,12 +13,9 @@ use super::recorded_calls::{
     CommandRequest, did_not_run, failure_output, folder, left_out, notes, run_command, secrets,
     unreached,
 };
-use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::calls::{Isolation, NewSet, Play, Ran, WrittenSet, declared, keep, sets};
 use crate::error::Error;
-use replay_record::Exchange;
-use replay_record::naming::summary::Summary;
-use replay_record::store::Head;
 
 pub struct KeployMockRecord;
 

@@ -3,6 +3,10 @@
 use std::fmt::Write as _;
 
 use replay_base::limits::MAX_CALLS_TIMEOUT_SECS;
+use replay_mcp::sessions::Weight;
+use replay_record::Report;
+use replay_record::naming::set_name;
+use replay_record::proxy::OnMiss;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,12 +14,9 @@ use super::command_notes::exit_code;
 use super::recorded_calls::{
     CommandRequest, failure_output, no_sets_message, notes, run_command, secrets, some_of,
 };
-use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::calls::{Isolation, Play, Ran, load, sets};
 use crate::error::Error;
-use replay_record::Report;
-use replay_record::naming::set_name;
-use replay_record::proxy::OnMiss;
 
 /// Unanswered calls that a reply tells of.
 const MAX_MISSES_SHOWN: usize = 20;

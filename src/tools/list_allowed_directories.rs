@@ -3,14 +3,15 @@
 use std::iter;
 
 use replay_base::text::escape::show_path;
+use replay_mcp::protocol::Content;
+use replay_mcp::sessions::Weight;
 use replay_sandbox::Tier;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::services::Commands;
-use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
-use crate::protocol::Content;
 
 /// Most rules about the network that an agent is told.
 const MAX_SHOWN_NETWORK_RULES: usize = 20;

@@ -4,13 +4,14 @@ use std::fmt::Write as _;
 
 use replay_base::budget::Exhausted;
 use replay_files::journal::{Change, Entry, Journal, RootedPath};
+use replay_mcp::sessions::Weight;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::change_diff::{HIDDEN, difference, join_diffs};
 use super::change_notes::{Call, Names, expired_calls_note, journal};
 use super::python::Open;
-use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
 /// Calls that `list_changes` tells of at once.

@@ -5,12 +5,13 @@ use std::os::unix::ffi::OsStrExt;
 use replay_base::text::escape::{show, show_path};
 use replay_files::fs::{self, DirEntry};
 use replay_files::policy::{Checked, FileKind, Policy, Read};
+use replay_mcp::protocol::Content;
+use replay_mcp::sessions::Weight;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Context, Hints, Reply, Tool, Toolset, Weight, page};
+use super::{Context, Hints, Reply, Tool, Toolset, page};
 use crate::error::Error;
-use crate::protocol::Content;
 
 /// Directories up to this size, as stat(2) has it, are listed by a thread that others wait for, in
 /// bytes.

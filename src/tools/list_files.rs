@@ -7,13 +7,14 @@ use replay_base::limits::{MAX_TREE_ENTRIES, MAX_WALK_DEPTH};
 use replay_base::text::escape::show;
 use replay_files::fs::{self, Tree, TreeOptions};
 use replay_files::policy::FileKind;
+use replay_mcp::sessions::Weight;
 use replay_python::PythonError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::list_directory::open_directory;
 use super::python::Open;
-use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
 /// Entries that `list_files` lists.

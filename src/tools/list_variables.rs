@@ -1,11 +1,12 @@
 //! `list_variables`: lists the variables of a Python session.
 
+use replay_mcp::sessions::Weight;
 use replay_python::Variable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::python::{Open, host, session};
-use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
 pub struct ListVariables;

@@ -84,7 +84,7 @@ pub use derived::SchemaFile;
 pub use python::expect_use as expect_python_use;
 pub use registry::Registry;
 pub use services::{Calls, Commands, Services};
-pub use tool::{Callable, Descriptor, Hints, Reply, Tool, Toolset, Weight};
+pub use tool::{Callable, Descriptor, Hints, Reply, Tool, Toolset};
 
 use tool::declare;
 

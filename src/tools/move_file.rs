@@ -3,10 +3,11 @@
 use replay_base::text::escape::show_path;
 use replay_files::fs::{self, FsError};
 use replay_files::policy::FileKind;
+use replay_mcp::sessions::Weight;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
 /// Moves or renames; never overwrites.

@@ -14,10 +14,10 @@ use replay_base::text::lines::LineEndings;
 use replay_base::text::page::{LineMap, Page};
 use replay_files::fs::{self, FsError, Reader};
 use replay_files::policy::{Checked, Read};
+use replay_mcp::protocol::Content;
 
 use super::Reply;
 use crate::error::Error;
-use crate::protocol::Content;
 
 /// Size of one read of a large file.
 const CHUNK_BYTES: usize = 256 * 1024;

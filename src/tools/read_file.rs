@@ -13,6 +13,8 @@ use replay_base::text::mime::{MediaKind, media};
 use replay_base::text::page::Page;
 use replay_files::fs;
 use replay_files::policy::{Checked, FileKind, Read};
+use replay_mcp::protocol::Content;
+use replay_mcp::sessions::Weight;
 use replay_sandbox::exec::{ExecError, LOGS};
 use replay_search::documents::{Part, Region};
 use schemars::JsonSchema;
@@ -20,9 +22,8 @@ use serde::Deserialize;
 
 use super::documents::{self, DocumentContent};
 use super::page::{self, note, too_large};
-use super::{Context, Hints, Reply, Tool, Toolset, Weight, hash};
+use super::{Context, Hints, Reply, Tool, Toolset, hash};
 use crate::error::Error;
-use crate::protocol::Content;
 
 /// Largest binary file that is sent as it is, unless it is a picture, in bytes.
 const MAX_BLOB_BYTES: usize = 64 * 1024;

@@ -6,15 +6,16 @@ use replay_base::text::encoding;
 use replay_base::text::mime::media;
 use replay_files::fs;
 use replay_files::policy::{Checked, Read};
+use replay_mcp::protocol::Content;
+use replay_mcp::sessions::Weight;
 use replay_search::documents::Part;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::documents::{self, DocumentContent};
-use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use super::{Context, Hints, Reply, Tool, Toolset};
 use super::{page, parallel, read_file};
 use crate::error::Error;
-use crate::protocol::Content;
 
 /// Most files in one `read_multiple_files` call.
 const MAX_READ_FILES: usize = 50;

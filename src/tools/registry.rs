@@ -1,11 +1,11 @@
 //! The tools that a process serves, in order and by name.
 
 use replay_base::text::nearest::{nearest, shortened};
+use replay_mcp::protocol::{Code, RpcError, Unsent};
 
 use super::TOOLS;
 use super::tool::{Callable, Hints, Tool as _, Toolset};
 use super::undo_changes::UndoChanges;
-use crate::protocol::{Code, RpcError, Unsent};
 
 /// Reason for the absence of tools that change files.
 const READ_ONLY: &str = "every allowed directory is read-only; the operator can make one \

@@ -9,6 +9,8 @@ use replay_base::limits::{MAX_PICTURE_BYTES, MAX_PICTURE_SIDE};
 use replay_base::text::count::counted;
 use replay_files::journal::AutorunChanges;
 use replay_files::policy::{Touch, note};
+use replay_mcp::protocol::Content;
+use replay_mcp::sessions::Weight;
 use replay_python::{Bounds, DisplayedValue, News, Ran, Session, beginning_and_end, shorten};
 use replay_sandbox::exec::{Blocked, Denied};
 use replay_search::documents::{Size, picture_size};
@@ -21,9 +23,8 @@ use super::command_notes::denied_lines;
 use super::python::{
     Open, absolute, file_tool_paths, has_network, host, note_written, seconds, session, time_limit,
 };
-use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
-use crate::protocol::Content;
 
 /// Least and greatest time between the interrupt of a cell and the end of its session, in
 /// milliseconds. In between, it equals the cell's time limit. A call into C notices an interrupt

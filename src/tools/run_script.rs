@@ -5,6 +5,7 @@ use std::time::Instant;
 use replay_base::text::escape::show_path;
 use replay_files::journal::AutorunChanges;
 use replay_files::policy::FileKind;
+use replay_mcp::sessions::Weight;
 use replay_python::packages::quoted;
 use replay_python::{PythonError, Session};
 use replay_sandbox::exec::{self, Blocked, Captured, Denied, ExecError, place_of};
@@ -14,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::change_notes::{ChangesMade, changes_made};
 use super::command_notes::{Remarks, denied_lines, exit_code, left_note, signal};
 use super::python::{Open, file_tool_paths, host, note_written, seconds, time_limit};
-use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
 pub struct RunScript;

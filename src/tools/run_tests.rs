@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use replay_base::limits::{DEFAULT_TESTS_TIMEOUT_SECS, MAX_TESTS_TIMEOUT_SECS};
+use replay_mcp::sessions::Weight;
 use replay_testrun::model::{TestReport, TestStatus};
 use replay_testrun::verdict::shortened;
 use replay_testrun::{RunRequest, Runner, run, text};
@@ -15,7 +16,7 @@ use serde::Deserialize;
 
 use super::one_or_many::OneOrMany;
 use super::testing::{ReportOutput, ToolChoice, report as tell, with_run_context};
-use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
 pub struct RunTests;

@@ -8,12 +8,12 @@ use std::fmt::{self, Write as _};
 
 use replay_base::limits::MAX_SHOWN_NAME_BYTES;
 use replay_base::text::nearest::{nearest, shortened};
+use replay_mcp::protocol::fault;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::error::Error;
-use crate::protocol::fault;
 
 /// The schemas of a tool, as JSON text. A test compares them with its types.
 #[derive(Clone, Copy, Debug)]

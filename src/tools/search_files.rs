@@ -5,6 +5,8 @@ use std::os::unix::ffi::OsStrExt;
 
 use memchr::memmem::Finder;
 use replay_base::text::glob::is_glob;
+use replay_mcp::protocol::Content;
+use replay_mcp::sessions::Weight;
 use replay_search::names;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,9 +17,8 @@ use super::name_list::NameList;
 use super::not_searched::NotSearched;
 use super::reply_size::Bulk;
 use super::selection::{Selection, call, scope, unreadable_note};
-use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
-use crate::protocol::Content;
 
 /// Finds entries by name.
 pub struct SearchFiles;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use replay_mcp::protocol::Content;
 use replay_sandbox::exec::{Blocked, ExecError};
 use replay_testrun::{RunContext, RunOutcome, TestrunError, ToolKind};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -15,7 +16,6 @@ use super::command_notes::{Notes, refused};
 use super::python::Open;
 use super::{Context, Reply};
 use crate::error::Error;
-use crate::protocol::Content;
 
 /// Report of a run, and the changes of its commands in the allowed directories.
 #[derive(Debug, JsonSchema, Serialize)]

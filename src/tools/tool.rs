@@ -7,6 +7,8 @@ use std::sync::{Arc, OnceLock};
 
 use replay_base::budget::Share;
 use replay_base::limits::{QUICK_BYTES, SMALL_MESSAGE_BYTES};
+use replay_mcp::protocol::{Content, ToolReply, reply_length};
+use replay_mcp::sessions::Weight;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -16,7 +18,6 @@ use serde_json::{Value, json};
 use super::context::Context;
 use super::{alike_paths, schema};
 use crate::error::Error;
-use crate::protocol::{Content, ToolReply, reply_length};
 
 /// Arguments of a call up to this length are not counted beside their message, in bytes.
 const SMALL_ARGUMENTS_BYTES: usize = 64 * 1024;
@@ -84,28 +85,6 @@ impl Toolset {
             Self::Python => "python",
             Self::Tests => "tests",
         }
-    }
-}
-
-/// Cost class of a call, which decides the thread that serves it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Weight {
-    /// Microseconds, and no wait except for a local filesystem: small reads
-    /// ([`super::Context::at_length`]).
-    Quick,
-    /// Usually microseconds: no thread switch if requests come from one client.
-    Light,
-    /// May take long: searches, commands, whole trees.
-    Heavy,
-    /// Mostly waits for something outside this machine, such as a slow mock. Many of them cost
-    /// little at a time, and must not occupy the threads of heavy calls.
-    Waits,
-}
-
-impl Weight {
-    /// Returns true if the thread that reads one client's requests may serve it.
-    pub const fn is_light(self) -> bool {
-        matches!(self, Self::Quick | Self::Light)
     }
 }
 

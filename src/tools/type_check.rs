@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use replay_base::limits::{DEFAULT_TESTS_TIMEOUT_SECS, MAX_TESTS_TIMEOUT_SECS};
+use replay_mcp::sessions::Weight;
 use replay_testrun::model::{CheckStatus, Diagnostics};
 use replay_testrun::{CheckRequest, Checker, check, text};
 use schemars::JsonSchema;
@@ -10,7 +11,7 @@ use serde::Deserialize;
 
 use super::one_or_many::OneOrMany;
 use super::testing::{ReportOutput, ToolChoice, report, with_run_context};
-use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
 pub struct TypeCheck;

@@ -7,12 +7,13 @@ use std::fmt::Write as _;
 use replay_base::limits::MAX_NAMED_CHANGES;
 use replay_files::journal::{Change, Ended, Journal, Options, Outcome, RootedPath};
 use replay_files::policy::{PolicyError, Touch, note};
+use replay_mcp::sessions::Weight;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::change_notes::{Counts, Names, is_zero, journal, some};
 use super::python::Open;
-use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
 /// Changes that the text of an undo names; of more it says how many there are in each directory.

@@ -7,11 +7,11 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use replay::internals::config::derived_profile_keys;
-use replay::internals::mock::{expectations_schema, manifest_schema};
-use replay::internals::tools::{Callable, DERIVED, Hints, TOOLS, Toolset};
+use replay::derived_profile_keys;
+use replay::{Callable, DERIVED, Hints, TOOLS, Toolset};
 use replay_files::autorun::{AUTORUN_RULES, AutorunRule, Compared, HOOK};
 use replay_files::policy::{PROTECTED_BY_DEFAULT, PROTECTED_IN_REPOSITORIES};
+use replay_mock::{expectations_schema, manifest_schema};
 use replay_testrun::{CHECKERS, Language, RUNNERS};
 use serde_json::{Value, json};
 

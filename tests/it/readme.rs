@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use replay::internals::tools::{TOOLS, Toolset};
+use replay::{TOOLS, Toolset};
 use replay_files::policy::PROTECTED_BY_DEFAULT;
 use serde_json::{Value, json};
 

@@ -7,12 +7,13 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Parser as _;
-use replay::internals::cli::Cli;
-use replay::internals::compose::alone;
-use replay::internals::config::Config;
-use replay::internals::protocol::{Incoming, parse};
-use replay::internals::server::{Server, Session};
-use replay::internals::transport::{End, Limits, StdioServer, Writer};
+use replay::Cli;
+use replay::Config;
+use replay::Server;
+use replay::alone;
+use replay_mcp::protocol::{Incoming, parse};
+use replay_mcp::sessions::Session;
+use replay_mcp::transport::{End, Limits, StdioServer, Writer};
 use serde_json::Value;
 use tempfile::TempDir;
 

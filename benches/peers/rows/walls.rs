@@ -11,8 +11,8 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Parser as _;
-use replay::internals::cli::Cli;
-use replay::internals::config::Config;
+use replay::Cli;
+use replay::Config;
 use replay_sandbox::exec::{Exit, Launcher, News, place_of};
 use replay_sandbox::{Event, Request, Run, hold_server};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -209,7 +209,7 @@ fn direct(name: &'static str, tier: &'static str, dir: &Path) -> Contender<'stat
                 Some(server) => server,
                 none => {
                     let config = Config::resolve(&Cli::try_parse_from(&words)?.server.options)?;
-                    none.insert(replay::internals::compose::alone(&config)?)
+                    none.insert(replay::alone(&config)?)
                 }
             };
             let services = server.services();

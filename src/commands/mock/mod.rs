@@ -14,23 +14,22 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use replay_base::limits::MAX_MANIFEST_BYTES;
-
-use crate::config::reasons;
 use anyhow::{Context as _, Result, anyhow, bail};
-use tracing::level_filters::LevelFilter;
-
-use super::process::{catch_signals, logging, print, print_content, status, stdin, stdout};
-use crate::cli::{LogLevel, MockAction, MockServe, OnMissArg, Redact};
-use crate::config::{client_limits, error_style, level_filter};
-use crate::mock::{
+use replay_base::limits::MAX_MANIFEST_BYTES;
+use replay_mcp::sessions::{ErrorStyle, Service, Session};
+use replay_mcp::transport::{StdioServer, Writer};
+use replay_mock::{
     Cassette, CassetteMiss, CassettePlayer, CassetteRecorder, Catalog, ExpectationVerifier,
     FileProblem, Journal, LoadError, MANIFEST_SCHEMA, Mock, MockFault, Observed, PRESETS, Redactor,
     STARTER, SessionObserver, distill, is_secret, load, load_expectations, preset,
 };
-use crate::server::{ErrorStyle, Service, Session};
+use tracing::level_filters::LevelFilter;
+
+use super::process::{catch_signals, logging, print, print_content, status, stdin, stdout};
+use crate::cli::{LogLevel, MockAction, MockServe, OnMissArg, Redact};
+use crate::config::reasons;
+use crate::config::{client_limits, error_style, level_filter};
 use crate::tenants;
-use crate::transport::{StdioServer, Writer};
 
 /// Serves a mock until its client closes stdin, or over HTTP until a signal.
 pub fn serve(serve: &MockServe) -> Result<ExitCode> {

@@ -17,12 +17,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use replay_base::limits::{MAX_LINE_BYTES, MAX_RECORDED_MESSAGES, MOCK_END_GRACE_MS};
+use replay_mcp::protocol::Revision;
+use replay_mock::{CassetteEntry, CassetteRecorder, Upstream};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 use serde_json::{Value, json};
-
-use crate::mock::{CassetteEntry, CassetteRecorder, Upstream};
-use crate::protocol::Revision;
 
 /// Pending requests between a client and a server.
 #[derive(Default)]

@@ -22,10 +22,10 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use replay_base::text::escape::show_path;
+use replay_mcp::protocol::fault;
 use rustix::fs::{FlockOperation, flock};
 
 use crate::config::{TokenEntry, entries};
-use crate::protocol::fault;
 
 /// The token file, locked until this is dropped.
 pub struct TokenLines {

@@ -67,7 +67,7 @@ pub fn preset(name: &str) -> Option<&'static Preset> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mock::{Catalog, load};
+    use crate::{Catalog, load};
 
     #[test]
     fn presets_and_starter_build_without_warnings() {

@@ -4,9 +4,9 @@
 use std::fmt::Write as _;
 
 use clap::CommandFactory as _;
-use replay::internals::cli::Cli;
-use replay::internals::config::profile_keys;
-use replay::internals::tools::{Descriptor, Hints, TOOLS};
+use replay::Cli;
+use replay::profile_keys;
+use replay::{Descriptor, Hints, TOOLS};
 use serde_json::Value;
 
 /// Table of the tools for docs/tools.md.

@@ -1,0 +1,61 @@
+//! A mock MCP server that a manifest defines, with the same session and transport as the real
+//! server.
+//!
+//! Modules:
+//! - `manifest` declares the format, `load` reads it, and `problems` reports errors in it.
+//! - `catalog` compiles a manifest.
+//! - `service` answers requests: `lists` from the catalog alone, `performance` with delays and
+//!   faults.
+//! - `player` serves a `cassette` instead.
+//! - `observer` passes messages to observers: `journal`, `expectations`, and the cassette recorder.
+#![forbid(unsafe_code)]
+
+mod behaviour;
+mod cassette;
+mod catalog;
+mod client;
+mod client_requests;
+mod corrupt;
+mod derived;
+mod distill;
+mod entry;
+mod expectations;
+mod faker;
+mod fault;
+mod journal;
+mod lint;
+mod load;
+mod manifest;
+mod observer;
+mod pagination;
+mod player;
+mod presets;
+mod problems;
+mod redact;
+mod resources;
+mod respond;
+mod schema;
+mod sequence;
+mod service;
+mod sink;
+mod subscriptions;
+mod sync;
+mod template;
+mod yaml;
+
+pub use cassette::{Cassette, CassetteEntry, CassetteRecorder};
+pub use catalog::Catalog;
+pub use derived::{expectations_schema, manifest_schema};
+pub use distill::distill;
+pub use expectations::ExpectationVerifier;
+pub use fault::MockFault;
+pub use journal::Journal;
+pub use load::{load, load_expectations};
+pub use observer::{Observed, SessionObserver};
+pub use player::{CassetteMiss, CassettePlayer, Upstream};
+pub use presets::{PRESETS, STARTER, preset};
+pub use problems::{FileProblem, LoadError};
+pub use redact::{Redactor, is_secret};
+pub use schema::MANIFEST_SCHEMA;
+pub use sequence::called_tool;
+pub use service::Mock;
