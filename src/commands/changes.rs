@@ -18,8 +18,8 @@ use super::process::{print, print_content, quoted_path, status};
 use crate::cli::{ChangesAction, ChangesOf, UndoArguments};
 use crate::compose::{FoundStore, recorded_below, stores_of};
 use crate::config::state_directory;
-use crate::tools::change_diff::difference;
-use crate::tools::change_notes::{Names, expired_calls_note};
+use crate::tools::notes::changes::{Names, expired_calls_note};
+use crate::tools::notes::diff::difference;
 
 /// Title of an undo in the list of calls.
 const TITLE: &str = "replay changes undo";

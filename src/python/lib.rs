@@ -26,7 +26,7 @@ mod turn;
 pub use error::{PythonError, shorten};
 pub use health::Health;
 pub use host::Host;
-pub use kernel::{Bounds, News, Question};
+pub use kernel::{Bounds, Kernel, News, Question};
 pub use output::beginning_and_end;
 pub use protocol::{DisplayedValue, Raised, Variable};
 pub use session::{Ran, Session, Settings, shown_path};

@@ -3,25 +3,15 @@
 use std::time::{Duration, Instant};
 
 use replay_base::limits::PYTHON_PING_MS;
-use replay_mcp::sessions::Weight;
 use replay_python::PythonError;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use super::python::{Open, describe_exit, host, seconds, session};
-use super::{Context, Hints, Reply, Tool, Toolset};
+use super::Context;
+use super::python::{SessionParams, SessionTool, describe_exit, interpreter, seconds};
 use crate::error::Error;
 
 /// Pings the interpreter of a session.
 pub struct CheckKernelResponsiveness;
-
-/// Arguments of `check_kernel_responsiveness`.
-#[derive(Debug, Deserialize, JsonSchema)]
-pub struct Params {
-    /// Session to ask (default: the active one)
-    #[schemars(extend("x-aliases" = ["session", "name"]))]
-    session_id: Option<String>,
-}
 
 /// Result of the ping.
 #[derive(Debug, Serialize)]
@@ -34,22 +24,18 @@ pub struct Output {
     busy: bool,
 }
 
-impl Tool for CheckKernelResponsiveness {
-    type Params = Params;
-    type Output = Open<Output>;
+impl SessionTool for CheckKernelResponsiveness {
+    type Params = SessionParams;
+    type Output = Output;
     const NAME: &'static str = "check_kernel_responsiveness";
     const TITLE: &'static str = "Check that a Python session answers";
     const DESCRIPTION: &'static str = "Have the interpreter of a session compute something beside the code that runs in \
         it, and measure how long the answer takes.";
-    const HINTS: Hints = Hints::Runs;
-    const TOOLSET: Toolset = Toolset::Python;
-    const WEIGHT: Weight = Weight::Waits;
 
-    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
+    fn run(context: &Context<'_>, params: SessionParams) -> Result<Output, Error> {
         let session = context.services.python.find(params.session_id.as_deref())?;
         if !session.was_started() {
-            let host = host(context, Self::NAME)?;
-            self::session(context, Some(session.name()))?.kernel(&host, context.cancel)?;
+            interpreter(context, Self::NAME, Some(session.name()))?;
         }
         let begun = Instant::now();
         let kernel = session.live();
@@ -91,12 +77,12 @@ impl Tool for CheckKernelResponsiveness {
                 None => "there is no process; run_python_code starts one".to_owned(),
             },
         };
-        Reply::json(Open(Output {
+        Ok(Output {
             session_id: session.name().to_owned(),
             responsive: pong.is_some(),
             response_time: seconds(pong.map_or_else(|| begun.elapsed(), |pong| pong.elapsed)),
             test_result,
             busy: busy_for.is_some(),
-        }))
+        })
     }
 }

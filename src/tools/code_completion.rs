@@ -1,12 +1,11 @@
 //! `code_completion`: completes Python code at a position.
 
-use replay_mcp::sessions::Weight;
 use replay_python::Question;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::python::{Open, host, session};
-use super::{Context, Hints, Reply, Tool, Toolset};
+use super::Context;
+use super::python::{SessionTool, interpreter};
 use crate::error::Error;
 
 pub struct CodeCompletion;
@@ -32,30 +31,25 @@ pub struct Output {
     cursor_end: u64,
 }
 
-impl Tool for CodeCompletion {
+impl SessionTool for CodeCompletion {
     type Params = Params;
-    type Output = Open<Output>;
+    type Output = Output;
     const NAME: &'static str = "code_completion";
     const TITLE: &'static str = "Complete Python code";
     const DESCRIPTION: &'static str = "Names that could stand at the cursor, from what a session has defined and imported. Works while its code runs.";
-    const HINTS: Hints = Hints::Runs;
-    const TOOLSET: Toolset = Toolset::Python;
-    const WEIGHT: Weight = Weight::Waits;
 
-    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
-        let host = host(context, Self::NAME)?;
-        let kernel =
-            session(context, params.session_id.as_deref())?.kernel(&host, context.cancel)?;
+    fn run(context: &Context<'_>, params: Params) -> Result<Output, Error> {
+        let (_, kernel) = interpreter(context, Self::NAME, params.session_id.as_deref())?;
         let question = Question {
             code: &params.code,
             cursor: params.cursor_pos,
         };
         let found = kernel.complete(question, context.cancel)?;
         let (cursor_start, cursor_end) = (found.cursor_start, found.cursor_end);
-        Reply::json(Open(Output {
+        Ok(Output {
             matches: found.matches,
             cursor_start,
             cursor_end,
-        }))
+        })
     }
 }

@@ -5,14 +5,13 @@ use std::path::PathBuf;
 
 use replay_base::limits::DEFAULT_PYTHON;
 use replay_base::text::escape::show_path;
-use replay_mcp::sessions::Weight;
 use replay_python::Settings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::python::{Open, absolute, host};
+use super::Context;
+use super::python::{SessionTool, absolute, host};
 use super::python_places::of_environment;
-use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
 /// Longest description of a Python session, in characters.
@@ -49,18 +48,15 @@ pub struct Output {
     working_directory: String,
 }
 
-impl Tool for CreateSession {
+impl SessionTool for CreateSession {
     type Params = Params;
-    type Output = Open<Output>;
+    type Output = Output;
     const NAME: &'static str = "create_session";
     const TITLE: &'static str = "Create a Python session";
     const DESCRIPTION: &'static str = "Start one more Python interpreter with variables of its own, which runs beside \
         the others. The active session stays as it is: name this one with session_id.";
-    const HINTS: Hints = Hints::Runs;
-    const TOOLSET: Toolset = Toolset::Python;
-    const WEIGHT: Weight = Weight::Waits;
 
-    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
+    fn run(context: &Context<'_>, params: Params) -> Result<Output, Error> {
         let host = host(context, Self::NAME)?;
         let sessions = &context.services.python;
         let directory = match params.working_directory {
@@ -103,14 +99,14 @@ impl Tool for CreateSession {
         })?;
         sessions.prepare(&host);
         let ready = kernel.ready();
-        Reply::json(Open(Output {
+        Ok(Output {
             session_id: params.session_id,
             status: "created",
             description,
             python_version: ready.version.clone(),
             python: ready.executable.clone(),
             working_directory: show_path(&absolute(context, &session)).into_owned(),
-        }))
+        })
     }
 }
 

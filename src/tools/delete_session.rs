@@ -1,11 +1,10 @@
 //! `delete_session`: ends a Python session.
 
-use replay_mcp::sessions::Weight;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::python::Open;
-use super::{Context, Hints, Reply, Tool, Toolset};
+use super::Context;
+use super::python::SessionTool;
 use crate::error::Error;
 
 pub struct DeleteSession;
@@ -25,23 +24,20 @@ pub struct Output {
     active_session: String,
 }
 
-impl Tool for DeleteSession {
+impl SessionTool for DeleteSession {
     type Params = Params;
-    type Output = Open<Output>;
+    type Output = Output;
     const NAME: &'static str = "delete_session";
     const TITLE: &'static str = "Delete a Python session";
     const DESCRIPTION: &'static str = "End a Python session and everything it has started; its variables are lost. The \
         session `default` is there again at once, empty.";
-    const HINTS: Hints = Hints::Runs;
-    const TOOLSET: Toolset = Toolset::Python;
-    const WEIGHT: Weight = Weight::Waits;
 
-    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
+    fn run(context: &Context<'_>, params: Params) -> Result<Output, Error> {
         let active_session = context.services.python.delete(&params.session_id)?;
-        Reply::json(Open(Output {
+        Ok(Output {
             session_id: params.session_id,
             status: "deleted",
             active_session,
-        }))
+        })
     }
 }

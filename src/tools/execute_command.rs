@@ -16,11 +16,11 @@ use replay_testrun::path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::change_notes::{ChangesMade, changes_made};
-use super::command_notes::{Notes, Remarks, exit_code, refused};
-use super::dry_run_notes::{WouldChange, would_change};
-use super::python::Open;
-use super::shown_output::{ShownOutput, shorten_streams};
+use super::notes::changes::{ChangesMade, changes_made};
+use super::notes::command::{Notes, Remarks, exit_code, refused};
+use super::notes::dry_run::{WouldChange, would_change};
+use super::notes::output::{ShownOutput, shorten_streams};
+use super::open_object::Open;
 use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 

@@ -13,10 +13,10 @@ use replay_sandbox::exec::{Background, BackgroundCommands, Blocked, Captured, Ex
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::change_notes::{ChangesMade, describe_changes};
-use super::command_notes::{Notes, Remarks, exit_code, refused};
-use super::python::Open;
-use super::shown_output::{NamedStream, shorten_stream};
+use super::notes::changes::{ChangesMade, describe_changes};
+use super::notes::command::{Notes, Remarks, exit_code, refused};
+use super::notes::output::{NamedStream, shorten_stream};
+use super::open_object::Open;
 use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 

@@ -1,24 +1,14 @@
 //! `get_kernel_health`: reports the state of a Python session's process.
 
-use replay_mcp::sessions::Weight;
 use replay_python::Health;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use super::python::{Open, describe_exit, host, seconds, session};
-use super::{Context, Hints, Reply, Tool, Toolset};
+use super::Context;
+use super::python::{SessionParams, SessionTool, describe_exit, interpreter, seconds};
 use crate::error::Error;
 
 /// Reports the state of a process.
 pub struct GetKernelHealth;
-
-/// Arguments of `get_kernel_health`.
-#[derive(Debug, Deserialize, JsonSchema)]
-pub struct Params {
-    /// Session to look at (default: the active one)
-    #[schemars(extend("x-aliases" = ["session", "name"]))]
-    session_id: Option<String>,
-}
 
 #[derive(Debug, Serialize)]
 pub struct Output {
@@ -47,23 +37,18 @@ pub struct Output {
     exit_status: Option<String>,
 }
 
-impl Tool for GetKernelHealth {
-    type Params = Params;
-    type Output = Open<Output>;
+impl SessionTool for GetKernelHealth {
+    type Params = SessionParams;
+    type Output = Output;
     const NAME: &'static str = "get_kernel_health";
     const TITLE: &'static str = "Health of a Python session";
     const DESCRIPTION: &'static str = "Whether the interpreter of a session is healthy, dead or a zombie, what memory, \
         processor and threads it uses, and whether code runs in it. Answers whatever the code does.";
-    const HINTS: Hints = Hints::Runs;
-    const TOOLSET: Toolset = Toolset::Python;
-    const WEIGHT: Weight = Weight::Waits;
 
-    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
+    fn run(context: &Context<'_>, params: SessionParams) -> Result<Output, Error> {
         let session = context.services.python.find(params.session_id.as_deref())?;
         if !session.was_started() {
-            // A session that was never started is started now.
-            let host = host(context, Self::NAME)?;
-            self::session(context, Some(session.name()))?.kernel(&host, context.cancel)?;
+            interpreter(context, Self::NAME, Some(session.name()))?;
         }
         let Health {
             condition,
@@ -74,7 +59,7 @@ impl Tool for GetKernelHealth {
             exit,
         } = session.health()?;
         let status = status.as_ref();
-        Reply::json(Open(Output {
+        Ok(Output {
             session_id: session.name().to_owned(),
             status: condition.word(),
             pid,
@@ -86,6 +71,6 @@ impl Tool for GetKernelHealth {
             busy: busy_for.is_some(),
             current_cell_seconds: busy_for.map(seconds),
             exit_status: exit.map(describe_exit),
-        }))
+        })
     }
 }

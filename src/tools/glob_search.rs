@@ -8,10 +8,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::alike_names::alike_to_globs;
-use super::glob_notes::{Outcome, glob_notes};
 use super::list_directory::open_directory;
 use super::name_list::NameList;
-use super::not_searched::NotSearched;
+use super::notes::globs::{Outcome, glob_notes};
+use super::notes::not_searched::NotSearched;
 use super::reply_size::Bulk;
 use super::selection::{Selection, call, scope, unreadable_note};
 use super::{Context, Hints, Reply, Tool, Toolset};

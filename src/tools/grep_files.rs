@@ -12,10 +12,10 @@ use replay_search::{FileHits, GrepOptions, Mode, grep, grep_one};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::glob_notes::{Outcome, glob_notes};
 use super::grep_reply::{Output, assemble, bulk_note};
 use super::list_directory::as_directory;
-use super::not_searched::NotSearched;
+use super::notes::globs::{Outcome, glob_notes};
+use super::notes::not_searched::NotSearched;
 use super::odd_files;
 use super::selection::{Selection, call, scope, unreadable_note};
 use super::{Context, Hints, Reply, Tool, Toolset};

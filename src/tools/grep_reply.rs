@@ -9,7 +9,7 @@ use replay_search::{FileHits, GrepOptions, Hits, Mode};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::not_searched::NotSearched;
+use super::notes::not_searched::NotSearched;
 use super::reply_size::Bulk;
 
 /// Every line shown, typed.

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use replay_mcp::sessions::Weight;
 use replay_python::Question;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::python::{Open, host, session};
-use super::{Context, Hints, Reply, Tool, Toolset};
+use super::Context;
+use super::python::{SessionTool, interpreter};
 use crate::error::Error;
 
 /// Describes an object.
@@ -37,29 +36,24 @@ pub struct Output {
     data: BTreeMap<String, String>,
 }
 
-impl Tool for InspectObject {
+impl SessionTool for InspectObject {
     type Params = Params;
-    type Output = Open<Output>;
+    type Output = Output;
     const NAME: &'static str = "inspect_object";
     const TITLE: &'static str = "Inspect a Python object";
     const DESCRIPTION: &'static str = "Type, signature, documentation and source of the object at the cursor, as a \
         session has it. Works while its code runs.";
-    const HINTS: Hints = Hints::Runs;
-    const TOOLSET: Toolset = Toolset::Python;
-    const WEIGHT: Weight = Weight::Waits;
 
-    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
-        let host = host(context, Self::NAME)?;
-        let kernel =
-            session(context, params.session_id.as_deref())?.kernel(&host, context.cancel)?;
+    fn run(context: &Context<'_>, params: Params) -> Result<Output, Error> {
+        let (_, kernel) = interpreter(context, Self::NAME, params.session_id.as_deref())?;
         let question = Question {
             code: &params.code,
             cursor: params.cursor_pos,
         };
         let found = kernel.inspect(question, params.detail_level.unwrap_or(0), context.cancel)?;
-        Reply::json(Open(Output {
+        Ok(Output {
             found: found.found,
             data: found.data,
-        }))
+        })
     }
 }

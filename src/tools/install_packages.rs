@@ -13,9 +13,10 @@ use replay_sandbox::exec::{self, Blocked, Denied, ExecError, place_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::change_notes::changes_made;
-use super::command_notes::exit_code;
-use super::python::{Open, has_network, host, private_directory};
+use super::notes::changes::changes_made;
+use super::notes::command::exit_code;
+use super::open_object::Open;
+use super::python::{has_network, host, private_directory};
 use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 

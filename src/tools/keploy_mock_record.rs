@@ -8,7 +8,7 @@ use replay_record::store::Head;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::command_notes::exit_code;
+use super::notes::command::exit_code;
 use super::recorded_calls::{
     CommandRequest, did_not_run, failure_output, folder, left_out, notes, run_command, secrets,
     unreached,

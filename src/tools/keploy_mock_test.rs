@@ -10,7 +10,7 @@ use replay_record::proxy::OnMiss;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::command_notes::exit_code;
+use super::notes::command::exit_code;
 use super::recorded_calls::{
     CommandRequest, failure_output, no_sets_message, notes, run_command, secrets, some_of,
 };

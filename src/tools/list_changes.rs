@@ -8,9 +8,9 @@ use replay_mcp::sessions::Weight;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::change_diff::{HIDDEN, difference, join_diffs};
-use super::change_notes::{Call, Names, expired_calls_note, journal};
-use super::python::Open;
+use super::notes::changes::{Call, Names, expired_calls_note, journal};
+use super::notes::diff::{HIDDEN, difference, join_diffs};
+use super::open_object::Open;
 use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::list_directory::open_directory;
-use super::python::Open;
+use super::open_object::Open;
 use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 

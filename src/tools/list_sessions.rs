@@ -5,7 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::python::{Open, absolute};
+use super::open_object::Open;
+use super::python::absolute;
 use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 

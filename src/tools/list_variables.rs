@@ -1,23 +1,13 @@
 //! `list_variables`: lists the variables of a Python session.
 
-use replay_mcp::sessions::Weight;
 use replay_python::Variable;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use super::python::{Open, host, session};
-use super::{Context, Hints, Reply, Tool, Toolset};
+use super::Context;
+use super::python::{SessionParams, SessionTool, interpreter};
 use crate::error::Error;
 
 pub struct ListVariables;
-
-/// Arguments of `list_variables`.
-#[derive(Debug, Deserialize, JsonSchema)]
-pub struct Params {
-    /// Session to look into (default: the active one)
-    #[schemars(extend("x-aliases" = ["session", "name"]))]
-    session_id: Option<String>,
-}
 
 /// The variables, in the order of their creation.
 #[derive(Debug, Serialize)]
@@ -26,25 +16,20 @@ pub struct Output {
     variables: Vec<Variable>,
 }
 
-impl Tool for ListVariables {
-    type Params = Params;
-    type Output = Open<Output>;
+impl SessionTool for ListVariables {
+    type Params = SessionParams;
+    type Output = Output;
     const NAME: &'static str = "list_variables";
     const TITLE: &'static str = "List Python variables";
     const DESCRIPTION: &'static str = "The variables and functions that code has made in a session: name, type, size, the beginning of the value.";
-    const HINTS: Hints = Hints::Runs;
-    const TOOLSET: Toolset = Toolset::Python;
-    const WEIGHT: Weight = Weight::Waits;
 
-    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
-        let host = host(context, Self::NAME)?;
-        let session = session(context, params.session_id.as_deref())?;
-        let variables = session
-            .kernel(&host, context.cancel)?
-            .variables(context.cancel)?;
-        Reply::json(Open(Output {
+    fn run(context: &Context<'_>, params: SessionParams) -> Result<Output, Error> {
+        let session_id = params.session_id.as_deref();
+        let (session, kernel) = interpreter(context, Self::NAME, session_id)?;
+        let variables = kernel.variables(context.cancel)?;
+        Ok(Output {
             session_id: session.name().to_owned(),
             variables,
-        }))
+        })
     }
 }

@@ -1,6 +1,5 @@
 //! Shared parts of the Python tools.
 
-use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
@@ -10,41 +9,65 @@ use std::time::Duration;
 use replay_base::text::escape::show_path;
 use replay_files::journal;
 use replay_files::policy::{Touch, note};
-use replay_python::{Changes, Host, Session, shown_path};
+use replay_mcp::sessions::Weight;
+use replay_python::{Changes, Host, Kernel, Session, shown_path};
 use replay_sandbox::exec::{ExecError, Exit};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Serialize, Serializer};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
-use super::command_notes::refused;
-use super::{Context, Services};
+use super::notes::command::refused;
+use super::{Context, Hints, Open, Reply, Services, Tool, Toolset};
 use crate::error::Error;
 
 /// Default time limit of a cell, in seconds.
 const DEFAULT_CELL_SECS: u64 = 30;
 
-/// An output whose schema is an open object. Clients that generate types from output schemas then
-/// return a dictionary, as users of Python servers expect.
-#[derive(Debug)]
-pub struct Open<T>(pub T);
+/// A tool of Python sessions. Its output is an open object, and it usually waits for an interpreter.
+pub trait SessionTool: Send + Sync + 'static {
+    /// See [`Tool::Params`].
+    type Params: DeserializeOwned + JsonSchema;
+    type Output: Serialize;
+    const NAME: &'static str;
+    const TITLE: &'static str;
+    const DESCRIPTION: &'static str;
+    const WEIGHT: Weight = Weight::Waits;
+    fn run(context: &Context<'_>, params: Self::Params) -> Result<Self::Output, Error>;
+}
 
-impl<T: Serialize> Serialize for Open<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
+impl<T: SessionTool> Tool for T {
+    type Params = T::Params;
+    type Output = Open<T::Output>;
+    const NAME: &'static str = T::NAME;
+    const TITLE: &'static str = T::TITLE;
+    const DESCRIPTION: &'static str = T::DESCRIPTION;
+    const HINTS: Hints = Hints::Runs;
+    const TOOLSET: Toolset = Toolset::Python;
+    const WEIGHT: Weight = T::WEIGHT;
+
+    fn run(context: &Context<'_>, params: Self::Params) -> Result<Reply<Self::Output>, Error> {
+        Reply::json(Open(T::run(context, params)?))
     }
 }
 
-impl<T> JsonSchema for Open<T> {
-    fn inline_schema() -> bool {
-        true
-    }
+/// Arguments of a tool that needs no more than a session.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct SessionParams {
+    /// Session (default: the active one)
+    #[schemars(extend("x-aliases" = ["session", "name"]))]
+    pub session_id: Option<String>,
+}
 
-    fn schema_name() -> Cow<'static, str> {
-        "Open".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "object", "additionalProperties": true})
-    }
+/// Returns the requested session with its interpreter, which is started if there is none.
+pub(super) fn interpreter(
+    context: &Context<'_>,
+    tool: &'static str,
+    name: Option<&str>,
+) -> Result<(Arc<Session>, Arc<dyn Kernel>), Error> {
+    let host = host(context, tool)?;
+    let session = session(context, name)?;
+    let kernel = session.kernel(&host, context.cancel)?;
+    Ok((session, kernel))
 }
 
 /// Returns the host of sessions; an error if commands are refused.

@@ -16,7 +16,7 @@ use replay_sandbox::exec::{self, Denied, Launcher, Stage, place_of};
 use replay_sandbox::{Exit, Network, Tier};
 use replay_testrun::path;
 
-use super::command_notes::{denied_lines, exit_code};
+use super::notes::command::{denied_lines, exit_code};
 use super::services::Services;
 use crate::calls::{CallsError, Isolation, Play, Ran, Reach, Run, RunHost, WrittenSet, run};
 

@@ -17,11 +17,12 @@ use replay_search::documents::{Size, picture_size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::cell_notes::{CellContext, NO_NETWORK, hints};
-use super::change_notes::{ChangesMade, describe_changes};
-use super::command_notes::denied_lines;
+use super::notes::cell::{CellContext, NO_NETWORK, hints};
+use super::notes::changes::{ChangesMade, describe_changes};
+use super::notes::command::denied_lines;
+use super::open_object::Open;
 use super::python::{
-    Open, absolute, file_tool_paths, has_network, host, note_written, seconds, session, time_limit,
+    absolute, file_tool_paths, has_network, host, note_written, seconds, session, time_limit,
 };
 use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;

@@ -12,9 +12,10 @@ use replay_sandbox::exec::{self, Blocked, Captured, Denied, ExecError, place_of}
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::change_notes::{ChangesMade, changes_made};
-use super::command_notes::{Remarks, denied_lines, exit_code, left_note, signal};
-use super::python::{Open, file_tool_paths, host, note_written, seconds, time_limit};
+use super::notes::changes::{ChangesMade, changes_made};
+use super::notes::command::{Remarks, denied_lines, exit_code, left_note, signal};
+use super::open_object::Open;
+use super::python::{file_tool_paths, host, note_written, seconds, time_limit};
 use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::alike_names::AlikeNames;
 use super::list_directory::open_directory;
 use super::name_list::NameList;
-use super::not_searched::NotSearched;
+use super::notes::not_searched::NotSearched;
 use super::reply_size::Bulk;
 use super::selection::{Selection, call, scope, unreadable_note};
 use super::{Context, Hints, Reply, Tool, Toolset};

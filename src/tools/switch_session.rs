@@ -1,10 +1,11 @@
 //! `switch_session`: sets the default Python session.
 
+use replay_mcp::sessions::Weight;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::python::Open;
-use super::{Context, Hints, Reply, Tool, Toolset};
+use super::Context;
+use super::python::SessionTool;
 use crate::error::Error;
 
 /// Changes the active session.
@@ -24,21 +25,20 @@ pub struct Output {
     current_session: String,
 }
 
-impl Tool for SwitchSession {
+impl SessionTool for SwitchSession {
     type Params = Params;
-    type Output = Open<Output>;
+    type Output = Output;
     const NAME: &'static str = "switch_session";
     const TITLE: &'static str = "Switch the active Python session";
     const DESCRIPTION: &'static str = "Make a session the one that calls without session_id mean. Where several agents \
         share a server, give session_id in every call instead.";
-    const HINTS: Hints = Hints::Runs;
-    const TOOLSET: Toolset = Toolset::Python;
+    const WEIGHT: Weight = Weight::Light;
 
-    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
+    fn run(context: &Context<'_>, params: Params) -> Result<Output, Error> {
         let previous_session = context.services.python.switch(&params.session_id)?;
-        Reply::json(Open(Output {
+        Ok(Output {
             previous_session,
             current_session: params.session_id,
-        }))
+        })
     }
 }

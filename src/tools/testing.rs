@@ -11,9 +11,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, Error as _};
 
-use super::change_notes::{ChangesMade, changes_made};
-use super::command_notes::{Notes, refused};
-use super::python::Open;
+use super::notes::changes::{ChangesMade, changes_made};
+use super::notes::command::{Notes, refused};
+use super::open_object::Open;
 use super::{Context, Reply};
 use crate::error::Error;
 

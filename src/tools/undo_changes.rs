@@ -11,8 +11,8 @@ use replay_mcp::sessions::Weight;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::change_notes::{Counts, Names, is_zero, journal, some};
-use super::python::Open;
+use super::notes::changes::{Counts, Names, is_zero, journal, some};
+use super::open_object::Open;
 use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 

@@ -9,8 +9,8 @@ use replay_sandbox::Network;
 use replay_sandbox::exec::{Denied, Exit};
 use serde::Serialize;
 
-use super::services::Commands;
 use crate::error::Error;
+use crate::tools::services::Commands;
 
 /// Error of a tool if commands are refused.
 pub fn refused(what: &'static str, reason: &str) -> Error {

@@ -6,8 +6,8 @@ use replay_base::text::escape::show;
 use replay_files::policy::FileKind;
 use replay_search::{First, UsedGlob, first};
 
-use super::Context;
-use super::selection::{Selection, call, scope};
+use crate::tools::Context;
+use crate::tools::selection::{Selection, call, scope};
 
 /// Maximum number of entries below the start of a glob that are visited for further matches.
 const MAX_LOOKED_AT: u64 = 20_000;

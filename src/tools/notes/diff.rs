@@ -12,8 +12,8 @@ use replay_base::text::encoding;
 use replay_base::text::escape::show_path;
 use replay_files::journal::{Change, RootedPath, Version, Versions};
 
-use super::change_notes::Names;
 use crate::error::Error;
+use crate::tools::notes::changes::Names;
 
 /// Text of the differences of one call that `list_changes` shows, in bytes.
 const MAX_SHOWN_CHANGES_BYTES: usize = 64 * 1024;

@@ -17,9 +17,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::python::Open;
-use super::{Context, Services};
 use crate::error::Error;
+use crate::tools::open_object::Open;
+use crate::tools::{Context, Services};
 
 /// Maximum number of changes listed by name; above it only counts are shown.
 pub const NAMED: usize = 3;

@@ -5,10 +5,10 @@ use replay_files::policy::Root;
 use replay_sandbox::{Content, DryRunReport, Network, ReportedChange};
 use serde::Serialize;
 
-use super::Context;
-use super::change_diff::{HIDDEN, Side, between, join_diffs};
-use super::change_notes::{Counts, NAMED, name, verb};
 use crate::error::Error;
+use crate::tools::Context;
+use crate::tools::notes::changes::{Counts, NAMED, name, verb};
+use crate::tools::notes::diff::{HIDDEN, Side, between, join_diffs};
 
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct WouldChange {

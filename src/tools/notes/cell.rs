@@ -6,11 +6,11 @@ use replay_base::text::escape::show_path;
 use replay_files::policy::Policy;
 use replay_python::{Raised, shorten};
 
-use super::python_places::{environment_with, holder_of, literal};
+use crate::tools::python_places::{environment_with, holder_of, literal};
 
 /// Context of a cell.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct CellContext<'a> {
+pub struct CellContext<'a> {
     pub code: &'a str,
     /// Its standard error, as shown.
     pub stderr: &'a str,
@@ -42,7 +42,7 @@ impl CellContext<'_> {
 }
 
 /// Hint for code that tried to reach another machine.
-pub(super) const NO_NETWORK: &str = "Python has no network here; only the operator can give it one (--allow-host), so do not try again";
+pub const NO_NETWORK: &str = "Python has no network here; only the operator can give it one (--allow-host), so do not try again";
 
 /// Messages of the system, Python and common programs if another machine is unreachable.
 const UNREACHABLE: [&str; 7] = [
@@ -57,7 +57,7 @@ const UNREACHABLE: [&str; 7] = [
 
 /// Returns hints on a cell that raised this exception, one sentence each. `owner` finds another
 /// session that has a module.
-pub(super) fn hints(
+pub fn hints(
     raised: Option<&Raised>,
     around: CellContext<'_>,
     owner: impl FnOnce(&str) -> Option<String>,

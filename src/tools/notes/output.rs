@@ -3,7 +3,7 @@
 use replay_base::limits::SMALL_MESSAGE_BYTES;
 use replay_sandbox::exec::Captured;
 
-use super::Context;
+use crate::tools::Context;
 
 /// Memory for each line while an output is folded, in bytes, besides its text.
 const FOLDED_LINE_BYTES: usize = 64;
