@@ -5,7 +5,6 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
@@ -21,7 +20,6 @@ use super::ranges::{
 };
 use super::{CredentialArgs, PythonArgs, UndoArgs};
 use replay_network::rules::SETS;
-use replay_proxy::Learned;
 
 /// All settings of the tools, as a server and `replay call` read them.
 #[derive(Clone, Debug, Args)]
@@ -291,9 +289,6 @@ pub struct NetworkArgs {
     /// time are lost, and the log reports their number. Agents must not be able to reach the file.
     #[arg(long, help_heading = WALLS, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
     pub net_log: Option<PathBuf>,
-    /// Commands reach everything, and this records the destinations.
-    #[arg(skip)]
-    pub learned: Option<Arc<Learned>>,
 }
 
 /// Isolation of programs whose calls are recorded or answered.

@@ -146,12 +146,14 @@ impl ProcessState {
 }
 
 impl SandboxConfig {
-    /// Resolves the settings. Fails on contradictory or impossible values.
+    /// Resolves the settings; with `learns` commands reach everything. Fails on contradictory or
+    /// impossible values.
     pub(super) fn resolve(
         options: &Options,
         profile: &Profile,
         world: &ProcessState,
         grants: &[Grant],
+        learns: bool,
     ) -> Result<Self> {
         let mode = options
             .walls
@@ -159,7 +161,7 @@ impl SandboxConfig {
             .or(profile.sandbox)
             .unwrap_or(Sandbox::Require);
         let (network, loopback_asked, recording) = network(options, profile, mode)?;
-        let hosts = rules(options, profile, mode)?;
+        let hosts = rules(options, profile, mode, learns)?;
         let CredentialArgs {
             credentials: typed,
             are_all,
@@ -357,7 +359,7 @@ fn network(
 }
 
 /// Merges the rules of the command line and of the profile.
-fn rules(options: &Options, profile: &Profile, mode: Sandbox) -> Result<Rules> {
+fn rules(options: &Options, profile: &Profile, mode: Sandbox, learns: bool) -> Result<Rules> {
     let sets: Vec<String> = options
         .network
         .allow_hosts
@@ -368,11 +370,7 @@ fn rules(options: &Options, profile: &Profile, mode: Sandbox) -> Result<Rules> {
     let allow = [&sets[..], &options.network.allow_host, &profile.allow_host].concat();
     let deny = [&options.network.deny_host[..], &profile.deny_host].concat();
     let rules = Rules::new(&allow, &deny)?;
-    let rules = if options.network.learned.is_some() {
-        rules.learning()
-    } else {
-        rules
-    };
+    let rules = if learns { rules.learning() } else { rules };
     if rules.is_empty() {
         return Ok(rules);
     }
@@ -382,7 +380,7 @@ fn rules(options: &Options, profile: &Profile, mode: Sandbox) -> Result<Rules> {
             "--allow-host and --deny-host need the walls around commands; leave --sandbox off out"
         );
     }
-    if allow.is_empty() && options.network.learned.is_none() {
+    if allow.is_empty() && !learns {
         bail!("--deny-host narrows --allow-host, which is missing; add --allow-host");
     }
     if options.network.network.is_some()

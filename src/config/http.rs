@@ -155,7 +155,7 @@ impl TokenEntry {
     }
 
     /// Returns true if the line replaces the server's hosts.
-    fn has_own_hosts(&self) -> bool {
+    pub(super) fn has_own_hosts(&self) -> bool {
         self.allow_host.is_some() || self.allow_hosts.is_some()
     }
 
@@ -476,12 +476,7 @@ impl Config {
                 options.directories.allow_write,
             ) = (allow.clone(), Vec::new(), Vec::new());
         }
-        let meant = Purpose {
-            own: false,
-            is_whole: entry.allow.is_none(),
-            with_hosts: !entry.has_own_hosts(),
-        };
-        let mut config = Self::resolve_for(&options, meant)?;
+        let mut config = Self::resolve_for(&options, &Purpose::Tenant(entry))?;
         config.undo.tenant.clone_from(&entry.name);
         if entry.allow.is_some() {
             config.grant_flag = GrantFlag::Own;

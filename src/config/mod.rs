@@ -166,15 +166,43 @@ pub fn error_style(client: &ClientArgs) -> ErrorStyle {
     }
 }
 
-/// Purpose of a configuration, as it affects environment and profile.
-#[derive(Clone, Copy)]
-struct Purpose {
-    /// `true` if commands belong to the user who typed the options, and get the whole environment.
-    own: bool,
-    /// `true` if the directories of the profile are allowed, too.
-    is_whole: bool,
-    /// `true` if the hosts of the profile are allowed, too.
-    with_hosts: bool,
+/// Purpose of a configuration.
+#[derive(Clone)]
+enum Purpose<'a> {
+    /// A server of agents.
+    Server,
+    /// One tenant of a server.
+    Tenant(&'a TokenEntry),
+    /// Calls of the user's own program, which gets the whole environment.
+    OwnProgram,
+    /// Sets of recorded calls, without a program.
+    Sets,
+    /// Commands that reach everything; the destinations are recorded.
+    Learning(Arc<Learned>),
+}
+
+impl Purpose<'_> {
+    /// Returns true if the directories of the profile are allowed, too.
+    fn takes_directories(&self) -> bool {
+        !matches!(self, Self::Tenant(entry) if entry.allow.is_some())
+    }
+
+    /// Returns true if the hosts of the profile are allowed, too.
+    fn takes_hosts(&self) -> bool {
+        !matches!(self, Self::Tenant(entry) if entry.has_own_hosts())
+    }
+
+    /// Returns true for commands of agents. Programs of the user are not journaled.
+    fn is_for_agents(&self) -> bool {
+        matches!(self, Self::Server | Self::Tenant(_))
+    }
+
+    fn learned(&self) -> Option<&Arc<Learned>> {
+        match self {
+            Self::Learning(learned) => Some(learned),
+            _ => None,
+        }
+    }
 }
 
 /// Directory of the persistent search cache below the user's cache directory, if enabled. It is not
@@ -206,22 +234,15 @@ fn reply_bytes(tokens: u64) -> usize {
 impl Config {
     /// Resolves relative paths against the working directory and reads the profile.
     pub fn resolve(options: &Options) -> Result<Self> {
-        Self::resolve_for(
-            options,
-            Purpose {
-                own: false,
-                is_whole: true,
-                with_hosts: true,
-            },
-        )
+        Self::resolve_for(options, &Purpose::Server)
     }
 
-    fn resolve_for(options: &Options, meant: Purpose) -> Result<Self> {
+    fn resolve_for(options: &Options, purpose: &Purpose<'_>) -> Result<Self> {
         let here = std::env::current_dir().context("the working directory cannot be read")?;
         let world = ProcessState {
             here: here.clone(),
             vars: std::env::vars_os().collect(),
-            own: meant.own,
+            own: matches!(purpose, Purpose::OwnProgram),
         };
         let mut profile = options
             .directories
@@ -230,12 +251,12 @@ impl Config {
             .map(Profile::load)
             .transpose()?
             .unwrap_or_default();
-        if !meant.is_whole {
+        if !purpose.takes_directories() {
             profile.read_write.clear();
             profile.read_only.clear();
             profile.unprotect.clear();
         }
-        if !meant.with_hosts {
+        if !purpose.takes_hosts() {
             profile.allow_host.clear();
             profile.allow_hosts.clear();
         }
@@ -279,7 +300,13 @@ impl Config {
             .map_or_else(memory::usual_bytes, |mib| mib * 1024 * 1024);
         let search_memory = (options.replies.search_memory_mib * 1024 * 1024)
             .min(memory / limits::SEARCH_MEMORY_SHARE);
-        let sandbox = SandboxConfig::resolve(options, &profile, &world, &grants)?;
+        let learns = purpose.learned().is_some();
+        let sandbox = SandboxConfig::resolve(options, &profile, &world, &grants, learns)?;
+        let mut undo = UndoConfig::resolve(options, &profile, &world, &grants)?;
+        if !purpose.is_for_agents() {
+            (undo.is_on, undo.freezes) = (false, false);
+            here_first(&here, &mut grants);
+        }
         let opens = sandbox.rules.are_about_requests() || !sandbox.credentials.is_empty();
         Ok(Self {
             grant_flag: GrantFlag::default(),
@@ -313,14 +340,14 @@ impl Config {
                 .collect(),
             hidden: Vec::new(),
             sandbox,
-            undo: UndoConfig::resolve(options, &profile, &world, &grants)?,
+            undo,
             net_log: options
                 .network
                 .net_log
                 .as_ref()
                 .or(profile.net_log.as_ref())
                 .map(|path| absolute(&here, path)),
-            learned: options.network.learned.clone(),
+            learned: purpose.learned().cloned(),
             temporary: std::env::temp_dir(),
             ground: None,
             grants,
@@ -409,13 +436,8 @@ impl Config {
         }
         let mut config = Self::resolve_for(
             &options,
-            Purpose {
-                own: run.is_some(),
-                is_whole: true,
-                with_hosts: true,
-            },
+            &run.map_or(Purpose::Sets, |_| Purpose::OwnProgram),
         )?;
-        here_first(&mut config.grants)?;
         if run.is_none() {
             config.toolsets.clear();
         }
@@ -428,8 +450,6 @@ impl Config {
                 Reach::AsCommands
             }),
         };
-        // Programs of the user are not journaled.
-        (config.undo.is_on, config.undo.freezes) = (false, false);
         config.calls.open = !is_strict;
         config.calls.keep_secrets = keep_secrets;
         Ok(config)
@@ -439,12 +459,7 @@ impl Config {
     /// directory if no directory is writable.
     pub fn for_learning(mut options: Options, learned: Arc<Learned>) -> Result<Self> {
         allow_here(&mut options)?;
-        options.network.learned = Some(learned);
-        let mut config = Self::resolve(&options)?;
-        here_first(&mut config.grants)?;
-        // Programs of the user are not journaled.
-        (config.undo.is_on, config.undo.freezes) = (false, false);
-        Ok(config)
+        Self::resolve_for(&options, &Purpose::Learning(learned))
     }
 
     /// Restrictions of agents within the allowed directories.
@@ -499,8 +514,7 @@ impl Config {
 
 /// Moves the working directory to the front if it is writable. Relative paths start from the first
 /// directory.
-fn here_first(grants: &mut [Grant]) -> Result<()> {
-    let here = std::env::current_dir().context("the working directory cannot be read")?;
+fn here_first(here: &Path, grants: &mut [Grant]) {
     let is_here =
         |path: &Path| path == here || std::fs::canonicalize(path).is_ok_and(|path| path == here);
     if let Some(at) = grants
@@ -509,7 +523,6 @@ fn here_first(grants: &mut [Grant]) -> Result<()> {
     {
         grants[..=at].rotate_right(1);
     }
-    Ok(())
 }
 
 /// Allows the working directory for a program that a user runs, if [`adds_here`] returns true.

@@ -35,6 +35,7 @@ fn resolve(flags: &[&str], profile: &str) -> Result<SandboxConfig> {
         &Profile::parse(profile)?,
         &world,
         &grants,
+        false,
     )
 }
 
