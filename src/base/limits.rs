@@ -63,7 +63,7 @@ pub const LIST_BUFFER_BYTES: usize = 32 * 1024;
 pub const MAX_WALK_OPEN_DIRS: usize = 64;
 /// Largest `.gitignore` that is obeyed, in bytes.
 pub const MAX_GITIGNORE_BYTES: u64 = 128 * 1024;
-/// Most rules of one that is.
+/// Most rules of a `.gitignore` that is obeyed.
 pub const MAX_GITIGNORE_RULES: usize = 8192;
 /// Largest memory for each byte of a compiled rule or glob, in bytes (measured: 900, for many `*`
 /// or `?`).
@@ -101,8 +101,8 @@ pub const MAX_PATTERN_PROGRAM_BYTES: usize = 10 * 1024 * 1024;
 pub const SETTLED_SECS: i64 = 60;
 /// Rewrites of the cache file after which unused records are dropped.
 pub const MAX_SEARCH_CACHE_AGE: u32 = 32;
-/// Largest clock drift since such a file was begun, in nanoseconds. It is much less than
-/// [`SETTLED_SECS`], and more than the error of reading two clocks.
+/// Largest clock drift since a file of the search cache was begun, in nanoseconds. It is much less
+/// than [`SETTLED_SECS`], and more than the error of reading two clocks.
 pub const SEARCH_CACHE_DRIFT_NANOS: u64 = 10_000_000;
 
 /// Most line numbers listed in one message.
@@ -123,7 +123,8 @@ pub const EDIT_BYTES_PER_PLACE: usize = 48;
 pub const EDIT_PLACES_STEP: usize = 1024;
 /// Time limit for the edits of one file, in milliseconds.
 pub const MAX_EDIT_MS: u64 = 10_000;
-/// Lines that it may compare for each place where its longest line occurs, on average.
+/// Lines that a search without indent may compare for each place where its longest line occurs, on
+/// average.
 pub const COMPARED_LINES_PER_CANDIDATE: usize = 16;
 
 /// Default time limit of a command, in seconds.
@@ -150,10 +151,10 @@ pub const MAX_BACKGROUND_COMMANDS: usize = 16;
 /// Programs that stay, for each session that may have one: one that is started anew may still be
 /// about to leave its place.
 pub const RESIDENTS_FOR_A_SESSION: usize = 2;
-/// Processes that are counted when it is asked how a program that stays is; more are not looked
-/// for.
+/// Processes of a program that stays that are counted for its status; more are not looked for.
 pub const MAX_COUNTED_PROCESSES: usize = 1000;
-/// Time limit for counting them, in milliseconds; no other request is served meanwhile.
+/// Time limit for counting the processes of a program that stays, in milliseconds; no other request
+/// is served meanwhile.
 pub const COUNTING_MS: u64 = 20;
 /// Background commands that have ended and can still be read.
 pub const KEPT_BACKGROUND_COMMANDS: usize = 16;
@@ -182,7 +183,7 @@ pub const MAX_FRAME_BYTES: usize = 8 * 1024 * 1024;
 pub const MAX_ORDER_BYTES: usize = 3 * MAX_FRAME_BYTES;
 /// Time that a supervisor waits for processes that it has killed, in milliseconds.
 pub const LAST_PROCESSES_MS: u64 = 2000;
-/// Window in which such moves are counted, in milliseconds.
+/// Window in which entries moved away from protected paths are counted, in milliseconds.
 pub const SET_ASIDE_WINDOW_MS: u64 = 10_000;
 /// Repositories, and files called `.git`, that are protected.
 pub const MAX_REPOSITORIES: usize = 1000;
@@ -199,8 +200,8 @@ pub const DEFAULT_CACHE_MIB: u64 = 8192;
 pub const MAX_DENIED: usize = 16;
 /// Longest value of an extended attribute, in bytes (`XATTR_SIZE_MAX` of `linux/limits.h`).
 pub const MAX_XATTR_VALUE_BYTES: usize = 65_536;
-/// Longest part of a path that a refusal shows, in bytes. As JSON with everything escaped, all of
-/// them fit into one packet.
+/// Longest part of a path that a refusal shows, in bytes. As JSON with everything escaped,
+/// [`MAX_DENIED`] refusals fit into one packet.
 pub const MAX_DENIED_PATH_BYTES: usize = 512;
 
 /// Time for which a mock holds a call that never returns, in milliseconds; then it is answered with
@@ -225,8 +226,8 @@ pub const MAX_KEPT_ARGUMENT_BYTES: usize = 1024;
 pub const MAX_KEPT_NAME_BYTES: usize = 128;
 /// Largest size of a call's failure message that is kept, in bytes.
 pub const MAX_AUDIT_REASON_BYTES: usize = 256;
-/// Longest line of an audit log, in bytes: [`MAX_TOUCHED_PATHS`] of that length, each with where it
-/// leads, and the arguments.
+/// Longest line of an audit log, in bytes: [`MAX_TOUCHED_PATHS`] of the longest paths, each with
+/// where it leads, and the arguments.
 pub const MAX_AUDIT_LINE_BYTES: usize = 1024 * 1024;
 /// Calls without an end that are kept in mind while a log is read; no server has so many at once.
 pub const MAX_AUDIT_UNENDED: usize = 65_536;
@@ -246,7 +247,8 @@ pub const CERTIFICATES_BYTES: u64 = 8 * 1024 * 1024;
 pub const MAX_CALLS_FILE_BYTES: u64 = 256 * 1024 * 1024;
 /// Smallest body of a recorded call that is kept in a file of its own, in bytes.
 pub const MIN_BODY_APART_BYTES: usize = 1024 * 1024;
-/// Most bytes of all such files of one set: they are read before the program starts.
+/// Most bytes of all bodies of one set that have files of their own: they are read before the
+/// program starts.
 pub const MAX_CALLS_BODIES_BYTES: u64 = 1024 * 1024 * 1024;
 /// Unanswered calls of one run that are told in detail; more are only counted.
 pub const MAX_MISSES_TOLD: usize = 1000;
@@ -274,15 +276,16 @@ pub const MAX_RECORDED_CONNECTIONS: usize = 4096;
 /// Share of the process's open files for connections of commands, as a divisor. The rest is for
 /// files, commands and clients.
 pub const CONNECTION_FILES_SHARE: u64 = 4;
-/// Descriptors of one of them: its own, and the one to its server.
+/// Descriptors of one connection of a command: its own, and the one to its server.
 pub const CONNECTION_DESCRIPTORS: usize = 2;
-/// Memory for one such connection besides its calls, in bytes: the data in flight, each way.
+/// Memory for one recorded connection besides its calls, in bytes: the data in flight, each way.
 pub const RECORDED_CONNECTION_BYTES: usize = 2 * RELAY_BUFFER_KEPT_BYTES;
 /// Longest head of an HTTP/1 message that is understood, in bytes.
 pub const MAX_HTTP_HEAD_BYTES: usize = 1024 * 1024;
-/// The same on a connection of a command that is opened, and what is read ahead of it at most.
+/// Longest head of an HTTP message on a connection of a command that is opened, and most that is
+/// read ahead of it, in bytes.
 pub const MAX_OPENED_HEAD_BYTES: usize = 64 * 1024;
-/// Most fields in it.
+/// Most fields in the head of an HTTP message.
 pub const MAX_HTTP_FIELDS: usize = 1024;
 /// Streams that may be open on one HTTP/2 connection (RFC 9113, 6.5.2: not less than 100).
 pub const MAX_HTTP2_STREAMS: u32 = 100;
@@ -292,7 +295,8 @@ pub const HTTP2_WINDOW_BYTES: u32 = 512 * 1024;
 pub const HTTP2_CONNECTION_BYTES: usize = 8 * HTTP2_WINDOW_BYTES as usize;
 /// Initial read buffer of a recorded connection, in bytes.
 pub const RELAY_BUFFER_BYTES: usize = 16 * 1024;
-/// The same once there was more than that at a time, in bytes.
+/// Read buffer of a recorded connection once more than [`RELAY_BUFFER_BYTES`] came at a time, in
+/// bytes.
 pub const RELAY_BUFFER_KEPT_BYTES: usize = 128 * 1024;
 /// Timeout for connecting to the real server of a recorded connection, in milliseconds.
 pub const UPSTREAM_CONNECT_MS: u64 = 10_000;
@@ -310,7 +314,7 @@ pub const OVERTAKEN_MS: u64 = 100;
 pub const PROXY_END_MS: u64 = 2000;
 /// Names that get an address of their own; 198.18.0.0/15 has 131,072.
 pub const MAX_FAKE_NAMES: usize = 65_536;
-/// TTL of such an address, in seconds.
+/// TTL of an address that stands for a name ([`MAX_FAKE_NAMES`]), in seconds.
 pub const FAKE_ADDRESS_SECS: u32 = 60;
 /// Most things that a recording tells beside its calls, such as targets that it could not look
 /// into.
@@ -319,7 +323,7 @@ pub const MAX_RECORDING_NOTES: usize = 256;
 pub const MAX_RESOLVE_THREADS: usize = 64;
 /// Default timeout of a program whose calls are watched, in seconds.
 pub const DEFAULT_CALLS_TIMEOUT_SECS: u64 = 300;
-/// Longest time that can be asked for, in seconds.
+/// Longest timeout of a program whose calls are watched, in seconds.
 pub const MAX_CALLS_TIMEOUT_SECS: u64 = 86_400;
 
 /// Longest side of a picture that clients are sent, in pixels: models scale down what is larger.
@@ -356,9 +360,10 @@ pub const MAX_HTTP_TENANTS: usize = 64;
 /// HTTP/1 connection. It also limits pauses in a request's body, and pauses of a client that
 /// reads a reply.
 pub const HTTP_CLIENT_TIMEOUT_SECS: u64 = 30;
-/// Timeout for that, in milliseconds (the default of nginx, `lingering_time`).
+/// Timeout for reading what a client still sends after an early answer, in milliseconds (the
+/// default of nginx, `lingering_time`).
 pub const HTTP_LINGER_MS: u64 = 30_000;
-/// Longest pause in that, in milliseconds.
+/// Longest pause of a client that still sends after an early answer, in milliseconds.
 pub const HTTP_LINGER_SILENCE_MS: u64 = 2000;
 /// Timeout for the whole body of a request, in milliseconds.
 pub const HTTP_BODY_MS: u64 = 120_000;
@@ -401,7 +406,8 @@ pub const MAX_PYTHON_ASKED_BYTES: usize = 1024 * 1024;
 
 /// Calls of one tenant that are remembered after they have ended.
 pub const MAX_RECENT_CALLS: usize = 500;
-/// Largest size of them together, in bytes; the oldest are dropped first.
+/// Largest size of the remembered calls of one tenant together, in bytes; the oldest are dropped
+/// first.
 pub const MAX_RECENT_BYTES: usize = 8 * 1024 * 1024;
 /// Largest size of a call's arguments that is remembered, as JSON, in bytes.
 pub const RECENT_ARGUMENTS_BYTES: usize = 16 * 1024;
@@ -424,7 +430,7 @@ pub const MAX_SPAN_TEXT_BYTES: usize = 256;
 pub const MAX_TEST_FILES: usize = 2000;
 /// Default timeout of a test run, in seconds.
 pub const DEFAULT_TESTS_TIMEOUT_SECS: u64 = 300;
-/// Longest time that can be asked for, in seconds.
+/// Longest timeout of a run of tests, in seconds.
 pub const MAX_TESTS_TIMEOUT_SECS: u64 = 86_400;
 /// Time that the process of a run may stay silent after its tests have ended, in seconds:
 /// tear-downs come then.

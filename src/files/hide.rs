@@ -26,7 +26,7 @@ use replay_base::mounts::{self, Mount, Position};
 const MAX_HIDDEN_LINKS: usize = 10_000;
 /// Hidden files that a git repository has in its history and that are named at the start.
 const MAX_TRACKED_HIDDEN: usize = 10;
-/// Largest index of a git repository that is looked through for them, in bytes.
+/// Largest index of a git repository that is searched for hidden files, in bytes.
 const MAX_INDEX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// A set of compiled globs; returns true if one of them matches a path.

@@ -33,7 +33,8 @@ use std::ops::Range;
 
 /// First part of a text that is looked at as a whole for odd bytes, in bytes; the next ones double.
 const FIRST_CHUNK_BYTES: usize = 512;
-/// Largest such part, in bytes: it should still be in the processor's cache when it is searched.
+/// Largest part of a text that is searched for odd bytes at once, in bytes. It should still be in
+/// the processor's cache when it is searched for the pattern.
 const MAX_CHUNK_BYTES: usize = 64 * 1024;
 
 /// Rounds of a repetition in a second attempt, when the first one gave a program that is too large.

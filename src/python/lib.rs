@@ -2,8 +2,8 @@
 //! between cells.
 //!
 //! The driver (`driver/*.py`) runs inside the interpreter, and `protocol` has the messages to and
-//! from it. A [`Kernel`](kernel::Kernel) is one running interpreter, and [`Driver`](driver::Driver)
-//! is its only implementation. `pump` is the thread that reads its output at any time, so that the
+//! from it. A [`Kernel`] is one running interpreter, and [`Driver`](driver::Driver) is its only
+//! implementation. `pump` is the thread that reads its output at any time, so that the
 //! interpreter never waits for a call. A [`Session`] has a name and settings, and starts a kernel
 //! on demand. [`Sessions`] is the table of sessions.
 #![forbid(unsafe_code)]

@@ -22,7 +22,7 @@ const PYTHON_HANG_UP_MS: u64 = 1000;
 const PYTHON_PROGRESS_BYTES: usize = 4096;
 /// Values that a cell shows.
 const MAX_PYTHON_SHOWN: usize = 100;
-/// Largest size of them together, in bytes.
+/// Largest size of all values together that a cell shows, in bytes.
 const MAX_PYTHON_SHOWN_BYTES: usize = 16 * 1024 * 1024;
 
 /// Maximum reads of one file descriptor before the others are read.

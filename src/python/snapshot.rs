@@ -14,7 +14,8 @@ use replay_files::policy::{Checked, FileKind, Read};
 
 /// Files below a session's directory that are looked at for changes.
 const MAX_SNAPSHOT_FILES: usize = 50_000;
-/// Time limit for looking at them, in milliseconds; twice for each cell.
+/// Time limit for looking at the files below a session's directory, in milliseconds; twice for each
+/// cell.
 const SNAPSHOT_MS: u64 = 500;
 /// Pause after that limit was exceeded, as a multiple of the time taken.
 const SNAPSHOT_PAUSE_TIMES: u32 = 20;

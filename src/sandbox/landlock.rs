@@ -17,7 +17,7 @@ use thiserror::Error;
 
 /// Most entries of `/etc` that get a rule of their own.
 const MAX_PUBLIC_ENTRIES: usize = 4096;
-/// Files and directories looked at to find them.
+/// Files and directories looked at to find the public ones of a directory.
 const MAX_PUBLIC_VISITS: usize = 65_536;
 
 /// First version that permits moving a file to another directory. Earlier ones always refuse it.

@@ -16,7 +16,7 @@ use replay_base::limits::MEMORY_WATCH_MS;
 
 use super::kill_scope::descendants;
 
-/// More than the kernel's counts of its memory are long, in bytes.
+/// Buffer for `/proc/vmstat`, in bytes: more than its length.
 const KERNEL_COUNTS_BYTES: usize = 16 * 1024;
 /// Descriptors of a command that one look at its memory covers.
 const MEMORY_WATCH_FDS: usize = 16_384;

@@ -9,7 +9,7 @@ use ignore::types::{Types, TypesBuilder};
 
 use super::error::SearchError;
 
-/// Names shown for one that is not known.
+/// Known types of files that an error proposes for an unknown one.
 const MAX_NEAR_NAMES: usize = 8;
 
 /// Some file types; a file has to be of one of them.

@@ -25,7 +25,7 @@ const MAX_NESTED_LEVELS: usize = 50;
 /// Memory for a tree until it is a reply, as a multiple of its text: as text and as structure,
 /// while they are made.
 const TREE_COPIES: usize = 3;
-/// Bytes of that text for each entry besides its name.
+/// Bytes of a tree's text for each entry besides its name.
 const TREE_NODE_BYTES: usize = 48;
 
 pub struct DirectoryTree;

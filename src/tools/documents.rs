@@ -35,9 +35,9 @@ const MAX_DOCUMENT_BYTES: usize = 64 * 1024 * 1024;
 /// Base memory of a process that reads a document or a picture, in bytes, besides the part that
 /// depends on the file's size.
 const DOCUMENT_MEMORY_BYTES: usize = 128 * 1024 * 1024;
-/// Memory for a document, as a multiple of its length.
+/// Memory of a process that reads a document, as a multiple of the length of the document.
 const DOCUMENT_MEMORY_COPIES: usize = 8;
-/// Most that it has, in bytes.
+/// Most memory of a process that reads a document, in bytes.
 const MAX_READER_MEMORY_BYTES: usize = 1024 * 1024 * 1024;
 /// Longest answer of a reader, in bytes.
 const MAX_ANSWER_BYTES: usize = MAX_DOCUMENT_TEXT_BYTES + 4096;

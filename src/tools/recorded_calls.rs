@@ -20,7 +20,7 @@ use super::notes::command::{denied_lines, exit_code};
 use super::services::Services;
 use crate::calls::{CallsError, Isolation, Play, Ran, Reach, Run, RunHost, WrittenSet, run};
 
-/// Output kept of such a program, in bytes for each of its two streams.
+/// Output kept of a program whose calls are watched, in bytes for each of its two streams.
 const CALLS_OUTPUT_BYTES: usize = 256 * 1024;
 
 /// A command to run in the first writable directory.

@@ -21,7 +21,7 @@ use super::dir::open_file;
 use super::error::FsError;
 use super::read::read_whole;
 
-/// Memory for a compiled rule besides that, in bytes.
+/// Memory for a compiled rule besides [`GLOB_BYTES_PER_BYTE`] for its text, in bytes.
 const GITIGNORE_BYTES_PER_RULE: usize = 2048;
 
 /// Name of these files.

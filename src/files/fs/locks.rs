@@ -27,8 +27,8 @@ const DIR_LOCK_WAIT_MS: u64 = 5000;
 const OPEN_FOR_WRITING_WAIT_MS: u64 = 1000;
 /// Looks at what another program holds before the first sleep between two.
 const QUICK_LOOKS: u32 = 16;
-/// Longest sleep between two such looks, in microseconds; the first is 1/64 of it, and each is
-/// twice the one before.
+/// Longest sleep between two looks at what another program holds, in microseconds. The first is
+/// 1/64 of it, and each is twice the one before.
 const MAX_LOOK_PAUSE_US: u64 = 3200;
 
 /// A directory entry that can be locked.

@@ -34,7 +34,7 @@ use crate::autorun::{
     rule_for_path,
 };
 
-/// Names in new directories that are looked at for it after a call.
+/// Names in new directories that are searched for files of programs outside after a call.
 const MAX_AUTORUN_NAMES: usize = 1_000_000;
 
 /// Autorun files that were found, and the changes that caused them: undoing these changes restores the

@@ -25,9 +25,10 @@ use crate::journal::ConfiguredHooks;
 
 /// Directories that are looked at for git repositories at the start.
 const MAX_REPOSITORY_DIRECTORIES: usize = 200_000;
-/// Deepest nesting of them.
+/// Deepest directory that is searched for git repositories at the start.
 const MAX_REPOSITORY_DEPTH: usize = 128;
-/// Longest that is spent on looking for them, in milliseconds: the first command waits for it.
+/// Longest search for git repositories at the start, in milliseconds: the first command waits for
+/// it.
 const MAX_REPOSITORY_WALK_MS: u64 = 5000;
 
 /// Protected parts of the repositories that existed when the server started.

@@ -6,7 +6,7 @@ use httparse::{EMPTY_HEADER, Response, Status};
 
 /// Longest answer to a request of this program's own, in bytes.
 const MAX_OUTBOUND_ANSWER_BYTES: usize = 256 * 1024;
-/// Most headers of such an answer.
+/// Most headers of an answer to a request of this program's own.
 const MAX_OUTBOUND_HEADERS: usize = 64;
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -22,7 +22,8 @@ use crate::redact::places;
 
 /// Recordings that are looked at for the one that is most like a call that none of them answers.
 const MAX_CLOSEST_LOOKED_AT: usize = 5000;
-/// Length of a call's text that is compared for that, in bytes; the work grows with its square.
+/// Length of a call's text that is compared to find the most similar recording, in bytes; the work
+/// grows with its square.
 const MAX_CLOSEST_HEAD_BYTES: usize = 256;
 /// Recordings that are compared in detail with a call that none of them answers.
 const MAX_CLOSEST_COMPARED: usize = 200;

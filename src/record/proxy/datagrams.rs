@@ -21,7 +21,8 @@ use super::{Datagrams, Mode};
 use crate::call::Target;
 use replay_network::rules::Transport;
 
-/// Idle timeout of such a socket, in seconds (RFC 4787, 4.3: not less than two minutes).
+/// Idle timeout of a socket for datagrams of a command, in seconds (RFC 4787, 4.3: not less than
+/// two minutes).
 const DATAGRAM_IDLE_SECS: u64 = 120;
 
 const IDLE: Duration = Duration::from_secs(DATAGRAM_IDLE_SECS);

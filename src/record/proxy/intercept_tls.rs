@@ -47,7 +47,7 @@ use crate::http::h1;
 /// Longest head of an answer on an opened connection of HTTP/2, in bytes as RFC 9113, 6.5.2, counts
 /// them; in memory it takes up to twice that.
 const MAX_HTTP2_ANSWER_HEAD_BYTES: u32 = MAX_OPENED_HEAD_BYTES as u32 / 2;
-/// Memory for a field besides its name and value, in bytes.
+/// Memory for a field of an HTTP head besides its name and value, in bytes.
 const HTTP_FIELD_BYTES: usize = 128;
 
 /// Judge of requests and answers on an opened connection. It may change them, and it must not

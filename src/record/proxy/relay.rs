@@ -14,7 +14,7 @@ use super::tap::{NextPhase, Tap};
 use crate::call::{Exchange, Side};
 use crate::http::h1;
 
-/// The same as far as the budget has room for it, in bytes.
+/// Read buffer of a recorded connection as far as the budget has room for it, in bytes.
 const MAX_RELAY_BUFFER_BYTES: usize = 1024 * 1024;
 /// Idle time after which a connection gives that up, in milliseconds.
 const RELAY_QUIET_MS: u64 = 1_000;

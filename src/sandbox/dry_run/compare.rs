@@ -34,7 +34,8 @@ use super::report::{Content, DryRunReport, ReportedChange};
 const DRY_RUN_LOOK_MS: u64 = 2000;
 /// Piece in which contents are compared, in bytes.
 const DRY_RUN_READ_BYTES: usize = 64 * 1024;
-/// Names that are looked at for it, and how deep below a read-write directory.
+/// Names that are searched for the changes of a dry run, and the deepest level below a read-write
+/// directory.
 const MAX_DRY_RUN_NAMES: usize = 200_000;
 const MAX_DRY_RUN_LEVELS: usize = 128;
 

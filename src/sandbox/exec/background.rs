@@ -21,7 +21,7 @@ use crate::Changed;
 /// Output of a background command is gathered until none came for so long, in milliseconds: a reply
 /// for each line is dear.
 const OUTPUT_QUIET_MS: u64 = 50;
-/// Longest that it is gathered, in milliseconds.
+/// Longest that output of a background command is gathered, in milliseconds.
 const OUTPUT_GATHER_MS: u64 = 500;
 
 type OnEnd = Box<dyn Fn(&Background) + Send + Sync>;

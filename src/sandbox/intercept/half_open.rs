@@ -26,7 +26,7 @@ use super::messages::Mark;
 /// Connections of an intercepted command that may be on their way longer than that; of more, the
 /// first are refused.
 const MAX_CONNECTIONS_ON_THEIR_WAY: usize = 128;
-/// Timeout for the connection that keeps such a one pending, in milliseconds; afterwards it is
+/// Timeout of the connection that keeps a half-open one pending, in milliseconds; afterwards it is
 /// forwarded at once.
 const QUEUE_FILLS_MS: i64 = 100;
 

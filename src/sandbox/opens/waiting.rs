@@ -15,7 +15,7 @@ use crate::descriptors::at_most;
 
 /// Opens of one command that wait for somebody else; each has a thread.
 const MAX_WAITING_OPENS: usize = 256;
-/// Stack of such a thread, in bytes.
+/// Stack of a thread for an open that waits, in bytes.
 const WAITING_OPEN_STACK_BYTES: usize = 64 * 1024;
 
 /// Errno inside the kernel (`linux/errno.h`): it restarts the call after a signal handler with

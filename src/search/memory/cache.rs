@@ -38,7 +38,7 @@ use super::Inner;
 use super::patterns::{Keys, PatternKeys};
 use super::store::Packed;
 
-/// Most that all such files take, in bytes.
+/// Most that all files of the search cache take, in bytes.
 const MAX_SEARCH_CACHES_BYTES: u64 = 1024 * 1024 * 1024;
 /// One that was begun so long ago, in seconds, is not finished any more.
 const STALE_SEARCH_CACHE_SECS: i64 = 3600;

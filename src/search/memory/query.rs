@@ -13,7 +13,7 @@ use super::signature::{Signature, Trigram};
 
 /// Texts that a part of a pattern is known to match, before less is known.
 const MAX_QUERY_TEXTS: usize = 16;
-/// Bytes of such texts together.
+/// Bytes of all texts together that a part of a pattern is known to match.
 const MAX_QUERY_TEXT_BYTES: usize = 1024;
 /// Trigrams that one signature is asked for.
 const MAX_QUERY_TRIGRAMS: usize = 256;

@@ -12,7 +12,7 @@ use super::query::Query;
 use super::signature::Signature;
 use super::store::{Finding, Notes};
 
-/// A file that changed less than this before is remembered only if no page of it waits to be
+/// A file that changed less than this before is remembered only if none of its pages waits to be
 /// written, in seconds.
 const LONG_SETTLED_SECS: i64 = 3600;
 /// Largest file that is remembered, in bytes: one write call has one time stamp, however long it

@@ -6,7 +6,7 @@ use replay_base::limits::MAX_TEST_FRAMES;
 
 use crate::model::Frame;
 
-/// Frames of libraries among them, where there are others.
+/// Frames of libraries in a stack that has others.
 const MAX_LIBRARY_FRAMES: usize = 1;
 
 /// Path parts of code outside the project.

@@ -22,7 +22,7 @@ use ring::{Number, RecentCall, Ring};
 
 pub use summary::CallDescription;
 
-/// Largest size of such a page with more than one call, in bytes.
+/// Largest size of a page of remembered calls with more than one call, in bytes.
 const MAX_RECENT_PAGE_BYTES: usize = 2 * 1024 * 1024;
 /// Followers of calls at the same time, for one tenant.
 const MAX_RECENT_FOLLOWERS: usize = 32;

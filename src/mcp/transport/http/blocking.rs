@@ -13,10 +13,11 @@ use std::time::{Duration, Instant};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
 
-/// Time that one of these threads may take for a call, in milliseconds. A slower call makes its
-/// tenant suspect. If this happens again through its requests, other threads serve it for a while.
+/// Time that a thread of the connections may take for a call, in milliseconds. A slower call makes
+/// its tenant suspect. If this happens again through its requests, other threads serve it for a
+/// while.
 const QUICK_MS: u64 = 10;
-/// The same for a call in which the thread has waited, but for no disk: perhaps for another thread
+/// Time for a call in which such a thread has waited, but for no disk: perhaps for another thread
 /// that did not run.
 const QUICK_WAIT_MS: u64 = 50;
 /// Length of that while, as a multiple of the call's duration.

@@ -21,14 +21,14 @@ use crate::protocol::Code;
 
 /// Bodies up to this length are read even if their request is refused, in bytes.
 const HTTP_UNREAD_BYTES: usize = 64 * 1024;
-/// Timeout for such a body, in milliseconds.
+/// Timeout for reading the body of a refused request, in milliseconds.
 const HTTP_UNREAD_MS: u64 = 500;
 /// Bytes that are read and discarded of a request that was answered early, from a client without a
 /// token. A client that still sends when the connection is closed may lose the answer (RFC 9112,
 /// 9.6).
 const HTTP_LINGER_BYTES: u64 = 1024 * 1024;
-/// The same of one that has shown a token, in bytes: twice what a message may be long unless the
-/// operator says otherwise.
+/// Bytes that are read and discarded of a request that was answered early, from a client with a
+/// token. They are twice the default length of a message.
 const HTTP_TENANT_LINGER_BYTES: u64 = 128 * 1024 * 1024;
 
 /// Reads a body of at most `max_bytes`, with at most `silence` between two parts. Returns the error

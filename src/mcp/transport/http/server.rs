@@ -33,7 +33,8 @@ use crate::transport::stdio::Limits;
 
 /// Least threads that carry bytes between connections and calls, and serve what is quick.
 const MIN_HTTP_THREADS: usize = 2;
-/// Most of them; in between there is one for each processor.
+/// Most threads that carry bytes between connections and calls. In between there is one for each
+/// processor.
 const MAX_HTTP_THREADS: usize = 8;
 
 /// Time for remaining threads after everything else has ended.
