@@ -5,6 +5,7 @@ pub mod budget;
 pub mod cancel;
 pub mod limits;
 pub mod mounts;
+pub mod remaining_path;
 pub mod removal;
 pub mod text;
 

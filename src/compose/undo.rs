@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow};
 use replay_base::budget::Account;
+use replay_base::limits::MAX_LINKS;
 use replay_base::text::escape::hex;
 use replay_base::text::glob::{self, GlobError, GlobMatcher, with_names};
 use replay_files::hide::Globs;
@@ -29,9 +30,6 @@ use super::undo_stores::{
 use crate::config::reasons;
 use crate::config::{Config, UndoConfig};
 use crate::tools::Commands;
-
-/// Maximum number of symlinks in one path, as in the kernel (`path_resolution(7)`).
-const MAX_LINKS: usize = 40;
 
 /// Matcher of `--undo-skip` for the journal.
 pub fn skips_of(globs: &[String]) -> Result<Skips, String> {

@@ -16,8 +16,6 @@
 //! The supervisor runs as the same user, so it can do no more than the caller. It must not hold
 //! more capabilities either.
 
-mod call;
-mod caller;
 mod xattr;
 
 use std::ffi::{CString, OsStr, OsString};
@@ -33,21 +31,20 @@ use replay_files::hide::Hide;
 use replay_sys::seccomp::{Notification, let_go_on, receive, respond, still_valid};
 use rustix::event::PollFlags;
 use rustix::fs::{
-    AtFlags, FileType, Gid, Mode, Timespec, Timestamps, Uid, XattrFlags, chmodat, chownat, fstat,
-    readlinkat, removexattr, setxattr, utimensat,
+    AtFlags, CWD, FileType, Gid, Mode, OFlags, Timespec, Timestamps, Uid, XattrFlags, chmodat,
+    chownat, fstat, openat, readlinkat, removexattr, setxattr, utimensat,
 };
 use rustix::io::Errno;
 use rustix::path::DecInt;
 
+use super::caller::{Caller, link};
 use super::denied::{Denied, display_path};
 use super::intercept::Interceptor;
 use super::intercept::call::decode as network;
 use super::opens::{Opens, Places};
 use super::supervisor_table::SupervisorLine;
+use super::system_call::{Change, Object, SystemCall, Times, decode};
 use super::unix_sockets::UnixSockets;
-pub use call::{Call, Change, Object, Read, Times, decode};
-use caller::links;
-pub use caller::{Caller, link};
 
 /// Longest name of an extended attribute, in bytes (`XATTR_NAME_MAX` of `linux/limits.h`).
 const MAX_XATTR_NAME_BYTES: usize = 255;
@@ -62,13 +59,18 @@ const MAX_STRUCTURE_BYTES: u64 = 4096;
 /// Observer of calls before they are performed.
 pub trait Witness {
     /// Decides if the call may continue. `None` if the call is not the observer's concern.
-    fn note(&mut self, asked: &Notification) -> Option<Result<(), Errno>>;
+    fn note(&mut self, asked: &Notification, call: Option<SystemCall>)
+    -> Option<Result<(), Errno>>;
 }
 
 /// `None` observes no call.
 impl<W: Witness> Witness for Option<W> {
-    fn note(&mut self, asked: &Notification) -> Option<Result<(), Errno>> {
-        self.as_mut()?.note(asked)
+    fn note(
+        &mut self,
+        asked: &Notification,
+        call: Option<SystemCall>,
+    ) -> Option<Result<(), Errno>> {
+        self.as_mut()?.note(asked, call)
     }
 }
 
@@ -251,12 +253,13 @@ impl Broker {
         if let Some(unix_sockets) = &mut self.unix_sockets {
             unix_sockets.open_bound(asked.pid);
         }
-        let noted = witness.note(&asked);
+        let call = decode(asked.nr, &asked.args);
+        let noted = witness.note(&asked, call);
         if let Some(Err(errno)) = noted {
             return respond(&self.listener, asked.id, Err(errno.raw_os_error())).or_else(gone);
         }
-        if let Some(opens) = &mut self.opens
-            && let Some(served) = opens.serve(&self.listener, &asked)
+        if let (Some(opens), Some(call)) = (&mut self.opens, call)
+            && let Some(served) = opens.serve(&self.listener, &asked, call)
         {
             for denied in opens.take_refused() {
                 self.record(denied);
@@ -272,47 +275,62 @@ impl Broker {
             }
             return served.or_else(gone);
         }
-        let call = decode(asked.nr, &asked.args);
         if let (Some(interceptor), Some(network), false) = (
             &mut self.interceptor,
             network(asked.nr, &asked.args),
-            call == Some(Call::DatagramSocket),
+            call == Some(SystemCall::DatagramSocket),
         ) {
             return interceptor.take(&self.listener, asked, network);
         }
-        if noted.is_some() && call.as_ref().is_none_or(|call| self.may_go_on(call)) {
+        if noted.is_some() && call.is_none_or(|call| self.may_go_on(call)) {
             return let_go_on(&self.listener, asked.id).or_else(gone);
         }
         let answer = match call {
-            None => Err(Errno::NOSYS),
-            Some(Call::Invalid(number)) => Err(Errno::from_raw_os_error(number)),
-            Some(Call::Socket) => {
+            Some(SystemCall::Invalid(number)) => Err(Errno::from_raw_os_error(number)),
+            Some(SystemCall::Socket) => {
                 self.record(Denied::Network);
                 Err(Errno::ACCESS)
             }
-            Some(Call::DatagramSocket) => {
+            Some(SystemCall::DatagramSocket) => {
                 self.record(Denied::DatagramSocket);
                 Err(Errno::ACCESS)
             }
-            Some(Call::Change(object, change)) => self.change(&asked, object, change).map(|()| 0),
-            Some(Call::Read(object, read)) => self.read(&asked, object, read),
+            Some(SystemCall::Change(object, change)) => {
+                self.change(&asked, object, change).map(|()| 0)
+            }
+            Some(SystemCall::Read(object, read)) => self.read(&asked, object, read),
+            _ => Err(Errno::NOSYS),
         };
         let answer = answer.map_err(Errno::raw_os_error);
         respond(&self.listener, asked.id, answer).or_else(gone)
     }
 
-    /// Returns true if the kernel may continue the call: in namespaces mounts enforce read-only
-    /// paths.
-    fn may_go_on(&self, call: &Call) -> bool {
-        self.is_in_view
-            && match call {
-                // A register, which no other thread can change meanwhile.
-                Call::Change(_, Change::Mode(mode)) => mode & libc::S_ISGID == 0,
-                Call::Change(_, Change::Owner(..) | Change::Times(_) | Change::Remove { .. }) => {
-                    true
-                }
-                _ => false,
+    /// Returns true if the kernel may continue a call that was noted. In namespaces mounts enforce
+    /// read-only paths also for changes of metadata.
+    fn may_go_on(&self, call: SystemCall) -> bool {
+        match call {
+            // A register, which no other thread can change meanwhile.
+            SystemCall::Change(_, Change::Mode(mode)) => {
+                self.is_in_view && mode & libc::S_ISGID == 0
             }
+            SystemCall::Change(_, Change::Owner(..) | Change::Times(_) | Change::Remove { .. }) => {
+                self.is_in_view
+            }
+            SystemCall::Change(_, Change::Set { .. } | Change::SetAt { .. })
+            | SystemCall::Read(..)
+            | SystemCall::Socket
+            | SystemCall::DatagramSocket
+            | SystemCall::Invalid(_) => false,
+            SystemCall::Open { .. }
+            | SystemCall::Make(_)
+            | SystemCall::Symlink { .. }
+            | SystemCall::Link { .. }
+            | SystemCall::Rename { .. }
+            | SystemCall::Remove { .. }
+            | SystemCall::Bind { .. }
+            | SystemCall::Truncate(_)
+            | SystemCall::Write(_) => true,
+        }
     }
 
     /// Takes the recorded refusals, by path and by network. They are unique and limited in number.
@@ -536,6 +554,16 @@ fn word(bytes: &[u8], index: usize) -> u64 {
         .0
         .get(index)
         .map_or(0, |word| u64::from_ne_bytes(*word))
+}
+
+/// Opens the directory of links to this process's descriptors.
+fn links() -> Result<OwnedFd, Errno> {
+    openat(
+        CWD,
+        "/proc/self/fd",
+        OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
+        Mode::empty(),
+    )
 }
 
 /// Changes the object behind a descriptor. Its link in `/proc` refers to the object itself, even if

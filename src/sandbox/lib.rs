@@ -13,7 +13,7 @@
 mod bpf;
 pub mod broker;
 mod cache;
-mod caller_memory;
+mod caller;
 mod capabilities;
 mod certificates;
 mod cgroup;
@@ -53,6 +53,7 @@ mod shared_directory;
 pub mod status;
 mod supervisor;
 mod supervisor_table;
+pub mod system_call;
 mod system_gaps;
 mod terminal;
 pub mod toolchains;

@@ -15,11 +15,12 @@ use std::ffi::{CString, OsStr, OsString};
 use std::io;
 use std::mem::{self, MaybeUninit};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use replay_base::limits::{MAX_DENIED, MAX_DENIED_PATH_BYTES, SET_ASIDE_WINDOW_MS};
+use replay_base::remaining_path::RemainingPath;
 use replay_base::removal;
 use replay_files::autorun::{DOT_GIT, PROTECTED_IN_REPOSITORIES};
 use replay_files::set_aside::{has_only_samples, set_aside};
@@ -39,8 +40,6 @@ use super::raw_string::RawString;
 /// running commands are killed: a program that violates the protection by mistake would not try so
 /// often.
 const MAX_SET_ASIDE: usize = 16;
-/// Most links that the lookup of a protected path follows (`MAXSYMLINKS` of `linux/namei.h`).
-const MAX_LINKS_ON_THE_WAY: usize = 40;
 /// Buffer for one read of kernel events about protected paths, in bytes: some 500 names.
 const WATCH_BUFFER_BYTES: usize = 16 * 1024;
 
@@ -485,32 +484,15 @@ impl Watcher {
     /// Returns true if at least the first name of the path exists.
     fn look_up(&self, guarded: &Guarded) -> Result<(Vec<LookupEnd>, WatchedNames, bool), Fault> {
         let fault = || format!("look at the protected `{}`", guarded.path().display());
-        let (mut spots, mut names, mut links) = (Vec::new(), Vec::new(), 0);
+        let (mut spots, mut names, mut goes_through_link) = (Vec::new(), Vec::new(), false);
         let mut dir = open(guarded.root(), DIRECTORY, Mode::empty()).step_with(fault)?;
         let mut place = guarded.root().to_owned();
-        let mut rest: Vec<OsString> = Vec::new();
-        let go_on = |path: &Path, rest: &mut Vec<OsString>| {
-            rest.extend(
-                path.components()
-                    .rev()
-                    .map(|part| part.as_os_str().to_owned()),
-            );
-        };
-        go_on(
-            guarded
-                .path()
-                .strip_prefix(guarded.root())
-                .unwrap_or(Path::new("")),
-            &mut rest,
-        );
-        while let Some(name) = rest.pop() {
-            if name == "/" || name == ".." {
-                dir = openat(&dir, &name, DIRECTORY, Mode::empty()).step_with(fault)?;
-                place = if name == "/" {
-                    name.into()
-                } else {
-                    place.parent().unwrap_or(&place).into()
-                };
+        let below = guarded.path().strip_prefix(guarded.root());
+        let mut rest = RemainingPath::new(below.map_or(b"", |below| below.as_os_str().as_bytes()));
+        while let Some(name) = rest.next() {
+            if name == ".." {
+                dir = openat(&dir, "..", DIRECTORY, Mode::empty()).step_with(fault)?;
+                place.pop();
                 continue;
             }
             let is_open = self.writable.iter().any(|root| place.starts_with(root));
@@ -519,16 +501,17 @@ impl Watcher {
             }
             let found = OpenFile::find(&dir, &name).step_with(fault)?;
             let kind = found.as_ref().map(|found| found.kind);
+            let is_last = rest.is_empty();
             let next = match &found {
-                Some(found) if kind == Some(FileType::Symlink) && links < MAX_LINKS_ON_THE_WAY => {
-                    let to = readlinkat(&found.fd, "", Vec::new()).step_with(fault)?;
-                    links += 1;
-                    Some(OsString::from_vec(to.into_bytes()))
+                Some(found) if kind == Some(FileType::Symlink) => {
+                    let target = readlinkat(&found.fd, "", Vec::new()).step_with(fault)?;
+                    goes_through_link = true;
+                    rest.follow(target.to_bytes()).ok()
                 }
                 _ => None,
             };
             // The target of a symlink on the way may lie outside the rules of the file tools.
-            if is_open && (rest.is_empty() || kind == Some(FileType::Symlink)) {
+            if is_open && (is_last || kind == Some(FileType::Symlink)) {
                 let dir = dir.try_clone().step_with(fault)?;
                 spots.push(LookupEnd {
                     dir,
@@ -542,12 +525,17 @@ impl Watcher {
                 continue;
             }
             match next {
-                Some(to) => go_on(Path::new(&to), &mut rest),
+                Some(true) => {
+                    dir = open("/", DIRECTORY, Mode::empty()).step_with(fault)?;
+                    place = "/".into();
+                }
+                Some(false) => {}
                 None => break,
             }
         }
-        let is_begun =
-            links > 0 || place != guarded.root() || spots.iter().any(|spot| spot.there.is_some());
+        let is_begun = goes_through_link
+            || place != guarded.root()
+            || spots.iter().any(|spot| spot.there.is_some());
         Ok((spots, names, is_begun))
     }
 

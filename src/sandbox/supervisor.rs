@@ -22,7 +22,7 @@ use rustix::process::{
     DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit,
 };
 
-use super::caller_memory::CallerMemory;
+use super::caller::CallerMemory;
 use super::capabilities;
 use super::cgroup::Group;
 use super::denied::Denied;

@@ -11,14 +11,14 @@
     reason = "files of the operator's, named on the command line"
 )]
 
-use std::collections::VecDeque;
-use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use replay_base::limits::MAX_LINKS;
 use replay_base::mounts::{self, Mount, Position};
+use replay_base::remaining_path::RemainingPath;
 use replay_sandbox::{Cache, Tier};
 
 use crate::tools::Services;
@@ -208,9 +208,9 @@ impl Reach {
     /// The first symbolic link on the way to `path` that lies in an allowed directory.
     fn link_of_an_agent(&self, path: &Path) -> Result<Option<PathBuf>> {
         let roots: Vec<Id> = self.roots.iter().filter_map(|root| id(root)).collect();
-        let mut todo: VecDeque<OsString> = path.iter().map(Into::into).collect();
-        let (mut at, mut links) = (PathBuf::from("/"), 0);
-        while let Some(part) = todo.pop_front() {
+        let mut rest = RemainingPath::new(path.as_os_str().as_bytes());
+        let mut at = PathBuf::from("/");
+        while let Some(part) = rest.next() {
             if part == ".." {
                 at.pop();
                 continue;
@@ -223,15 +223,14 @@ impl Reach {
             if at.ancestors().filter_map(id).any(|id| roots.contains(&id)) {
                 return Ok(Some(next));
             }
-            links += 1;
-            if links > MAX_LINKS {
+            let Ok(is_absolute) = rest.follow(target.as_os_str().as_bytes()) else {
                 bail!(
                     "`{}` goes through more than {MAX_LINKS} symbolic links",
                     path.display()
                 );
-            }
-            for part in target.iter().rev() {
-                todo.push_front(part.to_owned());
+            };
+            if is_absolute {
+                at = "/".into();
             }
         }
         Ok(None)

@@ -3,11 +3,11 @@
 
 use std::os::fd::OwnedFd;
 
-use replay_sandbox::broker::{Call, Read, decode};
 use replay_sandbox::intercept::call::{Network, decode as network};
 use replay_sandbox::intercept::{
     AddressArgument, SupervisorMessage, SupervisorRequest, read_address, write_address,
 };
+use replay_sandbox::system_call::{Read, SystemCall, decode};
 use replay_sandbox::wire::{receive, receive_event, receive_packet, send, send_event, send_packet};
 use replay_sandbox::{Event, Hello, Plan, Request};
 use rustix::io::Errno;
@@ -121,8 +121,10 @@ pub fn a_call_is_read(bytes: &[u8]) {
         wide[0] ^= 0xdead_beef_0000_0000;
     }
     assert_eq!(decode(number, &wide), call);
-    assert!(!matches!(call, Some(Call::Invalid(errno)) if errno != Errno::INVAL.raw_os_error()));
-    if let Some(Call::Read(_, read)) = call {
+    assert!(
+        !matches!(call, Some(SystemCall::Invalid(errno)) if errno != Errno::INVAL.raw_os_error())
+    );
+    if let Some(SystemCall::Read(_, read)) = call {
         let (Read::Value {
             value: place, size, ..
         }

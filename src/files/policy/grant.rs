@@ -4,16 +4,14 @@
     reason = "the handles of the allowed directories are opened here, before any agent speaks"
 )]
 
-use std::collections::VecDeque;
 use std::collections::hash_map::{Entry, HashMap};
-use std::ffi::OsString;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use replay_base::limits::MAX_LINKS;
 use replay_base::mounts::{self, Mount, Position};
+use replay_base::remaining_path::{RemainingPath, TooManyLinks};
 use rustix::fs::{CWD, FileType, Mode, fstat, openat, readlinkat, stat};
 use rustix::io::Errno;
 
@@ -26,7 +24,7 @@ use super::repositories::Repositories;
 use super::resolve::{PATH_DIR, PATH_ONLY};
 use super::root::Root;
 use super::rules::{Cause, Hidden, Id, Name, Protected, RootRule, Rules, below};
-use super::spelling::{Spelling, parts};
+use super::spelling::Spelling;
 use crate::hide::{GlobsOf, Hide};
 
 /// Access rights of an allowed directory.
@@ -474,12 +472,8 @@ fn find(typed: &Path, of_agents: &[&Pin], table: &[Mount]) -> Result<Pin, StartE
     let top = openat(CWD, "/", PATH_DIR, Mode::empty()).map_err(failed)?;
     let mut way = vec![(id(&top).map_err(failed)?, Arc::new(top))];
     let mut path = PathBuf::from("/");
-    let mut todo: VecDeque<OsString> = parts(typed.as_os_str().as_bytes()).into();
-    let mut links = 0;
-    while let Some(part) = todo.pop_front() {
-        if part == "." {
-            continue;
-        }
+    let mut rest = RemainingPath::new(typed.as_os_str().as_bytes());
+    while let Some(part) = rest.next() {
         if part == ".." {
             way.truncate(way.len().saturating_sub(1).max(1));
             path.pop();
@@ -511,17 +505,11 @@ fn find(typed: &Path, of_agents: &[&Pin], table: &[Mount]) -> Result<Pin, StartE
             let (path, link, inside) = (typed.to_owned(), path.join(part), pin.typed.clone());
             return Err(StartError::ThroughLink { path, link, inside });
         }
-        links += 1;
-        if links > MAX_LINKS {
-            return Err(failed(Errno::LOOP));
-        }
         let target = readlinkat(&link, "", Vec::new()).map_err(failed)?;
-        if target.as_bytes().starts_with(b"/") {
+        let followed = rest.follow(target.as_bytes());
+        if followed.map_err(|TooManyLinks| failed(Errno::LOOP))? {
             way.truncate(1);
             path = "/".into();
-        }
-        for part in parts(target.as_bytes()).into_iter().rev() {
-            todo.push_front(part);
         }
     }
     let (id, handle) = way.swap_remove(way.len() - 1);

@@ -13,21 +13,21 @@
     reason = "policy is where paths become handles"
 )]
 
-use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2, readlinkat};
 use rustix::io::Errno;
 
-use replay_base::limits::{MAX_LINKS, MAX_RESOLVE_STEPS, RESOLVE_RETRIES};
+use replay_base::limits::{MAX_RESOLVE_STEPS, RESOLVE_RETRIES};
+use replay_base::remaining_path::{RemainingPath, TooManyLinks};
 
 use super::directories::Policy;
 use super::kind::FileKind;
-use super::spelling::{Spelling, parts};
+use super::spelling::Spelling;
 
 /// Reason why a walk ended without a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -161,43 +161,37 @@ struct Walk<'a> {
     keep_last: bool,
     place: PathBuf,
     here: Here,
-    todo: VecDeque<OsString>,
+    rest: RemainingPath,
     tail: Vec<OsString>,
     found: Option<(Arc<OwnedFd>, FileKind)>,
     stuck: Option<Errno>,
-    wants_dir: bool,
     through_link: bool,
-    links: usize,
     budget: usize,
 }
 
 impl<'a> Walk<'a> {
     fn new(policy: &'a Policy, spelling: &Spelling, last: LastPart) -> Self {
-        let mut todo: VecDeque<OsString> = parts(&spelling.clean).into();
+        let mut rest = RemainingPath::new(&spelling.clean);
         if spelling.wants_dir {
-            todo.push_back(".".into());
+            rest.require_dir();
         }
         Self {
             policy,
             keep_last: last == LastPart::Keep,
             place: "/".into(),
             here: Here::Outside,
-            todo,
+            rest,
             tail: Vec::new(),
             found: None,
             stuck: None,
-            wants_dir: false,
             through_link: false,
-            links: 0,
             budget: MAX_RESOLVE_STEPS,
         }
     }
 
     fn run(mut self) -> Result<WalkTarget, Halt> {
-        while let Some(part) = self.todo.pop_front() {
-            self.wants_dir = part == "." || part == "..";
+        while let Some(part) = self.rest.next() {
             match part.as_bytes() {
-                b"." => {}
                 b".." => self.climb()?,
                 // Below a missing or unreadable directory only the text is left, and `..` removes a
                 // part of it.
@@ -212,7 +206,7 @@ impl<'a> Walk<'a> {
             tail: self.tail,
             found: self.found,
             stuck: self.stuck,
-            wants_dir: self.wants_dir,
+            wants_dir: self.rest.wants_dir(),
             through_link: self.through_link,
         })
     }
@@ -248,7 +242,7 @@ impl<'a> Walk<'a> {
     }
 
     fn enter(&mut self, part: &OsStr) -> Result<(), Halt> {
-        let last = self.todo.is_empty();
+        let last = self.rest.is_empty() && !self.rest.wants_dir();
         let next = self.place.join(part);
         let root = self.policy.rules.exactly(&next);
         let Some(dir) = self.handle()? else {
@@ -318,18 +312,12 @@ impl<'a> Walk<'a> {
     }
 
     fn follow(&mut self, link: &impl AsFd) -> Result<(), Halt> {
-        self.links += 1;
-        if self.links > MAX_LINKS {
-            return Err(Halt::Errno(Errno::LOOP));
-        }
         let target = readlinkat(link, "", Vec::new()).map_err(Halt::Errno)?;
-        self.through_link |= !self.todo.is_empty() && self.todo.iter().all(|part| part == ".");
-        if target.as_bytes().starts_with(b"/") {
+        self.through_link |= self.rest.is_empty() && self.rest.wants_dir();
+        let followed = self.rest.follow(target.as_bytes());
+        if followed.map_err(|TooManyLinks| Halt::Errno(Errno::LOOP))? {
             self.place = "/".into();
             self.here = Here::Outside;
-        }
-        for part in parts(target.as_bytes()).into_iter().rev() {
-            self.todo.push_front(part);
         }
         // A position outside is only ever entered through a name of an allowed directory.
         if matches!(self.here, Here::Outside) && !self.policy.rules.leads_in(&self.place) {

@@ -14,9 +14,9 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::call::{Object, Read};
-use super::caller::{Caller, link};
 use super::{Broker, holds, read_name, read_structure};
+use crate::caller::{Caller, link};
+use crate::system_call::{Object, Read};
 
 /// Longest list of names of extended attributes, in bytes (`XATTR_LIST_MAX` of `linux/limits.h`).
 const MAX_XATTR_LIST_BYTES: usize = 65_536;

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV
 use rustix::io::Errno;
 
 use super::call::{Room, Span};
-use crate::caller_memory::CallerMemory;
+use crate::caller::CallerMemory;
 
 /// The most that the kernel takes for an address (`struct sockaddr_storage`).
 pub const MAX_ADDRESS_BYTES: u64 = 128;

@@ -19,7 +19,7 @@ use super::descriptor::{CallerDescriptor, SocketKind};
 use super::destinations::Destination;
 use super::messages::{Flow, Mark, SupervisorMessage, SupervisorRequest};
 use super::own_ports::{Holder, Protocol};
-use crate::caller_memory::CallerMemory;
+use crate::caller::CallerMemory;
 use crate::wire::Dial;
 
 /// The port of questions of names (RFC 1035, 4.2).

@@ -18,7 +18,7 @@ use super::destinations::Destination;
 use super::msghdr::{Header, MANY_HEADER_BYTES};
 use super::own_ports::Holder;
 use super::transfer::{Incoming, Outgoing, ReceiveBuffer, is_impatient, other, value};
-use crate::caller_memory::CallerMemory;
+use crate::caller::CallerMemory;
 
 /// Largest datagram over IPv4, in bytes.
 const MAX_DATAGRAM_BYTES: usize = 65_507;

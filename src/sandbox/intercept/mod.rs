@@ -70,7 +70,7 @@ use rustix::io::{Errno, ioctl_fionbio};
 use rustix::net::{AddressFamily, Protocol, SocketFlags, SocketType, socket_with};
 use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
 
-use super::caller_memory::CallerMemory;
+use super::caller::CallerMemory;
 use super::fault::{Fault, StepContext};
 use super::wire::Dial;
 use address::read_from;

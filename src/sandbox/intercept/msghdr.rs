@@ -5,7 +5,7 @@ use rustix::io::Errno;
 
 use super::call::Span;
 use super::descriptor::{CallerDescriptor, fetch};
-use crate::caller_memory::CallerMemory;
+use crate::caller::CallerMemory;
 
 /// Bytes of `struct msghdr`; both architectures that are supported are of 64 bits and little
 /// endian.

@@ -22,7 +22,7 @@ use super::call::Network;
 use super::descriptor::{CallerDescriptor, SocketKind, can_fetch, leader};
 use super::destinations::{Destination, Destinations};
 use super::own_ports::Holder;
-use crate::caller_memory::CallerMemory;
+use crate::caller::CallerMemory;
 use crate::descriptors::at_most;
 use crate::kill_scope::descendants;
 

@@ -19,7 +19,7 @@ use super::call::{Room, Span};
 use super::descriptor::CallerDescriptor;
 use super::msghdr::Header;
 use super::own_ports::Holder;
-use crate::caller_memory::CallerMemory;
+use crate::caller::CallerMemory;
 
 /// Flags of a message that are passed on.
 const PASSED: u32 = (libc::MSG_OOB | libc::MSG_EOR | libc::MSG_MORE).cast_unsigned();

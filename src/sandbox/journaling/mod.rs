@@ -21,13 +21,15 @@ use replay_sys::seccomp::Notification;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 
-use super::broker::{Caller, Object, Witness};
+use super::broker::Witness;
+use super::caller::Caller;
 use super::denied::Denied;
 use super::fault::{Fault, StepContext};
 use super::kill_scope::each_descendant;
 use super::plan::{CanonicalPath, PlannedJournal};
+use super::system_call::{Object, PathArgument, SystemCall};
 use super::wire::Changed;
-use mutation::{Mutation, PathArgument, decode};
+use mutation::Mutation;
 use place::{Places, Spot, Target, Unplaced, stat_of};
 
 /// Read-only places that a command wanted to change, of those that are told of it.
@@ -152,9 +154,13 @@ pub struct CommandJournal<'a> {
 }
 
 impl Witness for CommandJournal<'_> {
-    fn note(&mut self, asked: &Notification) -> Option<Result<(), Errno>> {
+    fn note(
+        &mut self,
+        asked: &Notification,
+        call: Option<SystemCall>,
+    ) -> Option<Result<(), Errno>> {
         self.settle_gains(asked.pid);
-        let mutation = decode(asked.nr, &asked.args)?;
+        let mutation = Mutation::of(call?)?;
         let known = self.caller.take().filter(|caller| caller.is(asked.pid));
         let noted = known.and_then(|caller| Some((self.note_by(&caller, mutation)?, caller)));
         let (noted, caller) = if let Some(noted) = noted {
@@ -476,8 +482,7 @@ impl CommandJournal<'_> {
     fn note_of(&mut self, caller: &Caller, mutation: Mutation) -> Result<Option<Note>, Unplaced> {
         let recorder = self.recorder.as_ref();
         let places = &mut self.places;
-        let mut named =
-            |PathArgument { dir, address }| places.of_name(caller, dir, &caller.path(address)?);
+        let mut named = |at: PathArgument| places.of_name(caller, &caller.path(at, false)?);
         let note = match mutation {
             Mutation::Make(at) => named(at)?.map(Note::Gains),
             Mutation::Remove(at) => named(at)?.map(Note::Loses),
@@ -501,22 +506,22 @@ impl CommandJournal<'_> {
             },
             Mutation::Bind { address, size } => match unix_path(caller, address, size)? {
                 Some(path) => places
-                    .of_name(caller, libc::AT_FDCWD, &path)?
+                    .of_name(caller, &caller.path_from_here(path)?)?
                     .map(Note::Gains),
                 None => None,
             },
             Mutation::Open {
-                at: PathArgument { dir, address },
+                at,
                 follow,
                 creates,
                 appends,
                 writes,
             } => {
-                let path = caller.path(address)?;
+                let path = caller.path(at, false)?;
                 let target = if follow {
-                    places.of_followed_name(caller, dir, path)?
+                    places.of_followed_name(caller, &path)?
                 } else {
-                    places.of_name(caller, dir, &path)?.into()
+                    places.of_name(caller, &path)?.into()
                 };
                 if self.is_session
                     && self.opened.len() < MAX_OPENED
@@ -649,9 +654,9 @@ fn unplaced(errno: Errno) -> JournalError {
 }
 
 /// Returns the path in a socket address, if it is a unix(7) address with a path.
-fn unix_path(caller: &Caller, address: u64, size: usize) -> Result<Option<Vec<u8>>, Errno> {
+fn unix_path(caller: &Caller, address: u64, size: u32) -> Result<Option<Vec<u8>>, Errno> {
     const FAMILY_BYTES: usize = size_of::<libc::sa_family_t>();
-    let size = size.min(size_of::<libc::sockaddr_un>());
+    let size = (size as usize).min(size_of::<libc::sockaddr_un>());
     if size <= FAMILY_BYTES {
         return Ok(None);
     }

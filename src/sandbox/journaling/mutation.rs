@@ -1,20 +1,11 @@
-//! Decodes system calls that can change directory entries or file contents, from their number and
-//! arguments alone.
+//! Changes of directory entries and file contents that a system call is about to make.
 
 use libc::{
-    AT_EMPTY_PATH, AT_FDCWD, AT_SYMLINK_FOLLOW, O_ACCMODE, O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW,
-    O_PATH, O_RDONLY, O_TMPFILE, O_TRUNC, O_WRONLY, RENAME_EXCHANGE, c_long,
+    AT_EMPTY_PATH, AT_SYMLINK_FOLLOW, O_ACCMODE, O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_PATH,
+    O_RDONLY, O_TMPFILE, O_TRUNC, O_WRONLY, RENAME_EXCHANGE,
 };
 
-use crate::broker::{self, Call, Object};
-
-/// A name as a call gives it: where a relative path begins, and the path's address in the caller's
-/// memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct PathArgument {
-    pub(super) dir: i32,
-    pub(super) address: u64,
-}
+use crate::system_call::{Object, PathArgument, SystemCall};
 
 /// A change that a call is about to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,10 +30,10 @@ pub(super) enum Mutation {
         from: Object,
         to: PathArgument,
     },
-    /// bind(2): an address of so many bytes, which may be a path.
+    /// bind(2) to an address of so many bytes, which may be a path.
     Bind {
         address: u64,
-        size: usize,
+        size: u32,
     },
     /// truncate(2).
     Truncate(Object),
@@ -51,98 +42,35 @@ pub(super) enum Mutation {
     Metadata(Object),
 }
 
-/// Reads a call. `None` if it changes nothing in the tree.
-#[expect(
-    clippy::many_single_char_names,
-    reason = "each call means something else by them"
-)]
-pub(super) fn decode(nr: i32, args: &[u64; 6]) -> Option<Mutation> {
-    let [a, b, c, d, e, _] = *args;
-    let here = |address| PathArgument {
-        dir: AT_FDCWD,
-        address,
-    };
-    let at = |dir, address| PathArgument {
-        dir: dir as i32,
-        address,
-    };
-    Some(match c_long::from(nr) {
-        libc::SYS_openat => return open(at(a, b), c as i32),
-        libc::SYS_mkdirat | libc::SYS_mknodat => Mutation::Make(at(a, b)),
-        libc::SYS_symlinkat => Mutation::Make(at(b, c)),
-        libc::SYS_unlinkat => Mutation::Remove(at(a, b)),
-        libc::SYS_renameat => Mutation::Rename {
-            from: at(a, b),
-            to: at(c, d),
-            exchanges: false,
-        },
-        libc::SYS_renameat2 => Mutation::Rename {
-            from: at(a, b),
-            to: at(c, d),
-            exchanges: e as u32 & RENAME_EXCHANGE != 0,
-        },
-        libc::SYS_linkat => {
-            let (follow, empty) = (
-                e as i32 & AT_SYMLINK_FOLLOW != 0,
-                e as i32 & AT_EMPTY_PATH != 0,
-            );
-            Mutation::Link {
-                from: Object::Path {
-                    dir: a as i32,
-                    address: b,
-                    follow,
-                    empty,
-                },
-                to: at(c, d),
-            }
-        }
-        libc::SYS_bind => Mutation::Bind {
-            address: b,
-            size: c as u32 as usize,
-        },
-        libc::SYS_truncate => Mutation::Truncate(followed(a)),
-        libc::SYS_ftruncate | libc::SYS_fallocate | libc::SYS_fcntl => {
-            Mutation::Overwrite(a as i32)
-        }
-        #[cfg(target_arch = "x86_64")]
-        libc::SYS_open => return open(here(a), b as i32),
-        #[cfg(target_arch = "x86_64")]
-        libc::SYS_creat => return open(here(a), O_CREAT | O_WRONLY | O_TRUNC),
-        #[cfg(target_arch = "x86_64")]
-        libc::SYS_mkdir | libc::SYS_mknod => Mutation::Make(here(a)),
-        #[cfg(target_arch = "x86_64")]
-        libc::SYS_symlink => Mutation::Make(here(b)),
-        #[cfg(target_arch = "x86_64")]
-        libc::SYS_unlink | libc::SYS_rmdir => Mutation::Remove(here(a)),
-        #[cfg(target_arch = "x86_64")]
-        libc::SYS_rename => Mutation::Rename {
-            from: here(a),
-            to: here(b),
-            exchanges: false,
-        },
-        #[cfg(target_arch = "x86_64")]
-        libc::SYS_link => Mutation::Link {
-            from: Object::Path {
-                dir: AT_FDCWD,
-                address: a,
-                follow: false,
-                empty: false,
+impl Mutation {
+    /// Returns the change of a call; `None` if it changes nothing in the tree.
+    pub(super) fn of(call: SystemCall) -> Option<Self> {
+        Some(match call {
+            SystemCall::Open { at, flags, .. } => return open(at, flags),
+            SystemCall::Make(at) | SystemCall::Symlink { to: at, .. } => Self::Make(at),
+            SystemCall::Remove { at, .. } => Self::Remove(at),
+            SystemCall::Rename { from, to, flags } => Self::Rename {
+                from,
+                to,
+                exchanges: flags & RENAME_EXCHANGE != 0,
             },
-            to: here(b),
-        },
-        _ => match broker::decode(nr, args)? {
-            Call::Change(object, _) => Mutation::Metadata(object),
-            Call::Socket | Call::DatagramSocket | Call::Invalid(_) | Call::Read(..) => return None,
-        },
-    })
-}
-
-fn followed(address: u64) -> Object {
-    Object::Path {
-        dir: AT_FDCWD,
-        address,
-        follow: true,
-        empty: false,
+            SystemCall::Link { from, to, flags } => Self::Link {
+                from: Object::Path {
+                    at: from,
+                    follow: flags & AT_SYMLINK_FOLLOW != 0,
+                    empty: flags & AT_EMPTY_PATH != 0,
+                },
+                to,
+            },
+            SystemCall::Bind { address, size } => Self::Bind { address, size },
+            SystemCall::Truncate(object) => Self::Truncate(object),
+            SystemCall::Write(fd) => Self::Overwrite(fd),
+            SystemCall::Change(object, _) => Self::Metadata(object),
+            SystemCall::Socket
+            | SystemCall::DatagramSocket
+            | SystemCall::Invalid(_)
+            | SystemCall::Read(..) => return None,
+        })
     }
 }
 
@@ -173,28 +101,29 @@ mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
 
+    const AT: PathArgument = PathArgument {
+        dir: 7,
+        address: 0x1000,
+    };
+
     fn opened(flags: i32) -> Option<Mutation> {
-        decode(
-            libc::SYS_openat as i32,
-            &[7, 0x1000, u64::from(flags.cast_unsigned()), 0, 0, 0],
-        )
+        Mutation::of(SystemCall::Open {
+            at: AT,
+            flags,
+            mode: 0,
+        })
     }
 
     #[test]
-    fn read_only_calls_are_no_mutation() {
+    fn read_only_open_is_no_mutation() {
         for flags in [O_RDONLY, O_PATH | O_TMPFILE | O_NOFOLLOW] {
             assert_eq!(opened(flags), None, "{flags:o}");
         }
-        assert_eq!(decode(libc::SYS_read as i32, &[0; 6]), None);
-        assert_eq!(decode(libc::SYS_getxattr as i32, &[0; 6]), None);
     }
 
     #[test]
     fn open_flags_decode_to_write_mutation() {
-        let at = PathArgument {
-            dir: 7,
-            address: 0x1000,
-        };
+        let at = AT;
         let plain = Mutation::Open {
             at,
             follow: true,
@@ -232,48 +161,5 @@ mod tests {
             writes: false,
         };
         assert_eq!(opened(O_CREAT), Some(made));
-    }
-
-    #[test]
-    fn path_arguments_are_decoded_by_call() {
-        let ask = |call: c_long, args| decode(call as i32, &args);
-        let at = |dir, address| PathArgument { dir, address };
-        assert_eq!(
-            ask(libc::SYS_symlinkat, [1, 2, 3, 0, 0, 0]),
-            Some(Mutation::Make(at(2, 3)))
-        );
-        assert_eq!(
-            ask(libc::SYS_unlinkat, [1, 2, 3, 0, 0, 0]),
-            Some(Mutation::Remove(at(1, 2)))
-        );
-        assert_eq!(
-            ask(
-                libc::SYS_renameat2,
-                [1, 2, 3, 4, u64::from(RENAME_EXCHANGE), 0]
-            ),
-            Some(Mutation::Rename {
-                from: at(1, 2),
-                to: at(3, 4),
-                exchanges: true
-            })
-        );
-        let from = Object::Path {
-            dir: 1,
-            address: 2,
-            follow: true,
-            empty: false,
-        };
-        assert_eq!(
-            ask(libc::SYS_linkat, [1, 2, 3, 4, AT_SYMLINK_FOLLOW as u64, 0]),
-            Some(Mutation::Link { from, to: at(3, 4) })
-        );
-        assert_eq!(
-            ask(libc::SYS_fchmod, [5, 0o644, 0, 0, 0, 0]),
-            Some(Mutation::Metadata(Object::Descriptor(5)))
-        );
-        assert_eq!(
-            ask(libc::SYS_ftruncate, [5, 0, 0, 0, 0, 0]),
-            Some(Mutation::Overwrite(5))
-        );
     }
 }

@@ -12,19 +12,16 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use replay_base::limits::MAX_LINKS_FOLLOWED;
 use replay_files::journal::{At, Id, Root, Stat, stat};
-use rustix::fs::{
-    CWD, Mode, OFlags, ResolveFlags, StatVfsMountFlags, fstatvfs, open, openat2, readlinkat,
-};
+use rustix::fs::{Mode, OFlags, ResolveFlags, StatVfsMountFlags, fstatvfs, open, openat2};
 use rustix::io::Errno;
 
-use crate::broker::{Caller, Object, link};
+use crate::caller::{Caller, CallerPath, LookupResult, path_of};
 use crate::descriptors::at_most;
+use crate::system_call::Object;
 
 /// Directories that the supervisor of a command keeps open to note changes in them; each costs a
 /// descriptor.
@@ -173,15 +170,12 @@ impl Places {
     pub(super) fn of_name(
         &mut self,
         caller: &Caller,
-        dir: i32,
-        path: &[u8],
+        path: &CallerPath,
     ) -> Result<Option<Spot>, Unplaced> {
-        let Some((above, name)) = split(path) else {
+        let Some(name) = path.name() else {
             return Ok(None);
         };
-        Ok(self
-            .above(caller, dir, above)?
-            .map(|dir| Spot::new(dir, name)))
+        Ok(self.above(caller, path)?.map(|dir| Spot::new(dir, name)))
     }
 
     /// The same; a link at the end is followed to where it leads, whether or not something is there
@@ -189,32 +183,23 @@ impl Places {
     pub(super) fn of_followed_name(
         &mut self,
         caller: &Caller,
-        dir: i32,
-        path: Vec<u8>,
+        path: &CallerPath,
     ) -> Result<Target, Unplaced> {
-        let mut path = path;
-        for _ in 0..MAX_LINKS_FOLLOWED {
-            let Some((above, name)) = split(&path) else {
-                return self.of_object(caller.walk_to(dir, &path)?);
-            };
-            let Some(spot) = self
-                .above(caller, dir, above)?
-                .map(|dir| Spot::new(dir, name))
-            else {
-                // A link of another place may lead here.
-                return self.of_object(caller.walk_to(dir, &path)?);
-            };
-            if !spot.stat().is_some_and(|found| found.is_link()) {
-                return Ok(Target::Spot(spot));
-            }
-            let target = readlinkat(&spot.dir.handle, &spot.name, Vec::new())?.into_bytes();
-            path = if target.starts_with(b"/") {
-                target
-            } else {
-                [above, &target].concat()
-            };
+        let spot = self.of_name(caller, path)?;
+        if let Some(spot) = spot
+            && !spot.stat().is_some_and(|found| found.is_link())
+        {
+            return Ok(Target::Spot(spot));
         }
-        Err(Unplaced::Refused(Errno::LOOP))
+
+        // A link, also one of another place, may lead here.
+        match caller.find(path, true)? {
+            LookupResult::Object(object) => self.of_object(object),
+            LookupResult::Missing(dir, name, _) => Ok(self
+                .directory(&dir)?
+                .map(|dir| Spot::new(dir, &name))
+                .into()),
+        }
     }
 
     /// Returns the path at which a command sees this place, if its mount there is read-only. This
@@ -243,17 +228,12 @@ impl Places {
     /// The place of what the caller means by an argument of a call.
     pub(super) fn of(&mut self, caller: &Caller, object: Object) -> Result<Target, Unplaced> {
         match object {
-            Object::Path {
-                dir,
-                address,
-                follow,
-                ..
-            } => {
-                let path = caller.path(address)?;
+            Object::Path { at, follow, empty } => {
+                let path = caller.path(at, empty)?;
                 match (path.is_empty(), follow) {
                     (true, _) => self.of_object(caller.open(object)?.0),
-                    (false, true) => self.of_followed_name(caller, dir, path),
-                    (false, false) => self.of_name(caller, dir, &path).map(Target::from),
+                    (false, true) => self.of_followed_name(caller, &path),
+                    (false, false) => self.of_name(caller, &path).map(Target::from),
                 }
             }
             Object::Descriptor(_) => self.of_object(caller.open(object)?.0),
@@ -269,7 +249,7 @@ impl Places {
                 .map(|dir| Spot::new(dir, OsStr::new("")))
                 .into());
         }
-        let path = true_path(&object).map_err(Unplaced::ByUs)?;
+        let path = path_of(&object).map_err(Unplaced::ByUs)?;
         let Some((root, below)) = self.in_root(&path) else {
             return Ok(Target::Nothing);
         };
@@ -289,13 +269,12 @@ impl Places {
     fn above(
         &mut self,
         caller: &Caller,
-        dir: i32,
-        path: &[u8],
+        path: &CallerPath,
     ) -> Result<Option<Arc<Directory>>, Unplaced> {
-        if let Some(known) = caller.id_of(dir, path).and_then(|id| self.known.get(&id)) {
+        if let Some(known) = Caller::id_above(path).and_then(|id| self.known.get(&id)) {
             return Ok(Some(Arc::clone(known)));
         }
-        self.directory(&caller.walk_to(dir, path)?)
+        self.directory(&caller.find_above(path)?.dir)
     }
 
     /// A directory of a root, by a handle of whatever mount.
@@ -305,7 +284,7 @@ impl Places {
             return Ok(Some(Arc::clone(known)));
         }
         // The caller is there already.
-        let path = true_path(dir).map_err(Unplaced::ByUs)?;
+        let path = path_of(dir).map_err(Unplaced::ByUs)?;
         let Some((root, below)) = self.in_root(&path) else {
             return Ok(None);
         };
@@ -355,27 +334,9 @@ pub(super) fn stat_of(object: &OwnedFd) -> Result<Stat, Errno> {
     stat(object, OsStr::new(""))?.ok_or(Errno::NOENT)
 }
 
-/// Returns the path of a descriptor according to the kernel (proc(5), `/proc/PID/fd`).
-fn true_path(object: &OwnedFd) -> Result<PathBuf, Errno> {
-    Ok(OsString::from_vec(readlinkat(CWD, link(object), Vec::new())?.into_bytes()).into())
-}
-
-/// The way to a directory, and the name in it. `None` if the last component is none (`.`, `..`,
-/// `/`).
-fn split(path: &[u8]) -> Option<(&[u8], &OsStr)> {
-    let end = path.iter().rposition(|byte| *byte != b'/')? + 1;
-    let begin = path[..end]
-        .iter()
-        .rposition(|byte| *byte == b'/')
-        .map_or(0, |slash| slash + 1);
-    let (above, name) = (&path[..begin], &path[begin..end]);
-    (!matches!(name, b"." | b"..")).then_some((above, OsStr::from_bytes(name)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pretty_assertions::assert_eq;
 
     #[test]
     fn failed_lookup_is_no_missing_path() {
@@ -419,18 +380,5 @@ mod tests {
             .into_iter()
             .any(is_refused)
         );
-    }
-
-    #[test]
-    fn a_path_is_split_before_its_last_name() {
-        let split = |path: &'static str| {
-            split(path.as_bytes()).map(|(above, name)| (above, name.as_bytes()))
-        };
-        assert_eq!(split("a"), Some((&b""[..], &b"a"[..])));
-        assert_eq!(split("/a"), Some((&b"/"[..], &b"a"[..])));
-        assert_eq!(split("x/y//z/"), Some((&b"x/y//"[..], &b"z"[..])));
-        for none in ["", "/", "//", ".", "a/..", "a/../"] {
-            assert_eq!(split(none), None, "{none}");
-        }
     }
 }

@@ -19,12 +19,10 @@
     reason = "opens what the command named, in its place"
 )]
 
-mod call;
 mod places;
 mod removal;
 mod shared_lock;
 pub(super) mod waiting;
-pub(super) mod walk;
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -33,7 +31,6 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use call::{Call, PathArgument, are_known};
 use libc::{
     O_ACCMODE, O_CLOEXEC, O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDWR, O_TMPFILE,
 };
@@ -47,13 +44,13 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::process::umask;
 use waiting::{Completed, Waiting};
-use walk::{Asker, LookupResult, link, place};
 
+use super::caller::{Caller, LookupResult, NameIn, link, path_of, without_slashes};
 use super::denied::{Denied, display_path};
 use super::raw_string::RawString;
 use super::supervisor_table::SupervisorLine;
+use super::system_call::{PathArgument, SystemCall, are_link_flags};
 
-pub use call::decode;
 pub use places::Places;
 pub use shared_lock::SharedLock;
 
@@ -73,13 +70,6 @@ pub struct Opens {
     removals: Removals,
     /// The places that were refused and that nobody has been told of.
     refused: Vec<Denied>,
-}
-
-/// A name in a directory, with the slashes after it.
-#[derive(Debug)]
-pub(crate) struct NameIn {
-    pub(crate) dir: OwnedFd,
-    pub(crate) name: OsString,
 }
 
 /// The answer to a caller.
@@ -122,16 +112,18 @@ impl Opens {
         &mut self,
         listener: &Arc<OwnedFd>,
         asked: &Notification,
+        call: SystemCall,
     ) -> Option<std::io::Result<()>> {
-        let call = decode(asked.nr, &asked.args)?;
-        let cloexec = matches!(call, Call::Open { flags, .. } if flags & O_CLOEXEC != 0);
+        let cloexec = matches!(call, SystemCall::Open { flags, .. } if flags & O_CLOEXEC != 0);
         let given = match call {
-            Call::Open { .. } if self.hide.is_none() => return None,
-            Call::Open { at, flags, mode } => self.open(listener, asked, at, flags, mode),
-            Call::Remove { at, is_dir } => self.remove(listener, asked, at, is_dir),
-            Call::Link { from, to, flags } => self.link(listener, asked, from, to, flags),
-            Call::Rename { from, to, flags } => self.rename(listener, asked, from, to, flags),
-            Call::Symlink { text, to } => self.symlink(listener, asked, text, to),
+            SystemCall::Open { at, flags, mode } if self.hide.is_some() => {
+                self.open(listener, asked, at, flags, mode)
+            }
+            SystemCall::Remove { at, is_dir } => self.remove(listener, asked, at, is_dir),
+            SystemCall::Link { from, to, flags } => self.link(listener, asked, from, to, flags),
+            SystemCall::Rename { from, to, flags } => self.rename(listener, asked, from, to, flags),
+            SystemCall::Symlink { text, to } => self.symlink(listener, asked, text, to),
+            _ => return None,
         };
         Some(match given {
             Ok(CallAnswer::Later) => Ok(()),
@@ -175,8 +167,8 @@ impl Opens {
         flags: i32,
         mode: u32,
     ) -> Result<CallAnswer, Errno> {
-        let asker = Asker(asked.pid);
-        let way = asker.way(at, false)?;
+        let caller = Caller::new(asked.pid);
+        let path = caller.path(at, false)?;
         check(listener, asked)?;
         if flags & O_TMPFILE == O_TMPFILE {
             // As a filesystem without nameless files says: programs fall back.
@@ -185,7 +177,7 @@ impl Opens {
         let creates = flags & O_CREAT != 0;
         let is_exclusive = creates && flags & O_EXCL != 0;
         for _ in 0..OPEN_RETRIES {
-            match asker.find(&way, flags & O_NOFOLLOW == 0 && !is_exclusive)? {
+            match caller.find(&path, flags & O_NOFOLLOW == 0 && !is_exclusive)? {
                 LookupResult::Missing(..) if !creates => return Err(Errno::NOENT),
                 LookupResult::Missing(_, _, true) => return Err(Errno::ISDIR),
                 LookupResult::Missing(dir, name, false) => {
@@ -194,7 +186,7 @@ impl Opens {
                     // New: whatever takes the name before is not opened by this.
                     let flags =
                         OFlags::from_bits_retain((flags | O_EXCL | O_NOFOLLOW).cast_unsigned());
-                    let made = with_umask_of(asker, || {
+                    let made = with_umask_of(&caller, || {
                         openat(&new.dir, &new.name, ours(flags), Mode::from_raw_mode(mode))
                     })?;
                     match made {
@@ -203,9 +195,9 @@ impl Opens {
                     }
                 }
                 LookupResult::Object(..) if is_exclusive => return Err(Errno::EXIST),
-                LookupResult::Object(object, place) => {
+                LookupResult::Object(object) => {
                     let stat = fstat(&object)?;
-                    self.allow(place, &stat)?;
+                    self.allow(path_of(&object)?, &stat)?;
                     return self.reopen(listener, asked, object, &stat, flags);
                 }
             }
@@ -235,7 +227,7 @@ impl Opens {
         let object = if kind == FileType::CharacterDevice
             && (major(stat.st_rdev), minor(stat.st_rdev)) == OWN_TERMINAL
         {
-            let own = format!("/dev/pts/{}", Asker(asked.pid).terminal()?);
+            let own = format!("/dev/pts/{}", Caller::new(asked.pid).terminal()?);
             openat(CWD, own, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?
         } else {
             object
@@ -290,22 +282,22 @@ impl Opens {
         to: PathArgument,
         flags: i32,
     ) -> Result<CallAnswer, Errno> {
-        if !are_known(flags) {
+        if !are_link_flags(flags) {
             return Err(Errno::INVAL);
         }
-        let asker = Asker(asked.pid);
-        let from = asker.way(from, flags & libc::AT_EMPTY_PATH != 0)?;
-        let to = asker.way(to, false)?;
+        let caller = Caller::new(asked.pid);
+        let from = caller.path(from, flags & libc::AT_EMPTY_PATH != 0)?;
+        let to = caller.path(to, false)?;
         check(listener, asked)?;
-        let LookupResult::Object(object, place) =
-            asker.find(&from, flags & libc::AT_SYMLINK_FOLLOW != 0)?
+        let LookupResult::Object(object) =
+            caller.find(&from, flags & libc::AT_SYMLINK_FOLLOW != 0)?
         else {
             return Err(Errno::NOENT);
         };
-        let stat = fstat(&object)?;
+        let (stat, place) = (fstat(&object)?, path_of(&object)?);
         let is_writable = self.places.is_writable(&place);
         self.allow(place, &stat)?;
-        let to = asker.find_above(to)?;
+        let to = caller.find_above(&to)?;
         self.may_name(&to, false)?;
         if !is_writable {
             return Err(Errno::XDEV);
@@ -339,10 +331,10 @@ impl Opens {
         to: PathArgument,
         flags: u32,
     ) -> Result<CallAnswer, Errno> {
-        let asker = Asker(asked.pid);
-        let (from, to) = (asker.way(from, false)?, asker.way(to, false)?);
+        let caller = Caller::new(asked.pid);
+        let (from, to) = (caller.path(from, false)?, caller.path(to, false)?);
         check(listener, asked)?;
-        let (from, to) = (asker.find_above(from)?, asker.find_above(to)?);
+        let (from, to) = (caller.find_above(&from)?, caller.find_above(&to)?);
         let places = Rc::clone(&self.places);
         let _still = places.hold_still()?;
         let flags = RenameFlags::from_bits_retain(flags);
@@ -394,11 +386,11 @@ impl Opens {
         text: u64,
         to: PathArgument,
     ) -> Result<CallAnswer, Errno> {
-        let asker = Asker(asked.pid);
-        let text = asker.text(text)?;
-        let to = asker.way(to, false)?;
+        let caller = Caller::new(asked.pid);
+        let text = caller.text(text)?;
+        let to = caller.path(to, false)?;
         check(listener, asked)?;
-        let to = asker.find_above(to)?;
+        let to = caller.find_above(&to)?;
         self.may_name(&to, true)?;
         let places = Rc::clone(&self.places);
         let _still = places.hold_still()?;
@@ -497,7 +489,7 @@ impl Opens {
             Mode::empty(),
         )?;
         let stat = fstat(&object)?;
-        let place = place(&object)?;
+        let place = path_of(&object)?;
         let kind = FileType::from_raw_mode(stat.st_mode);
         let is_directory = kind == FileType::Directory;
         if is_directory && self.places.is_fixed(&place) {
@@ -551,7 +543,7 @@ const DIRECTORY: OFlags = OFlags::PATH
 
 /// The place of a name.
 fn place_of(NameIn { dir, name }: &NameIn) -> Result<PathBuf, Errno> {
-    Ok(place(dir)?.join(without_slashes(name)))
+    Ok(path_of(dir)?.join(without_slashes(name)))
 }
 
 fn kind_of(NameIn { dir, name }: &NameIn) -> Result<FileType, Errno> {
@@ -569,16 +561,6 @@ fn check(listener: &OwnedFd, asked: &Notification) -> Result<(), Errno> {
     }
 }
 
-/// A path's last name without what follows it.
-fn without_slashes(name: &OsStr) -> &OsStr {
-    let end = name
-        .as_bytes()
-        .iter()
-        .rposition(|byte| *byte != b'/')
-        .map_or(0, |last| last + 1);
-    OsStr::from_bytes(&name.as_bytes()[..end])
-}
-
 /// Flags for a descriptor of this process, which no terminal shall control.
 fn ours(flags: OFlags) -> OFlags {
     flags | OFlags::CLOEXEC | OFlags::NOCTTY
@@ -590,8 +572,8 @@ fn former(place: &Path) -> Option<PathBuf> {
     Some(OsString::from_vec(former.to_vec()).into())
 }
 
-fn with_umask_of<T>(asker: Asker, make: impl FnOnce() -> T) -> Result<T, Errno> {
-    let mask = u32::from_str_radix(&asker.status("Umask")?, 8).map_err(|_| Errno::SRCH)?;
+fn with_umask_of<T>(caller: &Caller, make: impl FnOnce() -> T) -> Result<T, Errno> {
+    let mask = u32::from_str_radix(&caller.status("Umask")?, 8).map_err(|_| Errno::SRCH)?;
     let own = umask(Mode::from_raw_mode(mask));
     let made = make();
     umask(own);

@@ -23,10 +23,10 @@ use replay_sys::seccomp::Notification;
 use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, fstat, openat, statat};
 use rustix::io::Errno;
 
-use super::call::PathArgument;
-use super::walk::Asker;
-use super::{CallAnswer, NameIn, Opens, check, kind_of, place_of, without_slashes};
+use super::{CallAnswer, Opens, check, kind_of, place_of};
+use crate::caller::{Caller, NameIn, without_slashes};
 use crate::supervisor_table::SupervisorLine;
+use crate::system_call::PathArgument;
 
 /// Removals of repositories by one command.
 #[derive(Debug)]
@@ -87,9 +87,12 @@ impl Opens {
         else {
             return Ok(CallAnswer::Kernel);
         };
-        let asker = Asker(asked.pid);
+        let caller = Caller::new(asked.pid);
         // The kernel cannot find such a path either.
-        let Ok(spot) = asker.way(at, false).and_then(|way| asker.find_above(way)) else {
+        let spot = caller
+            .path(at, false)
+            .and_then(|path| caller.find_above(&path));
+        let Ok(spot) = spot else {
             return Ok(CallAnswer::Kernel);
         };
         let Ok(place) = place_of(&spot) else {
@@ -104,7 +107,7 @@ impl Opens {
         check(listener, asked)?;
         if is_part {
             let is_right = kind_of(&spot).is_ok_and(|kind| (kind == FileType::Directory) == is_dir);
-            if !is_right || !asker.reads_directory(&spot.dir)? {
+            if !is_right || !caller.reads_directory(&spot.dir)? {
                 return Ok(CallAnswer::Kernel);
             }
             if is_dir && !is_emptied(&spot, &place, noted)? {
@@ -141,12 +144,17 @@ fn is_emptied(
     Ok(true)
 }
 
-impl Asker {
+impl Caller {
     /// Returns true if it has a directory open to read it.
-    fn reads_directory(self, dir: &OwnedFd) -> Result<bool, Errno> {
+    fn reads_directory(&self, dir: &OwnedFd) -> Result<bool, Errno> {
         let wanted = fstat(dir)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let open = openat(CWD, format!("/proc/{}/fd", self.0), flags, Mode::empty())?;
+        let open = openat(
+            CWD,
+            format!("/proc/{}/fd", self.pid()),
+            flags,
+            Mode::empty(),
+        )?;
         let is_it = |name: &OsStr| {
             let found = statat(&open, name, rustix::fs::AtFlags::empty());
             found.is_ok_and(|found| (found.st_dev, found.st_ino) == (wanted.st_dev, wanted.st_ino))

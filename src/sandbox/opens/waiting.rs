@@ -10,7 +10,7 @@ use replay_sys::seccomp::{Notification, answer_with, respond, still_valid};
 use replay_sys::wakeups;
 use rustix::io::Errno;
 
-use super::walk::Asker;
+use crate::caller::Caller;
 use crate::descriptors::at_most;
 
 /// Opens of one command that wait for somebody else; each has a thread.
@@ -37,7 +37,7 @@ pub(crate) enum Completed {
 #[derive(Debug)]
 struct Waiter {
     id: u64,
-    asker: Asker,
+    caller: Caller,
     is_given_up: Arc<AtomicBool>,
     thread: JoinHandle<()>,
 }
@@ -92,7 +92,7 @@ impl Waiting {
             .map_err(|_| Errno::AGAIN)?;
         self.0.push(Waiter {
             id,
-            asker: Asker(asked.pid),
+            caller: Caller::new(asked.pid),
             is_given_up,
             thread,
         });
@@ -103,7 +103,7 @@ impl Waiting {
     pub(crate) fn look(&mut self, listener: &OwnedFd) {
         self.0.retain(|waiter| !waiter.thread.is_finished());
         for waiter in &self.0 {
-            if let Some(errno) = waiter.asker.interruption() {
+            if let Some(errno) = waiter.caller.interruption() {
                 let _ = respond(listener, waiter.id, Err(errno));
             }
             if !still_valid(listener, waiter.id) {
@@ -115,10 +115,10 @@ impl Waiting {
     }
 }
 
-impl Asker {
+impl Caller {
     /// Returns the error of the call, if a signal interrupts it: a pending one that the caller
     /// handles. The kernel itself interrupts a received call only at the end of its process.
-    fn interruption(self) -> Option<i32> {
+    fn interruption(&self) -> Option<i32> {
         let signals = |key| {
             self.status(key)
                 .ok()

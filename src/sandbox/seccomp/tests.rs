@@ -288,9 +288,8 @@ fn supervised_calls_are_decoded_by_a_supervisor() {
         for call in calls {
             let network = (rules.intercepted || rules.unix)
                 && super::super::intercept::call::decode(call as i32, &[0; 6]).is_some();
-            let named = super::super::opens::decode(call as i32, &[0; 6]).is_some();
             let known =
-                network || named || super::super::broker::decode(call as i32, &[0; 6]).is_some();
+                network || super::super::system_call::decode(call as i32, &[0; 6]).is_some();
             assert!(known, "{call} with {rules:?}");
         }
     }

@@ -46,13 +46,11 @@ use replay_sys::sockets::address;
 use replay_sys::time_limit::limited;
 use rustix::time::{ClockId, clock_gettime};
 
-use super::caller_memory::CallerMemory;
+use super::caller::{Caller, CallerMemory, CallerPath, LookupResult, NameIn, link, path_of};
 use super::descriptors::at_most;
 use super::intercept::call::{Network, Span, decode};
 use super::intercept::{CallerDescriptor, LastCaller, MAX_ADDRESS_BYTES};
-use super::opens::NameIn;
 use super::opens::waiting::{Completed, Waiting};
-use super::opens::walk::{Asker, LookupResult, Way, link};
 pub use owners::SocketOwners;
 pub use table::{Owner, SocketFiles};
 use table::{Slot, SocketFile, nanoseconds};
@@ -129,7 +127,7 @@ struct SocketCall {
     /// Bytes of the address in the caller's memory.
     address: Vec<u8>,
     /// The path of the address, if it is a unix socket's and has one.
-    way: Option<Way>,
+    path: Option<CallerPath>,
 }
 
 /// Answer to a call.
@@ -186,9 +184,9 @@ impl UnixSockets {
             Ok(asking) if !is_unix(&asking) => Ok(ConnectAnswer::GoOn),
             Ok(SocketCall {
                 socket,
-                way: Some(way),
+                path: Some(path),
                 ..
-            }) => self.bind(asked.pid, &socket, way),
+            }) => self.bind(asked.pid, &socket, &path),
             Ok(SocketCall { socket, .. }) if matches!(call, Network::Listen { .. }) => {
                 self.listen(&socket)
             }
@@ -231,7 +229,7 @@ impl UnixSockets {
                 socket,
                 family,
                 address: Vec::new(),
-                way: None,
+                path: None,
             });
         };
         let address = read(asked, to)?;
@@ -240,12 +238,13 @@ impl UnixSockets {
         } else {
             None
         };
-        let way = path.map(|path| Asker(asked.pid).way_of(path)).transpose()?;
+        let caller = Caller::new(asked.pid);
+        let path = path.map(|path| caller.path_from_here(path)).transpose()?;
         Ok(SocketCall {
             socket,
             family,
             address,
-            way,
+            path,
         })
     }
 
@@ -258,10 +257,10 @@ impl UnixSockets {
         let SocketCall {
             socket,
             address: bytes,
-            way,
+            path,
             ..
         } = asking;
-        let Some(way) = way else {
+        let Some(path) = path else {
             return self.connect_to(
                 listener,
                 asked,
@@ -270,12 +269,12 @@ impl UnixSockets {
                 None,
             );
         };
-        let LookupResult::Object(file, place) = Asker(asked.pid).find(&way, true)? else {
+        let LookupResult::Object(file) = Caller::new(asked.pid).find(&path, true)? else {
             return Err(Errno::NOENT);
         };
         let is_socket = FileType::from_raw_mode(fstat(&file)?.st_mode) == FileType::Socket;
         if is_socket && !self.files.holds(SocketFile::of(&file)?) {
-            self.note_refused(place);
+            self.note_refused(path_of(&file)?);
             return Err(Errno::CONNREFUSED);
         }
         let to = SocketAddrUnix::new(link(&file))?.into();
@@ -326,9 +325,14 @@ impl UnixSockets {
     }
 
     /// Remembers where the file of a socket will be.
-    fn bind(&mut self, thread: u32, socket: &OwnedFd, way: Way) -> Result<ConnectAnswer, Errno> {
+    fn bind(
+        &mut self,
+        thread: u32,
+        socket: &OwnedFd,
+        path: &CallerPath,
+    ) -> Result<ConnectAnswer, Errno> {
         // The kernel says what is wrong with it.
-        let Ok(NameIn { dir, name }) = Asker(thread).find_above(way) else {
+        let Ok(NameIn { dir, name }) = Caller::new(thread).find_above(path) else {
             return Ok(ConnectAnswer::GoOn);
         };
         if self.bound.len() >= at_most(MAX_LISTENING, 16) {

@@ -1,25 +1,29 @@
-//! The thread that waits for an answer: what its paths and descriptors mean.
+//! The thread that waits for the answer to a system call: its memory, descriptors and paths.
 #![expect(
     clippy::disallowed_methods,
     reason = "opens what the command named, in its place, to look where it is"
 )]
 
-use std::ffi::OsStr;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+mod memory;
+mod walk;
+
+use std::ffi::OsString;
+use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use replay_base::limits::MAX_PATH_BYTES;
 use rustix::fs::{
-    Access, AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Statx, StatxFlags, accessat,
-    openat, openat2, stat, statat, statx,
+    Access, AtFlags, CWD, Dir, FileType, Mode, OFlags, Statx, StatxFlags, accessat, openat,
+    readlinkat, statx,
 };
 use rustix::io::Errno;
 
-use super::call::Object;
-use crate::caller_memory::CallerMemory;
-use crate::capabilities::look_at;
+use super::capabilities::look_at;
+use super::system_call::Object;
+pub use memory::CallerMemory;
+pub(crate) use walk::{CallerPath, LookupResult, NameIn, without_slashes};
 
 /// Enough of `/proc/PID/fdinfo/N` to hold its first two lines.
 const FDINFO_BYTES: usize = 128;
@@ -73,104 +77,64 @@ impl Caller {
         CallerMemory::of(self.pid)
     }
 
-    /// Opens (`O_PATH`) what the call names, and says what it called it, if by a path.
+    /// Opens (`O_PATH`) the object of a call. Also returns the path, if the call has one.
     pub fn open(&self, object: Object) -> Result<(OwnedFd, Option<Vec<u8>>), Errno> {
-        let (dir, address, follow, empty) = match object {
+        let (at, follow, empty) = match object {
             Object::Descriptor(fd) if self.is_only_a_path(fd) => return Err(Errno::BADF),
             Object::Descriptor(fd) => return Ok((self.descriptor(fd)?, None)),
-            Object::Path {
-                dir,
-                address,
-                follow,
-                empty,
-            } => (dir, address, follow, empty),
+            Object::Path { at, follow, empty } => (at, follow, empty),
         };
-        let path = self.path(address)?;
-        if path.is_empty() {
-            return if empty {
-                Ok((self.base(dir)?, None))
-            } else {
-                Err(Errno::NOENT)
-            };
+        let path = self.path(at, empty)?;
+        match self.find(&path, follow)? {
+            LookupResult::Object(object) => Ok((object, path.into_text())),
+            LookupResult::Missing(..) => Err(Errno::NOENT),
         }
-        Ok((self.open_path(dir, &path, follow)?, Some(path)))
     }
 
-    /// The path that stands at an address.
-    pub fn path(&self, address: u64) -> Result<Vec<u8>, Errno> {
+    /// Reads a string at an address.
+    pub fn text(&self, address: u64) -> Result<Vec<u8>, Errno> {
         self.memory()
             .text(address, MAX_PATH_BYTES)?
             .ok_or(Errno::NAMETOOLONG)
     }
 
-    /// Opens (`O_PATH`) what a path leads to; an empty one leads to where paths begin.
-    pub fn walk_to(&self, dir: i32, path: &[u8]) -> Result<OwnedFd, Errno> {
-        if path.is_empty() {
-            self.base(dir)
-        } else {
-            self.open_path(dir, path, true)
-        }
+    /// Returns the value of a line of `/proc/PID/status`.
+    pub fn status(&self, key: &str) -> Result<String, Errno> {
+        let text = std::fs::read_to_string(format!("/proc/{}/status", self.pid))
+            .map_err(|_| Errno::SRCH)?;
+        let value = text
+            .lines()
+            .find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
+        value
+            .map(|value| value.trim().to_owned())
+            .ok_or(Errno::SRCH)
     }
 
-    /// Returns device and inode number of the object at a path, for comparisons only. A path below
-    /// /proc that names the caller without its number may give another object. `None` if one step
-    /// cannot resolve the path.
-    pub fn id_of(&self, dir: i32, path: &[u8]) -> Option<(u64, u64)> {
-        let stat = if path.starts_with(b"/") {
-            stat(OsStr::from_bytes(path))
+    /// Returns the controlling terminal, as a device number (pts(4)).
+    pub fn terminal(&self) -> Result<u32, Errno> {
+        let text =
+            std::fs::read_to_string(format!("/proc/{}/stat", self.pid)).map_err(|_| Errno::SRCH)?;
+        // The name in brackets may hold anything.
+        let number = text
+            .rsplit(')')
+            .next()
+            .and_then(|rest| rest.split_ascii_whitespace().nth(4));
+        let device = number
+            .and_then(|number| number.parse::<i32>().ok())
+            .ok_or(Errno::SRCH)?
+            .cast_unsigned();
+        let (major, minor) = (device >> 8 & 0xfff, device & 0xff | device >> 12 & 0xfff00);
+        if (136..144).contains(&major) {
+            Ok((major - 136) << 20 | minor)
         } else {
-            let base = if dir == libc::AT_FDCWD {
-                "cwd/".to_owned()
-            } else {
-                format!("fd/{dir}/")
-            };
-            statat(
-                self.proc().ok()?,
-                OsStr::from_bytes(&[base.as_bytes(), path].concat()),
-                AtFlags::empty(),
-            )
-        };
-        stat.ok().map(|stat| (stat.st_dev, stat.st_ino))
+            Err(Errno::NXIO)
+        }
     }
 
     /// Calls statx(2) on a descriptor of the caller.
     pub fn statx(&self, fd: i32, wanted: StatxFlags) -> Result<Statx, Errno> {
         let proc = self.proc()?;
         look_at(|| statx(proc, format!("fd/{fd}"), AtFlags::empty(), wanted))
-    }
-
-    fn open_path(&self, dir: i32, path: &[u8], follow: bool) -> Result<OwnedFd, Errno> {
-        match own_descriptor(path, self.pid) {
-            // C libraries spell it so when the kernel lacks a call on descriptors, or one on paths
-            // below them.
-            Some((fd, Some(rest))) => self.walk(fd, rest, follow).map_err(not_open),
-            Some((fd, None)) if follow => self.descriptor(fd).map_err(not_open),
-            Some((fd, None)) => self.open_inside(&format!("fd/{fd}"), OFlags::NOFOLLOW),
-            None => self.walk(dir, path, follow),
-        }
-    }
-
-    /// Follows a path from where the caller stands. Links that procfs makes up (`/proc/self/cwd`)
-    /// would mean this process instead of the caller: they end the walk with `ELOOP`.
-    fn walk(&self, dir: i32, path: &[u8], follow: bool) -> Result<OwnedFd, Errno> {
-        let mut flags = OFlags::PATH | OFlags::CLOEXEC;
-        flags.set(OFlags::NOFOLLOW, !follow);
-        let opened;
-        let (base, path) = match below_own(path) {
-            Some(rest) => (self.proc()?.as_fd(), rest),
-            None if path.starts_with(b"/") => (CWD, path),
-            None => {
-                opened = self.base(dir)?;
-                (opened.as_fd(), path)
-            }
-        };
-        openat2(
-            base,
-            Path::new(OsStr::from_bytes(path)),
-            flags,
-            Mode::empty(),
-            ResolveFlags::NO_MAGICLINKS,
-        )
     }
 
     /// Opens the base directory of relative paths.
@@ -195,21 +159,10 @@ impl Caller {
         })
     }
 
-    /// Opens what a link in its directory of `/proc` stands for.
+    /// Opens the object of a link in the caller's directory of `/proc`.
     fn inside(&self, name: &str) -> Result<OwnedFd, Errno> {
-        self.open_inside(name, OFlags::empty())
-    }
-
-    fn open_inside(&self, name: &str, more: OFlags) -> Result<OwnedFd, Errno> {
         let proc = self.proc()?;
-        look_at(|| {
-            openat(
-                proc,
-                name,
-                OFlags::PATH | OFlags::CLOEXEC | more,
-                Mode::empty(),
-            )
-        })
+        look_at(|| openat(proc, name, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()))
     }
 
     /// The files that it has open to write to them, and whether to append and nothing else.
@@ -287,7 +240,7 @@ impl Caller {
         found.dedup();
         found
             .iter()
-            .filter_map(|path| self.walk(libc::AT_FDCWD, path, false).ok())
+            .filter_map(|path| self.find_absolute(path).ok())
             .collect()
     }
 
@@ -317,34 +270,6 @@ impl Caller {
     }
 }
 
-/// Parses a path to a descriptor of the thread itself. Returns the descriptor and the rest of the
-/// path, if any.
-fn own_descriptor(path: &[u8], pid: u32) -> Option<(i32, Option<&[u8]>)> {
-    let own = format!("/proc/{pid}/fd/");
-    let number = match path {
-        b"/dev/stdin" => b"0",
-        b"/dev/stdout" => b"1",
-        b"/dev/stderr" => b"2",
-        _ => ["/proc/self/fd/", "/proc/thread-self/fd/", "/dev/fd/", &own]
-            .iter()
-            .find_map(|prefix| path.strip_prefix(prefix.as_bytes()))?,
-    };
-    let slash = number.iter().position(|byte| *byte == b'/');
-    let (number, rest) = slash.map_or((number, None), |slash| {
-        (&number[..slash], Some(relative(&number[slash..])))
-    });
-    let plain = number == b"0"
-        || number
-            .first()
-            .is_some_and(|first| (b'1'..=b'9').contains(first));
-    let fd = std::str::from_utf8(number)
-        .ok()?
-        .parse()
-        .ok()
-        .filter(|_| plain)?;
-    Some((fd, rest))
-}
-
 /// The path in a line of `/proc/PID/maps`, if it is of a file that is mapped shared.
 fn shared_file(line: &[u8]) -> Option<&[u8]> {
     let mut words = line.split(|byte| *byte == b' ');
@@ -356,45 +281,12 @@ fn shared_file(line: &[u8]) -> Option<&[u8]> {
     (is_shared && !path.ends_with(b" (deleted)")).then_some(path)
 }
 
-/// Converts the error for a path through a closed descriptor: such a path does not exist.
-fn not_open(errno: Errno) -> Errno {
-    if errno == Errno::BADF {
-        Errno::NOENT
-    } else {
-        errno
-    }
-}
-
-/// A path without its leading slashes.
-fn relative(path: &[u8]) -> &[u8] {
-    let slashes = path.iter().take_while(|byte| **byte == b'/').count();
-    if slashes == path.len() {
-        b"."
-    } else {
-        &path[slashes..]
-    }
-}
-
-/// The rest of a path behind the caller's own directory in procfs, which this process would take
-/// for its own.
-fn below_own(path: &[u8]) -> Option<&[u8]> {
-    let own = ["/proc/self/", "/proc/thread-self/"];
-    own.iter()
-        .find_map(|own| path.strip_prefix(own.as_bytes()))
-        .map(relative)
+/// Returns the path of a descriptor (proc(5), `/proc/PID/fd`).
+pub fn path_of(object: &OwnedFd) -> Result<PathBuf, Errno> {
+    Ok(OsString::from_vec(readlinkat(CWD, link(object), Vec::new())?.into_bytes()).into())
 }
 
 /// Returns the procfs link to a descriptor of this process; it survives renames of the file.
-pub fn link(fd: &OwnedFd) -> String {
-    format!("/proc/self/fd/{}", fd.as_raw_fd())
-}
-
-/// The directory of these links.
-pub fn links() -> Result<OwnedFd, Errno> {
-    openat(
-        CWD,
-        "/proc/self/fd",
-        OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
-        Mode::empty(),
-    )
+pub fn link(object: impl AsFd) -> String {
+    format!("/proc/self/fd/{}", object.as_fd().as_raw_fd())
 }

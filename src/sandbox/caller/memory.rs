@@ -6,7 +6,7 @@ use nix::sys::uio::{RemoteIoVec, process_vm_readv, process_vm_writev};
 use nix::unistd::Pid;
 use rustix::io::Errno;
 
-use super::capabilities::look_at;
+use crate::capabilities::look_at;
 
 /// Readability is a property of whole pages, and this is the smallest page size.
 const PAGE_BYTES: u64 = 4096;
