@@ -1,4 +1,5 @@
-//! `replay audit show`: prints the calls of a log as a table.
+//! `replay audit show`: prints the calls of a log as a table. It joins the start and end of each
+//! call, and escapes characters that change a terminal, which jq(1) would print.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, VecDeque};

@@ -1,6 +1,7 @@
 //! Tree of a YAML document: parsed with line numbers, read field by field, or built for writing.
 //!
 //! The reader of a field decides its type, as in Go: `data: 123` is a text if a text is expected.
+//! serde would decide before, and loses the lines. So this tree is made of the parser's events.
 
 use std::collections::HashSet;
 use std::str::FromStr;

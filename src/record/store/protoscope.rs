@@ -1,4 +1,4 @@
-//! Protoscope, the text format of gRPC messages in files
+//! Protoscope, the text format in which Keploy's files hold gRPC messages
 //! (<https://github.com/protocolbuffers/protoscope/blob/main/language.txt>). Only the subset for
 //! messages without a schema is supported. It has `3:` tags, texts, `{...}` with a length, `!{...}`
 //! groups and hexadecimal in backticks. Numbers are plain, with the suffix `i32` or `i64`, or with

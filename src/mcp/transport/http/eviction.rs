@@ -1,5 +1,5 @@
 //! Anonymous connections (without a valid token yet), and the choice of the one to evict for a new
-//! one.
+//! one. A proxy in front of the server could not choose: it does not know the tokens.
 //!
 //! The address with the most connections loses one first, so a client that opens many does not
 //! affect other addresses. Within an address, silent connections are evicted first, since a client

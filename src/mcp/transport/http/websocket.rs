@@ -1,5 +1,5 @@
 //! `/mcp/ws`: the messages of stdin and stdout, one per frame, over a `WebSocket`. Each connection
-//! is a session.
+//! is a session. MCP has no such transport; it serves programs that read no stream of events.
 
 mod frames;
 

@@ -1,5 +1,6 @@
 //! Files that pyright's configuration excludes although they are named on the command line.
-//! `exclude` omits a file, `ignore` suppresses its diagnostics.
+//! `exclude` omits a file, `ignore` suppresses its diagnostics. pyright says nothing of either, and a
+//! reply must not call such a file free of errors.
 //!
 //! Source: <https://microsoft.github.io/pyright/#/configuration>. Files on the command line replace
 //! `include` alone.
